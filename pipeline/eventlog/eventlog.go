@@ -1,0 +1,94 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Errors of every driver.
+var (
+	// ErrClosed says that the log was closed.
+	ErrClosed = errors.New("event log is closed")
+	// ErrOffsetOutOfRange says that a read starts before the oldest record kept
+	// or after the high-water mark.
+	ErrOffsetOutOfRange = errors.New("offset is out of range")
+	// ErrRecordTooLarge says that a record exceeds MaxRecordBytes.
+	ErrRecordTooLarge = errors.New("record is too large")
+	// ErrFull says that the log cannot take records now: the disk is full or the
+	// broker pushes back. The caller answers 503 and tries again later.
+	ErrFull = errors.New("event log cannot take records")
+)
+
+// MaxRecordBytes bounds key, value and headers of one record together. It is
+// below the broker's default of 1 MiB.
+const MaxRecordBytes = 1000 << 10
+
+// AnyPartition as the partition of an append lets the driver choose it by key.
+const AnyPartition int32 = -1
+
+// Log is an ordered, durable, partitioned log of records. All methods are safe
+// for concurrent use.
+type Log interface {
+	// Partitions returns the number of partitions of topic.
+	Partitions(ctx context.Context, topic event.Topic) (int32, error)
+
+	// Append adds records to topic in order and returns once all of them are
+	// durable, with their positions. Records with equal keys go to one partition,
+	// chosen by PartitionOf; with partition other than AnyPartition, all go there.
+	// On error none, some or all may have been added: the caller appends again,
+	// and readers drop duplicates by event ID.
+	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+
+	// Tail returns a reader of one partition from the given offset on. Offset 0
+	// means the oldest record kept.
+	Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (Reader, error)
+
+	// HighWater returns, for each partition, the offset that the next record will
+	// get: a reader that has consumed every offset below it is caught up.
+	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
+
+	// Join makes the caller a member of a consumer group and blocks, calling
+	// handle for each partition the group assigns to it, until ctx ends. handle
+	// runs on a goroutine of its own per partition; its context ends when the
+	// partition is taken away, and Join does not give the partition to another
+	// member of this process before handle has returned. The records begin at the
+	// group's committed offset.
+	Join(ctx context.Context, group string, topic event.Topic, handle func(ctx context.Context, a Assignment) error) error
+
+	// Committed returns the group's committed offset of each partition: the next
+	// offset to be read; 0 for none.
+	Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error)
+
+	// Close releases what the log holds. Readers fail with ErrClosed.
+	Close() error
+}
+
+// Reader reads one partition in order. It is used by one goroutine at a time.
+type Reader interface {
+	// Next blocks until a record is there, ctx ends or the log is closed. The
+	// record's slices stay valid for ever.
+	Next(ctx context.Context) (event.Record, error)
+	// Close releases the reader.
+	Close() error
+}
+
+// Assignment is one partition held by a member of a group.
+type Assignment interface {
+	Reader
+	Partition() int32
+	// Commit stores next as the offset the group goes on from. It is durable when
+	// Commit returns, and fails if the partition was taken away.
+	Commit(ctx context.Context, next event.Offset) error
+}
+
+// PartitionOf returns the partition of a key among n: FNV-1a of the key, so
+// that both drivers place a repository alike.
+func PartitionOf(key []byte, n int32) int32 {
+	h := uint32(2166136261)
+	for _, b := range key {
+		h = (h ^ uint32(b)) * 16777619
+	}
+	return int32(h % uint32(n))
+}

@@ -1,0 +1,27 @@
+// Package code holds the nouns of source code that every part of Quarry
+// shares: repositories, revisions, blobs, documents' languages and symbols.
+//
+// It answers the question "what do we call the thing, and how large may it
+// be?". It imports the standard library only, does no I/O and knows nothing of
+// the log, of Pebble or of HTTP.
+//
+// # Identity
+//
+//	RepositoryID  52 bits, derived from the identity the code host gives a
+//	              repository (see NewRepositoryID), never from its name: a
+//	              rename keeps the ID. It fits a JSON number exactly.
+//	BlobID        the git object name of a blob, cut to 20 bytes in a SHA-256
+//	              repository.
+//	CommitID      the git object name of a commit, as lower-case hexadecimal.
+//	DocumentKey   blob and language together: the same bytes read as C and as
+//	              Objective-C have different symbols, so they are two documents.
+//
+// # Invariants
+//
+//  1. The zero BlobID, CommitID and RepositoryID mean "none".
+//  2. Line numbers are 1-based, byte offsets 0-based, columns 1-based and in
+//     code points, everywhere.
+//  3. Paths are slash-separated, relative, without "." or ".." elements.
+//
+// All types are values, safe for concurrent use.
+package code

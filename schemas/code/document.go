@@ -1,0 +1,65 @@
+package code
+
+// Language is a programming language in the spelling of github-linguist ("Go",
+// "C++"). Empty means unknown.
+type Language string
+
+// DocumentKey identifies the content of a document: a blob, read as a language.
+type DocumentKey struct {
+	Blob     BlobID
+	Language Language
+}
+
+// Flags are facts about a document or about the place where it stands.
+type Flags uint8
+
+// The facts that ranking and filters use.
+const (
+	FlagGenerated  Flags = 1 << iota // written by a program
+	FlagVendored                     // third-party code kept in the repository
+	FlagTest                         // test code
+	FlagASCII                        // every byte is below 0x80
+	FlagTranscoded                   // the text was not UTF-8 in the blob
+)
+
+// SkipReason says why a file is not searchable, in the words of the API and of
+// the metric label.
+type SkipReason string
+
+// The reasons for which a file is not indexed.
+const (
+	SkipBinary      SkipReason = "binary"      // a NUL byte or a binary format
+	SkipTooLarge    SkipReason = "too_large"   // above the size limit
+	SkipUndecodable SkipReason = "undecodable" // no known encoding gives text
+	SkipSymlink     SkipReason = "symlink"     // a link is no text of its own
+	SkipSubmodule   SkipReason = "submodule"   // lives in another repository
+	SkipUnreadable  SkipReason = "unreadable"  // git cannot read the blob
+)
+
+// SymbolKind is what a symbol is, in the words that universal-ctags uses and
+// the API shows: "function", "method", "class", "struct", "member", …
+type SymbolKind string
+
+// Symbol is a definition in a document.
+type Symbol struct {
+	// Name is the identifier as written, at most MaxSymbolBytes, without line breaks.
+	Name string
+	Kind SymbolKind
+	// Parent is the name of the scope that encloses it, and ParentKind what that
+	// is; both empty at the top level.
+	Parent     string
+	ParentKind SymbolKind
+	// Offset is the byte offset of the name in the document's text: the text at
+	// Offset is Name.
+	Offset uint32
+	// Line is the line of the name, from 1. EndLine is the last line of the
+	// definition's body; 0 if unknown.
+	Line    uint32
+	EndLine uint32
+}
+
+// Bounds on symbols, enforced by the extractor.
+const (
+	MaxSymbolBytes        = 256
+	MaxSymbolsPerDocument = 1 << 16
+)

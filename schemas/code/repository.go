@@ -1,0 +1,107 @@
+package code
+
+import (
+	"errors"
+	"hash/fnv"
+	"strconv"
+)
+
+// ErrNotFound says that a repository, revision, path or document does not
+// exist. Packages wrap it with what was looked for.
+var ErrNotFound = errors.New("not found")
+
+// RepositoryID names a repository for ever. See NewRepositoryID.
+type RepositoryID uint64
+
+// repositoryIDBits keeps an ID within the integers that a JSON number holds
+// exactly (2^53).
+const repositoryIDBits = 52
+
+// NewRepositoryID derives the ID of a repository from its identity: the name of
+// the code host and the identifier which that host never reuses (a numeric ID,
+// a UUID, or, where the host has nothing better, the clone URL or the project
+// name). The same identity always has the same ID, so ingest needs no store to
+// assign one. Two identities share an ID with probability n²/2^53; the catalog
+// refuses the second one.
+func NewRepositoryID(host, identity string) RepositoryID {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(host))
+	_, _ = h.Write([]byte{0})
+	_, _ = h.Write([]byte(identity))
+	// FNV's high bits mix poorly for short inputs: fold them (murmur3 fmix64).
+	x := h.Sum64()
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	x *= 0xc4ceb9fe1a85ec53
+	x ^= x >> 33
+	x >>= 64 - repositoryIDBits
+	if x == 0 {
+		return 1
+	}
+	return RepositoryID(x)
+}
+
+// String returns the ID in decimal.
+func (id RepositoryID) String() string { return strconv.FormatUint(uint64(id), 10) }
+
+// HostKind is the kind of code host a repository lives on, in the spelling of
+// the public API.
+type HostKind string
+
+// The kinds of code host that the public API names.
+const (
+	GitHub          HostKind = "github"
+	GitLab          HostKind = "gitlab"
+	Gitea           HostKind = "gitea"
+	Gerrit          HostKind = "gerrit"
+	BitbucketServer HostKind = "bitbucketServer"
+	BitbucketCloud  HostKind = "bitbucketCloud"
+	GenericGitHost  HostKind = "genericGitHost"
+	AzureDevOps     HostKind = "azuredevops"
+)
+
+// Valid reports whether k is one of the kinds above.
+func (k HostKind) Valid() bool {
+	switch k {
+	case GitHub, GitLab, Gitea, Gerrit, BitbucketServer, BitbucketCloud, GenericGitHost, AzureDevOps:
+		return true
+	}
+	return false
+}
+
+// Repository is what is known of a repository, whether it is indexed or not.
+type Repository struct {
+	ID   RepositoryID `json:"id"`
+	Kind HostKind     `json:"kind"`
+	// Name is the full name: host, then path (github.com/owner/name), or the
+	// name chosen at registration. At most MaxNameBytes.
+	Name string `json:"name"`
+	// DisplayName is the short name for people; empty means Name.
+	DisplayName string `json:"displayName,omitempty"`
+	// CloneURL is what git fetches from, or an absolute path. It never holds
+	// credentials.
+	CloneURL string `json:"cloneUrl"`
+	// WebURL is the repository's page on its code host; empty if it has none.
+	WebURL   string `json:"webUrl,omitempty"`
+	ImageURL string `json:"imageUrl,omitempty"`
+	// DefaultBranch is the short name of the default branch; empty until known.
+	DefaultBranch string `json:"defaultBranch,omitempty"`
+	// Branches are globs on short branch names that are indexed beside the
+	// default branch.
+	Branches []string `json:"branches,omitempty"`
+	// Connection is the configured connection it came by; empty for one that
+	// was registered by hand.
+	Connection string `json:"connection,omitempty"`
+	Fork       bool   `json:"fork,omitempty"`
+	Archived   bool   `json:"archived,omitempty"`
+	Private    bool   `json:"private,omitempty"`
+}
+
+// Bounds of the fields of a Repository, enforced where one enters the system.
+const (
+	MaxNameBytes       = 512
+	MaxURLBytes        = 2048
+	MaxBranchGlobs     = 256
+	MaxBranchGlobBytes = 256
+)

@@ -1,0 +1,133 @@
+package code
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+// CommitID is the full object name of a commit in lower-case hexadecimal: 40
+// characters, or 64 in a SHA-256 repository. Empty means "no commit".
+type CommitID string
+
+// ParseCommitID checks s and returns it as a CommitID. The all-zero name, which
+// code hosts send for "does not exist", becomes the empty CommitID.
+func ParseCommitID(s string) (CommitID, error) {
+	if len(s) != 40 && len(s) != 64 {
+		return "", fmt.Errorf("commit %.80q: want 40 or 64 hexadecimal characters", s)
+	}
+	zero := true
+	for i := range len(s) {
+		c := s[i]
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return "", fmt.Errorf("commit %.80q: want lower-case hexadecimal", s)
+		}
+		zero = zero && c == '0'
+	}
+	if zero {
+		return "", nil
+	}
+	return CommitID(s), nil
+}
+
+// Ref is a full ref name such as refs/heads/main or refs/tags/v1.
+type Ref string
+
+const (
+	branchPrefix = "refs/heads/"
+	tagPrefix    = "refs/tags/"
+)
+
+// MaxRefBytes bounds the length of a ref name.
+const MaxRefBytes = 1024
+
+// BranchRef returns the full name of the branch with the given short name.
+func BranchRef(short string) Ref { return Ref(branchPrefix + short) }
+
+// Short returns the name without refs/heads/ or refs/tags/.
+func (r Ref) Short() string {
+	s := strings.TrimPrefix(string(r), branchPrefix)
+	return strings.TrimPrefix(s, tagPrefix)
+}
+
+// IsBranch reports whether r is a branch.
+func (r Ref) IsBranch() bool { return strings.HasPrefix(string(r), branchPrefix) }
+
+// Validate checks r by the rules of git-check-ref-format, as far as they
+// protect a command line and a key: a full name, no control characters, no "..",
+// no element that begins with a dot or a dash or ends in ".lock".
+func (r Ref) Validate() error {
+	s := string(r)
+	if len(s) > MaxRefBytes {
+		return fmt.Errorf("ref of %d bytes: at most %d", len(s), MaxRefBytes)
+	}
+	if !strings.HasPrefix(s, "refs/") || strings.HasSuffix(s, "/") || strings.HasSuffix(s, ".") {
+		return fmt.Errorf("ref %.80q: want a full name such as refs/heads/main", s)
+	}
+	if strings.Contains(s, "..") || strings.Contains(s, "@{") || strings.Contains(s, "//") {
+		return fmt.Errorf("ref %.80q: may not contain \"..\", \"@{\" or \"//\"", s)
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c <= ' ' || c == 0x7f, strings.IndexByte(`~^:?*[\`, c) >= 0:
+			return fmt.Errorf("ref %.80q: character %q is not allowed", s, c)
+		}
+	}
+	for element := range strings.SplitSeq(s, "/") {
+		if strings.HasPrefix(element, ".") || strings.HasPrefix(element, "-") || strings.HasSuffix(element, ".lock") {
+			return fmt.Errorf("ref %.80q: element %q is not allowed", s, element)
+		}
+	}
+	return nil
+}
+
+// Revision is a ref and the commit it points to.
+type Revision struct {
+	Ref    Ref      `json:"ref"`
+	Commit CommitID `json:"commit"`
+}
+
+// BlobID is the object name of a blob: content by hash. In a SHA-256 repository
+// it is the first 20 bytes.
+type BlobID [20]byte
+
+// ParseBlobID decodes the hexadecimal object name s.
+func ParseBlobID(s string) (BlobID, error) {
+	var id BlobID
+	if len(s) != 40 && len(s) != 64 {
+		return id, fmt.Errorf("blob %.80q: want 40 or 64 hexadecimal characters", s)
+	}
+	if _, err := hex.Decode(id[:], []byte(s[:40])); err != nil {
+		return id, fmt.Errorf("blob %.80q: %w", s, err)
+	}
+	return id, nil
+}
+
+// String returns the ID in hexadecimal.
+func (id BlobID) String() string { return hex.EncodeToString(id[:]) }
+
+// MarshalText encodes the ID in hexadecimal.
+func (id BlobID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText decodes what MarshalText wrote.
+func (id *BlobID) UnmarshalText(b []byte) error {
+	parsed, err := ParseBlobID(string(b))
+	*id = parsed
+	return err
+}
+
+// MaxPathBytes bounds a path in a repository (Linux' PATH_MAX).
+const MaxPathBytes = 4096
+
+// ValidatePath reports why p is no path of a file in a repository.
+func ValidatePath(p string) error {
+	if p == "" || len(p) > MaxPathBytes || p[0] == '/' || strings.IndexByte(p, 0) >= 0 {
+		return fmt.Errorf("path %.80q: want a relative path of 1 to %d bytes", p, MaxPathBytes)
+	}
+	for element := range strings.SplitSeq(p, "/") {
+		if element == "" || element == "." || element == ".." {
+			return fmt.Errorf("path %.80q: element %q is not allowed", p, element)
+		}
+	}
+	return nil
+}

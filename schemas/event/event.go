@@ -1,0 +1,173 @@
+package event
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Type is the CloudEvents type of an event, version included.
+type Type string
+
+// The events of the system.
+const (
+	TypePush                 Type = "dev.quarry.push.v1"
+	TypeRepositoryRegistered Type = "dev.quarry.repository.registered.v1"
+	TypeRepositoryChanged    Type = "dev.quarry.repository.changed.v1"
+	TypeRepositoryRemoved    Type = "dev.quarry.repository.removed.v1"
+	TypeRevisionIndexed      Type = "dev.quarry.revision.indexed.v1"
+	TypeSegmentsMerged       Type = "dev.quarry.segments.merged.v1"
+)
+
+// Event is one of the structs below.
+type Event interface {
+	// EventType returns the type and version that the event is encoded as.
+	EventType() Type
+	// Key returns the repository that orders the event, or 0 for an event of a
+	// whole partition.
+	Key() code.RepositoryID
+}
+
+// Action says what happened to a ref.
+type Action string
+
+// What can happen to a ref.
+const (
+	ActionCreated Action = "created"
+	ActionUpdated Action = "updated"
+	ActionDeleted Action = "deleted"
+	// ActionRefresh is a request to look: Before and After are unknown.
+	ActionRefresh Action = "refresh"
+)
+
+// Push says that a ref moved, or may have moved. It is a hint with provenance:
+// the worker fetches the ref's state, and state wins over what the event says.
+type Push struct {
+	Repository code.RepositoryID `json:"repository"`
+	// Ref is empty for ActionRefresh of all refs.
+	Ref    code.Ref      `json:"ref,omitempty"`
+	Before code.CommitID `json:"before,omitempty"`
+	After  code.CommitID `json:"after,omitempty"`
+	Action Action        `json:"action"`
+	// Forced is "true", "false" or, where the host does not say, empty.
+	Forced string `json:"forced,omitempty"`
+	// Connection and DeliveryID name the delivery; BodySHA256 is the hash of its
+	// raw body in hexadecimal.
+	Connection string `json:"connection,omitempty"`
+	DeliveryID string `json:"deliveryId,omitempty"`
+	BodySHA256 string `json:"bodySha256,omitempty"`
+	// ReceivedAt is when Quarry received the push, HostTime when the host says
+	// it happened (zero if it does not say).
+	ReceivedAt time.Time `json:"receivedAt"`
+	HostTime   time.Time `json:"hostTime,omitzero"`
+	Pusher     string    `json:"pusher,omitempty"`
+}
+
+// RepositoryRegistered brings a repository in, or registers it again with other
+// values. Its first import follows from it.
+type RepositoryRegistered struct {
+	Repository code.Repository `json:"repository"`
+	At         time.Time       `json:"at"`
+}
+
+// RepositoryChanged replaces what is known of a registered repository: a
+// rename, another default branch, archived. It carries the whole new state.
+type RepositoryChanged struct {
+	Repository code.Repository `json:"repository"`
+	At         time.Time       `json:"at"`
+}
+
+// RepositoryRemoved takes a repository and everything indexed of it out.
+type RepositoryRemoved struct {
+	Repository code.RepositoryID `json:"repository"`
+	Reason     string            `json:"reason,omitempty"`
+	At         time.Time         `json:"at"`
+}
+
+// SegmentRef names a segment in the segment store.
+type SegmentRef struct {
+	// ID is the segment's ID, 32 hexadecimal characters; it is derived from the
+	// segment's content and is its name in the segment store.
+	ID        string `json:"id"`
+	SizeBytes int64  `json:"sizeBytes"`
+	TextBytes int64  `json:"textBytes"`
+	Documents int    `json:"documents"`
+}
+
+// Change is one changed row of a manifest.
+type Change struct {
+	Path string `json:"path"`
+	// Blob is the file's content; the zero BlobID removes the path, unless
+	// Skipped says why the file is known but not searchable.
+	Blob     code.BlobID     `json:"blob,omitzero"`
+	Language code.Language   `json:"language,omitempty"`
+	Flags    code.Flags      `json:"flags,omitempty"`
+	Skipped  code.SkipReason `json:"skipped,omitempty"`
+	// SizeBytes is the size of the blob in git.
+	SizeBytes int64 `json:"sizeBytes,omitempty"`
+}
+
+// MaxInlineChanges bounds the changes an event carries itself. More go to the
+// segment store as a manifest object, and ChangesObject names it.
+const MaxInlineChanges = 1000
+
+// RevisionIndexed says that a commit of a ref is described by these segments
+// and this change of the ref's manifest: readers may switch to it.
+type RevisionIndexed struct {
+	Repository code.RepositoryID `json:"repository"`
+	Ref        code.Ref          `json:"ref"`
+	// Commit is what the ref points to now; empty if the ref was deleted.
+	Commit code.CommitID `json:"commit,omitempty"`
+	// CommitTime is the committer's time of Commit.
+	CommitTime time.Time `json:"commitTime,omitzero"`
+	// DefaultBranch is the short name of the repository's default branch as the
+	// mirror's HEAD says; empty if unknown.
+	DefaultBranch string `json:"defaultBranch,omitempty"`
+	// BaseRef and BaseCommit name the revision that the changes are relative to:
+	// the ref's own former commit, or the revision a new ref was derived from.
+	// Both empty: the changes are the whole manifest.
+	BaseRef    code.Ref      `json:"baseRef,omitempty"`
+	BaseCommit code.CommitID `json:"baseCommit,omitempty"`
+	// Segments hold the documents that no earlier segment was known to hold.
+	Segments []SegmentRef `json:"segments,omitempty"`
+	// Changes are ordered by path. Empty with ChangesObject set: they are in the
+	// segment store under that name, in the same order.
+	Changes       []Change `json:"changes,omitempty"`
+	ChangesObject string   `json:"changesObject,omitempty"`
+	// Cause is the position of the event that led to this one, and the origin of
+	// this event's ID.
+	Cause Position `json:"cause"`
+	// PushedAt is when the first push that led here was received: the start of
+	// the freshness clock.
+	PushedAt time.Time `json:"pushedAt"`
+	// IndexedAt is when the worker was done.
+	IndexedAt time.Time `json:"indexedAt"`
+}
+
+// SegmentsMerged replaces segments of one partition by one with the same live
+// documents.
+type SegmentsMerged struct {
+	Partition int32 `json:"partition"`
+	// Inputs are the IDs of the segments that go.
+	Inputs []string `json:"inputs"`
+	// Output holds every document of the inputs that was alive at the positions
+	// the compactor had seen; absent if none was.
+	Output *SegmentRef `json:"output,omitempty"`
+	At     time.Time   `json:"at"`
+}
+
+// EventType implements Event.
+func (*Push) EventType() Type                 { return TypePush }
+func (*RepositoryRegistered) EventType() Type { return TypeRepositoryRegistered }
+func (*RepositoryChanged) EventType() Type    { return TypeRepositoryChanged }
+func (*RepositoryRemoved) EventType() Type    { return TypeRepositoryRemoved }
+func (*RevisionIndexed) EventType() Type      { return TypeRevisionIndexed }
+func (*SegmentsMerged) EventType() Type       { return TypeSegmentsMerged }
+
+// Key implements Event.
+func (e *Push) Key() code.RepositoryID                 { return e.Repository }
+func (e *RepositoryRegistered) Key() code.RepositoryID { return e.Repository.ID }
+func (e *RepositoryChanged) Key() code.RepositoryID    { return e.Repository.ID }
+func (e *RepositoryRemoved) Key() code.RepositoryID    { return e.Repository }
+func (e *RevisionIndexed) Key() code.RepositoryID      { return e.Repository }
+func (e *SegmentsMerged) Key() code.RepositoryID       { return 0 }

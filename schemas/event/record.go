@@ -1,0 +1,51 @@
+package event
+
+import (
+	"fmt"
+	"time"
+)
+
+// Topic names a stream of records.
+type Topic string
+
+// The topics of the system.
+const (
+	TopicEvents      Topic = "quarry.events"
+	TopicDeadLetters Topic = "quarry.deadletters"
+)
+
+// Offset is the place of a record in its partition, from 0 upwards. Offsets
+// rise, but need not be dense.
+type Offset int64
+
+// Position is the place of a record in the log.
+type Position struct {
+	Topic     Topic  `json:"topic"`
+	Partition int32  `json:"partition"`
+	Offset    Offset `json:"offset"`
+}
+
+// String returns "topic/partition/offset".
+func (p Position) String() string {
+	return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset)
+}
+
+// Header is a name and value beside a record's value, as Kafka has them.
+type Header struct {
+	Name  string
+	Value []byte
+}
+
+// Record is one entry of the log as it is stored: an encoded event with its
+// envelope.
+type Record struct {
+	// Position is set by the log when the record is read or acknowledged.
+	Position Position
+	// Key orders records: those with equal keys share a partition.
+	Key []byte
+	// Value is the encoded event; Headers hold the CloudEvents attributes.
+	Value   []byte
+	Headers []Header
+	// Time is when the log took the record.
+	Time time.Time
+}
