@@ -1,0 +1,131 @@
+package code
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// ErrCloneURL says that a clone URL is not one that Quarry hands to git.
+var ErrCloneURL = errors.New("clone URL is not usable")
+
+// CloneURL is a clone URL taken apart. It is lexical only: whether the host may
+// be reached or the path be read is decided by whoever runs git.
+type CloneURL struct {
+	// Scheme is https, http, ssh, git or file.
+	Scheme string
+	// Host is in lower case, with the port where it is not the scheme's own;
+	// empty for file.
+	Host string
+	// Path has no leading slash, no trailing slash and no ".git"; case is kept.
+	Path string
+}
+
+var (
+	transportHelper = regexp.MustCompile(`^[A-Za-z0-9+.-]+::`)
+	scpForm         = regexp.MustCompile(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([^/].*|/[^/].*)$`)
+)
+
+// defaultPorts are left out of CloneURL.Host.
+var defaultPorts = map[string]string{"https": "443", "http": "80", "ssh": "22", "git": "9418"}
+
+// ParseCloneURL takes apart a URL, the scp form user@host:path or an absolute
+// path. It refuses what could make git run a program or leak a secret:
+// transport helpers (ext::…), a leading dash, control characters, a password.
+// Errors wrap ErrCloneURL and do not repeat a password.
+func ParseCloneURL(s string) (CloneURL, error) {
+	if err := checkCloneURLBytes(s); err != nil {
+		return CloneURL{}, err
+	}
+	if strings.HasPrefix(s, "/") {
+		return newCloneURL("file", "", s)
+	}
+	if !strings.Contains(s, "://") {
+		if m := scpForm.FindStringSubmatch(s); m != nil {
+			return newCloneURL("ssh", m[2], m[3])
+		}
+		return CloneURL{}, fmt.Errorf("%w: %.80q is no URL, no user@host:path and no absolute path", ErrCloneURL, s)
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		// The error of net/url repeats its input, password and all.
+		return CloneURL{}, fmt.Errorf("%w: it does not parse as a URL", ErrCloneURL)
+	}
+	return fromURL(u)
+}
+
+func checkCloneURLBytes(s string) error {
+	switch {
+	case s == "" || len(s) > MaxURLBytes:
+		return fmt.Errorf("%w: want 1 to %d bytes, have %d", ErrCloneURL, MaxURLBytes, len(s))
+	case s[0] == '-':
+		return fmt.Errorf("%w: it begins with a dash", ErrCloneURL)
+	case strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return fmt.Errorf("%w: it holds a control character", ErrCloneURL)
+	case transportHelper.MatchString(s):
+		return fmt.Errorf("%w: transport helpers (name::address) are not allowed", ErrCloneURL)
+	}
+	return nil
+}
+
+func fromURL(u *url.URL) (CloneURL, error) {
+	scheme := strings.ToLower(u.Scheme)
+	_, hasPassword := u.User.Password()
+	switch {
+	case scheme != "file" && defaultPorts[scheme] == "":
+		return CloneURL{}, fmt.Errorf("%w: scheme %.20q: want https, http, ssh, git or file", ErrCloneURL, u.Scheme)
+	case hasPassword || u.User != nil && scheme != "ssh":
+		return CloneURL{}, fmt.Errorf("%w: it holds credentials; configure them for the connection instead", ErrCloneURL)
+	case u.RawQuery != "" || u.Fragment != "":
+		return CloneURL{}, fmt.Errorf("%w: a query or fragment is not allowed", ErrCloneURL)
+	case scheme == "file" && u.Host != "" && u.Host != "localhost":
+		return CloneURL{}, fmt.Errorf("%w: file:// takes no host", ErrCloneURL)
+	case scheme == "file":
+		return newCloneURL(scheme, "", u.Path)
+	}
+	host := u.Host
+	if u.Port() == defaultPorts[scheme] {
+		host = strings.TrimSuffix(host, ":"+u.Port())
+	}
+	return newCloneURL(scheme, strings.TrimSuffix(host, ":"), u.Path)
+}
+
+func newCloneURL(scheme, host, p string) (CloneURL, error) {
+	host = strings.ToLower(host)
+	if strings.HasPrefix(host, "-") || host == "" && scheme != "file" {
+		return CloneURL{}, fmt.Errorf("%w: the host is missing or begins with a dash", ErrCloneURL)
+	}
+	p = strings.TrimPrefix(path.Clean("/"+p), "/")
+	if scheme == "file" {
+		// DIR/.git is the repository DIR.
+		p = strings.TrimSuffix(p, "/.git")
+	}
+	p = strings.TrimSuffix(p, ".git")
+	if p == "" || strings.HasSuffix(p, "/") {
+		return CloneURL{}, fmt.Errorf("%w: the path is empty", ErrCloneURL)
+	}
+	if strings.HasPrefix(p, "-") || strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return CloneURL{}, fmt.Errorf("%w: the path begins with a dash or holds a control character", ErrCloneURL)
+	}
+	return CloneURL{Scheme: scheme, Host: host, Path: p}, nil
+}
+
+// Name returns the full name of a repository that is known by its clone URL
+// only: host/path, or the path alone for file.
+func (c CloneURL) Name() string {
+	if c.Host == "" {
+		return c.Path
+	}
+	return c.Host + "/" + c.Path
+}
+
+// Same reports whether c and d name the same repository: equal host and path,
+// whatever the scheme it is reached by.
+func (c CloneURL) Same(d CloneURL) bool { return c.Host == d.Host && c.Path == d.Path }
+
+// RepositoryID returns the ID of a repository that is known by its clone URL
+// only. It does not depend on the scheme.
+func (c CloneURL) RepositoryID() RepositoryID { return NewRepositoryID(c.Host, c.Path) }
