@@ -1,0 +1,145 @@
+package event
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// releasedPath lists every field that was ever released, one per line with the
+// version it belongs to. Records with them are in logs for ever, so a line is
+// never removed or changed.
+var releasedPath = filepath.Join("..", "testdata", "released-fields.txt")
+
+// TestSchemasStayCompatible is the check of breaking changes. What it refuses
+// needs a new version of the event.
+func TestSchemasStayCompatible(t *testing.T) {
+	b, err := os.ReadFile(releasedPath)
+	if err != nil && !(*update && os.IsNotExist(err)) {
+		t.Fatal(err)
+	}
+	released := strings.Split(strings.TrimSpace(string(b)), "\n")
+	if string(b) == "" {
+		released = nil
+	}
+	broken, added := compareFields(released, currentFields(t))
+	for _, problem := range broken {
+		t.Error(problem)
+	}
+	if len(added) == 0 || t.Failed() {
+		return
+	}
+	if !*update {
+		t.Fatalf("fields that are not recorded as released; record them by: go test ./schemas/event -update\n%s", strings.Join(added, "\n"))
+	}
+	text := strings.Join(append(released, added...), "\n") + "\n"
+	if err := os.WriteFile(releasedPath, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func currentFields(t *testing.T) []string {
+	var lines []string
+	for _, ev := range fullEvents() {
+		for _, f := range readFields(t, schemaPath(ev.EventType())) {
+			lines = append(lines, shortName(ev.EventType())+" "+f.String())
+		}
+	}
+	return lines
+}
+
+// compareFields returns what current breaks of released, and its new lines. A
+// line is "version path required|optional rule".
+func compareFields(released, current []string) (broken, added []string) {
+	now := map[string]string{}
+	for _, line := range current {
+		id, rest := splitField(line)
+		now[id] = rest
+	}
+	known, versions := map[string]bool{}, map[string]bool{}
+	for _, line := range released {
+		id, was := splitField(line)
+		known[id] = true
+		versions[strings.Fields(line)[0]] = true
+		is, found := now[id]
+		switch {
+		case !found:
+			broken = append(broken, fmt.Sprintf("%s: removed, or renamed; it is in logs", id))
+		case is != was:
+			broken = append(broken, fmt.Sprintf("%s: was %s, is %s", id, was, is))
+		}
+	}
+	for _, line := range current {
+		id, rest := splitField(line)
+		if known[id] {
+			continue
+		}
+		// A new version begins with what it likes; in an old one, old records lack
+		// the field. A required field of a new optional object is the exception.
+		parent := parentOf(id)
+		if versions[strings.Fields(line)[0]] && strings.HasPrefix(rest, "required") && (parent == "" || known[parent]) {
+			broken = append(broken, fmt.Sprintf("%s: is new and required; old records lack it", id))
+			continue
+		}
+		added = append(added, line)
+	}
+	return broken, added
+}
+
+func splitField(line string) (id, rest string) {
+	version, rest, _ := strings.Cut(line, " ")
+	path, rest, _ := strings.Cut(rest, " ")
+	return version + " " + path, rest
+}
+
+// parentOf returns the ID of the object or list that holds a field, and "" for a
+// field of the event itself.
+func parentOf(id string) string {
+	parent := strings.TrimSuffix(id[:strings.LastIndexByte(id, '/')], "[]")
+	if strings.HasSuffix(parent, " ") {
+		return ""
+	}
+	return parent
+}
+
+func TestCompareFields(t *testing.T) {
+	released := []string{
+		`push.v1 /repository required {"type":"integer"}`,
+		`push.v1 /ref optional {"type":"string"}`,
+		`push.v1 /list optional {"type":"array"}`,
+		`push.v1 /list[]/id required {"type":"string"}`,
+	}
+	replace := func(i int, line string) []string {
+		lines := append([]string(nil), released...)
+		lines[i] = line
+		return lines
+	}
+	tests := []struct {
+		name          string
+		current       []string
+		broken, added int
+	}{
+		{"same", released, 0, 0},
+		{"removed", released[1:], 1, 0},
+		{"type", replace(1, `push.v1 /ref optional {"type":"integer"}`), 1, 0},
+		{"nested type", replace(3, `push.v1 /list[]/id required {"type":"integer"}`), 1, 0},
+		{"bound", replace(1, `push.v1 /ref optional {"maxLength":5,"type":"string"}`), 1, 0},
+		{"optional made required", replace(1, `push.v1 /ref required {"type":"string"}`), 1, 0},
+		{"required made optional", replace(0, `push.v1 /repository optional {"type":"integer"}`), 1, 0},
+		{"renamed", replace(1, `push.v1 /reference optional {"type":"string"}`), 1, 1},
+		{"new optional field", append(released[:4:4], `push.v1 /note optional {"type":"string"}`), 0, 1},
+		{"new required field", append(released[:4:4], `push.v1 /note required {"type":"string"}`), 1, 0},
+		{"new required field in a list", append(released[:4:4], `push.v1 /list[]/x required {"type":"string"}`), 1, 0},
+		{"new object with a required field", append(released[:4:4],
+			`push.v1 /o optional {"type":"object"}`, `push.v1 /o/x required {"type":"string"}`), 0, 2},
+		{"new version", append(released[:4:4], `push.v2 /repository required {"type":"string"}`), 0, 1},
+	}
+	for _, test := range tests {
+		broken, added := compareFields(released, test.current)
+		if len(broken) != test.broken || len(added) != test.added {
+			t.Errorf("%s: broken %q, added %q; want %d and %d", test.name, broken, added, test.broken, test.added)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Decode returns the event of a record and its envelope. It fails with
+// ErrUnknownType if the type or its version is unknown to this build, and with
+// ErrInvalid for anything else that is not what Encode writes, wrapped with the
+// record's position. Fields it does not know are ignored. The event shares no
+// memory with rec.
+func Decode(rec Record) (Envelope, Event, error) {
+	env, ev, err := decode(rec)
+	if err != nil {
+		return Envelope{}, nil, fmt.Errorf("decode record %s: %w", rec.Position, err)
+	}
+	return env, ev, nil
+}
+
+func decode(rec Record) (Envelope, Event, error) {
+	env, err := decodeEnvelope(rec.Headers)
+	if err != nil {
+		return env, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	ev := newEvent(env.Type)
+	if ev == nil {
+		return env, nil, fmt.Errorf("%w: %.80q", ErrUnknownType, string(env.Type))
+	}
+	if err := decodeValue(rec.Value, ev); err != nil {
+		return env, nil, fmt.Errorf("%w: %s: %w", ErrInvalid, env.Type, err)
+	}
+	if err := validateEvent(env, ev); err != nil {
+		return env, nil, fmt.Errorf("%w: %s: %w", ErrInvalid, env.Type, err)
+	}
+	if want := RecordKey(ev.Key()); !bytes.Equal(rec.Key, want) {
+		return env, nil, fmt.Errorf("%w: %s: key %.40q, want %q", ErrInvalid, env.Type, rec.Key, want)
+	}
+	return env, ev, nil
+}
+
+// newEvent returns an empty event of the type, nil if the type is unknown.
+func newEvent(t Type) Event {
+	switch t {
+	case TypePush:
+		return new(Push)
+	case TypeRepositoryRegistered:
+		return new(RepositoryRegistered)
+	case TypeRepositoryChanged:
+		return new(RepositoryChanged)
+	case TypeRepositoryRemoved:
+		return new(RepositoryRemoved)
+	case TypeRevisionIndexed:
+		return new(RevisionIndexed)
+	case TypeSegmentsMerged:
+		return new(SegmentsMerged)
+	}
+	return nil
+}
+
+func decodeValue(value []byte, ev Event) error {
+	if len(value) > MaxValueBytes {
+		return fmt.Errorf("value of %d bytes, at most %d", len(value), MaxValueBytes)
+	}
+	// encoding/json would replace bytes that are no UTF-8.
+	if !utf8.Valid(value) {
+		return fmt.Errorf("value is not UTF-8")
+	}
+	// "null" decodes into anything and would leave an empty event.
+	if trimmed := bytes.TrimLeft(value, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+		return fmt.Errorf("value is no JSON object")
+	}
+	return json.Unmarshal(value, ev)
+}
+
+// decodeEnvelope reads the headers. Ones it does not know are ignored: tracing
+// and brokers add their own.
+func decodeEnvelope(headers []Header) (Envelope, error) {
+	var env Envelope
+	var seen [7]bool
+	for _, h := range headers {
+		i, err := env.set(h)
+		if err != nil {
+			return env, fmt.Errorf("header %s: %w", h.Name, err)
+		}
+		if i < 0 {
+			continue
+		}
+		if seen[i] {
+			return env, fmt.Errorf("header %s occurs twice", h.Name)
+		}
+		seen[i] = true
+	}
+	for i, name := range []string{headerSpecVersion, headerID, headerSource, headerType, headerTime, headerSubject, headerContentType} {
+		if !seen[i] {
+			return env, fmt.Errorf("header %s is missing", name)
+		}
+	}
+	return env, nil
+}
+
+// set takes one header over and returns its number, -1 if it is none of ours.
+func (env *Envelope) set(h Header) (int, error) {
+	value := string(h.Value)
+	switch h.Name {
+	case headerSpecVersion:
+		return 0, wantEqual(value, specVersion)
+	case headerID:
+		env.ID = value
+		return 1, nil
+	case headerSource:
+		env.Source = value
+		return 2, nil
+	case headerType:
+		env.Type = Type(value)
+		return 3, nil
+	case headerTime:
+		t, err := time.Parse(time.RFC3339Nano, value)
+		env.Time = t.UTC()
+		return 4, err
+	case headerSubject:
+		env.Subject = value
+		return 5, nil
+	case headerContentType:
+		mediaType, _, _ := strings.Cut(value, ";")
+		return 6, wantEqual(strings.ToLower(strings.TrimSpace(mediaType)), contentType)
+	}
+	return -1, nil
+}
+
+func wantEqual(got, want string) error {
+	if got != want {
+		return fmt.Errorf("%.80q, want %q", got, want)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Errors of Encode and Decode, wrapped with the event's type or position.
+var (
+	// ErrInvalid says that an event or a record breaks a rule of its format.
+	ErrInvalid = errors.New("invalid event")
+	// ErrUnknownType says that a record's type, or its version, is none that this
+	// build can read. A reader skips such a record, and says so.
+	ErrUnknownType = errors.New("unknown event type")
+	// ErrTooLarge says that an encoded event exceeds MaxValueBytes. A producer of
+	// RevisionIndexed then moves the changes to a manifest object.
+	ErrTooLarge = errors.New("event is too large")
+)
+
+// MaxValueBytes bounds an encoded event. With key and headers it stays below the
+// log's bound of a record.
+const MaxValueBytes = 960 << 10
+
+// Envelope holds the CloudEvents attributes of an event.
+type Envelope struct {
+	// ID is unique among the events of Source, and the same when the same event
+	// is written again: readers drop duplicates by it. 1 to 256 bytes.
+	ID string
+	// Source names the component that wrote the event, as a URI reference such as
+	// "/ingest/github". 1 to 512 bytes.
+	Source string
+	Type   Type
+	// Time is when the event occurred.
+	Time time.Time
+	// Subject is "repository/ID" or "partition/N".
+	Subject string
+}
+
+// Names of the headers: CloudEvents' binding to Kafka, binary content mode.
+const (
+	headerSpecVersion = "ce_specversion"
+	headerID          = "ce_id"
+	headerSource      = "ce_source"
+	headerType        = "ce_type"
+	headerTime        = "ce_time"
+	headerSubject     = "ce_subject"
+	headerContentType = "content-type"
+)
+
+const (
+	specVersion = "1.0"
+	contentType = "application/json"
+)
+
+// Encode returns the record of ev: key, value and headers. env.Type and
+// env.Subject are filled from ev; env.ID must be deterministic where the event
+// is derived from another (see DerivedID). It fails with ErrInvalid if ev breaks
+// a rule of its format and with ErrTooLarge if it outgrows MaxValueBytes.
+func Encode(env Envelope, ev Event) (Record, error) {
+	if ev == nil {
+		return Record{}, fmt.Errorf("encode event: %w: no event", ErrInvalid)
+	}
+	env.Type, env.Subject = ev.EventType(), subjectOf(ev)
+	if err := validateEvent(env, ev); err != nil {
+		return Record{}, fmt.Errorf("encode %s: %w: %w", env.Type, ErrInvalid, err)
+	}
+	value, err := encodeValue(ev)
+	if err != nil {
+		return Record{}, fmt.Errorf("encode %s: %w: %w", env.Type, ErrInvalid, err)
+	}
+	if len(value) > MaxValueBytes {
+		return Record{}, fmt.Errorf("encode %s: %w: %d bytes, at most %d", env.Type, ErrTooLarge, len(value), MaxValueBytes)
+	}
+	return Record{Key: RecordKey(ev.Key()), Value: value, Headers: headersOf(env)}, nil
+}
+
+// encodeValue writes v as one JSON object without a final line feed. Characters
+// that are special in HTML stay as they are: a log is read by people.
+func encodeValue(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+}
+
+func headersOf(env Envelope) []Header {
+	return []Header{
+		{headerSpecVersion, []byte(specVersion)},
+		{headerID, []byte(env.ID)},
+		{headerSource, []byte(env.Source)},
+		{headerType, []byte(env.Type)},
+		{headerTime, env.Time.UTC().AppendFormat(nil, time.RFC3339Nano)},
+		{headerSubject, []byte(env.Subject)},
+		{headerContentType, []byte(contentType)},
+	}
+}
+
+func subjectOf(ev Event) string {
+	if merged, ok := ev.(*SegmentsMerged); ok {
+		return "partition/" + strconv.Itoa(int(merged.Partition))
+	}
+	return "repository/" + ev.Key().String()
+}
+
+// RecordKey returns the key of the records of a repository: its ID in decimal.
+// It is nil for ID 0, the key of events of a whole partition.
+func RecordKey(id code.RepositoryID) []byte {
+	if id == 0 {
+		return nil
+	}
+	return strconv.AppendUint(nil, uint64(id), 10)
+}
+
+// DerivedID returns the ID of the event that step makes of the record at cause.
+// Doing the step again gives the same ID. step is a word of at most 64 bytes,
+// such as "indexed"; a step that writes several events tells them apart.
+func DerivedID(cause Position, step string) string {
+	return cause.String() + "#" + step
+}

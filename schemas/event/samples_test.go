@@ -1,0 +1,181 @@
+package event
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+var update = flag.Bool("update", false, "add samples and released fields that are missing; changes none that exist")
+
+// shortName is an event's name in schemas/events and schemas/testdata.
+func shortName(t Type) string { return strings.TrimPrefix(string(t), "dev.quarry.") }
+
+func at(s string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+const (
+	commitA = code.CommitID("8f1c0de9a3b24f5c6d7e8f90a1b2c3d4e5f60718")
+	commitB = code.CommitID("0123456789abcdef0123456789abcdef01234567")
+)
+
+func fullRepository() code.Repository {
+	return code.Repository{
+		ID: 3141592653589793, Kind: code.GitHub, Name: "github.com/acme/anvil", DisplayName: "anvil",
+		CloneURL: "https://github.com/acme/anvil.git", WebURL: "https://github.com/acme/anvil",
+		ImageURL: "https://github.com/acme.png", DefaultBranch: "main", Branches: []string{"release/*"},
+		Connection: "acme", Fork: true, Archived: true, Private: true,
+	}
+}
+
+// fullEvents returns one event of every version with every field set.
+func fullEvents() []Event {
+	segment := SegmentRef{ID: "00112233445566778899aabbccddeeff", SizeBytes: 4096, TextBytes: 9000, Documents: 3}
+	blob, _ := code.ParseBlobID(string(commitB))
+	return []Event{
+		&Push{
+			Repository: 3141592653589793, Ref: "refs/heads/main", Before: commitA, After: commitB,
+			Action: ActionUpdated, Forced: "false", Connection: "acme", DeliveryID: "72d3162e-cc78-11e3-81ab-4c9367dc0958",
+			BodySHA256: strings.Repeat("0f", 32), ReceivedAt: at("2026-11-21T10:00:00.123456789Z"),
+			HostTime: at("2026-11-21T09:59:59Z"), Pusher: "zoë <zoe@example.com>",
+		},
+		&RepositoryRegistered{Repository: fullRepository(), At: at("2026-11-21T10:00:00Z")},
+		&RepositoryChanged{Repository: fullRepository(), At: at("2026-11-21T10:00:00Z")},
+		&RepositoryRemoved{Repository: 3141592653589793, Reason: "removed by hand", At: at("2026-11-21T10:00:00Z")},
+		&RevisionIndexed{
+			Repository: 3141592653589793, Ref: "refs/heads/main", Commit: commitB, CommitTime: at("2026-11-21T09:58:00Z"),
+			DefaultBranch: "main", BaseRef: "refs/heads/main", BaseCommit: commitA, Segments: []SegmentRef{segment},
+			Changes: []Change{
+				{Path: "caf\xe9.txt"},
+				{Path: "cmd/main.go", Blob: blob, Language: "Go", Flags: code.FlagASCII | code.FlagTest, SizeBytes: 812},
+				{Path: "logo.png", Skipped: code.SkipBinary, SizeBytes: 70000},
+			},
+			Cause:    Position{Topic: TopicEvents, Partition: 2, Offset: 17},
+			PushedAt: at("2026-11-21T10:00:00Z"), IndexedAt: at("2026-11-21T10:00:01.5Z"),
+		},
+		&SegmentsMerged{
+			Partition: 2, Inputs: []string{"ffeeddccbbaa99887766554433221100", "0123456789abcdef0123456789abcdef"},
+			Output: &segment, At: at("2026-11-21T11:00:00Z"),
+		},
+	}
+}
+
+// minimalEvents returns one event of every version with required fields only.
+func minimalEvents() []Event {
+	repository := code.Repository{ID: 1, Kind: code.GenericGitHost, Name: "x", CloneURL: "/srv/git/x"}
+	return []Event{
+		&Push{Repository: 1, Action: ActionRefresh},
+		&RepositoryRegistered{Repository: repository},
+		&RepositoryChanged{Repository: repository},
+		&RepositoryRemoved{Repository: 1},
+		&RevisionIndexed{Repository: 1, Ref: "refs/tags/v1", ChangesObject: "a0b1/manifest-1", Cause: Position{Topic: "t"}},
+		&SegmentsMerged{Inputs: []string{"ffeeddccbbaa99887766554433221100"}},
+	}
+}
+
+func envelope() Envelope {
+	return Envelope{ID: "quarry.events/2/17#indexed", Source: "/pipeline/indexer", Time: at("2026-11-21T10:00:02.5Z")}
+}
+
+// formatSample writes a record as a sample file: "key: …" and one line per
+// header, an empty line, the value.
+func formatSample(rec Record) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "key: %s\n", rec.Key)
+	for _, h := range rec.Headers {
+		fmt.Fprintf(&b, "%s: %s\n", h.Name, h.Value)
+	}
+	fmt.Fprintf(&b, "\n%s\n", rec.Value)
+	return b.Bytes()
+}
+
+func parseSample(t *testing.T, b []byte) Record {
+	t.Helper()
+	head, value, found := strings.Cut(string(b), "\n\n")
+	if !found {
+		t.Fatal("sample has no empty line between headers and value")
+	}
+	rec := Record{Value: []byte(strings.TrimSuffix(value, "\n"))}
+	for line := range strings.SplitSeq(head, "\n") {
+		name, value, _ := strings.Cut(line, ": ")
+		if strings.TrimSuffix(name, ":") == "key" {
+			if value != "" {
+				rec.Key = []byte(value)
+			}
+			continue
+		}
+		rec.Headers = append(rec.Headers, Header{Name: name, Value: []byte(value)})
+	}
+	return rec
+}
+
+func samplePath(t Type) string {
+	return filepath.Join("..", "testdata", shortName(t)+".event")
+}
+
+// TestSamplesDecodeForEver holds every released version to what it meant when it
+// was released: a sample is written once and never again.
+func TestSamplesDecodeForEver(t *testing.T) {
+	for _, want := range fullEvents() {
+		t.Run(shortName(want.EventType()), func(t *testing.T) {
+			path := samplePath(want.EventType())
+			sample, err := os.ReadFile(path)
+			if os.IsNotExist(err) && *update {
+				sample = formatSample(mustEncode(t, want))
+				err = os.WriteFile(path, sample, 0o644)
+			}
+			if err != nil {
+				t.Fatalf("%v (a new version gets its sample by -update)", err)
+			}
+			env, got, err := Decode(parseSample(t, sample))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("decoded %+v\nwant %+v", got, want)
+			}
+			if wantEnv := envelope(); env.ID != wantEnv.ID || env.Source != wantEnv.Source || !env.Time.Equal(wantEnv.Time) {
+				t.Errorf("envelope %+v, want %+v", env, wantEnv)
+			}
+		})
+	}
+}
+
+// TestSamplesAreComplete fails for a sample that no event above describes.
+func TestSamplesAreComplete(t *testing.T) {
+	known := map[string]bool{}
+	for _, ev := range fullEvents() {
+		known[filepath.Base(samplePath(ev.EventType()))] = true
+	}
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "*.event"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !known[filepath.Base(file)] {
+			t.Errorf("%s: no test decodes it", file)
+		}
+	}
+}
+
+func mustEncode(t testing.TB, ev Event) Record {
+	t.Helper()
+	rec, err := Encode(envelope(), ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
