@@ -1,0 +1,15 @@
+// Command searchbench measures Quarry as a whole: it builds the corpora, runs Quarry, zoekt and ripgrep side by side on one machine, and prints
+// the table of docs/performance.md.
+//
+//	searchbench corpora --out DIR                      build the source trees (docs/corpora.md)
+//	searchbench run --corpora DIR --quarry PATH …      measure; the table as Markdown
+//	searchbench verify --corpora DIR --quarry PATH …   compare files and match counts with ripgrep; fails on a difference
+//
+// It answers: how fast, how large and how right is this build, compared with what, on which machine?
+//
+// The pieces: internal/corpus (what is searched), internal/suite (what is asked), internal/proc (processes and their memory), internal/engine (one
+// file per program that is measured), internal/report (tables).
+//
+// Everything is bounded in time and count, every server listens on loopback, and every process that is started is ended by its process group.
+// A comparison that cannot be made (no zoekt binaries) is reported as such, never left out.
+package main

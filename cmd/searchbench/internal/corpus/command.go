@@ -1,0 +1,72 @@
+package corpus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// command is one run of a package manager or of git: bounded in time and, for what it prints, in size.
+type command struct {
+	dir     string
+	env     []string // added to the environment of this process
+	timeout time.Duration
+	args    []string
+}
+
+const (
+	// defaultCommandTimeout bounds one download or one git command.
+	defaultCommandTimeout = 10 * time.Minute
+	// maxCommandOutput bounds what is kept of each output stream of a command.
+	maxCommandOutput = 16 << 20
+	// killGrace is how long a command may take to end after its context did.
+	killGrace = 5 * time.Second
+)
+
+// output runs the command in a process group of its own and returns what it printed on standard output.
+func (c command) output(ctx context.Context) ([]byte, error) {
+	timeout := c.timeout
+	if timeout == 0 {
+		timeout = defaultCommandTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), c.env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killGrace
+	var stdout, stderr limitedBuffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", strings.Join(c.args, " "), err, lastLines(stderr.String()+"\n"+stdout.String(), 5))
+	}
+	return stdout.Bytes(), nil
+}
+
+func (c command) run(ctx context.Context) error {
+	_, err := c.output(ctx)
+	return err
+}
+
+// limitedBuffer keeps the first maxCommandOutput bytes and swallows the rest, so that a chatty command neither fails nor fills memory.
+type limitedBuffer struct{ bytes.Buffer }
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if room := maxCommandOutput - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// lastLines is the part of a command's output worth showing in an error.
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], " | ")
+}

@@ -1,0 +1,123 @@
+package corpus
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// Branch is the branch of every repository built here.
+	Branch = "main"
+	// author and firstDate make commits reproducible; date is seconds since 1970, UTC.
+	author    = "Quarry corpora <corpora@example.invalid>"
+	firstDate = 1_700_000_000
+	// importTimeout bounds one fast-import; Linux takes one to two minutes on a slow machine.
+	importTimeout = 30 * time.Minute
+)
+
+// gitEnv keeps the user's and the machine's git settings out of what is built.
+var gitEnv = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1"}
+
+func git(dir string, args ...string) command {
+	return command{dir: dir, env: gitEnv, args: append([]string{"git"}, args...)}
+}
+
+// initBare makes an empty bare repository whose HEAD is Branch.
+func initBare(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	return git("", "init", "--quiet", "--bare", "--initial-branch="+Branch, dir).run(ctx)
+}
+
+// fastImport feeds what write writes to git fast-import in repository dir.
+func fastImport(ctx context.Context, dir string, write func(w *bufio.Writer) error) error {
+	ctx, cancel := context.WithTimeout(ctx, importTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", "fast-import", "--quiet", "--done")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), gitEnv...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killGrace
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	writeErr := writeStream(stdin, write)
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("git fast-import in %s: %w: %s", dir, err, lastLines(stderr.String(), 5))
+	}
+	return writeErr
+}
+
+func writeStream(stdin io.WriteCloser, write func(w *bufio.Writer) error) error {
+	w := bufio.NewWriterSize(stdin, 1<<20)
+	err := write(w)
+	if err == nil {
+		_, err = w.WriteString("done\n")
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if closeErr := stdin.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// commitHeader opens a commit on ref. sequence orders dates.
+func commitHeader(w *bufio.Writer, ref, message string, sequence int) {
+	fmt.Fprintf(w, "commit %s\ncommitter %s %d +0000\ndata %d\n%s\n", ref, author, firstDate+sequence, len(message), message)
+}
+
+// modify writes one file of a commit.
+func modify(w *bufio.Writer, mode, path string, content []byte) error {
+	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", mode, quotePath(path), len(content))
+	if _, err := w.Write(content); err != nil {
+		return err
+	}
+	return w.WriteByte('\n')
+}
+
+// quotePath quotes as fast-import reads it: backslash escapes, octal for control characters, everything else as it is.
+func quotePath(path string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < 0x20 || c == 0x7f:
+			fmt.Fprintf(&b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// resolve returns the commit of ref in repository dir.
+func resolve(ctx context.Context, dir, ref string) (string, error) {
+	out, err := git(dir, "rev-parse", "--verify", "--end-of-options", ref+"^{commit}").output(ctx)
+	return strings.TrimSpace(string(out)), err
+}
+
+// pushBranch names the branch of the n-th prepared commit, counted from 1.
+func pushBranch(n int) string { return "push-" + fmt.Sprintf("%02d", n) }

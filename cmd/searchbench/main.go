@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+)
+
+//go:embed corpora.json
+var defaultList []byte
+
+type cli struct {
+	Corpora corporaCommand `cmd:"" help:"Build the source trees to measure on, by package managers, outside the project."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c cli
+	k := kong.Parse(&c, kong.Name("searchbench"), kong.Description("Measures Quarry beside zoekt and ripgrep."), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
+	k.FatalIfErrorf(k.Run())
+}
+
+type corporaCommand struct {
+	Out       string   `required:"" type:"path" help:"Directory to build in; about 10 GB."`
+	List      string   `type:"existingfile" help:"A list of one's own instead of the built-in one."`
+	Only      []string `help:"Build these repositories alone."`
+	MinFreeGB uint64   `default:"12" help:"Stop when less disk than this is free."`
+}
+
+func (c *corporaCommand) Run(ctx context.Context) error {
+	list, err := corpus.ParseList(defaultList)
+	if c.List != "" {
+		list, err = corpus.ReadList(c.List)
+	}
+	if err != nil {
+		return err
+	}
+	manifest, err := corpus.Build(ctx, list, corpus.Options{
+		Out: c.Out, Only: c.Only, MinFreeBytes: c.MinFreeGB << 30,
+		Progress: func(format string, args ...any) { fmt.Printf(time.Now().Format("15:04:05 ")+format+"\n", args...) },
+	})
+	printSets(manifest)
+	return err
+}
+
+func printSets(manifest corpus.Manifest) {
+	for _, set := range []string{"linux", "go", "mixed"} {
+		var files int
+		var text int64
+		repositories := manifest.Set(set)
+		for _, b := range repositories {
+			files += b.TextFiles
+			text += b.TextBytes
+		}
+		fmt.Printf("%-6s %3d repositories, %6d text files, %7.1f MB of text\n", set, len(repositories), files, float64(text)/1e6)
+	}
+}
