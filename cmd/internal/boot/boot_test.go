@@ -1,0 +1,177 @@
+package boot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func TestGroupStopsInReverseOrder(t *testing.T) {
+	g := NewGroup(quiet(), time.Minute)
+	var order []string // written by one actor at a time: that is what is tested
+	for _, name := range []string{"log", "worker", "http"} {
+		g.Add(name, func(ctx context.Context) error {
+			<-ctx.Done()
+			order = append(order, name)
+			return ctx.Err()
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.Run(ctx); err != nil {
+		t.Fatalf("Run = %v, want nil after a stop that was asked for", err)
+	}
+	if got := strings.Join(order, " "); got != "http worker log" {
+		t.Errorf("stopped in the order %q", got)
+	}
+}
+
+func TestGroupFailureStopsAll(t *testing.T) {
+	broken := errors.New("broken")
+	g := NewGroup(quiet(), time.Minute)
+	g.Add("steady", func(ctx context.Context) error { <-ctx.Done(); return nil })
+	g.Add("faulty", func(context.Context) error { return broken })
+	err := g.Run(t.Context())
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "faulty") {
+		t.Errorf("Run = %v, want the error of faulty", err)
+	}
+}
+
+func TestGroupEarlyReturnIsAnError(t *testing.T) {
+	g := NewGroup(quiet(), time.Minute)
+	g.Add("short", func(context.Context) error { return nil })
+	if err := g.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "short") {
+		t.Errorf("Run = %v, want an error that names the actor", err)
+	}
+}
+
+func TestGroupBoundsTheStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		g := NewGroup(quiet(), time.Second)
+		g.Add("stuck", func(context.Context) error { <-release; return nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		start := time.Now()
+		err := g.Run(ctx)
+		if !errors.Is(err, ErrDrain) || !strings.Contains(err.Error(), "stuck") {
+			t.Errorf("Run = %v, want ErrDrain that names the actor", err)
+		}
+		if waited := time.Since(start); waited != time.Second {
+			t.Errorf("waited %v, want the bound of 1s", waited)
+		}
+		close(release)
+	})
+}
+
+func TestHTTPFinishesRequestsInFlight(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entered, finish := make(chan struct{}), make(chan struct{})
+	h := NewHTTP(listener, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(entered)
+		<-finish
+		_, _ = io.WriteString(w, "done")
+	}), quiet())
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- h.Run(ctx) }()
+
+	type answer struct {
+		body []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		res, err := client.Get("http://" + listener.Addr().String())
+		if err != nil {
+			answers <- answer{err: err}
+			return
+		}
+		body, err := io.ReadAll(res.Body)
+		answers <- answer{body, errors.Join(err, res.Body.Close())}
+	}()
+	<-entered
+	cancel()
+	close(finish)
+	if a := <-answers; a.err != nil || string(a.body) != "done" {
+		t.Errorf("request in flight got %q, %v", a.body, a.err)
+	}
+	if err := <-stopped; err != nil {
+		t.Errorf("Run = %v", err)
+	}
+}
+
+func TestLockDirectory(t *testing.T) {
+	dir := t.TempDir() + "/data"
+	first, err := LockDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = LockDirectory(dir)
+	if !errors.Is(err, ErrHeld) || !strings.Contains(err.Error(), "process") {
+		t.Errorf("second lock: %v, want ErrHeld that names the process", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := LockDirectory(dir)
+	if err != nil {
+		t.Fatalf("after Close: %v", err)
+	}
+	_ = again.Close()
+}
+
+func TestNewLogger(t *testing.T) {
+	for _, c := range []struct{ level, format, want string }{
+		{"info", "text", "level=INFO msg=hello"},
+		{"warn", "text", ""},
+		{"info", "json", `"msg":"hello"`},
+	} {
+		var out bytes.Buffer
+		log, err := NewLogger(&out, c.level, c.format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info("hello")
+		if !strings.Contains(out.String(), c.want) || (c.want == "" && out.Len() > 0) {
+			t.Errorf("%s %s: %q", c.level, c.format, out.String())
+		}
+	}
+	if _, err := NewLogger(io.Discard, "loud", "text"); err == nil {
+		t.Error("level loud was taken")
+	}
+	if _, err := NewLogger(io.Discard, "info", "xml"); err == nil {
+		t.Error("format xml was taken")
+	}
+}
+
+func TestRegistryHasBuildInfo(t *testing.T) {
+	families, err := NewRegistry("v9").Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "quarry_build_info" {
+			return
+		}
+	}
+	t.Error("quarry_build_info is missing")
+}

@@ -1,0 +1,128 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// ErrDrain says that actors were still running when the bound on stopping had
+// passed.
+var ErrDrain = errors.New("actors did not stop in time")
+
+// DefaultDrain bounds how long a Group may take to stop.
+const DefaultDrain = 25 * time.Second
+
+// Group runs actors together: when one fails, or the context ends, all stop.
+type Group struct {
+	log    *slog.Logger
+	drain  time.Duration
+	actors []*actor
+}
+
+type actor struct {
+	name string
+	run  func(context.Context) error
+	stop context.CancelFunc
+	done chan struct{}
+	err  error // written before done is closed
+}
+
+// NewGroup returns an empty group. drain bounds how long stopping may take
+// altogether; 0 means DefaultDrain.
+func NewGroup(log *slog.Logger, drain time.Duration) *Group {
+	if drain <= 0 {
+		drain = DefaultDrain
+	}
+	return &Group{log: log, drain: drain}
+}
+
+// Add adds an actor. run blocks until its context ends and all it started is
+// gone; an actor that returns earlier stops the whole group, with its error.
+// Actors stop in reverse order of Add.
+func (g *Group) Add(name string, run func(context.Context) error) {
+	g.actors = append(g.actors, &actor{name: name, run: run, done: make(chan struct{})})
+}
+
+// Run starts every actor and blocks until all have returned. It returns nil if
+// ctx ended and every actor stopped cleanly, else the first actor's error.
+func (g *Group) Run(ctx context.Context) error {
+	returned := make(chan *actor, len(g.actors)) // bound: one send per actor
+	for _, a := range g.actors {
+		g.start(ctx, a, returned)
+	}
+	var first *actor
+	select {
+	case <-ctx.Done():
+	case first = <-returned:
+	}
+	stuck := g.stop(first)
+	return errors.Join(g.result(first), stuck)
+}
+
+// start runs a on a goroutine of its own. Its context keeps the values of ctx
+// but not its end: stop ends it in its turn.
+func (g *Group) start(ctx context.Context, a *actor, returned chan<- *actor) {
+	actorCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a.stop = cancel
+	go func() {
+		a.err = a.run(actorCtx)
+		close(a.done)
+		returned <- a
+	}()
+}
+
+// stop stops the actors from the last to the first.
+func (g *Group) stop(first *actor) error {
+	if first != nil {
+		g.log.Info("a part stopped, so the others stop too", "part", first.name)
+	}
+	timer := time.NewTimer(g.drain)
+	defer timer.Stop()
+	for i := len(g.actors) - 1; i >= 0; i-- {
+		a := g.actors[i]
+		a.stop()
+		select {
+		case <-a.done:
+			g.log.Debug("stopped", "part", a.name)
+		case <-timer.C:
+			return g.abandon()
+		}
+	}
+	return nil
+}
+
+// abandon ends the context of every actor at once and names those that run on.
+func (g *Group) abandon() error {
+	var names []string
+	for _, a := range g.actors {
+		a.stop()
+		select {
+		case <-a.done:
+		default:
+			names = append(names, a.name)
+		}
+	}
+	return fmt.Errorf("%w: after %v still running: %s", ErrDrain, g.drain, strings.Join(names, ", "))
+}
+
+// result gathers what the actors that have returned had to say.
+func (g *Group) result(first *actor) error {
+	if first != nil && first.err == nil {
+		return fmt.Errorf("%s: stopped though nobody asked it to", first.name)
+	}
+	var errs []error
+	for _, a := range g.actors {
+		select {
+		case <-a.done:
+			if a.err != nil && !errors.Is(a.err, context.Canceled) {
+				errs = append(errs, fmt.Errorf("%s: %w", a.name, a.err))
+			}
+		default:
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,76 @@
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// ErrHeld says that another process holds a data directory.
+var ErrHeld = errors.New("data directory is held by another process")
+
+// lockName is the file in a data directory whose lock stands for the directory.
+const lockName = "LOCK"
+
+// Directory is a data directory that this process alone may use.
+type Directory struct {
+	path string
+	file *os.File
+}
+
+// LockDirectory creates dir where it is missing and takes it for this process.
+// The lock ends with the process, however that ends. The error wraps ErrHeld
+// and names the process that has it.
+func LockDirectory(dir string) (*Directory, error) {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, fmt.Errorf("create data directory: %w", err)
+	}
+	name := filepath.Join(dir, lockName)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o640)
+	if err != nil {
+		return nil, fmt.Errorf("lock data directory: %w", err)
+	}
+	if err := lockFile(f); err != nil {
+		holder := readHolder(name)
+		_ = f.Close()
+		if errors.Is(err, ErrHeld) {
+			return nil, fmt.Errorf("%s: %w%s; stop it, or choose another directory with --data", dir, ErrHeld, holder)
+		}
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	d := &Directory{path: dir, file: f}
+	if err := d.writeHolder(); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// Path returns the directory.
+func (d *Directory) Path() string { return d.path }
+
+// Close gives the directory back.
+func (d *Directory) Close() error { return d.file.Close() }
+
+// writeHolder leaves the process ID for whoever finds the directory held.
+func (d *Directory) writeHolder() error {
+	if err := d.file.Truncate(0); err != nil {
+		return fmt.Errorf("lock %s: %w", d.path, err)
+	}
+	if _, err := d.file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
+		return fmt.Errorf("lock %s: %w", d.path, err)
+	}
+	return nil
+}
+
+func readHolder(name string) string {
+	b, err := os.ReadFile(name)
+	pid, convErr := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || convErr != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d)", pid)
+}

@@ -1,0 +1,18 @@
+//go:build unix
+
+package boot
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lockFile takes an advisory lock that the kernel drops when the process ends.
+func lockFile(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrHeld
+	}
+	return err
+}

@@ -1,0 +1,38 @@
+package boot
+
+import (
+	"log/slog"
+	"net/http"
+	"runtime"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// NewRegistry returns the registry of a process, which holds the metrics of the
+// Go runtime, of the process and quarry_build_info.
+func NewRegistry(version string) *prometheus.Registry {
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "quarry_build_info",
+			Help:        "1, with the version of Quarry and of Go it was built with.",
+			ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+		}, func() float64 { return 1 }),
+	)
+	return reg
+}
+
+// MetricsHandler serves what reg gathers to Prometheus.
+func MetricsHandler(reg *prometheus.Registry, log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		// Half of what can be gathered says more than an error page.
+		ErrorHandling: promhttp.ContinueOnError,
+		// Scrapes are cheap; more at once than this is a mistake of the scraper.
+		MaxRequestsInFlight: 8,
+	})
+}
