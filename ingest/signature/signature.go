@@ -1,0 +1,101 @@
+package signature
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"strings"
+)
+
+// Errors of the checks. A caller answers 401 to each of them.
+var (
+	// ErrMissing says that the delivery carries no signature.
+	ErrMissing = errors.New("signature is missing")
+	// ErrMalformed says that the signature is not written as the scheme wants it.
+	ErrMalformed = errors.New("signature is malformed")
+	// ErrMismatch says that no secret gives this signature: the secret differs,
+	// or the body was changed on its way.
+	ErrMismatch = errors.New("signature does not match the body and any configured secret")
+	// ErrOutsideWindow says that the signed time is too far from now.
+	ErrOutsideWindow = errors.New("signed time is outside the accepted window")
+)
+
+// GitHubPrefix is what GitHub and both Bitbuckets write before the hexadecimal.
+const GitHubPrefix = "sha256="
+
+// HMAC checks that signature is prefix followed by the hexadecimal HMAC-SHA256
+// of body under one of the secrets.
+func HMAC(signature, prefix string, body []byte, secrets ...[]byte) error {
+	if signature == "" {
+		return ErrMissing
+	}
+	encoded, found := strings.CutPrefix(signature, prefix)
+	if !found || len(encoded) != 2*sha256.Size {
+		return ErrMalformed
+	}
+	var got [sha256.Size]byte
+	if _, err := hex.Decode(got[:], []byte(encoded)); err != nil {
+		return ErrMalformed
+	}
+	matched := 0
+	for _, secret := range secrets {
+		matched |= equal(got[:], sum(secret, body), secret)
+	}
+	return verdict(matched)
+}
+
+// SignHMAC returns the signature that HMAC accepts.
+func SignHMAC(prefix string, body, secret []byte) string {
+	return prefix + hex.EncodeToString(sum(secret, body))
+}
+
+// Token checks that token is one of the secrets.
+func Token(token string, secrets ...[]byte) error {
+	if token == "" {
+		return ErrMissing
+	}
+	// Hashing both sides gives them one length, so that the time tells nothing
+	// of the secret's.
+	got := sha256.Sum256([]byte(token))
+	matched := 0
+	for _, secret := range secrets {
+		want := sha256.Sum256(secret)
+		matched |= equal(got[:], want[:], secret)
+	}
+	return verdict(matched)
+}
+
+// Basic checks user and password of HTTP basic authentication against secrets
+// of the form user:password.
+func Basic(user, password string, secrets ...[]byte) error {
+	if user == "" && password == "" {
+		return ErrMissing
+	}
+	return Token(user+":"+password, secrets...)
+}
+
+func sum(secret []byte, parts ...[]byte) []byte {
+	mac := hmac.New(sha256.New, secret)
+	for _, part := range parts {
+		_, _ = mac.Write(part)
+	}
+	return mac.Sum(nil)
+}
+
+// equal returns 1 if got is want and the secret that gave want is not empty.
+func equal(got, want, secret []byte) int {
+	notEmpty := 0
+	if len(secret) > 0 {
+		notEmpty = 1
+	}
+	return subtle.ConstantTimeCompare(got, want) & notEmpty
+}
+
+func verdict(matched int) error {
+	if matched == 1 {
+		return nil
+	}
+	return ErrMismatch
+}

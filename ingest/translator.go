@@ -1,0 +1,130 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Errors of translators, wrapped with what was wrong. The receiver maps them to
+// statuses.
+var (
+	// ErrUnauthenticated says that the delivery's signature is missing or wrong.
+	ErrUnauthenticated = errors.New("delivery is not authenticated")
+	// ErrNotJSON says that the body is not JSON.
+	ErrNotJSON = errors.New("body is not JSON")
+	// ErrInvalidPayload says that the body is JSON but not what the host sends.
+	ErrInvalidPayload = errors.New("payload is not valid")
+)
+
+// MaxPushes bounds the pushes of one delivery: more refs than any host reports
+// at once.
+const MaxPushes = 1000
+
+// Connection is one configured hook.
+type Connection struct {
+	// Name is the last element of the hook's URL: 1 to 64 of A-Z a-z 0-9 _ -.
+	Name string
+	Kind code.HostKind
+	// URL is the base URL of the host. Empty means the kind's public host, where
+	// there is one.
+	URL string
+	// Secrets authenticate deliveries, in the form the kind defines. Several are
+	// accepted at once, so that a secret can be rotated without a gap.
+	Secrets []string
+	// AllowToken accepts a secret itself as "Authorization: Bearer …" from
+	// senders that cannot sign, where the kind has no such rule of its own.
+	AllowToken bool
+	// Repositories are names that a delivery may use instead of a clone URL.
+	Repositories map[string]string
+	// AutoRegister registers a repository at its first delivery; otherwise
+	// deliveries for unknown repositories are refused.
+	AutoRegister bool
+	// Branches are the branch globs a repository registered by this connection
+	// gets.
+	Branches []string
+}
+
+// Open checks c and returns its translator.
+type Open func(c Connection) (Translator, error)
+
+// Request is one delivery as it came in.
+type Request struct {
+	Header http.Header
+	// Body is the raw body. The translator must not keep or change it.
+	Body []byte
+	// ReceivedAt is the receiver's clock; signatures with a time are checked
+	// against it.
+	ReceivedAt time.Time
+}
+
+// Translator reads the deliveries of one connection.
+type Translator interface {
+	// Verify returns nil if one of the connection's secrets authenticates the
+	// delivery, in constant time, and an error that wraps ErrUnauthenticated
+	// otherwise.
+	Verify(r *Request) error
+	// Translate says what the delivery means. Its errors wrap ErrNotJSON or
+	// ErrInvalidPayload.
+	Translate(r *Request) (Delivery, error)
+}
+
+// Outcome is what a delivery asks for.
+type Outcome string
+
+// The outcomes of a translation.
+const (
+	// Pushed: the refs of Delivery.Pushes moved.
+	Pushed Outcome = "pushed"
+	// Changed: Delivery.Repository replaces what is known of the repository.
+	Changed Outcome = "changed"
+	// Removed: the repository is gone from its host.
+	Removed Outcome = "removed"
+	// Ignored: nothing to do; Delivery.Reason says why.
+	Ignored Outcome = "ignored"
+)
+
+// Delivery is what a request says.
+type Delivery struct {
+	// ID is the host's ID of the delivery; empty if it gives none.
+	ID      string
+	Outcome Outcome
+	// Reason says in a few words why the delivery is ignored.
+	Reason string
+	// Repository is what the payload tells of the repository, its ID derived from
+	// the host's own identity of it. Connection and Branches are not set.
+	Repository code.Repository
+	// Pushes are at most MaxPushes. The receiver fills Repository, Connection,
+	// DeliveryID, BodySHA256 and ReceivedAt.
+	Pushes []event.Push
+}
+
+// Move describes a ref that went from before to after, both as the host writes
+// them: all zeros mean that the ref did not or does not exist. Its errors wrap
+// ErrInvalidPayload.
+func Move(ref, before, after string) (event.Push, error) {
+	p := event.Push{Ref: code.Ref(ref), Action: event.ActionUpdated}
+	err := p.Ref.Validate()
+	if err == nil && before != "" {
+		p.Before, err = code.ParseCommitID(before)
+	}
+	if err == nil && after != "" {
+		p.After, err = code.ParseCommitID(after)
+	}
+	if err != nil {
+		return event.Push{}, fmt.Errorf("%w: %w", ErrInvalidPayload, err)
+	}
+	switch {
+	case before == "" && after == "":
+		p.Action = event.ActionRefresh
+	case after != "" && p.After == "":
+		p.Action = event.ActionDeleted
+	case before != "" && p.Before == "":
+		p.Action = event.ActionCreated
+	}
+	return p, nil
+}
