@@ -1,0 +1,189 @@
+package postings
+
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
+
+// Dense numbers of trigrams. A trigram of three common bytes has the number
+// made of three 6-bit codes, so that the set of those seen in a block is a
+// bitmap of 32 KiB that stays in the first-level cache. The others are numbered
+// as they come.
+const (
+	codeBits    = 6
+	codeRare    = 1 << codeBits // marks a byte that has no code
+	commonDense = 1 << (3 * codeBits)
+)
+
+// commonBytes are the 64 bytes that have a code: what source code consists of,
+// after folding. The rest of ASCII (^ ` ~ ? @ \ |) is rarer.
+const commonBytes = "abcdefghijklmnopqrstuvwxyz0123456789_ \n\t()[]{}<>.,;:=-+*/&%!'\"#$"
+
+var byteCode, codeByte = newCodeTables()
+
+func newCodeTables() (code [256]uint32, back [codeRare]byte) {
+	if len(commonBytes) != codeRare {
+		panic("postings: commonBytes must have 64 bytes")
+	}
+	for i := range code {
+		code[i] = codeRare
+	}
+	for i := range len(commonBytes) {
+		code[commonBytes[i]] = uint32(i)
+		back[i] = commonBytes[i]
+	}
+	for c := byte('A'); c <= 'Z'; c++ {
+		code[c] = code[foldByte[c]]
+	}
+	return code, back
+}
+
+// An extractor finds the distinct trigrams of one block after the other, as
+// dense numbers.
+type extractor struct {
+	seen  [commonDense / 64]uint64
+	dense []uint32 // the distinct numbers of the current block
+	fold  []byte
+	rare  rareTable
+	block uint32 // number of the current block, from 1
+}
+
+func newExtractor() *extractor {
+	return &extractor{dense: make([]uint32, WindowBytes+1), rare: newRareTable()}
+}
+
+func (x *extractor) reset() {
+	x.block = 0
+	x.rare.reset()
+}
+
+// next returns the distinct trigrams of a block. window is the block's text
+// followed by what comes after it; block is the length of the block itself.
+// The result is valid until the next call.
+func (x *extractor) next(window []byte, block int) []uint32 {
+	x.block++
+	ascii := window[:min(len(window), block+OverhangBytes)]
+	if isASCII(ascii) {
+		return x.scan(ascii)
+	}
+	window = window[:min(len(window), block+OverhangBytes*maxFoldShrink)]
+	x.fold = AppendFold(x.fold[:0], window)
+	if need := len(x.fold) + 1; need > len(x.dense) {
+		x.dense = make([]uint32, need*2)
+	}
+	return x.scan(x.fold)
+}
+
+// scan collects the distinct trigrams of text, which may have upper-case ASCII
+// letters but is folded otherwise.
+//
+// The codes of the last three bytes are kept in 7-bit fields of y: the highest
+// bit of a field says that the byte is rare, and only then is the slow way
+// taken. Whether a trigram is new is added to the length instead of being
+// branched on: the branch would be mispredicted every fourth time.
+func (x *extractor) scan(text []byte) []uint32 {
+	const rareMask = codeRare | codeRare<<7 | codeRare<<14
+	if len(text) < 3 {
+		return nil
+	}
+	out, n := x.dense, 0
+	y := byteCode[text[0]]<<7 | byteCode[text[1]]
+	for i := 2; i < len(text); i++ {
+		y = (y<<7 | byteCode[text[i]]) & (1<<21 - 1)
+		if y&rareMask != 0 {
+			t := MakeTrigram(foldByte[text[i-2]], foldByte[text[i-1]], foldByte[text[i]])
+			if id, fresh := x.rare.mark(t, x.block); fresh {
+				out[n] = id
+				n++
+			}
+			continue
+		}
+		id := y>>2&(0x3f<<12) | y>>1&(0x3f<<6) | y&0x3f
+		word, bit := &x.seen[id>>6], id&63
+		out[n] = id
+		n += int(^*word >> bit & 1)
+		*word |= 1 << bit
+	}
+	for _, id := range out[:n] {
+		if id < commonDense {
+			x.seen[id>>6] = 0
+		}
+	}
+	return out[:n]
+}
+
+// trigram returns the trigram of a dense number.
+func (x *extractor) trigram(id uint32) Trigram {
+	if id >= commonDense {
+		return x.rare.trigrams[id-commonDense]
+	}
+	return MakeTrigram(codeByte[id>>12], codeByte[id>>6&0x3f], codeByte[id&0x3f])
+}
+
+// size returns one more than the largest dense number in use.
+func (x *extractor) size() int { return commonDense + len(x.rare.trigrams) }
+
+func isASCII(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// A rareTable numbers trigrams that have a rare byte, by open addressing.
+type rareTable struct {
+	slots    []uint32 // index into trigrams, plus one
+	trigrams []Trigram
+	last     []uint32 // block in which the trigram was seen last
+}
+
+const rareTableSlots = 1 << 14
+
+func newRareTable() rareTable { return rareTable{slots: make([]uint32, rareTableSlots)} }
+
+func (t *rareTable) reset() {
+	clear(t.slots)
+	t.trigrams, t.last = t.trigrams[:0], t.last[:0]
+}
+
+// mark returns the dense number of a trigram and whether it is new in block.
+func (t *rareTable) mark(tri Trigram, block uint32) (id uint32, fresh bool) {
+	slot := t.find(tri)
+	if t.slots[slot] == 0 {
+		t.trigrams = append(t.trigrams, tri)
+		t.last = append(t.last, block)
+		t.slots[slot] = uint32(len(t.trigrams))
+		if len(t.trigrams)*2 > len(t.slots) {
+			t.grow()
+		}
+		return commonDense + uint32(len(t.trigrams)) - 1, true
+	}
+	i := t.slots[slot] - 1
+	fresh = t.last[i] != block
+	t.last[i] = block
+	return commonDense + i, fresh
+}
+
+func (t *rareTable) find(tri Trigram) uint32 {
+	mask := uint32(len(t.slots) - 1)
+	slot := uint32(tri) * 0x9e3779b1 >> 7 & mask
+	for t.slots[slot] != 0 && t.trigrams[t.slots[slot]-1] != tri {
+		slot = (slot + 1) & mask
+	}
+	return slot
+}
+
+func (t *rareTable) grow() {
+	t.slots = make([]uint32, len(t.slots)*2)
+	for i, tri := range t.trigrams {
+		t.slots[t.find(tri)] = uint32(i) + 1
+	}
+}
