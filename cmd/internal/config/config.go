@@ -1,0 +1,181 @@
+package config
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Config holds every setting of quarry serve. The zero value is not useful:
+// see Default.
+type Config struct {
+	Data          string       `yaml:"data" doc:"Directory of everything that quarry keeps. One process holds it at a time."`
+	Listen        string       `yaml:"listen" doc:"Address of the API, the web hooks and, unless metricsListen is set, the metrics."`
+	MetricsListen string       `yaml:"metricsListen" doc:"Address of GET /metrics alone. Empty: on the same listener as the API."`
+	PublicURL     string       `yaml:"publicUrl" doc:"URL under which people reach the server, for links in answers. Empty: http:// and the listen address."`
+	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"What this process does. Without Kafka, one process has all roles."`
+	Logging       Logging      `yaml:"logging" doc:"What the process says on its standard error."`
+	Log           Log          `yaml:"log" doc:"The event log, the truth of the system."`
+	Storage       Storage      `yaml:"storage" doc:"Directories, where they are not below data."`
+	Git           Git          `yaml:"git" doc:"What git may be asked to fetch, and its bounds."`
+	Ingest        Ingest       `yaml:"ingest" doc:"The receiver of web hooks."`
+	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyse and build segments."`
+	Query         Query        `yaml:"query" doc:"Bounds of a search."`
+	Cache         Cache        `yaml:"cache" doc:"Memory that serves to read less from disk."`
+	Runtime       Runtime      `yaml:"runtime" doc:"The Go runtime and the way the process stops."`
+	Connections   []Connection `yaml:"connections" doc:"Code hosts that send web hooks. Set in the file only."`
+}
+
+// Logging says what the process writes to its standard error.
+type Logging struct {
+	Level  string `yaml:"level" enum:"debug,info,warn,error" doc:"Lowest level that is written."`
+	Format string `yaml:"format" enum:"text,json" doc:"Form of a line."`
+}
+
+// Log chooses the driver of the event log.
+type Log struct {
+	Driver     string `yaml:"driver" enum:"embedded,kafka" doc:"embedded keeps the log in the data directory; kafka uses the brokers below."`
+	Partitions int    `yaml:"partitions" doc:"Partitions of a topic that is created. Never lowered; the embedded log keeps the number it began with."`
+	Kafka      Kafka  `yaml:"kafka" doc:"Used with log.driver kafka."`
+}
+
+// Kafka says how to reach the brokers.
+type Kafka struct {
+	Brokers           []string  `yaml:"brokers" doc:"host:port of one or more brokers."`
+	ReplicationFactor int       `yaml:"replicationFactor" doc:"Copies of a topic that is created."`
+	TLS               KafkaTLS  `yaml:"tls" doc:"Encryption of the connection."`
+	SASL              KafkaSASL `yaml:"sasl" doc:"Who we are to the brokers."`
+}
+
+// KafkaTLS encrypts the connection to the brokers.
+type KafkaTLS struct {
+	Enabled    bool   `yaml:"enabled" doc:"Speak TLS."`
+	CAFile     string `yaml:"caFile" doc:"PEM file of the authorities to trust. Empty: those of the system."`
+	CertFile   string `yaml:"certFile" doc:"PEM file of the client's certificate."`
+	KeyFile    string `yaml:"keyFile" doc:"PEM file of the client's key."`
+	ServerName string `yaml:"serverName" doc:"Name to expect in the broker's certificate. Empty: the host of its address."`
+}
+
+// KafkaSASL authenticates to the brokers.
+type KafkaSASL struct {
+	Mechanism string `yaml:"mechanism" enum:",plain,scram-sha-256,scram-sha-512" doc:"Empty: none."`
+	Username  string `yaml:"username" doc:"User of the broker."`
+	Password  Secret `yaml:"password" doc:"Password of the user."`
+}
+
+// Storage places directories outside of Data; an empty one lies below it.
+type Storage struct {
+	Log         string `yaml:"log" doc:"Embedded log. Empty: log below data."`
+	Segments    string `yaml:"segments" doc:"Segment store. Empty: segments below data."`
+	Projections string `yaml:"projections" doc:"Projections. Empty: projections below data."`
+	Mirrors     string `yaml:"mirrors" doc:"Git mirrors, a cache. Empty: mirrors below data."`
+}
+
+// Git is the policy on clone URLs and the bounds of git.
+type Git struct {
+	AllowedProtocols []string `yaml:"allowedProtocols" enum:"https,http,ssh,git,file" doc:"Protocols of clone URLs. A path on this machine counts as file and needs allowedRoots as well."`
+	AllowedRoots     []string `yaml:"allowedRoots" doc:"Directories below which a repository may be read by path. Empty: none."`
+	AllowedNetworks  []string `yaml:"allowedNetworks" doc:"Private networks, as CIDR, that clone URLs may lead to. Empty: public addresses only."`
+	FetchTimeout     Duration `yaml:"fetchTimeout" doc:"Longest time of one fetch."`
+	MaxMirrorBytes   Bytes    `yaml:"maxMirrorBytes" doc:"Largest mirror on disk."`
+}
+
+// Ingest bounds the receiver.
+type Ingest struct {
+	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a web hook."`
+	AppendTimeout Duration `yaml:"appendTimeout" doc:"How long a web hook waits for the log before it is told to come again."`
+}
+
+// Pipeline bounds the workers.
+type Pipeline struct {
+	Analyzers         int      `yaml:"analyzers" doc:"Documents analysed at once. 0: one per CPU."`
+	MaxFileBytes      Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
+	SegmentBytes      Bytes    `yaml:"segmentBytes" doc:"Text of the largest segment that an import builds."`
+	MergeSegmentBytes Bytes    `yaml:"mergeSegmentBytes" doc:"Text above which a segment is no longer merged with others."`
+	MergeInterval     Duration `yaml:"mergeInterval" doc:"How often the compactor looks for segments to merge. 0: never."`
+	MaxAttempts       int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
+}
+
+// Query bounds a search.
+type Query struct {
+	Timeout       Duration `yaml:"timeout" doc:"Longest time of one search; what was found until then is the answer."`
+	MaxConcurrent int      `yaml:"maxConcurrent" doc:"Searches at once; others wait. 0: two per CPU."`
+	MaxMatches    int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever was asked for."`
+	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a request."`
+}
+
+// Cache sizes the caches.
+type Cache struct {
+	FramesBytes Bytes `yaml:"framesBytes" doc:"Decompressed text of segments."`
+	BlocksBytes Bytes `yaml:"blocksBytes" doc:"Pebble's blocks: postings and compressed text."`
+	LogBytes    Bytes `yaml:"logBytes" doc:"Pebble's blocks of the embedded log."`
+}
+
+// Runtime holds what concerns the process as a whole.
+type Runtime struct {
+	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap, as GOMEMLIMIT, which wins where it is set. 0: none."`
+	GCPercent        int      `yaml:"gcPercent" doc:"Growth of the heap between collections, as GOGC, which wins where it is set. 0: Go's default."`
+	DrainTimeout     Duration `yaml:"drainTimeout" doc:"Longest time from SIGTERM to the end."`
+	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ beside the metrics. For a listener that strangers cannot reach."`
+}
+
+// Connection is a code host that sends web hooks to /webhooks/{kind}/{name}.
+type Connection struct {
+	Name         string        `yaml:"name" doc:"Last part of the web hook's URL: letters, digits, dot, dash and underscore."`
+	Kind         code.HostKind `yaml:"kind" enum:"github,genericGitHost" doc:"Kind of code host."`
+	Secrets      []Secret      `yaml:"secrets" doc:"Secrets that sign the deliveries. More than one while a secret is changed."`
+	AutoRegister bool          `yaml:"autoRegister" doc:"Register a repository that pushes for the first time. Otherwise its pushes are refused."`
+	Host         string        `yaml:"host" doc:"Host of the repositories' names. Empty: the host of the clone URL."`
+}
+
+// Default returns the settings of a server for one team on one machine: about
+// 2 GB of text in less than 1 GiB of memory.
+func Default() Config {
+	return Config{
+		Data:    "quarry-data",
+		Listen:  "127.0.0.1:7070",
+		Roles:   []string{"ingest", "pipeline", "query"},
+		Logging: Logging{Level: "info", Format: "text"},
+		Log:     Log{Driver: "embedded", Partitions: 4, Kafka: Kafka{ReplicationFactor: 1}},
+		Git: Git{
+			AllowedProtocols: []string{"https", "http", "ssh", "file"},
+			FetchTimeout:     Duration(30 * time.Minute),
+			MaxMirrorBytes:   50 << 30,
+		},
+		Ingest:   Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second)},
+		Pipeline: Pipeline{MaxFileBytes: 2 << 20, SegmentBytes: 128 << 20, MergeSegmentBytes: 64 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5},
+		Query:    Query{Timeout: Duration(20 * time.Second), MaxMatches: 100_000, MaxBodyBytes: 1 << 20},
+		Cache:    Cache{FramesBytes: 128 << 20, BlocksBytes: 160 << 20, LogBytes: 8 << 20},
+		Runtime:  Runtime{MemoryLimitBytes: 700 << 20, GCPercent: 50, DrainTimeout: Duration(25 * time.Second)},
+	}
+}
+
+// LogDir returns the directory of the embedded log.
+func (c *Config) LogDir() string { return c.below(c.Storage.Log, "log") }
+
+// SegmentsDir returns the directory of the segment store.
+func (c *Config) SegmentsDir() string { return c.below(c.Storage.Segments, "segments") }
+
+// ProjectionsDir returns the directory of the projections.
+func (c *Config) ProjectionsDir() string { return c.below(c.Storage.Projections, "projections") }
+
+// MirrorsDir returns the directory of the git mirrors.
+func (c *Config) MirrorsDir() string { return c.below(c.Storage.Mirrors, "mirrors") }
+
+func (c *Config) below(set, name string) string {
+	if set != "" {
+		return set
+	}
+	return filepath.Join(c.Data, name)
+}
+
+// Has reports whether the process has a role.
+func (c *Config) Has(role string) bool {
+	for _, r := range c.Roles {
+		if r == role {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,208 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "quarry.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestDefaultIsValid(t *testing.T) {
+	c, warnings, err := Loader{}.Load()
+	if err != nil || len(warnings) > 0 {
+		t.Fatalf("Load of nothing: %v %v", warnings, err)
+	}
+	if c.Listen != "127.0.0.1:7070" {
+		t.Errorf("listen = %q", c.Listen)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	file := write(t, "listen: 127.0.0.1:1\ndata: from-file\ncache:\n  framesBytes: 1MiB\nquery:\n  timeout: 3s\n")
+	c, _, err := Loader{
+		File:    file,
+		Environ: []string{"QUARRY_LISTEN=127.0.0.1:2", "QUARRY_CACHE_FRAMES_BYTES=2MiB", "QUARRY_GIT_ALLOWED_ROOTS=/a, /b"},
+		Set:     []string{"cache.framesBytes=3MiB"},
+	}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Data != "from-file" || c.Listen != "127.0.0.1:2" || c.Cache.FramesBytes != 3<<20 || c.Query.Timeout != Duration(3*time.Second) {
+		t.Errorf("data %q, listen %q, framesBytes %d, timeout %v", c.Data, c.Listen, c.Cache.FramesBytes, c.Query.Timeout)
+	}
+	if !slices.Equal(c.Git.AllowedRoots, []string{"/a", "/b"}) {
+		t.Errorf("allowedRoots = %q", c.Git.AllowedRoots)
+	}
+	if c.Query.MaxMatches != Default().Query.MaxMatches {
+		t.Error("a key beside a given one lost its default")
+	}
+}
+
+func TestConnectionsFromFile(t *testing.T) {
+	t.Setenv("HOOK_SECRET", "s3cret")
+	c, _, err := Loader{File: write(t, `
+connections:
+  - name: company
+    kind: github
+    secrets: [env:HOOK_SECRET, plain-text]
+    autoRegister: true
+`)}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Connections) != 1 || c.Connections[0].Name != "company" || !c.Connections[0].AutoRegister {
+		t.Fatalf("connections = %+v", c.Connections)
+	}
+	for i, want := range []string{"s3cret", "plain-text"} {
+		if got, err := c.Connections[0].Secrets[i].Value(); got != want || err != nil {
+			t.Errorf("secret %d = %q, %v", i, got, err)
+		}
+	}
+	out, err := c.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(out); strings.Contains(text, "plain-text") || strings.Contains(text, "s3cret") || !strings.Contains(text, "hidden") {
+		t.Errorf("printed configuration shows a secret:\n%s", text)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		environ    []string
+		set        []string
+		want       []string
+	}{
+		{name: "unknown key", file: "listen: 127.0.0.1:1\nlisen: x\n", want: []string{"line 2", `"lisen"`, `did you mean "listen"`}},
+		{name: "unknown key below", file: "git:\n  allowedRoot: [/a]\n", want: []string{"line 2", `"git.allowedRoot"`, `did you mean "git.allowedRoots"`}},
+		{name: "unknown key far from all", file: "git:\n  zzzzzzzzzzzzzzzz: 1\n", want: []string{"known here: allowedProtocols"}},
+		{name: "unknown key in a list", file: "connections:\n  - nme: x\n", want: []string{"line 2", `"connections.nme"`, `"connections.name"`}},
+		{name: "two mistakes", file: "lisen: x\ndta: y\n", want: []string{`"listen"`, `"data"`}},
+		{name: "key given twice", file: "listen: 127.0.0.1:1\nlisten: 127.0.0.1:2\n", want: []string{"listen"}},
+		{name: "no YAML", file: "listen: [\n", want: []string{"quarry.yaml"}},
+		{name: "wrong type", file: "log:\n  partitions: many\n", want: []string{"many"}},
+		{name: "bad size", file: "cache:\n  framesBytes: 3 parsecs\n", want: []string{"3 parsecs", "64MiB"}},
+		{name: "bad environment", environ: []string{"QUARRY_QUERY_TIMEOUT=soon"}, want: []string{"QUARRY_QUERY_TIMEOUT", "soon"}},
+		{name: "bad flag", set: []string{"query.timout=1s"}, want: []string{"query.timout", `did you mean "query.timeout"`}},
+		{name: "flag without value", set: []string{"data"}, want: []string{"path=value"}},
+		{name: "role", set: []string{"roles=serve"}, want: []string{"roles", "serve", "ingest, pipeline, query"}},
+		{name: "role without kafka", set: []string{"roles=query"}, want: []string{"kafka"}},
+		{name: "kafka without broker", set: []string{"log.driver=kafka"}, want: []string{"log.kafka.brokers"}},
+		{name: "address", set: []string{"listen=here"}, want: []string{"listen", "host:port"}},
+		{name: "relative root", set: []string{"git.allowedRoots=src"}, want: []string{"git.allowedRoots", "absolute"}},
+		{name: "network", set: []string{"git.allowedNetworks=10.0.0.0"}, want: []string{"git.allowedNetworks"}},
+		{name: "connection", file: "connections:\n  - {name: a/b, kind: gitolite}\n", want: []string{"connections[0].name", "connections[0].kind", "connections[0].secrets"}},
+		{name: "secret that is not set", file: "connections:\n  - {name: a, kind: github, secrets: ['env:QUARRY_NO_SUCH_VARIABLE']}\n", want: []string{"QUARRY_NO_SUCH_VARIABLE"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := Loader{Environ: c.environ, Set: c.set}
+			if c.file != "" {
+				l.File = write(t, c.file)
+			}
+			_, _, err := l.Load()
+			if !errors.Is(err, ErrInvalid) {
+				t.Fatalf("Load = %v, want ErrInvalid", err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestMissingFile(t *testing.T) {
+	if _, _, err := (Loader{File: "no/such/file.yaml"}).Load(); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Load = %v, want ErrNotExist", err)
+	}
+}
+
+func TestUnknownVariableIsAWarning(t *testing.T) {
+	_, warnings, err := Loader{Environ: []string{"QUARRY_LISTN=127.0.0.1:1", "QUARRY_REQUIRE_ALL=1"}}.Load()
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "QUARRY_LISTEN") {
+		t.Errorf("warnings %q, %v", warnings, err)
+	}
+}
+
+func TestPrintedConfigurationLoadsAgain(t *testing.T) {
+	c := Default()
+	text, err := c.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := Loader{File: write(t, string(text))}.Load()
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if second, _ := again.YAML(); string(second) != string(text) {
+		t.Errorf("printed again:\n%s\nfirst:\n%s", second, text)
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Bytes
+		back string
+	}{{"0", 0, "0"}, {"1", 1, "1B"}, {"1536", 1536, "1536B"}, {"64MiB", 64 << 20, "64MiB"}, {"64 KiB", 64 << 10, "64KiB"}, {"1TiB", 1 << 40, "1TiB"}} {
+		var n Bytes
+		if err := n.UnmarshalText([]byte(c.text)); err != nil || n != c.want {
+			t.Errorf("%q = %d, %v", c.text, n, err)
+		}
+		if b, _ := n.MarshalText(); string(b) != c.back {
+			t.Errorf("%d is written %q", n, b)
+		}
+	}
+	for _, text := range []string{"", "-1", "MiB", "1.5GiB", "9999999999TiB", "1MB"} {
+		if err := new(Bytes).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}
+
+func TestSecretNeverPrints(t *testing.T) {
+	s := NewSecret("hunter2")
+	for _, text := range []string{s.String(), s.GoString()} {
+		if strings.Contains(text, "hunter2") {
+			t.Errorf("a secret prints as %q", text)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(name, []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := NewSecret("file:" + name).Value(); got != "hunter2" || err != nil {
+		t.Errorf("from a file: %q, %v", got, err)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"listen", "lisen", 1}} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestEnvName(t *testing.T) {
+	if got := envName("ingest.maxBodyBytes"); got != "QUARRY_INGEST_MAX_BODY_BYTES" {
+		t.Error(got)
+	}
+}

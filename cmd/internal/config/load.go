@@ -1,0 +1,196 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// ErrInvalid says that a setting cannot be used.
+var ErrInvalid = errors.New("invalid configuration")
+
+// maxFileBytes bounds the configuration file.
+const maxFileBytes = 1 << 20
+
+// Loader gathers the three sources. The zero value gives the defaults.
+type Loader struct {
+	// File is the path of the YAML file; empty for none.
+	File string
+	// Environ holds NAME=value, as os.Environ does.
+	Environ []string
+	// Set holds path=value, from flags; a later one wins.
+	Set []string
+}
+
+// Load returns the effective, validated settings, and warnings about
+// environment variables that look meant for us but are no setting.
+func (l Loader) Load() (Config, []string, error) {
+	c := Default()
+	if err := l.loadFile(&c); err != nil {
+		return c, nil, err
+	}
+	warnings, err := l.loadEnvironment(&c)
+	if err != nil {
+		return c, nil, err
+	}
+	if err := l.loadFlags(&c); err != nil {
+		return c, nil, err
+	}
+	return c, warnings, c.Validate()
+}
+
+func (l Loader) loadFile(c *Config) error {
+	if l.File == "" {
+		return nil
+	}
+	info, err := os.Stat(l.File)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	if info.Size() > maxFileBytes {
+		return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrInvalid, l.File, info.Size(), maxFileBytes)
+	}
+	text, err := os.ReadFile(l.File)
+	if err != nil {
+		return fmt.Errorf("read configuration: %w", err)
+	}
+	if err := decode(text, c); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrInvalid, l.File, err)
+	}
+	return nil
+}
+
+// decode reads YAML over the values that c has.
+func decode(text []byte, c *Config) error {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return err
+	}
+	for _, doc := range file.Docs {
+		if err := errors.Join(unknownKeys(doc.Body, reflect.TypeFor[Config](), "")...); err != nil {
+			return err
+		}
+	}
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return nil
+	}
+	return yaml.UnmarshalWithOptions(text, c, yaml.Strict())
+}
+
+// unknownKeys reports every key below node that t has no field for.
+func unknownKeys(node ast.Node, t reflect.Type, prefix string) []error {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		var errs []error
+		for _, pair := range n.Values {
+			errs = append(errs, unknownKey(pair, t, prefix)...)
+		}
+		return errs
+	case *ast.MappingValueNode:
+		return unknownKey(n, t, prefix)
+	case *ast.SequenceNode:
+		var errs []error
+		for _, item := range n.Values {
+			errs = append(errs, unknownKeys(item, t, prefix)...)
+		}
+		return errs
+	}
+	return nil
+}
+
+func unknownKey(pair *ast.MappingValueNode, t reflect.Type, prefix string) []error {
+	token := pair.Key.GetToken()
+	var names []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("yaml")
+		if name != token.Value {
+			names = append(names, name)
+			continue
+		}
+		inner := f.Type
+		if inner.Kind() == reflect.Slice {
+			inner = inner.Elem()
+		}
+		if kindOf(inner) != "section" {
+			return nil
+		}
+		return unknownKeys(pair.Value, inner, prefix+name+".")
+	}
+	return []error{fmt.Errorf("line %d: unknown key %q%s", token.Position.Line, prefix+token.Value, didYouMean(prefix, token.Value, names))}
+}
+
+func didYouMean(prefix, word string, names []string) string {
+	if near := nearest(word, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", prefix+near)
+	}
+	return "; known here: " + strings.Join(names, ", ")
+}
+
+func (l Loader) loadEnvironment(c *Config) (warnings []string, err error) {
+	given := map[string]string{}
+	for _, pair := range l.Environ {
+		if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, EnvPrefix) {
+			given[name] = value
+		}
+	}
+	var names []string
+	var errs []error
+	walk(reflect.ValueOf(c).Elem(), "", func(path string, _ reflect.StructField, v reflect.Value) {
+		name := envName(path)
+		names = append(names, name)
+		if text, ok := given[name]; ok {
+			if err := set(v, text); err != nil {
+				errs = append(errs, fmt.Errorf("%w: environment variable %s: %w", ErrInvalid, name, err))
+			}
+			delete(given, name)
+		}
+	})
+	// Not an error: tests and scripts have variables of that prefix too.
+	for name := range given {
+		if near := nearest(name, names); near != "" {
+			warnings = append(warnings, fmt.Sprintf("environment variable %s is no setting; did you mean %s?", name, near))
+		}
+	}
+	return warnings, errors.Join(errs...)
+}
+
+func (l Loader) loadFlags(c *Config) error {
+	for _, pair := range l.Set {
+		path, text, ok := strings.Cut(pair, "=")
+		if !ok {
+			return fmt.Errorf("%w: --set %.80q: want path=value, such as cache.framesBytes=256MiB", ErrInvalid, pair)
+		}
+		if err := c.setPath(path, text); err != nil {
+			return fmt.Errorf("%w: --set %s: %w", ErrInvalid, path, err)
+		}
+	}
+	return nil
+}
+
+func (c *Config) setPath(path, text string) error {
+	var names []string
+	var found bool
+	var err error
+	walk(reflect.ValueOf(c).Elem(), "", func(p string, _ reflect.StructField, v reflect.Value) {
+		names = append(names, p)
+		if p == path {
+			found, err = true, set(v, text)
+		}
+	})
+	if !found {
+		return fmt.Errorf("unknown key%s", didYouMean("", path, names))
+	}
+	return err
+}
+
+// YAML returns the settings as a configuration file, with secrets hidden.
+func (c *Config) YAML() ([]byte, error) {
+	return yaml.MarshalWithOptions(c, yaml.Indent(2), yaml.IndentSequence(true))
+}

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// SchemaID is the name of the JSON Schema of the configuration file.
+const SchemaID = "urn:quarrysearch:quarry:config"
+
+type schema = map[string]any
+
+// Schema returns the JSON Schema of the configuration file.
+func Schema() ([]byte, error) {
+	c := Default()
+	root := section(reflect.ValueOf(c))
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["$id"] = SchemaID
+	root["title"] = "Configuration of quarry serve"
+	b, err := json.MarshalIndent(root, "", "  ")
+	return append(b, '\n'), err
+}
+
+func section(v reflect.Value) schema {
+	properties := schema{}
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		property := propertyOf(f, v.Field(i))
+		property["description"] = f.Tag.Get("doc")
+		properties[f.Tag.Get("yaml")] = property
+	}
+	return schema{"type": "object", "additionalProperties": false, "properties": properties}
+}
+
+func propertyOf(f reflect.StructField, v reflect.Value) schema {
+	switch kindOf(f.Type) {
+	case "section":
+		return section(v)
+	case "sections":
+		return schema{"type": "array", "items": section(reflect.New(f.Type.Elem()).Elem())}
+	case "list":
+		items := schema{"type": "string"}
+		if want := allowed(f); want != nil {
+			items["enum"] = want
+		}
+		return withDefault(schema{"type": "array", "items": items}, v)
+	}
+	property := scalar(kindOf(f.Type))
+	if want := allowed(f); want != nil {
+		property["enum"] = want
+	}
+	return withDefault(property, v)
+}
+
+func scalar(kind string) schema {
+	switch kind {
+	case "boolean":
+		return schema{"type": "boolean"}
+	case "number":
+		return schema{"type": "integer", "minimum": 0}
+	case "duration":
+		return schema{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|^0$`}
+	case "size":
+		return schema{"type": []string{"string", "integer"}, "pattern": `^[0-9]+ ?(B|KiB|MiB|GiB|TiB)?$`, "minimum": 0}
+	}
+	return schema{"type": "string"}
+}
+
+func withDefault(property schema, v reflect.Value) schema {
+	if v.IsZero() {
+		return property
+	}
+	switch v.Interface().(type) {
+	case Duration, Bytes:
+		property["default"] = format(v)
+	default:
+		property["default"] = v.Interface()
+	}
+	return property
+}
+
+// Markdown returns the table of settings of docs/configuration.md.
+func Markdown() string {
+	var b strings.Builder
+	b.WriteString("| Key | Environment | Default | Meaning |\n| --- | --- | --- | --- |\n")
+	for _, f := range Fields() {
+		meaning := f.Doc
+		if f.Allowed != nil {
+			meaning += " One of: " + strings.Join(nonEmpty(f.Allowed), ", ") + "."
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", f.Path, f.Env, codeSpan(f.Default), meaning)
+	}
+	b.WriteString("\nFor each of `connections`:\n\n| Key | Kind | Meaning |\n| --- | --- | --- |\n")
+	t := reflect.TypeFor[Connection]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Tag.Get("yaml"), kindOf(f.Type), f.Tag.Get("doc"))
+	}
+	return b.String()
+}
+
+func codeSpan(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// maxConnections bounds the connections; each costs a route and its secrets.
+const maxConnections = 1000
+
+// Validate reports every setting that cannot work, with its path.
+func (c *Config) Validate() error {
+	var errs []error
+	report := func(path, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%w: %s: %s", ErrInvalid, path, fmt.Sprintf(format, args...)))
+	}
+	c.validateEnums(report)
+	c.validateNumbers(report)
+	c.validateAddresses(report)
+	c.validateLog(report)
+	c.validateGit(report)
+	c.validateConnections(report)
+	return errors.Join(errs...)
+}
+
+type reporter func(path, format string, args ...any)
+
+func (c *Config) validateEnums(report reporter) {
+	walk(reflect.ValueOf(c).Elem(), "", func(path string, f reflect.StructField, v reflect.Value) {
+		want := allowed(f)
+		if want == nil {
+			return
+		}
+		values, ok := v.Interface().([]string)
+		if !ok {
+			values = []string{v.String()}
+		}
+		for _, value := range values {
+			if !slices.Contains(want, value) {
+				report(path, "%q is not one of %s", value, strings.Join(nonEmpty(want), ", "))
+			}
+		}
+	})
+	if len(c.Roles) == 0 {
+		report("roles", "a process without a role does nothing")
+	}
+}
+
+func nonEmpty(words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
+}
+
+func (c *Config) validateNumbers(report reporter) {
+	atLeast := func(path string, value, least int64) {
+		if value < least {
+			report(path, "%d is too small: at least %d", value, least)
+		}
+	}
+	atLeast("log.partitions", int64(c.Log.Partitions), 1)
+	atLeast("log.kafka.replicationFactor", int64(c.Log.Kafka.ReplicationFactor), 1)
+	atLeast("git.maxMirrorBytes", int64(c.Git.MaxMirrorBytes), 1<<20)
+	atLeast("git.fetchTimeout in nanoseconds", int64(c.Git.FetchTimeout), 1)
+	atLeast("ingest.maxBodyBytes", int64(c.Ingest.MaxBodyBytes), 1<<10)
+	atLeast("ingest.appendTimeout in nanoseconds", int64(c.Ingest.AppendTimeout), 1)
+	atLeast("pipeline.analyzers", int64(c.Pipeline.Analyzers), 0)
+	atLeast("pipeline.maxFileBytes", int64(c.Pipeline.MaxFileBytes), 1<<10)
+	atLeast("pipeline.segmentBytes", int64(c.Pipeline.SegmentBytes), int64(c.Pipeline.MaxFileBytes))
+	atLeast("pipeline.mergeSegmentBytes", int64(c.Pipeline.MergeSegmentBytes), 0)
+	atLeast("pipeline.maxAttempts", int64(c.Pipeline.MaxAttempts), 1)
+	atLeast("query.timeout in nanoseconds", int64(c.Query.Timeout), 1)
+	atLeast("query.maxConcurrent", int64(c.Query.MaxConcurrent), 0)
+	atLeast("query.maxMatches", int64(c.Query.MaxMatches), 1)
+	atLeast("query.maxBodyBytes", int64(c.Query.MaxBodyBytes), 1<<10)
+	atLeast("cache.framesBytes", int64(c.Cache.FramesBytes), 1<<20)
+	atLeast("cache.blocksBytes", int64(c.Cache.BlocksBytes), 1<<20)
+	atLeast("cache.logBytes", int64(c.Cache.LogBytes), 1<<20)
+	atLeast("runtime.gcPercent", int64(c.Runtime.GCPercent), 0)
+	atLeast("runtime.drainTimeout in nanoseconds", int64(c.Runtime.DrainTimeout), 1)
+}
+
+func (c *Config) validateAddresses(report reporter) {
+	for _, a := range []struct{ path, address string }{{"listen", c.Listen}, {"metricsListen", c.MetricsListen}} {
+		if a.path == "metricsListen" && a.address == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(a.address); err != nil {
+			report(a.path, "%q is no address: want host:port, such as 127.0.0.1:7070", a.address)
+		}
+	}
+	if c.PublicURL != "" {
+		if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			report("publicUrl", "%q is no http or https URL", c.PublicURL)
+		}
+	}
+	if c.Data == "" {
+		report("data", "a directory is needed")
+	}
+}
+
+func (c *Config) validateLog(report reporter) {
+	if c.Log.Driver == "kafka" && len(c.Log.Kafka.Brokers) == 0 {
+		report("log.kafka.brokers", "log.driver kafka needs at least one host:port")
+	}
+	if c.Log.Driver == "embedded" && len(c.Roles) > 0 && len(c.Roles) < 3 {
+		report("roles", "the embedded log lives in one process: give it all roles (ingest, pipeline, query), or set log.driver to kafka")
+	}
+	for _, b := range c.Log.Kafka.Brokers {
+		if _, _, err := net.SplitHostPort(b); err != nil {
+			report("log.kafka.brokers", "%q is no host:port", b)
+		}
+	}
+	if (c.Log.Kafka.TLS.CertFile == "") != (c.Log.Kafka.TLS.KeyFile == "") {
+		report("log.kafka.tls", "certFile and keyFile are given together or not at all")
+	}
+	if sasl := c.Log.Kafka.SASL; sasl.Mechanism != "" && (sasl.Username == "" || sasl.Password.IsZero()) {
+		report("log.kafka.sasl", "%s needs username and password", sasl.Mechanism)
+	}
+}
+
+func (c *Config) validateGit(report reporter) {
+	for _, root := range c.Git.AllowedRoots {
+		if !filepath.IsAbs(root) {
+			report("git.allowedRoots", "%q is not an absolute path", root)
+		}
+	}
+	for _, network := range c.Git.AllowedNetworks {
+		if _, err := netip.ParsePrefix(network); err != nil {
+			report("git.allowedNetworks", "%q is no network: want an address and a length, such as 10.0.0.0/8", network)
+		}
+	}
+}
+
+func (c *Config) validateConnections(report reporter) {
+	name := regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	if len(c.Connections) > maxConnections {
+		report("connections", "%d of them: at most %d", len(c.Connections), maxConnections)
+	}
+	kind, _ := reflect.TypeFor[Connection]().FieldByName("Kind")
+	seen := map[string]bool{}
+	for i, connection := range c.Connections {
+		path := fmt.Sprintf("connections[%d]", i)
+		switch {
+		case !name.MatchString(connection.Name):
+			report(path+".name", "%.80q: want 1 to 64 letters, digits, dots, dashes or underscores", connection.Name)
+		case seen[connection.Name]:
+			report(path+".name", "%q is given twice", connection.Name)
+		}
+		seen[connection.Name] = true
+		if want := allowed(kind); !slices.Contains(want, string(connection.Kind)) {
+			report(path+".kind", "%q is not one of %s", connection.Kind, strings.Join(want, ", "))
+		}
+		if len(connection.Secrets) == 0 {
+			report(path+".secrets", "at least one is needed: unsigned deliveries are refused")
+		}
+		for j, secret := range connection.Secrets {
+			if _, err := secret.Value(); err != nil {
+				report(fmt.Sprintf("%s.secrets[%d]", path, j), "%v", err)
+			}
+		}
+	}
+}
