@@ -1,0 +1,28 @@
+// Package repolint is our lint, run as a Go test (make lint).
+//
+// It answers the question "does the tree still have the shape we agreed on?":
+// who may import whom, where outside libraries may appear, and the habits that
+// keep a package readable.
+//
+// # Rules
+//
+//	imports     the directions between the parts (imports.go)
+//	quarantine  outside libraries and the only places that may import them
+//	doc         every package has doc.go; every exported name is documented
+//	globals     no init functions, no package variables that anybody changes
+//	sleep       no time.Sleep in tests
+//	length      a file of code has at most MaxFileLines lines
+//
+// # Old sins
+//
+// testdata/sins.txt lists findings that were there when their rule came. The
+// list only shrinks: a finding that is not on it fails the test, and so does a
+// line of it that no longer holds.
+//
+// # Concurrency
+//
+// A Tree is read once and not changed.
+//
+// It looks at names and syntax only. What needs types is vet's and
+// staticcheck's business.
+package repolint

@@ -1,0 +1,65 @@
+package repolint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Finding is one breach of a rule.
+type Finding struct {
+	Rule  string
+	Where string // a package or a file; no line, so that sins outlive edits above them
+	What  string
+	Line  int // 0 for a whole package or file
+}
+
+// Sin is the finding as a line of testdata/sins.txt.
+func (f Finding) Sin() string { return f.Rule + " " + f.Where + " " + f.What }
+
+// String returns the finding for people, with its line.
+func (f Finding) String() string {
+	if f.Line == 0 {
+		return fmt.Sprintf("%s: %s: %s", f.Where, f.Rule, f.What)
+	}
+	return fmt.Sprintf("%s:%d: %s: %s", f.Where, f.Line, f.Rule, f.What)
+}
+
+// Check applies every rule and returns the findings in order.
+func (t *Tree) Check() []Finding {
+	var all []Finding
+	for _, p := range t.Packages {
+		for _, rule := range []func(*Package) []Finding{
+			t.directions, t.quarantine, t.documented, t.globals, t.sleeps, t.lengths,
+		} {
+			all = append(all, rule(p)...)
+		}
+	}
+	slices.SortFunc(all, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Where, b.Where), cmp.Compare(a.Line, b.Line), strings.Compare(a.Rule, b.Rule))
+	})
+	return all
+}
+
+// Compare holds findings to the list of old sins: fresh ones are not on it,
+// stale lines are on it but no longer hold.
+func Compare(findings []Finding, sins []string) (fresh []Finding, stale []string) {
+	known := map[string]bool{}
+	for _, sin := range sins {
+		known[sin] = false
+	}
+	for _, f := range findings {
+		if _, ok := known[f.Sin()]; ok {
+			known[f.Sin()] = true
+			continue
+		}
+		fresh = append(fresh, f)
+	}
+	for _, sin := range sins {
+		if !known[sin] {
+			stale = append(stale, sin)
+		}
+	}
+	return fresh, stale
+}

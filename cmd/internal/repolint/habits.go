@@ -1,0 +1,159 @@
+package repolint
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+)
+
+// MaxFileLines bounds a file of code; tests may be longer.
+const MaxFileLines = 500
+
+// globals reports init functions and package variables that some function of
+// the same package assigns to.
+func (t *Tree) globals(p *Package) []Finding {
+	variables := packageVariables(p)
+	var findings []Finding
+	for _, f := range p.Files {
+		for _, decl := range f.Syntax.Decls {
+			d, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if d.Recv == nil && d.Name.Name == "init" {
+				findings = append(findings, Finding{Rule: "globals", Where: f.Name, What: "has an init function", Line: t.line(d.Pos())})
+			}
+			for _, name := range assigned(d, variables) {
+				findings = append(findings, Finding{Rule: "globals", Where: f.Name, What: fmt.Sprintf("%s changes the package variable %s", d.Name.Name, name.Name), Line: t.line(name.Pos())})
+			}
+		}
+	}
+	return findings
+}
+
+func packageVariables(p *Package) map[string]bool {
+	variables := map[string]bool{}
+	for _, f := range p.Files {
+		for _, decl := range f.Syntax.Decls {
+			d, ok := decl.(*ast.GenDecl)
+			if !ok || d.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range d.Specs {
+				for _, name := range spec.(*ast.ValueSpec).Names {
+					variables[name.Name] = name.Name != "_"
+				}
+			}
+		}
+	}
+	return variables
+}
+
+// assigned returns the package variables that d changes: by assignment to the
+// variable, an element or a field of it. A name that d declares itself hides
+// the variable; one declared anywhere in d counts as such.
+func assigned(d *ast.FuncDecl, variables map[string]bool) []*ast.Ident {
+	if d.Body == nil {
+		return nil
+	}
+	local := declared(d)
+	var names []*ast.Ident
+	note := func(target ast.Expr) {
+		if name := root(target); name != nil && variables[name.Name] && !local[name.Name] {
+			names = append(names, name)
+		}
+	}
+	ast.Inspect(d.Body, func(n ast.Node) bool {
+		switch s := n.(type) {
+		case *ast.AssignStmt:
+			if s.Tok != token.DEFINE {
+				for _, target := range s.Lhs {
+					note(target)
+				}
+			}
+		case *ast.IncDecStmt:
+			note(s.X)
+		}
+		return true
+	})
+	return names
+}
+
+// root returns the variable at the bottom of v.field[3].other.
+func root(e ast.Expr) *ast.Ident {
+	for {
+		switch x := e.(type) {
+		case *ast.Ident:
+			return x
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.ParenExpr:
+			e = x.X
+		default:
+			return nil
+		}
+	}
+}
+
+func declared(d *ast.FuncDecl) map[string]bool {
+	names := map[string]bool{}
+	ast.Inspect(d, func(n ast.Node) bool {
+		switch s := n.(type) {
+		case *ast.Field:
+			for _, name := range s.Names {
+				names[name.Name] = true
+			}
+		case *ast.AssignStmt:
+			for _, target := range s.Lhs {
+				if name, ok := target.(*ast.Ident); ok && s.Tok == token.DEFINE {
+					names[name.Name] = true
+				}
+			}
+		case *ast.RangeStmt:
+			for _, target := range []ast.Expr{s.Key, s.Value} {
+				if name, ok := target.(*ast.Ident); ok && s.Tok == token.DEFINE {
+					names[name.Name] = true
+				}
+			}
+		case *ast.ValueSpec:
+			for _, name := range s.Names {
+				names[name.Name] = true
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// sleeps reports tests that wait by the clock.
+func (t *Tree) sleeps(p *Package) []Finding {
+	var findings []Finding
+	for _, f := range p.TestFiles {
+		ast.Inspect(f.Syntax, func(n ast.Node) bool {
+			selector, ok := n.(*ast.SelectorExpr)
+			if !ok || selector.Sel.Name != "Sleep" {
+				return true
+			}
+			if x, ok := selector.X.(*ast.Ident); ok && x.Name == "time" {
+				findings = append(findings, Finding{Rule: "sleep", Where: f.Name, What: "calls time.Sleep", Line: t.line(selector.Pos())})
+			}
+			return true
+		})
+	}
+	return findings
+}
+
+// lengths reports files of code that are more than one idea long.
+func (t *Tree) lengths(p *Package) []Finding {
+	var findings []Finding
+	for _, f := range p.Files {
+		if f.Lines > MaxFileLines && !ast.IsGenerated(f.Syntax) {
+			findings = append(findings, Finding{Rule: "length", Where: f.Name, What: fmt.Sprintf("has more than %d lines", MaxFileLines)})
+		}
+	}
+	return findings
+}

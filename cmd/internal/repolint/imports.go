@@ -1,0 +1,118 @@
+package repolint
+
+import (
+	"slices"
+	"strings"
+)
+
+// direction says what the packages below a path may import of this module.
+// The first direction that holds a package decides.
+type direction struct {
+	below string
+	may   []string
+}
+
+// formats are the packages that describe bytes and hold no state of their own,
+// so that the sides that write and read them may both import them.
+var formats = []string{"projections/postings", "projections/segment", "projections/segmentstore"}
+
+var directions = []direction{
+	{"schemas/code", nil},
+	{"schemas", []string{"schemas"}},
+	{"ingest", []string{"schemas", "ingest"}},
+	{"pipeline", append([]string{"schemas", "pipeline"}, formats...)},
+	{"projections", []string{"schemas", "projections"}},
+	{"query/syntax", []string{"schemas", "query/syntax"}},
+	{"query/plan", append([]string{"schemas", "query/syntax", "query/plan"}, formats...)},
+	{"query/api", append([]string{"schemas", "query"}, formats...)},
+	{"query/web", append([]string{"schemas", "query"}, formats...)},
+	// search, navigate, source and auth: everything below api and web.
+	{"query", append([]string{"schemas", "query/syntax", "query/plan", "query/search", "query/navigate", "query/source", "query/auth"}, formats...)},
+	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
+}
+
+// testsMay are imports that tests have beside those of their package: the
+// conformance suites and helpers of a contract.
+var testsMay = []string{"pipeline/eventlog", "projections/projectiontest", "schemas"}
+
+// directions reports imports that go against the arrows.
+func (t *Tree) directions(p *Package) []Finding {
+	i := slices.IndexFunc(directions, func(d direction) bool { return below(p.Path, d.below) })
+	if i < 0 {
+		return []Finding{{Rule: "imports", Where: p.Path, What: "lies in none of the folders of the layout"}}
+	}
+	var findings []Finding
+	report := func(imported string, may []string) {
+		if local, ok := strings.CutPrefix(imported, Module+"/"); ok && !allowed(p.Path, local, may) {
+			findings = append(findings, Finding{Rule: "imports", Where: p.Path, What: "may not import " + local})
+		}
+	}
+	for _, imported := range p.Imports {
+		report(imported, directions[i].may)
+	}
+	for _, imported := range p.TestImports {
+		report(imported, append(slices.Clone(directions[i].may), testsMay...))
+	}
+	return findings
+}
+
+// allowed reports whether importer may import imported: it is its own subtree,
+// a helper of a parent of both, or lies below one of may.
+func allowed(importer, imported string, may []string) bool {
+	parent, _, helper := strings.Cut(imported, "/internal/")
+	return importer == imported || below(imported, importer) ||
+		(helper && below(importer, parent)) ||
+		slices.ContainsFunc(may, func(folder string) bool { return below(imported, folder) })
+}
+
+func below(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, folder+"/")
+}
+
+// cage says where an outside library may appear.
+type cage struct {
+	library string
+	// packages may import it anywhere; files are names of files that may, in
+	// any package.
+	packages []string
+	files    []string
+	// tests anywhere may import it.
+	tests bool
+}
+
+var cages = []cage{
+	{library: "github.com/cockroachdb/pebble", packages: []string{"projections/store", "projections/segment", "pipeline/eventlog/embeddedlog"}},
+	{library: "github.com/segmentio/kafka-go", packages: []string{"pipeline/eventlog/kafkalog"}},
+	{library: "github.com/gorilla/mux", packages: []string{"ingest/webhook", "query/api", "query/web"}},
+	{library: "github.com/prometheus/client_golang", packages: []string{"cmd/internal/boot", "cmd/quarry"}, files: []string{"metrics.go"}, tests: true},
+	{library: "github.com/alecthomas/kong", packages: []string{"cmd"}},
+	{library: "github.com/goccy/go-yaml", packages: []string{"cmd"}, tests: true},
+}
+
+// registererOnly is what any file may take from client_golang: the interface
+// that constructors pass on to newMetrics.
+const registererOnly = "github.com/prometheus/client_golang/prometheus"
+
+// quarantine reports outside libraries beyond their cages.
+func (t *Tree) quarantine(p *Package) []Finding {
+	var findings []Finding
+	for _, files := range [][]*File{p.Files, p.TestFiles} {
+		for _, f := range files {
+			for _, spec := range f.Syntax.Imports {
+				path := strings.Trim(spec.Path.Value, `"`)
+				for _, c := range cages {
+					if below(path, c.library) && !c.admits(p, f) && !passesRegisterer(f, path) {
+						findings = append(findings, Finding{Rule: "quarantine", Where: f.Name, What: "may not import " + path, Line: t.line(spec.Pos())})
+					}
+				}
+			}
+		}
+	}
+	return findings
+}
+
+func (c cage) admits(p *Package, f *File) bool {
+	base := f.Name[strings.LastIndexByte(f.Name, '/')+1:]
+	return slices.ContainsFunc(c.packages, func(folder string) bool { return below(p.Path, folder) }) ||
+		slices.Contains(c.files, base) || (c.tests && strings.HasSuffix(base, "_test.go"))
+}

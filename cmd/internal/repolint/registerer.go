@@ -1,0 +1,23 @@
+package repolint
+
+import "go/ast"
+
+// passesRegisterer reports whether f imports client_golang's prometheus for
+// nothing but its Registerer interface, which Options carry to newMetrics.
+func passesRegisterer(f *File, path string) bool {
+	if path != registererOnly {
+		return false
+	}
+	only := true
+	ast.Inspect(f.Syntax, func(n ast.Node) bool {
+		selector, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if x, ok := selector.X.(*ast.Ident); ok && x.Name == "prometheus" {
+			only = only && selector.Sel.Name == "Registerer"
+		}
+		return true
+	})
+	return only
+}
