@@ -1,0 +1,105 @@
+package syntax
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"strings"
+)
+
+const adviceEscape = `Put a backslash before characters that are meant as text, or search for the text with regular expressions off.`
+
+// regexpAdvice says what to write instead of a broken regular expression.
+func regexpAdvice(e *syntax.Error) string {
+	switch e.Code {
+	case syntax.ErrMissingParen:
+		return `Close it with ), or write \( for the character.`
+	case syntax.ErrUnexpectedParen:
+		return `Open it with (, or write \) for the character.`
+	case syntax.ErrMissingBracket:
+		return `Close the class with ], or write \[ for the character.`
+	case syntax.ErrTrailingBackslash:
+		return `Write \\ for a backslash.`
+	case syntax.ErrMissingRepeatArgument:
+		return fmt.Sprintf(`Write \%.1s for the character, or .* for "anything".`, e.Expr)
+	case syntax.ErrInvalidRepeatOp:
+		return `Use one repetition, or group the inner one: (a*)*.`
+	case syntax.ErrInvalidRepeatSize:
+		return `Repeat at most 1000 times, smaller number first.`
+	case syntax.ErrInvalidCharRange:
+		return `Write the lower end first; escape a - that is meant as text, or put it last.`
+	case syntax.ErrInvalidEscape:
+		return escapeAdvice(e.Expr)
+	case syntax.ErrInvalidPerlOp:
+		return perlAdvice(e.Expr)
+	case syntax.ErrInvalidNamedCapture:
+		return perlAdvice(e.Expr)
+	case syntax.ErrNestingDepth, syntax.ErrLarge:
+		return `Make it smaller, or split it into several terms.`
+	}
+	return adviceEscape
+}
+
+func escapeAdvice(expr string) string {
+	if len(expr) > 1 && isDigit(expr[1]) {
+		return `Back references are not supported, so that every search takes linear time; write the repeated text out.`
+	}
+	return `Write \\ for a backslash, or leave it away.`
+}
+
+// perlAdvice is for what Perl has and linear-time engines do not.
+func perlAdvice(expr string) string {
+	for _, prefix := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
+		if strings.HasPrefix(expr, prefix) {
+			return `Look-around is not supported, so that every search takes linear time; use several terms, and - for what must not occur.`
+		}
+	}
+	return `Use (…), (?:…), (?P<name>…) or the flags (?i), (?s), (?U).`
+}
+
+// wordAdvice tells the values of a filter that takes one of a few words.
+func wordAdvice(f *filter, key, value string) string {
+	values := make([]string, len(f.words))
+	for i, w := range f.words {
+		values[i] = key + ":" + w
+	}
+	return fmt.Sprintf(`Write %s, or "%s:%s" in quotes to search for the text.`, strings.Join(values, ", "), key, value)
+}
+
+// nearKeyword returns the keyword that key was likely meant to be, or "". Short keywords have too many neighbours.
+func nearKeyword(key string) string {
+	const shortest = 4
+	lower := strings.ToLower(key)
+	if keywords[lower] != nil && lower != key && len(key) >= 2 {
+		return lower
+	}
+	if len(key) < shortest {
+		return ""
+	}
+	best := ""
+	for k := range keywords {
+		if len(k) >= shortest && oneEdit(lower, k) && (best == "" || k < best) {
+			best = k
+		}
+	}
+	return best
+}
+
+// oneEdit tells whether one letter inserted, left out, changed or swapped with the next turns a into b.
+func oneEdit(a, b string) bool {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	a, b = a[i:], b[i:]
+	switch {
+	case len(a) == len(b)+1:
+		return a[1:] == b
+	case len(a)+1 == len(b):
+		return a == b[1:]
+	case len(a) != len(b) || a == "":
+		return false
+	case a[1:] == b[1:]:
+		return true
+	}
+	return len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
+}

@@ -1,0 +1,199 @@
+package syntax
+
+// build makes the tree of a group from its items. Blanks and "and" bind more than "or", negation more than both.
+func (p *parser) build(g *group, depth int) (Query, settings, *Error) {
+	if len(g.items) == 0 {
+		return p.buildEmpty(g)
+	}
+	p.textOfEmpty(g.items)
+	b := builder{p: p, items: g.items, depth: depth}
+	q, err := b.or()
+	if err != nil {
+		return nil, settings{}, err
+	}
+	for _, it := range g.items {
+		if !it.settings.ofQuery() {
+			continue
+		}
+		if b.arms > 1 || b.nots > 0 {
+			return nil, settings{}, p.settingInside(it.settings)
+		}
+		if err := p.merge(&g.settings, it.settings); err != nil {
+			return nil, settings{}, err
+		}
+	}
+	if g.settings.letters != "" {
+		resolve(q, g.settings.letters, g.settings.letters)
+	}
+	return q, settings{kind: g.settings.kind, sel: g.settings.sel, at: g.settings.at}, nil
+}
+
+// buildEmpty is for groups with nothing but settings: type:repo alone asks for every repository.
+func (p *parser) buildEmpty(g *group) (Query, settings, *Error) {
+	if !g.settings.ofQuery() {
+		return nil, settings{}, p.fail(g.settings.at.Start, "case: stands alone", "Write a term or a filter beside it, in the same parentheses.")
+	}
+	return &Const{Value: true, At: g.at}, g.settings, nil
+}
+
+// textOfEmpty makes "()" beside other tokens the two characters, as they stand in code. In regular expressions the
+// characters would be an empty match, which is nothing either.
+func (p *parser) textOfEmpty(items []item) {
+	if p.o.Regexp || len(items) == 1 {
+		return
+	}
+	for i, it := range items {
+		if it.empty {
+			at := it.query.Span()
+			items[i].query = &Text{Pattern: p.text[at.Start:at.End], At: at}
+		}
+	}
+}
+
+// builder reads the items of a group from left to right.
+type builder struct {
+	p     *parser
+	items []item
+	next  int
+	depth int
+	arms  int // operands of or
+	nots  int // negations by word
+}
+
+func (b *builder) or() (Query, *Error) {
+	var arms []Query
+	for {
+		arm, err := b.and()
+		if err != nil {
+			return nil, err
+		}
+		arms = append(arms, arm)
+		if b.next == len(b.items) {
+			break
+		}
+		b.next++ // the or
+	}
+	b.arms = len(arms)
+	if len(arms) == 1 {
+		return arms[0], nil
+	}
+	b.p.noticeScope(arms)
+	return &Or{Children: arms, At: spanOf(arms)}, nil
+}
+
+// and reads operands up to an or, on which it stops.
+func (b *builder) and() (Query, *Error) {
+	var operands []Query
+	for b.next < len(b.items) {
+		op := b.operator(len(operands) > 0)
+		if op == opOr {
+			break
+		}
+		if op == opAnd {
+			b.next++
+		}
+		q, err := b.unit()
+		if err != nil {
+			return nil, err
+		}
+		operands = append(operands, q)
+	}
+	if len(operands) == 1 {
+		return operands[0], nil
+	}
+	return &And{Children: operands, At: spanOf(operands)}, nil
+}
+
+// operator tells whether the next item is an and or an or that stands between operands. Without an operand before it
+// or anything behind it, the word is a term.
+func (b *builder) operator(afterOperand bool) operator {
+	op := b.items[b.next].operator
+	if op == opNot || !afterOperand || b.next+1 == len(b.items) {
+		return 0
+	}
+	return op
+}
+
+// unit reads an operand with the words "not" before it.
+func (b *builder) unit() (Query, *Error) {
+	start := b.next
+	for b.isNot() {
+		b.next++
+	}
+	it := b.items[b.next]
+	if err := b.doubled(); err != nil {
+		return nil, err
+	}
+	count := b.next - start
+	b.nots += count
+	if b.depth+count > MaxDepth {
+		return nil, b.p.tooDeep(b.items[start].at.Start)
+	}
+	b.p.noticeNot(b.items[start : b.next+1])
+	b.next++
+	q := it.query
+	for i := count - 1; i >= 0; i-- {
+		q = negate(q, Span{b.items[start+i].at.Start, it.at.End})
+	}
+	return q, nil
+}
+
+// isNot tells whether the next item is a not with an operand behind it.
+func (b *builder) isNot() bool {
+	if b.items[b.next].operator != opNot || b.next+1 == len(b.items) {
+		return false
+	}
+	op := b.items[b.next+1].operator
+	return op != opAnd && op != opOr || b.next+2 == len(b.items)
+}
+
+// doubled refuses an operator where an operand is due. A word at the very beginning or end is a term.
+func (b *builder) doubled() *Error {
+	it := b.items[b.next]
+	if b.next == 0 || b.next+1 == len(b.items) || it.operator != opAnd && it.operator != opOr {
+		return nil
+	}
+	word := b.p.text[it.at.Start:it.at.End]
+	return b.p.fail(it.at.Start, "two operators in a row", `Leave one away, or write "`+word+`" in quotes to search for the word.`)
+}
+
+func spanOf(qs []Query) Span {
+	return Span{qs[0].Span().Start, qs[len(qs)-1].Span().End}
+}
+
+// resolveDefaults gives the leaves that no case: reached the case of the request. Repository names are not case-sensitive on
+// the hosts people know, so the switch for terms does not reach repo:.
+func (p *parser) resolveDefaults(q Query) {
+	terms := "no"
+	if p.o.CaseSensitive {
+		terms = "yes"
+	}
+	resolve(q, terms, "no")
+}
+
+// resolve decides the case of the leaves of q that have none yet.
+func resolve(q Query, terms, repos string) {
+	Walk(q, func(q Query) bool {
+		switch q := q.(type) {
+		case *Text:
+			decide(&q.Case, terms, q.Pattern, q.Regexp)
+		case *File:
+			decide(&q.Case, terms, q.Pattern, true)
+		case *Symbol:
+			decide(&q.Case, terms, q.Pattern, true)
+		case *Repo:
+			decide(&q.Case, repos, q.Pattern, true)
+		}
+		return true
+	})
+}
+
+func decide(c *Case, how, pattern string, isRegexp bool) {
+	switch {
+	case *c != CaseDefault:
+	case how == "yes", how == "auto" && hasUpper(pattern, isRegexp):
+		*c = CaseYes
+	default:
+		*c = CaseNo
+	}
+}

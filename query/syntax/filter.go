@@ -1,0 +1,176 @@
+package syntax
+
+import "strings"
+
+// filter describes one keyword of the language.
+type filter struct {
+	name   string   // canonical, as it is printed and documented
+	value  value    // how the value is read
+	words  []string // the values allowed, for valueWord
+	wanted string   // what a value is, for messages
+	leaf   func(value string, at Span) Query
+}
+
+// value says how the value of a filter is read.
+type value uint8
+
+const (
+	valueText    value = iota // anything up to the next blank, or quoted
+	valueRegexp               // a regular expression in every mode
+	valueTerm                 // as a bare term of the mode
+	valueLiteral              // a literal term in every mode
+	valuePattern              // a regular expression term in every mode
+	valueWord                 // one of a few words, never quoted
+	valueSetting              // one of a few words, about the group or the whole query; gives no leaf
+)
+
+// isRegexp tells whether the value is scanned as a regular expression.
+func (f *filter) isRegexp(mode bool) bool {
+	return f.value == valueRegexp || f.value == valuePattern || f.value == valueTerm && mode
+}
+
+// isWord tells whether the value is one of f.words.
+func (f *filter) isWord() bool { return f.value == valueWord || f.value == valueSetting }
+
+var inclusionWords = []string{"yes", "no", "only"}
+
+// Keywords of the language. The names and most aliases are those people know from the established servers; regex:
+// and literal: are ours, so that one term can be of the other kind, and so that any tree can be printed.
+var (
+	filterRepo = &filter{name: "repo", value: valueRegexp, wanted: "a regular expression on the repository name",
+		leaf: func(v string, at Span) Query { return &Repo{Pattern: v, At: at} }}
+	filterFile = &filter{name: "file", value: valueRegexp, wanted: "a regular expression on the path",
+		leaf: func(v string, at Span) Query { return &File{Pattern: v, At: at} }}
+	filterSymbol = &filter{name: "sym", value: valueRegexp, wanted: "a regular expression on symbol names",
+		leaf: func(v string, at Span) Query { return &Symbol{Pattern: v, At: at} }}
+	filterLanguage = &filter{name: "lang", value: valueText, wanted: "the name of a language",
+		leaf: func(v string, at Span) Query { return &Language{Name: v, At: at} }}
+	filterRevision = &filter{name: "rev", value: valueText, wanted: "a part of a ref name, HEAD or *",
+		leaf: func(v string, at Span) Query { return &Revision{Pattern: v, At: at} }}
+	filterContext = &filter{name: "context", value: valueText, wanted: "the name of a search context",
+		leaf: func(v string, at Span) Query { return &Context{Name: v, At: at} }}
+	filterRepoSet = &filter{name: "reposet", value: valueText, wanted: "repository names with commas between", leaf: repoSetLeaf}
+	filterContent = &filter{name: "content", value: valueTerm, wanted: "a term"}
+	filterRegexp  = &filter{name: "regex", value: valuePattern, wanted: "a regular expression"}
+	filterLiteral = &filter{name: "literal", value: valueLiteral, wanted: "a text"}
+
+	filterArchived = &filter{name: "archived", value: valueWord, words: inclusionWords,
+		leaf: func(v string, at Span) Query { return &Archived{Want: inclusionOf(v), At: at} }}
+	filterFork = &filter{name: "fork", value: valueWord, words: inclusionWords,
+		leaf: func(v string, at Span) Query { return &Fork{Want: inclusionOf(v), At: at} }}
+	filterVisibility = &filter{name: "visibility", value: valueWord, words: accessWords[:],
+		leaf: func(v string, at Span) Query { return &Visibility{Want: accessOf(v), At: at} }}
+
+	filterCase   = &filter{name: "case", value: valueSetting, words: []string{"yes", "no", "auto"}}
+	filterType   = &filter{name: "type", value: valueSetting, words: typeWords[1:]}
+	filterSelect = &filter{name: "select", value: valueSetting, words: selectWords[1:]}
+)
+
+var keywords = map[string]*filter{
+	"repo": filterRepo, "r": filterRepo,
+	"file": filterFile, "f": filterFile, "path": filterFile,
+	"sym": filterSymbol, "symbol": filterSymbol,
+	"lang": filterLanguage, "language": filterLanguage, "l": filterLanguage,
+	"rev": filterRevision, "revision": filterRevision, "branch": filterRevision, "b": filterRevision,
+	"context": filterContext, "scope": filterContext,
+	"reposet": filterRepoSet,
+	"content": filterContent, "c": filterContent,
+	"regex": filterRegexp, "literal": filterLiteral,
+	"archived": filterArchived, "fork": filterFork, "visibility": filterVisibility,
+	"case": filterCase, "type": filterType, "t": filterType, "select": filterSelect,
+}
+
+// Words of the enumerations, by value.
+var (
+	accessWords = [...]string{Any: "any", Public: "public", Private: "private"}
+	typeWords   = [...]string{TypeDefault: "", TypeFile: "file", TypeRepo: "repo", TypeSymbol: "symbol"}
+	selectWords = [...]string{SelectDefault: "", SelectRepo: "repo", SelectFile: "file", SelectSymbol: "symbol", SelectContent: "content"}
+)
+
+// String gives the word that stands for the value in a query.
+func (i Inclusion) String() string { return inclusionWords[i] }
+
+// String gives the word that stands for the value in a query.
+func (a Access) String() string { return accessWords[a] }
+
+// String gives the word that stands for the value in a query; empty for TypeDefault.
+func (t TypeKind) String() string { return typeWords[t] }
+
+// String gives the word that stands for the value in a query; empty for SelectDefault.
+func (s SelectKind) String() string { return selectWords[s] }
+
+func inclusionOf(word string) Inclusion   { return Inclusion(indexOf(inclusionWords, word)) }
+func accessOf(word string) Access         { return Access(indexOf(accessWords[:], word)) }
+func typeOf(word string) TypeKind         { return TypeKind(indexOf(typeWords[:], word)) }
+func selectOf(word string) SelectKind     { return SelectKind(indexOf(selectWords[:], word)) }
+func (f *filter) allows(word string) bool { return indexOf(f.words, word) >= 0 }
+
+func indexOf(words []string, word string) int {
+	for i, w := range words {
+		if w == word {
+			return i
+		}
+	}
+	return -1
+}
+
+// repoSetLeaf returns nil if the value holds no name.
+func repoSetLeaf(v string, at Span) Query {
+	var names []string
+	for name := range strings.SplitSeq(v, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return &RepoSet{Names: names, At: at}
+}
+
+// keywordEnd returns the place after the colon of the run of lower-case letters at i, or -1.
+func (s *scanner) keywordEnd(i, end int) int {
+	const longest = 16
+	for j := i; j < min(end, i+longest); j++ {
+		c := s.text[j]
+		if c == ':' && j > i {
+			return j + 1
+		}
+		if c < 'a' || c > 'z' {
+			return -1
+		}
+	}
+	return -1
+}
+
+// filterAt returns the filter whose keyword and colon stand at i with a value attached, and where the value begins.
+// A keyword before a blank, the end or a second colon is text: YAML and C++ are full of them. So is one whose words do
+// not begin with a letter or digit, or go on with punctuation (visibility:hidden;), and one whose quoted value
+// goes on after the quote (path:"a",).
+func (s *scanner) filterAt(i, end int) (*filter, int) {
+	v := s.keywordEnd(i, end)
+	if v < 0 || v == end || isBlank(s.text[v]) || s.text[v] == ':' {
+		return nil, 0
+	}
+	f := keywords[s.text[i:v-1]]
+	if f == nil || f.isWord() && !s.isPlainWord(v, end) {
+		return nil, 0
+	}
+	if s.text[v] == '"' {
+		close := s.quoteEnd(v, end)
+		if close >= 0 && !s.endsToken(close, end) && s.text[close] != ')' {
+			return nil, 0
+		}
+	}
+	return f, v
+}
+
+// isPlainWord tells whether the token at i begins with a letter or digit and has nothing else up to its end, or to the
+// end of a group.
+func (s *scanner) isPlainWord(i, end int) bool {
+	j := i
+	for j < end && (isLetter(s.text[j]) || isDigit(s.text[j])) {
+		j++
+	}
+	return j > i && (s.endsToken(j, end) || s.text[j] == ')')
+}

@@ -1,0 +1,410 @@
+package syntax
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Parse reads a query. The error is always an *Error.
+func Parse(text string, o Options) (*Parsed, error) {
+	p := &parser{scanner: newScanner(text, o.Regexp), o: o}
+	parsed, err := p.parse()
+	if err != nil {
+		return nil, err
+	}
+	return parsed, nil
+}
+
+// parser reads one query. The counters are compared with the Max constants.
+type parser struct {
+	scanner
+	o            Options
+	terms        int
+	instructions int
+	classes      int
+	notices      []Notice
+}
+
+// operator is a word between operands; zero is none.
+type operator uint8
+
+const (
+	opAnd operator = iota + 1
+	opOr
+	opNot
+)
+
+// operatorOf tells which operator a word may be. Upper case counts as well: who writes OR wants the operator far more
+// often than the letters, and would see no result without a reason.
+func operatorOf(word string) operator {
+	switch word {
+	case "and", "AND":
+		return opAnd
+	case "or", "OR":
+		return opOr
+	case "not", "NOT":
+		return opNot
+	}
+	return 0
+}
+
+// item is a token of a group: an operand, or a word that may be an operator.
+type item struct {
+	query    Query
+	operator operator // of a bare word that may be one; query is the word as a term
+	empty    bool     // the query is a bare "()"
+	settings settings // of a group
+	at       Span
+}
+
+// settings are what type:, select: and case: say in a group.
+type settings struct {
+	kind    TypeKind
+	sel     SelectKind
+	letters string // value of case:, empty if not given
+	at      Span   // of the last of them
+}
+
+func (s settings) ofQuery() bool { return s.kind != TypeDefault || s.sel != SelectDefault }
+
+// group is what stands between parentheses, or the whole query.
+type group struct {
+	items    []item
+	settings settings
+	at       Span
+}
+
+func (p *parser) fail(position int, message, advice string) *Error {
+	return newError(p.text, position, message, advice)
+}
+
+func (p *parser) parse() (*Parsed, *Error) {
+	if err := p.checkText(); err != nil {
+		return nil, err
+	}
+	root, set, err := p.group(0, len(p.text), 0)
+	if err != nil {
+		return nil, err
+	}
+	p.resolveDefaults(root)
+	p.noticeExclusions(root)
+	return &Parsed{Root: root, Type: set.kind, Select: set.sel, Text: p.text, Notices: p.notices}, nil
+}
+
+func (p *parser) checkText() *Error {
+	if len(p.text) > MaxQueryBytes {
+		return p.fail(MaxQueryBytes, fmt.Sprintf("the query is longer than %d bytes", MaxQueryBytes), "Search for a shorter part of it.")
+	}
+	for i, r := range p.text {
+		if r == utf8.RuneError && !strings.HasPrefix(p.text[i:], "\uFFFD") {
+			return p.fail(i, "the query is not valid UTF-8", `Write bytes as a regular expression: \x{e9}.`)
+		}
+	}
+	if p.skipBlanks(0, len(p.text)) == len(p.text) {
+		return p.fail(0, "the query is empty", "Write a term, or a filter such as repo:name.")
+	}
+	return nil
+}
+
+// group reads the tokens of a range and builds their tree. It returns the settings that belong to the whole query.
+func (p *parser) group(start, end, depth int) (Query, settings, *Error) {
+	g := group{at: Span{start, end}}
+	for i := p.skipBlanks(start, end); i < end; i = p.skipBlanks(i, end) {
+		next, err := p.token(&g, i, end, depth)
+		if limit := p.checkLimits(i); limit != nil {
+			err = limit // it explains what else went wrong
+		}
+		if err != nil {
+			return nil, settings{}, err
+		}
+		i = next
+	}
+	return p.build(&g, depth)
+}
+
+func (p *parser) checkLimits(i int) *Error {
+	switch {
+	case p.terms > MaxTerms:
+		return p.fail(i, fmt.Sprintf("the query has more than %d terms", MaxTerms), "Join alternatives into one regular expression: (a|b|c).")
+	case p.deep >= 0:
+		return p.tooDeep(p.deep)
+	case p.exhausted():
+		return p.fail(i, "the brackets of the query are too intricate", "Put text with many brackets in quotes.")
+	}
+	return nil
+}
+
+func (p *parser) tooDeep(i int) *Error {
+	return p.fail(i, fmt.Sprintf("the query nests deeper than %d levels", MaxDepth), "Leave away parentheses, or put the text in quotes.")
+}
+
+// token reads the token at i into g and returns its end.
+func (p *parser) token(g *group, i, end, depth int) (int, *Error) {
+	if f, v := p.filterAt(i, end); f != nil && f.value == valueSetting {
+		return p.setting(&g.settings, f, i, v, end)
+	}
+	var it item
+	next, err := 0, (*Error)(nil)
+	if operand := p.negation(i, end); operand >= 0 {
+		it, next, err = p.negated(i, operand, end, depth)
+	} else {
+		it, next, err = p.operand(i, end, depth)
+		if err == nil && p.text[i] != '"' {
+			it.operator = operatorOf(p.text[i:next])
+		}
+	}
+	it.at = Span{i, next}
+	g.items = append(g.items, it)
+	return next, err
+}
+
+// negation returns where the operand of a minus at i begins, or -1 if there is none. Arrows, decrements, long options
+// and numbers are text. A blank may follow only before a filter: a lone minus is found in many a line of code.
+func (p *parser) negation(i, end int) int {
+	if p.text[i] != '-' || i+1 == end {
+		return -1
+	}
+	switch c := p.text[i+1]; {
+	case c == '-', c == '>', c == '=', isDigit(c):
+		return -1
+	case isBlank(c):
+		next := p.skipBlanks(i+1, end)
+		if f, _ := p.filterAt(next, end); f == nil {
+			return -1
+		}
+		return next
+	}
+	return i + 1
+}
+
+func (p *parser) negated(i, operand, end, depth int) (item, int, *Error) {
+	if f, _ := p.filterAt(operand, end); f != nil && f.value == valueSetting {
+		return item{}, 0, p.fail(i, f.name+": cannot be negated", wordAdvice(f, f.name, f.words[0]))
+	}
+	it, next, err := p.operand(operand, end, depth+1)
+	if err != nil {
+		return it, next, err
+	}
+	if it.settings.ofQuery() {
+		return it, next, p.settingInside(it.settings)
+	}
+	return item{query: negate(it.query, Span{i, next})}, next, nil
+}
+
+// negate folds constants, so that -() is true and not the negation of something false.
+func negate(q Query, at Span) Query {
+	if c, ok := q.(*Const); ok {
+		return &Const{Value: !c.Value, At: at}
+	}
+	return &Not{Child: q, At: at}
+}
+
+// operand reads a group, a quoted string, a filter or a word.
+func (p *parser) operand(i, end, depth int) (item, int, *Error) {
+	if depth > MaxDepth {
+		return item{}, 0, p.tooDeep(i)
+	}
+	if p.text[i] == '(' {
+		if close := p.groupToken(i, end); close >= 0 {
+			return p.parenthesised(i, close, depth)
+		}
+	}
+	if p.text[i] == '"' {
+		if close := p.quotedToken(i, end); close >= 0 {
+			q, err := p.term(Span{i, close}, Span{i + 1, close - 1}, true, p.o.Regexp)
+			return item{query: q}, close, err
+		}
+	}
+	if f, v := p.filterAt(i, end); f != nil {
+		q, next, err := p.filter(f, i, v, end)
+		return item{query: q}, next, err
+	}
+	next := p.wordEnd(i, end)
+	p.noticeKeyword(i, end)
+	q, err := p.term(Span{i, next}, Span{i, next}, false, p.o.Regexp)
+	return item{query: q}, next, err
+}
+
+// groupToken returns the place of the closing parenthesis if the token at i is a group, or -1.
+func (p *parser) groupToken(i, end int) int {
+	close := p.groupClose(i, end)
+	if close < 0 || !p.endsToken(close+1, end) {
+		return -1
+	}
+	if p.o.Regexp && !p.groupsQueries(i+1, close) {
+		return -1
+	}
+	return close
+}
+
+// groupsQueries tells whether a range in parentheses must be a group and cannot be part of a regular expression:
+// it is empty, holds several tokens, or begins with a filter, a quoted string or such a group.
+func (p *parser) groupsQueries(start, end int) bool {
+	i := p.skipBlanks(start, end)
+	if i == end {
+		return true
+	}
+	if operand := p.negation(i, end); operand >= 0 {
+		i = operand
+	}
+	if f, _ := p.filterAt(i, end); f != nil {
+		return true
+	}
+	switch p.text[i] {
+	case '"':
+		if p.quotedToken(i, end) >= 0 {
+			return true
+		}
+	case '(':
+		if p.groupToken(i, end) >= 0 {
+			return true
+		}
+	}
+	return p.skipBlanks(p.wordEnd(i, end), end) < end
+}
+
+func (p *parser) parenthesised(i, close, depth int) (item, int, *Error) {
+	if p.skipBlanks(i+1, close) == close {
+		p.terms++
+		return item{query: &Const{At: Span{i, close + 1}}, empty: true}, close + 1, nil
+	}
+	q, set, err := p.group(i+1, close, depth+1)
+	return item{query: q, settings: set}, close + 1, err
+}
+
+// term makes a Text of what stands at raw.
+func (p *parser) term(at, raw Span, quoted, isRegexp bool) (Query, *Error) {
+	pattern, err := p.pattern(raw, quoted, isRegexp)
+	if err != nil {
+		return nil, err
+	}
+	p.terms++
+	return &Text{Pattern: pattern, Regexp: isRegexp, At: at}, nil
+}
+
+// pattern decodes and checks what stands at raw.
+func (p *parser) pattern(raw Span, quoted, isRegexp bool) (string, *Error) {
+	text := p.text[raw.Start:raw.End]
+	pattern := text
+	if quoted {
+		pattern = unquote(text)
+	}
+	if !isRegexp {
+		return pattern, nil
+	}
+	if p.classes += unicodeClasses(pattern); p.classes > MaxUnicodeClasses {
+		return "", p.fail(raw.Start, fmt.Sprintf(`the query has more than %d \p classes`, MaxUnicodeClasses), "Name each class once.")
+	}
+	size, fault := regexpSize(pattern, MaxRegexpInstructions)
+	if fault != nil {
+		offset := fault.position
+		if quoted {
+			offset = rawOffset(text, offset)
+		}
+		return "", p.fail(raw.Start+offset, fault.message, fault.advice)
+	}
+	if p.instructions += size; p.instructions > MaxRegexpInstructions {
+		return "", p.fail(raw.Start, "the regular expressions of the query are too large", "Repeat less often, or use fewer alternatives.")
+	}
+	return pattern, nil
+}
+
+// filter reads the value at v of a filter whose keyword begins at i.
+func (p *parser) filter(f *filter, i, v, end int) (Query, int, *Error) {
+	next, raw, quoted, err := p.value(f, v, end)
+	if err != nil {
+		return nil, 0, err
+	}
+	at := Span{i, next}
+	switch f.value {
+	case valueTerm:
+		q, err := p.term(at, raw, quoted, p.o.Regexp)
+		return q, next, err
+	case valueLiteral, valuePattern:
+		q, err := p.term(at, raw, quoted, f.value == valuePattern)
+		return q, next, err
+	case valueWord:
+		if word := p.text[raw.Start:raw.End]; !f.allows(word) {
+			return nil, 0, p.badWord(f, i, v, word)
+		}
+	}
+	pattern, err := p.pattern(raw, quoted, f.value == valueRegexp)
+	if err != nil {
+		return nil, 0, err
+	}
+	p.terms++
+	q := f.leaf(pattern, at)
+	if q == nil {
+		return nil, 0, p.fail(v, f.name+": has no value", "Write "+f.wanted+" after the colon.")
+	}
+	return q, next, nil
+}
+
+// value finds the value at v: where the token ends, and what of it is the value.
+func (p *parser) value(f *filter, v, end int) (next int, raw Span, quoted bool, err *Error) {
+	if p.text[v] == '"' {
+		close := p.quoteEnd(v, end)
+		if close < 0 {
+			return 0, raw, false, p.fail(v, "the quote is not closed", `Close it with ", or write \" for the character.`)
+		}
+		if close == v+2 {
+			return 0, raw, false, p.fail(v, f.name+": has no value", "Write "+f.wanted+" in the quotes.")
+		}
+		return close, Span{v + 1, close - 1}, true, nil
+	}
+	next = p.runEnd(v, end)
+	if f.isRegexp(p.o.Regexp) {
+		whole := p.regexpEnd(v, end, false)
+		if whole > next && f.value == valueRegexp {
+			return 0, raw, false, p.fail(next, f.name+": has a blank in its value",
+				fmt.Sprintf(`Put the value in quotes: %s:"a b". Alternatives are written (a|b).`, f.name))
+		}
+		next = whole
+	}
+	return next, Span{v, next}, false, nil
+}
+
+func (p *parser) badWord(f *filter, i, v int, word string) *Error {
+	key := p.text[i : v-1]
+	return p.fail(v, fmt.Sprintf("%s: has no value %s", key, shorten(word)), wordAdvice(f, key, shorten(word)))
+}
+
+// setting reads case:, type: or select:.
+func (p *parser) setting(s *settings, f *filter, i, v, end int) (int, *Error) {
+	next := p.runEnd(v, end)
+	word := p.text[v:next]
+	if !f.allows(word) {
+		return 0, p.badWord(f, i, v, word)
+	}
+	add := settings{at: Span{i, next}}
+	switch f {
+	case filterCase:
+		add.letters = word
+	case filterType:
+		add.kind = typeOf(word)
+	case filterSelect:
+		add.sel = selectOf(word)
+	}
+	return next, p.merge(s, add)
+}
+
+// merge adds settings to others of the same scope, which must not contradict them.
+func (p *parser) merge(s *settings, add settings) *Error {
+	kind := s.kind != TypeDefault && add.kind != TypeDefault && s.kind != add.kind
+	sel := s.sel != SelectDefault && add.sel != SelectDefault && s.sel != add.sel
+	letters := s.letters != "" && add.letters != "" && s.letters != add.letters
+	if kind || sel || letters {
+		return p.fail(add.at.Start, "this contradicts an earlier "+p.text[add.at.Start:add.at.End], "Keep one of them.")
+	}
+	s.kind = max(s.kind, add.kind)
+	s.sel = max(s.sel, add.sel)
+	s.letters = max(s.letters, add.letters)
+	s.at = add.at
+	return nil
+}
+
+func (p *parser) settingInside(s settings) *Error {
+	return p.fail(s.at.Start, "type: and select: are about the whole query, not about a part of it",
+		"Move it out of the parentheses, to the beginning.")
+}

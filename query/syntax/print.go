@@ -1,0 +1,273 @@
+package syntax
+
+import "strings"
+
+// Print writes a tree as a query from which Parse, with the same Options, reads the same tree.
+//
+// A term that is not of the mode of o is written with regex: or literal:, a case that is not that of o with case:.
+func Print(q Query, o Options) string {
+	p := printer{o: o, terms: CaseNo, repos: CaseNo}
+	if o.CaseSensitive {
+		p.terms = CaseYes
+	}
+	if c := p.commonCase(q); c != CaseDefault {
+		p.terms, p.repos = c, c
+		p.b.WriteString(caseSetting(c))
+	}
+	p.root(q)
+	return p.b.String()
+}
+
+// Print writes the whole query as Parse reads it with the same Options.
+func (q *Parsed) Print(o Options) string {
+	settings := ""
+	if q.Type != TypeDefault {
+		settings += "type:" + q.Type.String() + " "
+	}
+	if q.Select != SelectDefault {
+		settings += "select:" + q.Select.String() + " "
+	}
+	return settings + Print(q.Root, o)
+}
+
+// String writes the whole query as Parse reads it with zero Options.
+func (q *Parsed) String() string { return q.Print(Options{}) }
+
+// printer writes a tree. terms and repos are the cases that a leaf gets where none is written.
+type printer struct {
+	o            Options
+	terms, repos Case
+	b            strings.Builder
+}
+
+func caseSetting(c Case) string {
+	if c == CaseYes {
+		return "case:yes "
+	}
+	return "case:no "
+}
+
+// commonCase returns the case of all leaves of q that have one, if they agree and it has to be written.
+func (p *printer) commonCase(q Query) Case {
+	common, mixed, written := CaseDefault, false, false
+	Walk(q, func(q Query) bool {
+		c, given := p.caseOf(q)
+		if c == CaseDefault {
+			return true
+		}
+		mixed = mixed || common != CaseDefault && common != c
+		written = written || c != given
+		common = c
+		return true
+	})
+	if mixed || !written {
+		return CaseDefault
+	}
+	return common
+}
+
+// caseOf returns the case of a leaf and the one it would get unwritten; CaseDefault for nodes without one.
+func (p *printer) caseOf(q Query) (is, given Case) {
+	switch q := q.(type) {
+	case *Text:
+		return q.Case, p.terms
+	case *File:
+		return q.Case, p.terms
+	case *Symbol:
+		return q.Case, p.terms
+	case *Repo:
+		return q.Case, p.repos
+	}
+	return CaseDefault, CaseDefault
+}
+
+// root writes a node that no parentheses surround.
+func (p *printer) root(q Query) {
+	switch q := q.(type) {
+	case *And:
+		p.list(q.Children, " ", p.unit)
+	case *Or:
+		p.list(q.Children, " or ", p.arm)
+	case *Const:
+		if q.Value {
+			p.b.WriteByte('-')
+		}
+		p.b.WriteString("()")
+	default:
+		p.unit(q)
+	}
+}
+
+func (p *printer) list(qs []Query, between string, write func(Query)) {
+	for i, q := range qs {
+		if i > 0 {
+			p.b.WriteString(between)
+		}
+		write(q)
+	}
+}
+
+// arm writes an operand of or, which binds less than the And of blanks.
+func (p *printer) arm(q Query) {
+	if and, ok := q.(*And); ok && len(and.Children) > 1 {
+		p.root(and)
+		return
+	}
+	p.unit(q)
+}
+
+// unit writes a node as one operand.
+func (p *printer) unit(q Query) {
+	switch q := q.(type) {
+	case *And, *Or:
+		p.group(q)
+	case *Not:
+		p.not(q)
+	case *Const:
+		p.constant(q)
+	default:
+		p.leaf(q)
+	}
+}
+
+func (p *printer) group(q Query) {
+	p.b.WriteByte('(')
+	p.root(q)
+	p.b.WriteByte(')')
+}
+
+// constant writes () in its own parentheses: beside other terms a bare () is text.
+func (p *printer) constant(q *Const) {
+	if q.Value {
+		p.b.WriteString("-()")
+		return
+	}
+	p.b.WriteString("(())")
+}
+
+// not writes a second minus as a word: --x is text.
+func (p *printer) not(q *Not) {
+	if _, ok := q.Child.(*Not); ok {
+		p.b.WriteString("not ")
+	} else {
+		p.b.WriteByte('-')
+	}
+	p.unit(q.Child)
+}
+
+func (p *printer) leaf(q Query) {
+	c, given := p.caseOf(q)
+	if c == given || c == CaseDefault {
+		p.bare(q)
+		return
+	}
+	p.b.WriteString("(" + caseSetting(c))
+	p.bare(q)
+	p.b.WriteByte(')')
+}
+
+// bare writes a leaf without its case.
+func (p *printer) bare(q Query) {
+	switch q := q.(type) {
+	case *Text:
+		p.text(q)
+	case *File:
+		p.filter(filterFile, q.Pattern)
+	case *Repo:
+		p.filter(filterRepo, q.Pattern)
+	case *Symbol:
+		p.filter(filterSymbol, q.Pattern)
+	case *Language:
+		p.filter(filterLanguage, q.Name)
+	case *Revision:
+		p.filter(filterRevision, q.Pattern)
+	case *Context:
+		p.filter(filterContext, q.Name)
+	case *RepoSet:
+		p.filter(filterRepoSet, strings.Join(q.Names, ","))
+	case *Archived:
+		p.b.WriteString("archived:" + q.Want.String())
+	case *Fork:
+		p.b.WriteString("fork:" + q.Want.String())
+	case *Visibility:
+		p.b.WriteString("visibility:" + q.Want.String())
+	}
+}
+
+func (p *printer) text(q *Text) {
+	switch {
+	case q.Regexp == p.o.Regexp && isBareTerm(q.Pattern, q.Regexp):
+		p.b.WriteString(q.Pattern)
+	case q.Regexp == p.o.Regexp && q.Pattern != "":
+		p.b.WriteString(quote(q.Pattern))
+	case q.Regexp:
+		p.filter(filterRegexp, q.Pattern)
+	default:
+		p.filter(filterLiteral, q.Pattern)
+	}
+}
+
+func (p *printer) filter(f *filter, v string) {
+	p.b.WriteString(f.name)
+	p.b.WriteByte(':')
+	if isBareValue(v, f.isRegexp(p.o.Regexp)) {
+		p.b.WriteString(v)
+		return
+	}
+	p.b.WriteString(quote(v))
+}
+
+// isBareTerm tells whether a term reads back unquoted. It quotes too much rather than too little.
+func isBareTerm(pattern string, isRegexp bool) bool {
+	return operatorOf(pattern) == 0 && !strings.HasPrefix(pattern, "-") && !strings.HasPrefix(pattern, "(") &&
+		!strings.Contains(pattern, ":") && isBareValue(pattern, isRegexp)
+}
+
+// isBareValue tells whether the value of a filter reads back unquoted.
+func isBareValue(v string, isRegexp bool) bool {
+	if v == "" || v[0] == ':' || strings.ContainsAny(v, "\" \t\n\r\v\f") {
+		return false
+	}
+	if isRegexp {
+		return balanced(v)
+	}
+	return !strings.ContainsAny(v, `()[]\`)
+}
+
+var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// quote is the inverse of unquote.
+func quote(s string) string { return `"` + quoter.Replace(s) + `"` }
+
+// unquote decodes what stands between quotes: \" and \\ lose their backslash, any other pair stays as it is, so that
+// \n in a pasted string and \w in an expression keep their meaning.
+func unquote(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if isEscapePair(s, i) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// isEscapePair tells whether \" or \\ stands at i.
+func isEscapePair(s string, i int) bool {
+	return s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\')
+}
+
+// rawOffset returns where in a quoted text s the byte at offset of its decoded form stands.
+func rawOffset(s string, offset int) int {
+	i := 0
+	for ; i < len(s) && offset > 0; offset-- {
+		if isEscapePair(s, i) {
+			i++
+		}
+		i++
+	}
+	return i
+}

@@ -1,0 +1,233 @@
+package syntax
+
+// Query is a node of a query tree: one of the pointer types of this file.
+type Query interface {
+	// String prints the node as a query that Parse reads with zero Options.
+	String() string
+	// Span is where the node stood in the text of the query.
+	Span() Span
+	sealed()
+}
+
+// Span is a range of byte offsets in the text of a query. It is zero for nodes that were not read from text.
+type Span struct{ Start, End int }
+
+// And is true where every child is. Parse gives it at least two children; one without children is true.
+type And struct {
+	Children []Query
+	At       Span
+}
+
+// Or is true where any child is. Parse gives it at least two children; one without children is false.
+type Or struct {
+	Children []Query
+	At       Span
+}
+
+// Not is true where its child is not.
+type Not struct {
+	Child Query
+	At    Span
+}
+
+// Const is true or false everywhere: "-()" or "()".
+type Const struct {
+	Value bool
+	At    Span
+}
+
+// Text is a pattern in the content of a file: a bare word, a quoted string, or the value of content:, regex: or
+// literal:. It never matches the path.
+type Text struct {
+	Pattern string // not empty; a regular expression if Regexp, else the very characters
+	Regexp  bool
+	Case    Case
+	At      Span
+}
+
+// File is a regular expression somewhere in the path of a file.
+type File struct {
+	Pattern string
+	Case    Case
+	At      Span
+}
+
+// Repo is a regular expression somewhere in the full name of a repository.
+type Repo struct {
+	Pattern string
+	Case    Case
+	At      Span
+}
+
+// Symbol is a regular expression somewhere in the name of a symbol that the file defines.
+type Symbol struct {
+	Pattern string
+	Case    Case
+	At      Span
+}
+
+// Language is the name or alias of a language as it was written; the search resolves it, without regard to case.
+type Language struct {
+	Name string
+	At   Span
+}
+
+// Revision selects refs: a substring of the full ref name (refs/heads/main), AllRevisions or DefaultRevision.
+// A tree without any Revision is about the default branch of each repository: see HasRevision.
+type Revision struct {
+	Pattern string
+	At      Span
+}
+
+// Patterns of Revision with a meaning of their own.
+const (
+	AllRevisions    = "*"
+	DefaultRevision = "HEAD"
+)
+
+// Archived says whether files of archived repositories are wanted.
+type Archived struct {
+	Want Inclusion
+	At   Span
+}
+
+// Fork says whether files of forks are wanted.
+type Fork struct {
+	Want Inclusion
+	At   Span
+}
+
+// Visibility says of which visibility a repository must be.
+type Visibility struct {
+	Want Access
+	At   Span
+}
+
+// Context is the name of a search context, a named set of repositories.
+type Context struct {
+	Name string
+	At   Span
+}
+
+// RepoSet is a set of full repository names, matched exactly. Names hold no comma.
+type RepoSet struct {
+	Names []string // at least one, none empty
+	At    Span
+}
+
+// Case says whether the letters of a pattern must match exactly.
+type Case uint8
+
+const (
+	CaseDefault Case = iota // not decided yet; never in a tree from Parse
+	CaseYes                 // exact
+	CaseNo                  // folded, by simple Unicode case folding
+)
+
+// Inclusion is the value of archived: and fork:.
+type Inclusion uint8
+
+const (
+	Yes  Inclusion = iota // wanted beside the others: no restriction
+	No                    // not wanted
+	Only                  // nothing else is wanted
+)
+
+// Access is the value of visibility:.
+type Access uint8
+
+const (
+	Any Access = iota // no restriction
+	Public
+	Private
+)
+
+// TypeKind is the value of type:, the kind of thing that is looked for by name and listed.
+type TypeKind uint8
+
+const (
+	TypeDefault TypeKind = iota // no type: given: terms match content, results are matches in files
+	TypeFile                    // terms match the path, results are files
+	TypeRepo                    // terms match the repository name, results are repositories
+	TypeSymbol                  // terms match symbol names, results are symbols
+)
+
+// SelectKind is the value of select:, what of each result is shown.
+type SelectKind uint8
+
+const (
+	SelectDefault SelectKind = iota // no select: given: everything
+	SelectRepo                      // one result for each repository with a match
+	SelectFile                      // one result for each file with a match, without the matches
+	SelectSymbol                    // only matches that lie on a symbol definition
+	SelectContent                   // only matches in content, not those in the path
+)
+
+// Parsed is a whole query: the condition, and what applies to the answer as a whole.
+type Parsed struct {
+	Root    Query // never nil
+	Type    TypeKind
+	Select  SelectKind
+	Text    string   // as it was given to Parse
+	Notices []Notice // what the writer may not have meant, in order of place; at most MaxNotices
+}
+
+// Notice tells the writer of a valid query how a part of it was read, where another reading was likely meant.
+type Notice struct {
+	At      Span
+	Message string
+}
+
+// Options are the switches of a request. The zero value is the default: literal terms in any case.
+type Options struct {
+	Regexp        bool // terms are regular expressions
+	CaseSensitive bool // terms, file: and sym: match case exactly, unless case: says otherwise
+}
+
+func (q *And) Span() Span        { return q.At }
+func (q *Or) Span() Span         { return q.At }
+func (q *Not) Span() Span        { return q.At }
+func (q *Const) Span() Span      { return q.At }
+func (q *Text) Span() Span       { return q.At }
+func (q *File) Span() Span       { return q.At }
+func (q *Repo) Span() Span       { return q.At }
+func (q *Symbol) Span() Span     { return q.At }
+func (q *Language) Span() Span   { return q.At }
+func (q *Revision) Span() Span   { return q.At }
+func (q *Archived) Span() Span   { return q.At }
+func (q *Fork) Span() Span       { return q.At }
+func (q *Visibility) Span() Span { return q.At }
+func (q *Context) Span() Span    { return q.At }
+func (q *RepoSet) Span() Span    { return q.At }
+
+func (*And) sealed()        {}
+func (*Or) sealed()         {}
+func (*Not) sealed()        {}
+func (*Const) sealed()      {}
+func (*Text) sealed()       {}
+func (*File) sealed()       {}
+func (*Repo) sealed()       {}
+func (*Symbol) sealed()     {}
+func (*Language) sealed()   {}
+func (*Revision) sealed()   {}
+func (*Archived) sealed()   {}
+func (*Fork) sealed()       {}
+func (*Visibility) sealed() {}
+func (*Context) sealed()    {}
+func (*RepoSet) sealed()    {}
+
+func (q *And) String() string        { return Print(q, Options{}) }
+func (q *Or) String() string         { return Print(q, Options{}) }
+func (q *Not) String() string        { return Print(q, Options{}) }
+func (q *Const) String() string      { return Print(q, Options{}) }
+func (q *Text) String() string       { return Print(q, Options{}) }
+func (q *File) String() string       { return Print(q, Options{}) }
+func (q *Repo) String() string       { return Print(q, Options{}) }
+func (q *Symbol) String() string     { return Print(q, Options{}) }
+func (q *Language) String() string   { return Print(q, Options{}) }
+func (q *Revision) String() string   { return Print(q, Options{}) }
+func (q *Archived) String() string   { return Print(q, Options{}) }
+func (q *Fork) String() string       { return Print(q, Options{}) }
+func (q *Visibility) String() string { return Print(q, Options{}) }
+func (q *Context) String() string    { return Print(q, Options{}) }
+func (q *RepoSet) String() string    { return Print(q, Options{}) }

@@ -1,0 +1,124 @@
+package syntax
+
+import "slices"
+
+// Walk calls visit for q and, while visit returns true, for everything below it, parents first, left to right.
+func Walk(q Query, visit func(Query) bool) {
+	if !visit(q) {
+		return
+	}
+	for _, child := range children(q) {
+		Walk(child, visit)
+	}
+}
+
+// Map rebuilds q from its leaves up, replacing every node by f(node). f sees nodes whose children are replaced
+// already and must not change them; q itself stays as it is.
+func Map(q Query, f func(Query) Query) Query {
+	switch q := q.(type) {
+	case *And:
+		return f(&And{Children: mapAll(q.Children, f), At: q.At})
+	case *Or:
+		return f(&Or{Children: mapAll(q.Children, f), At: q.At})
+	case *Not:
+		return f(&Not{Child: Map(q.Child, f), At: q.At})
+	}
+	return f(q)
+}
+
+func mapAll(qs []Query, f func(Query) Query) []Query {
+	out := make([]Query, len(qs))
+	for i, q := range qs {
+		out[i] = Map(q, f)
+	}
+	return out
+}
+
+func children(q Query) []Query {
+	switch q := q.(type) {
+	case *And:
+		return q.Children
+	case *Or:
+		return q.Children
+	case *Not:
+		return []Query{q.Child}
+	}
+	return nil
+}
+
+// HasRevision tells whether a Revision occurs anywhere in q, even negated. If none does, a search is about default
+// branches. Ask it before Simplify, which may remove the part that names one.
+func HasRevision(q Query) bool {
+	found := false
+	Walk(q, func(q Query) bool {
+		if _, ok := q.(*Revision); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// Equal tells whether two trees are the same, spans apart.
+func Equal(a, b Query) bool {
+	switch a := a.(type) {
+	case *And:
+		b, ok := b.(*And)
+		return ok && slices.EqualFunc(a.Children, b.Children, Equal)
+	case *Or:
+		b, ok := b.(*Or)
+		return ok && slices.EqualFunc(a.Children, b.Children, Equal)
+	case *Not:
+		b, ok := b.(*Not)
+		return ok && Equal(a.Child, b.Child)
+	case *RepoSet:
+		b, ok := b.(*RepoSet)
+		return ok && slices.Equal(a.Names, b.Names)
+	}
+	return equalLeaf(a, b)
+}
+
+func equalLeaf(a, b Query) bool {
+	switch a := a.(type) {
+	case *Const:
+		b, ok := b.(*Const)
+		return ok && a.Value == b.Value
+	case *Text:
+		b, ok := b.(*Text)
+		return ok && a.Pattern == b.Pattern && a.Regexp == b.Regexp && a.Case == b.Case
+	case *File:
+		b, ok := b.(*File)
+		return ok && a.Pattern == b.Pattern && a.Case == b.Case
+	case *Repo:
+		b, ok := b.(*Repo)
+		return ok && a.Pattern == b.Pattern && a.Case == b.Case
+	case *Symbol:
+		b, ok := b.(*Symbol)
+		return ok && a.Pattern == b.Pattern && a.Case == b.Case
+	}
+	return equalFilter(a, b)
+}
+
+func equalFilter(a, b Query) bool {
+	switch a := a.(type) {
+	case *Language:
+		b, ok := b.(*Language)
+		return ok && a.Name == b.Name
+	case *Revision:
+		b, ok := b.(*Revision)
+		return ok && a.Pattern == b.Pattern
+	case *Archived:
+		b, ok := b.(*Archived)
+		return ok && a.Want == b.Want
+	case *Fork:
+		b, ok := b.(*Fork)
+		return ok && a.Want == b.Want
+	case *Visibility:
+		b, ok := b.(*Visibility)
+		return ok && a.Want == b.Want
+	case *Context:
+		b, ok := b.(*Context)
+		return ok && a.Name == b.Name
+	}
+	return false
+}
