@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -127,4 +129,22 @@ func Move(ref, before, after string) (event.Push, error) {
 		p.Action = event.ActionCreated
 	}
 	return p, nil
+}
+
+// Text makes free text of a payload fit for an event: without control
+// characters and of at most max bytes, cut between two characters.
+func Text(s string, max int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) <= max {
+		return s
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max]
 }

@@ -1,0 +1,120 @@
+package generic
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// body is the payload.
+type body struct {
+	Repository string    `json:"repository"`
+	Ref        string    `json:"ref"`
+	Before     string    `json:"before"`
+	After      string    `json:"after"`
+	Forced     *bool     `json:"forced"`
+	Refs       []refMove `json:"refs"`
+	Pusher     string    `json:"pusher"`
+	Time       time.Time `json:"time"`
+}
+
+type refMove struct {
+	Ref    string `json:"ref"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+	Forced *bool  `json:"forced"`
+}
+
+func (t *Translator) translate(payload []byte) (ingest.Delivery, error) {
+	// Some senders put a byte order mark in front.
+	payload = bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
+	if len(payload) == 0 {
+		r, err := t.only()
+		if err != nil {
+			return ingest.Delivery{}, err
+		}
+		return lookNow(r), nil
+	}
+	var b body
+	if err := decodeStrict(payload, &b); err != nil {
+		return ingest.Delivery{}, err
+	}
+	r, err := t.bodyRepository(&b)
+	if err != nil {
+		return ingest.Delivery{}, err
+	}
+	return b.delivery(r)
+}
+
+func (t *Translator) bodyRepository(b *body) (code.Repository, error) {
+	if b.Repository == "" {
+		return t.only()
+	}
+	return t.repository(b.Repository)
+}
+
+func (b *body) delivery(r code.Repository) (ingest.Delivery, error) {
+	moves := b.Refs
+	switch {
+	case b.Ref != "" && len(moves) > 0:
+		return ingest.Delivery{}, fmt.Errorf("%w: ref and refs: want one of them", ingest.ErrInvalidPayload)
+	case b.Ref != "":
+		moves = []refMove{{b.Ref, b.Before, b.After, b.Forced}}
+	case b.Before != "" || b.After != "":
+		return ingest.Delivery{}, fmt.Errorf("%w: before and after need a ref", ingest.ErrInvalidPayload)
+	case len(moves) == 0:
+		return lookNow(r), nil
+	case len(moves) > ingest.MaxPushes:
+		return ingest.Delivery{}, fmt.Errorf("%w: %d refs, at most %d: send {\"repository\": …} alone to look at all", ingest.ErrInvalidPayload, len(moves), ingest.MaxPushes)
+	}
+	d := ingest.Delivery{Outcome: ingest.Pushed, Repository: r}
+	for _, m := range moves {
+		p, err := b.push(m)
+		if err != nil {
+			return ingest.Delivery{}, err
+		}
+		d.Pushes = append(d.Pushes, p)
+	}
+	return d, nil
+}
+
+func (b *body) push(m refMove) (event.Push, error) {
+	p, err := ingest.Move(m.Ref, m.Before, m.After)
+	if err != nil {
+		return p, err
+	}
+	if m.Forced != nil {
+		p.Forced = fmt.Sprint(*m.Forced)
+	}
+	p.Pusher = ingest.Text(b.Pusher, event.MaxPusherBytes)
+	if !b.Time.IsZero() {
+		p.HostTime = b.Time.UTC()
+	}
+	return p, nil
+}
+
+func lookNow(r code.Repository) ingest.Delivery {
+	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{{Action: event.ActionRefresh}}}
+}
+
+// decodeStrict decodes one JSON object without unknown fields.
+func decodeStrict(payload []byte, b *body) error {
+	// A first pass tells broken JSON from a wrong shape, with a position.
+	if err := ingest.DecodeJSON(payload, b); err != nil {
+		return err
+	}
+	if payload[0] != '{' {
+		return fmt.Errorf("%w: want a JSON object", ingest.ErrInvalidPayload)
+	}
+	d := json.NewDecoder(bytes.NewReader(payload))
+	d.DisallowUnknownFields()
+	if err := d.Decode(new(body)); err != nil {
+		return fmt.Errorf("%w: %w", ingest.ErrInvalidPayload, err)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package generic
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/ingest/signature"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Translator reads the deliveries of one connection to plain git.
+type Translator struct {
+	host         string // where clone URLs must be; empty means anywhere
+	secrets      [][]byte
+	tokens       [][]byte // nil unless the connection allows tokens
+	repositories map[string]code.Repository
+}
+
+var _ ingest.Translator = (*Translator)(nil)
+
+// Open is the ingest.Open of genericGitHost.
+func Open(c ingest.Connection) (ingest.Translator, error) {
+	t := &Translator{repositories: make(map[string]code.Repository, len(c.Repositories))}
+	if err := t.setHost(c.URL); err != nil {
+		return nil, fmt.Errorf("connection %s: %w", c.Name, err)
+	}
+	if len(c.Secrets) == 0 {
+		return nil, fmt.Errorf("connection %s: no secret: make one with: echo whsec_$(openssl rand -base64 32)", c.Name)
+	}
+	for i, s := range c.Secrets {
+		key, err := signature.ParseSecret(s)
+		if err != nil {
+			return nil, fmt.Errorf("connection %s: secret %d: %w", c.Name, i+1, err)
+		}
+		t.secrets = append(t.secrets, key)
+		if c.AllowToken {
+			t.tokens = append(t.tokens, []byte(s))
+		}
+	}
+	for name, cloneURL := range c.Repositories {
+		r, err := fromURL(cloneURL)
+		if err != nil {
+			return nil, fmt.Errorf("connection %s: repository %s: %w", c.Name, name, err)
+		}
+		r.Name = name
+		t.repositories[name] = r
+	}
+	return t, nil
+}
+
+func (t *Translator) setHost(base string) error {
+	if base == "" {
+		return nil
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("url %.80q: want the base URL of the git server, or nothing", base)
+	}
+	t.host = strings.ToLower(u.Host)
+	return nil
+}
+
+// Verify implements ingest.Translator.
+func (t *Translator) Verify(r *ingest.Request) error {
+	if token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); found && t.tokens != nil {
+		if err := signature.Token(strings.TrimSpace(token), t.tokens...); err != nil {
+			return fmt.Errorf("%w: bearer token: %w", ingest.ErrUnauthenticated, err)
+		}
+		return nil
+	}
+	s := signature.Standard{
+		ID:        r.Header.Get(signature.HeaderID),
+		Timestamp: r.Header.Get(signature.HeaderTimestamp),
+		Signature: r.Header.Get(signature.HeaderSignature),
+	}
+	if err := s.Verify(r.Body, r.ReceivedAt, t.secrets...); err != nil {
+		return fmt.Errorf("%w: %s: %w", ingest.ErrUnauthenticated, signature.HeaderSignature, err)
+	}
+	return nil
+}
+
+// Translate implements ingest.Translator.
+func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
+	d, err := t.translate(r.Body)
+	d.ID = r.Header.Get(signature.HeaderID)
+	return d, err
+}
+
+// repository resolves what a payload calls a repository.
+func (t *Translator) repository(s string) (code.Repository, error) {
+	if r, ok := t.repositories[s]; ok {
+		return r, nil
+	}
+	if s == "" || len(s) > code.MaxURLBytes {
+		return code.Repository{}, fmt.Errorf("%w: repository: want a clone URL or a name", ingest.ErrInvalidPayload)
+	}
+	// Only what looks like an address is taken for one; a name goes to the
+	// receiver, which asks the catalog.
+	if !strings.Contains(s, ":") && !strings.HasPrefix(s, "/") {
+		return code.Repository{Kind: code.GenericGitHost, Name: s}, nil
+	}
+	r, err := fromURL(s)
+	if err != nil {
+		return code.Repository{}, fmt.Errorf("%w: repository: %w", ingest.ErrInvalidPayload, err)
+	}
+	if clone, _ := code.ParseCloneURL(s); t.host != "" && clone.Host != t.host {
+		return code.Repository{}, fmt.Errorf("%w: repository is on host %.80q, the connection is for %q", ingest.ErrInvalidPayload, clone.Host, t.host)
+	}
+	return r, nil
+}
+
+// only returns the connection's repository if it has exactly one.
+func (t *Translator) only() (code.Repository, error) {
+	if len(t.repositories) == 1 {
+		for _, r := range t.repositories {
+			return r, nil
+		}
+	}
+	return code.Repository{}, fmt.Errorf("%w: repository is required: the connection has %d configured, an empty body needs exactly one",
+		ingest.ErrInvalidPayload, len(t.repositories))
+}
+
+func fromURL(s string) (code.Repository, error) {
+	clone, err := code.ParseCloneURL(s)
+	if err != nil {
+		return code.Repository{}, err
+	}
+	return code.Repository{ID: clone.RepositoryID(), Kind: code.GenericGitHost, Name: clone.Name(), CloneURL: s}, nil
+}

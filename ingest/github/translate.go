@@ -1,0 +1,107 @@
+package github
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// body holds the fields that are read of the payloads of push and repository.
+type body struct {
+	Action     string      `json:"action"`
+	Ref        string      `json:"ref"`
+	Before     string      `json:"before"`
+	After      string      `json:"after"`
+	Forced     *bool       `json:"forced"`
+	Repository *repository `json:"repository"`
+	HeadCommit *struct {
+		Timestamp time.Time `json:"timestamp"`
+	} `json:"head_commit"`
+	Pusher struct {
+		Name string `json:"name"`
+	} `json:"pusher"`
+}
+
+type repository struct {
+	ID            int64  `json:"id"`
+	FullName      string `json:"full_name"`
+	CloneURL      string `json:"clone_url"`
+	HTMLURL       string `json:"html_url"`
+	DefaultBranch string `json:"default_branch"`
+	Fork          bool   `json:"fork"`
+	Archived      bool   `json:"archived"`
+	Private       bool   `json:"private"`
+	Owner         struct {
+		AvatarURL string `json:"avatar_url"`
+	} `json:"owner"`
+}
+
+// Translate reads the payload of an event of the host. The result's ID is not
+// set: it is in a header.
+func Translate(host, eventName string, payload []byte) (ingest.Delivery, error) {
+	switch eventName {
+	case "push", "repository":
+	case "":
+		return ingest.Delivery{}, fmt.Errorf("%w: header %s is missing", ingest.ErrInvalidPayload, headerEvent)
+	default:
+		// Even what is ignored has to be JSON: a misconfigured hook is better
+		// noticed at its first ping than at its first push.
+		if !json.Valid(payload) {
+			return ingest.Delivery{}, ingest.ErrNotJSON
+		}
+		return ignored("event %.40q is of no concern to the index", eventName), nil
+	}
+	var b body
+	if err := ingest.DecodeJSON(payload, &b); err != nil {
+		return ingest.Delivery{}, err
+	}
+	if eventName == "push" {
+		return translatePush(host, &b)
+	}
+	return translateRepository(host, &b)
+}
+
+func translatePush(host string, b *body) (ingest.Delivery, error) {
+	r, err := identity(host, b.Repository)
+	if err != nil {
+		return ingest.Delivery{}, err
+	}
+	if b.Before == "" || b.After == "" {
+		return ingest.Delivery{}, fmt.Errorf("%w: before and after are required", ingest.ErrInvalidPayload)
+	}
+	p, err := ingest.Move(b.Ref, b.Before, b.After)
+	if err != nil {
+		return ingest.Delivery{}, err
+	}
+	if b.Forced != nil {
+		p.Forced = fmt.Sprint(*b.Forced)
+	}
+	if b.HeadCommit != nil {
+		p.HostTime = b.HeadCommit.Timestamp.UTC()
+	}
+	p.Pusher = ingest.Text(b.Pusher.Name, event.MaxPusherBytes)
+	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}, nil
+}
+
+func translateRepository(host string, b *body) (ingest.Delivery, error) {
+	r, err := identity(host, b.Repository)
+	if err != nil {
+		return ingest.Delivery{}, err
+	}
+	switch b.Action {
+	case "deleted":
+		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, nil
+	case "renamed", "edited", "transferred", "archived", "unarchived", "privatized", "publicized":
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, nil
+	}
+	d := ignored("repository action %.40q is of no concern to the index", b.Action)
+	d.Repository = r
+	return d, nil
+}
+
+func ignored(format, word string) ingest.Delivery {
+	return ingest.Delivery{Outcome: ingest.Ignored, Reason: fmt.Sprintf(format, word)}
+}

@@ -1,0 +1,32 @@
+package ingest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DecodeJSON decodes a payload. Fields that into does not name are passed over:
+// hosts add new ones. Its errors wrap ErrNotJSON or ErrInvalidPayload, and tell
+// the field.
+func DecodeJSON(payload []byte, into any) error {
+	err := json.Unmarshal(payload, into)
+	if err == nil {
+		return nil
+	}
+	if typeErr, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field := "the payload"
+		if typeErr.Field != "" {
+			field = "field " + typeErr.Field
+		}
+		return fmt.Errorf("%w: %s may not be of type %s", ErrInvalidPayload, field, typeErr.Value)
+	}
+	if timeErr, ok := errors.AsType[*time.ParseError](err); ok {
+		return fmt.Errorf("%w: %.40s is no RFC 3339 time", ErrInvalidPayload, timeErr.Value)
+	}
+	if syntaxErr, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%w: %w at byte %d", ErrNotJSON, err, syntaxErr.Offset)
+	}
+	return fmt.Errorf("%w: %w", ErrInvalidPayload, err)
+}
