@@ -54,7 +54,11 @@ func fetchDebianSource(ctx context.Context, name, version, cache, dest string) (
 		return "", err
 	}
 	err = command{dir: cache, args: []string{"dpkg-source", "--no-check", "--skip-patches", "-x", description, dest}}.run(ctx)
-	return debianVersion(strings.TrimSuffix(description, ".dsc") + ".deb"), err
+	served := debianVersion(strings.TrimSuffix(description, ".dsc"))
+	if _, withoutEpoch, ok := strings.Cut(version, ":"); ok && served == withoutEpoch { // names of files leave the epoch out
+		served = version
+	}
+	return served, err
 }
 
 func downloadSource(ctx context.Context, name, version, cache string) (string, error) {

@@ -66,11 +66,11 @@ func fetchNPM(ctx context.Context, name, version, cache, dest string) (string, e
 }
 
 // fetchPyPI asks for the source distribution. pip prepares the package's metadata before it keeps the file, which for packages with a
-// native build needs a compiler: the list names packages that do without.
+// native build needs a compiler: the list names packages that do without. Only NAME is asked for without wheels: its build tools may be wheels.
 func fetchPyPI(ctx context.Context, name, version, cache, dest string) (string, error) {
 	archive, err := downloadOnce(cache, "*.tar.gz", func(dir string) error {
 		return command{dir: dir, args: []string{
-			"pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:", "--dest", dir, name + "==" + version,
+			"pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-binary", name, "--dest", dir, name + "==" + version,
 		}}.run(ctx)
 	})
 	if err != nil {

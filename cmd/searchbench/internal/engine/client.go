@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Answer is one program's reply to one query.
+type Answer struct {
+	Elapsed time.Duration
+	Matches int
+	Files   int
+}
+
+// Searcher answers queries; safe for concurrent use.
+type Searcher interface {
+	Search(ctx context.Context, q Request) (Answer, error)
+}
+
+// Request is a query in the program's own words.
+type Request struct {
+	Text string
+	// Limit is the largest number of matches; 0 asks for the exact number of all.
+	Limit int
+	// Repositories asks for repositories instead of matches (Quarry's GET /api/repos).
+	Repositories bool
+}
+
+const (
+	// maxResponseBytes bounds one response; ten thousand matches with their lines are about 5 MB.
+	maxResponseBytes = 512 << 20
+	// queryTimeout bounds one query.
+	queryTimeout = 3 * time.Minute
+	// readyPoll is the interval of asking a starting server whether it is ready.
+	readyPoll = 20 * time.Millisecond
+)
+
+// ErrStatus is returned for a response that is not 2xx.
+var ErrStatus = errors.New("unexpected HTTP status")
+
+// newHTTPClient keeps a connection per concurrent client.
+func newHTTPClient() *http.Client {
+	return &http.Client{Timeout: queryTimeout, Transport: &http.Transport{MaxIdleConns: 64, MaxIdleConnsPerHost: 64, DisableCompression: true}}
+}
+
+// roundTrip sends one request and reads the whole response.
+func roundTrip(ctx context.Context, client *http.Client, method, url string, header http.Header, body []byte) ([]byte, time.Duration, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	req.Header = header
+	start := time.Now()
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes+1))
+	elapsed := time.Since(start)
+	switch {
+	case err != nil:
+		return nil, elapsed, fmt.Errorf("%s %s: read response: %w", method, url, err)
+	case len(data) > maxResponseBytes:
+		return nil, elapsed, fmt.Errorf("%s %s: response is larger than %d bytes", method, url, maxResponseBytes)
+	case resp.StatusCode/100 != 2:
+		return nil, elapsed, fmt.Errorf("%s %s: %w %d: %.300s", method, url, ErrStatus, resp.StatusCode, data)
+	}
+	return data, elapsed, nil
+}
+
+func jsonHeader() http.Header { return http.Header{"Content-Type": {"application/json"}} }
+
+// freeAddress returns a loopback address that was free a moment ago.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// waitReady polls until ready returns true, the program ends or ctx does.
+func waitReady(ctx context.Context, ended <-chan struct{}, ready func(context.Context) bool) error {
+	ticker := time.NewTicker(readyPoll)
+	defer ticker.Stop()
+	for {
+		if ready(ctx) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ended:
+			return errors.New("the program ended before it was ready")
+		case <-ticker.C:
+		}
+	}
+}

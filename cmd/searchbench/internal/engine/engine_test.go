@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
+)
+
+// A signature covers the time it was made at.
+func TestSignStandardWebhook(t *testing.T) {
+	secret := []byte("\x30\xae\xac\x07\x06\x0f\x75\x43\x94\x31\xc1\x29\xb6\x12\x84\xbf\x32\x54\x3e\xa1\x2e\xcb\xf8\x1a\x41")
+	a := signStandardWebhook(secret, "msg_1", "1614265330", []byte(`{"test": 2432232314}`))
+	if b := signStandardWebhook(secret, "msg_1", "1614265331", []byte(`{"test": 2432232314}`)); a == b || len(a) != 44 {
+		t.Errorf("signatures %q and %q must differ and be 32 bytes in base64", a, b)
+	}
+}
+
+func TestOptionsFor(t *testing.T) {
+	if o := optionsFor(100); o.TotalMaxMatchCount != 101 || o.MaxMatchDisplayCount != 100 || o.ShardMaxMatchCount != 101 {
+		t.Errorf("limit 100: %+v", o)
+	}
+	if o := optionsFor(0); o.MaxMatchDisplayCount != 1 || o.TotalMaxMatchCount < 1<<30 {
+		t.Errorf("no limit: %+v", o)
+	}
+}
+
+func TestRipgrepCounts(t *testing.T) {
+	rg, err := OpenRipgrep()
+	if err != nil {
+		if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	tree := filepath.Join(t.TempDir(), "one")
+	for path, content := range map[string]string{
+		"a.c": "Kmalloc(kmalloc(\nkzalloc(\n", "b/c.c": "kmalloc\n", "nul.bin": "kmalloc(\x00", ".hidden": "x kmalloc(", "crlf": "kmalloc(\r\nkmalloc( \r\n",
+	} {
+		full := filepath.Join(tree, path)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		query string
+		want  map[Place]int
+	}{
+		{`"(kmalloc|kzalloc)\\("`, map[Place]int{{"one", "a.c"}: 3, {"one", "nul.bin"}: 1, {"one", ".hidden"}: 1, {"one", "crlf"}: 2}},
+		{`case:yes Kmalloc`, map[Place]int{{"one", "a.c"}: 1}},
+		{`"kmalloc\\($"`, map[Place]int{{"one", "a.c"}: 1, {"one", ".hidden"}: 1, {"one", "crlf"}: 1}},
+		{`nothing`, map[Place]int{}},
+	} {
+		p, ok := suite.Query{Text: c.query}.Plain()
+		if !ok {
+			t.Fatalf("%s is not plain", c.query)
+		}
+		got, _, err := rg.Count(context.Background(), p, map[string]string{"one": tree})
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v %v, want %v", c.query, got, err, c.want)
+		}
+	}
+}
+
+func TestQuarryRequests(t *testing.T) {
+	var path, body string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data := make([]byte, r.ContentLength)
+		_, _ = r.Body.Read(data)
+		path, body = r.URL.String(), string(data)
+		if r.Method == http.MethodGet {
+			_, _ = w.Write([]byte(`[{},{}]`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"stats":{"actualMatchCount":7,"fileCount":3},"files":[{"fileName":{"text":"a.c"},"repository":"r","chunks":[{"matchRanges":[{},{}]},{"matchRanges":[{}]}]}]}`))
+	}))
+	defer server.Close()
+	s := &QuarryServer{url: server.URL, client: newHTTPClient()}
+	defer s.client.CloseIdleConnections()
+	answer, err := s.Search(context.Background(), Request{Text: "x y"})
+	if err != nil || answer.Matches != 7 || answer.Files != 3 {
+		t.Errorf("search: %+v %v", answer, err)
+	}
+	want := `{"query":"x y","matches":1000000000,"contextLines":0,"isRegexEnabled":true,"isCaseSensitivityEnabled":false,"display":1}`
+	if body != want {
+		t.Errorf("body %s, want %s", body, want)
+	}
+	places, _, err := s.Places(context.Background(), "x")
+	if err != nil || !reflect.DeepEqual(places, map[Place]int{{"r", "a.c"}: 3}) {
+		t.Errorf("places: %v %v", places, err)
+	}
+	answer, err = s.Search(context.Background(), Request{Text: "a&b", Repositories: true})
+	if err != nil || answer.Matches != 2 || path != "/api/repos?perPage=100&query=a%26b" {
+		t.Errorf("repositories: %+v %v at %s", answer, err, path)
+	}
+}

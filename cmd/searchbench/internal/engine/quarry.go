@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
+)
+
+// Quarry is the quarry binary.
+type Quarry struct {
+	Path string
+	// Settings are given to quarry serve as --set KEY=VALUE, after the harness's own.
+	Settings []string
+}
+
+// ErrNoQuarry says that there is no binary to measure.
+var ErrNoQuarry = errors.New("quarry is not available")
+
+// OpenQuarry checks that the binary is there.
+func OpenQuarry(path string, settings []string) (*Quarry, error) {
+	if path == "" {
+		return nil, fmt.Errorf("%w: no path of its binary was given", ErrNoQuarry)
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(absolute); err != nil {
+		return nil, fmt.Errorf("%w: %v", ErrNoQuarry, err)
+	}
+	return &Quarry{Path: absolute, Settings: settings}, nil
+}
+
+// QuarryServer is a running quarry serve.
+type QuarryServer struct {
+	*proc.Process
+	quarry *Quarry
+	url    string
+	secret []byte
+	client *http.Client
+}
+
+var _ Searcher = (*QuarryServer)(nil)
+
+const (
+	// connection is the code host that the harness plays; webhookID must differ for every delivery.
+	connection = "bench"
+	// countEverything is the limit that stands for none; the server is configured to allow it.
+	countEverything = 1_000_000_000
+	// serverStart bounds the start of a server on data that is there already.
+	serverStart = 2 * time.Minute
+)
+
+// Serve starts a server with all roles on a data directory. It may read repositories below roots. What differs from the defaults is the connection,
+// the roots and the caps on matches and time, without which an exhaustive count would be cut.
+func (q *Quarry) Serve(ctx context.Context, data string, roots []string) (*QuarryServer, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, err
+	}
+	config := data + ".yaml"
+	if err := writeQuarryConfig(config, roots, secret); err != nil {
+		return nil, err
+	}
+	args := []string{"serve", "--config", config, "--data", data, "--listen", address}
+	for _, s := range q.Settings {
+		args = append(args, "--set", s)
+	}
+	p, err := proc.Start(proc.Spec{Path: q.Path, Args: args})
+	if err != nil {
+		return nil, err
+	}
+	s := &QuarryServer{Process: p, quarry: q, url: "http://" + address, secret: secret, client: newHTTPClient()}
+	ctx, cancel := context.WithTimeout(ctx, serverStart)
+	defer cancel()
+	err = waitReady(ctx, p.Done(), func(ctx context.Context) bool {
+		_, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/readyz", http.Header{}, nil)
+		return err == nil
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start quarry serve: %w: %s", err, p.Output()), p.Stop())
+	}
+	return s, nil
+}
+
+// writeQuarryConfig writes JSON, which is YAML as well.
+func writeQuarryConfig(path string, roots []string, secret []byte) error {
+	config := map[string]any{
+		"git":     map[string]any{"allowedRoots": roots},
+		"query":   map[string]any{"maxMatches": countEverything, "timeout": queryTimeout.String()},
+		"logging": map[string]any{"level": "warn"},
+		"connections": []any{map[string]any{
+			"name": connection, "kind": "genericGitHost", "secrets": []string{"whsec_" + base64.StdEncoding.EncodeToString(secret)},
+		}},
+	}
+	encoded, err := json.MarshalIndent(config, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, encoded, 0o600)
+}
+
+// Index registers repositories by name (name → bare repository) and waits until all are searchable. One quarry index each, since a name is given
+// to one repository; they only wait, so they run at the same time.
+func (s *QuarryServer) Index(ctx context.Context, repositories map[string]string) (time.Duration, error) {
+	start := time.Now()
+	failures := make(chan error, len(repositories))
+	for name, path := range repositories {
+		go func() {
+			_, err := proc.Run(ctx, proc.Spec{Path: s.quarry.Path, Args: []string{"index", path, "--name", name, "--server", s.url}})
+			if err != nil {
+				err = fmt.Errorf("quarry index %s: %w", name, err)
+			}
+			failures <- err
+		}()
+	}
+	var all []error
+	for range repositories {
+		all = append(all, <-failures)
+	}
+	return time.Since(start), errors.Join(all...)
+}
+
+type quarrySearch struct {
+	Query           string `json:"query"`
+	Matches         int    `json:"matches"`
+	ContextLines    int    `json:"contextLines"`
+	Regex           bool   `json:"isRegexEnabled"`
+	CaseSensitivity bool   `json:"isCaseSensitivityEnabled"`
+	Display         int    `json:"display,omitempty"` // matches returned; all are counted
+}
+
+// Search implements Searcher.
+func (s *QuarryServer) Search(ctx context.Context, q Request) (Answer, error) {
+	if q.Repositories {
+		return s.listRepositories(ctx, q.Text)
+	}
+	request := quarrySearch{Query: q.Text, Matches: q.Limit, Regex: true}
+	if q.Limit == 0 {
+		request.Matches, request.Display = countEverything, 1
+	}
+	data, elapsed, err := s.search(ctx, request)
+	if err != nil {
+		return Answer{}, err
+	}
+	var reply struct {
+		Stats struct {
+			Actual int `json:"actualMatchCount"`
+			Total  int `json:"totalMatchCount"`
+			Files  int `json:"fileCount"`
+		} `json:"stats"`
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return Answer{}, fmt.Errorf("quarry: decode answer to %s: %w", q.Text, err)
+	}
+	return Answer{Elapsed: elapsed, Matches: max(reply.Stats.Actual, reply.Stats.Total), Files: reply.Stats.Files}, nil
+}
+
+func (s *QuarryServer) search(ctx context.Context, request quarrySearch) ([]byte, time.Duration, error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return nil, 0, err
+	}
+	return roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/search", jsonHeader(), body)
+}
+
+// Places returns the number of matches in every file that matches, as the answer lists them, and the totals of its statistics.
+func (s *QuarryServer) Places(ctx context.Context, text string) (map[Place]int, Answer, error) {
+	data, elapsed, err := s.search(ctx, quarrySearch{Query: text, Matches: countEverything, Regex: true})
+	if err != nil {
+		return nil, Answer{}, err
+	}
+	var reply struct {
+		Stats struct {
+			Actual int `json:"actualMatchCount"`
+			Files  int `json:"fileCount"`
+		} `json:"stats"`
+		Files []struct {
+			FileName   struct{ Text string } `json:"fileName"`
+			Repository string                `json:"repository"`
+			Chunks     []struct {
+				MatchRanges []json.RawMessage `json:"matchRanges"`
+			} `json:"chunks"`
+		} `json:"files"`
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return nil, Answer{}, fmt.Errorf("quarry: decode answer to %s: %w", text, err)
+	}
+	places := make(map[Place]int, len(reply.Files))
+	for _, f := range reply.Files {
+		for _, c := range f.Chunks {
+			places[Place{Repository: f.Repository, Path: f.FileName.Text}] += len(c.MatchRanges)
+		}
+	}
+	return places, Answer{Elapsed: elapsed, Matches: reply.Stats.Actual, Files: reply.Stats.Files}, nil
+}
+
+func (s *QuarryServer) listRepositories(ctx context.Context, word string) (Answer, error) {
+	data, elapsed, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/api/repos?perPage=100&query="+url.QueryEscape(word), http.Header{}, nil)
+	if err != nil {
+		return Answer{}, err
+	}
+	var repositories []json.RawMessage
+	if err := json.Unmarshal(data, &repositories); err != nil {
+		return Answer{}, fmt.Errorf("quarry: decode list of repositories: %w", err)
+	}
+	return Answer{Elapsed: elapsed, Matches: len(repositories), Files: len(repositories)}, nil
+}
+
+// Push tells the server, as a git host would, that ref moved; it returns when the delivery was accepted.
+func (s *QuarryServer) Push(ctx context.Context, repository, ref, before, after string) error {
+	body, err := json.Marshal(map[string]string{"repository": repository, "ref": ref, "before": before, "after": after})
+	if err != nil {
+		return err
+	}
+	id, timestamp := "msg_"+after, strconv.FormatInt(time.Now().Unix(), 10)
+	header := jsonHeader()
+	header.Set("webhook-id", id)
+	header.Set("webhook-timestamp", timestamp)
+	header.Set("webhook-signature", "v1,"+signStandardWebhook(s.secret, id, timestamp, body))
+	_, _, err = roundTrip(ctx, s.client, http.MethodPost, s.url+"/webhooks/genericGitHost/"+connection, header, body)
+	return err
+}
+
+func signStandardWebhook(secret []byte, id, timestamp string, body []byte) string {
+	mac := hmac.New(sha256.New, secret)
+	fmt.Fprintf(mac, "%s.%s.", id, timestamp)
+	mac.Write(body)
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
+)
+
+// Zoekt is a folder of zoekt's binaries: zoekt-git-index and zoekt-webserver.
+type Zoekt struct {
+	Bin string
+	// Ctags is the path of universal-ctags.
+	Ctags string
+}
+
+// ErrNoZoekt says that there is nothing to compare with.
+var ErrNoZoekt = errors.New("zoekt is not available")
+
+// OpenZoekt checks that the binaries and universal-ctags are there.
+func OpenZoekt(bin string) (*Zoekt, error) {
+	if bin == "" {
+		return nil, fmt.Errorf("%w: no folder of its binaries was given (ZOEKT_BIN)", ErrNoZoekt)
+	}
+	for _, name := range []string{"zoekt-git-index", "zoekt-webserver"} {
+		if _, err := os.Stat(filepath.Join(bin, name)); err != nil {
+			return nil, fmt.Errorf("%w: %v", ErrNoZoekt, err)
+		}
+	}
+	ctags, err := exec.LookPath("ctags")
+	if err != nil {
+		return nil, fmt.Errorf("%w: it needs universal-ctags for symbols (Debian package universal-ctags): %v", ErrNoZoekt, err)
+	}
+	return &Zoekt{Bin: bin, Ctags: ctags}, nil
+}
+
+// Index indexes bare repositories into indexDir with symbols. delta asks for its opt-in delta mode.
+//
+// Submodules are switched off because the delta mode refuses them; an index and its deltas must be made with the same options.
+func (z *Zoekt) Index(ctx context.Context, indexDir string, delta bool, repositories ...string) (proc.Usage, error) {
+	args := []string{"-index", indexDir, "-require_ctags", "-submodules=false"}
+	if delta {
+		args = append(args, "-delta")
+	}
+	return proc.Run(ctx, proc.Spec{
+		Path: filepath.Join(z.Bin, "zoekt-git-index"), Args: append(args, repositories...), Env: []string{"CTAGS_COMMAND=" + z.Ctags},
+	})
+}
+
+// ZoektServer is a running zoekt-webserver.
+type ZoektServer struct {
+	*proc.Process
+	url    string
+	client *http.Client
+}
+
+var _ Searcher = (*ZoektServer)(nil)
+
+// Serve starts a webserver over indexDir and waits until it knows that many repositories. re2 switches its opt-in engine on for every file.
+func (z *Zoekt) Serve(ctx context.Context, indexDir string, repositories int, re2 bool) (*ZoektServer, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	env := []string{"ZOEKT_RE2_THRESHOLD_BYTES=-1"}
+	if re2 {
+		env = []string{"ZOEKT_RE2_THRESHOLD_BYTES=1"}
+	}
+	p, err := proc.Start(proc.Spec{
+		Path: filepath.Join(z.Bin, "zoekt-webserver"), Args: []string{"-rpc", "-html=false", "-listen", address, "-index", indexDir}, Env: env,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &ZoektServer{Process: p, url: "http://" + address, client: newHTTPClient()}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	err = waitReady(ctx, p.Done(), func(ctx context.Context) bool {
+		n, err := s.repositories(ctx)
+		return err == nil && n >= repositories
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start zoekt-webserver: %w: %s", err, p.Output()), p.Stop())
+	}
+	return s, nil
+}
+
+func (s *ZoektServer) repositories(ctx context.Context) (int, error) {
+	body := []byte(`{"Q":"repo:.","Opts":{"Field":0}}`)
+	data, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/list", jsonHeader(), body)
+	if err != nil {
+		return 0, err
+	}
+	var reply struct{ List struct{ Repos []json.RawMessage } }
+	err = json.Unmarshal(data, &reply)
+	return len(reply.List.Repos), err
+}
+
+// zoektOptions are the fields of its SearchOptions that matter here.
+type zoektOptions struct {
+	ChunkMatches         bool
+	NumContextLines      int
+	ShardMaxMatchCount   int
+	TotalMaxMatchCount   int
+	MaxMatchDisplayCount int
+	MaxDocDisplayCount   int
+	MaxWallTime          time.Duration
+}
+
+// optionsFor stops looking one match after the limit, as a service does that wants to know whether there is more. Without a limit everything is
+// counted and one match is shown.
+func optionsFor(limit int) zoektOptions {
+	opts := zoektOptions{ChunkMatches: true, MaxWallTime: queryTimeout}
+	if limit == 0 {
+		opts.ShardMaxMatchCount, opts.TotalMaxMatchCount = math.MaxInt32, math.MaxInt32
+		opts.MaxMatchDisplayCount, opts.MaxDocDisplayCount = 1, 1
+		return opts
+	}
+	opts.ShardMaxMatchCount, opts.TotalMaxMatchCount = limit+1, limit+1
+	opts.MaxMatchDisplayCount, opts.MaxDocDisplayCount = limit, limit
+	return opts
+}
+
+// Search implements Searcher.
+func (s *ZoektServer) Search(ctx context.Context, q Request) (Answer, error) {
+	body, err := json.Marshal(struct {
+		Q    string
+		Opts zoektOptions
+	}{q.Text, optionsFor(q.Limit)})
+	if err != nil {
+		return Answer{}, err
+	}
+	data, elapsed, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/search", jsonHeader(), body)
+	if err != nil {
+		return Answer{}, err
+	}
+	var reply struct{ Result struct{ MatchCount, FileCount int } }
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return Answer{}, fmt.Errorf("zoekt: decode answer to %s: %w", q.Text, err)
+	}
+	return Answer{Elapsed: elapsed, Matches: reply.Result.MatchCount, Files: reply.Result.FileCount}, nil
+}

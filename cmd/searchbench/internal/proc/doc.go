@@ -1,0 +1,13 @@
+// Package proc runs the programs that are measured and reads what they cost.
+//
+// It answers: how long did it take, how much memory did it and its children hold at the most, and is it gone?
+//
+// A Process leads a process group of its own. While it runs, a Sampler adds up the resident memory of the group's processes ten times a second;
+// the peak reported is the larger of the highest sum seen and the highest VmHWM of a single process, so that a short peak of one process between
+// two samples is not missed. Linux only: it reads /proc.
+//
+// Invariants
+//
+//  1. Stop ends the group by its number, waits, and kills after a grace period: no process outlives its measurement.
+//  2. Output is bounded: the last bytes are kept for error messages.
+package proc

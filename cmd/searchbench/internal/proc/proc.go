@@ -1,0 +1,138 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Spec describes a program to run.
+type Spec struct {
+	Path string
+	Args []string
+	Env  []string // added to this process's environment
+	Dir  string
+}
+
+// Process is a running program and its children.
+type Process struct {
+	name    string
+	cmd     *exec.Cmd
+	started time.Time
+	output  *tail
+	done    chan struct{} // closed after Wait
+	err     error         // valid once done is closed
+	wall    time.Duration // valid once done is closed
+	sampler *sampler
+}
+
+// stopGrace is how long a program may take to end after SIGTERM.
+const stopGrace = 30 * time.Second
+
+// Start runs spec in a process group of its own. The caller must call Stop or Wait.
+func Start(spec Spec) (*Process, error) {
+	p := &Process{name: filepath.Base(spec.Path), output: &tail{}, done: make(chan struct{})}
+	p.cmd = exec.Command(spec.Path, spec.Args...)
+	p.cmd.Dir = spec.Dir
+	p.cmd.Env = append(os.Environ(), spec.Env...)
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.WaitDelay = 5 * time.Second
+	p.started = time.Now()
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Path, err)
+	}
+	p.sampler = startSampler(p.cmd.Process.Pid)
+	go p.reap()
+	return p, nil
+}
+
+func (p *Process) reap() {
+	err := p.cmd.Wait()
+	p.wall = time.Since(p.started)
+	p.sampler.stop()
+	if err != nil {
+		p.err = fmt.Errorf("%s: %w: %s", p.name, err, p.output.lastLines(8))
+	}
+	close(p.done)
+}
+
+// Run starts spec and waits for its end, at most until ctx ends.
+func Run(ctx context.Context, spec Spec) (Usage, error) {
+	p, err := Start(spec)
+	if err != nil {
+		return Usage{}, err
+	}
+	select {
+	case <-p.done:
+		return p.Usage(), p.err
+	case <-ctx.Done():
+		return Usage{}, errors.Join(ctx.Err(), p.Stop())
+	}
+}
+
+// Done is closed when the program has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Err says why the program ended; valid after Done.
+func (p *Process) Err() error { return p.err }
+
+// Output is the end of what the program printed.
+func (p *Process) Output() string { return p.output.lastLines(20) }
+
+// Stop ends the program's whole group: SIGTERM, then SIGKILL after a grace period. It returns the program's own error unless that is the signal.
+func (p *Process) Stop() error {
+	group := -p.cmd.Process.Pid
+	select {
+	case <-p.done:
+	default:
+		_ = syscall.Kill(group, syscall.SIGTERM) // it may just have ended
+		select {
+		case <-p.done:
+		case <-time.After(stopGrace):
+			_ = syscall.Kill(group, syscall.SIGKILL)
+			<-p.done
+		}
+	}
+	_ = syscall.Kill(group, syscall.SIGKILL) // children that outlived their parent
+	var exit *exec.ExitError
+	if errors.As(p.err, &exit) && !exit.Exited() {
+		return nil
+	}
+	return p.err
+}
+
+// tailBytes is what is kept of a program's output.
+const tailBytes = 64 << 10
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu struct {
+		sync.Mutex
+		data []byte
+	}
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.data = append(t.mu.data, b...)
+	if len(t.mu.data) > 2*tailBytes {
+		t.mu.data = append([]byte(nil), t.mu.data[len(t.mu.data)-tailBytes:]...)
+	}
+	return len(b), nil
+}
+
+func (t *tail) lastLines(n int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.mu.data)), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,190 @@
+package suite
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Plain is a query as ripgrep can answer it: lines that match any of Patterns, in the files that pass the filters.
+type Plain struct {
+	// Patterns are alternatives, in RE2 syntax.
+	Patterns []string
+	// CaseSensitive is false unless the query says case:yes.
+	CaseSensitive bool
+	repository    filters
+	path          filters
+}
+
+// filters are expressions that all must match, and others of which none may.
+type filters struct{ want, reject []*regexp.Regexp }
+
+func (f filters) pass(s string) bool {
+	for _, re := range f.want {
+		if !re.MatchString(s) {
+			return false
+		}
+	}
+	for _, re := range f.reject {
+		if re.MatchString(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// Wants says whether a file can be in the answer.
+func (p Plain) Wants(repository, path string) bool {
+	return p.repository.pass(repository) && p.path.pass(path)
+}
+
+// Plain translates the query; ok is false where ripgrep has no equal: symbols, languages, names of files and repositories, several terms that all
+// must occur, negated terms, groups.
+func (q Query) Plain() (p Plain, ok bool) {
+	tokens := tokenize(q.Text)
+	expectTerm := true // between terms only "or" may stand
+	for _, t := range tokens {
+		field, value, isFilter := splitFilter(t)
+		switch {
+		case isFilter:
+			if !p.filter(field, value, strings.HasPrefix(t, "-"), &expectTerm) {
+				return Plain{}, false
+			}
+		case strings.HasPrefix(t, "-") || (!strings.HasPrefix(t, `"`) && strings.HasPrefix(t, "(")):
+			return Plain{}, false
+		case t == "or" && !expectTerm:
+			expectTerm = true
+		case expectTerm:
+			p.Patterns = append(p.Patterns, unquote(t))
+			expectTerm = false
+		default:
+			return Plain{}, false
+		}
+	}
+	return p, len(p.Patterns) > 0 && !expectTerm
+}
+
+func (p *Plain) filter(field, value string, negated bool, expectTerm *bool) bool {
+	switch field {
+	case "content":
+		if negated || !*expectTerm {
+			return false
+		}
+		p.Patterns = append(p.Patterns, value)
+		*expectTerm = false
+		return true
+	case "case":
+		p.CaseSensitive = value == "yes"
+		return !negated
+	case "repo":
+		return p.repository.add(value, negated)
+	case "file":
+		return p.path.add("(?i)"+value, negated)
+	}
+	return false
+}
+
+func (f *filters) add(expression string, negated bool) bool {
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return false
+	}
+	if negated {
+		f.reject = append(f.reject, re)
+	} else {
+		f.want = append(f.want, re)
+	}
+	return true
+}
+
+var filterPattern = regexp.MustCompile(`^-?(repo|file|lang|sym|case|content|type|branch|rev):`)
+
+func splitFilter(token string) (field, value string, ok bool) {
+	if !filterPattern.MatchString(token) {
+		return "", "", false
+	}
+	field, value, _ = strings.Cut(strings.TrimPrefix(token, "-"), ":")
+	return field, unquote(value), true
+}
+
+// tokenize splits at spaces outside double quotes.
+func tokenize(text string) []string {
+	var tokens []string
+	var token strings.Builder
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && i+1 < len(text):
+			token.WriteByte(c)
+			i++
+			token.WriteByte(text[i])
+		case c == '"':
+			quoted = !quoted
+			token.WriteByte(c)
+		case c == ' ' && !quoted:
+			if token.Len() > 0 {
+				tokens = append(tokens, token.String())
+			}
+			token.Reset()
+		default:
+			token.WriteByte(c)
+		}
+	}
+	if token.Len() > 0 {
+		tokens = append(tokens, token.String())
+	}
+	return tokens
+}
+
+// unquote takes the quotes off a quoted token and one level of backslashes with them.
+func unquote(token string) string {
+	if len(token) < 2 || token[0] != '"' || token[len(token)-1] != '"' {
+		return token
+	}
+	var b strings.Builder
+	for i := 1; i < len(token)-1; i++ {
+		if token[i] == '\\' && i+1 < len(token)-1 {
+			i++
+		}
+		b.WriteByte(token[i])
+	}
+	return b.String()
+}
+
+// perl are RE2's ASCII classes, written out: ripgrep's engine reads the short forms as Unicode ones.
+var perl = map[byte]string{
+	'w': `0-9A-Za-z_`, 'd': `0-9`, 's': `\t\n\f\r `,
+}
+
+// Ripgrep rewrites an RE2 expression so that ripgrep's engine matches the same: ASCII classes and word boundaries.
+func Ripgrep(pattern string) string {
+	var b strings.Builder
+	inClass := false
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		if c != '\\' || i+1 == len(pattern) {
+			inClass = (inClass || c == '[') && c != ']'
+			b.WriteByte(c)
+			continue
+		}
+		i++
+		b.WriteString(rewriteEscape(pattern[i], inClass))
+	}
+	return b.String()
+}
+
+func rewriteEscape(c byte, inClass bool) string {
+	if c == 'b' || c == 'B' {
+		return `(?-u:\` + string(c) + `)`
+	}
+	if class, ok := perl[c]; ok {
+		if inClass {
+			return class
+		}
+		return "[" + class + "]"
+	}
+	if class, ok := perl[c|0x20]; ok && c >= 'A' && c <= 'Z' && !inClass {
+		return "[^" + class + "]"
+	}
+	return `\` + string(c)
+}
