@@ -1,0 +1,250 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/minio/minlz"
+	"github.com/zeebo/xxh3"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// DefaultMaxTextBytes is the bound on a segment's document text: large enough
+// that a query visits few segments, small enough that a build fits into
+// 200 MiB of memory and a merge takes seconds.
+const DefaultMaxTextBytes = 128 << 20
+
+// maxTextSpace bounds text and symbol text together, by the number of blocks.
+const maxTextSpace = postings.MaxBlocks * postings.BlockBytes
+
+// Document is what goes into a segment.
+type Document struct {
+	Key   code.DocumentKey
+	Flags code.Flags
+	// Text is UTF-8 for the most part; it may be reused once Add has returned.
+	Text []byte
+	// Symbols are ordered by offset.
+	Symbols []code.Symbol
+}
+
+// Options configure a Builder. The zero value works.
+type Options struct {
+	// Seed goes into the ID: segments of different partitions need different
+	// seeds, since equal content must not make them one segment.
+	Seed []byte
+	// MaxTextBytes bounds the text of the documents; 0 means
+	// DefaultMaxTextBytes. At most 3/4 of what the block numbers allow.
+	MaxTextBytes int64
+}
+
+func (o *Options) ensureDefaults() {
+	if o.MaxTextBytes <= 0 {
+		o.MaxTextBytes = DefaultMaxTextBytes
+	}
+	o.MaxTextBytes = min(o.MaxTextBytes, maxTextSpace/4*3)
+}
+
+// Meta describes a sealed segment.
+type Meta struct {
+	ID                   ID
+	SizeBytes, TextBytes int64
+	Documents, Symbols   int
+}
+
+// A Builder makes segments, one after the other. While it builds one of
+// DefaultMaxTextBytes it holds about as many bytes as that: the postings, the
+// compressed frames and the symbol text.
+type Builder struct {
+	options   Options
+	postings  *postings.Accumulator
+	hash      xxh3.Hasher
+	keys      map[code.DocumentKey]struct{}
+	blobs     []byte
+	rows      []byte
+	languages nameTable
+	symbols   symbolWriter
+	head      header
+
+	text       []byte // not yet framed
+	packed     []byte // the last frame, compressed
+	frames     [][]byte
+	lines      uint32
+	symbolText []byte
+}
+
+// NewBuilder returns an empty Builder.
+func NewBuilder(o Options) *Builder {
+	b := &Builder{postings: postings.NewAccumulator()}
+	b.Reset(o)
+	return b
+}
+
+// Reset empties the builder and keeps its memory for the next segment.
+func (b *Builder) Reset(o Options) {
+	o.ensureDefaults()
+	b.postings.Reset()
+	*b = Builder{
+		options: o, postings: b.postings, keys: map[code.DocumentKey]struct{}{},
+		text: b.text[:0], packed: b.packed, symbolText: b.symbolText[:0], blobs: b.blobs[:0], rows: b.rows[:0],
+	}
+	b.head.frameLines = []uint32{0}
+	_, _ = b.hash.Write([]byte{formatVersion})
+	_, _ = b.hash.Write(o.Seed)
+}
+
+// TextBytes returns the size of the documents added.
+func (b *Builder) TextBytes() int64 { return int64(b.head.textBytes) }
+
+// Documents returns the number of documents added.
+func (b *Builder) Documents() int { return b.head.documents }
+
+// Add adds a document. It returns ErrFull, and adds nothing, if the segment
+// would exceed its bounds; a document larger than an empty segment may hold is
+// refused with another error.
+func (b *Builder) Add(d Document) error {
+	if _, ok := b.keys[d.Key]; ok {
+		return fmt.Errorf("document %s (%s) is in the segment already", d.Key.Blob, d.Key.Language)
+	}
+	names := symbolTextBytes(d.Symbols)
+	if int64(len(d.Text)) > b.options.MaxTextBytes || len(d.Text)+names > maxTextSpace {
+		return fmt.Errorf("document %s of %d bytes: a segment holds %d", d.Key.Blob, len(d.Text), b.options.MaxTextBytes)
+	}
+	text := b.head.textBytes + len(d.Text)
+	if int64(text) > b.options.MaxTextBytes || text+len(b.symbolText)+names > maxTextSpace || len(b.languages.names) == maxNames {
+		return ErrFull
+	}
+	if err := checkSymbols(d); err != nil {
+		return err
+	}
+	b.addRow(d, names)
+	b.symbolText = appendSymbolText(b.symbolText, d.Symbols)
+	if err := b.symbols.add(d.Symbols); err != nil {
+		return err
+	}
+	return b.addText(d.Text)
+}
+
+func symbolTextBytes(symbols []code.Symbol) int {
+	n := len(symbols)
+	for i := range symbols {
+		n += len(symbols[i].Name)
+	}
+	return n
+}
+
+func appendSymbolText(dst []byte, symbols []code.Symbol) []byte {
+	for i := range symbols {
+		dst = append(append(dst, symbols[i].Name...), '\n')
+	}
+	return dst
+}
+
+// checkSymbols holds the invariants that readers rely on.
+func checkSymbols(d Document) error {
+	if len(d.Symbols) > code.MaxSymbolsPerDocument {
+		return fmt.Errorf("document %s: %d symbols, at most %d", d.Key.Blob, len(d.Symbols), code.MaxSymbolsPerDocument)
+	}
+	var last code.Symbol
+	for i := range d.Symbols {
+		s := &d.Symbols[i]
+		switch {
+		case s.Name == "" || len(s.Name) > code.MaxSymbolBytes || bytes.IndexByte([]byte(s.Name), '\n') >= 0:
+			return fmt.Errorf("document %s: symbol %d has the name %.40q", d.Key.Blob, i, s.Name)
+		case s.Offset < last.Offset || s.Line < last.Line:
+			return fmt.Errorf("document %s: symbol %q is out of order", d.Key.Blob, s.Name)
+		case int(s.Offset)+len(s.Name) > len(d.Text) || string(d.Text[s.Offset:int(s.Offset)+len(s.Name)]) != s.Name:
+			return fmt.Errorf("document %s: symbol %q is not at offset %d", d.Key.Blob, s.Name, s.Offset)
+		}
+		last = *s
+	}
+	return nil
+}
+
+func (b *Builder) addRow(d Document, names int) {
+	b.keys[d.Key] = struct{}{}
+	_, _ = b.hash.Write(d.Key.Blob[:])
+	_, _ = b.hash.WriteString(string(d.Key.Language))
+	_, _ = b.hash.Write([]byte{0})
+	b.blobs = append(b.blobs, d.Key.Blob[:]...)
+	row := documentRow{
+		textBytes: len(d.Text), symbolBytes: names, lines: bytes.Count(d.Text, lineFeed),
+		symbols: len(d.Symbols), language: b.languages.index(string(d.Key.Language)), flags: d.Flags,
+	}
+	b.rows = row.append(b.rows)
+	b.head.documents++
+	b.head.symbols += len(d.Symbols)
+	b.head.textBytes += len(d.Text)
+}
+
+var lineFeed = []byte{'\n'}
+
+// addText appends to the text space and seals every frame whose last block's
+// window is complete.
+func (b *Builder) addText(text []byte) error {
+	for len(text) > 0 {
+		n := min(len(text), FrameBytes)
+		b.text = append(b.text, text[:n]...)
+		text = text[n:]
+		if err := b.sealFrames(FrameBytes + postings.WindowBytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sealFrames seals frames while at least need bytes wait.
+func (b *Builder) sealFrames(need int) error {
+	for len(b.text) >= need && len(b.text) > 0 {
+		n := min(FrameBytes, len(b.text))
+		if err := b.sealFrame(n); err != nil {
+			return err
+		}
+		b.text = append(b.text[:0], b.text[n:]...)
+	}
+	return nil
+}
+
+func (b *Builder) sealFrame(n int) error {
+	for at := 0; at < n; at += postings.BlockBytes {
+		b.postings.AddBlock(b.text[at:], min(postings.BlockBytes, n-at))
+	}
+	var err error
+	if b.packed, err = minlz.Encode(b.packed, b.text[:n], minlz.LevelBalanced); err != nil {
+		return fmt.Errorf("compress frame: %w", err)
+	}
+	b.frames = append(b.frames, bytes.Clone(b.packed))
+	b.lines += uint32(bytes.Count(b.text[:n], lineFeed))
+	b.head.frameLines = append(b.head.frameLines, b.lines)
+	return nil
+}
+
+// Finish seals the segment and writes it, synced, as a table to path. The
+// builder must be Reset before it is used again.
+func (b *Builder) Finish(path string) (Meta, error) {
+	if b.head.documents == 0 {
+		return Meta{}, fmt.Errorf("segment %s: no documents", path)
+	}
+	b.head.symbolBytes = len(b.symbolText)
+	if err := b.addText(b.symbolText); err != nil {
+		return Meta{}, err
+	}
+	if err := b.sealFrames(0); err != nil {
+		return Meta{}, err
+	}
+	if err := b.symbols.flush(); err != nil {
+		return Meta{}, err
+	}
+	meta := Meta{TextBytes: int64(b.head.textBytes), Documents: b.head.documents, Symbols: b.head.symbols}
+	sum := b.hash.Sum128()
+	binary.BigEndian.PutUint64(meta.ID[:8], sum.Hi)
+	binary.BigEndian.PutUint64(meta.ID[8:], sum.Lo)
+	size, err := b.write(path, meta.ID)
+	if err != nil {
+		return Meta{}, fmt.Errorf("write segment %s: %w", path, err)
+	}
+	meta.SizeBytes = size
+	return meta, nil
+}

@@ -1,0 +1,143 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// formatVersion is the first byte of a header. A new version needs a page in
+// docs/format and a reader for the old one, or a rebuild of the projections.
+const formatVersion = 1
+
+// FrameBytes is the size of a frame of text before compression.
+const FrameBytes = 64 << 10
+
+// PageBytes is the size a page of postings is closed at; a list lies in one page.
+const PageBytes = 32 << 10
+
+// symbolGroupBytes is the size a group of symbol records is closed at, before
+// compression.
+const symbolGroupBytes = 32 << 10
+
+// maxNames bounds the table of languages and of symbol kinds.
+const maxNames = 1 << 12
+
+// header is the decoded value of partHeader.
+type header struct {
+	documents, symbols     int
+	textBytes, symbolBytes int
+	lists                  int
+	languages, kinds       []string
+	frameLines             []uint32 // line feeds before frame i; one more at the end
+	pageStart              []uint32 // offset of page i in the postings; one more at the end
+	groupFirst             []uint32 // first document of symbol group i
+}
+
+func (h *header) frames() int { return len(h.frameLines) - 1 }
+
+func (h *header) encode() []byte {
+	b := []byte{formatVersion}
+	for _, n := range []int{h.documents, h.symbols, h.textBytes, h.symbolBytes, h.lists} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	b = appendNames(b, h.languages)
+	b = appendNames(b, h.kinds)
+	b = appendAscending(b, h.frameLines)
+	b = appendAscending(b, h.pageStart)
+	return appendAscending(b, h.groupFirst)
+}
+
+func appendNames(b []byte, names []string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(names)))
+	for _, s := range names {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	return b
+}
+
+func appendAscending(b []byte, values []uint32) []byte {
+	b = binary.AppendUvarint(b, uint64(len(values)))
+	previous := uint32(0)
+	for _, v := range values {
+		b = binary.AppendUvarint(b, uint64(v-previous))
+		previous = v
+	}
+	return b
+}
+
+func decodeHeader(b []byte) (*header, error) {
+	if len(b) == 0 {
+		return nil, fmt.Errorf("%w: empty header", ErrCorrupt)
+	}
+	if b[0] != formatVersion {
+		return nil, fmt.Errorf("%w: version %d, this program reads %d", ErrFormat, b[0], formatVersion)
+	}
+	d := decoder{b: b[1:]}
+	h := &header{}
+	for _, n := range []*int{&h.documents, &h.symbols, &h.textBytes, &h.symbolBytes, &h.lists} {
+		*n = int(d.uvarint(maxSpace))
+	}
+	h.languages = d.names()
+	h.kinds = d.names()
+	h.frameLines = d.ascending()
+	h.pageStart = d.ascending()
+	h.groupFirst = d.ascending()
+	if d.failed || len(d.b) > 0 {
+		return nil, fmt.Errorf("%w: header", ErrCorrupt)
+	}
+	space := h.textBytes + h.symbolBytes
+	if len(h.frameLines) != (space+FrameBytes-1)/FrameBytes+1 || len(h.pageStart) == 0 {
+		return nil, fmt.Errorf("%w: header counts", ErrCorrupt)
+	}
+	return h, nil
+}
+
+// maxSpace bounds every number of a header: the text space of a segment.
+const maxSpace = 1 << 30
+
+// A decoder reads numbers and remembers that one was missing or out of bounds.
+type decoder struct {
+	b      []byte
+	failed bool
+}
+
+func (d *decoder) uvarint(limit uint64) uint64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 || v > limit {
+		d.failed, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) bytes(n uint64) []byte {
+	if n > uint64(len(d.b)) {
+		d.failed, d.b = true, nil
+		return nil
+	}
+	out := d.b[:n]
+	d.b = d.b[n:]
+	return out
+}
+
+func (d *decoder) names() []string {
+	n := d.uvarint(maxNames)
+	names := make([]string, 0, n)
+	for range n {
+		names = append(names, string(d.bytes(d.uvarint(1<<10))))
+	}
+	return names
+}
+
+func (d *decoder) ascending() []uint32 {
+	n := d.uvarint(uint64(len(d.b)))
+	values, v := make([]uint32, 0, n), uint64(0)
+	for range n {
+		if v += d.uvarint(maxSpace); v > maxSpace {
+			d.failed = true
+		}
+		values = append(values, uint32(v))
+	}
+	return values
+}

@@ -1,0 +1,110 @@
+package segment
+
+import (
+	"fmt"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Places says where the documents of one segment stand: columns of equal
+// length, ordered by (document, repository, ref, path). It is immutable once
+// published.
+type Places struct {
+	Doc []DocID
+	// Repo is an index into the view's repositories.
+	Repo []uint32
+	// Ref is an index into the view's refs; nil if every place is on its
+	// repository's default branch.
+	Ref   []uint32
+	Flags []code.Flags
+	// PathEnd and Paths hold the paths: path i is Paths[PathEnd[i-1]:PathEnd[i]-1].
+	// Each is followed by a line feed, so that Paths can be searched as a text.
+	// A line feed inside a path stands as a NUL byte, which no path has.
+	PathEnd []uint32
+	Paths   []byte
+	// First[d] up to First[d+1] are the places of document d.
+	First []uint32
+	// Live has bit d set if document d has a place.
+	Live []uint64
+}
+
+// Len returns the number of places.
+func (p *Places) Len() int { return len(p.Doc) }
+
+// Path returns the path of place i, as bytes of Paths.
+func (p *Places) Path(i int) []byte {
+	start := uint32(0)
+	if i > 0 {
+		start = p.PathEnd[i-1]
+	}
+	return p.Paths[start : p.PathEnd[i]-1]
+}
+
+// IsLive reports whether document d has a place.
+func (p *Places) IsLive(d DocID) bool { return p.Live[d/64]>>(d%64)&1 != 0 }
+
+// SizeBytes returns the memory the columns take.
+func (p *Places) SizeBytes() int {
+	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live)
+}
+
+// A PlacesBuilder collects places in order.
+type PlacesBuilder struct {
+	p         Places
+	documents int
+}
+
+// NewPlacesBuilder returns a builder for a segment of the given number of
+// documents, with room for that many places.
+func NewPlacesBuilder(documents int) *PlacesBuilder {
+	return &PlacesBuilder{documents: documents, p: Places{
+		Doc:     make([]DocID, 0, documents),
+		Repo:    make([]uint32, 0, documents),
+		Flags:   make([]code.Flags, 0, documents),
+		PathEnd: make([]uint32, 0, documents),
+		First:   make([]uint32, 0, documents+1),
+		Live:    make([]uint64, (documents+63)/64),
+	}}
+}
+
+// NoRef as the ref of every place leaves the column out.
+const NoRef = ^uint32(0)
+
+// Add adds a place. Documents come in ascending order; it panics otherwise,
+// since the order is an invariant of the caller's own rows.
+func (b *PlacesBuilder) Add(d DocID, repo, ref uint32, flags code.Flags, path string) {
+	p := &b.p
+	if n := len(p.Doc); int(d) >= b.documents || n > 0 && d < p.Doc[n-1] {
+		panic(fmt.Sprintf("segment: place of document %d of %d out of order", d, b.documents))
+	}
+	for len(p.First) <= int(d) {
+		p.First = append(p.First, uint32(len(p.Doc)))
+	}
+	p.Doc = append(p.Doc, d)
+	p.Repo = append(p.Repo, repo)
+	if ref != NoRef {
+		p.Ref = append(p.Ref, ref)
+	}
+	p.Flags = append(p.Flags, flags)
+	p.appendPath(path)
+	p.Live[d/64] |= 1 << (d % 64)
+}
+
+func (p *Places) appendPath(path string) {
+	at := len(p.Paths)
+	p.Paths = append(append(p.Paths, path...), '\n')
+	for i := at; i < len(p.Paths)-1; i++ {
+		if p.Paths[i] == '\n' {
+			p.Paths[i] = 0
+		}
+	}
+	p.PathEnd = append(p.PathEnd, uint32(len(p.Paths)))
+}
+
+// Build returns the places. The builder must not be used afterwards.
+func (b *PlacesBuilder) Build() *Places {
+	for len(b.p.First) <= b.documents {
+		b.p.First = append(b.p.First, uint32(len(b.p.Doc)))
+	}
+	return &b.p
+}

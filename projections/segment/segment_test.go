@@ -1,0 +1,278 @@
+package segment
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// randomDocuments makes documents of all sizes, empty, ASCII and not, some with
+// symbols.
+func randomDocuments(rng *rand.Rand, n int) []Document {
+	words := []string{"static", "int", "Device", "naïve", "世界", "x", "return", "{", "}\n", "\r\n", "\t", "kmalloc(", "K", "\xff"}
+	docs := make([]Document, n)
+	for i := range docs {
+		var text []byte
+		for range rng.IntN(1 << rng.IntN(15)) {
+			text = append(append(text, words[rng.IntN(len(words))]...), ' ')
+		}
+		text = fmt.Appendf(text, "doc%d\n", i)
+		d := Document{Text: text, Flags: code.Flags(rng.IntN(16))}
+		d.Key = code.DocumentKey{Blob: sha1.Sum(text), Language: code.Language([]string{"C", "Go", ""}[rng.IntN(3)])}
+		d.Symbols = symbolsIn(rng, text)
+		docs[i] = d
+	}
+	return docs
+}
+
+func symbolsIn(rng *rand.Rand, text []byte) []code.Symbol {
+	var out []code.Symbol
+	for at := 0; rng.IntN(30) > 0; {
+		i := bytes.Index(text[at:], []byte("Device"))
+		if i < 0 {
+			break
+		}
+		at += i
+		s := code.Symbol{Name: "Device", Kind: "struct", Offset: uint32(at), Line: uint32(bytes.Count(text[:at], lineFeed)) + 1}
+		if rng.IntN(2) == 0 {
+			s.Parent, s.ParentKind, s.EndLine = "bus", "namespace", s.Line+uint32(rng.IntN(9))
+		}
+		out = append(out, s)
+		at += len(s.Name)
+	}
+	return out
+}
+
+func build(t testing.TB, o Options, docs []Document) (string, Meta) {
+	t.Helper()
+	b := NewBuilder(o)
+	for _, d := range docs {
+		if err := b.Add(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "segment")
+	meta, err := b.Finish(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, meta
+}
+
+func TestRoundTrip(t *testing.T) {
+	for seed := range uint64(6) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		docs := randomDocuments(rng, 1+rng.IntN(200))
+		path, meta := build(t, Options{Seed: []byte{byte(seed)}}, docs)
+		f, err := OpenFile(path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Meta(); got != meta {
+			t.Fatalf("meta %+v, want %+v", got, meta)
+		}
+		checkDocuments(t, f.Reader, docs)
+		checkPostings(t, f.Reader, docs)
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func checkDocuments(t *testing.T, r *Reader, docs []Document) {
+	t.Helper()
+	if r.Documents() != len(docs) {
+		t.Fatalf("%d documents, want %d", r.Documents(), len(docs))
+	}
+	keys, err := r.Keys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range docs {
+		d := DocID(i)
+		text, err := r.Text(d, nil)
+		if err != nil || !bytes.Equal(text, want.Text) {
+			t.Fatalf("document %d: text differs: %v", i, err)
+		}
+		symbols, err := r.Symbols(d)
+		if err != nil || !slices.Equal(symbols, want.Symbols) {
+			t.Fatalf("document %d: symbols %v, want %v: %v", i, symbols, want.Symbols, err)
+		}
+		key, err := r.Key(d)
+		if err != nil || key != want.Key || keys[i] != want.Key || r.Flags(d) != want.Flags {
+			t.Fatalf("document %d: key %v, want %v: %v", i, key, want.Key, err)
+		}
+		lo, hi := r.TextRange(d)
+		if lo < hi && (r.DocumentAt(lo) != d || r.DocumentAt(hi-1) != d) {
+			t.Fatalf("document %d is not at its offsets", i)
+		}
+		at := lo + (hi-lo)*2/3
+		lines, err := NewText(r).Lines(d, at)
+		if err != nil || lines != bytes.Count(want.Text[:at-lo], lineFeed) {
+			t.Fatalf("document %d: %d lines before %d: %v", i, lines, at-lo, err)
+		}
+	}
+}
+
+// checkPostings asks for the trigrams of pieces of the text and of the symbols.
+func checkPostings(t *testing.T, r *Reader, docs []Document) {
+	t.Helper()
+	space := make([]byte, 0, r.SpaceEnd())
+	for _, d := range docs {
+		space = append(space, d.Text...)
+	}
+	for _, d := range docs {
+		space = appendSymbolText(space, d.Symbols)
+	}
+	if len(space) != r.SpaceEnd() {
+		t.Fatalf("text space of %d bytes, want %d", r.SpaceEnd(), len(space))
+	}
+	for at := 0; at+3 <= len(space); at += 1 + len(space)/500 {
+		piece := space[at : at+3]
+		if bytes.IndexFunc(piece, func(r rune) bool { return r >= 0x80 }) >= 0 {
+			continue
+		}
+		tri := postings.AppendTrigrams(nil, postings.AppendFold(nil, piece))[0]
+		encoded, err := r.AppendList(nil, tri)
+		if err != nil || len(encoded) != r.ListBytes(tri) || len(encoded) == 0 {
+			t.Fatalf("list of %v: %d bytes: %v", tri, len(encoded), err)
+		}
+		l, err := postings.ParseList(encoded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, _ := l.AppendBlocks(nil)
+		if _, found := slices.BinarySearch(blocks, uint32(at/postings.BlockBytes)); !found {
+			t.Fatalf("block %d is missing in the list of %v", at/postings.BlockBytes, tri)
+		}
+	}
+	if r.ListBytes(postings.MakeTrigram('q', 'q', 'q')) != 0 {
+		t.Fatal("a list of a trigram that does not occur")
+	}
+}
+
+// TestDeterministic holds invariant 1, also for a builder that is reused.
+func TestDeterministic(t *testing.T) {
+	docs := randomDocuments(rand.New(rand.NewPCG(9, 9)), 50)
+	path, meta := build(t, Options{Seed: []byte("a")}, docs)
+	b := NewBuilder(Options{Seed: []byte("x")})
+	for _, d := range randomDocuments(rand.New(rand.NewPCG(8, 8)), 80) {
+		if err := b.Add(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Finish(filepath.Join(t.TempDir(), "x")); err != nil {
+		t.Fatal(err)
+	}
+	b.Reset(Options{Seed: []byte("a")})
+	for _, d := range docs {
+		if err := b.Add(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	meta2, err := b.Finish(again)
+	if err != nil || meta2 != meta {
+		t.Fatalf("meta %+v, want %+v: %v", meta2, meta, err)
+	}
+	one, _ := os.ReadFile(path)
+	two, _ := os.ReadFile(again)
+	if !bytes.Equal(one, two) {
+		t.Fatal("equal documents gave different files")
+	}
+	if _, other := build(t, Options{Seed: []byte("b")}, docs); other.ID == meta.ID {
+		t.Fatal("different seeds gave one ID")
+	}
+}
+
+func TestBounds(t *testing.T) {
+	b := NewBuilder(Options{MaxTextBytes: 1000})
+	doc := func(n int) Document {
+		text := bytes.Repeat([]byte{'x'}, n)
+		return Document{Key: code.DocumentKey{Blob: sha1.Sum(text)}, Text: text}
+	}
+	if err := b.Add(doc(900)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Add(doc(101)); err != ErrFull {
+		t.Fatalf("got %v, want ErrFull", err)
+	}
+	if err := b.Add(doc(900)); err == nil || err == ErrFull {
+		t.Fatalf("equal key: got %v", err)
+	}
+	if err := b.Add(doc(1001)); err == nil || err == ErrFull {
+		t.Fatalf("too large: got %v", err)
+	}
+	bad := doc(50)
+	bad.Symbols = []code.Symbol{{Name: "yy", Offset: 3, Line: 1}}
+	if err := b.Add(bad); err == nil || !strings.Contains(err.Error(), "yy") {
+		t.Fatalf("symbol that is not there: got %v", err)
+	}
+}
+
+func TestIngestedSegmentReadsAlike(t *testing.T) {
+	docs := randomDocuments(rand.New(rand.NewPCG(4, 2)), 60)
+	path, meta := build(t, Options{}, docs)
+	dir := t.TempDir()
+	db, err := pebble.Open(dir, &pebble.Options{FormatMajorVersion: TableFormat, FS: vfs.Default})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Ingest(t.Context(), []string{path}); err != nil {
+		t.Fatal(err)
+	}
+	cache := NewCache(1 << 20)
+	r, err := Open(db, meta.ID, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDocuments(t, r, docs)
+	checkDocuments(t, r, docs)
+	if s := cache.Stats(); s.Hits == 0 || s.Bytes > 2<<20 {
+		t.Fatalf("cache: %+v", s)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	b := NewPlacesBuilder(4)
+	b.Add(1, 7, NoRef, code.FlagTest, "a/b.c")
+	b.Add(1, 8, NoRef, 0, "odd\nname")
+	b.Add(3, 7, NoRef, 0, "z")
+	p := b.Build()
+	if !slices.Equal(p.First, []uint32{0, 0, 2, 2, 3}) || p.Len() != 3 || p.Ref != nil {
+		t.Fatalf("%+v", p)
+	}
+	if string(p.Path(0)) != "a/b.c" || string(p.Path(1)) != "odd\x00name" || string(p.Path(2)) != "z" {
+		t.Fatalf("paths %q", p.Paths)
+	}
+	if p.IsLive(0) || !p.IsLive(1) || p.IsLive(2) || !p.IsLive(3) {
+		t.Fatalf("live %b", p.Live)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	h := &header{documents: 1, textBytes: 5, languages: []string{"C"}, frameLines: []uint32{0, 1}, pageStart: []uint32{0}}
+	f.Add(h.encode(), []byte{5, 0, 1, 0, 0, 0}, []byte{1, 2})
+	f.Fuzz(func(t *testing.T, head, rows, group []byte) {
+		_, _ = decodeSymbols(group, 2, []byte("a\nb\n"), []string{"x"})
+		h, err := decodeHeader(head)
+		if err != nil {
+			return
+		}
+		_, _ = decodeDocuments(rows, h)
+		_, _ = decodeDirectory(rows, h)
+	})
+}

@@ -1,0 +1,132 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// documentRow is one row of the value of partDocuments.
+type documentRow struct {
+	textBytes, symbolBytes int
+	lines                  int // line feeds in the text
+	symbols                int
+	language               int // index into header.languages
+	flags                  code.Flags
+}
+
+func (r *documentRow) append(b []byte) []byte {
+	for _, n := range []int{r.textBytes, r.symbolBytes, r.lines, r.symbols, r.language} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	return append(b, byte(r.flags))
+}
+
+// documentTable is the resident form of partDocuments. Offsets are into the
+// text space; each column of offsets has one more at the end.
+type documentTable struct {
+	text, symbolText []uint32
+	lines            []uint32 // line feeds of the text space before the document
+	language         []uint16
+	flags            []code.Flags
+}
+
+func decodeDocuments(b []byte, h *header) (*documentTable, error) {
+	n := h.documents
+	if n > len(b) {
+		return nil, fmt.Errorf("%w: %d documents in %d bytes", ErrCorrupt, n, len(b))
+	}
+	t := &documentTable{
+		text: make([]uint32, 0, n+1), symbolText: make([]uint32, 0, n+1), lines: make([]uint32, 0, n+1),
+		language: make([]uint16, 0, n), flags: make([]code.Flags, 0, n),
+	}
+	d := decoder{b: b}
+	text, names, lines := uint64(0), uint64(h.textBytes), uint64(0)
+	for range n {
+		t.text = append(t.text, uint32(text))
+		t.symbolText = append(t.symbolText, uint32(names))
+		t.lines = append(t.lines, uint32(lines))
+		text += d.uvarint(maxSpace)
+		names += d.uvarint(maxSpace)
+		lines += d.uvarint(maxSpace)
+		d.uvarint(code.MaxSymbolsPerDocument)
+		t.language = append(t.language, uint16(d.uvarint(uint64(max(0, len(h.languages)-1)))))
+		flags := d.bytes(1)
+		if d.failed || text > uint64(h.textBytes) || names > uint64(h.textBytes+h.symbolBytes) {
+			return nil, fmt.Errorf("%w: documents", ErrCorrupt)
+		}
+		t.flags = append(t.flags, code.Flags(flags[0]))
+	}
+	if text != uint64(h.textBytes) || names != uint64(h.textBytes+h.symbolBytes) {
+		return nil, fmt.Errorf("%w: document sizes", ErrCorrupt)
+	}
+	t.text = append(t.text, uint32(text))
+	t.symbolText = append(t.symbolText, uint32(names))
+	t.lines = append(t.lines, uint32(lines))
+	return t, nil
+}
+
+// directory is the resident form of partDirectory: the trigrams in ascending
+// order and where their lists lie in the postings.
+type directory struct {
+	trigrams []postings.Trigram
+	start    []uint32 // one more at the end
+}
+
+func (d *directory) add(t postings.Trigram, size int) {
+	if len(d.start) == 0 {
+		d.start = append(d.start, 0)
+	}
+	d.trigrams = append(d.trigrams, t)
+	d.start = append(d.start, d.start[len(d.start)-1]+uint32(size))
+}
+
+func (d *directory) encode() []byte {
+	b := make([]byte, 0, 4*len(d.trigrams))
+	previous := postings.Trigram(0)
+	for i, t := range d.trigrams {
+		b = binary.AppendUvarint(b, uint64(t-previous))
+		b = binary.AppendUvarint(b, uint64(d.start[i+1]-d.start[i]))
+		previous = t
+	}
+	return b
+}
+
+func decodeDirectory(b []byte, h *header) (*directory, error) {
+	if h.lists > len(b) {
+		return nil, fmt.Errorf("%w: %d lists in %d bytes", ErrCorrupt, h.lists, len(b))
+	}
+	d := &directory{trigrams: make([]postings.Trigram, 0, h.lists), start: make([]uint32, 1, h.lists+1)}
+	in, t, at := decoder{b: b}, uint64(0), uint64(0)
+	for range h.lists {
+		t += in.uvarint(uint64(postings.MaxTrigram))
+		at += in.uvarint(maxSpace)
+		if in.failed || t > uint64(postings.MaxTrigram) || at > maxSpace {
+			return nil, fmt.Errorf("%w: trigram directory", ErrCorrupt)
+		}
+		d.trigrams = append(d.trigrams, postings.Trigram(t))
+		d.start = append(d.start, uint32(at))
+	}
+	if end := h.pageStart[len(h.pageStart)-1]; uint64(end) != at {
+		return nil, fmt.Errorf("%w: postings of %d bytes, directory of %d", ErrCorrupt, end, at)
+	}
+	return d, nil
+}
+
+// find returns the place of a trigram's list; size is 0 if it has none.
+func (d *directory) find(t postings.Trigram) (start, size uint32) {
+	i, found := slices.BinarySearch(d.trigrams, t)
+	if !found {
+		return 0, 0
+	}
+	return d.start[i], d.start[i+1] - d.start[i]
+}
+
+// upper returns the index of the last of ascending bounds that is at most v.
+func upper(bounds []uint32, v uint32) int {
+	return sort.Search(len(bounds), func(i int) bool { return bounds[i] > v }) - 1
+}
