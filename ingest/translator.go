@@ -29,7 +29,7 @@ const MaxPushes = 1000
 
 // Connection is one configured hook.
 type Connection struct {
-	// Name is the last element of the hook's URL: 1 to 64 of A-Z a-z 0-9 _ -.
+	// Name is the last element of the hook's URL: 1 to 64 of A-Z a-z 0-9 . _ -.
 	Name string
 	Kind code.HostKind
 	// URL is the base URL of the host. Empty means the kind's public host, where

@@ -1,0 +1,156 @@
+package webhook
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// levelAccepted is one line per delivery.
+const levelAccepted = slog.LevelInfo
+
+// batch collects the records of one delivery.
+type batch struct {
+	connection *connection
+	id         string // of the delivery
+	key        [sha256.Size]byte
+	body       string // hash, in hexadecimal
+	at         time.Time
+	repository code.Repository
+	records    []event.Record
+}
+
+// events fills b with what d asks for, and returns the repository that this
+// registers, if any. A reason says why there is nothing to append.
+func (r *Receiver) events(ctx context.Context, b *batch, d ingest.Delivery) (registering code.RepositoryID, reason string, err error) {
+	found, known, err := r.find(ctx, b.connection, d.Repository)
+	if err != nil {
+		return 0, "", err
+	}
+	switch {
+	case known && d.Outcome == ingest.Pushed:
+		b.repository = found
+		return 0, "", b.addPushes(d.Pushes)
+	case known && r.o.Repositories == nil:
+		return 0, "this process has no catalog to change the repository in", nil
+	case known && d.Outcome == ingest.Changed:
+		b.repository = merge(found, d.Repository, b.connection.Name)
+		return 0, "", b.add("changed", &event.RepositoryChanged{Repository: b.repository, At: b.at})
+	case known:
+		b.repository = found
+		return 0, "", b.add("removed", &event.RepositoryRemoved{Repository: found.ID, Reason: d.Reason, At: b.at})
+	case d.Repository.ID == 0:
+		return 0, "", fmt.Errorf("%w: %.80q is neither a clone URL nor the name of a registered repository", errUnknownRepository, repositoryName(d.Repository))
+	case !b.connection.AutoRegister || d.Outcome != ingest.Pushed:
+		return 0, fmt.Sprintf("repository %s is not registered", repositoryName(d.Repository)), nil
+	}
+	return d.Repository.ID, "", r.register(ctx, b, d)
+}
+
+// find returns the registered repository, or, without a catalog, the payload's
+// own, known unless its connection has yet to register it.
+func (r *Receiver) find(ctx context.Context, c *connection, candidate code.Repository) (code.Repository, bool, error) {
+	if r.o.Repositories == nil {
+		known := candidate.ID != 0 && (!c.AutoRegister || r.registered.has(candidate.ID))
+		return candidate, known, nil
+	}
+	found, err := r.o.Repositories.Find(ctx, candidate)
+	if errors.Is(err, code.ErrNotFound) {
+		return code.Repository{}, false, nil
+	}
+	if err != nil {
+		return code.Repository{}, false, fmt.Errorf("%w: find repository %s: %w", errUnavailable, repositoryName(candidate), err)
+	}
+	return found, true, nil
+}
+
+// register puts the registration before the pushes.
+func (r *Receiver) register(ctx context.Context, b *batch, d ingest.Delivery) error {
+	b.repository = d.Repository
+	b.repository.Connection = b.connection.Name
+	b.repository.Branches = b.connection.Branches
+	if err := r.o.Admit(ctx, b.repository); err != nil {
+		return fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(b.repository), err)
+	}
+	if err := b.add("registered", &event.RepositoryRegistered{Repository: b.repository, At: b.at}); err != nil {
+		return err
+	}
+	return b.addPushes(d.Pushes)
+}
+
+// merge takes over what the host says of a registered repository, and keeps
+// what was decided here. A name chosen at registration is kept as well.
+func merge(registered, told code.Repository, connection string) code.Repository {
+	out := registered
+	if registered.Connection == connection {
+		out.Name, out.DisplayName = told.Name, told.DisplayName
+	}
+	out.CloneURL, out.WebURL, out.ImageURL = told.CloneURL, told.WebURL, told.ImageURL
+	if told.DefaultBranch != "" {
+		out.DefaultBranch = told.DefaultBranch
+	}
+	out.Fork, out.Archived, out.Private = told.Fork, told.Archived, told.Private
+	return out
+}
+
+func (b *batch) addPushes(pushes []event.Push) error {
+	for _, p := range pushes {
+		p.Repository = b.repository.ID
+		p.Connection, p.DeliveryID, p.BodySHA256 = b.connection.Name, b.id, b.body
+		p.ReceivedAt = b.at
+		if err := b.add("push\x00"+string(p.Ref), &p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add encodes an event. step tells the events of one delivery apart.
+func (b *batch) add(step string, ev event.Event) error {
+	rec, err := event.Encode(event.Envelope{
+		ID:     eventID(b.key, step),
+		Source: "/webhooks/" + string(b.connection.Kind) + "/" + b.connection.Name,
+		Time:   b.at,
+	}, ev)
+	if err != nil {
+		// What is wrong came with the payload: too long a name, say.
+		return fmt.Errorf("%w: %w", ingest.ErrInvalidPayload, err)
+	}
+	b.records = append(b.records, rec)
+	return nil
+}
+
+func (b *batch) attrs(positions []event.Position) []slog.Attr {
+	return []slog.Attr{
+		slog.String("connection", b.connection.Name),
+		slog.String("delivery_id", b.id),
+		slog.String("repository", b.repository.Name),
+		slog.Int("events", len(positions)),
+		slog.Any("position", positions[len(positions)-1]),
+	}
+}
+
+// deliveryKey identifies a delivery. The body is part of it: a sender that uses
+// one ID for everything is mistaken, but its pushes are not to be lost.
+func deliveryKey(connection, id string, body [sha256.Size]byte) [sha256.Size]byte {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%s\x00%s\x00", connection, id)
+	_, _ = h.Write(body[:])
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// eventIDBytes of a hash are plenty to tell events apart.
+const eventIDBytes = 16
+
+func eventID(delivery [sha256.Size]byte, step string) string {
+	sum := sha256.Sum256(append(delivery[:], step...))
+	return hex.EncodeToString(sum[:eventIDBytes])
+}

@@ -1,0 +1,71 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+// admissionWait is how long a delivery waits for memory before it is turned
+// away.
+const admissionWait = 2 * time.Second
+
+// readBody reads the whole body within MaxBodyBytes and ReadTimeout. Its bytes
+// count as in flight until release is called.
+func (r *Receiver) readBody(w http.ResponseWriter, req *http.Request) (body []byte, release func(), err error) {
+	size, err := r.admittedBytes(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	wait, cancel := context.WithTimeout(req.Context(), admissionWait)
+	defer cancel()
+	if err := r.inFlight.Acquire(wait, size); err != nil {
+		return nil, nil, fmt.Errorf("%w: too many deliveries at once", errUnavailable)
+	}
+	r.metrics.inFlightBytes.Add(float64(size))
+	release = func() {
+		r.inFlight.Release(size)
+		r.metrics.inFlightBytes.Sub(float64(size))
+	}
+	body, err = r.readAll(w, req, size)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return body, release, nil
+}
+
+// admittedBytes is the most that the body can be: what the sender announced, or
+// the bound.
+func (r *Receiver) admittedBytes(req *http.Request) (int64, error) {
+	switch n := req.ContentLength; {
+	case n > r.o.MaxBodyBytes:
+		return 0, fmt.Errorf("%w: %d bytes, at most %d", errTooLarge, n, r.o.MaxBodyBytes)
+	case n >= 0:
+		return n, nil
+	}
+	return r.o.MaxBodyBytes, nil
+}
+
+func (r *Receiver) readAll(w http.ResponseWriter, req *http.Request, size int64) ([]byte, error) {
+	// The deadline is of the connection. It is lifted before the log is waited
+	// for, or it would end the request. A writer without deadlines (tests) is fine.
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(r.o.ReadTimeout))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, size))
+	if err == nil {
+		return body, nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, fmt.Errorf("%w: at most %d bytes", errTooLarge, r.o.MaxBodyBytes)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("%w: the body did not arrive within %s", errSlow, r.o.ReadTimeout)
+	}
+	return nil, fmt.Errorf("%w: %w", errBody, err)
+}

@@ -1,0 +1,106 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/quarrysearch/quarry/ingest"
+)
+
+// Failures of the receiver itself.
+var (
+	errNoRoute           = errors.New("want POST /webhooks/{kind}/{connection}")
+	errMethod            = errors.New("method is not allowed: want POST")
+	errUnknownConnection = errors.New("no such connection of this kind is configured")
+	errUnknownRepository = errors.New("repository is not registered")
+	errRefused           = errors.New("registration is refused")
+	errTooLarge          = errors.New("body is too large")
+	errSlow              = errors.New("body came too slowly")
+	errBody              = errors.New("body cannot be read")
+	errUnavailable       = errors.New("events cannot be taken now, send the delivery again later")
+)
+
+// retryAfterSeconds is what a 503 asks for.
+const retryAfterSeconds = 5
+
+// failure is a row of the table of failures.
+type failure struct {
+	err    error
+	status int
+	code   string
+	// result is the label of the metric.
+	result string
+}
+
+// failures maps errors to statuses; the first row that matches counts.
+var failures = []failure{
+	{errUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "unavailable"},
+	{ingest.ErrUnauthenticated, http.StatusUnauthorized, "NOT_AUTHENTICATED", "unauthenticated"},
+	{ingest.ErrNotJSON, http.StatusBadRequest, "INVALID_REQUEST_BODY", "not_json"},
+	{ingest.ErrInvalidPayload, http.StatusBadRequest, "INVALID_REQUEST_BODY", "invalid"},
+	{errTooLarge, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE", "too_large"},
+	{errSlow, http.StatusRequestTimeout, "REQUEST_TIMEOUT", "slow"},
+	{errBody, http.StatusBadRequest, "INVALID_REQUEST_BODY", "aborted"},
+	{errRefused, http.StatusForbidden, "REPOSITORY_REFUSED", "refused"},
+	{errUnknownRepository, http.StatusNotFound, "REPOSITORY_NOT_FOUND", "unknown_repository"},
+	{errUnknownConnection, http.StatusNotFound, "NOT_FOUND", "unknown_connection"},
+	{errNoRoute, http.StatusNotFound, "NOT_FOUND", "unknown_connection"},
+	{errMethod, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "method"},
+}
+
+// unexpected is the row of everything else: a broken promise of our own parts.
+var unexpected = failure{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR", "error"}
+
+func failureOf(err error) failure {
+	for _, f := range failures {
+		if errors.Is(err, f.err) {
+			return f
+		}
+	}
+	return unexpected
+}
+
+// errorObject is the error object of the public API.
+type errorObject struct {
+	StatusCode int    `json:"statusCode"`
+	ErrorCode  string `json:"errorCode"`
+	Message    string `json:"message"`
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	f := failureOf(err)
+	message := err.Error()
+	switch f.status {
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+		// The cause is the operator's affair, and in the log.
+		message = f.err.Error()
+	case http.StatusInternalServerError:
+		message = "unexpected error, see the server's log"
+	}
+	writeJSON(w, f.status, errorObject{f.status, f.code, message})
+}
+
+func resultOf(a answer, err error) string {
+	switch {
+	case err != nil:
+		return failureOf(err).result
+	case a.Duplicate:
+		return "duplicate"
+	case a.Ignored != "":
+		return "ignored"
+	}
+	return "accepted"
+}
+
+func (r *Receiver) logFailure(ctx context.Context, c *connection, result string, err error) {
+	name := ""
+	if c != nil {
+		name = c.Name
+	}
+	r.o.Logger.LogAttrs(ctx, slog.LevelWarn, "delivery not taken",
+		slog.String("connection", name), slog.String("result", result), slog.Any("error", err))
+}

@@ -1,0 +1,56 @@
+package webhook
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics of the receiver. Connections are configured, at most MaxConnections,
+// so their names are a bounded label; a path that names none is counted under
+// "unknown".
+type metrics struct {
+	deliveries    *prometheus.CounterVec
+	seconds       *prometheus.HistogramVec
+	appendSeconds prometheus.Histogram
+	events        prometheus.Counter
+	inFlightBytes prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_webhook_deliveries_total",
+			Help: "Webhook deliveries by kind of host, connection and result.",
+		}, []string{"kind", "connection", "result"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "quarry_webhook_delivery_duration_seconds",
+			Help:    "Time from the first byte of a delivery to its answer, by kind of host.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
+		}, []string{"kind"}),
+		appendSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "quarry_webhook_append_duration_seconds",
+			Help:    "Time the log took to acknowledge the events of a delivery.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15),
+		}),
+		events: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_webhook_events_total",
+			Help: "Events appended to the log because of deliveries.",
+		}),
+		inFlightBytes: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_webhook_inflight_bytes",
+			Help: "Bytes reserved for bodies of deliveries in progress.",
+		}),
+	}
+	reg.MustRegister(m.deliveries, m.seconds, m.appendSeconds, m.events, m.inFlightBytes)
+	return m
+}
+
+func (m *metrics) observe(c *connection, result string, took time.Duration) {
+	kind, name := "unknown", "unknown"
+	if c != nil {
+		kind, name = string(c.Kind), c.Name
+	}
+	m.deliveries.WithLabelValues(kind, name, result).Inc()
+	m.seconds.WithLabelValues(kind).Observe(took.Seconds())
+}

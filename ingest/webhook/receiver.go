@@ -1,0 +1,238 @@
+package webhook
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gorilla/mux"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Receiver serves POST /webhooks/{kind}/{connection}.
+type Receiver struct {
+	o           Options
+	connections map[string]*connection
+	router      *mux.Router
+	inFlight    *semaphore.Weighted
+	recent      *recentDeliveries
+	registered  *registered
+	metrics     *metrics
+}
+
+// connection is a configured hook with its translator.
+type connection struct {
+	ingest.Connection
+	translator ingest.Translator
+}
+
+// New checks o and opens the translator of every connection.
+func New(o Options) (*Receiver, error) {
+	o.ensureDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	r := &Receiver{
+		o:           o,
+		connections: make(map[string]*connection, len(o.Connections)),
+		inFlight:    semaphore.NewWeighted(o.MaxInFlightBytes),
+		recent:      newRecentDeliveries(o.RecentDeliveries),
+		registered:  newRegistered(),
+		metrics:     newMetrics(o.Registerer),
+	}
+	for _, c := range o.Connections {
+		if err := r.open(c); err != nil {
+			return nil, err
+		}
+	}
+	r.router = r.routes()
+	return r, nil
+}
+
+func (r *Receiver) open(c ingest.Connection) error {
+	if !connectionName.MatchString(c.Name) {
+		return fmt.Errorf("webhook: connection %.80q: want 1 to 64 letters, digits, dots, dashes or underscores", c.Name)
+	}
+	if r.connections[c.Name] != nil {
+		return fmt.Errorf("webhook: connection %s is configured twice", c.Name)
+	}
+	open, ok := r.o.Kinds[c.Kind]
+	if !ok {
+		return fmt.Errorf("webhook: connection %s: kind %.40q: want one of %s", c.Name, string(c.Kind), r.kinds())
+	}
+	t, err := open(c)
+	if err != nil {
+		return fmt.Errorf("webhook: %w", err)
+	}
+	r.connections[c.Name] = &connection{c, t}
+	return nil
+}
+
+func (r *Receiver) kinds() string {
+	var names []string
+	for kind := range r.o.Kinds {
+		names = append(names, string(kind))
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+func (r *Receiver) routes() *mux.Router {
+	router := mux.NewRouter()
+	router.HandleFunc("/webhooks/{kind}/{connection}", r.serve).Methods(http.MethodPost)
+	router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		writeError(w, errNoRoute)
+	})
+	router.MethodNotAllowedHandler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		w.Header().Set("Allow", http.MethodPost)
+		writeError(w, errMethod)
+	})
+	return router
+}
+
+// ServeHTTP implements http.Handler for every path below /webhooks/.
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r.router.ServeHTTP(w, req)
+}
+
+// answer is the body of a delivery that was taken or ignored.
+type answer struct {
+	// Accepted is the number of events in the log because of this delivery.
+	Accepted   int              `json:"accepted"`
+	Positions  []event.Position `json:"positions"`
+	DeliveryID string           `json:"deliveryId"`
+	// Duplicate says that the positions are those of an earlier delivery.
+	Duplicate bool `json:"duplicate,omitempty"`
+	// Ignored says why nothing was appended.
+	Ignored string `json:"ignored,omitempty"`
+}
+
+// serve answers one delivery and counts it once.
+func (r *Receiver) serve(w http.ResponseWriter, req *http.Request) {
+	start := r.o.Now()
+	c, err := r.route(mux.Vars(req))
+	var a answer
+	if err == nil {
+		a, err = r.receive(w, req, c)
+	}
+	result := resultOf(a, err)
+	r.metrics.observe(c, result, r.o.Now().Sub(start))
+	if err != nil {
+		r.logFailure(req.Context(), c, result, err)
+		writeError(w, err)
+		return
+	}
+	status := http.StatusAccepted
+	if a.Ignored != "" {
+		status = http.StatusOK
+	}
+	writeJSON(w, status, a)
+}
+
+func (r *Receiver) route(vars map[string]string) (*connection, error) {
+	c := r.connections[vars["connection"]]
+	if c == nil || string(c.Kind) != vars["kind"] {
+		return nil, errUnknownConnection
+	}
+	return c, nil
+}
+
+func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, c *connection) (answer, error) {
+	body, release, err := r.readBody(w, req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer release()
+	in := &ingest.Request{Header: req.Header, Body: body, ReceivedAt: r.o.Now().UTC()}
+	if err := c.translator.Verify(in); err != nil {
+		return answer{}, err
+	}
+	d, err := c.translator.Translate(in)
+	if err != nil {
+		return answer{}, err
+	}
+	if d.Outcome == ingest.Ignored {
+		return ignored(d.ID, d.Reason), nil
+	}
+	return r.accept(req.Context(), c, in, d)
+}
+
+// accept appends what a delivery says, unless it was just appended.
+func (r *Receiver) accept(ctx context.Context, c *connection, in *ingest.Request, d ingest.Delivery) (answer, error) {
+	sum := sha256.Sum256(in.Body)
+	key := deliveryKey(c.Name, d.ID, sum)
+	if d.ID != "" {
+		if positions, ok := r.recent.get(key); ok {
+			return answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID, Duplicate: true}, nil
+		}
+	} else {
+		d.ID = newDeliveryID()
+		key = deliveryKey(c.Name, d.ID, sum)
+	}
+	b := batch{connection: c, id: d.ID, key: key, body: hex.EncodeToString(sum[:]), at: in.ReceivedAt}
+	registering, reason, err := r.events(ctx, &b, d)
+	if err != nil {
+		return answer{}, err
+	}
+	if reason != "" {
+		return ignored(d.ID, reason), nil
+	}
+	positions, err := r.append(ctx, &b)
+	if err != nil {
+		return answer{}, err
+	}
+	r.recent.put(key, positions)
+	r.registered.add(registering)
+	r.o.Logger.LogAttrs(ctx, levelAccepted, "delivery accepted", b.attrs(positions)...)
+	return answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID}, nil
+}
+
+func ignored(id, reason string) answer {
+	return answer{Positions: []event.Position{}, DeliveryID: id, Ignored: reason}
+}
+
+// append writes the batch to the log and waits for the acknowledgement.
+func (r *Receiver) append(ctx context.Context, b *batch) ([]event.Position, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.o.AppendTimeout)
+	defer cancel()
+	start := r.o.Now()
+	positions, err := r.o.Appender.Append(ctx, event.TopicEvents, anyPartition, b.records...)
+	r.metrics.appendSeconds.Observe(r.o.Now().Sub(start).Seconds())
+	if err != nil {
+		return nil, fmt.Errorf("%w: append %d events of delivery %s: %w", errUnavailable, len(b.records), b.id, err)
+	}
+	if len(positions) != len(b.records) {
+		return nil, fmt.Errorf("append %d events of delivery %s: the log returned %d positions", len(b.records), b.id, len(positions))
+	}
+	r.metrics.events.Add(float64(len(positions)))
+	return positions, nil
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		// Only our own structs are written.
+		panic(fmt.Sprintf("webhook: encode %T: %v", v, err))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n'))
+}
+
+// repositoryName is what messages call a repository of a payload.
+func repositoryName(r code.Repository) string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return r.ID.String()
+}

@@ -1,0 +1,91 @@
+package webhook
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"sync"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// recentDeliveries recalls the last deliveries that were acknowledged: a ring of
+// keys and a map. The oldest is forgotten first; recall does not renew.
+type recentDeliveries struct {
+	mu struct {
+		sync.Mutex
+		positions map[[sha256.Size]byte][]event.Position
+		ring      [][sha256.Size]byte
+		next      int
+	}
+}
+
+func newRecentDeliveries(n int) *recentDeliveries {
+	d := new(recentDeliveries)
+	d.mu.positions = make(map[[sha256.Size]byte][]event.Position)
+	d.mu.ring = make([][sha256.Size]byte, n)
+	return d
+}
+
+// get returns the positions of a delivery. The slice is shared: it is not to be
+// changed.
+func (d *recentDeliveries) get(key [sha256.Size]byte) ([]event.Position, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	positions, ok := d.mu.positions[key]
+	return positions, ok
+}
+
+func (d *recentDeliveries) put(key [sha256.Size]byte, positions []event.Position) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := d.mu.positions[key]; ok {
+		return
+	}
+	delete(d.mu.positions, d.mu.ring[d.mu.next])
+	d.mu.ring[d.mu.next] = key
+	d.mu.next = (d.mu.next + 1) % len(d.mu.ring)
+	d.mu.positions[key] = positions
+}
+
+// maxRegistered bounds what registered remembers; beyond it, repositories are
+// registered again, which changes nothing.
+const maxRegistered = 1 << 16
+
+// registered remembers the repositories that this process registered, for a
+// process that has no catalog to ask.
+type registered struct {
+	mu struct {
+		sync.Mutex
+		ids map[code.RepositoryID]struct{}
+	}
+}
+
+func newRegistered() *registered {
+	r := new(registered)
+	r.mu.ids = make(map[code.RepositoryID]struct{})
+	return r
+}
+
+func (r *registered) has(id code.RepositoryID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.mu.ids[id]
+	return ok
+}
+
+// add remembers id; 0 is none.
+func (r *registered) add(id code.RepositoryID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id == 0 {
+		return
+	}
+	if len(r.mu.ids) >= maxRegistered {
+		clear(r.mu.ids)
+	}
+	r.mu.ids[id] = struct{}{}
+}
+
+// newDeliveryID names a delivery whose sender did not.
+func newDeliveryID() string { return "quarry-" + rand.Text() }
