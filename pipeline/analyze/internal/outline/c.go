@@ -1,0 +1,462 @@
+package outline
+
+import (
+	"bytes"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+var (
+	cLexis   = newLexis("$", `"'/#`, cWords, cSpecial)
+	cppLexis = newLexis("$", `"'/#`, cppWords, cppSpecial)
+
+	cWords = newWordTable(wAlignas, wAsm, wAttribute, wBool, wBreak, wCase, wChar, wConst, wDeclspec, wDefault, wDo,
+		wDouble, wElse, wEnum, wExtension, wExtern, wFloat, wFor, wIf, wInline, wInt, wLong, wReturn, wShort, wSigned,
+		wSizeof, wStatic, wStaticAssert, wStruct, wSwitch, wTypedef, wTypeof, wUnion, wUnsigned, wVoid, wVolatile, wWhile)
+	cppWords = newWordTable(wAlignas, wAsm, wAttribute, wBool, wBreak, wCase, wCatch, wChar, wClass, wConst, wConstexpr,
+		wDeclspec, wDecltype, wDefault, wDelete, wDo, wDouble, wElse, wEnum, wExplicit, wExtension, wExtern,
+		wFloat, wFor, wFriend, wIf, wInline, wInt, wLong, wNamespace, wNew, wNoexcept, wOperator,
+		wPrivate, wProtected, wPublic, wRequires, wReturn, wShort, wSigned, wSizeof, wStatic, wStaticAssert, wStruct,
+		wSwitch, wTemplate, wThis, wThrow, wTry, wTypedef, wTypename, wTypeof, wUnion, wUnsigned, wUsing,
+		wVirtual, wVoid, wVolatile, wWhile)
+)
+
+func cSpecial(s *scanner, c byte) token {
+	switch c {
+	case '/':
+		return s.slashComment()
+	case '#':
+		return s.directive()
+	}
+	return s.quoted(c, false)
+}
+
+func cppSpecial(s *scanner, c byte) token {
+	switch c {
+	case '/':
+		return s.slashComment()
+	case '#':
+		return s.directive()
+	case '\'':
+		if s.digitSeparator() {
+			return s.punct(1)
+		}
+	case '"':
+		if s.pos > 0 && s.src[s.pos-1] == 'R' && s.rawPrefix() {
+			return s.rawString()
+		}
+	}
+	return s.quoted(c, false)
+}
+
+// digitSeparator reports whether the apostrophe at s.pos stands within a number
+// (1'000'000), as it may where a body is skipped.
+func (s *scanner) digitSeparator() bool {
+	if s.pos == 0 || s.lex.class[s.peek(1)] < classWord {
+		return false
+	}
+	before := s.src[s.pos-1]
+	hex := before >= 'a' && before <= 'f' || before >= 'A' && before <= 'F'
+	if before < '0' || before > '9' && !hex {
+		return false
+	}
+	return s.peek(2) != '\'' || before != '8' // u8'x'
+}
+
+// rawPrefix reports whether the R before the quote at s.pos begins a raw string:
+// it must not end another identifier.
+func (s *scanner) rawPrefix() bool {
+	start := s.pos - 1
+	for start > 0 && s.pos-start < 4 && s.lex.class[s.src[start-1]] >= classWord {
+		start--
+	}
+	switch string(s.src[start : s.pos-1]) {
+	case "", "L", "u", "U", "u8":
+		return true
+	}
+	return false
+}
+
+// rawString reads R"delimiter( … )delimiter" from its quote on.
+func (s *scanner) rawString() token {
+	const maxDelimiter = 16 // by the standard
+	head := s.src[s.pos+1 : min(len(s.src), s.pos+2+maxDelimiter)]
+	open := bytes.IndexByte(head, '(')
+	if open < 0 {
+		return s.quoted('"', false)
+	}
+	return s.until(s.pos, s.pos+2+open, ")"+string(head[:open])+`"`)
+}
+
+// cDialect judges declarations of C and, with cpp, of C++.
+type cDialect struct{ cpp bool }
+
+var _ dialect = cDialect{}
+
+func (d cDialect) token(p *declParser, t token) bool {
+	switch {
+	case t.kind == tokGroup && t.ch == '(' && len(p.decl) > 0:
+		// The arguments of an attribute go with it.
+		switch last := p.decl[len(p.decl)-1]; last.word {
+		case wAttribute, wDeclspec, wAlignas, wAsm, wNoexcept, wDecltype, wTypeof, wThrow, wExplicit:
+			if last.word == wDecltype || last.word == wTypeof {
+				return true // stays as a type keyword
+			}
+			p.decl = p.decl[:len(p.decl)-1]
+			return true
+		}
+	case t.kind == tokGroup && t.ch == '[' && d.cpp && p.src[t.start+1] == '[':
+		return true // [[attribute]]
+	case t.word == wExtension:
+		return true
+	case t.is('<') && d.cpp && len(p.decl) > 0:
+		last := p.decl[len(p.decl)-1]
+		if last.isName() || last.word == wTemplate {
+			if t, ok := p.angle(t); ok {
+				p.push(t)
+				return true
+			}
+		}
+	case t.is(':') && d.cpp && len(p.decl) == 1:
+		switch p.decl[0].word {
+		case wPublic, wPrivate, wProtected:
+			p.reset()
+			return true
+		}
+		if p.decl[0].isName() && p.top().form == formType && p.peek(0) != ':' {
+			p.reset() // signals: and the like
+			return true
+		}
+	}
+	return false
+}
+
+func (d cDialect) body(p *declParser, open token) {
+	decl := p.stripped()
+	switch {
+	case len(decl) == 0:
+		p.skipBody(-1)
+	case d.cpp && decl[0].word == wNamespace, d.cpp && len(decl) > 1 && decl[0].word == wInline && decl[1].word == wNamespace:
+		d.namespace(p, decl)
+	case decl[0].word == wExtern && len(decl) == 2 && decl[1].kind == tokString:
+		p.enter(p.inherit(formTransparent))
+	default:
+		d.definition(p, decl, open)
+	}
+}
+
+func (d cDialect) definition(p *declParser, decl []token, open token) {
+	fn, ok := d.function(p, decl)
+	aggregate := find(decl, wStruct, wUnion, wEnum, wClass)
+	switch {
+	case assignment(decl) >= 0:
+		p.initializer(open)
+	case ok && d.inMemberInitializers(decl, fn):
+		p.initializer(open)
+	case ok && (aggregate < 0 || fn.index > aggregate && !d.typeHead(p, decl, aggregate)):
+		p.skipBody(d.defineFunction(p, fn))
+	case aggregate >= 0:
+		d.aggregate(p, decl, aggregate)
+	case d.cpp && len(decl) > 1 && decl[len(decl)-1].isName():
+		p.initializer(open) // int x{5};
+	default:
+		p.skipBody(-1)
+	}
+}
+
+// typeHead reports whether what follows the class keyword at index i is a class
+// head that only looks like a function because of a macro: class API(x) Foo {.
+func (d cDialect) typeHead(p *declParser, decl []token, i int) bool {
+	if !d.cpp {
+		return false
+	}
+	last := decl[len(decl)-1]
+	if g := indexGroup(decl[i:], '('); g > 0 && last.isName() && upperCase(p.text(decl[i+g-1])) &&
+		indexPunct(decl[i:], '*') < 0 && indexPunct(decl[i:], '&') < 0 {
+		return true
+	}
+	colon := indexPunct(decl[i:], ':')
+	return colon > 0 && i+colon+1 < len(decl) && !decl[i+colon+1].is(':') && !decl[i+colon-1].is(':') &&
+		indexGroup(decl[i:i+colon], '(') < 0
+}
+
+func indexGroup(decl []token, ch byte) int {
+	for i, t := range decl {
+		if t.isGroup(ch) {
+			return i
+		}
+	}
+	return -1
+}
+
+// assignment returns the index of the "=" that begins a value, -1 for none. The
+// "=" of operator== and of default template arguments is none.
+func assignment(decl []token) int {
+	for i, t := range decl {
+		if t.word == wOperator {
+			return -1
+		}
+		if t.is('=') {
+			return i
+		}
+	}
+	return -1
+}
+
+// stripped returns the declaration without its leading template<…> parts and
+// without calls of macros that have no semicolon and a line of their own.
+func (p *declParser) stripped() []token {
+	decl := p.decl
+	for len(decl) > 1 && decl[0].word == wTemplate && decl[1].isGroup('<') {
+		decl = decl[2:]
+	}
+	for len(decl) > 2 && decl[0].isName() && decl[1].newline && decl[1].kind == tokWord && upperCase(p.text(decl[0])) {
+		decl = decl[1:]
+	}
+	for len(decl) > 3 && decl[0].isName() && decl[1].isGroup('(') && decl[2].kind == tokWord && decl[2].newline &&
+		upperCase(p.text(decl[0])) {
+		decl = decl[2:]
+	}
+	return decl
+}
+
+func (d cDialect) namespace(p *declParser, decl []token) {
+	s := p.inherit(formNamespace)
+	for i := 1; i < len(decl); i++ {
+		if decl[i].isName() {
+			s.def = p.define(decl[i], "namespace")
+			s.name, s.kind = decl[i].span(), "namespace"
+		}
+	}
+	p.enter(s)
+}
+
+// aggregate enters the body of a struct, union, class or enum, whose keyword is
+// at index i.
+func (d cDialect) aggregate(p *declParser, decl []token, i int) {
+	kind, f := code.SymbolKind("struct"), formType
+	switch decl[i].word {
+	case wUnion:
+		kind = "union"
+	case wClass:
+		kind = "class"
+	case wEnum:
+		kind, f = "enum", formEnum
+	}
+	s := p.inherit(f)
+	s.typedef = decl[0].word == wTypedef
+	if name, ok := d.tag(p, decl[i+1:]); ok {
+		s.def = p.define(name, kind)
+		s.name, s.kind = name.span(), kind
+	} else if s.unnamed = true; p.top().form != formType || f == formEnum {
+		s.name, s.kind = span{}, kind
+	}
+	p.enter(s)
+}
+
+// tag returns the name of a type from what stands between its keyword and its
+// body: the last name before a base clause that is no attribute macro.
+func (d cDialect) tag(p *declParser, head []token) (token, bool) {
+	var name token
+	for i, t := range head {
+		if t.is(':') {
+			if doubled(head, i) {
+				continue // a qualified name
+			}
+			break
+		}
+		if !t.isName() || name.kind == tokWord && p.attributeName(t) {
+			continue
+		}
+		name = t
+	}
+	return name, name.kind == tokWord
+}
+
+// doubled reports whether the ":" at index i is one of a "::".
+func doubled(decl []token, i int) bool {
+	return i+1 < len(decl) && decl[i+1].is(':') && decl[i+1].start == decl[i].end ||
+		i > 0 && decl[i-1].is(':') && decl[i-1].end == decl[i].start
+}
+
+// attributeName reports whether t is spelled like a macro that stands for an
+// attribute or is one of the words that may follow a class name.
+func (p *declParser) attributeName(t token) bool {
+	text := p.text(t)
+	return bytes.HasPrefix(text, []byte("__")) || string(text) == "final"
+}
+
+// function is a function declarator found among the tokens of a declaration.
+type function struct {
+	name  token
+	index int // of the name's last token
+	scope span
+}
+
+// function finds the declarator of a function: a name before a parenthesised
+// group. Macros with arguments may stand before and after it.
+func (d cDialect) function(p *declParser, decl []token) (function, bool) {
+	best := -1
+	for i := 1; i < len(decl); i++ {
+		if decl[i].is('=') && (best >= 0 || !d.cpp || find(decl[:i], wOperator) < 0) {
+			break
+		}
+		if best >= 0 && decl[i].is(':') && !doubled(decl, i) {
+			break // member initialisers
+		}
+		if !decl[i].isGroup('(') || !d.callable(decl, i) {
+			continue
+		}
+		if best < 0 || d.better(p, decl, best, i) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return function{}, false
+	}
+	return d.named(p, decl, best), true
+}
+
+// callable reports whether the token before the group at index i can be the
+// name of a function.
+func (d cDialect) callable(decl []token, i int) bool {
+	before := decl[i-1]
+	switch {
+	case before.isName():
+		return true
+	case before.isGroup('<'):
+		return i >= 2 && decl[i-2].isName()
+	}
+	return d.cpp && find(decl[max(0, i-6):i], wOperator) >= 0
+}
+
+// better reports whether the group at index i is more likely the parameter list
+// than the one at index best, which comes before it: where that is a macro.
+func (d cDialect) better(p *declParser, decl []token, best, i int) bool {
+	if i-1 <= best {
+		return false // operator()(…)
+	}
+	old, name := p.text(decl[best-1]), p.text(decl[i-1])
+	between := decl[best+1 : i-1]
+	typed := false
+	for _, t := range between {
+		switch {
+		case t.is('>'), t.is('='):
+			return false // a trailing return type, a value
+		case t.is('*') || t.word != wNone && t.word != wConst && t.word != wVolatile:
+			typed = true
+		case t.isName() && !p.attributeName(t):
+			typed = true
+		}
+	}
+	reserved := bytes.HasPrefix(old, []byte("__"))
+	switch {
+	case typed:
+		return best == 1 || reserved || upperCase(old)
+	case upperCase(name) || bytes.HasPrefix(name, []byte("__")):
+		return false
+	}
+	return reserved || upperCase(old)
+}
+
+// upperCase reports whether b is spelled like a macro.
+func upperCase(b []byte) bool {
+	for _, c := range b {
+		if c >= 'a' && c <= 'z' {
+			return false
+		}
+	}
+	return len(b) > 1
+}
+
+// named returns the function whose parameters are the group at index group.
+func (d cDialect) named(p *declParser, decl []token, group int) function {
+	i := group - 1
+	if op := find(decl[:group], wOperator); d.cpp && op >= 0 && group-op <= 6 {
+		name := decl[op]
+		name.end = decl[group-1].end
+		if group == op+1 { // operator()
+			name.end = decl[group].end
+		}
+		return function{name: name, index: op, scope: qualifier(decl, op)}
+	}
+	if decl[i].isGroup('<') {
+		i--
+	}
+	name := decl[i]
+	if i > 0 && decl[i-1].is('~') && decl[i-1].end == name.start {
+		i--
+		name.start = decl[i].start
+	}
+	return function{name: name, index: group - 1, scope: qualifier(decl, i)}
+}
+
+// qualifier returns the last name of the qualifier (Foo::) before index i.
+func qualifier(decl []token, i int) span {
+	if i < 3 || !decl[i-1].is(':') || !decl[i-2].is(':') {
+		return span{}
+	}
+	i -= 3
+	if decl[i].isGroup('<') && i > 0 {
+		i--
+	}
+	if decl[i].isName() {
+		return decl[i].span()
+	}
+	return span{}
+}
+
+// inMemberInitializers reports whether a "{" behind decl is a braced member
+// initialiser of the constructor fn.
+func (d cDialect) inMemberInitializers(decl []token, fn function) bool {
+	last := decl[len(decl)-1]
+	if !d.cpp || !last.isName() && !last.isGroup('<') {
+		return false
+	}
+	rest := decl[fn.index+1:]
+	for i, t := range rest {
+		if t.is(':') && !doubled(rest, i) {
+			return true
+		}
+	}
+	return false
+}
+
+var systemCall = []byte("SYSCALL_DEFINE")
+
+// defineFunction records fn and returns its index.
+func (d cDialect) defineFunction(p *declParser, fn function) int32 {
+	in := *p.top()
+	kind := code.SymbolKind("function")
+	if !fn.scope.empty() {
+		in.name, in.kind, kind = fn.scope, "class", "method"
+	} else if in.form == formType {
+		kind = "method"
+	}
+	text := p.text(fn.name)
+	if fn.index == 0 && upperCase(text) || bytes.Contains(text, systemCall) {
+		// A macro makes the function: SYSCALL_DEFINE3(read, …), TEST(Suite, Case).
+		if !bytes.Contains(text, systemCall) {
+			return -1
+		}
+		name, ok := p.firstArgument(fn.name)
+		if !ok {
+			return -1
+		}
+		fn.name = name
+	}
+	return p.rec.add(fn.name.span(), kind, in)
+}
+
+// firstArgument returns the identifier that follows "name(".
+func (p *declParser) firstArgument(name token) (token, bool) {
+	i := int(name.end)
+	for i < len(p.src) && (p.src[i] == '(' || p.src[i] == ' ') {
+		i++
+	}
+	start := i
+	for i < len(p.src) && p.lex.class[p.src[i]] >= classWord {
+		i++
+	}
+	return token{kind: tokWord, start: int32(start), end: int32(i)}, i > start
+}

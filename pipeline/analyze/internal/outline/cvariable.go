@@ -1,0 +1,236 @@
+package outline
+
+import (
+	"bytes"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// statement records the types, members and variables that a declaration
+// without a body makes. A prototype makes nothing.
+func (d cDialect) statement(p *declParser) {
+	if p.oldStyleParameters() {
+		return // a K&R function: its body follows
+	}
+	decl := p.stripped()
+	p.decl = p.decl[:0]
+	if len(decl) < 2 {
+		return
+	}
+	switch decl[0].word {
+	case wTypedef:
+		d.declarators(p, decl[1:], "typedef")
+		return
+	case wUsing:
+		if eq := indexPunct(decl, '='); eq == 2 && decl[1].isName() {
+			p.define(decl[1], "typedef")
+		}
+		return
+	case wFriend, wStaticAssert, wReturn, wAsm, wTemplate, wNamespace, wNew, wDelete:
+		return
+	case wExtern:
+		if indexPunct(decl, '=') < 0 {
+			return
+		}
+	}
+	fn, ok := d.function(p, decl)
+	if eq := assignment(decl); ok && (eq < 0 || fn.index < eq) {
+		return
+	}
+	kind := code.SymbolKind("variable")
+	if p.top().form == formType {
+		kind = "member"
+	}
+	d.declarators(p, decl, kind)
+}
+
+// oldStyleParameters reports whether the ";" just read ends the declaration of a
+// parameter of a K&R function: "int f(a, b) int a; char *b; {". The tokens then
+// stay for the body that follows.
+func (p *declParser) oldStyleParameters() bool {
+	open := indexGroup(p.decl, '(')
+	n := len(p.decl)
+	if open < 1 || open+2 >= n || !p.decl[open-1].isName() || p.top().form == formType {
+		return false
+	}
+	list := p.src[p.decl[open].start+1 : p.decl[open].end-1]
+	if bytes.ContainsAny(list, "(*[\"") {
+		return false
+	}
+	last := p.decl[n-1]
+	for last.isGroup('[') || last.isGroup('(') {
+		n--
+		last = p.decl[n-1]
+	}
+	return last.isName() && containsWord(list, p.text(last))
+}
+
+// containsWord reports whether the comma-separated list has the element w.
+func containsWord(list, w []byte) bool {
+	for element := range bytes.SplitSeq(list, []byte{','}) {
+		if bytes.Equal(bytes.TrimSpace(element), w) {
+			return true
+		}
+	}
+	return false
+}
+
+// declarators records the names of a comma-separated list of declarators that
+// follows the specifiers.
+func (d cDialect) declarators(p *declParser, decl []token, kind code.SymbolKind) {
+	first := true
+	for len(decl) > 0 {
+		end := indexPunct(decl, ',')
+		if end < 0 {
+			end = len(decl)
+		}
+		if name, ok := d.declarator(p, decl[:end], first, kind); ok {
+			p.define(name, kind)
+		} else if first && end == len(decl) {
+			return
+		}
+		first = false
+		decl = decl[min(end+1, len(decl)):]
+	}
+}
+
+// declarator returns the name that one declarator defines. The first one also
+// holds the specifiers, so that a lone name in it is a type and no definition.
+func (d cDialect) declarator(p *declParser, part []token, first bool, kind code.SymbolKind) (token, bool) {
+	var name token
+	names, typed := 0, !first
+	for i, t := range part {
+		if t.is('=') || t.is(':') && !doubled(part, i) || t.isGroup('[') && names > 0 || t.isGroup('{') {
+			break
+		}
+		switch {
+		case t.isGroup('('):
+			called := i+1 < len(part) && part[i+1].kind == tokGroup
+			if inner, ok := p.pointerName(t); ok && called {
+				return inner, true
+			}
+			if i > 0 && called && kind == "typedef" {
+				return p.onlyName(t)
+			}
+			if kind != "typedef" {
+				return token{}, false
+			}
+		case t.kind == tokBody || typeWord(t.word):
+			typed = true
+		case t.isName():
+			last := i == len(part)-1 && part[0].kind != tokBody
+			afterBody := i > 0 && part[i-1].kind == tokBody
+			if (afterBody || names > 0 && (typed || names > 1)) && p.attributeName(t) && (kind != "typedef" || !last) {
+				continue
+			}
+			name = t
+			names++
+		}
+	}
+	return name, names > 1 || names == 1 && typed
+}
+
+// typeWord reports whether w completes a type.
+func typeWord(w word) bool {
+	switch w {
+	case wBool, wChar, wDouble, wFloat, wInt, wLong, wShort, wSigned, wUnsigned, wVoid, wTypeof, wDecltype:
+		return true
+	}
+	return false
+}
+
+// onlyName returns the name in a group that holds nothing else: "(name)".
+func (p *declParser) onlyName(group token) (token, bool) {
+	text := p.src[group.start+1 : group.end-1]
+	trimmed := bytes.TrimSpace(text)
+	for _, c := range trimmed {
+		if p.lex.class[c] < classWord {
+			return token{}, false
+		}
+	}
+	start := group.start + 1 + int32(bytes.Index(text, trimmed))
+	return token{kind: tokWord, start: start, end: start + int32(len(trimmed))}, len(trimmed) > 0
+}
+
+// pointerName returns the name in a group such as (*name) or (Type::*name[4]).
+func (p *declParser) pointerName(group token) (token, bool) {
+	s := p.src[group.start+1 : group.end]
+	star := bytes.IndexAny(s, "*^&")
+	if star < 0 {
+		return token{}, false
+	}
+	for _, c := range s[:star] {
+		if c == '(' || c == ')' || c == ',' {
+			return token{}, false
+		}
+	}
+	var name token
+	for i := int(group.start) + 1 + star; i < int(group.end); {
+		c := p.src[i]
+		if p.lex.class[c] == classWord {
+			start := i
+			for i < int(group.end) && p.lex.class[p.src[i]] >= classWord {
+				i++
+			}
+			name = token{kind: tokWord, start: int32(start), end: int32(i)}
+			continue
+		}
+		if c == '(' && name.kind == tokNone {
+			i++
+			continue
+		}
+		if c != '*' && c != ' ' && c != '\t' && c != '\n' && c != '^' && c != '&' {
+			break
+		}
+		i++
+	}
+	return name, name.kind == tokWord
+}
+
+// closed leaves a stand-in for the type whose body has ended, so that the
+// declarators behind it are read: "struct s { … } name;".
+func (d cDialect) closed(p *declParser, s scope) {
+	if s.form != formType && s.form != formEnum || s.form == formEnum && s.name.empty() && s.kind == "" {
+		return
+	}
+	if s.typedef {
+		p.push(token{kind: tokWord, word: wTypedef})
+	}
+	p.push(token{kind: tokBody})
+	if s.typedef && s.unnamed {
+		d.adoptTypedef(p, s)
+	}
+}
+
+// adoptTypedef names the members of an unnamed type by the typedef behind it.
+func (d cDialect) adoptTypedef(p *declParser, s scope) {
+	i := s.bodyTail(p)
+	if i.kind == tokWord {
+		p.rec.adopt(s.first, s.kind, i.span())
+	}
+}
+
+// bodyTail returns the first name behind a closed body that is no attribute
+// macro, without consuming it.
+func (s scope) bodyTail(p *declParser) token {
+	i := p.pos
+	var name token
+	for i < len(p.src) {
+		switch c := p.src[i]; {
+		case p.lex.class[c] == classWord:
+			start := i
+			for i < len(p.src) && p.lex.class[p.src[i]] >= classWord {
+				i++
+			}
+			name = token{kind: tokWord, start: int32(start), end: int32(i)}
+			if !bytes.HasPrefix(p.src[start:i], []byte("__")) {
+				return name
+			}
+		case p.lex.class[c] == classSpace || p.lex.class[c] == classNewline:
+			i++
+		default:
+			return name
+		}
+	}
+	return name
+}

@@ -1,0 +1,228 @@
+package outline
+
+import "github.com/quarrysearch/quarry/schemas/code"
+
+// maxDeclTokens bounds the tokens kept of one declaration. What comes later is
+// dropped: names stand near the front.
+const maxDeclTokens = 192
+
+// dialect judges declarations for one language of C's family.
+type dialect interface {
+	// token may consume or change t before it joins the declaration; it reports
+	// whether it did away with t.
+	token(p *declParser, t token) bool
+	// body is called at a "{". It records what the collected tokens define and
+	// enters or skips the body.
+	body(p *declParser, open token)
+	// statement is called at a ";".
+	statement(p *declParser)
+	// closed is called at a "}", after the scope was closed.
+	closed(p *declParser, s scope)
+}
+
+// declParser collects the tokens of a declaration, groups in parentheses and
+// brackets as one token each, and lets the dialect judge it.
+type declParser struct {
+	scanner
+	scopes
+	dialect dialect
+	decl    []token
+}
+
+func (p *declParser) run() {
+	for {
+		t := p.next()
+		if t.kind == tokEOF {
+			p.closeAll()
+			return
+		}
+		if p.top().form == formEnum && !p.top().finished {
+			p.enumerator(t)
+			continue
+		}
+		p.accept(t)
+	}
+}
+
+func (p *declParser) accept(t token) {
+	if t.kind == tokPunct {
+		switch t.ch {
+		case '{':
+			p.dialect.body(p, t)
+			return
+		case '}':
+			p.closeScope(t)
+			return
+		case ';':
+			p.dialect.statement(p)
+			return
+		case '(', '[':
+			t = p.group(t)
+		}
+	}
+	if !p.dialect.token(p, t) {
+		p.push(t)
+	}
+}
+
+func (p *declParser) push(t token) {
+	if len(p.decl) < maxDeclTokens {
+		p.decl = append(p.decl, t)
+	}
+}
+
+func (p *declParser) reset() { p.decl = p.decl[:0] }
+
+// enter opens the scope of definition def (or of none, with -1), whose "{" has
+// just been read.
+func (p *declParser) enter(s scope) {
+	p.reset()
+	if p.full() {
+		p.skipGroup('{')
+		p.rec.close(s.def, p.pos)
+		return
+	}
+	s.first = int32(len(p.rec.defs))
+	p.scopes.push(s)
+}
+
+// skipBody skips the body of definition def, whose "{" has just been read.
+func (p *declParser) skipBody(def int32) {
+	p.skipGroup('{')
+	p.rec.close(def, p.pos)
+	p.reset()
+}
+
+// initializer skips a braced value and goes on with the declaration.
+func (p *declParser) initializer(open token) { p.push(p.group(open)) }
+
+func (p *declParser) closeScope(t token) {
+	s, ok := p.pop()
+	p.reset()
+	if !ok {
+		return
+	}
+	p.rec.close(s.def, int(t.end))
+	p.dialect.closed(p, s)
+}
+
+// closeAll ends the scopes that are still open at the end of the text.
+func (p *declParser) closeAll() {
+	for {
+		s, ok := p.pop()
+		if !ok {
+			return
+		}
+		p.rec.close(s.def, len(p.src))
+	}
+}
+
+// enumerator reads the list of an enum: names, each up to its comma. A ";" ends
+// the list; Java goes on with members after it.
+func (p *declParser) enumerator(t token) {
+	switch {
+	case t.is('}'):
+		p.closeScope(t)
+	case t.is(';'):
+		p.top().finished = true
+		p.reset()
+	case t.is(','):
+		p.reset()
+	case t.is('(') || t.is('[') || t.is('{'):
+		p.group(t)
+	case t.is('@'):
+		p.next() // the annotation's name; its arguments are a group
+	case t.kind == tokWord && len(p.decl) == 0:
+		p.rec.add(t.span(), "enumerator", *p.top())
+		p.push(t)
+	}
+}
+
+// angle reads a group of type arguments whose "<" is at t, if the text up to
+// its ">" looks like one. Otherwise nothing is consumed.
+func (p *declParser) angle(t token) (token, bool) {
+	end, ok := p.angleEnd()
+	if !ok {
+		return t, false
+	}
+	p.pos = end
+	t.kind, t.end = tokGroup, int32(end)
+	return t, true
+}
+
+// maxAngle bounds how far type arguments are looked ahead for, in bytes.
+const maxAngle = 1024
+
+// angleEnd returns the offset behind the ">" that closes the "<" just read.
+func (s *scanner) angleEnd() (int, bool) {
+	if s.pos < s.noAngleTil {
+		return 0, false
+	}
+	depth, parens := 1, 0
+	limit := min(len(s.src), s.pos+maxAngle)
+	for i := s.pos; i < limit; i++ {
+		switch s.src[i] {
+		case '<':
+			depth++
+		case '>':
+			if s.src[i-1] == '-' || s.src[i-1] == '=' {
+				continue // an arrow
+			}
+			if depth--; depth == 0 {
+				return i + 1, true
+			}
+		case '(':
+			parens++
+		case ')':
+			if parens--; parens < 0 {
+				s.noAngleTil = i
+				return 0, false
+			}
+		case ';', '{', '}':
+			s.noAngleTil = i
+			return 0, false
+		}
+	}
+	s.noAngleTil = limit
+	return 0, false
+}
+
+// define records the name token t in the innermost scope.
+func (p *declParser) define(t token, kind code.SymbolKind) int32 {
+	return p.rec.add(t.span(), kind, *p.top())
+}
+
+// find returns the index of the first token that is one of the keywords, -1 for none.
+func find(decl []token, words ...word) int {
+	for i, t := range decl {
+		if t.kind != tokWord || t.word == wNone {
+			continue
+		}
+		for _, w := range words {
+			if t.word == w {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// indexPunct returns the index of the first punctuation ch in decl, -1 for none.
+func indexPunct(decl []token, ch byte) int {
+	for i, t := range decl {
+		if t.is(ch) {
+			return i
+		}
+	}
+	return -1
+}
+
+// nameAfter returns the first name behind index i.
+func nameAfter(decl []token, i int) (token, int) {
+	for i++; i < len(decl); i++ {
+		if decl[i].isName() {
+			return decl[i], i
+		}
+	}
+	return token{}, -1
+}

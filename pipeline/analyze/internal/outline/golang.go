@@ -1,0 +1,304 @@
+package outline
+
+import "github.com/quarrysearch/quarry/schemas/code"
+
+var goLexis = newLexis("", "\"'`/", newWordTable(wConst, wFunc, wImport, wInterface, wPackage, wStruct, wType, wVar), goSpecial)
+
+func goSpecial(s *scanner, c byte) token {
+	switch c {
+	case '/':
+		return s.slashComment()
+	case '`':
+		return s.until(s.pos, s.pos+1, "`")
+	}
+	return s.quoted(c, false)
+}
+
+// goParser reads the declarations of a Go file.
+type goParser struct{ scanner }
+
+func runGo(s scanner) {
+	p := &goParser{s}
+	for {
+		t := p.next()
+		switch t.word {
+		case wPackage:
+			if name := p.next(); name.isName() {
+				p.rec.add(name.span(), "package", scope{})
+			}
+		case wImport:
+			p.skipSpec()
+		case wFunc:
+			p.function()
+		case wType:
+			p.specs(p.typeSpec)
+		case wVar:
+			p.specs(func(t token) { p.valueSpec(t, "variable") })
+		case wConst:
+			p.specs(func(t token) { p.valueSpec(t, "constant") })
+		}
+		switch {
+		case t.kind == tokEOF:
+			return
+		case t.is('{'), t.is('('):
+			p.group(t)
+		}
+	}
+}
+
+// unread makes t the next token again.
+func (s *scanner) unread(t token) { s.pos, s.newline = int(t.start), t.newline }
+
+// specs reads one specification or a parenthesised list of them.
+func (p *goParser) specs(spec func(token)) {
+	t := p.next()
+	if !t.is('(') {
+		spec(t)
+		return
+	}
+	for {
+		switch t = p.next(); {
+		case t.kind == tokEOF, t.is(')'), t.is('}'):
+			return
+		case t.is(';'):
+		default:
+			spec(t)
+		}
+	}
+}
+
+func (p *goParser) function() {
+	t := p.next()
+	in, kind := scope{}, code.SymbolKind("function")
+	if t.is('(') {
+		receiver := p.group(t)
+		kind = "method"
+		if in.name = p.receiverType(receiver); !in.name.empty() {
+			in.kind = "type"
+		}
+		t = p.next()
+	}
+	if !t.isName() {
+		p.unread(t)
+		return
+	}
+	def := p.rec.add(t.span(), kind, in)
+	if string(p.text(t)) == "_" {
+		def = -1
+	}
+	p.functionBody(def)
+}
+
+// functionBody reads type parameters, parameters, results and body.
+func (p *goParser) functionBody(def int32) {
+	prev := token{}
+	for {
+		t := p.next()
+		switch {
+		case t.kind == tokEOF, t.is(';'):
+			return
+		case t.newline && prev.kind != tokNone:
+			p.unread(t) // declared without a body
+			return
+		case t.is('{') && (prev.word == wStruct || prev.word == wInterface):
+			t = p.group(t) // a result of an unnamed type
+		case t.is('{'):
+			p.skipGroup('{')
+			p.rec.close(def, p.pos)
+			return
+		case t.is('('), t.is('['):
+			t = p.group(t)
+		}
+		prev = t
+	}
+}
+
+// receiverType returns the name of the type in a receiver such as
+// (s *Set[K, V]).
+func (p *goParser) receiverType(group token) span {
+	var name span
+	for i := group.start + 1; i < group.end; {
+		c := p.src[i]
+		switch {
+		case c == '[':
+			return name
+		case p.lex.class[c] >= classWord:
+			start := i
+			for i < group.end && p.lex.class[p.src[i]] >= classWord {
+				i++
+			}
+			name = span{start, i}
+			continue
+		}
+		i++
+	}
+	return name
+}
+
+// typeSpec reads "Name[parameters] = type" from its name t on.
+func (p *goParser) typeSpec(name token) {
+	if !name.isName() {
+		return // dropped, so that reading always moves on
+	}
+	kind := code.SymbolKind("type")
+	t := p.next()
+	if t.is('[') {
+		generic := t.start == name.end
+		t = p.group(t)
+		if !generic {
+			p.rec.add(name.span(), kind, scope{}) // an array or slice type
+			p.skipRest(t)
+			return
+		}
+		t = p.next()
+	}
+	if t.is('=') {
+		kind = "alias"
+		t = p.next()
+	}
+	switch t.word {
+	case wStruct:
+		p.body(name, "struct", p.field)
+	case wInterface:
+		p.body(name, "interface", p.methodSpec)
+	default:
+		p.rec.add(name.span(), kind, scope{})
+		p.skipRest(t)
+	}
+}
+
+// body reads the braces of a struct or interface type.
+func (p *goParser) body(name token, kind code.SymbolKind, member func(token, scope)) {
+	def := p.rec.add(name.span(), kind, scope{})
+	open := p.next()
+	if !open.is('{') {
+		p.unread(open)
+		return
+	}
+	p.members(scope{name: name.span(), kind: kind}, member)
+	p.rec.close(def, p.pos)
+	p.skipSpec()
+}
+
+func (p *goParser) members(in scope, member func(token, scope)) {
+	for {
+		switch t := p.next(); {
+		case t.kind == tokEOF, t.is('}'):
+			return
+		case t.is(';'), t.is(','):
+		default:
+			member(t, in)
+		}
+	}
+}
+
+// field reads "a, b Type `tag`" from a on; an embedded field defines no name.
+func (p *goParser) field(t token, in scope) {
+	var names [16]token
+	n := 0
+	for t.isName() && n < len(names) {
+		names[n] = t
+		n++
+		next := p.next()
+		if !next.is(',') {
+			embedded := n == 1 && (next.newline || next.is('.') || next.is('}') || next.is(';') ||
+				next.kind == tokString || next.kind == tokEOF || next.is('[') && next.start == t.end)
+			if !embedded {
+				p.defineAll(names[:n], "member", in)
+			}
+			p.fieldType(next, t, in)
+			return
+		}
+		t = p.next()
+	}
+	p.fieldType(t, token{}, in)
+}
+
+func (p *goParser) defineAll(names []token, kind code.SymbolKind, in scope) {
+	for _, t := range names {
+		if string(p.text(t)) != "_" {
+			p.rec.add(t.span(), kind, in)
+		}
+	}
+}
+
+// fieldType reads on from t to the end of the field's line. The fields of an
+// unnamed struct count as fields of the type around it.
+func (p *goParser) fieldType(t, prev token, in scope) {
+	for {
+		switch {
+		case t.kind == tokEOF:
+			return
+		case t.is('}'), t.newline && endsStatement(prev):
+			p.unread(t)
+			return
+		case t.is(';'):
+			return
+		case t.is('{') && prev.word == wStruct && !in.finished:
+			in.finished = true // one level is enough
+			p.members(in, p.field)
+			t.kind = tokGroup
+		case t.is('{'), t.is('('), t.is('['):
+			t = p.group(t)
+		}
+		prev = t
+		t = p.next()
+	}
+}
+
+// methodSpec reads a line of an interface.
+func (p *goParser) methodSpec(t token, in scope) {
+	if t.isName() {
+		next := p.next()
+		if next.is('(') && !next.newline {
+			p.rec.add(t.span(), "methodSpec", in)
+		}
+		p.fieldType(next, t, in)
+		return
+	}
+	p.fieldType(t, token{}, in)
+}
+
+// valueSpec reads "a, b Type = …" from a on.
+func (p *goParser) valueSpec(t token, kind code.SymbolKind) {
+	var prev token
+	for t.isName() {
+		p.defineAll([]token{t}, kind, scope{})
+		prev = t
+		if t = p.next(); !t.is(',') || t.newline {
+			break
+		}
+		t = p.next()
+	}
+	p.skipFrom(t, prev)
+}
+
+// endsStatement reports whether a line break after t ends a statement.
+func endsStatement(t token) bool {
+	switch t.kind {
+	case tokWord, tokNumber, tokString, tokGroup:
+		return true
+	}
+	return false
+}
+
+func (p *goParser) skipRest(t token) { p.skipFrom(t, token{}) }
+
+func (p *goParser) skipSpec() { p.skipFrom(p.next(), token{kind: tokGroup}) }
+
+// skipFrom moves from t to the end of the statement that t belongs to.
+func (p *goParser) skipFrom(t, prev token) {
+	for {
+		switch {
+		case t.kind == tokEOF, t.is(';'):
+			return
+		case t.newline && endsStatement(prev), t.is(')'), t.is('}'):
+			p.unread(t)
+			return
+		case t.is('{'), t.is('('), t.is('['):
+			t = p.group(t)
+		}
+		prev = t
+		t = p.next()
+	}
+}

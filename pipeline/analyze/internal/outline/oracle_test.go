@@ -1,0 +1,287 @@
+package outline
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+var (
+	corpusFlag = flag.String("outline.corpus", "", "LANGUAGE=DIRECTORY: compare with universal-ctags over these files only")
+	missesFlag = flag.Int("outline.misses", 0, "print up to this many disagreements of each kind")
+)
+
+// TestOracle compares the symbols of files found on this machine with those of
+// universal-ctags. A pair agrees on file, line, name and group of kinds.
+func TestOracle(t *testing.T) {
+	ctags := requireCtags(t)
+	if *corpusFlag != "" {
+		language, dir, _ := strings.Cut(*corpusFlag, "=")
+		compare(t, ctags, corpus{language: code.Language(language), dir: dir, files: 1 << 20}).log(t)
+		return
+	}
+	for _, c := range corpora() {
+		t.Run(string(c.language), func(t *testing.T) {
+			if _, err := os.Stat(c.dir); err != nil {
+				skip(t, fmt.Sprintf("corpus %s is missing", c.dir))
+			}
+			score := compare(t, ctags, c)
+			if len(score) == 0 {
+				skip(t, fmt.Sprintf("corpus %s has no %s files", c.dir, c.language))
+			}
+			score.log(t)
+			score.check(t, c.floors)
+		})
+	}
+}
+
+func requireCtags(t *testing.T) string {
+	path, err := exec.LookPath("ctags")
+	if err == nil {
+		out, _ := exec.Command(path, "--version").Output()
+		if bytes.Contains(out, []byte("Universal Ctags")) && bytes.Contains(out, []byte("+json")) {
+			return path
+		}
+	}
+	skip(t, "universal-ctags with JSON output is missing")
+	return ""
+}
+
+// skip skips the test, or fails it where everything is required.
+func skip(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+// corpus is a set of files of one language and the agreement it must reach.
+type corpus struct {
+	language code.Language
+	dir      string
+	files    int // at most so many, spread evenly
+	floors   map[string]floor
+}
+
+type floor struct{ recall, precision float64 }
+
+func corpora() []corpus {
+	return []corpus{
+		{"C", "/usr/include/linux", 400, map[string]floor{"function": {0.97, 0.97}, "type": {0.95, 0.97}, "macro": {0.99, 0.99}}},
+		{"Go", filepath.Join(runtime.GOROOT(), "src"), 400, map[string]floor{"function": {0.99, 0.99}, "type": {0.98, 0.98}}},
+		{"Python", "/usr/lib/python3", 300, map[string]floor{"function": {0.98, 0.98}, "type": {0.98, 0.98}}},
+	}
+}
+
+// extensions and ctagsNames say which files to take and what ctags calls the language.
+var (
+	extensions = map[code.Language][]string{
+		"C": {".c", ".h"}, "C++": {".cc", ".cpp", ".hpp", ".h", ".cxx"}, "Go": {".go"}, "Java": {".java"},
+		"JavaScript": {".js", ".jsx", ".mjs"}, "TypeScript": {".ts"}, "Python": {".py"}, "Rust": {".rs"},
+		"Ruby": {".rb"}, "PHP": {".php"}, "C#": {".cs"}, "Shell": {".sh"},
+	}
+	ctagsNames = map[code.Language]string{"Shell": "Sh"}
+)
+
+// groups maps kinds, in ctags' words and ours, to what is compared.
+var groups = map[string]string{
+	"function": "function", "method": "function", "func": "function", "singletonMethod": "function",
+	"generator": "function", "getter": "function", "setter": "function",
+	"class": "type", "struct": "type", "union": "type", "enum": "type", "interface": "type", "trait": "type",
+	"typedef": "type", "type": "type", "alias": "type", "talias": "type", "annotation": "type", "module": "type",
+	"macro": "macro", "member": "member", "field": "member", "property": "member",
+	"enumerator": "enumerator", "enumConstant": "enumerator", "namespace": "namespace", "package": "namespace",
+	"variable": "variable", "var": "variable", "constant": "variable", "const": "variable", "define": "variable",
+	"methodSpec": "methodSpec",
+}
+
+type key struct {
+	file  string
+	line  int
+	name  string
+	group string
+}
+
+func lineOf(k key) key { return key{file: k.file, line: k.line} }
+
+type tally struct{ both, onlyCtags, onlyOurs int }
+
+type scores map[string]*tally
+
+func compare(t *testing.T, ctags string, c corpus) scores {
+	files := pick(c)
+	if len(files) == 0 {
+		return nil
+	}
+	theirs := runCtags(t, ctags, c.language, files)
+	ours := map[key]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		symbols, err := Extract(c.language, text, time.Time{})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		checkInvariants(t, text, symbols)
+		for _, s := range symbols {
+			group := groups[string(s.Kind)]
+			if group == "" {
+				group = string(s.Kind)
+			}
+			ours[key{file, int(s.Line), strings.ReplaceAll(s.Name, " ", ""), group}] = true
+		}
+	}
+	result := scores{}
+	at := func(group string) *tally {
+		if result[group] == nil {
+			result[group] = &tally{}
+		}
+		return result[group]
+	}
+	var misses, extras []key
+	macroLines := map[key]bool{}
+	for k := range theirs {
+		if c.language == "C" || c.language == "C++" {
+			if k.group == "function" && upperCase([]byte(k.name)) {
+				macroLines[lineOf(k)] = true
+				continue // ctags takes a macro's name for that of the function it makes
+			}
+		}
+		if ours[k] {
+			at(k.group).both++
+		} else {
+			at(k.group).onlyCtags++
+			misses = append(misses, k)
+		}
+	}
+	for k := range ours {
+		if !theirs[k] && !macroLines[lineOf(k)] {
+			at(k.group).onlyOurs++
+			extras = append(extras, k)
+		}
+	}
+	show(t, "only ctags", misses)
+	show(t, "only ours", extras)
+	return result
+}
+
+func show(t *testing.T, what string, keys []key) {
+	slices.SortFunc(keys, func(a, b key) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	perGroup := map[string]int{}
+	total := map[string]int{}
+	for _, k := range keys {
+		total[k.group]++
+	}
+	for i, k := range keys {
+		// Spread what is shown over the corpus.
+		if step := max(1, total[k.group] / max(1, *missesFlag)); i%step == 0 && perGroup[k.group] < *missesFlag {
+			perGroup[k.group]++
+			t.Logf("%s: %s %s:%d %s", what, k.group, k.file, k.line, k.name)
+		}
+	}
+}
+
+func pick(c corpus) []string {
+	var all []string
+	_ = filepath.WalkDir(c.dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && slices.Contains(extensions[c.language], filepath.Ext(path)) {
+			all = append(all, path)
+		}
+		return nil
+	})
+	if len(all) <= c.files {
+		return all
+	}
+	picked := make([]string, 0, c.files)
+	for i := range c.files {
+		picked = append(picked, all[i*len(all)/c.files])
+	}
+	return picked
+}
+
+func runCtags(t *testing.T, ctags string, language code.Language, files []string) map[key]bool {
+	name := string(language)
+	if n := ctagsNames[language]; n != "" {
+		name = n
+	}
+	cmd := exec.Command(ctags, "--options=NONE", "--output-format=json", "--fields=NFnKzs", "--language-force="+name, "-L", "-", "-f", "-")
+	cmd.Stdin = strings.NewReader(strings.Join(files, "\n") + "\n")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", cmd, err)
+	}
+	tags := map[key]bool{}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var tag struct {
+			Name, Path, Kind, Scope, ScopeKind string
+			Line                               int
+		}
+		if json.Unmarshal(lines.Bytes(), &tag) != nil || strings.HasPrefix(tag.Name, "__anon") || strings.HasPrefix(tag.Name, "AnonymousFunction") {
+			continue
+		}
+		if k, ok := normalize(language, tag.Kind, tag.Name); ok {
+			tags[key{tag.Path, tag.Line, k.name, k.group}] = true
+		}
+	}
+	return tags
+}
+
+// normalize maps a tag's kind to its group, and its name to our spelling; false
+// for kinds that are no definitions.
+func normalize(language code.Language, kind, name string) (key, bool) {
+	group := groups[kind]
+	if group == "" {
+		return key{}, false
+	}
+	if language == "Python" && kind == "member" {
+		group = "function"
+	}
+	return key{name: strings.ReplaceAll(name, " ", ""), group: group}, true
+}
+
+func (s scores) log(t *testing.T) {
+	names := make([]string, 0, len(s))
+	for group := range s {
+		names = append(names, group)
+	}
+	slices.Sort(names)
+	for _, group := range names {
+		recall, precision := s[group].ratios()
+		t.Logf("%-12s recall %.4f precision %.4f (both %d, only ctags %d, only ours %d)", group, recall, precision, s[group].both, s[group].onlyCtags, s[group].onlyOurs)
+	}
+}
+
+func (t *tally) ratios() (recall, precision float64) {
+	both := float64(t.both)
+	return both / max(1, both+float64(t.onlyCtags)), both / max(1, both+float64(t.onlyOurs))
+}
+
+func (s scores) check(t *testing.T, floors map[string]floor) {
+	for group, f := range floors {
+		if s[group] == nil {
+			continue
+		}
+		recall, precision := s[group].ratios()
+		if recall < f.recall || precision < f.precision {
+			t.Errorf("%s: recall %.4f, precision %.4f; want at least %.2f and %.2f", group, recall, precision, f.recall, f.precision)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package outline
+
+import "bytes"
+
+// conditional is an open #if of the C preprocessor. Its branches are
+// alternatives, so their brackets must not be added up: at #else the depth goes
+// back to that of the #if, and at #endif the depth of the first branch holds.
+type conditional struct {
+	depth   int32 // depth of the skipped group at the #if
+	serial  int32 // number of the skipped group; 0: between declarations
+	first   int32 // depth at the end of the first branch
+	hasElse bool
+}
+
+// maxConditionals bounds the nesting of #if that is kept track of.
+const maxConditionals = 256
+
+// directive reads a preprocessor line, recording a macro.
+func (s *scanner) directive() token {
+	start := s.pos
+	if !s.firstOnLine(start) {
+		return s.punct(1)
+	}
+	s.pos++
+	s.skipBlanks()
+	name := s.directiveName()
+	switch string(name) {
+	case "define":
+		s.define()
+		return token{}
+	case "if":
+		s.openConditional()
+	case "ifdef", "ifndef":
+		s.pushConditional()
+	case "else", "elif":
+		s.nextBranch()
+		return token{}
+	case "endif":
+		s.closeConditional()
+	}
+	s.skipDirective()
+	return token{}
+}
+
+func (s *scanner) skipBlanks() {
+	for s.pos < len(s.src) && (s.src[s.pos] == ' ' || s.src[s.pos] == '\t') {
+		s.pos++
+	}
+}
+
+func (s *scanner) directiveName() []byte {
+	start := s.pos
+	for s.pos < len(s.src) && s.src[s.pos] >= 'a' && s.src[s.pos] <= 'z' {
+		s.pos++
+	}
+	return s.src[start:s.pos]
+}
+
+// define records the macro that follows and skips its text.
+func (s *scanner) define() {
+	s.skipBlanks()
+	if s.pos >= len(s.src) || s.lex.class[s.src[s.pos]] != classWord {
+		s.skipDirective()
+		return
+	}
+	start := s.pos
+	for s.pos < len(s.src) && s.lex.class[s.src[s.pos]] >= classWord {
+		s.pos++
+	}
+	def := s.rec.add(span{int32(start), int32(s.pos)}, "macro", scope{})
+	s.skipDirective()
+	s.rec.close(def, s.pos)
+}
+
+// skipDirective moves to the line break that ends a directive: one that is
+// neither escaped nor inside a comment.
+func (s *scanner) skipDirective() {
+	for s.pos < len(s.src) {
+		line := s.src[s.pos:]
+		end := bytes.IndexByte(line, '\n')
+		if end < 0 {
+			end = len(line)
+		}
+		line = line[:end]
+		if i := bytes.Index(line, []byte("/*")); i >= 0 {
+			if j := bytes.IndexByte(line[:i], '/'); j >= 0 && line[j+1] == '/' {
+				s.pos += end // the comment begins with // earlier on
+				return
+			}
+			s.pos += i
+			s.skipBlockComment()
+			continue
+		}
+		s.pos += end
+		line = bytes.TrimSuffix(line, []byte{'\r'})
+		if len(line) == 0 || line[len(line)-1] != '\\' {
+			return
+		}
+		s.pos = min(s.pos+1, len(s.src))
+	}
+}
+
+func (s *scanner) pushConditional() {
+	if len(s.conditions) < maxConditionals {
+		s.conditions = append(s.conditions, conditional{depth: s.skipDepth, serial: s.skipSerial})
+	}
+}
+
+// openConditional opens #if; the text of #if 0 is passed over.
+func (s *scanner) openConditional() {
+	s.skipBlanks()
+	never := s.at("0") && (s.pos+1 >= len(s.src) || s.lex.class[s.src[s.pos+1]] < classWord)
+	if never && s.skipBranches(true) {
+		return
+	}
+	s.pushConditional()
+}
+
+// nextBranch handles #else and #elif.
+func (s *scanner) nextBranch() {
+	n := len(s.conditions)
+	if n == 0 {
+		s.skipDirective()
+		return
+	}
+	c := &s.conditions[n-1]
+	if c.serial != s.skipSerial {
+		// A body began or ended in an earlier branch: this one repeats it.
+		s.conditions = s.conditions[:n-1]
+		s.skipDirective()
+		s.skipBranches(false)
+		return
+	}
+	if !c.hasElse {
+		c.hasElse, c.first = true, s.skipDepth
+	}
+	s.skipDepth = c.depth
+	s.skipDirective()
+}
+
+func (s *scanner) closeConditional() {
+	n := len(s.conditions)
+	if n == 0 {
+		return
+	}
+	c := s.conditions[n-1]
+	s.conditions = s.conditions[:n-1]
+	if c.hasElse && c.serial == s.skipSerial {
+		s.skipDepth = c.first
+	}
+}
+
+// skipBranches passes over lines up to the #endif of the current conditional,
+// or, if toElse, up to its #else, which then opens a conditional of its own. It
+// reports whether there was one.
+func (s *scanner) skipBranches(toElse bool) bool {
+	for depth := 0; ; {
+		s.skipLine()
+		if s.pos >= len(s.src) {
+			return true
+		}
+		s.pos++
+		s.skipBlanks()
+		if s.peek(0) != '#' {
+			continue
+		}
+		s.pos++
+		s.skipBlanks()
+		switch string(s.directiveName()) {
+		case "if", "ifdef", "ifndef":
+			depth++
+		case "endif":
+			if depth == 0 {
+				s.skipLine()
+				return true
+			}
+			depth--
+		case "else", "elif":
+			if depth == 0 && toElse {
+				s.pushConditional()
+				s.skipDirective()
+				return true
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package outline
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// definition is a symbol whose strings are still ranges of the text.
+type definition struct {
+	name, parent     span
+	kind, parentKind code.SymbolKind
+	bodyEnd          int32 // offset of the end of its body; 0 if unknown
+}
+
+// recorder collects the definitions of one text.
+type recorder struct {
+	src  []byte
+	defs []definition
+}
+
+// add records a definition and returns its index, or -1 if the name cannot be a
+// symbol or there are too many already.
+func (r *recorder) add(name span, kind code.SymbolKind, in scope) int32 {
+	if name.empty() || name.end-name.start > code.MaxSymbolBytes || len(r.defs) >= code.MaxSymbolsPerDocument {
+		return -1
+	}
+	r.defs = append(r.defs, definition{name: name, kind: kind, parent: in.name, parentKind: in.kind})
+	return int32(len(r.defs) - 1)
+}
+
+// close notes where the body of definition i ends. i may be -1.
+func (r *recorder) close(i int32, end int) {
+	if i >= 0 {
+		r.defs[i].bodyEnd = int32(end)
+	}
+}
+
+// adopt gives the definitions from index first on that were made in an unnamed
+// scope of the given kind the name it turned out to have.
+func (r *recorder) adopt(first int32, kind code.SymbolKind, name span) {
+	for i := first; i < int32(len(r.defs)); i++ {
+		if d := &r.defs[i]; d.parent.empty() && d.parentKind == kind {
+			d.parent = name
+		}
+	}
+}
+
+// symbols returns what was recorded, ordered by offset.
+func (r *recorder) symbols() []code.Symbol {
+	if len(r.defs) == 0 {
+		return nil
+	}
+	byOffset := func(a, b definition) int { return cmp.Compare(a.name.start, b.name.start) }
+	if !slices.IsSortedFunc(r.defs, byOffset) {
+		slices.SortStableFunc(r.defs, byOffset)
+	}
+	names := r.names()
+	out := make([]code.Symbol, len(r.defs))
+	line, counted := uint32(1), int32(0)
+	for i, d := range r.defs {
+		line += uint32(bytes.Count(r.src[counted:d.name.start], newline))
+		counted = d.name.start
+		s := &out[i]
+		s.Name = names.take(d.name)
+		s.Kind = d.kind
+		if !d.parent.empty() {
+			s.Parent, s.ParentKind = names.parent(d.parent), d.parentKind
+		}
+		s.Offset, s.Line = uint32(d.name.start), line
+		if d.bodyEnd > d.name.start {
+			s.EndLine = line + uint32(bytes.Count(r.src[d.name.start:d.bodyEnd], newline))
+		}
+	}
+	return out
+}
+
+var newline = []byte{'\n'}
+
+// nameArena holds the names of all symbols of a text in one string, so that
+// they cost one allocation and do not keep the text alive.
+type nameArena struct {
+	text       string
+	pos        int
+	src        []byte
+	lastSpan   span
+	lastParent string
+}
+
+func (r *recorder) names() *nameArena {
+	size := 0
+	for i := range r.defs {
+		size += int(r.defs[i].name.end - r.defs[i].name.start)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for i := range r.defs {
+		b.Write(r.src[r.defs[i].name.start:r.defs[i].name.end])
+	}
+	return &nameArena{text: b.String(), src: r.src}
+}
+
+// take returns the next name, which is that of the given range.
+func (a *nameArena) take(s span) string {
+	n := int(s.end - s.start)
+	a.pos += n
+	return a.text[a.pos-n : a.pos]
+}
+
+// parent returns the text of s; neighbours share their parent's string.
+func (a *nameArena) parent(s span) string {
+	if s != a.lastSpan {
+		a.lastSpan, a.lastParent = s, string(a.src[s.start:s.end])
+	}
+	return a.lastParent
+}

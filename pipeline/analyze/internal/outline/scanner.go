@@ -1,0 +1,354 @@
+package outline
+
+import (
+	"bytes"
+	"time"
+)
+
+// class says what a byte begins.
+type class uint8
+
+const (
+	classPunct   class = iota // punctuation of one byte
+	classSpace                // blank
+	classNewline              // line feed
+	classSpecial              // something the lexis' special function reads
+	classWord                 // letter: words, and below it digits, go on with these
+	classDigit
+)
+
+// lexis is the lexical table of a language.
+type lexis struct {
+	class [256]class
+	// brace, paren and bracket mark the bytes at which skipping such a group has
+	// to stop and look.
+	brace, paren, bracket [256]bool
+	words                 *wordTable
+	// special reads what begins with the byte c at s.pos, and moves s.pos beyond
+	// it. It returns tokNone for trivia.
+	special func(s *scanner, c byte) token
+}
+
+// newLexis returns the table of a language whose irregular bytes are specials
+// and whose identifiers may contain the bytes of letters beside ASCII letters,
+// digits, underscore and everything above ASCII.
+func newLexis(letters, specials string, words *wordTable, special func(*scanner, byte) token) *lexis {
+	l := &lexis{words: words, special: special}
+	for c := range 256 {
+		switch b := byte(c); {
+		case b == '\n':
+			l.class[c] = classNewline
+		case b <= ' ' || b == 0x7f:
+			l.class[c] = classSpace
+		case b >= '0' && b <= '9':
+			l.class[c] = classDigit
+		case b == '_', b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= 0x80:
+			l.class[c] = classWord
+		}
+	}
+	for _, c := range []byte(letters) {
+		l.class[c] = classWord
+	}
+	for _, c := range []byte(specials) {
+		l.class[c] = classSpecial
+		l.brace[c], l.paren[c], l.bracket[c] = true, true, true
+	}
+	l.brace['{'], l.brace['}'] = true, true
+	l.paren['('], l.paren[')'] = true, true
+	l.bracket['['], l.bracket[']'] = true, true
+	return l
+}
+
+// scanner reads the tokens of a text.
+type scanner struct {
+	src      []byte
+	pos      int
+	lex      *lexis
+	rec      *recorder
+	newline  bool // a line break was passed since the last token
+	steps    int
+	deadline time.Time
+	timedOut *bool
+
+	// skipDepth is the depth within the group that is being skipped, skipSerial
+	// its number; both 0 outside. See conditional.
+	skipDepth   int32
+	skipSerial  int32
+	skips       int32
+	conditions  []conditional
+	noRegexpTil int // no regular expression ends before this offset
+	noAngleTil  int // no type arguments end before this offset
+
+	prev token // last token, for the grammars that need to look back
+	// heredocs are the terminators of heredocs that begin after this line.
+	heredocs []heredoc
+}
+
+// stepsPerClock is how many tokens are read between two looks at the clock.
+const stepsPerClock = 2048
+
+// tick counts a step, and ends the text early when the time is up.
+func (s *scanner) tick() {
+	s.steps++
+	if s.steps%stepsPerClock == 0 && !s.deadline.IsZero() && time.Now().After(s.deadline) {
+		*s.timedOut = true
+		s.pos = len(s.src)
+	}
+}
+
+// next returns the next token that is no trivia.
+func (s *scanner) next() token {
+	t := s.scan()
+	t.newline = s.newline
+	s.newline = false
+	s.prev = t
+	return t
+}
+
+func (s *scanner) scan() token {
+	s.tick()
+	src, class := s.src, &s.lex.class
+	for s.pos < len(src) {
+		c := src[s.pos]
+		switch class[c] {
+		case classSpace:
+			s.pos++
+		case classNewline:
+			s.newline = true
+			s.pos++
+			if len(s.heredocs) > 0 {
+				s.skipHeredocs()
+			}
+		case classWord:
+			return s.scanWord()
+		case classDigit:
+			return s.scanNumber()
+		case classSpecial:
+			if t := s.lex.special(s, c); t.kind != tokNone {
+				return t
+			}
+		default:
+			s.pos++
+			return token{kind: tokPunct, ch: c, start: int32(s.pos - 1), end: int32(s.pos)}
+		}
+	}
+	return token{kind: tokEOF, start: int32(len(src)), end: int32(len(src))}
+}
+
+func (s *scanner) scanWord() token {
+	src, class := s.src, &s.lex.class
+	start, pos := s.pos, s.pos+1
+	for pos < len(src) && class[src[pos]] >= classWord {
+		pos++
+	}
+	s.pos = pos
+	return token{kind: tokWord, word: s.lex.words.lookup(src[start:pos]), start: int32(start), end: int32(pos)}
+}
+
+// scanNumber reads a numeric literal roughly: letters, digits, and a point or
+// an apostrophe between them. The sign of an exponent becomes a token of its own.
+func (s *scanner) scanNumber() token {
+	src, class := s.src, &s.lex.class
+	start, pos := s.pos, s.pos+1
+	for pos < len(src) {
+		c := src[pos]
+		between := (c == '.' || c == '\'') && pos+1 < len(src) && class[src[pos+1]] == classDigit
+		if class[c] < classWord && !between {
+			break
+		}
+		pos++
+	}
+	s.pos = pos
+	return token{kind: tokNumber, start: int32(start), end: int32(pos)}
+}
+
+// punct consumes n bytes as punctuation named by the first.
+func (s *scanner) punct(n int) token {
+	start := s.pos
+	s.pos += n
+	return token{kind: tokPunct, ch: s.src[start], start: int32(start), end: int32(s.pos)}
+}
+
+// literal returns the string token from start to the current position.
+func (s *scanner) literal(start int) token {
+	return token{kind: tokString, start: int32(start), end: int32(s.pos)}
+}
+
+// peek returns the byte n after the current one, 0 beyond the end.
+func (s *scanner) peek(n int) byte {
+	if s.pos+n < len(s.src) {
+		return s.src[s.pos+n]
+	}
+	return 0
+}
+
+// skipGroup moves past the bracket that closes the group whose opening bracket
+// has just been read. It looks only at those brackets and at special bytes.
+func (s *scanner) skipGroup(open byte) {
+	stop, closing := &s.lex.brace, byte('}')
+	switch open {
+	case '(':
+		stop, closing = &s.lex.paren, ')'
+	case '[':
+		stop, closing = &s.lex.bracket, ']'
+	}
+	depth, serial := s.skipDepth, s.skipSerial
+	s.skips++
+	s.skipDepth, s.skipSerial = 1, s.skips
+	s.skipWithin(stop, open, closing)
+	s.skipDepth, s.skipSerial = depth, serial
+}
+
+func (s *scanner) skipWithin(stop *[256]bool, open, closing byte) {
+	src := s.src
+	for {
+		pos := s.pos
+		for pos < len(src) && !stop[src[pos]] {
+			pos++
+		}
+		s.pos = pos
+		if pos >= len(src) {
+			return
+		}
+		switch c := src[pos]; {
+		case c == open:
+			s.skipDepth++
+			s.pos++
+		case c == closing:
+			s.skipDepth--
+			s.pos++
+			if s.skipDepth <= 0 {
+				return
+			}
+		default:
+			s.tick()
+			s.lex.special(s, c)
+		}
+	}
+}
+
+// group skips the group that open has begun and returns it as one token.
+func (s *scanner) group(open token) token {
+	s.skipGroup(open.ch)
+	open.kind = tokGroup
+	open.end = int32(s.pos)
+	return open
+}
+
+// skipLine moves to the line break that ends the current line, or to the end.
+func (s *scanner) skipLine() {
+	if i := bytes.IndexByte(s.src[s.pos:], '\n'); i >= 0 {
+		s.pos += i
+	} else {
+		s.pos = len(s.src)
+	}
+}
+
+var endOfComment = []byte("*/")
+
+// skipBlockComment moves past a comment that begins with two bytes at s.pos and
+// ends with "*/".
+func (s *scanner) skipBlockComment() {
+	body := s.src[s.pos+2:]
+	i := bytes.Index(body, endOfComment)
+	if i < 0 {
+		s.pos = len(s.src)
+		return
+	}
+	if !s.newline && s.skipSerial == 0 {
+		s.newline = bytes.IndexByte(body[:i], '\n') >= 0
+	}
+	s.pos += 2 + i + len(endOfComment)
+}
+
+// skipNestedComment moves past a comment whose inner comments nest.
+func (s *scanner) skipNestedComment() {
+	depth := 0
+	for s.pos < len(s.src) {
+		switch {
+		case s.src[s.pos] == '/' && s.peek(1) == '*':
+			depth++
+			s.pos += 2
+		case s.src[s.pos] == '*' && s.peek(1) == '/':
+			depth--
+			s.pos += 2
+			if depth == 0 {
+				return
+			}
+		default:
+			s.pos++
+		}
+	}
+}
+
+// slashComment reads a // or /* comment at s.pos, or else one byte of punctuation.
+func (s *scanner) slashComment() token {
+	switch s.peek(1) {
+	case '/':
+		s.skipLine()
+	case '*':
+		s.skipBlockComment()
+	default:
+		return s.punct(1)
+	}
+	return token{}
+}
+
+// quoted reads a literal that ends at the same quote, with backslash escapes.
+// One that may not span lines ends at the line break, unless that is escaped.
+func (s *scanner) quoted(quote byte, multiline bool) token {
+	start, src := s.pos, s.src
+	pos := start + 1
+	for pos < len(src) {
+		switch c := src[pos]; {
+		case c == quote:
+			s.pos = pos + 1
+			return s.literal(start)
+		case c == '\\':
+			pos++
+			if pos < len(src) && src[pos] == '\r' {
+				pos++
+			}
+		case c == '\n' && !multiline:
+			s.pos = pos
+			return s.literal(start)
+		}
+		pos++
+	}
+	s.pos = len(src)
+	return s.literal(start)
+}
+
+// until reads a literal from start that ends with the given bytes, searched
+// from offset from on.
+func (s *scanner) until(start, from int, end string) token {
+	from = min(from, len(s.src))
+	if i := bytes.Index(s.src[from:], []byte(end)); i >= 0 {
+		s.pos = from + i + len(end)
+	} else {
+		s.pos = len(s.src)
+	}
+	return s.literal(start)
+}
+
+// at reports whether the text at s.pos begins with prefix.
+func (s *scanner) at(prefix string) bool {
+	return len(s.src)-s.pos >= len(prefix) && string(s.src[s.pos:s.pos+len(prefix)]) == prefix
+}
+
+// text returns the bytes of t.
+func (s *scanner) text(t token) []byte { return s.src[t.start:t.end] }
+
+// firstOnLine reports whether only blanks precede offset pos on its line.
+func (s *scanner) firstOnLine(pos int) bool {
+	for pos--; pos >= 0; pos-- {
+		switch s.src[pos] {
+		case '\n':
+			return true
+		case ' ', '\t', '\r', '\f', '\v':
+		default:
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,69 @@
+package outline
+
+import "github.com/quarrysearch/quarry/schemas/code"
+
+// form is how the text inside a scope is read.
+type form uint8
+
+const (
+	formFile        form = iota // declarations
+	formTransparent             // declarations of the scope around it: extern "C" { … }, if (…) { … }
+	formNamespace               // declarations under a name
+	formType                    // members
+	formEnum                    // enumerators
+	formFunction                // statements
+	formObject                  // properties of a literal
+	formBlock                   // statements or a literal without a name of its own
+	formParen                   // a parenthesised group
+	formBracket                 // a bracketed group
+	formTemplate                // an expression inside a template literal
+)
+
+// scope is a region of text whose definitions have a parent.
+type scope struct {
+	form form
+	// name and kind are the parent of what is defined inside; a nameless scope
+	// hands on those of the scope around it.
+	name span
+	kind code.SymbolKind
+	// def is the definition that the scope belongs to, -1 for none.
+	def int32
+
+	unnamed  bool  // a type body without a tag
+	typedef  bool  // what follows the body names a type
+	first    int32 // number of definitions when the scope began
+	pending  token // grammar's own: what to do when the scope closes
+	finished bool  // grammar's own: the enumerators of an enum are all read
+}
+
+// maxScopes bounds nesting; deeper groups are skipped as a whole.
+const maxScopes = 200
+
+// scopes is the stack of open scopes; the file itself is at the bottom.
+type scopes struct {
+	stack []scope
+}
+
+func (s *scopes) top() *scope { return &s.stack[len(s.stack)-1] }
+
+func (s *scopes) full() bool { return len(s.stack) >= maxScopes }
+
+func (s *scopes) push(in scope) {
+	s.stack = append(s.stack, in)
+}
+
+// pop closes the innermost scope, but never the file.
+func (s *scopes) pop() (scope, bool) {
+	if len(s.stack) == 1 {
+		return scope{}, false
+	}
+	top := s.stack[len(s.stack)-1]
+	s.stack = s.stack[:len(s.stack)-1]
+	return top, true
+}
+
+// inherit returns a nameless scope of form f inside the innermost one.
+func (s *scopes) inherit(f form) scope {
+	top := s.top()
+	return scope{form: f, name: top.name, kind: top.kind, def: -1}
+}

@@ -1,0 +1,39 @@
+package outline
+
+// tokenKind is the shape of a token.
+type tokenKind uint8
+
+const (
+	tokNone   tokenKind = iota // nothing: a comment or other trivia was passed
+	tokEOF                     // end of the text
+	tokWord                    // identifier or keyword
+	tokNumber                  // numeric literal
+	tokString                  // string, character, template or regular-expression literal
+	tokPunct                   // one byte of punctuation, in ch
+	tokGroup                   // a whole bracketed group; ch is its opening bracket
+	tokBody                    // stands for a type body that was just closed
+)
+
+// token is a lexical element. It refers to the text by offsets, so it is cheap
+// to keep and has no pointers.
+type token struct {
+	kind    tokenKind
+	ch      byte // punctuation or opening bracket
+	word    word // keyword, or wNone
+	newline bool // a line break stands before it
+	start   int32
+	end     int32
+}
+
+func (t token) is(ch byte) bool      { return t.kind == tokPunct && t.ch == ch }
+func (t token) isGroup(ch byte) bool { return t.kind == tokGroup && t.ch == ch }
+
+// isName reports whether t is an identifier that is no keyword of the language.
+func (t token) isName() bool { return t.kind == tokWord && t.word == wNone }
+
+// span is a range of the text.
+type span struct{ start, end int32 }
+
+func (t token) span() span { return span{t.start, t.end} }
+
+func (s span) empty() bool { return s.start == s.end }

@@ -1,0 +1,59 @@
+package outline
+
+// word is a keyword that some grammar looks at. Keywords of different languages
+// that are spelled alike share a word.
+type word uint8
+
+// wordTable finds a keyword by its spelling. It is an open-addressed table: a
+// look-up hashes three bytes and the length, and compares one string.
+type wordTable struct {
+	slots  [wordSlots]wordSlot
+	maxLen int
+}
+
+type wordSlot struct {
+	text string
+	word word
+}
+
+// wordSlots is at least four times the number of keywords of any language.
+const wordSlots = 512
+
+// newWordTable returns the table of the given keywords. It panics if one is not
+// in the list of spellings, which is a mistake in this package's own tables.
+func newWordTable(words ...word) *wordTable {
+	t := &wordTable{}
+	for _, w := range words {
+		text := spellings[w]
+		if text == "" {
+			panic("outline: keyword without a spelling")
+		}
+		t.maxLen = max(t.maxLen, len(text))
+		slot := wordHash([]byte(text))
+		for t.slots[slot].text != "" {
+			slot = (slot + 1) % wordSlots
+		}
+		t.slots[slot] = wordSlot{text, w}
+	}
+	return t
+}
+
+func (t *wordTable) lookup(b []byte) word {
+	if len(b) < 2 || len(b) > t.maxLen {
+		return wNone
+	}
+	for slot := wordHash(b); ; slot = (slot + 1) % wordSlots {
+		s := &t.slots[slot]
+		if s.text == string(b) {
+			return s.word
+		}
+		if s.text == "" {
+			return wNone
+		}
+	}
+}
+
+func wordHash(b []byte) uint {
+	n := uint(len(b))
+	return (uint(b[0])*37 ^ uint(b[1])*101 ^ uint(b[n-1])*11 + n*53) % wordSlots
+}
