@@ -26,6 +26,9 @@ func regexpAdvice(e *syntax.Error) string {
 	case syntax.ErrInvalidRepeatSize:
 		return `Repeat at most 1000 times, smaller number first.`
 	case syntax.ErrInvalidCharRange:
+		if strings.HasPrefix(e.Expr, `\p`) || strings.HasPrefix(e.Expr, `\P`) {
+			return `Use a Unicode category or script: \pL, \p{Lu}, \p{Greek}.`
+		}
 		return `Write the lower end first; escape a - that is meant as text, or put it last.`
 	case syntax.ErrInvalidEscape:
 		return escapeAdvice(e.Expr)

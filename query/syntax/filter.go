@@ -144,12 +144,12 @@ func (s *scanner) keywordEnd(i, end int) int {
 }
 
 // filterAt returns the filter whose keyword and colon stand at i with a value attached, and where the value begins.
-// A keyword before a blank, the end or a second colon is text: YAML and C++ are full of them. So is one whose words do
-// not begin with a letter or digit, or go on with punctuation (visibility:hidden;), and one whose quoted value
-// goes on after the quote (path:"a",).
+// A keyword before a blank, the end, a second colon or two slashes is text: YAML, C++ and addresses are full of them.
+// So is one that takes words where they go on with punctuation (visibility:hidden;), and one whose quoted value goes
+// on after the quote (path:"a",).
 func (s *scanner) filterAt(i, end int) (*filter, int) {
 	v := s.keywordEnd(i, end)
-	if v < 0 || v == end || isBlank(s.text[v]) || s.text[v] == ':' {
+	if v < 0 || v == end || isBlank(s.text[v]) || s.text[v] == ':' || strings.HasPrefix(s.text[v:end], "//") {
 		return nil, 0
 	}
 	f := keywords[s.text[i:v-1]]
@@ -173,4 +173,34 @@ func (s *scanner) isPlainWord(i, end int) bool {
 		j++
 	}
 	return j > i && (s.endsToken(j, end) || s.text[j] == ')')
+}
+
+// filterToken is filterAt for a token whose range is known. It takes a keyword of one letter for text if the value ends
+// as the parameter of a function does: b:int, and b:int) are far more often code than filters.
+func (s *scanner) filterToken(i, end int) (*filter, int) {
+	f, v := s.filterAt(i, end)
+	if f == nil || v > i+2 || s.text[v] == '"' {
+		return f, v
+	}
+	value := s.text[v:s.runEnd(v, end)]
+	if strings.HasSuffix(value, ",") || strings.HasSuffix(value, ";") || closesMore(value) {
+		return nil, 0
+	}
+	return f, v
+}
+
+// closesMore tells whether a text closes a parenthesis that it did not open. Escaped ones do not count.
+func closesMore(text string) bool {
+	depth := 0
+	for i := 0; i < len(text) && depth >= 0; i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+	}
+	return depth < 0
 }

@@ -28,16 +28,24 @@ func (p *parser) noticeKeyword(i, end int) {
 	}
 }
 
-// noticeNot is for a "not" between bare words, which may be a sentence and not a query.
+// noticeNot is for a "not" before a bare word, which may be a sentence and not a query.
 func (p *parser) noticeNot(items []item) {
 	last := items[len(items)-1]
-	if _, ok := last.query.(*Text); len(items) < 2 || !ok {
+	if len(items) < 2 || !p.isBareWord(last.query, last.at) {
 		return
 	}
-	excluded := shorten(p.text[last.at.Start:last.at.End])
 	p.notice(Span{items[0].at.Start, last.at.End},
-		fmt.Sprintf("not excludes files with %s; write the phrase in quotes to search for the words.", excluded))
+		fmt.Sprintf("not excludes files with %s; write the phrase in quotes to search for the words.", p.shown(last.at)))
 }
+
+// isBareWord tells whether q was written at that place without quotes, parentheses and minus.
+func (p *parser) isBareWord(q Query, at Span) bool {
+	text, ok := q.(*Text)
+	return ok && text.At == at && p.text[at.Start] != '"'
+}
+
+// shown is what a notice repeats of the query.
+func (p *parser) shown(at Span) string { return shorten(p.text[at.Start:at.End]) }
 
 // noticeScope is for filters that reach only one operand of an or.
 func (p *parser) noticeScope(arms []Query) {
@@ -51,8 +59,7 @@ func (p *parser) noticeScope(arms []Query) {
 		}
 	}
 	at := and.Children[0].Span()
-	p.notice(at, fmt.Sprintf("%s is about the terms up to the first or only; use parentheses to filter all of them: %s (a or b).",
-		shorten(p.text[at.Start:at.End]), shorten(p.text[at.Start:at.End])))
+	p.notice(at, fmt.Sprintf("%s is about the terms up to the first or only; use parentheses to filter all of them: %[1]s (a or b).", p.shown(at)))
 }
 
 // restricts tells whether q is a filter or a negated one.
@@ -73,7 +80,8 @@ func (p *parser) noticeExclusions(root Query) {
 	if !ok {
 		return
 	}
-	if text, ok := not.Child.(*Text); ok {
-		p.notice(not.At, fmt.Sprintf("a minus excludes; write %s in quotes to search for the text.", shorten(p.text[not.At.Start:text.At.End])))
+	word := Span{not.At.Start + 1, not.At.End}
+	if p.text[not.At.Start] == '-' && p.isBareWord(not.Child, word) {
+		p.notice(not.At, fmt.Sprintf("a minus excludes; write %q to search for the text.", p.shown(not.At)))
 	}
 }

@@ -141,7 +141,7 @@ func (p *parser) tooDeep(i int) *Error {
 
 // token reads the token at i into g and returns its end.
 func (p *parser) token(g *group, i, end, depth int) (int, *Error) {
-	if f, v := p.filterAt(i, end); f != nil && f.value == valueSetting {
+	if f, v := p.filterToken(i, end); f != nil && f.value == valueSetting {
 		return p.setting(&g.settings, f, i, v, end)
 	}
 	var it item
@@ -170,7 +170,7 @@ func (p *parser) negation(i, end int) int {
 		return -1
 	case isBlank(c):
 		next := p.skipBlanks(i+1, end)
-		if f, _ := p.filterAt(next, end); f == nil {
+		if f, _ := p.filterToken(next, end); f == nil {
 			return -1
 		}
 		return next
@@ -179,7 +179,7 @@ func (p *parser) negation(i, end int) int {
 }
 
 func (p *parser) negated(i, operand, end, depth int) (item, int, *Error) {
-	if f, _ := p.filterAt(operand, end); f != nil && f.value == valueSetting {
+	if f, _ := p.filterToken(operand, end); f != nil && f.value == valueSetting {
 		return item{}, 0, p.fail(i, f.name+": cannot be negated", wordAdvice(f, f.name, f.words[0]))
 	}
 	it, next, err := p.operand(operand, end, depth+1)
@@ -216,7 +216,7 @@ func (p *parser) operand(i, end, depth int) (item, int, *Error) {
 			return item{query: q}, close, err
 		}
 	}
-	if f, v := p.filterAt(i, end); f != nil {
+	if f, v := p.filterToken(i, end); f != nil {
 		q, next, err := p.filter(f, i, v, end)
 		return item{query: q}, next, err
 	}
@@ -248,7 +248,7 @@ func (p *parser) groupsQueries(start, end int) bool {
 	if operand := p.negation(i, end); operand >= 0 {
 		i = operand
 	}
-	if f, _ := p.filterAt(i, end); f != nil {
+	if f, _ := p.filterToken(i, end); f != nil {
 		return true
 	}
 	switch p.text[i] {
@@ -367,7 +367,7 @@ func (p *parser) value(f *filter, v, end int) (next int, raw Span, quoted bool, 
 
 func (p *parser) badWord(f *filter, i, v int, word string) *Error {
 	key := p.text[i : v-1]
-	return p.fail(v, fmt.Sprintf("%s: has no value %s", key, shorten(word)), wordAdvice(f, key, shorten(word)))
+	return p.fail(v, fmt.Sprintf("%s: has no such value as %s", key, shorten(word)), wordAdvice(f, key, shorten(word)))
 }
 
 // setting reads case:, type: or select:.
@@ -395,7 +395,7 @@ func (p *parser) merge(s *settings, add settings) *Error {
 	sel := s.sel != SelectDefault && add.sel != SelectDefault && s.sel != add.sel
 	letters := s.letters != "" && add.letters != "" && s.letters != add.letters
 	if kind || sel || letters {
-		return p.fail(add.at.Start, "this contradicts an earlier "+p.text[add.at.Start:add.at.End], "Keep one of them.")
+		return p.fail(add.at.Start, p.text[add.at.Start:add.at.End]+" contradicts what stands before it", "Keep one of the two.")
 	}
 	s.kind = max(s.kind, add.kind)
 	s.sel = max(s.sel, add.sel)

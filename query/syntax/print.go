@@ -145,14 +145,24 @@ func (p *printer) constant(q *Const) {
 	p.b.WriteString("(())")
 }
 
-// not writes a second minus as a word: --x is text.
+// not writes the word where a minus would be text, as in --x and -1.
 func (p *printer) not(q *Not) {
-	if _, ok := q.Child.(*Not); ok {
+	if minusIsText(q.Child) {
 		p.b.WriteString("not ")
 	} else {
 		p.b.WriteByte('-')
 	}
 	p.unit(q.Child)
+}
+
+func minusIsText(q Query) bool {
+	switch q := q.(type) {
+	case *Not:
+		return true
+	case *Text:
+		return q.Pattern != "" && strings.IndexByte("->=0123456789", q.Pattern[0]) >= 0
+	}
+	return false
 }
 
 func (p *printer) leaf(q Query) {
@@ -225,7 +235,7 @@ func isBareTerm(pattern string, isRegexp bool) bool {
 
 // isBareValue tells whether the value of a filter reads back unquoted.
 func isBareValue(v string, isRegexp bool) bool {
-	if v == "" || v[0] == ':' || strings.ContainsAny(v, "\" \t\n\r\v\f") {
+	if v == "" || v[0] == ':' || v[0] == '/' || strings.ContainsAny(v, "\" \t\n\r\v\f") {
 		return false
 	}
 	if isRegexp {

@@ -1,0 +1,125 @@
+package syntax
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestScripts runs testdata/*. Each line of the input of a command is a query. Commands:
+//
+//	parse [regexp] [case] [quoted] [print]   the tree, the notices or the error; quoted: lines are Go string literals
+//	simplify [regexp]                        the tree before and after Simplify
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			o := Options{Regexp: d.HasArg("regexp"), CaseSensitive: d.HasArg("case")}
+			var b strings.Builder
+			for line := range strings.SplitSeq(d.Input, "\n") {
+				text := line
+				if d.HasArg("quoted") {
+					var err error
+					if text, err = strconv.Unquote(line); err != nil {
+						d.Fatalf(t, "%s: %v", line, err)
+					}
+				}
+				fmt.Fprintf(&b, "%s\n", line)
+				parsed, err := Parse(text, o)
+				switch {
+				case err != nil:
+					writeError(t, &b, err)
+				case d.Cmd == "simplify":
+					fmt.Fprintf(&b, "    %s\n    %s\n", dump(parsed.Root), dump(Simplify(parsed.Root)))
+				case d.Cmd == "parse":
+					writeParsed(&b, parsed)
+					if d.HasArg("print") {
+						fmt.Fprintf(&b, "    prints %s\n", parsed.Print(o))
+					}
+				default:
+					d.Fatalf(t, "unknown command %s", d.Cmd)
+				}
+			}
+			return b.String()
+		})
+	})
+}
+
+func writeError(t *testing.T, b *strings.Builder, err error) {
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, ErrInvalid) {
+		t.Fatalf("%v is no *Error", err)
+	}
+	fmt.Fprintf(b, "    error at column %d (byte %d): %s\n    %s\n", e.Column, e.Position, e.Message, e.Advice)
+}
+
+func writeParsed(b *strings.Builder, p *Parsed) {
+	b.WriteString("    ")
+	if p.Type != TypeDefault {
+		fmt.Fprintf(b, "type=%s ", p.Type)
+	}
+	if p.Select != SelectDefault {
+		fmt.Fprintf(b, "select=%s ", p.Select)
+	}
+	fmt.Fprintf(b, "%s\n", dump(p.Root))
+	for _, n := range p.Notices {
+		fmt.Fprintf(b, "    notice %d-%d: %s\n", n.At.Start, n.At.End, n.Message)
+	}
+}
+
+// dump writes a tree for the eye: "x" is text, /x/ an expression, a ! behind it means exact case.
+func dump(q Query) string {
+	switch q := q.(type) {
+	case *And:
+		return "and(" + dumpAll(q.Children) + ")"
+	case *Or:
+		return "or(" + dumpAll(q.Children) + ")"
+	case *Not:
+		return "not(" + dump(q.Child) + ")"
+	case *Const:
+		return strconv.FormatBool(q.Value)
+	case *Text:
+		if !q.Regexp {
+			return strconv.Quote(q.Pattern) + dumpCase(q.Case)
+		}
+		return dumpRegexp(q.Pattern, q.Case)
+	case *File:
+		return "file" + dumpRegexp(q.Pattern, q.Case)
+	case *Repo:
+		return "repo" + dumpRegexp(q.Pattern, q.Case)
+	case *Symbol:
+		return "sym" + dumpRegexp(q.Pattern, q.Case)
+	case *Language:
+		return "lang=" + q.Name
+	case *Revision:
+		return "rev=" + q.Pattern
+	case *Archived:
+		return "archived=" + q.Want.String()
+	case *Fork:
+		return "fork=" + q.Want.String()
+	case *Visibility:
+		return "visibility=" + q.Want.String()
+	case *Context:
+		return "context=" + q.Name
+	case *RepoSet:
+		return fmt.Sprintf("reposet=%q", q.Names)
+	}
+	return fmt.Sprintf("%T", q)
+}
+
+func dumpAll(qs []Query) string {
+	var parts []string
+	for _, q := range qs {
+		parts = append(parts, dump(q))
+	}
+	return strings.Join(parts, " ")
+}
+
+func dumpRegexp(pattern string, c Case) string { return "/" + pattern + "/" + dumpCase(c) }
+
+func dumpCase(c Case) string {
+	return [...]string{CaseDefault: "?", CaseYes: "!", CaseNo: ""}[c]
+}

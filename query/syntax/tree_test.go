@@ -1,0 +1,242 @@
+package syntax
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// randomTree builds a tree of the shape that Parse promises.
+func randomTree(r *rand.Rand, depth int) Query {
+	if depth == 0 || r.IntN(4) == 0 {
+		return randomLeaf(r)
+	}
+	switch r.IntN(3) {
+	case 0:
+		return &And{Children: randomTrees(r, depth-1)}
+	case 1:
+		return &Or{Children: randomTrees(r, depth-1)}
+	}
+	child := randomTree(r, depth-1)
+	if _, ok := child.(*Const); ok {
+		return child
+	}
+	return &Not{Child: child}
+}
+
+func randomTrees(r *rand.Rand, depth int) []Query {
+	qs := make([]Query, 2+r.IntN(3))
+	for i := range qs {
+		qs[i] = randomTree(r, depth)
+	}
+	return qs
+}
+
+func randomLeaf(r *rand.Rand) Query {
+	c := CaseYes + Case(r.IntN(2))
+	switch r.IntN(14) {
+	case 0:
+		return &Const{Value: r.IntN(2) == 0}
+	case 1:
+		return &File{Pattern: randomRegexp(r), Case: c}
+	case 2:
+		return &Repo{Pattern: randomRegexp(r), Case: c}
+	case 3:
+		return &Symbol{Pattern: randomRegexp(r), Case: c}
+	case 4:
+		return &Language{Name: randomText(r)}
+	case 5:
+		return &Revision{Pattern: randomText(r)}
+	case 6:
+		return &Context{Name: randomText(r)}
+	case 7:
+		return &RepoSet{Names: []string{"a/b", "c d", "(e"}[:1+r.IntN(3)]}
+	case 8:
+		return &Archived{Want: Inclusion(r.IntN(3))}
+	case 9:
+		return &Fork{Want: Inclusion(r.IntN(3))}
+	case 10:
+		return &Visibility{Want: Access(r.IntN(3))}
+	case 11:
+		return &Text{Pattern: randomRegexp(r), Regexp: true, Case: c}
+	}
+	return &Text{Pattern: randomText(r), Case: c}
+}
+
+// fragments are what makes texts hard to print.
+var fragments = []string{"a", "B", "1", " ", "\t", "\n", `"`, `\`, "(", ")", "[", "]", ":", "-", "--", "->", "or", "and", "NOT", "not ", "file:",
+	"case:yes", "()", `""`, "é", "{", "}", "*", "|", "^", "$", ".", ",", "/", "//", `\Q`, `\E`, `\"`, "\u00a0", "\x00"}
+
+func randomText(r *rand.Rand) string {
+	s := ""
+	for range 1 + r.IntN(5) {
+		s += fragments[r.IntN(len(fragments))]
+	}
+	return s
+}
+
+// randomRegexp returns a pattern that compiles.
+func randomRegexp(r *rand.Rand) string {
+	for {
+		s := randomText(r)
+		if _, fault := regexpSize(s, MaxRegexpInstructions); fault == nil {
+			return s
+		}
+	}
+}
+
+var allOptions = []Options{{}, {Regexp: true}, {CaseSensitive: true}, {Regexp: true, CaseSensitive: true}}
+
+// checkRoundTrip holds print∘parse to be the identity on a tree, for all options.
+func checkRoundTrip(t *testing.T, q Query) {
+	t.Helper()
+	for _, o := range allOptions {
+		printed := Print(q, o)
+		parsed, err := Parse(printed, o)
+		if err != nil {
+			t.Fatalf("%s %+v\nprinted %s\n%v", dump(q), o, printed, err)
+		}
+		if !Equal(q, parsed.Root) {
+			t.Fatalf("%s %+v\nprinted %s\nread    %s", dump(q), o, printed, dump(parsed.Root))
+		}
+		if again := Print(parsed.Root, o); again != printed {
+			t.Fatalf("%s %+v\nprinted %s\nthen    %s", dump(q), o, printed, again)
+		}
+	}
+}
+
+func TestPrintThenParseIsIdentity(t *testing.T) {
+	for seed := range uint64(5_000) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		checkRoundTrip(t, randomTree(r, 4))
+	}
+}
+
+// evaluate gives a tree its value where each leaf has the one that truth says.
+func evaluate(q Query, truth func(leaf Query) bool) bool {
+	switch q := q.(type) {
+	case *And:
+		return !slices.ContainsFunc(q.Children, func(c Query) bool { return !evaluate(c, truth) })
+	case *Or:
+		return slices.ContainsFunc(q.Children, func(c Query) bool { return evaluate(c, truth) })
+	case *Not:
+		return !evaluate(q.Child, truth)
+	case *Const:
+		return q.Value
+	case *Archived:
+		return q.Want == Yes || truth(q)
+	case *Fork:
+		return q.Want == Yes || truth(q)
+	case *Visibility:
+		return q.Want == Any || truth(q)
+	}
+	return truth(q)
+}
+
+// TestSimplifyKeepsMeaning evaluates random trees and their simple forms under random truths, and checks that the
+// simple form is simple and the tree untouched.
+func TestSimplifyKeepsMeaning(t *testing.T) {
+	for seed := range uint64(5_000) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		q := randomTree(r, 4)
+		before := dump(q)
+		simple := Simplify(q)
+		if dump(q) != before {
+			t.Fatalf("Simplify changed %s to %s", before, dump(q))
+		}
+		if again := Simplify(simple); !Equal(again, simple) {
+			t.Fatalf("%s is not simple, but %s", dump(simple), dump(again))
+		}
+		checkSimple(t, simple)
+		for range 8 {
+			salt := r.Uint64()
+			truth := func(leaf Query) bool { return hash(dump(leaf), salt)%2 == 0 }
+			if evaluate(q, truth) != evaluate(simple, truth) {
+				t.Fatalf("seed %d: %s\nis not %s", seed, before, dump(simple))
+			}
+		}
+	}
+}
+
+func checkSimple(t *testing.T, simple Query) {
+	t.Helper()
+	Walk(simple, func(q Query) bool {
+		for _, child := range children(q) {
+			_, constant := child.(*Const)
+			if constant || fmt.Sprintf("%T", q) == fmt.Sprintf("%T", child) {
+				t.Fatalf("%s below %s", dump(child), dump(q))
+			}
+		}
+		return true
+	})
+}
+
+func hash(s string, salt uint64) uint64 {
+	h := salt
+	for _, c := range []byte(s) {
+		h = (h ^ uint64(c)) * 1099511628211
+	}
+	return h >> 32
+}
+
+func TestWalkAndMap(t *testing.T) {
+	q := mustParse(t, "a (b or -c) file:d").Root
+	var seen []string
+	Walk(q, func(q Query) bool {
+		seen = append(seen, dump(q))
+		_, not := q.(*Not)
+		return !not
+	})
+	want := []string{dump(q), `"a"`, `or("b" not("c"))`, `"b"`, `not("c")`, "file/d/"}
+	if !slices.Equal(seen, want) {
+		t.Errorf("Walk saw %q, want %q", seen, want)
+	}
+	mapped := Map(q, func(q Query) Query {
+		if text, ok := q.(*Text); ok {
+			return &Text{Pattern: text.Pattern + "!", Case: text.Case}
+		}
+		return q
+	})
+	if got := mapped.String(); got != "a! (b! or -c!) file:d" {
+		t.Errorf("Map gives %s", got)
+	}
+	if got := q.String(); got != "a (b or -c) file:d" {
+		t.Errorf("Map changed the tree to %s", got)
+	}
+}
+
+func TestHasRevision(t *testing.T) {
+	for text, want := range map[string]bool{"a": false, "a rev:x": true, "a or (b -branch:x)": true, "revision": false} {
+		if got := HasRevision(mustParse(t, text).Root); got != want {
+			t.Errorf("HasRevision(%s) = %t", text, got)
+		}
+	}
+}
+
+func TestSpans(t *testing.T) {
+	for text, want := range map[string][]string{
+		"foo":                    {"foo"},
+		"  foo bar ":             {"foo bar", "foo", "bar"},
+		`a or (b c) -file:"d e"`: {`a or (b c) -file:"d e"`, "a", `b c) -file:"d e"`, "b c", "b", "c", `-file:"d e"`, `file:"d e"`},
+		"not not a":              {"not not a", "not a", "a"},
+	} {
+		var got []string
+		Walk(mustParse(t, text).Root, func(q Query) bool {
+			got = append(got, text[q.Span().Start:q.Span().End])
+			return true
+		})
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: spans %q, want %q", text, got, want)
+		}
+	}
+}
+
+func mustParse(t *testing.T, text string) *Parsed {
+	t.Helper()
+	parsed, err := Parse(text, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
