@@ -1,0 +1,81 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// MaxBatchBytes bounds what one record may write. A first import of a million
+// files writes about 200 MB; Pebble's own limit is 4 GiB.
+const MaxBatchBytes = 2 << 30
+
+// Batch is the effect of one record: the rows it writes and the checkpoint
+// behind it, committed as one. It reads the store as it was before; it keeps no
+// index of its own writes, which makes writing five times cheaper and is why a
+// large import costs no second copy in memory.
+//
+// The caller ends a batch with Commit or Close.
+type Batch struct {
+	s *Store
+	b *pebble.Batch
+}
+
+var _ Reader = (*Batch)(nil)
+
+// NewBatch returns an empty batch.
+func (s *Store) NewBatch() *Batch { return &Batch{s: s, b: s.db.NewBatch()} }
+
+// Read implements Reader.
+func (b *Batch) Read(key []byte) ([]byte, bool, error) { return b.s.Read(key) }
+
+// Iter implements Reader.
+func (b *Batch) Iter(lo, hi []byte) (*Iterator, error) { return b.s.Iter(lo, hi) }
+
+// Store returns the store that the batch writes to.
+func (b *Batch) Store() *Store { return b.s }
+
+// Set writes a row. The batch keeps neither slice.
+func (b *Batch) Set(key, value []byte) error {
+	if key[0] == byte(FamilySegments) {
+		panic("store: a batch writes no segment: IngestSegment does")
+	}
+	if b.b.Len()+len(key)+len(value) > MaxBatchBytes {
+		return fmt.Errorf("store: the record writes more than %d bytes", int64(MaxBatchBytes))
+	}
+	return b.b.Set(key, value, nil)
+}
+
+// Delete removes a row, if it is there.
+func (b *Batch) Delete(key []byte) error { return b.b.Delete(key, nil) }
+
+// DeleteRange removes the rows from lo (inclusive) to hi (exclusive).
+func (b *Batch) DeleteRange(lo, hi []byte) error { return b.b.DeleteRange(lo, hi, nil) }
+
+// SetCheckpoint writes that every record of partition below next is applied.
+func (b *Batch) SetCheckpoint(partition int32, next event.Offset) error {
+	return b.b.Set(checkpointKey(partition), binary.BigEndian.AppendUint64(nil, uint64(next)), nil)
+}
+
+// SetSchema writes the version of the rows that the projection writes.
+func (b *Batch) SetSchema(projection string, version int) error {
+	return b.b.Set(schemaKey(projection), binary.BigEndian.AppendUint32(nil, uint32(version)), nil)
+}
+
+// SizeBytes returns the size of what the batch holds.
+func (b *Batch) SizeBytes() int { return b.b.Len() }
+
+// Commit applies the batch and ends it. It does not wait for the disk: see
+// "Durability" in the package documentation.
+func (b *Batch) Commit() error {
+	if err := b.b.Commit(pebble.NoSync); err != nil {
+		return fmt.Errorf("store: commit: %w", err)
+	}
+	return b.b.Close()
+}
+
+// Close drops the batch if it was not committed.
+func (b *Batch) Close() error { return b.b.Close() }

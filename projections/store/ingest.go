@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// HasSegment reports whether the store holds keys from lo to hi.
+func (s *Store) HasSegment(lo, hi []byte) (bool, error) {
+	it, err := s.Iter(lo, hi)
+	if err != nil {
+		return false, err
+	}
+	found := it.First()
+	return found, it.Close()
+}
+
+// IngestSegment adds the sstable in the file path, whose keys all lie between
+// lo and hi, and removes the file. It is durable when it returns. A segment
+// that is there already is left as it is. Two calls for one segment must not
+// run at once.
+func (s *Store) IngestSegment(ctx context.Context, lo, hi []byte, path string) error {
+	found, err := s.HasSegment(lo, hi)
+	if err != nil {
+		return err
+	}
+	if found {
+		return os.Remove(path)
+	}
+	if !s.onDisk {
+		if path, err = s.copyIn(path); err != nil {
+			return err
+		}
+	}
+	if err := s.db.Ingest(ctx, []string{path}); err != nil {
+		return fmt.Errorf("store: ingest %s: %w", path, err)
+	}
+	// Pebble removes the file it has linked; it may have copied it across devices.
+	if err := s.fs.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("store: ingest: remove %s: %w", path, err)
+	}
+	return nil
+}
+
+// copyIn moves a file of the disk into the file system of a test.
+func (s *Store) copyIn(path string) (string, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	name := s.fs.PathJoin(s.dir, "ingest-"+s.fs.PathBase(path))
+	out, err := s.fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(out, in)
+	return name, errors.Join(err, out.Sync(), out.Close(), os.Remove(path))
+}
+
+// Excise removes everything from lo to hi at once, from snapshots too, without
+// writing tombstones. What dropped the segment must be durable: Excise syncs
+// before.
+func (s *Store) Excise(ctx context.Context, lo, hi []byte) error {
+	if err := s.Sync(); err != nil {
+		return err
+	}
+	if err := s.db.Excise(ctx, pebble.KeyRange{Start: lo, End: hi}); err != nil {
+		return fmt.Errorf("store: excise %x: %w", lo, err)
+	}
+	return nil
+}

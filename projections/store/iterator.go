@@ -1,0 +1,52 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Iterator walks keys in order, within the bounds it was made with. Its
+// positioning methods report whether it stands on a key; when they return false
+// the caller asks Err. Key and Value are valid until the next move.
+type Iterator struct{ it *pebble.Iterator }
+
+func newIterator(g getter, lo, hi []byte) (*Iterator, error) {
+	it, err := g.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
+	if err != nil {
+		return nil, fmt.Errorf("store: iterate from %q: %w", lo, err)
+	}
+	return &Iterator{it}, nil
+}
+
+// First moves to the first key.
+func (i *Iterator) First() bool { return i.it.First() }
+
+// Last moves to the last key.
+func (i *Iterator) Last() bool { return i.it.Last() }
+
+// Next moves to the next key.
+func (i *Iterator) Next() bool { return i.it.Next() }
+
+// SeekGE moves to the first key at or behind key. A rising sequence of seeks is
+// cheap: each goes on from the last.
+func (i *Iterator) SeekGE(key []byte) bool { return i.it.SeekGE(key) }
+
+// SeekLT moves to the last key before key.
+func (i *Iterator) SeekLT(key []byte) bool { return i.it.SeekLT(key) }
+
+// Valid reports whether the iterator stands on a key.
+func (i *Iterator) Valid() bool { return i.it.Valid() }
+
+// Key returns the key it stands on.
+func (i *Iterator) Key() []byte { return i.it.Key() }
+
+// Value returns the value it stands on, or nil after an error.
+func (i *Iterator) Value() []byte { return i.it.Value() }
+
+// Err returns the error that ended the walk, if any.
+func (i *Iterator) Err() error { return i.it.Error() }
+
+// Close releases the iterator and returns the error that ended the walk, if
+// any.
+func (i *Iterator) Close() error { return i.it.Close() }

@@ -1,0 +1,50 @@
+package store
+
+import "encoding/binary"
+
+// Family is the first byte of a key: the package that owns the row.
+type Family byte
+
+// The families of the store. See the table in the package documentation.
+const (
+	FamilyMeta     Family = 'm'
+	FamilyCatalog  Family = 'c'
+	FamilyPlaces   Family = 'p'
+	FamilySegments Family = 's'
+	FamilyLocal    Family = 'z'
+)
+
+const (
+	metaVersion    = 'v'
+	metaCheckpoint = 'c'
+	metaSchema     = 's'
+)
+
+// AppendUint32 appends v to key, big-endian.
+func AppendUint32(key []byte, v uint32) []byte { return binary.BigEndian.AppendUint32(key, v) }
+
+// AppendUint64 appends v to key, big-endian.
+func AppendUint64(key []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(key, v) }
+
+// Successor returns the first key behind all keys that begin with prefix, or
+// nil if there is none.
+func Successor(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] != 0xff {
+			next := append([]byte(nil), prefix[:i+1]...)
+			next[i]++
+			return next
+		}
+	}
+	return nil
+}
+
+func versionKey() []byte { return []byte{byte(FamilyMeta), metaVersion} }
+
+func checkpointKey(partition int32) []byte {
+	return AppendUint32([]byte{byte(FamilyMeta), metaCheckpoint}, uint32(partition))
+}
+
+func schemaKey(projection string) []byte {
+	return append([]byte{byte(FamilyMeta), metaSchema}, projection...)
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Registerer is where metrics are registered.
+type Registerer = prometheus.Registerer
+
+// metrics reads Pebble's own figures when it is scraped:
+//
+//	quarry_store_disk_bytes               files of the store
+//	quarry_store_cache_bytes              block cache in use
+//	quarry_store_cache_hits_total, …_misses_total
+//	quarry_store_tables                   sstables
+//	quarry_store_read_amplification       sorted runs that a read may touch
+//	quarry_store_memtable_bytes
+//	quarry_store_wal_bytes_total          bytes written to the write-ahead log
+//	quarry_store_compactions_total, …_compaction_debt_bytes
+//	quarry_store_ingests_total
+//	quarry_store_snapshots                open snapshots
+type metrics struct {
+	reg    Registerer
+	source *Store
+	gauges []gauge
+}
+
+type gauge struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	read func(m *pebble.Metrics) float64
+}
+
+func newMetrics(reg Registerer, s *Store) (*metrics, error) {
+	m := &metrics{reg: reg, source: s}
+	add := func(kind prometheus.ValueType, name, help string, read func(m *pebble.Metrics) float64) {
+		m.gauges = append(m.gauges, gauge{prometheus.NewDesc("quarry_store_"+name, help, nil, nil), kind, read})
+	}
+	const g, c = prometheus.GaugeValue, prometheus.CounterValue
+	add(g, "disk_bytes", "Bytes of all files of the store.", func(m *pebble.Metrics) float64 { return float64(m.DiskSpaceUsage()) })
+	add(g, "cache_bytes", "Bytes in the block cache.", func(m *pebble.Metrics) float64 { return float64(m.BlockCache.Size) })
+	add(c, "cache_hits_total", "Reads that the block cache answered.", func(m *pebble.Metrics) float64 { return float64(m.BlockCache.Hits) })
+	add(c, "cache_misses_total", "Reads that went to a file.", func(m *pebble.Metrics) float64 { return float64(m.BlockCache.Misses) })
+	add(g, "tables", "Number of sstables.", func(m *pebble.Metrics) float64 { t := m.Total(); return float64(t.TablesCount) })
+	add(g, "read_amplification", "Sorted runs that a read may touch.", func(m *pebble.Metrics) float64 { return float64(m.ReadAmp()) })
+	add(g, "memtable_bytes", "Bytes of rows not yet flushed.", func(m *pebble.Metrics) float64 { return float64(m.MemTable.Size) })
+	add(c, "wal_bytes_total", "Bytes written to the write-ahead log.", func(m *pebble.Metrics) float64 { return float64(m.WAL.BytesWritten) })
+	add(c, "compactions_total", "Compactions done.", func(m *pebble.Metrics) float64 { return float64(m.Compact.Count) })
+	add(g, "compaction_debt_bytes", "Bytes that compactions still have to move.", func(m *pebble.Metrics) float64 { return float64(m.Compact.EstimatedDebt) })
+	add(c, "ingests_total", "Segments and excises taken in.", func(m *pebble.Metrics) float64 { return float64(m.Ingest.Count) })
+	add(g, "snapshots", "Open snapshots.", func(m *pebble.Metrics) float64 { return float64(m.Snapshots.Count) })
+	if reg == nil {
+		return m, nil
+	}
+	if err := reg.Register(m); err != nil {
+		return nil, fmt.Errorf("store: register metrics: %w", err)
+	}
+	return m, nil
+}
+
+// unregister takes the metrics out, so that a store can be opened again.
+func (m *metrics) unregister() {
+	if m.reg != nil {
+		m.reg.Unregister(m)
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
+	for i := range m.gauges {
+		ch <- m.gauges[i].desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+	now := m.source.db.Metrics()
+	for i := range m.gauges {
+		g := &m.gauges[i]
+		ch <- prometheus.MustNewConstMetric(g.desc, g.kind, g.read(now))
+	}
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// FormatVersion is the version of the layout of keys and values outside the
+// projections' own rows. A store of a newer version is refused.
+const FormatVersion = 1
+
+// Defaults and bounds of Options.
+const (
+	DefaultCacheBytes = 128 << 20
+	MinCacheBytes     = 8 << 20
+	// memTableBytes bounds what a flush writes and what a start replays from the
+	// write-ahead log. Rows of a push are a few kilobytes, so 16 MiB is minutes
+	// of pushes; a first import goes round it as one large batch.
+	memTableBytes = 16 << 20
+	// maxMemTables stops writers only when three flushes lie behind.
+	maxMemTables = 4
+	// maxOpenFiles covers the hundreds of segments of a large store: opening a
+	// table costs a read of its footer and index.
+	maxOpenFiles = 4096
+	// blockBytes is the block size of rows: rows are short and read by seeks.
+	blockBytes = 8 << 10
+	// bloomBitsPerKey keeps point reads of absent documents off the disk.
+	bloomBitsPerKey = 10
+	maxCompactions  = 2
+	walBytesPerSync = 1 << 20
+)
+
+// Options configure a Store. The zero value works.
+type Options struct {
+	// CacheBytes bounds Pebble's block cache: rows and the compressed values of
+	// segments. Default 128 MiB: with Pebble's own 8 MiB no posting list and no
+	// frame stays.
+	CacheBytes int64
+	// Memory replaces the disk in tests.
+	Memory *Memory
+	// Logger takes what Pebble reports at levels above information. Default: none.
+	Logger *slog.Logger
+	// Registerer takes the metrics. Default: none.
+	Registerer Registerer
+}
+
+// Validate reports what cannot work.
+func (o Options) Validate() error {
+	if o.CacheBytes != 0 && o.CacheBytes < MinCacheBytes {
+		return fmt.Errorf("store: cache of %d bytes: want at least %d", o.CacheBytes, int64(MinCacheBytes))
+	}
+	return nil
+}
+
+func (o *Options) ensureDefaults() {
+	if o.CacheBytes == 0 {
+		o.CacheBytes = DefaultCacheBytes
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+func (o *Options) fs() vfs.FS {
+	if o.Memory != nil {
+		return o.Memory.fs
+	}
+	return vfs.Default
+}
+
+// pebble returns Pebble's options for these.
+func (o *Options) pebble(fs vfs.FS, lock *pebble.Lock) *pebble.Options {
+	p := &pebble.Options{
+		FS:                          fs,
+		Lock:                        lock,
+		CacheSize:                   o.CacheBytes,
+		FormatMajorVersion:          pebble.FormatValueSeparation,
+		MemTableSize:                memTableBytes,
+		MemTableStopWritesThreshold: maxMemTables,
+		MaxOpenFiles:                maxOpenFiles,
+		L0CompactionThreshold:       2,
+		L0StopWritesThreshold:       32,
+		WALBytesPerSync:             walBytesPerSync,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, maxCompactions },
+		Logger:                      pebbleLogger{o.Logger},
+	}
+	for i := range p.Levels {
+		p.Levels[i].BlockSize = blockBytes
+		p.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBitsPerKey)
+		p.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.FastestCompression }
+	}
+	return p
+}
+
+// pebbleLogger passes Pebble's errors on and drops its chatter. Pebble calls
+// Fatalf when going on could corrupt the store.
+type pebbleLogger struct{ l *slog.Logger }
+
+func (p pebbleLogger) Infof(string, ...any) {}
+
+func (p pebbleLogger) Errorf(format string, args ...any) {
+	p.l.Error("pebble: " + fmt.Sprintf(format, args...))
+}
+
+func (p pebbleLogger) Fatalf(format string, args ...any) {
+	err := errors.New("pebble: " + fmt.Sprintf(format, args...))
+	p.l.Error("the store cannot go on", "error", err)
+	panic(err)
+}

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Errors of Open.
+var (
+	// ErrLocked says that another process, or another Store of this one, holds
+	// the directory.
+	ErrLocked = errors.New("directory is in use")
+	// ErrFormat says that the directory was written by a newer Quarry.
+	ErrFormat = errors.New("format is not supported")
+)
+
+// ownerFile holds the process ID of the store's owner, for the message of
+// ErrLocked only.
+const ownerFile = "OWNER"
+
+// Reader is what rows are read from: a Store, a Snapshot, or a Batch, which
+// reads the store as it was before the batch.
+type Reader interface {
+	// Read returns the value of key, and whether there is one. The value belongs
+	// to the caller.
+	Read(key []byte) (value []byte, ok bool, err error)
+	// Iter returns an iterator over the keys from lo (inclusive) to hi
+	// (exclusive; nil for no bound). The caller closes it.
+	Iter(lo, hi []byte) (*Iterator, error)
+}
+
+// Store is an open directory of projections.
+type Store struct {
+	dir     string
+	fs      vfs.FS
+	onDisk  bool
+	db      *pebble.DB
+	lock    *pebble.Lock
+	metrics *metrics
+}
+
+var _ Reader = (*Store)(nil)
+
+// Open opens the store in dir, which it creates if it is not there. It fails
+// with ErrLocked if another process has it open and with ErrFormat if it is of
+// a newer version. The caller closes the store.
+func Open(dir string, o Options) (*Store, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.ensureDefaults()
+	s := &Store{dir: dir, fs: o.fs(), onDisk: o.Memory == nil}
+	if err := s.fs.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("store: create %s: %w", dir, err)
+	}
+	if err := s.acquire(); err != nil {
+		return nil, err
+	}
+	if err := s.open(&o); err != nil {
+		return nil, errors.Join(err, s.lock.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) open(o *Options) error {
+	db, err := pebble.Open(s.dir, o.pebble(s.fs, s.lock))
+	if err != nil {
+		return fmt.Errorf("store: open %s: %w", s.dir, err)
+	}
+	s.db = db
+	if err := s.checkFormat(); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	if s.metrics, err = newMetrics(o.Registerer, s); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	return nil
+}
+
+// acquire takes the directory's lock and leaves this process' ID beside it.
+func (s *Store) acquire() error {
+	lock, err := pebble.LockDirectory(s.dir, s.fs)
+	if err != nil {
+		return fmt.Errorf("store: another quarry process%s holds %s; stop it, or choose another data directory: %w (%w)",
+			s.owner(), s.dir, ErrLocked, err)
+	}
+	s.lock = lock
+	if s.onDisk {
+		// Best effort: the file only improves a message.
+		_ = os.WriteFile(filepath.Join(s.dir, ownerFile), []byte(strconv.Itoa(os.Getpid())), 0o644)
+	}
+	return nil
+}
+
+// owner returns " (pid N)" if the holder of the directory left its ID.
+func (s *Store) owner() string {
+	if !s.onDisk {
+		return ""
+	}
+	b, err := os.ReadFile(filepath.Join(s.dir, ownerFile))
+	pid, convErr := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || convErr != nil || pid <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (pid %d)", pid)
+}
+
+// checkFormat stamps a new store and refuses one of a newer version.
+func (s *Store) checkFormat() error {
+	value, ok, err := s.Read(versionKey())
+	if err != nil {
+		return err
+	}
+	if !ok {
+		stamp := binary.BigEndian.AppendUint32(nil, FormatVersion)
+		return s.db.Set(versionKey(), stamp, pebble.Sync)
+	}
+	if len(value) != 4 {
+		return fmt.Errorf("store: %s: format version of %d bytes: %w", s.dir, len(value), ErrFormat)
+	}
+	if v := binary.BigEndian.Uint32(value); v != FormatVersion {
+		return fmt.Errorf("store: %s has format version %d and this program knows %d; use the program that wrote it, or rebuild with quarry replay: %w",
+			s.dir, v, FormatVersion, ErrFormat)
+	}
+	return nil
+}
+
+// Close flushes nothing but what Pebble must and releases the directory. All
+// iterators and snapshots must be closed before.
+func (s *Store) Close() error {
+	s.metrics.unregister()
+	err := s.db.Close()
+	if s.onDisk {
+		_ = os.Remove(filepath.Join(s.dir, ownerFile))
+	}
+	return errors.Join(err, s.lock.Close())
+}
+
+// Dir returns the directory of the store.
+func (s *Store) Dir() string { return s.dir }
+
+// Get returns the value of key without copying it; the caller closes closer
+// when done with value. It is the source that segments read from, and fails as
+// Pebble does when the key is not there.
+func (s *Store) Get(key []byte) (value []byte, closer io.Closer, err error) {
+	return s.db.Get(key)
+}
+
+// Read implements Reader.
+func (s *Store) Read(key []byte) ([]byte, bool, error) { return read(s.db, key) }
+
+// Iter implements Reader.
+func (s *Store) Iter(lo, hi []byte) (*Iterator, error) { return newIterator(s.db, lo, hi) }
+
+// Sync returns when every batch committed so far is durable.
+func (s *Store) Sync() error {
+	if err := s.db.LogData(nil, pebble.Sync); err != nil {
+		return fmt.Errorf("store: sync: %w", err)
+	}
+	return nil
+}
+
+// Checkpoint returns the next offset of partition that the store has not
+// applied: 0 if it has applied none.
+func (s *Store) Checkpoint(partition int32) (event.Offset, error) {
+	value, ok, err := s.Read(checkpointKey(partition))
+	if err != nil || !ok {
+		return 0, err
+	}
+	if len(value) != 8 {
+		return 0, fmt.Errorf("store: checkpoint of partition %d has %d bytes, want 8; rebuild with quarry replay", partition, len(value))
+	}
+	return event.Offset(binary.BigEndian.Uint64(value)), nil
+}
+
+// Schema returns the schema version that the rows of the projection were
+// written with: 0 if it has written none.
+func (s *Store) Schema(projection string) (int, error) {
+	value, ok, err := s.Read(schemaKey(projection))
+	if err != nil || !ok {
+		return 0, err
+	}
+	if len(value) != 4 {
+		return 0, fmt.Errorf("store: schema version of %s has %d bytes, want 4; rebuild with quarry replay", projection, len(value))
+	}
+	return int(binary.BigEndian.Uint32(value)), nil
+}
+
+// Backup writes a copy of the store, as of now, to the directory dest, which
+// must not exist. It links the files where it can: milliseconds and no space.
+func (s *Store) Backup(dest string) error {
+	if err := s.db.Checkpoint(dest, pebble.WithFlushedWAL()); err != nil {
+		return fmt.Errorf("store: backup of %s to %s: %w", s.dir, dest, err)
+	}
+	return nil
+}
+
+// getter is what Pebble's databases and snapshots have in common.
+type getter interface {
+	Get(key []byte) ([]byte, io.Closer, error)
+	NewIter(o *pebble.IterOptions) (*pebble.Iterator, error)
+}
+
+func read(g getter, key []byte) ([]byte, bool, error) {
+	value, closer, err := g.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("store: read %q: %w", key, err)
+	}
+	own := append([]byte(nil), value...)
+	return own, true, closer.Close()
+}

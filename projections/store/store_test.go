@@ -1,0 +1,265 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+func open(t *testing.T, dir string, o Options) *Store {
+	t.Helper()
+	s, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// table writes a sorted table with the given keys, each its own value.
+func table(t *testing.T, keys ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "table")
+	f, err := vfs.Default.Create(path, vfs.WriteCategoryUnspecified)
+	must(t, err)
+	w := sstable.NewWriter(objstorageprovider.NewFileWritable(f), sstable.WriterOptions{TableFormat: sstable.TableFormatPebblev4})
+	for _, k := range keys {
+		must(t, w.Set([]byte(k), []byte(k)))
+	}
+	must(t, w.Close())
+	return path
+}
+
+func TestOpenHeld(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{})
+	_, err := Open(dir, Options{})
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "pid ") || !strings.Contains(err.Error(), dir) {
+		t.Fatalf("second open: %v", err)
+	}
+	must(t, s.Close())
+	must(t, open(t, dir, Options{}).Close())
+}
+
+func TestOpenNewerFormat(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{})
+	must(t, s.db.Set(versionKey(), []byte{0, 0, 0, FormatVersion + 1}, pebble.Sync))
+	must(t, s.Close())
+	_, err := Open(dir, Options{})
+	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "version 2") {
+		t.Fatalf("open: %v", err)
+	}
+	// The refusal leaves the directory free.
+	if _, err = Open(dir, Options{}); !errors.Is(err, ErrFormat) {
+		t.Fatalf("open again: %v", err)
+	}
+}
+
+func TestOptionsValidate(t *testing.T) {
+	if _, err := Open(t.TempDir(), Options{CacheBytes: 1}); err == nil {
+		t.Fatal("a cache of one byte was accepted")
+	}
+}
+
+func TestCheckpointIsPartOfTheBatch(t *testing.T) {
+	s := open(t, "d", Options{Memory: NewMemory()})
+	defer s.Close()
+	b := s.NewBatch()
+	must(t, b.Set([]byte("ca"), []byte("1")))
+	must(t, b.SetCheckpoint(3, 42))
+	must(t, b.SetSchema("catalog", 7))
+	if _, ok, _ := b.Read([]byte("ca")); ok {
+		t.Fatal("a batch reads its own writes")
+	}
+	must(t, b.Close())
+	if next, err := s.Checkpoint(3); err != nil || next != 0 {
+		t.Fatalf("checkpoint of a dropped batch: %d, %v", next, err)
+	}
+	b = s.NewBatch()
+	must(t, b.Set([]byte("ca"), []byte("1")))
+	must(t, b.SetCheckpoint(3, 42))
+	must(t, b.SetSchema("catalog", 7))
+	must(t, b.Commit())
+	next, err := s.Checkpoint(3)
+	must(t, err)
+	version, err := s.Schema("catalog")
+	must(t, err)
+	if other, _ := s.Checkpoint(2); next != 42 || version != 7 || other != 0 {
+		t.Fatalf("checkpoint %d, schema %d, other %d", next, version, other)
+	}
+}
+
+// TestCrashKeepsAPrefix shows that a power failure loses a suffix of the
+// batches and nothing else, and that Sync bounds it.
+func TestCrashKeepsAPrefix(t *testing.T) {
+	for seed := range uint64(20) {
+		mem := NewMemory()
+		s := open(t, "d", Options{Memory: mem})
+		const n, synced = 200, 60
+		for i := range n {
+			b := s.NewBatch()
+			must(t, b.Set(AppendUint32([]byte{'c'}, uint32(i)), make([]byte, 1000)))
+			must(t, b.SetCheckpoint(0, nextOffset(i)))
+			must(t, b.Commit())
+			if i == synced {
+				must(t, s.Sync())
+			}
+		}
+		crashed := mem.Crash(50, seed)
+		must(t, s.Close())
+		s = open(t, "d", Options{Memory: crashed})
+		next, err := s.Checkpoint(0)
+		must(t, err)
+		if next <= synced {
+			t.Fatalf("seed %d: checkpoint %d after a crash, %d was synced", seed, next, synced)
+		}
+		it, err := s.Iter([]byte{'c'}, []byte{'d'})
+		must(t, err)
+		rows := 0
+		for ok := it.First(); ok; ok = it.Next() {
+			rows++
+		}
+		must(t, it.Close())
+		if rows != int(next) {
+			t.Fatalf("seed %d: %d rows under checkpoint %d", seed, rows, next)
+		}
+		must(t, s.Close())
+	}
+}
+
+func TestIngestAndExcise(t *testing.T) {
+	ctx := context.Background()
+	for _, memory := range []*Memory{nil, NewMemory()} {
+		s := open(t, filepath.Join(t.TempDir(), "d"), Options{Memory: memory})
+		lo, hi := []byte("sA"), []byte("sB")
+		path := table(t, "sA1", "sA2")
+		must(t, s.IngestSegment(ctx, lo, hi, path))
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Fatalf("the file is still there: %v", err)
+		}
+		must(t, s.IngestSegment(ctx, lo, hi, table(t, "sA1", "sA2")))
+		must(t, s.IngestSegment(ctx, []byte("sB"), []byte("sC"), table(t, "sB1")))
+		snap := s.NewSnapshot()
+		must(t, s.Excise(ctx, lo, hi))
+		if found, err := s.HasSegment(lo, hi); err != nil || found {
+			t.Fatalf("excised segment: %v, %v", found, err)
+		}
+		if _, ok, err := s.Read([]byte("sB1")); !ok || err != nil {
+			t.Fatalf("neighbour: %v, %v", ok, err)
+		}
+		if _, ok, _ := snap.Read([]byte("sA1")); ok {
+			t.Fatal("the documentation says that snapshots lose excised segments")
+		}
+		must(t, snap.Close())
+		must(t, s.Close())
+	}
+}
+
+// TestIngestSurvivesCrash shows that an ingest is durable on return, whatever
+// happens to batches beside it.
+func TestIngestSurvivesCrash(t *testing.T) {
+	mem := NewMemory()
+	s := open(t, "d", Options{Memory: mem})
+	b := s.NewBatch()
+	must(t, b.Set([]byte("ca"), nil))
+	must(t, b.Commit())
+	must(t, s.IngestSegment(context.Background(), []byte("sA"), []byte("sB"), table(t, "sA1")))
+	crashed := mem.Crash(0, 0)
+	must(t, s.Close())
+	s = open(t, "d", Options{Memory: crashed})
+	defer s.Close()
+	if found, err := s.HasSegment([]byte("sA"), []byte("sB")); err != nil || !found {
+		t.Fatalf("segment after a crash: %v, %v", found, err)
+	}
+}
+
+func TestBatchRefusesSegments(t *testing.T) {
+	s := open(t, "d", Options{Memory: NewMemory()})
+	defer s.Close()
+	b := s.NewBatch()
+	defer b.Close()
+	defer func() {
+		if recover() == nil {
+			t.Fatal("a batch wrote a segment")
+		}
+	}()
+	_ = b.Set([]byte("sA"), nil)
+}
+
+func TestSnapshotIsStable(t *testing.T) {
+	s := open(t, "d", Options{Memory: NewMemory()})
+	defer s.Close()
+	set := func(v string) {
+		b := s.NewBatch()
+		must(t, b.Set([]byte("ca"), []byte(v)))
+		must(t, b.Commit())
+	}
+	set("1")
+	snap := s.NewSnapshot()
+	defer snap.Close()
+	set("2")
+	if v, _, _ := snap.Read([]byte("ca")); string(v) != "1" {
+		t.Fatalf("snapshot reads %q", v)
+	}
+	if v, _, _ := s.Read([]byte("ca")); string(v) != "2" {
+		t.Fatalf("store reads %q", v)
+	}
+}
+
+func TestBackup(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, filepath.Join(dir, "a"), Options{})
+	b := s.NewBatch()
+	must(t, b.Set([]byte("ca"), []byte("1")))
+	must(t, b.Commit())
+	must(t, s.Backup(filepath.Join(dir, "b")))
+	must(t, s.Close())
+	c := open(t, filepath.Join(dir, "b"), Options{})
+	defer c.Close()
+	if v, ok, err := c.Read([]byte("ca")); !ok || err != nil || string(v) != "1" {
+		t.Fatalf("backup reads %q, %v, %v", v, ok, err)
+	}
+}
+
+func TestSuccessor(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"a", "b"}, {"a\xff", "b"}, {"ab", "ac"}, {"\xff\xff", ""}, {"", ""},
+	} {
+		if got := string(Successor([]byte(c.in))); got != c.want {
+			t.Errorf("Successor(%q) = %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	s := open(t, "d", Options{Memory: NewMemory(), Registerer: reg})
+	families, err := reg.Gather()
+	must(t, err)
+	if len(families) != len(s.metrics.gauges) {
+		t.Fatalf("%d metrics of %d", len(families), len(s.metrics.gauges))
+	}
+	must(t, s.Close())
+	s = open(t, "d", Options{Memory: NewMemory(), Registerer: reg})
+	must(t, s.Close())
+}
+
+func nextOffset(i int) event.Offset { return event.Offset(i + 1) }
