@@ -1,0 +1,82 @@
+# Quarry. `make run` to see it, `make test` to trust it, `make check` before a commit.
+# Needed: Go, git. With a C compiler it is built with cgo, without one it is not. Logic lives in Go: cmd/internal/tasks.
+
+GO       ?= go
+FUZZTIME ?= 30s
+SEED     ?=
+REF      ?= main
+CORPORA  ?= .cache/corpora/bench
+ZOEKT_BIN ?=
+GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
+export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
+
+.DEFAULT_GOAL := help
+.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e cover bench bench-compare corpora docs-check kafka tidy clean check
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## bin/quarry and bin/searchbench
+	$(GO) build -trimpath -o bin/ ./cmd/quarry ./cmd/searchbench
+
+run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard library indexed
+	$(GO) run ./cmd/internal/tasks run
+
+generate: ## files that follow from code: the schema and the pages with tables
+	QUARRY_GENERATE=1 $(GO) test -count=1 ./cmd/internal/config ./cmd/internal/docscheck ./cmd/quarry/internal/server
+
+fmt: ## gofmt
+	gofmt -w $$(git ls-files '*.go')
+
+lint: ## gofmt, vet, staticcheck, repolint
+	test -z "$$(gofmt -l $$(git ls-files '*.go') | tee /dev/stderr)"
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test -count=1 ./cmd/internal/repolint
+
+test: ## every test; those that need a missing program say so and skip
+	$(GO) test ./...
+
+race: ## every test under the race detector
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+golden: ## rewrite the expected output of data-driven tests
+	$(GO) test $(addprefix ./,$(GOLDEN)) -rewrite
+
+fuzz: ## every fuzz test, FUZZTIME=30s each
+	$(GO) run ./cmd/internal/tasks fuzz --time $(FUZZTIME)
+
+metamorphic: ## random corpora and queries against a plain scan; SEED=n repeats one
+	QUARRY_SEED=$(SEED) $(GO) test -count=1 -run Metamorphic -v ./projections/... ./query/...
+
+e2e: ## the built binary: serve, index, push, search, kill, restart
+	$(GO) test -count=1 -v ./cmd/e2e
+
+cover: ## coverage of all packages, as a page
+	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./... && $(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
+
+bench: build ## the table of docs/performance.md; CORPORA=DIR ZOEKT_BIN=DIR
+	bin/searchbench run --corpora $(CORPORA) --quarry bin/quarry $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN))
+
+bench-compare: ## Go benchmarks here and at REF=main, ten runs each
+	$(GO) run ./cmd/internal/tasks bench-compare --ref $(REF)
+
+corpora: build ## source trees to measure on, from package registries; about 10 GB in CORPORA=DIR
+	bin/searchbench corpora --out $(CORPORA)
+
+docs-check: ## links, metrics, settings and routes in docs are those of the code
+	$(GO) test -count=1 ./cmd/internal/docscheck ./cmd/internal/config ./cmd/quarry/internal/server
+
+kafka: ## fetch an Apache Kafka broker with Maven and run it on 127.0.0.1:9092
+	mvn -q -B -f deploy/kafka/pom.xml dependency:copy-dependencies -DoutputDirectory=$(QUARRY_KAFKA_LIBS)
+	$(GO) run ./cmd/internal/tasks kafka --libs $(QUARRY_KAFKA_LIBS)
+
+tidy: ## go.mod and go.sum
+	$(GO) mod tidy
+
+clean: ## what make made, but not the fetched jars and corpora
+	rm -rf bin .cache/run .cache/cover.* .cache/bench-compare
+
+check: lint test docs-check ## what a commit must pass
+	$(GO) mod tidy -diff
+	CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/quarry

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+type benchCompareTask struct {
+	Ref      string `default:"main" help:"Commit to compare with."`
+	Bench    string `default:"." help:"Which benchmarks, as go test -bench."`
+	Packages string `default:"./..." help:"Which packages."`
+	Count    int    `default:"10" help:"Runs of each benchmark."`
+}
+
+// Run implements the task. The other commit is checked out beside this one, as
+// a worktree that is removed again.
+func (b *benchCompareTask) Run(ctx context.Context) error {
+	dir, err := filepath.Abs(".cache/bench-compare")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	tree := filepath.Join(dir, "tree")
+	if _, err := output(ctx, ".", "git", "worktree", "add", "--force", "--detach", tree, b.Ref); err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = output(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
+	}()
+	before, after := filepath.Join(dir, "before.txt"), filepath.Join(dir, "after.txt")
+	if err := b.measure(ctx, tree, before); err != nil {
+		return err
+	}
+	if err := b.measure(ctx, ".", after); err != nil {
+		return err
+	}
+	return command(ctx, ".", "go", "tool", "benchstat", b.Ref+"="+before, "here="+after).Run()
+}
+
+func (b *benchCompareTask) measure(ctx context.Context, dir, result string) error {
+	fmt.Println("== benchmarks of", dir)
+	out, err := output(ctx, dir, "go", "test", "-run", "^$", "-bench", b.Bench, "-benchmem", "-count", strconv.Itoa(b.Count), b.Packages)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(result, []byte(out+"\n"), 0o644)
+}

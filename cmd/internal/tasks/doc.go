@@ -1,0 +1,17 @@
+// Tasks is what the Makefile needs and a readable line of make cannot say.
+//
+// It answers the question "what does make run do?".
+//
+//	tasks run             serve in the foreground, index this repository and the
+//	                      Go standard library, print what to try
+//	tasks fuzz            every fuzz test of the module, one after the other
+//	tasks bench-compare   benchmarks of two commits, ten runs each, through benchstat
+//
+// # Invariants
+//
+//  1. It writes below .cache, which git ignores, and nowhere else.
+//  2. It ends every process that it started.
+//
+// It is for a checkout of the source only: the binary that people install is
+// cmd/quarry.
+package main

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+type runTask struct {
+	Quarry string `default:"bin/quarry" help:"The binary."`
+	Data   string `default:".cache/run/data" help:"Data directory, kept between runs."`
+	Listen string `default:"127.0.0.1:7070" help:"Where to listen."`
+}
+
+// readyTimeout bounds the wait for a server that starts: a large data directory
+// is replayed from its last checkpoint first.
+const readyTimeout = 2 * time.Minute
+
+// Run implements the task. The server runs until it is told to stop; it hears
+// an interrupt from the terminal itself, as it is in our process group, and
+// from us when we were sent a signal alone.
+func (r *runTask) Run(ctx context.Context) error {
+	root, err := filepath.Abs(".")
+	if err != nil {
+		return err
+	}
+	library, err := standardLibrary(ctx, filepath.Join(root, ".cache", "corpora"))
+	if err != nil {
+		return err
+	}
+	server := command(ctx, root, r.Quarry, "serve", "--data", r.Data, "--listen", r.Listen, "--git-root", root)
+	if err := server.Start(); err != nil {
+		return err
+	}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Wait() }()
+
+	indexing, stopIndexing := context.WithCancel(ctx)
+	defer stopIndexing()
+	indexed := make(chan error, 1)
+	go func() { indexed <- r.fill(indexing, root, library) }()
+	select {
+	case err := <-stopped:
+		stopIndexing()
+		<-indexed
+		return serverEnded(ctx, err)
+	case err := <-indexed:
+		if err != nil && ctx.Err() == nil {
+			_ = server.Process.Signal(os.Interrupt)
+			return errors.Join(err, <-stopped)
+		}
+	}
+	return serverEnded(ctx, <-stopped)
+}
+
+// serverEnded is the result of a server that has ended: an interrupt is how a
+// run ends well.
+func serverEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// fill waits for the server, indexes what there is to index, and says what to
+// try.
+func (r *runTask) fill(ctx context.Context, root, library string) error {
+	base := "http://" + r.Listen
+	if err := waitReady(ctx, base+"/readyz"); err != nil {
+		return err
+	}
+	args := []string{"index", "--server", base, library}
+	if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
+		args = append(args, root)
+	}
+	if err := command(ctx, root, r.Quarry, args...).Run(); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	fmt.Printf(`
+Quarry answers at %[1]s. Try, in another terminal:
+
+  %[2]s search 'func ReadAll'
+  %[2]s search --regex 'sync\.(Once|Pool)\b lang:go -file:_test'
+  curl -s %[1]s/api/search -d '{"query":"sym:ServeHTTP","matches":5}'
+
+Ctrl-C stops the server; the next make run goes on from here.
+`, base, r.Quarry)
+	return nil
+}
+
+// waitReady polls url until it answers 200.
+func waitReady(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if ok := answers(ctx, url); ok {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("wait for %s: %w", url, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+func answers(ctx context.Context, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+// standardLibrary returns a git repository of the Go standard library below
+// dir. GOROOT/src is no repository on most machines, so it is committed once
+// per version of Go: a repository of its own whose work tree is GOROOT/src, to
+// which nothing is written.
+func standardLibrary(ctx context.Context, dir string) (string, error) {
+	goroot, err := output(ctx, ".", "go", "env", "GOROOT")
+	if err != nil {
+		return "", err
+	}
+	version, err := output(ctx, ".", "go", "env", "GOVERSION")
+	if err != nil {
+		return "", err
+	}
+	repository := filepath.Join(dir, "go-"+strings.TrimPrefix(strings.Fields(version)[0], "go"), "go-std")
+	if _, err := output(ctx, ".", "git", "--git-dir", filepath.Join(repository, ".git"), "rev-parse", "--verify", "HEAD"); err == nil {
+		return repository, nil
+	}
+	fmt.Println("committing the Go standard library to", repository)
+	if err := os.RemoveAll(repository); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(repository, 0o755); err != nil {
+		return "", err
+	}
+	return repository, commitTree(ctx, repository, filepath.Join(goroot, "src"), "Go standard library "+version)
+}
+
+// commitTree commits the files below tree to a new repository. It takes every
+// file, whatever an ignore file in the tree says.
+func commitTree(ctx context.Context, repository, tree, message string) error {
+	git := func(args ...string) error {
+		_, err := output(ctx, repository, "git", append([]string{"-c", "core.autocrlf=false", "-c", "gc.auto=0"}, args...)...)
+		return err
+	}
+	return errors.Join(
+		git("init", "-q", "-b", "main"),
+		git("--work-tree", tree, "add", "--all", "--force", "."),
+		git("--work-tree", tree, "-c", "user.name=quarry", "-c", "user.email=quarry@localhost", "-c", "commit.gpgsign=false", "commit", "-q", "-m", message),
+	)
+}
