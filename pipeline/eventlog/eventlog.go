@@ -19,6 +19,8 @@ var (
 	// ErrFull says that the log cannot take records now: the disk is full or the
 	// broker pushes back. The caller answers 503 and tries again later.
 	ErrFull = errors.New("event log cannot take records")
+	// ErrPartitionLost says that a commit came after the partition was taken away.
+	ErrPartitionLost = errors.New("partition was taken away")
 )
 
 // MaxRecordBytes bounds key, value and headers of one record together. It is
@@ -55,6 +57,11 @@ type Log interface {
 	// partition is taken away, and Join does not give the partition to another
 	// member of this process before handle has returned. The records begin at the
 	// group's committed offset.
+	//
+	// Join returns when every handle has returned: ctx.Err() once ctx ended,
+	// ErrClosed once the log was closed. A handle that returns before its context
+	// ended makes the member leave the group, and Join returns what it returned;
+	// what one returns after its context ended is dropped.
 	Join(ctx context.Context, group string, topic event.Topic, handle func(ctx context.Context, a Assignment) error) error
 
 	// Committed returns the group's committed offset of each partition: the next
@@ -79,7 +86,9 @@ type Assignment interface {
 	Reader
 	Partition() int32
 	// Commit stores next as the offset the group goes on from. It is durable when
-	// Commit returns, and fails if the partition was taken away.
+	// Commit returns. It fails with ErrPartitionLost if the partition was taken
+	// away; until then a handle whose context ended may still commit what it
+	// finished.
 	Commit(ctx context.Context, next event.Offset) error
 }
 

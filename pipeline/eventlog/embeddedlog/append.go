@@ -1,0 +1,133 @@
+package embeddedlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/internal/gather"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// appending is one call of Append on its way to the disk.
+type appending struct {
+	items     []appendItem
+	bytes     int
+	positions []event.Position // set by the writer
+}
+
+type appendItem struct {
+	partition *partition
+	record    *event.Record
+}
+
+// Append implements eventlog.Log. The records of one call become durable
+// together or not at all.
+func (l *Log) Append(ctx context.Context, name event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	positions, err := l.append(ctx, name, partition, records)
+	if err != nil {
+		return nil, fmt.Errorf("append to %s: %w", name, err)
+	}
+	return positions, nil
+}
+
+func (l *Log) append(ctx context.Context, name event.Topic, number int32, records []event.Record) ([]event.Position, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t, err := l.topic(name)
+	if err != nil {
+		return nil, err
+	}
+	a, err := l.route(t, number, records)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	switch err := l.queue.Do(ctx, a, a.bytes); {
+	case errors.Is(err, gather.ErrClosed):
+		return nil, eventlog.ErrClosed
+	case errors.Is(err, gather.ErrFull):
+		l.metrics.refused.WithLabelValues(refusedQueueFull).Inc()
+		return nil, fmt.Errorf("%w: %d bytes wait for the disk already", eventlog.ErrFull, l.opts.MaxWaitingBytes)
+	case err != nil:
+		return nil, err
+	}
+	return a.positions, nil
+}
+
+// route checks the records and finds the partition of each.
+func (l *Log) route(t *topic, number int32, records []event.Record) (*appending, error) {
+	if err := eventlog.CheckPartition(number, l.partitions, true); err != nil {
+		return nil, err
+	}
+	a := &appending{items: make([]appendItem, len(records))}
+	for i := range records {
+		rec := &records[i]
+		if err := eventlog.CheckRecord(rec); err != nil {
+			l.metrics.refused.WithLabelValues(refusedTooLarge).Inc()
+			return nil, err
+		}
+		to := number
+		if to == eventlog.AnyPartition {
+			to = eventlog.PartitionOf(rec.Key, l.partitions)
+		}
+		a.items[i] = appendItem{t.partitions[to], rec}
+		a.bytes += eventlog.SizeOf(rec)
+	}
+	return a, nil
+}
+
+// write makes a batch durable and lets readers see it. The queue calls it from
+// one goroutine at a time, and Close waits for it.
+func (l *Log) write(batch []*appending) error {
+	if err := l.checkSpace(); err != nil {
+		return err
+	}
+	began := time.Now()
+	b := l.db.NewBatch()
+	defer b.Close()
+	touched := make(map[*partition]struct{})
+	count, bytes := 0, 0
+	for _, a := range batch {
+		a.positions = make([]event.Position, len(a.items))
+		for i, item := range a.items {
+			p := item.partition
+			touched[p] = struct{}{}
+			a.positions[i] = event.Position{Topic: p.topic, Partition: p.number, Offset: p.next}
+			// Set copies and cannot fail on a batch without index.
+			_ = b.Set(appendOffset(p.prefix, p.next), encodeFrame(item.record, began), nil)
+			p.next++
+		}
+		count += len(a.items)
+		bytes += a.bytes
+	}
+	if err := b.Commit(pebble.Sync); err != nil {
+		for p := range touched {
+			p.rewind()
+		}
+		return fmt.Errorf("write %d records: %w", count, err)
+	}
+	for p := range touched {
+		p.publish()
+	}
+	l.metrics.syncSeconds.Observe(time.Since(began).Seconds())
+	l.metrics.batchRecords.Observe(float64(count))
+	l.metrics.appendedRecords.Add(float64(count))
+	l.metrics.appendedBytes.Add(float64(bytes))
+	return nil
+}
+
+// checkSpace refuses to write while the disk is almost full; see doc.go. A file
+// system that cannot say how full it is counts as having room.
+func (l *Log) checkSpace() error {
+	usage, err := l.opts.fs.GetDiskUsage(l.dir)
+	if err != nil || usage.AvailBytes >= l.opts.MinFreeBytes {
+		return nil
+	}
+	l.metrics.refused.WithLabelValues(refusedDiskFull).Inc()
+	return fmt.Errorf("%w: %d MiB are free on the disk of %s, %d MiB are needed; free some space",
+		eventlog.ErrFull, usage.AvailBytes>>20, l.dir, l.opts.MinFreeBytes>>20)
+}

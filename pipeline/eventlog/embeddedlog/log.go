@@ -1,0 +1,233 @@
+package embeddedlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/internal/gather"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// ErrLocked says that another process, or another Log of this one, holds the
+// directory.
+var ErrLocked = errors.New("another process holds the directory")
+
+// MaxTopics bounds the topics of a log.
+const MaxTopics = 256
+
+// maxBatchBytes bounds what one sync makes durable.
+const maxBatchBytes = 8 << 20
+
+// Log is an event log in a directory. It implements eventlog.Log.
+type Log struct {
+	dir        string
+	opts       Options
+	partitions int32
+	metrics    *metrics
+	db         *pebble.DB
+	lock       *pebble.Lock
+	queue      *gather.Queue[*appending]
+	// closing is closed when Close begins; it ends every wait.
+	closing chan struct{}
+	// use is held for reading while db is used, for writing to close it.
+	use sync.RWMutex
+	mu  struct {
+		sync.Mutex
+		closed bool
+		topics map[event.Topic]*topic
+		groups map[groupID]*group
+	}
+}
+
+var _ eventlog.Log = (*Log)(nil)
+
+// topic is the state of a topic's partitions.
+type topic struct {
+	name       event.Topic
+	partitions []*partition
+}
+
+// Open opens the log in dir, and creates it if the directory is empty or
+// missing. It fails with ErrLocked if somebody else has it open. The caller
+// closes the log.
+func Open(dir string, opts Options) (*Log, error) {
+	l, err := open(dir, opts)
+	if err != nil {
+		return nil, fmt.Errorf("open event log in %s: %w", dir, err)
+	}
+	return l, nil
+}
+
+func open(dir string, opts Options) (*Log, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{dir: dir, opts: opts, metrics: newMetrics(opts.Registerer), closing: make(chan struct{})}
+	l.mu.topics = make(map[event.Topic]*topic)
+	l.mu.groups = make(map[groupID]*group)
+	l.queue = gather.New(maxBatchBytes, opts.MaxWaitingBytes, l.write)
+	if l.lock, err = lockDirectory(dir, opts.fs); err != nil {
+		return nil, err
+	}
+	if l.db, err = openPebble(dir, opts, l.lock); err != nil {
+		return nil, errors.Join(err, l.lock.Close())
+	}
+	if err := l.loadMeta(); err != nil {
+		return nil, errors.Join(err, l.db.Close(), l.lock.Close())
+	}
+	return l, nil
+}
+
+// directoryMode keeps others out: events hold names and addresses.
+const directoryMode = 0o700
+
+func lockDirectory(dir string, fs vfs.FS) (*pebble.Lock, error) {
+	if err := fs.MkdirAll(dir, directoryMode); err != nil {
+		return nil, err
+	}
+	lock, err := pebble.LockDirectory(dir, fs)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%w): stop it, or give this one a directory of its own", ErrLocked, err)
+	}
+	return lock, nil
+}
+
+func openPebble(dir string, opts Options, lock *pebble.Lock) (*pebble.DB, error) {
+	return pebble.Open(dir, &pebble.Options{
+		FS:        opts.fs,
+		Lock:      lock,
+		CacheSize: opts.CacheBytes,
+		// Pinned: a new release of Pebble must not make a directory unreadable to
+		// the release of Quarry before.
+		FormatMajorVersion: pebble.FormatValueSeparation,
+		MemTableSize:       16 << 20,
+		Logger:             pebbleLogger{opts.Logger},
+	})
+}
+
+// loadMeta reads the number of partitions, or stores it in a new log.
+func (l *Log) loadMeta() error {
+	value, closer, err := l.db.Get(metaKey)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return l.createMeta()
+	}
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	if l.partitions, err = decodeMeta(value); err != nil {
+		return err
+	}
+	if want := l.opts.Partitions; want != 0 && want != l.partitions {
+		return fmt.Errorf("it has %d partitions, %d are configured: the number is fixed when a log is created", l.partitions, want)
+	}
+	return nil
+}
+
+func (l *Log) createMeta() error {
+	l.partitions = l.opts.Partitions
+	if l.partitions == 0 {
+		l.partitions = DefaultPartitions
+	}
+	return l.db.Set(metaKey, encodeMeta(l.partitions), pebble.Sync)
+}
+
+// Close implements eventlog.Log: appends that were accepted are written first.
+// A second Close does nothing.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	closed := l.mu.closed
+	l.mu.closed = true
+	l.mu.Unlock()
+	if closed {
+		return nil
+	}
+	close(l.closing)
+	l.queue.Close()
+	l.use.Lock()
+	defer l.use.Unlock()
+	if err := errors.Join(l.db.Close(), l.lock.Close()); err != nil {
+		return fmt.Errorf("close event log in %s: %w", l.dir, err)
+	}
+	return nil
+}
+
+// acquire keeps db open until release is called.
+func (l *Log) acquire() (release func(), err error) {
+	l.use.RLock()
+	select {
+	case <-l.closing:
+		l.use.RUnlock()
+		return nil, eventlog.ErrClosed
+	default:
+		return l.use.RUnlock, nil
+	}
+}
+
+// Partitions implements eventlog.Log. Every topic has the partitions of the log,
+// and exists from its first use on.
+func (l *Log) Partitions(_ context.Context, name event.Topic) (int32, error) {
+	if err := eventlog.CheckName(string(name)); err != nil {
+		return 0, fmt.Errorf("partitions of topic: %w", err)
+	}
+	return l.partitions, nil
+}
+
+// HighWater implements eventlog.Log.
+func (l *Log) HighWater(_ context.Context, name event.Topic) ([]event.Offset, error) {
+	t, err := l.topic(name)
+	if err != nil {
+		return nil, fmt.Errorf("high-water marks of %s: %w", name, err)
+	}
+	ends := make([]event.Offset, len(t.partitions))
+	for i, p := range t.partitions {
+		ends[i], _ = p.end()
+	}
+	return ends, nil
+}
+
+// topic returns the state of a topic, reading its ends at the first use.
+func (l *Log) topic(name event.Topic) (*topic, error) {
+	release, err := l.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t := l.mu.topics[name]; t != nil {
+		return t, nil
+	}
+	if err := eventlog.CheckName(string(name)); err != nil {
+		return nil, fmt.Errorf("topic: %w", err)
+	}
+	if len(l.mu.topics) >= MaxTopics {
+		return nil, fmt.Errorf("topic %s: the log has %d topics already", name, MaxTopics)
+	}
+	t := &topic{name: name, partitions: make([]*partition, l.partitions)}
+	for i := range t.partitions {
+		if t.partitions[i], err = l.loadPartition(name, int32(i)); err != nil {
+			return nil, err
+		}
+	}
+	l.mu.topics[name] = t
+	return t, nil
+}
+
+// partitionOf returns one partition of a topic.
+func (l *Log) partitionOf(name event.Topic, number int32) (*partition, error) {
+	t, err := l.topic(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := eventlog.CheckPartition(number, l.partitions, false); err != nil {
+		return nil, err
+	}
+	return t.partitions[number], nil
+}

@@ -1,0 +1,56 @@
+package embeddedlog
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type metrics struct {
+	appendedRecords prometheus.Counter
+	appendedBytes   prometheus.Counter
+	readRecords     prometheus.Counter
+	refused         *prometheus.CounterVec
+	syncSeconds     prometheus.Histogram
+	batchRecords    prometheus.Histogram
+}
+
+// Reasons for which an append is refused.
+const (
+	refusedDiskFull  = "disk_full"
+	refusedQueueFull = "queue_full"
+	refusedTooLarge  = "too_large"
+)
+
+// newMetrics registers the package's metrics with reg, or with nothing if reg is
+// nil.
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	return &metrics{
+		appendedRecords: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_embeddedlog_appended_records_total",
+			Help: "Records that were made durable.",
+		}),
+		appendedBytes: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_embeddedlog_appended_bytes_total",
+			Help: "Bytes of keys, values and headers of the records that were made durable.",
+		}),
+		readRecords: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_embeddedlog_read_records_total",
+			Help: "Records that were read, by all readers together.",
+		}),
+		refused: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_embeddedlog_refused_appends_total",
+			Help: "Appends that were refused, by reason: disk_full, queue_full or too_large.",
+		}, []string{"reason"}),
+		syncSeconds: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "quarry_embeddedlog_sync_seconds",
+			Help:    "Time to write one batch of records and to sync it to disk.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2.5, 12),
+		}),
+		batchRecords: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "quarry_embeddedlog_batch_records",
+			Help:    "Records that shared one sync.",
+			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
+		}),
+	}
+}

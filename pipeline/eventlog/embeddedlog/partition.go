@@ -1,0 +1,71 @@
+package embeddedlog
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// partition knows where a partition ends and who waits for more.
+type partition struct {
+	topic  event.Topic
+	number int32
+	prefix []byte
+	// next is the offset of the next record; only the writer uses it. It runs
+	// ahead of the end while a batch is being synced.
+	next event.Offset
+	mu   struct {
+		sync.Mutex
+		end event.Offset
+		// grown is closed and replaced when end rises.
+		grown chan struct{}
+	}
+}
+
+// loadPartition finds the end of a partition: one above its last key.
+func (l *Log) loadPartition(name event.Topic, number int32) (*partition, error) {
+	p := &partition{topic: name, number: number, prefix: partitionPrefix(name, number)}
+	p.mu.grown = make(chan struct{})
+	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: p.prefix, UpperBound: partitionPrefix(name, number+1)})
+	if err != nil {
+		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, err)
+	}
+	if it.Last() {
+		p.next = offsetOf(it.Key()) + 1
+	}
+	p.mu.end = p.next
+	if err := it.Close(); err != nil {
+		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, err)
+	}
+	return p, nil
+}
+
+// end returns the offset behind the last durable record, and a channel that is
+// closed when it rises.
+func (p *partition) end() (event.Offset, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.end, p.mu.grown
+}
+
+// publish lets readers see the records that were written, and wakes those who
+// wait. It reports nothing new if the partition took no record.
+func (p *partition) publish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mu.end == p.next {
+		return
+	}
+	p.mu.end = p.next
+	close(p.mu.grown)
+	p.mu.grown = make(chan struct{})
+}
+
+// rewind forgets offsets that were given out for a batch that failed.
+func (p *partition) rewind() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next = p.mu.end
+}

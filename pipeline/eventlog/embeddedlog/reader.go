@@ -1,0 +1,141 @@
+package embeddedlog
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of what a reader takes from Pebble at once. It keeps no iterator while
+// it waits, since that would keep files alive.
+const (
+	maxChunkRecords = 512
+	maxChunkBytes   = 1 << 20
+)
+
+// reader reads one partition. It implements eventlog.Reader.
+type reader struct {
+	log       *Log
+	partition *partition
+	next      event.Offset
+	chunk     []event.Record // read ahead, from next on
+	closed    bool
+}
+
+// Tail implements eventlog.Log.
+func (l *Log) Tail(_ context.Context, name event.Topic, number int32, from event.Offset) (eventlog.Reader, error) {
+	r, err := l.tail(name, number, from)
+	if err != nil {
+		return nil, fmt.Errorf("tail %s/%d from %d: %w", name, number, from, err)
+	}
+	return r, nil
+}
+
+func (l *Log) tail(name event.Topic, number int32, from event.Offset) (*reader, error) {
+	p, err := l.partitionOf(name, number)
+	if err != nil {
+		return nil, err
+	}
+	if end, _ := p.end(); from < 0 || from > end {
+		return nil, fmt.Errorf("%w: want 0 to %d", eventlog.ErrOffsetOutOfRange, end)
+	}
+	return &reader{log: l, partition: p, next: from}, nil
+}
+
+// Next implements eventlog.Reader.
+func (r *reader) Next(ctx context.Context) (event.Record, error) {
+	for len(r.chunk) == 0 {
+		if err := r.wait(ctx); err != nil {
+			return event.Record{}, err
+		}
+		if err := r.fill(); err != nil {
+			return event.Record{}, fmt.Errorf("read %s/%d at %d: %w", r.partition.topic, r.partition.number, r.next, err)
+		}
+	}
+	rec := r.chunk[0]
+	r.chunk = r.chunk[1:]
+	r.next = rec.Position.Offset + 1
+	return rec, nil
+}
+
+// Close implements eventlog.Reader.
+func (r *reader) Close() error {
+	r.closed, r.chunk = true, nil
+	return nil
+}
+
+// wait returns when there is a record at next.
+func (r *reader) wait(ctx context.Context) error {
+	if r.closed {
+		return fmt.Errorf("read from a closed reader: %w", eventlog.ErrClosed)
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		end, grown := r.partition.end()
+		if r.next < end {
+			return nil
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+		case <-r.log.closing:
+			return eventlog.ErrClosed
+		}
+	}
+}
+
+// fill reads the next records that are durable.
+func (r *reader) fill() error {
+	release, err := r.log.acquire()
+	if err != nil {
+		return err
+	}
+	defer release()
+	end, _ := r.partition.end()
+	it, err := r.log.db.NewIter(&pebble.IterOptions{
+		LowerBound: appendOffset(r.partition.prefix, r.next),
+		UpperBound: appendOffset(r.partition.prefix, end),
+	})
+	if err != nil {
+		return err
+	}
+	r.chunk, err = readChunk(it, r.partition)
+	if closeErr := it.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil && (len(r.chunk) == 0 || r.chunk[0].Position.Offset != r.next) {
+		err = fmt.Errorf("%w: offset is missing", errCorrupt)
+	}
+	if err != nil {
+		r.chunk = nil
+		return err
+	}
+	r.log.metrics.readRecords.Add(float64(len(r.chunk)))
+	return nil
+}
+
+func readChunk(it *pebble.Iterator, p *partition) ([]event.Record, error) {
+	var chunk []event.Record
+	size := 0
+	for ok := it.First(); ok && len(chunk) < maxChunkRecords && size < maxChunkBytes; ok = it.Next() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return nil, err
+		}
+		size += len(value)
+		// Cloned, because the record's slices stay valid for ever.
+		rec, err := decodeFrame(bytes.Clone(value))
+		if err != nil {
+			return nil, err
+		}
+		rec.Position = event.Position{Topic: p.topic, Partition: p.number, Offset: offsetOf(it.Key())}
+		chunk = append(chunk, rec)
+	}
+	return chunk, it.Error()
+}

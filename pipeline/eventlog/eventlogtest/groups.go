@@ -1,0 +1,256 @@
+package eventlogtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// member runs Join on a goroutine.
+type member struct {
+	s      *suite
+	cancel context.CancelFunc
+	joined chan error
+}
+
+func (s *suite) join(group string, handle func(context.Context, eventlog.Assignment) error) *member {
+	ctx, cancel := context.WithCancel(s.ctx)
+	m := &member{s: s, cancel: cancel, joined: make(chan error, 1)}
+	go func() { m.joined <- s.log.Join(ctx, group, s.topic, handle) }()
+	s.Cleanup(cancel)
+	return m
+}
+
+// leave ends the membership and waits until its handles have returned.
+func (m *member) leave() {
+	m.s.Helper()
+	m.cancel()
+	if err := wait(m.s, "Join after cancellation", m.joined); !errors.Is(err, context.Canceled) {
+		m.s.Errorf("Join: %v, want context.Canceled", err)
+	}
+}
+
+// collect returns a handle that sends what it reads and commits it.
+func collect(to chan<- string) func(context.Context, eventlog.Assignment) error {
+	return func(ctx context.Context, a eventlog.Assignment) error {
+		for {
+			rec, err := a.Next(ctx)
+			if err != nil {
+				return nil
+			}
+			// Committed before it is sent: who receives it may rely on the commit.
+			if err := a.Commit(context.WithoutCancel(ctx), rec.Position.Offset+1); err != nil {
+				return nil
+			}
+			select {
+			case to <- string(rec.Value):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+func (s *suite) committed(group string) []event.Offset {
+	s.Helper()
+	ctx, cancel := s.patient()
+	defer cancel()
+	offsets, err := s.log.Committed(ctx, group, s.topic)
+	s.check(err)
+	return offsets
+}
+
+func (s *suite) groupResumesAtCommit() {
+	if got := s.committed("resuming"); !slices.Equal(got, make([]event.Offset, partitions)) {
+		s.Errorf("committed offsets of a new group: %v, want zeros", got)
+	}
+	position := s.appendTo(s.topic, 1, record("k", "a"), record("k", "b"))[1]
+	got := make(chan string)
+	m := s.join("resuming", collect(got))
+	for _, want := range []string{"a", "b"} {
+		if text := wait(s, "record", got); text != want {
+			s.Fatalf("group read %q, want %q", text, want)
+		}
+	}
+	m.leave()
+	want := make([]event.Offset, partitions)
+	want[1] = position.Offset + 1
+	if got := s.committed("resuming"); !slices.Equal(got, want) {
+		s.Errorf("committed offsets %v, want %v", got, want)
+	}
+	s.reopenLog()
+	if got := s.committed("resuming"); !slices.Equal(got, want) {
+		s.Errorf("committed offsets after reopening %v, want %v", got, want)
+	}
+	s.appendTo(s.topic, 1, record("k", "c"))
+	m = s.join("resuming", collect(got))
+	if text := wait(s, "record", got); text != "c" {
+		s.Errorf("group goes on with %q, want %q", text, "c")
+	}
+	m.leave()
+}
+
+func (s *suite) groupsAreApart() {
+	s.appendTo(s.topic, 0, record("k", "a"))
+	first, second := make(chan string), make(chan string)
+	m1, m2 := s.join("first", collect(first)), s.join("second", collect(second))
+	for _, c := range []chan string{first, second} {
+		if text := wait(s, "record", c); text != "a" {
+			s.Errorf("group read %q, want a", text)
+		}
+	}
+	m1.leave()
+	m2.leave()
+}
+
+// ledger sees who holds which partition.
+type ledger struct {
+	s  *suite
+	mu struct {
+		sync.Mutex
+		holder  map[int32]string
+		changed chan struct{}
+	}
+}
+
+func newLedger(s *suite) *ledger {
+	l := &ledger{s: s}
+	l.mu.holder = map[int32]string{}
+	l.mu.changed = make(chan struct{})
+	return l
+}
+
+func (l *ledger) set(partition int32, name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch holder := l.mu.holder[partition]; {
+	case name == "":
+		delete(l.mu.holder, partition)
+	case holder != "":
+		l.s.Errorf("partition %d handed to %s while %s holds it", partition, name, holder)
+	default:
+		l.mu.holder[partition] = name
+	}
+	close(l.mu.changed)
+	l.mu.changed = make(chan struct{})
+}
+
+// await returns when the members hold as many partitions as want says.
+func (l *ledger) await(want map[string]int) {
+	l.s.Helper()
+	ctx, cancel := l.s.patient()
+	defer cancel()
+	for {
+		l.mu.Lock()
+		got := map[string]int{}
+		for _, name := range l.mu.holder {
+			got[name]++
+		}
+		changed := l.mu.changed
+		l.mu.Unlock()
+		if fmt.Sprint(got) == fmt.Sprint(want) {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			l.s.Fatalf("members hold %v, want %v", got, want)
+		}
+	}
+}
+
+// handle holds the partition in the ledger while inner runs.
+func (l *ledger) handle(name string, inner func(context.Context, eventlog.Assignment) error) func(context.Context, eventlog.Assignment) error {
+	return func(ctx context.Context, a eventlog.Assignment) error {
+		l.set(a.Partition(), name)
+		defer l.set(a.Partition(), "")
+		return inner(ctx, a)
+	}
+}
+
+func (s *suite) groupTakeover() {
+	l := newLedger(s)
+	got := make(chan string, 100)
+	first := s.join("shared", l.handle("first", collect(got)))
+	l.await(map[string]int{"first": partitions})
+	second := s.join("shared", l.handle("second", collect(got)))
+	l.await(map[string]int{"first": partitions / 2, "second": partitions / 2})
+	for p := range int32(partitions) {
+		s.appendTo(s.topic, p, record("k", fmt.Sprint("shared ", p)))
+	}
+	s.wantTexts(got, "shared 0", "shared 1", "shared 2", "shared 3")
+	first.leave()
+	l.await(map[string]int{"second": partitions})
+	for p := range int32(partitions) {
+		s.appendTo(s.topic, p, record("k", fmt.Sprint("alone ", p)))
+	}
+	s.wantTexts(got, "alone 0", "alone 1", "alone 2", "alone 3")
+	second.leave()
+	l.await(map[string]int{})
+	if len(got) != 0 {
+		s.Errorf("record %q was handed out twice", <-got)
+	}
+}
+
+// wantTexts receives the texts in any order.
+func (s *suite) wantTexts(from <-chan string, want ...string) {
+	s.Helper()
+	var got []string
+	for range want {
+		got = append(got, wait(s, "record", from))
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		s.Errorf("read %q, want %q", got, want)
+	}
+}
+
+func (s *suite) groupHandleFails() {
+	failure := errors.New("handle failed")
+	m := s.join("failing", func(ctx context.Context, a eventlog.Assignment) error {
+		if a.Partition() == 2 {
+			return failure
+		}
+		<-ctx.Done()
+		return nil
+	})
+	if err := wait(s, "Join", m.joined); !errors.Is(err, failure) {
+		s.Errorf("Join: %v, want %v", err, failure)
+	}
+	// The member has left: another one gets everything at once.
+	l := newLedger(s)
+	next := s.join("failing", l.handle("next", func(ctx context.Context, _ eventlog.Assignment) error {
+		<-ctx.Done()
+		return nil
+	}))
+	l.await(map[string]int{"next": partitions})
+	next.leave()
+}
+
+func (s *suite) commitAfterLoss() {
+	s.appendTo(s.topic, 0, record("k", "a"))
+	held := make(chan eventlog.Assignment, partitions)
+	m := s.join("losing", func(ctx context.Context, a eventlog.Assignment) error {
+		held <- a
+		<-ctx.Done()
+		return nil
+	})
+	var first eventlog.Assignment
+	for range partitions {
+		if a := wait(s, "assignment", held); a.Partition() == 0 {
+			first = a
+		}
+	}
+	m.leave()
+	if err := first.Commit(s.ctx, 1); !errors.Is(err, eventlog.ErrPartitionLost) {
+		s.Errorf("Commit: %v, want ErrPartitionLost", err)
+	}
+	if got := s.committed("losing"); got[0] != 0 {
+		s.Errorf("committed offset %d, want 0", got[0])
+	}
+}

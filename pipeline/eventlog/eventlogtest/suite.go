@@ -1,0 +1,210 @@
+package eventlogtest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
+	"go.uber.org/goleak"
+)
+
+// Driver tells the suite how to make storages for the log under test.
+type Driver struct {
+	// New returns a fresh storage that has the topics, each with so many
+	// partitions, as a function that opens a log over it. The suite closes a log
+	// before it opens the storage again. It may call t.Cleanup.
+	New func(t *testing.T, partitions int32, topics ...event.Topic) func() (eventlog.Log, error)
+	// Wake is the longest median time from the start of an append to the return of
+	// a Next that waits for it.
+	Wake time.Duration
+	// Patience bounds every single wait; what takes longer has failed.
+	Patience time.Duration
+}
+
+// Run checks the driver, one subtest for each promise.
+func Run(t *testing.T, d Driver) {
+	tests := []struct {
+		name string
+		run  func(*suite)
+	}{
+		{"RecordsComeBackWhole", (*suite).recordsComeBackWhole},
+		{"OrderAndOffsets", (*suite).orderAndOffsets},
+		{"PartitionOfKey", (*suite).partitionOfKey},
+		{"ExplicitPartition", (*suite).explicitPartition},
+		{"BadArguments", (*suite).badArguments},
+		{"TopicsAreApart", (*suite).topicsAreApart},
+		{"Reopen", (*suite).reopen},
+		{"TailFromOffset", (*suite).tailFromOffset},
+		{"NextWaitsAndWakes", (*suite).nextWaitsAndWakes},
+		{"Cancel", (*suite).cancel},
+		{"HighWater", (*suite).highWater},
+		{"TooLarge", (*suite).tooLarge},
+		{"ConcurrentAppends", (*suite).concurrentAppends},
+		{"GroupResumesAtCommit", (*suite).groupResumesAtCommit},
+		{"GroupsAreApart", (*suite).groupsAreApart},
+		{"GroupTakeover", (*suite).groupTakeover},
+		{"GroupHandleFails", (*suite).groupHandleFails},
+		{"CommitAfterLoss", (*suite).commitAfterLoss},
+		{"Close", (*suite).close},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			before := goleak.IgnoreCurrent()
+			t.Run("log", func(t *testing.T) { test.run(newSuite(t, d)) })
+			goleak.VerifyNone(t, before)
+		})
+	}
+}
+
+// suite is one subtest: a storage of its own, with a log open over it.
+type suite struct {
+	*testing.T
+	driver Driver
+	topic  event.Topic
+	other  event.Topic // a second topic
+	open   func() (eventlog.Log, error)
+	log    eventlog.Log
+	ctx    context.Context // ends when Patience is spent
+}
+
+// partitions of every topic of the suite.
+const partitions = 4
+
+// topicNumber keeps topics apart where storages share a server.
+var topicNumber atomic.Int64
+
+func newSuite(t *testing.T, d Driver) *suite {
+	n := topicNumber.Add(1)
+	stamp := time.Now().UnixNano()
+	s := &suite{
+		T: t, driver: d,
+		topic: event.Topic(fmt.Sprintf("conformance-%d-%d", stamp, n)),
+		other: event.Topic(fmt.Sprintf("conformance-%d-%d.other", stamp, n)),
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 4*d.Patience)
+	t.Cleanup(cancel)
+	s.ctx = ctx
+	s.open = d.New(t, partitions, s.topic, s.other)
+	s.log = s.mustOpen()
+	t.Cleanup(func() {
+		if err := s.log.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func (s *suite) mustOpen() eventlog.Log {
+	s.Helper()
+	log, err := s.open()
+	s.check(err)
+	return log
+}
+
+// reopenLog closes the log and opens its storage again.
+func (s *suite) reopenLog() {
+	s.Helper()
+	s.check(s.log.Close())
+	s.log = s.mustOpen()
+}
+
+func (s *suite) check(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// patient returns a context for one wait.
+func (s *suite) patient() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(s.ctx, s.driver.Patience)
+}
+
+// wait receives from c.
+func wait[T any](s *suite, what string, c <-chan T) T {
+	s.Helper()
+	ctx, cancel := s.patient()
+	defer cancel()
+	select {
+	case v := <-c:
+		return v
+	case <-ctx.Done():
+		s.Fatalf("%s: nothing within %v", what, s.driver.Patience)
+		panic("unreachable")
+	}
+}
+
+// record returns a record whose value is text.
+func record(key, text string) event.Record {
+	return event.Record{
+		Key: []byte(key), Value: []byte(text),
+		Headers: []event.Header{{Name: "ce_id", Value: []byte("id-" + text)}},
+	}
+}
+
+// append appends records by key.
+func (s *suite) append(records ...event.Record) []event.Position {
+	s.Helper()
+	return s.appendTo(s.topic, eventlog.AnyPartition, records...)
+}
+
+func (s *suite) appendTo(topic event.Topic, partition int32, records ...event.Record) []event.Position {
+	s.Helper()
+	ctx, cancel := s.patient()
+	defer cancel()
+	positions, err := s.log.Append(ctx, topic, partition, records...)
+	s.check(err)
+	if len(positions) != len(records) {
+		s.Fatalf("%d positions for %d records", len(positions), len(records))
+	}
+	return positions
+}
+
+func (s *suite) tail(partition int32, from event.Offset) eventlog.Reader {
+	s.Helper()
+	ctx, cancel := s.patient()
+	defer cancel()
+	r, err := s.log.Tail(ctx, s.topic, partition, from)
+	s.check(err)
+	s.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			s.Errorf("close reader: %v", err)
+		}
+	})
+	return r
+}
+
+func (s *suite) next(r eventlog.Reader) event.Record {
+	s.Helper()
+	ctx, cancel := s.patient()
+	defer cancel()
+	rec, err := r.Next(ctx)
+	s.check(err)
+	return rec
+}
+
+// expect reads one record for each text.
+func (s *suite) expect(r eventlog.Reader, texts ...string) {
+	s.Helper()
+	for _, want := range texts {
+		if got := string(s.next(r).Value); got != want {
+			s.Fatalf("read %q, want %q", got, want)
+		}
+	}
+}
+
+func (s *suite) highWaters() []event.Offset {
+	s.Helper()
+	ctx, cancel := s.patient()
+	defer cancel()
+	marks, err := s.log.HighWater(ctx, s.topic)
+	s.check(err)
+	if len(marks) != partitions {
+		s.Fatalf("%d high-water marks, want %d", len(marks), partitions)
+	}
+	return marks
+}

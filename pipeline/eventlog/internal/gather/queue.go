@@ -1,0 +1,133 @@
+package gather
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+// Errors of Do.
+var (
+	ErrClosed = errors.New("queue is closed")
+	ErrFull   = errors.New("too many bytes wait to be written")
+)
+
+// Queue hands items to a write function in batches. Its methods are safe for
+// concurrent use.
+type Queue[T any] struct {
+	write           func(batch []T) error
+	maxBatchBytes   int
+	maxWaitingBytes int
+	writer          sync.WaitGroup
+	mu              struct {
+		sync.Mutex
+		waiting []*entry[T]
+		bytes   int // of waiting
+		writing bool
+		closed  bool
+	}
+}
+
+type entry[T any] struct {
+	item  T
+	bytes int
+	done  chan struct{}
+	err   error // set before done is closed
+}
+
+// New returns a queue that hands batches of at most maxBatchBytes (but at least
+// one item) to write, and lets at most maxWaitingBytes wait.
+func New[T any](maxBatchBytes, maxWaitingBytes int, write func(batch []T) error) *Queue[T] {
+	return &Queue[T]{write: write, maxBatchBytes: maxBatchBytes, maxWaitingBytes: maxWaitingBytes}
+}
+
+// Do has item written and returns what write returned for its batch. If ctx ends
+// first it returns ctx.Err(); the item is then not written unless its batch has
+// begun.
+func (q *Queue[T]) Do(ctx context.Context, item T, bytes int) error {
+	e := &entry[T]{item: item, bytes: bytes, done: make(chan struct{})}
+	if err := q.put(e); err != nil {
+		return err
+	}
+	select {
+	case <-e.done:
+		return e.err
+	case <-ctx.Done():
+		q.drop(e)
+		return ctx.Err()
+	}
+}
+
+// Close lets what waits be written and returns when the writer has ended.
+func (q *Queue[T]) Close() {
+	q.mu.Lock()
+	q.mu.closed = true
+	q.mu.Unlock()
+	q.writer.Wait()
+}
+
+func (q *Queue[T]) put(e *entry[T]) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.mu.closed:
+		return ErrClosed
+	case len(q.mu.waiting) > 0 && q.mu.bytes+e.bytes > q.maxWaitingBytes:
+		return ErrFull
+	}
+	q.mu.waiting = append(q.mu.waiting, e)
+	q.mu.bytes += e.bytes
+	if !q.mu.writing {
+		q.mu.writing = true
+		q.writer.Go(q.writeAll)
+	}
+	return nil
+}
+
+func (q *Queue[T]) drop(e *entry[T]) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if i := slices.Index(q.mu.waiting, e); i >= 0 {
+		q.mu.waiting = slices.Delete(q.mu.waiting, i, i+1)
+		q.mu.bytes -= e.bytes
+	}
+}
+
+// writeAll writes batches until none waits.
+func (q *Queue[T]) writeAll() {
+	for {
+		batch := q.take()
+		if batch == nil {
+			return
+		}
+		items := make([]T, len(batch))
+		for i, e := range batch {
+			items[i] = e.item
+		}
+		err := q.write(items)
+		for _, e := range batch {
+			e.err = err
+			close(e.done)
+		}
+	}
+}
+
+// take removes the next batch from the queue; without one the writer ends.
+func (q *Queue[T]) take() []*entry[T] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, bytes := 0, 0
+	for n < len(q.mu.waiting) && (n == 0 || bytes+q.mu.waiting[n].bytes <= q.maxBatchBytes) {
+		bytes += q.mu.waiting[n].bytes
+		n++
+	}
+	if n == 0 {
+		q.mu.writing = false
+		return nil
+	}
+	batch := slices.Clone(q.mu.waiting[:n])
+	q.mu.waiting = slices.Delete(q.mu.waiting, 0, n)
+	q.mu.bytes -= bytes
+	return batch
+}

@@ -1,0 +1,52 @@
+package eventlog
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// MaxNameBytes bounds the names of topics and groups, as Kafka does.
+const MaxNameBytes = 249
+
+// nameCharacters are what names of topics and groups are made of.
+const nameCharacters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
+
+// SizeOf returns the bytes of rec that MaxRecordBytes bounds: key, value and
+// headers.
+func SizeOf(rec *event.Record) int {
+	n := len(rec.Key) + len(rec.Value)
+	for _, h := range rec.Headers {
+		n += len(h.Name) + len(h.Value)
+	}
+	return n
+}
+
+// CheckRecord returns an error that wraps ErrRecordTooLarge if rec exceeds
+// MaxRecordBytes.
+func CheckRecord(rec *event.Record) error {
+	if n := SizeOf(rec); n > MaxRecordBytes {
+		return fmt.Errorf("record of %d bytes, at most %d: %w", n, MaxRecordBytes, ErrRecordTooLarge)
+	}
+	return nil
+}
+
+// CheckName reports why name is none of a topic or group that every driver
+// accepts: 1 to MaxNameBytes letters, digits, '.', '_' and '-', but not "." or
+// "..".
+func CheckName(name string) error {
+	if name == "" || len(name) > MaxNameBytes || name == "." || name == ".." || strings.Trim(name, nameCharacters) != "" {
+		return fmt.Errorf("name %.80q: want 1 to %d letters, digits, '.', '_' or '-'", name, MaxNameBytes)
+	}
+	return nil
+}
+
+// CheckPartition reports why partition is none of n; it accepts AnyPartition if
+// anyPartition is set.
+func CheckPartition(partition, n int32, anyPartition bool) error {
+	if partition >= 0 && partition < n || anyPartition && partition == AnyPartition {
+		return nil
+	}
+	return fmt.Errorf("partition %d: want 0 to %d", partition, n-1)
+}
