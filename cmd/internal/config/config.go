@@ -36,7 +36,7 @@ type Logging struct {
 // Log chooses the driver of the event log.
 type Log struct {
 	Driver     string `yaml:"driver" enum:"embedded,kafka" doc:"embedded keeps the log in the data directory; kafka uses the brokers below."`
-	Partitions int    `yaml:"partitions" doc:"Partitions of a topic that is created. Never lowered; the embedded log keeps the number it began with."`
+	Partitions int    `yaml:"partitions" doc:"Partitions of a topic that is created. 0: four. A log that exists keeps its number."`
 	Kafka      Kafka  `yaml:"kafka" doc:"Used with log.driver kafka."`
 }
 
@@ -122,11 +122,14 @@ type Runtime struct {
 
 // Connection is a code host that sends web hooks to /webhooks/{kind}/{name}.
 type Connection struct {
-	Name         string        `yaml:"name" doc:"Last part of the web hook's URL: letters, digits, dot, dash and underscore."`
-	Kind         code.HostKind `yaml:"kind" enum:"github,genericGitHost" doc:"Kind of code host."`
-	Secrets      []Secret      `yaml:"secrets" doc:"Secrets that sign the deliveries. More than one while a secret is changed."`
-	AutoRegister bool          `yaml:"autoRegister" doc:"Register a repository that pushes for the first time. Otherwise its pushes are refused."`
-	Host         string        `yaml:"host" doc:"Host of the repositories' names. Empty: the host of the clone URL."`
+	Name         string            `yaml:"name" doc:"Last part of the web hook's URL: letters, digits, dash and underscore."`
+	Kind         code.HostKind     `yaml:"kind" enum:"github,genericGitHost" doc:"Kind of code host."`
+	URL          string            `yaml:"url" doc:"Base URL of the host. Empty: the kind's public host, where there is one."`
+	Secrets      []Secret          `yaml:"secrets" doc:"Secrets that sign the deliveries. More than one while a secret is changed."`
+	AllowToken   bool              `yaml:"allowToken" doc:"Take a secret itself as Authorization: Bearer, from senders that cannot sign."`
+	AutoRegister bool              `yaml:"autoRegister" doc:"Register a repository at its first delivery. Otherwise its deliveries are refused."`
+	Repositories map[string]string `yaml:"repositories" doc:"Names that a delivery may use instead of a clone URL."`
+	Branches     []string          `yaml:"branches" doc:"Globs of branches that a repository registered by this connection gets beside its default branch."`
 }
 
 // Default returns the settings of a server for one team on one machine: about
@@ -137,7 +140,7 @@ func Default() Config {
 		Listen:  "127.0.0.1:7070",
 		Roles:   []string{"ingest", "pipeline", "query"},
 		Logging: Logging{Level: "info", Format: "text"},
-		Log:     Log{Driver: "embedded", Partitions: 4, Kafka: Kafka{ReplicationFactor: 1}},
+		Log:     Log{Driver: "embedded", Kafka: Kafka{ReplicationFactor: 1}},
 		Git: Git{
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},
 			FetchTimeout:     Duration(30 * time.Minute),

@@ -82,6 +82,8 @@ func kindOf(t reflect.Type) string {
 			return "sections"
 		}
 		return "list"
+	case reflect.Map:
+		return "map"
 	}
 	panic(fmt.Sprintf("config: a setting of type %v has no written form", t))
 }

@@ -40,6 +40,8 @@ func propertyOf(f reflect.StructField, v reflect.Value) schema {
 		return section(v)
 	case "sections":
 		return schema{"type": "array", "items": section(reflect.New(f.Type.Elem()).Elem())}
+	case "map":
+		return schema{"type": "object", "additionalProperties": schema{"type": "string"}}
 	case "list":
 		items := schema{"type": "string"}
 		if want := allowed(f); want != nil {

@@ -64,7 +64,7 @@ func (c *Config) validateNumbers(report reporter) {
 			report(path, "%d is too small: at least %d", value, least)
 		}
 	}
-	atLeast("log.partitions", int64(c.Log.Partitions), 1)
+	atLeast("log.partitions", int64(c.Log.Partitions), 0)
 	atLeast("log.kafka.replicationFactor", int64(c.Log.Kafka.ReplicationFactor), 1)
 	atLeast("git.maxMirrorBytes", int64(c.Git.MaxMirrorBytes), 1<<20)
 	atLeast("git.fetchTimeout in nanoseconds", int64(c.Git.FetchTimeout), 1)
@@ -139,7 +139,7 @@ func (c *Config) validateGit(report reporter) {
 }
 
 func (c *Config) validateConnections(report reporter) {
-	name := regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	name := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	if len(c.Connections) > maxConnections {
 		report("connections", "%d of them: at most %d", len(c.Connections), maxConnections)
 	}
@@ -149,7 +149,7 @@ func (c *Config) validateConnections(report reporter) {
 		path := fmt.Sprintf("connections[%d]", i)
 		switch {
 		case !name.MatchString(connection.Name):
-			report(path+".name", "%.80q: want 1 to 64 letters, digits, dots, dashes or underscores", connection.Name)
+			report(path+".name", "%.80q: want 1 to 64 letters, digits, dashes or underscores", connection.Name)
 		case seen[connection.Name]:
 			report(path+".name", "%q is given twice", connection.Name)
 		}
