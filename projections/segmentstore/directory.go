@@ -1,0 +1,301 @@
+package segmentstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Directory keeps objects as files of one directory. Several processes may
+// share it, on one machine or over a network file system.
+type Directory struct{ dir string }
+
+var _ Store = (*Directory)(nil)
+
+// tempPrefix begins the names of files being written. No object has such a
+// name, since '~' is no byte of one.
+const tempPrefix = "~"
+
+// tempAge is how old a file being written must be to count as left behind by a
+// process that died. Another process may be writing a younger one.
+const tempAge = time.Hour
+
+// OpenDirectory opens the directory, creates it if it is not there, and removes
+// what writers that died left behind.
+func OpenDirectory(dir string) (*Directory, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("segment store: %w", err)
+	}
+	d := &Directory{dir}
+	if err := d.removeLeftovers(time.Now().Add(-tempAge)); err != nil {
+		return nil, fmt.Errorf("segment store %s: %w", dir, err)
+	}
+	return d, nil
+}
+
+func (d *Directory) removeLeftovers(before time.Time) error {
+	entries, err := os.ReadDir(d.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tempPrefix) {
+			continue
+		}
+		info, err := e.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.ModTime().After(before) {
+			continue
+		}
+		if err := errors.Join(err, os.Remove(filepath.Join(d.dir, e.Name()))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Put implements Store. Within one file system it moves the file.
+func (d *Directory) Put(ctx context.Context, name, path string) error {
+	if err := d.put(ctx, name, path); err != nil {
+		return fmt.Errorf("segment store: put %s: %w", name, err)
+	}
+	return nil
+}
+
+func (d *Directory) put(ctx context.Context, name, path string) error {
+	target, err := d.path(name)
+	if err != nil {
+		return err
+	}
+	if exists(target) {
+		return os.Remove(path)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := syncFile(path); err != nil {
+		return err
+	}
+	if err = d.publish(path, target); !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := d.write(target, in); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// publish moves the synced file at path to target, durably, unless an object is
+// there. A rename would replace what another writer has put there meanwhile,
+// and a reader that is just linking the replaced file would find none.
+func (d *Directory) publish(path, target string) error {
+	err := os.Link(path, target)
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
+		// A file system without hard links: nobody is linking either.
+		err = os.Rename(path, target)
+		return errors.Join(err, syncDir(d.dir))
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return errors.Join(os.Remove(path), syncDir(d.dir))
+}
+
+// PutBytes implements Store.
+func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
+	target, err := d.path(name)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil && !exists(target) {
+		err = d.write(target, bytes.NewReader(b))
+	}
+	if err != nil {
+		return fmt.Errorf("segment store: put %s: %w", name, err)
+	}
+	return nil
+}
+
+// write makes target a file with what r yields, at once and durably.
+func (d *Directory) write(target string, r io.Reader) (err error) {
+	f, err := os.CreateTemp(d.dir, tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = io.Copy(f, r)
+	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return d.publish(f.Name(), target)
+}
+
+// Fetch implements Store. Within one file system it makes a hard link.
+func (d *Directory) Fetch(ctx context.Context, name, path string) error {
+	if err := d.fetch(ctx, name, path); err != nil {
+		return fmt.Errorf("segment store: fetch %s: %w", name, notFound(err))
+	}
+	return nil
+}
+
+func (d *Directory) fetch(ctx context.Context, name, path string) error {
+	source, err := d.path(name)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err = os.Link(source, path)
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return copyFile(source, path)
+}
+
+func copyFile(source, path string) error {
+	in, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// GetBytes implements Store.
+func (d *Directory) GetBytes(ctx context.Context, name string, max int64) ([]byte, error) {
+	b, err := d.getBytes(ctx, name, max)
+	if err != nil {
+		return nil, fmt.Errorf("segment store: get %s: %w", name, notFound(err))
+	}
+	return b, nil
+}
+
+func (d *Directory) getBytes(ctx context.Context, name string, max int64) ([]byte, error) {
+	path, err := d.path(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > max {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, info.Size(), max)
+	}
+	b := make([]byte, info.Size())
+	_, err = io.ReadFull(f, b)
+	return b, err
+}
+
+// Delete implements Store.
+func (d *Directory) Delete(ctx context.Context, name string) error {
+	path, err := d.path(name)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("segment store: delete %s: %w", name, err)
+	}
+	return nil
+}
+
+// List implements Store.
+func (d *Directory) List(ctx context.Context) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		entries, err := os.ReadDir(d.dir) // sorted
+		if err != nil {
+			yield(Info{}, fmt.Errorf("segment store: list: %w", err))
+			return
+		}
+		for _, e := range entries {
+			if ValidateName(e.Name()) != nil {
+				continue
+			}
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // deleted meanwhile
+			}
+			if err = errors.Join(err, ctx.Err()); err != nil {
+				yield(Info{}, fmt.Errorf("segment store: list: %w", err))
+				return
+			}
+			if !yield(Info{Name: e.Name(), SizeBytes: info.Size()}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (d *Directory) path(name string) (string, error) {
+	if err := ValidateName(name); err != nil {
+		return "", err
+	}
+	return filepath.Join(d.dir, name), nil
+}
+
+func notFound(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return code.ErrNotFound
+	}
+	return err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,196 @@
+package segmentstore
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// The JSON of changes is read on the way of every first import, megabytes at a
+// time. This file writes and reads the plain case, where no string needs an
+// escape, an order faster than encoding/json; the rest is left to it. Both ways
+// give the same changes, which a fuzz test holds them to.
+
+// appendChanges appends the JSON array of changes.
+func appendChanges(b []byte, changes []event.Change) ([]byte, error) {
+	b = append(b, '[')
+	for i := range changes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		c := &changes[i]
+		if plain(c.Path) && plain(string(c.Language)) && plain(string(c.Skipped)) {
+			b = appendChange(b, c)
+			continue
+		}
+		one, err := json.Marshal(c)
+		if err != nil {
+			return nil, err
+		}
+		b = append(b, one...)
+	}
+	return append(b, ']'), nil
+}
+
+// plain reports whether s stands in JSON as it is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
+func appendChange(b []byte, c *event.Change) []byte {
+	b = append(append(append(b, `{"path":"`...), c.Path...), '"')
+	if c.Blob != (code.BlobID{}) {
+		b = hex.AppendEncode(append(b, `,"blob":"`...), c.Blob[:])
+		b = append(b, '"')
+	}
+	if c.Language != "" {
+		b = append(append(append(b, `,"language":"`...), c.Language...), '"')
+	}
+	if c.Flags != 0 {
+		b = strconv.AppendUint(append(b, `,"flags":`...), uint64(c.Flags), 10)
+	}
+	if c.Skipped != "" {
+		b = append(append(append(b, `,"skipped":"`...), c.Skipped...), '"')
+	}
+	if c.SizeBytes != 0 {
+		b = strconv.AppendInt(append(b, `,"sizeBytes":`...), c.SizeBytes, 10)
+	}
+	return append(b, '}')
+}
+
+// parseChanges reads what appendChanges writes in the plain case. It reports
+// false for anything else, whether it is wrong or only unusual.
+func parseChanges(text []byte) ([]event.Change, bool) {
+	p := &parser{b: text, names: map[string]string{}}
+	changes := make([]event.Change, 0, min(len(text)/96, MaxChanges))
+	if !p.skip("[") {
+		return nil, false
+	}
+	if p.skip("]") {
+		return changes, len(p.b) == 0
+	}
+	for {
+		c, ok := p.change()
+		if !ok || len(changes) == MaxChanges {
+			return nil, false
+		}
+		changes = append(changes, c)
+		if p.skip("]") {
+			return changes, len(p.b) == 0
+		}
+		if !p.skip(",") {
+			return nil, false
+		}
+	}
+}
+
+// parser stands before what is left to read.
+type parser struct {
+	b []byte
+	// names makes equal languages and reasons one string.
+	names map[string]string
+}
+
+func (p *parser) skip(s string) bool {
+	if len(p.b) < len(s) || string(p.b[:len(s)]) != s {
+		return false
+	}
+	p.b = p.b[len(s):]
+	return true
+}
+
+// change reads one object whose fields come in the order they are written.
+func (p *parser) change() (c event.Change, ok bool) {
+	if !p.skip(`{"path":"`) {
+		return c, false
+	}
+	path, ok := p.text()
+	if !ok {
+		return c, false
+	}
+	c.Path = string(path)
+	if p.skip(`,"blob":"`) {
+		blob, ok := p.text()
+		if !ok || len(blob) != 2*len(c.Blob) {
+			return c, false
+		}
+		if _, err := hex.Decode(c.Blob[:], blob); err != nil {
+			return c, false
+		}
+	}
+	if p.skip(`,"language":"`) {
+		name, ok := p.text()
+		if !ok {
+			return c, false
+		}
+		c.Language = code.Language(p.name(name))
+	}
+	if p.skip(`,"flags":`) {
+		n, ok := p.number()
+		if !ok || n > 255 {
+			return c, false
+		}
+		c.Flags = code.Flags(n)
+	}
+	if p.skip(`,"skipped":"`) {
+		name, ok := p.text()
+		if !ok {
+			return c, false
+		}
+		c.Skipped = code.SkipReason(p.name(name))
+	}
+	if p.skip(`,"sizeBytes":`) {
+		if c.SizeBytes, ok = p.number(); !ok {
+			return c, false
+		}
+	}
+	return c, p.skip("}")
+}
+
+// text reads up to the closing quote.
+func (p *parser) text() ([]byte, bool) {
+	end := bytes.IndexByte(p.b, '"')
+	if end < 0 {
+		return nil, false
+	}
+	s := p.b[:end]
+	for _, c := range s {
+		if c < ' ' || c == '\\' {
+			return nil, false
+		}
+	}
+	p.b = p.b[end+1:]
+	return s, utf8.Valid(s)
+}
+
+func (p *parser) name(b []byte) string {
+	if s, ok := p.names[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	p.names[s] = s
+	return s
+}
+
+// number reads a number without sign, of at most 18 digits.
+func (p *parser) number() (int64, bool) {
+	n, i := int64(0), 0
+	for i < len(p.b) && i < 18 && p.b[i] >= '0' && p.b[i] <= '9' {
+		n, i = 10*n+int64(p.b[i]-'0'), i+1
+	}
+	if i == 0 || i > 1 && p.b[0] == '0' || i < len(p.b) && p.b[i] >= '0' && p.b[i] <= '9' {
+		return 0, false
+	}
+	p.b = p.b[i:]
+	return n, true
+}

@@ -1,0 +1,89 @@
+package segmentstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+// Errors of every driver, beside code.ErrNotFound. Any other error means that
+// the store cannot answer now: the caller tries again.
+var (
+	// ErrName says that a name is none an object can have.
+	ErrName = errors.New("invalid object name")
+	// ErrTooLarge says that an object is larger than the caller takes.
+	ErrTooLarge = errors.New("object is too large")
+	// ErrCorrupt says that an object's bytes are not what was encoded.
+	ErrCorrupt = errors.New("corrupt object")
+)
+
+// MaxNameBytes bounds a name.
+const MaxNameBytes = 128
+
+// Info describes a stored object.
+type Info struct {
+	Name      string
+	SizeBytes int64
+}
+
+// Store holds immutable objects by name.
+type Store interface {
+	// Put stores the file at path under name and takes the file: it is gone
+	// afterwards. It returns when the object is durable. If the name is taken,
+	// the object there stays and the file is removed.
+	Put(ctx context.Context, name, path string) error
+	// PutBytes is Put for a small object in memory. It does not keep b.
+	PutBytes(ctx context.Context, name string, b []byte) error
+	// Fetch makes the object a file at path, which must not exist. The file may
+	// share its storage with the object: the caller must not write to it, and may
+	// remove it. code.ErrNotFound if there is no object of that name.
+	Fetch(ctx context.Context, name, path string) error
+	// GetBytes returns an object of at most max bytes, ErrTooLarge for a larger
+	// one, code.ErrNotFound if there is none.
+	GetBytes(ctx context.Context, name string, max int64) ([]byte, error)
+	// Delete removes an object. Removing what is not there is no error.
+	Delete(ctx context.Context, name string) error
+	// List yields the objects in the order of their names. An error ends it.
+	List(ctx context.Context) iter.Seq2[Info, error]
+}
+
+const (
+	segmentPrefix  = "segment-"
+	manifestPrefix = "manifest-"
+)
+
+// SegmentName returns the name of the segment with the given ID.
+func SegmentName(id segment.ID) string { return segmentPrefix + id.String() }
+
+// ParseSegmentName returns the ID of the segment stored under name, and whether
+// name is one of a segment.
+func ParseSegmentName(name string) (segment.ID, bool) {
+	s, found := strings.CutPrefix(name, segmentPrefix)
+	if !found {
+		return segment.ID{}, false
+	}
+	id, err := segment.ParseID(s)
+	return id, err == nil
+}
+
+// ManifestName returns the name of encoded changes with the given checksum, 32
+// hexadecimal characters, as EncodeChanges returns it.
+func ManifestName(sum string) string { return manifestPrefix + sum }
+
+// ValidateName returns ErrName if no object can have that name.
+func ValidateName(name string) error {
+	if name == "" || len(name) > MaxNameBytes || name[0] < 'a' || name[0] > 'z' {
+		return fmt.Errorf("%w: %.80q: want 1 to %d bytes, the first a letter", ErrName, name, MaxNameBytes)
+	}
+	for i := range len(name) {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+			return fmt.Errorf("%w: %.80q: byte %q is not allowed", ErrName, name, c)
+		}
+	}
+	return nil
+}
