@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -19,6 +18,7 @@ var defaultList []byte
 
 type cli struct {
 	Corpora corporaCommand `cmd:"" help:"Build the source trees to measure on, by package managers, outside the project."`
+	Run     runCommand     `cmd:"" help:"Measure Quarry beside zoekt and ripgrep."`
 }
 
 func main() {
@@ -46,7 +46,7 @@ func (c *corporaCommand) Run(ctx context.Context) error {
 	}
 	manifest, err := corpus.Build(ctx, list, corpus.Options{
 		Out: c.Out, Only: c.Only, MinFreeBytes: c.MinFreeGB << 30,
-		Progress: func(format string, args ...any) { fmt.Printf(time.Now().Format("15:04:05 ")+format+"\n", args...) },
+		Progress: logLine,
 	})
 	printSets(manifest)
 	return err

@@ -99,7 +99,9 @@ func (s *ZoektServer) repositories(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var reply struct{ List struct{ Repos []json.RawMessage } }
+	var reply struct {
+		List struct{ Repos []json.RawMessage }
+	}
 	err = json.Unmarshal(data, &reply)
 	return len(reply.List.Repos), err
 }
@@ -142,7 +144,9 @@ func (s *ZoektServer) Search(ctx context.Context, q Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	var reply struct{ Result struct{ MatchCount, FileCount int } }
+	var reply struct {
+		Result struct{ MatchCount, FileCount int }
+	}
 	if err := json.Unmarshal(data, &reply); err != nil {
 		return Answer{}, fmt.Errorf("zoekt: decode answer to %s: %w", q.Text, err)
 	}

@@ -1,0 +1,14 @@
+// Package bench measures Quarry and zoekt side by side and fills the table of docs/performance.md.
+//
+// It answers: is Quarry as fast, as small and as fresh as its goals say, on this machine, now?
+//
+// Run does, in this order, for each program that is there: import Linux with symbols, import the mixed set, start the server, the query suite, the
+// scans, memory, the throughput mix, twenty pushes, bytes on disk. The programs are measured one after the other, never at the same time, so that
+// neither takes the other's cores. Ripgrep runs the scans on the checkouts last.
+//
+// Invariants
+//
+//  1. The corpora are never written to: repositories that receive pushes are clones in the work directory.
+//  2. A step that fails is reported under "not measured" with its reason; the others go on.
+//  3. Every loop has a bound in count and in time (constants in this package).
+package bench

@@ -1,0 +1,71 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
+)
+
+// The throughput mix: clients that ask the interactive queries over and over, each in an order of its own.
+const (
+	loadClients  = 8
+	loadDuration = 15 * time.Second
+	// maxLoadQueries bounds what one client remembers.
+	maxLoadQueries = 1_000_000
+)
+
+type loadFigure struct {
+	queries  int
+	errors   int
+	wall     time.Duration
+	p50, p99 time.Duration
+}
+
+func (f loadFigure) perSecond() float64 { return float64(f.queries) / f.wall.Seconds() }
+
+// measureLoad runs the clients and waits for the last answer of each.
+func measureLoad(ctx context.Context, s engine.Searcher, queries []suite.Query, translate word) loadFigure {
+	deadline := time.Now().Add(loadDuration)
+	results := make([]clientResult, loadClients)
+	start := time.Now()
+	var clients sync.WaitGroup
+	for i := range results {
+		clients.Go(func() { results[i] = runClient(ctx, s, queries, translate, uint64(i), deadline) })
+	}
+	clients.Wait()
+	f := loadFigure{wall: time.Since(start)}
+	var all []time.Duration
+	for _, r := range results {
+		all = append(all, r.latencies...)
+		f.errors += r.errors
+	}
+	f.queries, f.p50, f.p99 = len(all), median(all), quantile(all, 0.99)
+	return f
+}
+
+type clientResult struct {
+	latencies []time.Duration
+	errors    int
+}
+
+func runClient(ctx context.Context, s engine.Searcher, queries []suite.Query, translate word, seed uint64, deadline time.Time) clientResult {
+	order := rand.New(rand.NewPCG(seed, 1)).Perm(len(queries))
+	var r clientResult
+	for n := 0; n < maxLoadQueries && time.Now().Before(deadline); n++ {
+		answer, err := s.Search(ctx, translate(queries[order[n%len(order)]]))
+		if errors.Is(err, context.Canceled) {
+			return r
+		}
+		if err != nil {
+			r.errors++
+			continue
+		}
+		r.latencies = append(r.latencies, answer.Elapsed)
+	}
+	return r
+}

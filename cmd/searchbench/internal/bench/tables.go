@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+)
+
+// classes in the order of their first query.
+func (b *bench) classes() []string {
+	var classes []string
+	for _, q := range b.Queries {
+		if !slices.Contains(classes, q.Class) {
+			classes = append(classes, q.Class)
+		}
+	}
+	return classes
+}
+
+// classTable gives each class its geometric means, and the query in which Quarry compares worst.
+func (b *bench) classTable(zoekt, quarry *figures) report.Table {
+	best := better(zoekt.suite, zoekt.suiteRE2)
+	t := report.Table{
+		Title:  "Classes of queries",
+		Note:   "Geometric means of the medians. Ratio: the better of zoekt ÷ Quarry; above 1 Quarry is faster.",
+		Header: []string{"class", "queries", "zoekt", "zoekt RE2", "quarry", "ratio", "worst query", "its ratio"},
+	}
+	for _, class := range b.classes() {
+		in := func(i int) bool { return b.Queries[i].Class == class }
+		n := 0
+		for i := range b.Queries {
+			if in(i) {
+				n++
+			}
+		}
+		row := []string{
+			class, strconv.Itoa(n), report.Milliseconds(geometricMean(zoekt.suite, in)), report.Milliseconds(geometricMean(zoekt.suiteRE2, in)),
+			report.Milliseconds(geometricMean(quarry.suite, in)), "", "", "",
+		}
+		if z, q := geometricMean(best, in), geometricMean(quarry.suite, in); z > 0 && q > 0 {
+			row[5] = fmt.Sprintf("%.2f", float64(z)/float64(q))
+		}
+		if name, ratio, ok := b.worst(best, quarry.suite, in); ok {
+			row[6], row[7] = name, fmt.Sprintf("%.2f", ratio)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func (b *bench) worst(best, quarry []timing, in func(int) bool) (name string, ratio float64, ok bool) {
+	for i := range b.Queries {
+		if !in(i) || i >= len(best) || i >= len(quarry) || !best[i].ok() || !quarry[i].ok() {
+			continue
+		}
+		if r := float64(best[i].median) / float64(quarry[i].median); !ok || r < ratio {
+			name, ratio, ok = b.Queries[i].Name, r, true
+		}
+	}
+	return name, ratio, ok
+}
+
+// queryTable lists every query with first run, median and what was counted.
+func (b *bench) queryTable(zoekt, quarry *figures) report.Table {
+	t := report.Table{
+		Title: "Queries",
+		Note: "First run / median. Matches are what the program says it counted up to the limit; zoekt lets a bare term match paths too, and counts " +
+			"differently there. Whether Quarry's counts are right is checked by searchbench verify.",
+		Header: []string{"query", "limit", "zoekt", "zoekt RE2", "quarry", "matches zoekt", "matches quarry"},
+	}
+	cell := func(timings []timing, i int) string {
+		if i >= len(timings) || !timings[i].ok() {
+			return ""
+		}
+		return report.Milliseconds(timings[i].first) + " / " + report.Milliseconds(timings[i].median)
+	}
+	count := func(timings []timing, i int) string {
+		if i >= len(timings) || !timings[i].ok() {
+			return ""
+		}
+		return strconv.Itoa(timings[i].matches)
+	}
+	for i, q := range b.Queries {
+		t.Rows = append(t.Rows, []string{
+			q.Name + ": `" + q.Text + "`", strconv.Itoa(q.Limit), cell(zoekt.suite, i), cell(zoekt.suiteRE2, i), cell(quarry.suite, i),
+			count(zoekt.suite, i), count(quarry.suite, i),
+		})
+	}
+	return t
+}

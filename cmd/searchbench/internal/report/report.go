@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Row is one line of the main table: the same figure of both programs.
+type Row struct {
+	Figure string
+	Zoekt  string
+	Quarry string
+	// Ratio says how many times better Quarry is (above 1) or worse; empty when one of the two is missing.
+	Ratio string
+	Reach string
+	// Verdict says whether Reach was reached, and by how much it was missed.
+	Verdict string
+}
+
+// Report is what one run of the harness found.
+type Report struct {
+	Title   string
+	Machine Machine
+	Inputs  []string // corpora, versions, settings: one line each
+	Rows    []Row
+	Missing []string // what could not be measured or compared, with the reason
+	Tables  []Table
+}
+
+// Table is a detail below the main table.
+type Table struct {
+	Title  string
+	Note   string
+	Header []string
+	Rows   [][]string
+}
+
+// Markdown prints the report.
+func (r Report) Markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "## %s\n\n%s\n\n", r.Title, r.Machine)
+	for _, line := range r.Inputs {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	rows := make([][]string, len(r.Rows))
+	for i, row := range r.Rows {
+		rows[i] = []string{row.Figure, row.Zoekt, row.Quarry, row.Ratio, row.Reach, row.Verdict}
+	}
+	b.WriteByte('\n')
+	writeTable(&b, []string{"figure", "zoekt", "quarry", "ratio", "reach", ""}, rows)
+	if len(r.Missing) > 0 {
+		b.WriteString("\nNot measured or not compared:\n\n")
+		for _, line := range r.Missing {
+			fmt.Fprintf(&b, "- %s\n", line)
+		}
+	}
+	for _, t := range r.Tables {
+		fmt.Fprintf(&b, "\n### %s\n\n", t.Title)
+		if t.Note != "" {
+			fmt.Fprintf(&b, "%s\n\n", t.Note)
+		}
+		writeTable(&b, t.Header, t.Rows)
+	}
+	return b.String()
+}
+
+func writeTable(b *strings.Builder, header []string, rows [][]string) {
+	writeRow(b, header)
+	rule := make([]string, len(header))
+	for i := range rule {
+		rule[i] = "---"
+	}
+	writeRow(b, rule)
+	for _, row := range rows {
+		writeRow(b, row)
+	}
+}
+
+func writeRow(b *strings.Builder, cells []string) {
+	for _, c := range cells {
+		b.WriteString("| " + strings.ReplaceAll(strings.ReplaceAll(c, "|", `\|`), "\n", " ") + " ")
+	}
+	b.WriteString("|\n")
+}
+
+// Milliseconds prints a duration as people compare them: three significant figures or so.
+func Milliseconds(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case d == 0:
+		return ""
+	case ms >= 10_000:
+		return fmt.Sprintf("%.1f s", ms/1000)
+	case ms >= 1000:
+		return fmt.Sprintf("%.2f s", ms/1000)
+	case ms >= 100:
+		return fmt.Sprintf("%.0f ms", ms)
+	case ms >= 10:
+		return fmt.Sprintf("%.1f ms", ms)
+	}
+	return fmt.Sprintf("%.2f ms", ms)
+}
+
+// MiB prints bytes.
+func MiB(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
+
+// Times prints a ratio.
+func Times(f float64) string { return fmt.Sprintf("%.2f ×", f) }

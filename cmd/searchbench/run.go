@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/bench"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
+)
+
+//go:embed testdata/*.json
+var testdata embed.FS
+
+type runCommand struct {
+	Corpora  string   `required:"" type:"existingdir" help:"Where searchbench corpora built them."`
+	Quarry   string   `help:"The quarry binary. Without it Quarry is not measured."`
+	Set      []string `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
+	ZoektBin string   `env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it there is nothing to compare with."`
+	Queries  []string `type:"existingfile" help:"Files of queries instead of the built-in suite."`
+	Work     string   `help:"Folder for indexes and clones; its content is replaced. Default: work below the corpora."`
+	Reuse    bool     `help:"Keep zoekt's index of an earlier run in the work folder."`
+	Quick    bool     `help:"Fewer runs of each query, five pushes, no normal run of zoekt after a push."`
+	Out      string   `help:"Write the report to this Markdown file as well."`
+}
+
+func (c *runCommand) Run(ctx context.Context) error {
+	opts, err := c.options()
+	if err != nil {
+		return err
+	}
+	r, err := bench.Run(ctx, opts)
+	if err != nil && len(r.Rows) == 0 {
+		return err
+	}
+	text := r.Markdown()
+	fmt.Print("\n", text)
+	if c.Out != "" {
+		if writeErr := os.WriteFile(c.Out, []byte(text), 0o644); writeErr != nil {
+			return writeErr
+		}
+	}
+	return err
+}
+
+const (
+	quickRuns   = 3
+	quickPushes = 5
+)
+
+func (c *runCommand) options() (bench.Options, error) {
+	opts := bench.Options{Corpora: c.Corpora, Work: c.Work, Reuse: c.Reuse, Log: logLine}
+	if opts.Work == "" {
+		opts.Work = filepath.Join(c.Corpora, "work")
+	}
+	if c.Quick {
+		opts.Runs, opts.Pushes, opts.SkipNormalPush = quickRuns, quickPushes, true
+	}
+	var err error
+	if opts.Queries, err = readQueries(c.Queries); err != nil {
+		return opts, err
+	}
+	if opts.Scans, err = builtIn("scans.json"); err != nil {
+		return opts, err
+	}
+	var absent [3]error
+	opts.Quarry, absent[0] = engine.OpenQuarry(c.Quarry, c.Set)
+	opts.Zoekt, absent[1] = engine.OpenZoekt(c.ZoektBin)
+	opts.Ripgrep, absent[2] = engine.OpenRipgrep()
+	for _, err := range absent {
+		if err != nil {
+			opts.Absent = append(opts.Absent, err)
+		}
+	}
+	return opts, nil
+}
+
+// readQueries takes the built-in suite when no file is named.
+func readQueries(paths []string) ([]suite.Query, error) {
+	if len(paths) == 0 {
+		return builtIn("queries-first.json", "queries.json")
+	}
+	var files [][]byte
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, data)
+	}
+	return suite.Parse(files...)
+}
+
+func builtIn(names ...string) ([]suite.Query, error) {
+	var files [][]byte
+	for _, name := range names {
+		data, err := testdata.ReadFile("testdata/" + name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, data)
+	}
+	return suite.Parse(files...)
+}
+
+func logLine(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, time.Now().Format("15:04:05 ")+format+"\n", args...)
+}
