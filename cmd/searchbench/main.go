@@ -19,6 +19,7 @@ var defaultList []byte
 type cli struct {
 	Corpora corporaCommand `cmd:"" help:"Build the source trees to measure on, by package managers, outside the project."`
 	Run     runCommand     `cmd:"" help:"Measure Quarry beside zoekt and ripgrep."`
+	Verify  verifyCommand  `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
 }
 
 func main() {

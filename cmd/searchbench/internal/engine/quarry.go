@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
@@ -98,6 +99,11 @@ func (q *Quarry) Serve(ctx context.Context, data string, roots []string) (*Quarr
 		return nil, errors.Join(fmt.Errorf("start quarry serve: %w: %s", err, p.Output()), p.Stop())
 	}
 	return s, nil
+}
+
+// ConnectQuarry takes a server that someone else started, for searches alone.
+func ConnectQuarry(address string) *QuarryServer {
+	return &QuarryServer{url: strings.TrimSuffix(address, "/"), client: newHTTPClient()}
 }
 
 // writeQuarryConfig writes JSON, which is YAML as well.

@@ -37,6 +37,9 @@ func (p Plain) Wants(repository, path string) bool {
 	return p.repository.pass(repository) && p.path.pass(path)
 }
 
+// WantsRepository says whether any file of the repository can be in the answer.
+func (p Plain) WantsRepository(repository string) bool { return p.repository.pass(repository) }
+
 // Plain translates the query; ok is false where ripgrep has no equal: symbols, languages, names of files and repositories, several terms that all
 // must occur, negated terms, groups.
 func (q Query) Plain() (p Plain, ok bool) {
@@ -156,7 +159,10 @@ var perl = map[byte]string{
 	'w': `0-9A-Za-z_`, 'd': `0-9`, 's': `\t\n\f\r `,
 }
 
-// Ripgrep rewrites an RE2 expression so that ripgrep's engine matches the same: ASCII classes and word boundaries.
+var repetition = regexp.MustCompile(`^\{[0-9]+(,[0-9]*)?\}`)
+
+// Ripgrep rewrites an RE2 expression so that ripgrep's engine matches the same: ASCII classes and word boundaries, and a brace that begins no
+// repetition stands for itself.
 func Ripgrep(pattern string) string {
 	var b strings.Builder
 	inClass := false
@@ -164,6 +170,9 @@ func Ripgrep(pattern string) string {
 		c := pattern[i]
 		if c != '\\' || i+1 == len(pattern) {
 			inClass = (inClass || c == '[') && c != ']'
+			if c == '{' && !inClass && !repetition.MatchString(pattern[i:]) {
+				b.WriteByte('\\')
+			}
 			b.WriteByte(c)
 			continue
 		}

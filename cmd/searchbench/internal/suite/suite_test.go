@@ -107,6 +107,7 @@ func TestRipgrep(t *testing.T) {
 		`\bif\b`:          `(?-u:\b)if(?-u:\b)`,
 		`\D\\w`:           `[^0-9]\\w`,
 		`[^\x00-\x7F]{4}`: `[^\x00-\x7F]{4}`,
+		`a{2,} {[{]`:      `a{2,} \{[{]`,
 	} {
 		if got := Ripgrep(in); got != want {
 			t.Errorf("Ripgrep(%s) = %s, want %s", in, got, want)

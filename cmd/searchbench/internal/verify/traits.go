@@ -1,0 +1,43 @@
+package verify
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+// trait is what excuses a difference.
+type trait struct {
+	binary      bool // a NUL byte, and no UTF-16 mark that would explain it
+	undecodable bool // not UTF-8
+	err         error
+}
+
+// maxRemembered bounds the memory of traits; beyond it files are read again.
+const maxRemembered = 1_000_000
+
+func (c *Checker) traits(place engine.Place) trait {
+	if t, ok := c.files[place]; ok {
+		return t
+	}
+	t := readTrait(filepath.Join(c.Trees[place.Repository], filepath.FromSlash(place.Path)))
+	if c.files == nil {
+		c.files = make(map[engine.Place]trait)
+	}
+	if len(c.files) < maxRemembered {
+		c.files[place] = t
+	}
+	return t
+}
+
+func readTrait(path string) trait {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return trait{err: err}
+	}
+	utf16 := bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff})
+	return trait{binary: !utf16 && bytes.IndexByte(data, 0) >= 0, undecodable: !utf8.Valid(data)}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+func TestBuiltInListIsValid(t *testing.T) {
+	list, err := corpus.ParseList(defaultList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mixed := 0
+	for _, r := range list.Repositories {
+		if r.Set == "mixed" {
+			mixed++
+		}
+	}
+	if mixed < 38 {
+		t.Errorf("%d repositories in the mixed set, want at least 38", mixed)
+	}
+}
+
+// Both engines must take every expression, and at least fifty queries must be comparable.
+func TestBuiltInQueriesAreExpressionsForBoth(t *testing.T) {
+	rg, err := engine.OpenRipgrep()
+	if err != nil {
+		if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	queries, err := builtIn("queries-first.json", "queries.json", "scans.json", "verify.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := filepath.Join(t.TempDir(), "tree")
+	if err := os.MkdirAll(tree, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	comparable := 0
+	for _, q := range queries {
+		plain, ok := q.Plain()
+		if !ok {
+			continue
+		}
+		comparable++
+		for _, p := range plain.Patterns {
+			if _, err := regexp.Compile(p); err != nil {
+				t.Errorf("%s: %v", q.Name, err)
+			}
+		}
+		if _, _, err := rg.Count(context.Background(), plain, map[string]string{"tree": tree}); err != nil {
+			t.Errorf("%s: %v", q.Name, err)
+		}
+	}
+	if comparable < 50 {
+		t.Errorf("%d queries can be compared, want at least 50", comparable)
+	}
+	t.Logf("%d queries can be compared", comparable)
+}
