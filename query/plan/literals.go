@@ -1,0 +1,221 @@
+package plan
+
+import (
+	"cmp"
+	"regexp/syntax"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+)
+
+// Bounds on what is derived. A class of more than maxClassRunes runes is no
+// choice among literals any more; a product of choices stops at maxLiterals.
+const (
+	maxLiterals     = 32
+	maxLiteralBytes = 128
+	maxClassRunes   = 6
+	maxSets         = 16
+)
+
+// info is what is known of the matches of a subexpression.
+type info struct {
+	// exact is the set of all texts it matches, in order of preference; nil if
+	// they are not few. The texts are folded if the pattern ignores case.
+	exact []string
+	// sets are sets of which every match contains one.
+	sets [][]string
+	// asserts says that exact leaves out an assertion (^, $, \b).
+	asserts bool
+}
+
+// required returns the sets that every match obeys, the best first.
+func (in info) required() [][]string {
+	sets := in.sets
+	if in.exact != nil && usable(in.exact) {
+		sets = append(slices.Clone(sets), in.exact)
+	}
+	slices.SortStableFunc(sets, func(a, b []string) int { return cmp.Compare(worth(b), worth(a)) })
+	return sets[:min(len(sets), maxSets)]
+}
+
+// worth orders sets: a long shortest literal says most, few literals cost least.
+func worth(set []string) int {
+	shortest := maxLiteralBytes
+	for _, s := range set {
+		shortest = min(shortest, len(s))
+	}
+	return min(shortest, 12)*16 - len(set)
+}
+
+func derive(re *syntax.Regexp, fold bool) info {
+	switch re.Op {
+	case syntax.OpNoMatch:
+		return info{}
+	case syntax.OpEmptyMatch:
+		return info{exact: []string{""}}
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
+		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return info{exact: []string{""}, asserts: true}
+	case syntax.OpLiteral:
+		return literal(string(re.Rune), fold)
+	case syntax.OpCharClass:
+		return class(re.Rune, fold)
+	case syntax.OpCapture:
+		return derive(re.Sub[0], fold)
+	case syntax.OpConcat:
+		return concat(re.Sub, fold)
+	case syntax.OpAlternate:
+		return alternate(re.Sub, fold)
+	case syntax.OpQuest:
+		return quest(re, fold)
+	case syntax.OpPlus:
+		in := derive(re.Sub[0], fold)
+		return info{sets: in.required()}
+	}
+	return info{} // star, any: nothing is required
+}
+
+func literal(s string, fold bool) info {
+	if fold {
+		s = string(postings.AppendFold(nil, []byte(s)))
+	}
+	if len(s) > maxLiteralBytes {
+		return info{sets: [][]string{{cut(s)}}}
+	}
+	return info{exact: []string{s}}
+}
+
+// cut shortens a literal at the end of a rune.
+func cut(s string) string {
+	n := maxLiteralBytes
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
+
+func class(ranges []rune, fold bool) info {
+	var exact []string
+	for i := 0; i+1 < len(ranges); i += 2 {
+		if ranges[i+1]-ranges[i] >= maxClassRunes {
+			return info{}
+		}
+		for r := ranges[i]; r <= ranges[i+1]; r++ {
+			if r == '�' {
+				return info{} // stands for bytes that are no UTF-8, too
+			}
+			s := string(r)
+			if fold {
+				s = string(postings.AppendFold(nil, []byte(s)))
+			}
+			if !slices.Contains(exact, s) {
+				exact = append(exact, s)
+			}
+		}
+		if len(exact) > maxClassRunes {
+			return info{}
+		}
+	}
+	return info{exact: exact}
+}
+
+// concat multiplies exact sets as far as they stay small; where that ends, the
+// product so far is required, and a new one begins.
+func concat(subs []*syntax.Regexp, fold bool) info {
+	out := info{exact: []string{""}}
+	running, whole := []string{""}, true
+	flush := func() {
+		if usable(running) {
+			out.sets = append(out.sets, running)
+		}
+		running, whole = []string{""}, false
+	}
+	for _, sub := range subs {
+		in := derive(sub, fold)
+		out.asserts = out.asserts || in.asserts
+		out.sets = append(out.sets, in.sets...)
+		if in.exact == nil {
+			flush()
+			continue
+		}
+		if product := multiply(running, in.exact); product != nil {
+			running = product
+			continue
+		}
+		flush()
+		running = in.exact
+	}
+	if whole {
+		out.exact = running
+		return out
+	}
+	flush()
+	out.exact = nil
+	return out
+}
+
+// multiply returns all a+b, or nil if they are too many or too long.
+func multiply(a, b []string) []string {
+	if len(a)*len(b) > maxLiterals {
+		return nil
+	}
+	out := make([]string, 0, len(a)*len(b))
+	for _, x := range a {
+		for _, y := range b {
+			if len(x)+len(y) > maxLiteralBytes {
+				return nil
+			}
+			out = append(out, x+y)
+		}
+	}
+	return out
+}
+
+// alternate requires one literal of each branch: the union of the best set of
+// every branch.
+func alternate(subs []*syntax.Regexp, fold bool) info {
+	var exact, either []string
+	out := info{}
+	allExact, allRequire := true, true
+	for _, sub := range subs {
+		in := derive(sub, fold)
+		out.asserts = out.asserts || in.asserts
+		if in.exact == nil {
+			allExact = false
+		}
+		exact = append(exact, in.exact...)
+		if best := in.required(); len(best) > 0 {
+			either = append(either, best[0]...)
+		} else {
+			allRequire = false
+		}
+	}
+	if exact = dedupe(exact); allExact && len(exact) <= maxLiterals {
+		out.exact = exact
+	} else if either = dedupe(either); allRequire && len(either) <= maxLiterals {
+		out.sets = [][]string{either}
+	}
+	return out
+}
+
+func dedupe(set []string) []string {
+	out := set[:0:0]
+	for _, s := range set {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// quest adds the empty text, preferred last by x? and first by x??.
+func quest(re *syntax.Regexp, fold bool) info {
+	in := derive(re.Sub[0], fold)
+	if in.exact == nil || len(in.exact) >= maxLiterals {
+		return info{}
+	}
+	if re.Flags&syntax.NonGreedy != 0 {
+		return info{exact: dedupe(append([]string{""}, in.exact...)), asserts: in.asserts}
+	}
+	return info{exact: dedupe(append(slices.Clone(in.exact), "")), asserts: in.asserts}
+}

@@ -1,0 +1,177 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+)
+
+// ErrPattern says that a regular expression does not compile.
+var ErrPattern = errors.New("invalid regular expression")
+
+// A Pattern is a compiled pattern. See the package documentation.
+type Pattern struct {
+	// Regexp finds the matches; nil if Exact.
+	Regexp *regexp.Regexp
+	// Expression is the expression that Regexp was compiled from.
+	Expression string
+	// Exact says that the pattern matches the literals of Sets[0] and nothing
+	// else, the earlier of two that start at one place.
+	Exact bool
+	// Fold says that case is ignored: literals are folded.
+	Fold bool
+	// Multiline says that a match may have line feeds.
+	Multiline bool
+	// KeepCR says that the pattern names the carriage return.
+	KeepCR bool
+	// Sets are sets of literals of which every match contains one, none empty.
+	Sets [][]string
+	// Run is a run of bytes that every match contains; Bytes is 0 if none helps.
+	Run Run
+}
+
+// Run is a run of successive bytes of a class.
+type Run struct {
+	Class [256]bool
+	Bytes int
+}
+
+// Literal returns the Pattern of a literal.
+func Literal(text string, fold bool) *Pattern {
+	if fold {
+		text = string(postings.AppendFold(nil, []byte(text)))
+	}
+	return &Pattern{Exact: true, Fold: fold, Multiline: strings.Contains(text, "\n"), Sets: [][]string{{text}}}
+}
+
+// Regexp returns the Pattern of a regular expression in RE2 syntax.
+func Regexp(expression string, fold bool) (*Pattern, error) {
+	flags := syntax.Perl &^ syntax.OneLine
+	if fold {
+		flags |= syntax.FoldCase
+	}
+	tree, err := syntax.Parse(expression, flags)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrPattern, err)
+	}
+	p := &Pattern{Multiline: namesRune(tree, '\n'), KeepCR: namesRune(tree, '\r'), Fold: fold || folds(tree)}
+	if !p.Multiline {
+		tree = withoutLineFeed(tree)
+	}
+	p.Expression = tree.String()
+	tree = tree.Simplify()
+	in := derive(tree, p.Fold)
+	if in.exact != nil && !in.asserts {
+		p.Exact, p.Sets = usable(in.exact), [][]string{in.exact}
+	}
+	if !p.Exact {
+		p.Sets = in.required()
+		p.Run = findRun(tree)
+		if p.Regexp, err = regexp.Compile(p.Expression); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrPattern, err)
+		}
+	}
+	return p, nil
+}
+
+// usable reports whether every literal of a set says something.
+func usable(set []string) bool {
+	for _, s := range set {
+		if s == "" {
+			return false
+		}
+	}
+	return len(set) > 0
+}
+
+// namesRune reports whether a pattern asks for r by name: as a literal, or, for
+// the line feed, by a dot under (?s).
+func namesRune(re *syntax.Regexp, r rune) bool {
+	if re.Op == syntax.OpAnyChar && r == '\n' {
+		return true
+	}
+	if re.Op == syntax.OpLiteral {
+		for _, c := range re.Rune {
+			if c == r {
+				return true
+			}
+		}
+	}
+	for _, sub := range re.Sub {
+		if namesRune(sub, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// folds reports whether a part of a pattern ignores case.
+func folds(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0 {
+		return true
+	}
+	for _, sub := range re.Sub {
+		if folds(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutLineFeed takes the line feed out of every class, in place.
+func withoutLineFeed(re *syntax.Regexp) *syntax.Regexp {
+	if re.Op == syntax.OpCharClass {
+		re.Rune = removeRune(re.Rune, '\n')
+		if len(re.Rune) == 0 {
+			return &syntax.Regexp{Op: syntax.OpNoMatch}
+		}
+	}
+	for i, sub := range re.Sub {
+		re.Sub[i] = withoutLineFeed(sub)
+	}
+	return re
+}
+
+// removeRune takes r out of ranges of runes (pairs of bounds).
+func removeRune(ranges []rune, r rune) []rune {
+	out := make([]rune, 0, len(ranges)+2)
+	for i := 0; i+1 < len(ranges); i += 2 {
+		lo, hi := ranges[i], ranges[i+1]
+		if r < lo || r > hi {
+			out = append(out, lo, hi)
+			continue
+		}
+		if lo < r {
+			out = append(out, lo, r-1)
+		}
+		if r < hi {
+			out = append(out, r+1, hi)
+		}
+	}
+	return out
+}
+
+// byteShare is roughly how often a byte occurs in source code, in thousandths:
+// enough to tell a class that skips from one that does not.
+func byteShare(b int) int {
+	switch {
+	case b == ' ':
+		return 150
+	case b >= 'a' && b <= 'z':
+		return 22
+	case b == '\t' || b == '\n' || b == '_':
+		return 30
+	case b >= '0' && b <= '9':
+		return 6
+	case b < unicode.MaxASCII && b > ' ':
+		return 4
+	case b >= 0x80:
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+)
+
+// TestPatterns shows what is derived from a pattern. Commands: exact and fold,
+// with the regular expression as input.
+func TestPatterns(t *testing.T) {
+	datadriven.RunTest(t, "testdata/patterns", func(t *testing.T, d *datadriven.TestData) string {
+		p, err := Regexp(strings.TrimSuffix(d.Input, "\n"), d.Cmd == "fold")
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "exact=%v multiline=%v keepcr=%v\n", p.Exact, p.Multiline, p.KeepCR)
+		if !p.Exact {
+			fmt.Fprintf(&b, "expression %s\n", p.Expression)
+		}
+		for _, set := range p.Sets {
+			fmt.Fprintf(&b, "one of %q\n", set)
+		}
+		if p.Run.Bytes > 0 {
+			fmt.Fprintf(&b, "run of %d\n", p.Run.Bytes)
+		}
+		return b.String()
+	})
+}
+
+// randomExpression writes a random regular expression over a small alphabet, so
+// that it often matches.
+func randomExpression(rng *rand.Rand, depth int) string {
+	atoms := []string{"a", "b", "c", "k", "S", "é", "[ab]", "[^a]", ".", `\w`, `\s`, `\b`, "^", "$", "abc", "[0-9]", `\d`, "ſ", "[a-z]", `\(`}
+	if depth == 0 {
+		return atoms[rng.IntN(len(atoms))]
+	}
+	sub := func() string { return randomExpression(rng, depth-1) }
+	switch rng.IntN(8) {
+	case 0:
+		return "(" + sub() + "|" + sub() + ")"
+	case 1:
+		return "(?:" + sub() + ")" + []string{"*", "+", "?", "??", "{2}", "{1,3}", "{5,}"}[rng.IntN(7)]
+	case 2:
+		return "(?i:" + sub() + ")"
+	default:
+		return sub() + sub()
+	}
+}
+
+func randomText(rng *rand.Rand) string {
+	pieces := []string{"a", "b", "c", "abc", "k", "K", "K", "s", "ſ", "é", "É", "0", "12345", " ", "(", "\xff", "ab", "A"}
+	var b strings.Builder
+	for range rng.IntN(30) {
+		b.WriteString(pieces[rng.IntN(len(pieces))])
+	}
+	return b.String()
+}
+
+// checkSuperset holds invariants 1 and 2 for every match of an expression.
+func checkSuperset(t *testing.T, expression string, fold bool, text string) {
+	t.Helper()
+	p, err := Regexp(expression, fold)
+	if err != nil {
+		return
+	}
+	flags := "(?m"
+	if fold {
+		flags += "i"
+	}
+	reference, err := regexp.Compile(flags + ":" + expression + ")")
+	if err != nil {
+		return
+	}
+	if !p.Multiline {
+		text = strings.ReplaceAll(text, "\n", " ")
+	}
+	for _, m := range reference.FindAllString(text, -1) {
+		if m == "" {
+			continue
+		}
+		seen := m
+		if p.Fold {
+			seen = string(postings.AppendFold(nil, []byte(m)))
+		}
+		for _, set := range p.Sets {
+			if !slices.ContainsFunc(set, func(s string) bool { return strings.Contains(seen, s) }) {
+				t.Fatalf("%q (fold %v) matches %q, which has none of %q", expression, fold, m, set)
+			}
+		}
+		if p.Exact && !slices.Contains(p.Sets[0], seen) {
+			t.Fatalf("%q (fold %v) matches %q, which is none of %q", expression, fold, m, p.Sets[0])
+		}
+		if p.Run.Bytes > 0 && !hasRun(m, p.Run) {
+			t.Fatalf("%q matches %q, which has no run of %d", expression, m, p.Run.Bytes)
+		}
+	}
+}
+
+func hasRun(s string, r Run) bool {
+	n := 0
+	for i := range len(s) {
+		if n++; !r.Class[s[i]] {
+			n = 0
+		}
+		if n >= r.Bytes {
+			return true
+		}
+	}
+	return false
+}
+
+func TestPatternIsSuperset(t *testing.T) {
+	for seed := range uint64(4000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		checkSuperset(t, randomExpression(rng, 3), rng.IntN(2) == 0, randomText(rng))
+	}
+}
+
+func FuzzPatternIsSuperset(f *testing.F) {
+	f.Add(`(kmalloc|kzalloc)\(`, true, "x = KMALLOC(3)")
+	f.Add(`[0-9]{16}`, false, "1234567890123456789")
+	f.Add(`spin_lock.*flags`, true, "SPIN_LOCK(a, flags)")
+	f.Fuzz(func(t *testing.T, expression string, fold bool, text string) {
+		if len(expression) > 200 || len(text) > 2000 {
+			return
+		}
+		checkSuperset(t, expression, fold, text)
+	})
+}

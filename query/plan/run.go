@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"regexp/syntax"
+	"unicode/utf8"
+)
+
+// A run is worth using if it is at least this long and its class is rare enough.
+const (
+	minRunBytes    = 4
+	maxRunShare    = 400 // thousandths of the bytes of source code
+	unboundedShare = 1000
+)
+
+// findRun returns the best run of a simplified tree: the longest stretch of one
+// class, by how little of a text it stops at.
+func findRun(re *syntax.Regexp) Run {
+	var best, current Run
+	bestWorth := 0
+	for _, sub := range flatten(nil, re) {
+		class, n, certain := classOf(sub)
+		if n == 0 || class != current.Class {
+			current = Run{Class: class}
+		}
+		current.Bytes += n
+		if w := current.worth(); w > bestWorth {
+			best, bestWorth = current, w
+		}
+		if !certain { // x+ : what follows is not next to the run's counted part
+			current = Run{}
+		}
+	}
+	return best
+}
+
+// flatten appends the parts of nested concatenations, such as Simplify leaves of
+// x{3}, in order.
+func flatten(dst []*syntax.Regexp, re *syntax.Regexp) []*syntax.Regexp {
+	switch re.Op {
+	case syntax.OpCapture:
+		return flatten(dst, re.Sub[0])
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			dst = flatten(dst, sub)
+		}
+		return dst
+	}
+	return append(dst, re)
+}
+
+func (r Run) worth() int {
+	share := 0
+	for b, in := range r.Class {
+		if in {
+			share += byteShare(b)
+		}
+	}
+	if r.Bytes < minRunBytes || share > maxRunShare {
+		return 0
+	}
+	return r.Bytes * (unboundedShare - share)
+}
+
+// classOf returns the bytes that a single-rune subexpression can consist of and
+// how many of them it has at least; certain is false if it may have more.
+func classOf(re *syntax.Regexp) (class [256]bool, n int, certain bool) {
+	switch re.Op {
+	case syntax.OpCapture:
+		return classOf(re.Sub[0])
+	case syntax.OpPlus:
+		class, n, _ = classOf(re.Sub[0])
+		return class, n, false
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			for r := re.Rune[i]; r <= re.Rune[i+1] && r < utf8.RuneSelf; r++ {
+				class[r] = true
+			}
+			if re.Rune[i+1] >= utf8.RuneSelf {
+				for b := utf8.RuneSelf; b < 256; b++ {
+					class[b] = true
+				}
+			}
+		}
+		return class, 1, true
+	}
+	return class, 0, false
+}
