@@ -1,0 +1,24 @@
+// Package scan finds literals and runs of bytes in text, quickly.
+//
+// It answers the question "where does this literal occur, in the case the query
+// asks for?". Literal finds one, Literals the next of several, Run a run of
+// bytes of a class.
+//
+// # Method
+//
+// A literal that ignores case is found by its rarest byte: bytes.IndexByte, which
+// is vectorised, runs for the lower and for the upper case, and the literal is
+// compared around what it finds. Text outside ASCII is compared rune by rune
+// under Unicode simple case folding, where an occurrence may be longer or shorter
+// than the literal. A literal whose exact case matters is found by bytes.Index.
+//
+// # Invariants
+//
+//  1. Next returns the leftmost occurrence that starts at or after from; of
+//     several literals at one place, the first in the order given.
+//  2. The work is linear in the text for a fixed literal, but for the comparison
+//     at each place where the rarest byte occurs.
+//
+// Values are immutable, but for the positions that Literals remembers: a
+// Literals belongs to one goroutine. The package knows nothing of segments.
+package scan

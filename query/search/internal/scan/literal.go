@@ -1,0 +1,218 @@
+package scan
+
+import (
+	"bytes"
+	"encoding/binary"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+)
+
+// A Literal finds the occurrences of one literal.
+type Literal struct {
+	text   []byte // folded if fold
+	fold   bool
+	plain  bool // fold, and only ASCII bytes
+	anchor int  // index in text of the byte that is looked for
+	lower  byte
+	upper  byte // equal to lower if it has no case
+	// slippery says that the anchor may stand in a text as a rune outside ASCII
+	// (k as the Kelvin sign, s as the long s) or is itself outside ASCII.
+	slippery bool
+}
+
+// NewLiteral returns a finder. With fold, text must be folded
+// (postings.AppendFold). It must not be empty.
+func NewLiteral(text string, fold bool) *Literal {
+	l := &Literal{text: []byte(text), fold: fold, plain: true}
+	for i := range len(text) {
+		c := text[i]
+		if c >= utf8.RuneSelf {
+			l.plain = false
+		}
+		if frequency(c) < frequency(text[l.anchor]) {
+			l.anchor = i
+		}
+	}
+	l.lower = text[l.anchor]
+	l.upper = l.lower
+	if l.lower >= 'a' && l.lower <= 'z' {
+		l.upper = l.lower - 'a' + 'A'
+	}
+	l.slippery = l.lower >= utf8.RuneSelf || l.lower == 'k' || l.lower == 's'
+	return l
+}
+
+// frequency ranks bytes of source code; a byte outside ASCII, or one that folds
+// with such, is the last choice for an anchor.
+func frequency(c byte) int {
+	const byRank = "jqzx@`~^?\\$%|!v#&w'+y[]{}7689gbh453/:m<u2cp1df>*\"=l.,;()-0airnote_\n\t "
+	if c >= utf8.RuneSelf {
+		return 1000
+	}
+	if c == 'k' || c == 's' {
+		return 500
+	}
+	return bytes.IndexByte([]byte(byRank), postings.FoldByte(c))
+}
+
+// Next returns the first occurrence that starts at or after from, or -1, -1.
+func (l *Literal) Next(text []byte, from int) (start, end int) {
+	return l.next(text, from, l.needsASCII() && isASCII(text))
+}
+
+// needsASCII reports whether it helps next to know that a text is ASCII.
+func (l *Literal) needsASCII() bool { return l.fold && l.slippery && l.lower < utf8.RuneSelf }
+
+// next is Next for a caller who knows whether the text is ASCII.
+func (l *Literal) next(text []byte, from int, ascii bool) (start, end int) {
+	switch {
+	case from+1 > len(text):
+		return -1, -1
+	case !l.fold:
+		if i := bytes.Index(text[from:], l.text); i >= 0 {
+			return from + i, from + i + len(l.text)
+		}
+		return -1, -1
+	case l.slippery && !(ascii && l.lower < utf8.RuneSelf):
+		return l.nextSlippery(text, from)
+	}
+	return l.nextAnchored(text, from)
+}
+
+// nextAnchored looks at every place of the anchor, in either case.
+func (l *Literal) nextAnchored(text []byte, from int) (start, end int) {
+	at := from
+	lower, upper := -1, -1 // next places of each case; len(text) for none
+	if l.upper == l.lower {
+		upper = len(text)
+	}
+	for {
+		if lower < at {
+			lower = indexFrom(text, at, l.lower)
+		}
+		if upper < at {
+			upper = indexFrom(text, at, l.upper)
+		}
+		i := min(lower, upper)
+		if i == len(text) {
+			return -1, -1
+		}
+		if start, end, ok := l.around(text, i); ok && start >= from {
+			return start, end
+		}
+		at = i + 1
+	}
+}
+
+func indexFrom(text []byte, at int, c byte) int {
+	if i := bytes.IndexByte(text[at:], c); i >= 0 {
+		return at + i
+	}
+	return len(text)
+}
+
+// around compares the literal around an anchor found at i.
+func (l *Literal) around(text []byte, i int) (start, end int, ok bool) {
+	start, end = i-l.anchor, i-l.anchor+len(l.text)
+	if start >= 0 && end <= len(text) && l.plain {
+		foreign := false
+		for j, c := range text[start:end] {
+			if c >= utf8.RuneSelf {
+				foreign = true
+				break
+			}
+			if postings.FoldByte(c) != l.text[j] {
+				return 0, 0, false
+			}
+		}
+		if !foreign {
+			return start, end, true
+		}
+	}
+	start, ok = l.backward(text, i)
+	if !ok {
+		return 0, 0, false
+	}
+	end, ok = l.forward(text, i, l.anchor)
+	return start, end, ok
+}
+
+// forward matches the literal from its byte at on, from text[i] on, rune by rune.
+func (l *Literal) forward(text []byte, i, at int) (end int, ok bool) {
+	var folded [utf8.UTFMax]byte
+	for at < len(l.text) {
+		if i >= len(text) {
+			return 0, false
+		}
+		size, n := foldAt(&folded, text[i:])
+		if n > len(l.text)-at || string(folded[:n]) != string(l.text[at:at+n]) {
+			return 0, false
+		}
+		i += size
+		at += n
+	}
+	return i, true
+}
+
+// backward matches the part of the literal before its anchor against the text
+// before i.
+func (l *Literal) backward(text []byte, i int) (start int, ok bool) {
+	var folded [utf8.UTFMax]byte
+	for at := l.anchor; at > 0; {
+		if i == 0 {
+			return 0, false
+		}
+		_, size := utf8.DecodeLastRune(text[:i])
+		i -= size
+		_, n := foldAt(&folded, text[i:])
+		if n > at || string(folded[:n]) != string(l.text[at-n:at]) {
+			return 0, false
+		}
+		at -= n
+	}
+	return i, true
+}
+
+// foldAt folds the first rune of text; it returns the size of the rune and of
+// its fold.
+func foldAt(dst *[utf8.UTFMax]byte, text []byte) (size, n int) {
+	if text[0] < utf8.RuneSelf {
+		dst[0] = postings.FoldByte(text[0])
+		return 1, 1
+	}
+	r, size := utf8.DecodeRune(text)
+	if r == utf8.RuneError && size == 1 {
+		dst[0] = text[0]
+		return 1, 1
+	}
+	return size, utf8.EncodeRune(dst[:], postings.FoldRune(r))
+}
+
+// nextSlippery tries every rune: the literal has no byte that always stands for
+// itself. Only texts that the index lets through get here.
+func (l *Literal) nextSlippery(text []byte, from int) (start, end int) {
+	for i := from; i < len(text); {
+		if end, ok := l.forward(text, i, 0); ok {
+			return i, end
+		}
+		_, size := utf8.DecodeRune(text[i:])
+		i += size
+	}
+	return -1, -1
+}
+
+func isASCII(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,80 @@
+package scan
+
+// A Literals finds the next of several literals. It belongs to one goroutine.
+type Literals struct {
+	finders    []*Literal
+	start, end []int // next occurrence of each, from its last search on
+	text       []byte
+	ascii      bool // text is known to be; only asked where it helps
+}
+
+// NewLiterals returns a finder of the literals, which NewLiteral describes. Of
+// two that start at one place the earlier in the list is found.
+func NewLiterals(texts []string, fold bool) *Literals {
+	l := &Literals{start: make([]int, len(texts)), end: make([]int, len(texts))}
+	for _, s := range texts {
+		l.finders = append(l.finders, NewLiteral(s, fold))
+	}
+	return l
+}
+
+// Reset begins a new text.
+func (l *Literals) Reset(text []byte) {
+	l.text = text
+	needs := false
+	for i, f := range l.finders {
+		l.start[i] = -1
+		needs = needs || f.needsASCII()
+	}
+	l.ascii = needs && isASCII(text)
+}
+
+// Next returns the first occurrence that starts at or after from, or -1, -1.
+// from must not go back without a Reset.
+func (l *Literals) Next(from int) (start, end int) {
+	if len(l.finders) == 1 {
+		return l.finders[0].next(l.text, from, l.ascii)
+	}
+	none := len(l.text) + 1
+	best := none
+	for i, f := range l.finders {
+		if l.start[i] < from {
+			if l.start[i], l.end[i] = f.next(l.text, from, l.ascii); l.start[i] < 0 {
+				l.start[i] = none
+			}
+		}
+		if l.start[i] < best {
+			best, end = l.start[i], l.end[i]
+		}
+	}
+	if best == none {
+		return -1, -1
+	}
+	return best, end
+}
+
+// NextRun returns the start of the first run of n successive bytes of class that
+// lies at or after from, or -1. It looks at every n'th byte, and goes back only
+// from one that is in the class.
+func NextRun(text []byte, from, n int, class *[256]bool) int {
+	for at := from + n - 1; at < len(text); {
+		if !class[text[at]] {
+			at += n
+			continue
+		}
+		low := at
+		for low > from && at-low < n-1 && class[text[low-1]] {
+			low--
+		}
+		high := at
+		for high-low < n-1 && high+1 < len(text) && class[text[high+1]] {
+			high++
+		}
+		if high-low == n-1 {
+			return low
+		}
+		from = high + 1
+		at = from + n
+	}
+	return -1
+}

@@ -1,0 +1,116 @@
+package scan
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+)
+
+func randomText(rng *rand.Rand, n int) string {
+	pieces := []string{"a", "b", "K", "k", "K", "s", "ſ", "S", "é", "É", "ß", "ẞ", "x", "_", "\n", "世", "\xff", "ab", "σ", "ς", "Σ"}
+	var b strings.Builder
+	for range n {
+		b.WriteString(pieces[rng.IntN(len(pieces))])
+	}
+	return b.String()
+}
+
+// TestLiteralAgreesWithRegexp compares with the regular expressions of the
+// standard library, which fold alike.
+func TestLiteralAgreesWithRegexp(t *testing.T) {
+	for seed := range uint64(20000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		text, literal := randomText(rng, rng.IntN(40)), strings.ReplaceAll(randomText(rng, 1+rng.IntN(3)), "\xff", "")
+		if literal == "" {
+			continue
+		}
+		for _, fold := range []bool{false, true} {
+			flags, needle := "", literal
+			if fold {
+				flags, needle = "(?i)", string(postings.AppendFold(nil, []byte(literal)))
+			}
+			want := regexp.MustCompile(flags+regexp.QuoteMeta(literal)).FindAllStringIndex(text, -1)
+			l := NewLiteral(needle, fold)
+			at := 0
+			for _, m := range want {
+				start, end := l.Next([]byte(text), at)
+				if start != m[0] || end != m[1] {
+					t.Fatalf("seed %d: %q in %q (fold %v) after %d: got %d-%d, want %v", seed, literal, text, fold, at, start, end, m)
+				}
+				at = end
+			}
+			if start, _ := l.Next([]byte(text), at); start >= 0 {
+				t.Fatalf("seed %d: %q in %q (fold %v): extra match at %d", seed, literal, text, fold, start)
+			}
+		}
+	}
+}
+
+func TestLiteralsAgreeWithAlternation(t *testing.T) {
+	for seed := range uint64(5000) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		text := strings.ReplaceAll(randomText(rng, rng.IntN(40)), "\xff", "")
+		words := []string{"ab", "a", "bk", "xs"}[:1+rng.IntN(4)]
+		want := regexp.MustCompile("(?i)"+strings.Join(words, "|")).FindAllStringIndex(text, -1)
+		l := NewLiterals(words, true)
+		l.Reset([]byte(text))
+		at := 0
+		for _, m := range want {
+			start, end := l.Next(at)
+			if start != m[0] || end != m[1] {
+				t.Fatalf("seed %d: %q in %q: got %d-%d, want %v", seed, words, text, start, end, m)
+			}
+			at = end
+		}
+		if start, _ := l.Next(at); start >= 0 {
+			t.Fatalf("seed %d: extra match at %d", seed, start)
+		}
+	}
+}
+
+func TestNextRun(t *testing.T) {
+	var digits [256]bool
+	for c := '0'; c <= '9'; c++ {
+		digits[c] = true
+	}
+	for seed := range uint64(20000) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		text := make([]byte, rng.IntN(60))
+		for i := range text {
+			text[i] = "0123x"[rng.IntN(5)]
+		}
+		n, from := 1+rng.IntN(9), rng.IntN(8)
+		want := -1
+		for i := from; i+n <= len(text) && want < 0; i++ {
+			if bytes.IndexByte(text[i:i+n], 'x') < 0 {
+				want = i
+			}
+		}
+		if got := NextRun(text, from, n, &digits); got != want {
+			t.Fatalf("seed %d: run of %d in %q from %d: got %d, want %d", seed, n, text, from, got, want)
+		}
+	}
+}
+
+func BenchmarkLiteral(b *testing.B) {
+	text := bytes.Repeat([]byte("static int foo_bar(struct device *dev, u32 reg)\n{\n\treturn readl(dev->base + reg);\n}\n"), 1000)
+	for _, needle := range []string{"mutex_lock", "return", "if", "kmem_cache"} {
+		b.Run(needle, func(b *testing.B) {
+			l := NewLiteral(needle, true)
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				for at := 0; ; {
+					_, end := l.Next(text, at)
+					if end < 0 {
+						break
+					}
+					at = end
+				}
+			}
+		})
+	}
+}
