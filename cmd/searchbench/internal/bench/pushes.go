@@ -70,7 +70,7 @@ func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]
 			return figures, err
 		}
 		start := time.Now()
-		if err := server.Push(ctx, clone, "refs/heads/"+corpus.Branch, p.Before, p.Commit); err != nil {
+		if err := server.Push(ctx, "linux", "refs/heads/"+corpus.Branch, p.Before, p.Commit); err != nil {
 			return figures, err
 		}
 		searchable, err := waitForWord(ctx, server, p.Word, start)

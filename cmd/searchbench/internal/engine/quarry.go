@@ -230,7 +230,7 @@ func (s *QuarryServer) listRepositories(ctx context.Context, word string) (Answe
 	return Answer{Elapsed: elapsed, Matches: len(repositories), Files: len(repositories)}, nil
 }
 
-// Push tells the server, as a git host would, that ref moved; it returns when the delivery was accepted.
+// Push tells the server, as a git host would, that a ref of a registered repository moved; it returns when the delivery was accepted.
 func (s *QuarryServer) Push(ctx context.Context, repository, ref, before, after string) error {
 	body, err := json.Marshal(map[string]string{"repository": repository, "ref": ref, "before": before, "after": after})
 	if err != nil {
