@@ -29,8 +29,8 @@ type loadFigure struct {
 func (f loadFigure) perSecond() float64 { return float64(f.queries) / f.wall.Seconds() }
 
 // measureLoad runs the clients and waits for the last answer of each.
-func measureLoad(ctx context.Context, s engine.Searcher, queries []suite.Query, translate word) loadFigure {
-	deadline := time.Now().Add(loadDuration)
+func measureLoad(ctx context.Context, s engine.Searcher, queries []suite.Query, translate word, duration time.Duration) loadFigure {
+	deadline := time.Now().Add(duration)
 	results := make([]clientResult, loadClients)
 	start := time.Now()
 	var clients sync.WaitGroup

@@ -20,11 +20,11 @@ type pushFigure struct {
 const (
 	// pushTimeout bounds the wait for one word; a normal run of zoekt takes as long as an import.
 	pushTimeout = 10 * time.Minute
-	// pushPoll is the pause between two questions for the new word.
-	pushPoll = time.Millisecond
+	// pushPoll is the pause between two questions for the new word: short beside a push, long beside a question.
+	pushPoll = 2 * time.Millisecond
 )
 
-// linuxPushes are the prepared commits to use. skip leaves that many out at the start, for a run that reuses a clone.
+// linuxPushes are the prepared commits to use.
 func (b *bench) linuxPushes() []corpus.Push {
 	pushes := b.manifest.Set("linux")[0].Pushes
 	if b.Pushes > 0 && b.Pushes < len(pushes) {

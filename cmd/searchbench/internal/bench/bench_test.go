@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
+)
+
+// fake answers with the times it was given, in turn, and finds its word from the n-th question on.
+type fake struct {
+	times []time.Duration
+	err   error
+	found int64
+	asked atomic.Int64
+}
+
+func (f *fake) Search(context.Context, engine.Request) (engine.Answer, error) {
+	n := f.asked.Add(1)
+	a := engine.Answer{Elapsed: f.times[int(n-1)%len(f.times)], Matches: 3, Files: 2}
+	if n < f.found {
+		a.Matches = 0
+	}
+	return a, f.err
+}
+
+func TestAsk(t *testing.T) {
+	const ms = time.Millisecond
+	f := &fake{times: []time.Duration{90 * ms, 5 * ms, 1 * ms, 3 * ms}}
+	got := ask(context.Background(), f, engine.Request{}, 3)
+	if got.first != 90*ms || got.median != 3*ms || got.matches != 3 || f.asked.Load() != 4 {
+		t.Errorf("%+v after %d questions, want first 90 ms, median 3 ms after 4", got, f.asked.Load())
+	}
+	slow := &fake{times: []time.Duration{queryBudget}}
+	if got := ask(context.Background(), slow, engine.Request{}, 5); got.median != queryBudget || slow.asked.Load() != 2 {
+		t.Errorf("slow query: %d questions, want a warm-up and one run", slow.asked.Load())
+	}
+	if got := ask(context.Background(), &fake{times: []time.Duration{ms}, err: errors.New("no")}, engine.Request{}, 3); got.err == nil || got.ok() {
+		t.Errorf("error: %+v", got)
+	}
+}
+
+func TestStatistics(t *testing.T) {
+	d := []time.Duration{5, 1, 4, 2, 3}
+	if median(d) != 3 || quantile(d, 0.99) != 5 || quantile(d, 0.2) != 1 || d[0] != 5 || quantile(nil, 0.5) != 0 {
+		t.Errorf("median %d, p99 %d, p20 %d, input %v", median(d), quantile(d, 0.99), quantile(d, 0.2), d)
+	}
+	timings := []timing{{median: 1000}, {median: 100_000}, {median: 7, err: errors.New("no")}, {median: 10}}
+	if got := geometricMean(timings, func(i int) bool { return i < 3 }); got < 9_990 || got > 10_010 {
+		t.Errorf("geometric mean %d, want 10000", got)
+	}
+	best := better([]timing{{median: 5}, {median: 2}, {err: errors.New("no")}}, []timing{{median: 3}, {median: 4}, {median: 9}})
+	if best[0].median != 3 || best[1].median != 2 || best[2].median != 9 {
+		t.Errorf("better: %+v", best)
+	}
+}
+
+func TestLoadCountsQueriesAndErrors(t *testing.T) {
+	queries := []suite.Query{{Text: "a"}, {Text: "b"}}
+	f := &fake{times: []time.Duration{time.Millisecond, 3 * time.Millisecond}}
+	load := measureLoad(context.Background(), f, queries, forZoekt, 20*time.Millisecond)
+	if int64(load.queries) != f.asked.Load() || load.errors != 0 || load.p99 != 3*time.Millisecond || load.perSecond() <= 0 {
+		t.Errorf("%+v after %d questions", load, f.asked.Load())
+	}
+	f = &fake{times: []time.Duration{1}, err: errors.New("no")}
+	if load := measureLoad(context.Background(), f, queries, forZoekt, 5*time.Millisecond); load.queries != 0 || load.errors == 0 {
+		t.Errorf("failing server: %+v", load)
+	}
+}
+
+func TestWaitForWord(t *testing.T) {
+	f := &fake{times: []time.Duration{1}, found: 4}
+	took, err := waitForWord(context.Background(), f, "word", time.Now())
+	if err != nil || took < 3*pushPoll || f.asked.Load() != 4 {
+		t.Errorf("%s %v after %d questions, want the fourth one to find it", took, err, f.asked.Load())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := waitForWord(ctx, &fake{times: []time.Duration{1}, found: 1 << 40}, "word", time.Now()); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestDiskBytesCountsLinksOnce(t *testing.T) {
+	dir := t.TempDir()
+	data := make([]byte, 100_000)
+	for i := range data {
+		data[i] = byte(i * 7)
+	}
+	for _, path := range []string{"a/one", "mirrors/two"} {
+		full := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Link(filepath.Join(dir, "a/one"), filepath.Join(dir, "a/link")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := diskBytes(dir, filepath.Join(dir, "mirrors"))
+	if err != nil || got < 100_000 || got > 130_000 {
+		t.Errorf("%d bytes %v, want one file of 100000 and two folders", got, err)
+	}
+}
+
+// Twice as fast as the goal in everything, slower in one class, without pushes of zoekt.
+func TestReport(t *testing.T) {
+	manifest := corpus.Manifest{Repositories: []corpus.Built{
+		{Name: "linux", Set: "linux", TextBytes: 1e9, TextFiles: 1}, {Name: "go", Set: "go", TextBytes: 1e8}, {Name: "x", Set: "mixed", TextBytes: 9e8},
+	}}
+	const ms = time.Millisecond
+	b := &bench{
+		Options: Options{
+			Queries: []suite.Query{{Class: "phrase", Name: "p", Text: "p"}, {Class: "1-char", Name: "c", Text: "c"}}, Scans: []suite.Query{{Class: "scan", Name: "s", Text: "s|t"}}, Runs: 5,
+		},
+		manifest: manifest,
+		absent:   []string{"something: no"},
+		zoekt: &figures{
+			imports: map[string]importFigure{"linux": {wall: 60 * time.Second, peakBytes: 2000 << 20, textBytes: 1e9}}, diskBytes: 4e9,
+			suite: []timing{{median: 40 * ms}, {median: 8 * ms}}, suiteRE2: []timing{{median: 20 * ms}, {median: 9 * ms}}, load: &loadFigure{queries: 100, wall: time.Second},
+		},
+		quarry: &figures{
+			imports: map[string]importFigure{"linux": {wall: 10 * time.Second, peakBytes: 500 << 20, textBytes: 1e9}}, diskBytes: 3e9,
+			suite: []timing{{median: 1 * ms}, {median: 16 * ms}}, scans: []timing{{median: 10 * ms}}, load: &loadFigure{queries: 400, wall: time.Second},
+			pushes: []pushFigure{{searchable: 90 * ms}},
+		},
+		ripgrep: []timing{{median: 5 * ms}},
+	}
+	text := b.report().Markdown()
+	for _, want := range []string{
+		"| import Linux (1000 MB of text) with symbols, from git | 60.0 s, 16.7 MB/s, peak 2000 MiB | 10.0 s, 100.0 MB/s, peak 500 MiB | 6.00 × | ≥ 3.0 × faster | reached |",
+		"| peak memory of that import, children included | 2000 MiB | 500 MiB | 4.00 × | ≤ 1000 MiB | reached |",
+		"| 1.50 (2861 MiB) | 1.33 × | ≤ 0.75 | missed: 0.50 of the goal |",
+		"| 17.9 ms default, 13.4 ms RE2, 12.6 ms the better of each | 4.00 ms | 3.16 × | ≤ 1/2 of the better | reached |",
+		"| classes in which Quarry is slower than the better of zoekt |  | 1-char (0.50 ×) |  | none | missed |",
+		"| every hit of `s\\|t`; ripgrep 5.00 ms |  | 10.0 ms | 0.50 × of ripgrep | not slower than ripgrep | missed: 0.50 of the goal |",
+		"| 4.00 × | ≥ 2 × | reached |",
+		"|  | p50 90.0 ms, p99 90.0 ms |  | p50 no more than its delta mode's | no comparison |",
+		"- something: no",
+		"| 1-char | 1 | 8.00 ms | 9.00 ms | 16.0 ms | 0.50 | c | 0.50 |",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks\n%s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
