@@ -1,0 +1,196 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// session is the server of one script and the number of its deliveries.
+type session struct {
+	server     *server
+	deliveries atomic.Int64
+}
+
+type sessionKey struct{}
+
+func of(ts *testscript.TestScript) *session { return ts.Value(sessionKey{}).(*session) }
+
+// running returns the server of the script.
+func running(ts *testscript.TestScript) *server {
+	s := of(ts).server
+	if s == nil {
+		ts.Fatalf("no server runs: serve starts one")
+	}
+	return s
+}
+
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"serve":  serveCommand,
+		"stop":   stopCommand,
+		"kill":   killCommand,
+		"commit": commitCommand,
+		"push":   pushCommand,
+		"await":  awaitCommand,
+		"http":   httpCommand,
+		"hook":   hookCommand,
+	}
+}
+
+func environment(ts *testscript.TestScript) []string {
+	var environ []string
+	for _, pair := range os.Environ() {
+		if !strings.HasPrefix(pair, "QUARRY_") {
+			environ = append(environ, pair)
+		}
+	}
+	for _, name := range []string{"HOME", "QUARRY_LOG_DRIVER", "QUARRY_LOG_KAFKA_BROKERS"} {
+		if value := ts.Getenv(name); value != "" {
+			environ = append(environ, name+"="+value)
+		}
+	}
+	return environ
+}
+
+func serveCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || of(ts).server != nil {
+		ts.Fatalf("usage: serve [ARG...], while no server runs")
+	}
+	config := ts.MkAbs("quarry.yaml")
+	if _, err := os.Stat(config); err != nil {
+		ts.Check(os.WriteFile(config, []byte(configuration(ts.MkAbs("."))), 0o600))
+	}
+	s, err := startServer(ts.MkAbs("."), environment(ts), append([]string{"--config", config, "--data", ts.MkAbs("data")}, args...)...)
+	ts.Check(err)
+	of(ts).server = s
+	ts.Setenv("URL", s.url)
+	ts.Setenv("QUARRY_SERVER", s.url)
+}
+
+func stopCommand(ts *testscript.TestScript, neg bool, _ []string) {
+	s := running(ts)
+	of(ts).server = nil
+	ts.Check(s.stop())
+	ts.Logf("%s", s.output)
+}
+
+func killCommand(ts *testscript.TestScript, neg bool, _ []string) {
+	s := running(ts)
+	of(ts).server = nil
+	s.kill()
+}
+
+// commitCommand changes one file of a work tree, which it makes where it is
+// missing.
+func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || neg {
+		ts.Fatalf("usage: commit REPO FILE [TEXT...]")
+	}
+	tree := ts.MkAbs(args[0])
+	if _, err := os.Stat(tree); err != nil {
+		ts.Check(git("", "init", "-q", "-b", "main", tree))
+	}
+	name := filepath.Join(tree, args[1])
+	if len(args) == 2 {
+		ts.Check(os.Remove(name))
+	} else {
+		ts.Check(os.MkdirAll(filepath.Dir(name), 0o755))
+		ts.Check(os.WriteFile(name, []byte(strings.Join(args[2:], " ")+"\n"), 0o644))
+	}
+	ts.Check(git(tree, "add", "-A"))
+	ts.Check(git(tree, "commit", "-q", "-m", "change "+args[1]))
+}
+
+// git runs git without the configuration of whoever runs the tests.
+func git(dir string, args ...string) error {
+	c := exec.Command("git", append([]string{"-c", "user.name=e2e", "-c", "user.email=e2e@localhost", "-c", "commit.gpgsign=false"}, args...)...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// commitOf returns the commit of a revision; all zeros if there is none, as
+// hosts write it.
+func commitOf(dir, revision string) string {
+	c := exec.Command("git", "rev-parse", "--verify", "-q", revision)
+	c.Dir = dir
+	out, err := c.Output()
+	if err != nil {
+		return strings.Repeat("0", 40)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// pushCommand delivers the state of a ref, after the change, as a host does.
+func pushCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 3 || neg {
+		ts.Fatalf("usage: push REPO REF [BEFORE]")
+	}
+	tree := ts.MkAbs(args[0])
+	p := push{Repository: tree, Ref: args[1], After: commitOf(tree, args[1])}
+	if len(args) == 3 {
+		p.Before = commitOf(tree, args[2])
+	}
+	id := "msg_" + ts.Name() + strconv.FormatInt(of(ts).deliveries.Add(1), 10)
+	status, answer, err := deliver(running(ts).url, id, p)
+	ts.Check(err)
+	if status != http.StatusAccepted {
+		ts.Fatalf("push: %d: %s", status, answer)
+	}
+}
+
+func awaitCommand(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	if err != nil || len(args) < 2 || neg {
+		ts.Fatalf("usage: await N QUERY...")
+	}
+	s, query := running(ts), strings.Join(args[1:], " ")
+	var got int
+	if !poll(awaitDeadline, func() bool { got, err = search(s.url, query); return err == nil && got == want }) {
+		ts.Fatalf("after %v %q has %d matches, %v; want %d\n%s", awaitDeadline, query, got, err, want, s.output)
+	}
+}
+
+func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 3 || len(args) > 4 || neg {
+		ts.Fatalf("usage: http STATUS METHOD PATH [FILE]")
+	}
+	var body []byte
+	if len(args) == 4 {
+		body = []byte(ts.ReadFile(args[3]))
+	}
+	request(ts, args[0], args[1], args[2], http.Header{"Content-Type": {"application/json"}}, body)
+}
+
+func hookCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 3 || neg {
+		ts.Fatalf("usage: hook STATUS PATH FILE [HEADER=VALUE...]")
+	}
+	header := http.Header{"Content-Type": {"application/json"}}
+	for _, pair := range args[3:] {
+		name, value, _ := strings.Cut(pair, "=")
+		header.Set(name, value)
+	}
+	request(ts, args[0], http.MethodPost, args[1], header, []byte(ts.ReadFile(args[2])))
+}
+
+// request sends a request, holds the answer to a status and prints it.
+func request(ts *testscript.TestScript, want, method, path string, header http.Header, body []byte) {
+	status, answer, err := send(method, running(ts).url+path, header, body)
+	ts.Check(err)
+	_, _ = fmt.Fprintln(ts.Stdout(), answer)
+	if strconv.Itoa(status) != want {
+		ts.Fatalf("%s %s: %d, want %s: %s", method, path, status, want, answer)
+	}
+}

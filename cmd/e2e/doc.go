@@ -1,0 +1,28 @@
+// Package e2e runs the built binary as people do: serve, index, push, search,
+// kill, start again.
+//
+// It answers the question "does it work, all together?". It holds tests only.
+//
+//	script_test.go     runs testdata/*.txtar, once on the embedded log and, where
+//	                   a Kafka broker can be started, once on that
+//	crash_test.go      kill -9 twenty times while pushes arrive, then compares the
+//	                   projections with a rebuild from the log
+//	commands_test.go   the commands of scripts: serve, stop, push, await, http
+//
+// # Commands of a script
+//
+//	serve [ARG...]            start quarry serve on $WORK/data, wait until ready; sets $URL
+//	stop                      SIGTERM; the exit code must be 0
+//	kill                      SIGKILL
+//	commit REPO FILE [TEXT]   write (or, without TEXT, remove) FILE in the work tree REPO and commit
+//	push REPO REF [BEFORE]    deliver a signed web hook for REF of REPO, want 202
+//	await N QUERY...          poll until quarry search finds N matches (0: none)
+//	http STATUS METHOD PATH [FILE]   send a request, want STATUS; the answer is stdout
+//	hook STATUS PATH FILE [HEADER=VALUE...]   deliver a body as it is
+//
+// # Invariants
+//
+//  1. Nothing waits by the clock: what takes time is polled, up to a deadline.
+//  2. Every process that a test starts is gone when it ends.
+//  3. Servers listen on loopback, on a port the system chooses.
+package e2e

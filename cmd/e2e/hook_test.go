@@ -1,0 +1,97 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// hookSecret signs the deliveries of the tests; hookPath takes them.
+const (
+	hookSecret = "a secret of the end-to-end tests"
+	hookPath   = "/webhooks/genericGitHost/local"
+)
+
+// configuration returns a configuration file with one signed connection and
+// leave to read repositories below root. JSON is YAML.
+func configuration(root string) string {
+	text, _ := json.Marshal(map[string]any{
+		"git":     map[string]any{"allowedRoots": []string{root}},
+		"logging": map[string]any{"level": "debug"},
+		"connections": []any{map[string]any{
+			"name": "local", "kind": "genericGitHost",
+			"secrets": []string{"whsec_" + base64.StdEncoding.EncodeToString([]byte(hookSecret))},
+		}},
+	})
+	return string(text)
+}
+
+// push is a delivery of a generic git host.
+type push struct {
+	Repository string `json:"repository"`
+	Ref        string `json:"ref"`
+	Before     string `json:"before,omitempty"`
+	After      string `json:"after,omitempty"`
+}
+
+// deliver sends a signed push and returns the status and the answer.
+func deliver(base, id string, p push) (int, string, error) {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return 0, "", err
+	}
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(hookSecret))
+	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body) // a hash never fails
+	header := http.Header{}
+	header.Set("Content-Type", "application/json")
+	header.Set("webhook-id", id)
+	header.Set("webhook-timestamp", now)
+	header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	return send(http.MethodPost, base+hookPath, header, body)
+}
+
+// send sends a request and returns the status and the answer.
+func send(method, url string, header http.Header, body []byte) (int, string, error) {
+	request, err := http.NewRequest(method, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header = header
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(answer), err
+}
+
+// search returns the number of matches that the server counts.
+func search(base, query string) (int, error) {
+	body, err := json.Marshal(map[string]any{"query": query, "matches": 10_000})
+	if err != nil {
+		return 0, err
+	}
+	status, answer, err := send(http.MethodPost, base+"/api/search", http.Header{"Content-Type": {"application/json"}}, body)
+	if err != nil {
+		return 0, err
+	}
+	if status != http.StatusOK {
+		return 0, fmt.Errorf("search %q: %d: %s", query, status, answer)
+	}
+	var found struct {
+		Stats struct {
+			ActualMatchCount int `json:"actualMatchCount"`
+		} `json:"stats"`
+	}
+	err = json.Unmarshal([]byte(answer), &found)
+	return found.Stats.ActualMatchCount, err
+}

@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Deadlines. They are generous: a busy machine is no failure.
+const (
+	readyDeadline = 60 * time.Second
+	awaitDeadline = 60 * time.Second
+	stopDeadline  = 45 * time.Second
+	pollInterval  = 20 * time.Millisecond
+)
+
+// poll calls done until it returns true, or the deadline passes.
+func poll(deadline time.Duration, done func() bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+	return true
+}
+
+// server is a running quarry serve.
+type server struct {
+	url    string
+	cmd    *exec.Cmd
+	output *buffer
+	exited chan struct{} // closed once the process is gone
+}
+
+// buffer collects what a process writes while others look at it.
+type buffer struct {
+	mu struct {
+		sync.Mutex
+		b bytes.Buffer
+	}
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mu.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mu.b.String()
+}
+
+// freeAddress returns a loopback address that nobody listens on.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String(), nil
+}
+
+// startServer starts quarry serve and waits until it is ready.
+func startServer(dir string, environ []string, args ...string) (*server, error) {
+	address, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{url: "http://" + address, output: new(buffer), exited: make(chan struct{})}
+	s.cmd = exec.Command("quarry", append([]string{"serve", "--listen", address}, args...)...)
+	s.cmd.Dir, s.cmd.Env = dir, environ
+	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = s.cmd.Wait() // the state says how it ended
+		close(s.exited)
+	}()
+	ready := poll(readyDeadline, func() bool { return s.gone() || s.get("/readyz") == http.StatusOK })
+	if !ready || s.gone() {
+		s.kill()
+		return nil, fmt.Errorf("quarry serve did not become ready: %s", s.output)
+	}
+	return s, nil
+}
+
+func (s *server) gone() bool {
+	select {
+	case <-s.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// get returns the status of a GET, 0 if there is none.
+func (s *server) get(path string) int {
+	response, err := http.Get(s.url + path)
+	if err != nil {
+		return 0
+	}
+	_ = response.Body.Close()
+	return response.StatusCode
+}
+
+// stop asks the server to end and holds it to exit code 0.
+func (s *server) stop() error {
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-s.exited:
+	case <-time.After(stopDeadline):
+		s.kill()
+		return fmt.Errorf("quarry serve did not end within %v of SIGTERM: %s", stopDeadline, s.output)
+	}
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("quarry serve ended with code %d after SIGTERM: %s", code, s.output)
+	}
+	return nil
+}
+
+// kill ends the server at once, as kill -9 does.
+func (s *server) kill() {
+	_ = s.cmd.Process.Kill() // it may be gone already
+	<-s.exited
+}

@@ -1,0 +1,71 @@
+package tail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// maxStreams bounds the streams at once: each holds a reader per partition.
+const maxStreams = 8
+
+// Handler serves the log as JSON lines: GET ?from=POSITION&follow=true.
+func Handler(log eventlog.Log, logger *slog.Logger) http.Handler {
+	streams := make(chan struct{}, maxStreams)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o, err := ParsePosition(r.FormValue("from"))
+		if err != nil {
+			writeError(w, http.StatusBadRequest, "INVALID_QUERY_PARAMS", err)
+			return
+		}
+		o.Follow = r.FormValue("follow") == "true"
+		select {
+		case streams <- struct{}{}:
+			defer func() { <-streams }()
+		default:
+			writeError(w, http.StatusServiceUnavailable, "TOO_MANY_REQUESTS", errors.New("too many streams of events at once; try again later"))
+			return
+		}
+		serve(w, r, log, o, logger)
+	})
+}
+
+func serve(w http.ResponseWriter, r *http.Request, log eventlog.Log, o Options, logger *slog.Logger) {
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	encoder, controller := json.NewEncoder(w), http.NewResponseController(w)
+	begun := false
+	err := Stream(r.Context(), log, o, func(rec event.Record) error {
+		begun = true
+		if err := encoder.Encode(NewLine(rec)); err != nil {
+			return err
+		}
+		if !o.Follow {
+			return nil
+		}
+		return controller.Flush()
+	})
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+	case begun:
+		// The status is sent: a broken stream is all that is left to say.
+		logger.Warn("a stream of events broke off", "error", err)
+		panic(http.ErrAbortHandler)
+	case errors.Is(err, ErrPosition), errors.Is(err, eventlog.ErrOffsetOutOfRange):
+		writeError(w, http.StatusBadRequest, "INVALID_QUERY_PARAMS", err)
+	default:
+		logger.Warn("a stream of events failed", "error", err)
+		writeError(w, http.StatusServiceUnavailable, "LOG_UNAVAILABLE", errors.New("the event log cannot be read now; try again later"))
+	}
+}
+
+func writeError(w http.ResponseWriter, status int, code string, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	// An answer that cannot be written has nobody to tell.
+	_ = json.NewEncoder(w).Encode(map[string]any{"statusCode": status, "errorCode": code, "message": err.Error()})
+}

@@ -1,0 +1,166 @@
+package tail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// ErrPosition says that a position is not one.
+var ErrPosition = errors.New("position is not valid")
+
+// Options say what to print.
+type Options struct {
+	// Partition is the only one to read; eventlog.AnyPartition means all.
+	Partition int32
+	// From is the first offset of that partition.
+	From event.Offset
+	// Follow goes on after the end of the log.
+	Follow bool
+}
+
+// ParsePosition reads "topic/partition/offset" or "partition/offset" into
+// options; the empty string means all partitions from their beginning.
+func ParsePosition(s string) (Options, error) {
+	if s == "" {
+		return Options{Partition: eventlog.AnyPartition}, nil
+	}
+	rest := strings.TrimPrefix(s, string(event.TopicEvents)+"/")
+	left, right, ok := strings.Cut(rest, "/")
+	partition, err1 := strconv.ParseInt(left, 10, 32)
+	offset, err2 := strconv.ParseInt(right, 10, 64)
+	if !ok || err1 != nil || err2 != nil || partition < 0 || offset < 0 {
+		return Options{}, fmt.Errorf("%w: %.80q: want partition/offset, such as 2/170, or a position as events tail prints it", ErrPosition, s)
+	}
+	return Options{Partition: int32(partition), From: event.Offset(offset)}, nil
+}
+
+// Stream calls emit for each record of the events topic that o asks for, on one
+// goroutine at a time. It ends at the high-water mark of the moment when it
+// began or, with Follow, when ctx ends.
+func Stream(ctx context.Context, log eventlog.Log, o Options, emit func(event.Record) error) error {
+	ends, err := log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return fmt.Errorf("events tail: %w", err)
+	}
+	sources, err := open(ctx, log, o, ends)
+	defer func() {
+		for _, s := range sources {
+			_ = s.reader.Close() // nothing was written
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	if err := merge(ctx, sources, emit); err != nil || !o.Follow {
+		return err
+	}
+	return follow(ctx, sources, emit)
+}
+
+// source is one partition that is read.
+type source struct {
+	reader eventlog.Reader
+	next   event.Offset // the smallest offset that may come next
+	end    event.Offset // of the log when the stream began
+	head   event.Record
+	has    bool
+}
+
+func open(ctx context.Context, log eventlog.Log, o Options, ends []event.Offset) ([]*source, error) {
+	if int(o.Partition) >= len(ends) {
+		return nil, fmt.Errorf("%w: partition %d of %d", ErrPosition, o.Partition, len(ends))
+	}
+	var sources []*source
+	for partition, end := range ends {
+		from := event.Offset(0)
+		if o.Partition != eventlog.AnyPartition {
+			if int32(partition) != o.Partition {
+				continue
+			}
+			from = o.From
+		}
+		reader, err := log.Tail(ctx, event.TopicEvents, int32(partition), from)
+		if err != nil {
+			return sources, fmt.Errorf("events tail: partition %d: %w", partition, err)
+		}
+		sources = append(sources, &source{reader: reader, next: from, end: end})
+	}
+	return sources, nil
+}
+
+// fill reads the next record below the end, if there is one.
+func (s *source) fill(ctx context.Context) error {
+	if s.has || s.next >= s.end {
+		return nil
+	}
+	rec, err := s.reader.Next(ctx)
+	if err != nil {
+		return err
+	}
+	s.head, s.has, s.next = rec, true, rec.Position.Offset+1
+	return nil
+}
+
+// merge emits what lies below the ends, oldest first.
+func merge(ctx context.Context, sources []*source, emit func(event.Record) error) error {
+	for {
+		var oldest *source
+		for _, s := range sources {
+			if err := s.fill(ctx); err != nil {
+				return err
+			}
+			if s.has && (oldest == nil || s.head.Time.Before(oldest.head.Time)) {
+				oldest = s
+			}
+		}
+		if oldest == nil {
+			return nil
+		}
+		oldest.has = false
+		if err := emit(oldest.head); err != nil {
+			return err
+		}
+	}
+}
+
+// follow emits what comes, until ctx ends.
+func follow(ctx context.Context, sources []*source, emit func(event.Record) error) error {
+	records := make(chan event.Record) // no buffer: the reader of the stream sets the pace
+	group, ctx := errgroup.WithContext(ctx)
+	for _, s := range sources {
+		group.Go(func() error {
+			for {
+				rec, err := s.reader.Next(ctx)
+				if err != nil {
+					return err
+				}
+				select {
+				case records <- rec:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		})
+	}
+	group.Go(func() error {
+		for {
+			select {
+			case rec := <-records:
+				if err := emit(rec); err != nil {
+					return err
+				}
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	})
+	return group.Wait()
+}

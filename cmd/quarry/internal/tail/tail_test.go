@@ -1,0 +1,120 @@
+package tail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func openLog(t *testing.T) eventlog.Log {
+	t.Helper()
+	log, err := embeddedlog.Open(t.TempDir(), embeddedlog.Options{Partitions: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = log.Close() })
+	return log
+}
+
+func add(t *testing.T, log eventlog.Log, repository code.RepositoryID, ref code.Ref) event.Position {
+	t.Helper()
+	rec, err := event.Encode(event.Envelope{ID: string(ref), Source: "test", Time: time.Unix(1e9, 0).UTC()},
+		&event.Push{Repository: repository, Ref: ref, Action: event.ActionRefresh, ReceivedAt: time.Unix(1e9, 0).UTC()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	positions, err := log.Append(t.Context(), event.TopicEvents, eventlog.AnyPartition, rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return positions[0]
+}
+
+func get(t *testing.T, handler http.Handler, query string) (int, []Line) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?"+query, nil))
+	var lines []Line
+	for text := range strings.Lines(w.Body.String()) {
+		var l Line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		lines = append(lines, l)
+	}
+	return w.Code, lines
+}
+
+func TestHandler(t *testing.T) {
+	log := openLog(t)
+	handler := Handler(log, slog.New(slog.DiscardHandler))
+	if status, lines := get(t, handler, ""); status != http.StatusOK || len(lines) != 0 {
+		t.Errorf("empty log: %d, %v", status, lines)
+	}
+	var last event.Position
+	for i := range 20 {
+		last = add(t, log, code.RepositoryID(i+1), code.BranchRef("b"))
+	}
+	if _, err := log.Append(t.Context(), event.TopicEvents, 0, event.Record{Key: []byte("k"), Value: []byte("{")}); err != nil {
+		t.Fatal(err)
+	}
+	status, lines := get(t, handler, "")
+	if status != http.StatusOK || len(lines) != 21 {
+		t.Fatalf("%d, %d lines, want 21", status, len(lines))
+	}
+	for i, l := range lines[:20] {
+		if l.Type != event.TypePush || l.Data.(map[string]any)["repository"] != float64(i+1) {
+			t.Errorf("line %d = %+v: partitions are not merged in the order of time", i, l)
+		}
+	}
+	if lines[20].Error == "" {
+		t.Error("a record that cannot be decoded has no reason")
+	}
+	if _, lines := get(t, handler, "from="+last.String()); len(lines) == 0 || lines[0].Position != last.String() {
+		t.Errorf("from %s: %v", last, lines)
+	}
+	for _, query := range []string{"from=x", "from=7/0", "from=-1/0", "from=quarry.deadletters/0/0"} {
+		if status, _ := get(t, handler, query); status != http.StatusBadRequest {
+			t.Errorf("%s: %d, want 400", query, status)
+		}
+	}
+}
+
+func TestFollow(t *testing.T) {
+	log := openLog(t)
+	add(t, log, 1, "refs/heads/one")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	records := make(chan event.Record)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Stream(ctx, log, Options{Partition: eventlog.AnyPartition, Follow: true}, func(rec event.Record) error {
+			records <- rec
+			return nil
+		})
+	}()
+	<-records
+	add(t, log, 2, "refs/heads/two")
+	if rec := <-records; NewLine(rec).Data.(*event.Push).Ref != "refs/heads/two" {
+		t.Errorf("followed %+v", NewLine(rec))
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("Stream = %v", err)
+	}
+}
