@@ -7,9 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Registerer is where metrics are registered.
-type Registerer = prometheus.Registerer
-
 // metrics reads Pebble's own figures when it is scraped:
 //
 //	quarry_store_disk_bytes               files of the store
@@ -23,7 +20,7 @@ type Registerer = prometheus.Registerer
 //	quarry_store_ingests_total
 //	quarry_store_snapshots                open snapshots
 type metrics struct {
-	reg    Registerer
+	reg    prometheus.Registerer
 	source *Store
 	gauges []gauge
 }
@@ -34,7 +31,7 @@ type gauge struct {
 	read func(m *pebble.Metrics) float64
 }
 
-func newMetrics(reg Registerer, s *Store) (*metrics, error) {
+func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	m := &metrics{reg: reg, source: s}
 	add := func(kind prometheus.ValueType, name, help string, read func(m *pebble.Metrics) float64) {
 		m.gauges = append(m.gauges, gauge{prometheus.NewDesc("quarry_store_"+name, help, nil, nil), kind, read})

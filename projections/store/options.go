@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // FormatVersion is the version of the layout of keys and values outside the
@@ -47,7 +48,7 @@ type Options struct {
 	// Logger takes what Pebble reports at levels above information. Default: none.
 	Logger *slog.Logger
 	// Registerer takes the metrics. Default: none.
-	Registerer Registerer
+	Registerer prometheus.Registerer
 }
 
 // Validate reports what cannot work.

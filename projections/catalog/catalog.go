@@ -1,0 +1,282 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/internal/accept"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// SchemaVersion is the version of the rows.
+const SchemaVersion = 1
+
+// Options configure a Catalog.
+type Options struct {
+	Store   *store.Store
+	Decoder *projections.Decoder
+	// Logger defaults to none.
+	Logger *slog.Logger
+	// Registerer takes the metrics. Default: none.
+	Registerer prometheus.Registerer
+}
+
+// Catalog is the projection of repositories and refs.
+type Catalog struct {
+	store    *store.Store
+	decoder  *projections.Decoder
+	log      *slog.Logger
+	metrics  *metrics
+	snapshot atomic.Pointer[Snapshot]
+
+	mu struct {
+		sync.Mutex
+		// applied holds, by partition, what the last Apply changed; committed what
+		// waits to be published. A nil Repository is removed.
+		applied, committed map[int32]map[code.RepositoryID]*Repository
+	}
+}
+
+var _ projections.Stateful = (*Catalog)(nil)
+
+// Open reads the repositories of the store. The caller closes the Catalog before
+// the store.
+func Open(o Options) (*Catalog, error) {
+	if o.Store == nil || o.Decoder == nil {
+		return nil, errors.New("catalog: want a store and a decoder")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Catalog{store: o.Store, decoder: o.Decoder, log: o.Logger}
+	c.mu.applied = map[int32]map[code.RepositoryID]*Repository{}
+	c.mu.committed = map[int32]map[code.RepositoryID]*Repository{}
+	all, err := load(o.Store)
+	if err != nil {
+		return nil, err
+	}
+	c.snapshot.Store(newSnapshot(all))
+	c.metrics, err = newMetrics(o.Registerer, c)
+	return c, err
+}
+
+// Close takes the metrics out. Snapshots stay usable.
+func (c *Catalog) Close() { c.metrics.unregister() }
+
+func load(s *store.Store) ([]*Repository, error) {
+	prefix := []byte{byte(store.FamilyCatalog), kindRepository}
+	it, err := s.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return nil, err
+	}
+	var all []*Repository
+	for ok := it.First(); ok; ok = it.Next() {
+		var row repositoryRow
+		if err := json.Unmarshal(it.Value(), &row); err != nil {
+			return nil, errors.Join(fmt.Errorf("catalog: row %q: %w", it.Key(), err), it.Close())
+		}
+		all = append(all, row.repository())
+	}
+	return all, it.Close()
+}
+
+// Name implements projections.Projection.
+func (c *Catalog) Name() string { return "catalog" }
+
+// SchemaVersion implements projections.Projection.
+func (c *Catalog) SchemaVersion() int { return SchemaVersion }
+
+// Apply implements projections.Projection.
+func (c *Catalog) Apply(_ context.Context, b *store.Batch, rec event.Record) error {
+	ev, err := c.decoder.Event(rec)
+	if err != nil {
+		return err
+	}
+	switch e := ev.(type) {
+	case *event.RepositoryRegistered:
+		return c.register(b, rec.Position, e.Repository, e.At)
+	case *event.RepositoryChanged:
+		return c.change(b, rec.Position, e)
+	case *event.RepositoryRemoved:
+		return c.remove(b, rec.Position, e.Repository)
+	case *event.RevisionIndexed:
+		return c.index(b, rec.Position, e)
+	}
+	return nil
+}
+
+func (c *Catalog) register(b *store.Batch, at event.Position, next code.Repository, when time.Time) error {
+	row := repositoryRow{Since: at, RegisteredAt: when}
+	found, err := readRow(b, repositoryKey(next.ID), &row)
+	if err != nil || found && c.refused(row.Repository, next) {
+		return err
+	}
+	row.Repository, row.ChangedAt = accept.Merge(row.Repository, next), when
+	return c.write(b, at, &row)
+}
+
+func (c *Catalog) change(b *store.Batch, at event.Position, ev *event.RepositoryChanged) error {
+	var row repositoryRow
+	found, err := readRow(b, repositoryKey(ev.Repository.ID), &row)
+	if err != nil || !found || c.refused(row.Repository, ev.Repository) {
+		return err
+	}
+	row.Repository, row.ChangedAt = accept.Merge(row.Repository, ev.Repository), ev.At
+	return c.write(b, at, &row)
+}
+
+// refused reports, counts and logs that next is another repository under the
+// same ID.
+func (c *Catalog) refused(known, next code.Repository) bool {
+	if !accept.Collides(known, next) {
+		return false
+	}
+	c.metrics.collisions.Inc()
+	c.log.Error("two repositories have the same ID; the second one is refused: register it under another identity",
+		"repository", known.ID.String(), "known", known.Name, "refused", next.Name)
+	return true
+}
+
+func (c *Catalog) remove(b *store.Batch, at event.Position, id code.RepositoryID) error {
+	prefix := refPrefix(id)
+	if err := b.DeleteRange(prefix, store.Successor(prefix)); err != nil {
+		return err
+	}
+	c.stage(at.Partition, id, nil)
+	return b.Delete(repositoryKey(id))
+}
+
+func (c *Catalog) index(b *store.Batch, at event.Position, ev *event.RevisionIndexed) error {
+	var row repositoryRow
+	var ref, base refRow
+	found, err := readRow(b, repositoryKey(ev.Repository), &row)
+	if err != nil || !found {
+		return err
+	}
+	if _, err := readRow(b, refKey(ev.Repository, ev.Ref), &ref); err != nil {
+		return err
+	}
+	if _, err := readRow(b, refKey(ev.Repository, ev.BaseRef), &base); err != nil {
+		return err
+	}
+	if accept.Revision(ev, &row.Since, ref.Ref, base.Ref) != accept.Take {
+		return nil // places counts and reports it
+	}
+	next := refRow{
+		Ref:        accept.Ref{Commit: ev.Commit, Cause: ev.Cause},
+		CommitTime: ev.CommitTime, IndexedAt: ev.IndexedAt, ReceivedAt: ev.PushedAt,
+	}
+	if row.PushedAt, err = pushedAt(b, &row, ev, &ref); err != nil {
+		return err
+	}
+	row.Refs += present(next) - present(ref)
+	row.IndexedAt = ev.IndexedAt
+	row.Repository.DefaultBranch = accept.DefaultBranch(row.Repository.DefaultBranch, ev)
+	if err := writeRow(b, refKey(ev.Repository, ev.Ref), &next); err != nil {
+		return err
+	}
+	return c.write(b, at, &row)
+}
+
+func present(r refRow) int {
+	if r.Commit == "" {
+		return 0
+	}
+	return 1
+}
+
+// pushedAt returns the newest commit time over the refs after ev. Only if the
+// ref that held the maximum goes back or goes away are all refs looked at.
+func pushedAt(b *store.Batch, row *repositoryRow, ev *event.RevisionIndexed, old *refRow) (time.Time, error) {
+	var newest time.Time
+	if ev.Commit != "" {
+		newest = ev.CommitTime
+	}
+	held := old.Commit != "" && old.CommitTime.Equal(row.PushedAt)
+	if !held || !newest.Before(row.PushedAt) {
+		return accept.Later(row.PushedAt, newest), nil
+	}
+	err := eachRef(b, ev.Repository, func(ref code.Ref, r *refRow) error {
+		if ref != ev.Ref && r.Commit != "" {
+			newest = accept.Later(newest, r.CommitTime)
+		}
+		return nil
+	})
+	return newest, err
+}
+
+func (c *Catalog) write(b *store.Batch, at event.Position, row *repositoryRow) error {
+	c.stage(at.Partition, row.Repository.ID, row.repository())
+	return writeRow(b, repositoryKey(row.Repository.ID), row)
+}
+
+func (c *Catalog) stage(partition int32, id code.RepositoryID, r *Repository) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	add(c.mu.applied, partition, id, r)
+}
+
+func add(m map[int32]map[code.RepositoryID]*Repository, partition int32, id code.RepositoryID, r *Repository) {
+	if m[partition] == nil {
+		m[partition] = map[code.RepositoryID]*Repository{}
+	}
+	m[partition][id] = r
+}
+
+// Committed implements projections.Stateful.
+func (c *Catalog) Committed(partition int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, r := range c.mu.applied[partition] {
+		add(c.mu.committed, partition, id, r)
+	}
+	delete(c.mu.applied, partition)
+}
+
+// Discarded implements projections.Stateful.
+func (c *Catalog) Discarded(partition int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.mu.applied, partition)
+}
+
+// Publish implements projections.Stateful.
+func (c *Catalog) Publish(partition int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if changed := c.mu.committed[partition]; len(changed) > 0 {
+		c.snapshot.Store(c.snapshot.Load().with(changed))
+		delete(c.mu.committed, partition)
+	}
+}
+
+// Snapshot returns the repositories as of now.
+func (c *Catalog) Snapshot() *Snapshot { return c.snapshot.Load() }
+
+// Refs returns the refs of a repository, in the order of their names:
+// code.ErrNotFound if the repository is not registered. It reads the store, and
+// may be a few records ahead of a Snapshot.
+func (c *Catalog) Refs(id code.RepositoryID) ([]Ref, error) {
+	if _, ok := c.Snapshot().ByID(id); !ok {
+		return nil, fmt.Errorf("catalog: repository %s: %w", id, code.ErrNotFound)
+	}
+	var refs []Ref
+	err := eachRef(c.store, id, func(ref code.Ref, row *refRow) error {
+		if row.Commit != "" {
+			refs = append(refs, Ref{Ref: ref, Commit: row.Commit, CommitTime: row.CommitTime, IndexedAt: row.IndexedAt, ReceivedAt: row.ReceivedAt})
+		}
+		return nil
+	})
+	return refs, err
+}

@@ -1,0 +1,36 @@
+// Package catalog is the projection of what is registered: repositories and
+// their refs, with the times that tell how fresh they are.
+//
+// It answers the question "which repositories and refs are there, and as of
+// when?". The main types are Catalog (the projection), Snapshot (all
+// repositories as of one moment, in memory), Repository and Ref.
+//
+// # Keys
+//
+// All keys begin with the family 'c'. Integers are big-endian.
+//
+//	c r repository(8)       → repositoryRow, JSON
+//	c f repository(8) ref   → refRow, JSON; kept with an empty commit when the ref
+//	                          is deleted, so that a late event cannot revive it
+//
+// docs/format/catalog.md describes the values.
+//
+// # Invariants
+//
+//  1. Rows depend on records only. Times are those of the events, never of the
+//     clock: IndexedAt is RevisionIndexed.IndexedAt of the last event taken over,
+//     PushedAt the newest commit time over the refs that are there.
+//  2. An ID names one repository: an event of another identity with the same ID
+//     is refused and counted, and changes no row.
+//  3. A Snapshot never changes. Its slices belong to it.
+//  4. A repository that is removed leaves no row.
+//  5. Events are taken over by the rules of projections/internal/accept, so that
+//     catalog and places always agree.
+//
+// # Concurrency
+//
+// Readers take a Snapshot and need no lock. Apply and its companions are called
+// by the Runner.
+//
+// Files that were skipped belong to manifests: places.View lists them.
+package catalog

@@ -1,0 +1,147 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Repository is a registered repository.
+type Repository struct {
+	code.Repository
+	RegisteredAt, ChangedAt time.Time
+	// IndexedAt is when a worker was done with the last revision taken over; zero
+	// if there was none.
+	IndexedAt time.Time
+	// PushedAt is the newest commit time over the refs; zero if there is no ref.
+	PushedAt time.Time
+	// Refs is the number of refs indexed.
+	Refs int
+}
+
+// Ref is an indexed ref.
+type Ref struct {
+	Ref        code.Ref
+	Commit     code.CommitID
+	CommitTime time.Time
+	IndexedAt  time.Time
+	// ReceivedAt is when the first push that led here was received.
+	ReceivedAt time.Time
+}
+
+func (row *repositoryRow) repository() *Repository {
+	return &Repository{
+		Repository: row.Repository, RegisteredAt: row.RegisteredAt, ChangedAt: row.ChangedAt,
+		IndexedAt: row.IndexedAt, PushedAt: row.PushedAt, Refs: row.Refs,
+	}
+}
+
+// Snapshot is all repositories as of one moment. It never changes.
+type Snapshot struct {
+	byID, byName []*Repository
+	pushed       struct {
+		sync.Once
+		order []*Repository
+	}
+}
+
+func compareID(a, b *Repository) int { return cmp.Compare(a.ID, b.ID) }
+
+func compareName(a, b *Repository) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), compareID(a, b))
+}
+
+func comparePushed(a, b *Repository) int {
+	return cmp.Or(a.PushedAt.Compare(b.PushedAt), compareName(a, b))
+}
+
+func newSnapshot(all []*Repository) *Snapshot {
+	s := &Snapshot{byID: all, byName: slices.Clone(all)}
+	slices.SortFunc(s.byID, compareID)
+	slices.SortFunc(s.byName, compareName)
+	return s
+}
+
+// with returns the snapshot after the changes; a nil Repository is removed. It
+// copies two slices of pointers: 10 µs for ten thousand repositories.
+func (s *Snapshot) with(changed map[code.RepositoryID]*Repository) *Snapshot {
+	kept := func(in []*Repository) []*Repository {
+		out := make([]*Repository, 0, len(in)+len(changed))
+		for _, r := range in {
+			if _, ok := changed[r.ID]; !ok {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	next := &Snapshot{byID: kept(s.byID), byName: kept(s.byName)}
+	for _, r := range changed {
+		if r != nil {
+			next.byID = insert(next.byID, r, compareID)
+			next.byName = insert(next.byName, r, compareName)
+		}
+	}
+	return next
+}
+
+func insert(in []*Repository, r *Repository, compare func(a, b *Repository) int) []*Repository {
+	i, _ := slices.BinarySearchFunc(in, r, compare)
+	return slices.Insert(in, i, r)
+}
+
+// Len returns the number of repositories.
+func (s *Snapshot) Len() int { return len(s.byID) }
+
+// ByID returns the repository with that ID, and whether there is one.
+func (s *Snapshot) ByID(id code.RepositoryID) (*Repository, bool) {
+	i, ok := slices.BinarySearchFunc(s.byID, id, func(r *Repository, id code.RepositoryID) int { return cmp.Compare(r.ID, id) })
+	if !ok {
+		return nil, false
+	}
+	return s.byID[i], true
+}
+
+// Named returns the repository with that full name, and whether there is one.
+// Names need not be unique: among several the one with the lowest ID.
+func (s *Snapshot) Named(name string) (*Repository, bool) {
+	i, ok := slices.BinarySearchFunc(s.byName, name, func(r *Repository, name string) int { return strings.Compare(r.Name, name) })
+	if !ok {
+		return nil, false
+	}
+	return s.byName[i], true
+}
+
+// ByName returns all repositories in the order of (name, ID). The caller does
+// not change the slice.
+func (s *Snapshot) ByName() []*Repository { return s.byName }
+
+// ByPushed returns all repositories in the order of (PushedAt, name, ID): those
+// without a push first. The caller does not change the slice.
+func (s *Snapshot) ByPushed() []*Repository {
+	s.pushed.Do(func() {
+		s.pushed.order = slices.Clone(s.byName)
+		slices.SortFunc(s.pushed.order, comparePushed)
+	})
+	return s.pushed.order
+}
+
+// Filter returns the repositories of list whose name or display name contains
+// text, without regard to case, in the order of list. An empty text returns
+// list.
+func Filter(list []*Repository, text string) []*Repository {
+	if text == "" {
+		return list
+	}
+	text = strings.ToLower(text)
+	var found []*Repository
+	for _, r := range list {
+		if strings.Contains(strings.ToLower(r.Name), text) || strings.Contains(strings.ToLower(r.DisplayName), text) {
+			found = append(found, r)
+		}
+	}
+	return found
+}

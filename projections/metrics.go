@@ -1,0 +1,97 @@
+package projections
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// The results of a record.
+const (
+	resultApplied   = "applied"
+	resultDuplicate = "duplicate"
+	resultPoison    = "poison"
+)
+
+type metrics struct {
+	searchable, apply, publish prometheus.Histogram
+	lagRecords, lagSeconds     *prometheus.GaugeVec
+	records                    *prometheus.CounterVec
+	retries                    prometheus.Counter
+	blocked, caughtUp          prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		searchable: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "quarry_push_to_searchable_seconds",
+			Help:    "Time from the receipt of a push to the moment its content can be found. Live records only, no replay.",
+			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
+		}),
+		apply:      histogram("quarry_projections_apply_seconds", "Time to apply and commit one record."),
+		publish:    histogram("quarry_projections_publish_seconds", "Time to publish a group of records."),
+		lagRecords: gauges("quarry_projections_lag_records", "Records not yet published."),
+		lagSeconds: gauges("quarry_projections_lag_seconds", "Age of the oldest record being applied."),
+		records: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_projections_records_total",
+			Help: "Records read, by what became of them: applied, duplicate (seen before), poison (skipped, in the dead letters).",
+		}, []string{"result"}),
+		retries: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_projections_retries_total",
+			Help: "Attempts to apply or to bury a record that failed.",
+		}),
+		blocked: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_projections_blocked",
+			Help: "Partitions that wait for the segment store to answer.",
+		}),
+		caughtUp: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_projections_caught_up",
+			Help: "1 once all records that were there at the start are published.",
+		}),
+	}
+	for _, result := range []string{resultApplied, resultDuplicate, resultPoison} {
+		m.records.WithLabelValues(result)
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range m.all() {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("projections: register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.searchable, m.apply, m.publish, m.lagRecords, m.lagSeconds, m.records, m.retries, m.blocked, m.caughtUp}
+}
+
+// unregister makes room for the metrics of a next Runner.
+func (m *metrics) unregister(reg prometheus.Registerer) {
+	if reg == nil {
+		return
+	}
+	for _, c := range m.all() {
+		reg.Unregister(c)
+	}
+}
+
+func histogram(name, help string) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
+	})
+}
+
+func gauges(name, help string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"partition"})
+}
+
+func (m *metrics) setLag(lags []Lag) {
+	for _, l := range lags {
+		partition := strconv.Itoa(int(l.Partition))
+		m.lagRecords.WithLabelValues(partition).Set(float64(l.Records))
+		m.lagSeconds.WithLabelValues(partition).Set(l.Seconds)
+	}
+}

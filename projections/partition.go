@@ -1,0 +1,236 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// partition applies one partition of the log.
+type partition struct {
+	r      *Runner
+	number int32
+	// next is the offset behind the last record committed.
+	next event.Offset
+	// target is the high-water mark when the run began: records below it are
+	// history, those from it on are live.
+	target event.Offset
+	// oldest is the time of the record being applied in Unix nanoseconds; 0 if
+	// none is.
+	oldest atomic.Int64
+	// pushed holds the start of the freshness clock of the group's live records.
+	pushed []time.Time
+}
+
+// errStore marks failures of the projections' own store, after which nothing
+// can go on.
+var errStore = errors.New("projection store failed")
+
+// run reads and applies until ctx ends.
+func (p *partition) run(ctx context.Context) error {
+	reader, err := p.r.o.Log.Tail(ctx, p.r.o.Topic, p.number, p.next)
+	if err != nil {
+		return fmt.Errorf("projections: partition %d: %w", p.number, err)
+	}
+	records := make(chan event.Record, queueRecords)
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return p.read(gctx, reader, records) })
+	g.Go(func() error { return p.follow(gctx, records) })
+	return errors.Join(g.Wait(), reader.Close())
+}
+
+// read keeps the queue filled, so that applying does not wait for the log.
+func (p *partition) read(ctx context.Context, reader Reader, records chan<- event.Record) error {
+	for {
+		rec, err := reader.Next(ctx)
+		if err != nil {
+			return fmt.Errorf("projections: read partition %d: %w", p.number, err)
+		}
+		select {
+		case records <- rec:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// follow applies records in groups of those that wait, and publishes each
+// group.
+func (p *partition) follow(ctx context.Context, records <-chan event.Record) error {
+	for {
+		select {
+		case rec := <-records:
+			err := p.applyGroup(ctx, rec, records)
+			p.publish()
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// applyGroup applies rec and what waits behind it, MaxGroup records at most.
+func (p *partition) applyGroup(ctx context.Context, rec event.Record, records <-chan event.Record) error {
+	for range MaxGroup - 1 {
+		if err := p.apply(ctx, rec); err != nil {
+			return err
+		}
+		select {
+		case rec = <-records:
+		default:
+			return nil
+		}
+	}
+	return p.apply(ctx, rec)
+}
+
+// publish shows readers what is committed.
+func (p *partition) publish() {
+	start := p.r.o.Now()
+	for _, projection := range p.r.o.Projections {
+		if s, ok := projection.(Stateful); ok {
+			s.Publish(p.number)
+		}
+	}
+	p.oldest.Store(0)
+	p.r.advance(p, p.next)
+	now := p.r.o.Now()
+	p.r.metrics.publish.Observe(now.Sub(start).Seconds())
+	for _, t := range p.pushed {
+		p.r.metrics.searchable.Observe(max(0, now.Sub(t).Seconds()))
+	}
+	p.pushed = p.pushed[:0]
+}
+
+// apply brings one record into the store, or into the dead letters.
+func (p *partition) apply(ctx context.Context, rec event.Record) error {
+	if rec.Position.Offset < p.next {
+		p.r.metrics.records.WithLabelValues(resultDuplicate).Inc()
+		return nil
+	}
+	p.oldest.CompareAndSwap(0, rec.Time.UnixNano())
+	defer p.r.o.Decoder.Forget(p.number)
+	err := p.attempt(ctx, rec)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errStore) {
+		err = p.bury(ctx, rec, err)
+	}
+	if err != nil {
+		return err
+	}
+	p.next = rec.Position.Offset + 1
+	return nil
+}
+
+// attempt applies rec, again and again as its failures ask for.
+func (p *partition) attempt(ctx context.Context, rec event.Record) error {
+	blocked := false
+	defer func() { p.setBlocked(&blocked, false) }()
+	for attempts, wait := 1, minWait; ; wait = min(2*wait, maxWait) {
+		err := p.applyOnce(ctx, rec)
+		if err == nil {
+			p.note(rec)
+			return nil
+		}
+		unavailable := errors.Is(err, ErrUnavailable)
+		if errors.Is(err, errStore) || errors.Is(err, ErrPoison) || attempts >= p.r.o.Attempts && !unavailable {
+			return err
+		}
+		if unavailable && !blocked {
+			p.r.o.Logger.Error("a partition waits for a store to answer; it goes on by itself once it does",
+				"partition", p.number, "offset", rec.Position.Offset, "error", err)
+		} else if !unavailable {
+			attempts++
+		}
+		p.setBlocked(&blocked, unavailable)
+		p.r.metrics.retries.Inc()
+		if !pause(ctx, wait) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (p *partition) setBlocked(blocked *bool, now bool) {
+	if now && !*blocked {
+		p.r.metrics.blocked.Inc()
+	}
+	if !now && *blocked {
+		p.r.metrics.blocked.Dec()
+	}
+	*blocked = now
+}
+
+// pause waits and reports whether ctx still lives.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// applyOnce applies rec in one batch, checkpoint included.
+func (p *partition) applyOnce(ctx context.Context, rec event.Record) (err error) {
+	start := p.r.o.Now()
+	b := p.r.o.Store.NewBatch()
+	defer func() { p.settle(err == nil) }()
+	for _, projection := range p.r.o.Projections {
+		if err := projection.Apply(ctx, b, rec); err != nil {
+			return errors.Join(fmt.Errorf("%s: apply %s: %w", projection.Name(), rec.Position, err), b.Close())
+		}
+	}
+	if err := b.SetCheckpoint(p.number, rec.Position.Offset+1); err != nil {
+		return errors.Join(errStore, err, b.Close())
+	}
+	if err := b.Commit(); err != nil {
+		return fmt.Errorf("%w: %w", errStore, err)
+	}
+	p.r.metrics.apply.Observe(p.r.o.Now().Sub(start).Seconds())
+	p.r.metrics.records.WithLabelValues(resultApplied).Inc()
+	return nil
+}
+
+// settle tells the projections what became of the batch.
+func (p *partition) settle(committed bool) {
+	for _, projection := range p.r.o.Projections {
+		s, ok := projection.(Stateful)
+		if !ok {
+			continue
+		}
+		if committed {
+			s.Committed(p.number)
+		} else {
+			s.Discarded(p.number)
+		}
+	}
+}
+
+// note starts the freshness measure of a live record.
+func (p *partition) note(rec event.Record) {
+	if rec.Position.Offset < p.target {
+		return
+	}
+	ev, err := p.r.o.Decoder.Event(rec)
+	if indexed, ok := ev.(*event.RevisionIndexed); ok && err == nil && !indexed.PushedAt.IsZero() {
+		p.pushed = append(p.pushed, indexed.PushedAt)
+	}
+}
+
+// age returns the age of the oldest record being applied, in seconds.
+func (p *partition) age(now time.Time) float64 {
+	t := p.oldest.Load()
+	if t == 0 {
+		return 0
+	}
+	return max(0, now.Sub(time.Unix(0, t)).Seconds())
+}

@@ -1,0 +1,281 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of a Runner.
+const (
+	// queueRecords bounds the records of a partition that wait in memory.
+	queueRecords = 64
+	// MaxGroup bounds the records that are published together. Publication costs
+	// about a millisecond: once for a group, catching up is not held back by it.
+	MaxGroup = 64
+	// DefaultAttempts bounds how often a record is tried that fails for a reason
+	// nobody has named.
+	DefaultAttempts = 5
+	// Waits between attempts grow from minWait to maxWait.
+	minWait = 50 * time.Millisecond
+	maxWait = 10 * time.Second
+	// lagInterval is how often the log is asked for its high-water marks.
+	lagInterval = time.Second
+)
+
+// Options configure a Runner.
+type Options struct {
+	Store   *store.Store
+	Log     Tailer
+	Decoder *Decoder
+	// Projections are applied in this order.
+	Projections []Projection
+	// Topic is what to follow. Default: event.TopicEvents.
+	Topic event.Topic
+	// DeadLetters takes the records that cannot be applied. Nil drops them,
+	// counted and logged: a rebuild, whose dead letters are there already.
+	DeadLetters Appender
+	// Attempts bounds the attempts of a record that fails for an unknown reason.
+	// Default: DefaultAttempts.
+	Attempts int
+	// Logger defaults to none.
+	Logger *slog.Logger
+	// Registerer takes the metrics. Default: none.
+	Registerer prometheus.Registerer
+	// Now is the clock of the metrics; no row depends on it. Default: time.Now.
+	Now func() time.Time
+}
+
+func (o *Options) ensureDefaults() {
+	if o.Topic == "" {
+		o.Topic = event.TopicEvents
+	}
+	if o.Attempts <= 0 {
+		o.Attempts = DefaultAttempts
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+// Validate reports what is missing.
+func (o Options) Validate() error {
+	if o.Store == nil || o.Log == nil || o.Decoder == nil || len(o.Projections) == 0 {
+		return errors.New("projections: want a store, a log, a decoder and at least one projection")
+	}
+	return nil
+}
+
+// Runner applies the log to the projections of one store.
+type Runner struct {
+	o        Options
+	metrics  *metrics
+	caughtUp chan struct{}
+
+	mu struct {
+		sync.Mutex
+		// partitions is nil until Run has asked the log how many there are.
+		partitions []*partition
+		published  []event.Offset
+		behind     int
+		// changed is closed, and replaced, when published changes.
+		changed chan struct{}
+	}
+}
+
+// New returns a Runner. It fails with ErrSchema if the store must be rebuilt.
+func New(o Options) (*Runner, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.ensureDefaults()
+	if err := CheckSchema(o.Store, o.Projections); err != nil {
+		return nil, err
+	}
+	r := &Runner{o: o, caughtUp: make(chan struct{})}
+	r.mu.changed = make(chan struct{})
+	var err error
+	if r.metrics, err = newMetrics(o.Registerer); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Run follows the log until ctx ends, and then returns nil, or until the store
+// or the log fails. It is called once.
+func (r *Runner) Run(ctx context.Context) error {
+	defer r.metrics.unregister(r.o.Registerer)
+	partitions, err := r.start(ctx)
+	if err != nil {
+		return ignoreEnd(ctx, fmt.Errorf("projections: %w", err))
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	for _, p := range partitions {
+		g.Go(func() error { return p.run(gctx) })
+	}
+	g.Go(func() error { return r.watchLag(gctx) })
+	return ignoreEnd(ctx, g.Wait())
+}
+
+// ignoreEnd drops the error of a run that was asked to end.
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// start reads where the partitions stand, in the log and in the store.
+func (r *Runner) start(ctx context.Context) ([]*partition, error) {
+	n, err := r.o.Log.Partitions(ctx, r.o.Topic)
+	if err != nil {
+		return nil, err
+	}
+	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
+	if err != nil {
+		return nil, err
+	}
+	if len(high) != int(n) {
+		return nil, fmt.Errorf("%s has %d partitions and %d high-water marks", r.o.Topic, n, len(high))
+	}
+	partitions := make([]*partition, n)
+	published := make([]event.Offset, n)
+	behind := 0
+	for i := range partitions {
+		if published[i], err = r.o.Store.Checkpoint(int32(i)); err != nil {
+			return nil, err
+		}
+		partitions[i] = &partition{r: r, number: int32(i), next: published[i], target: high[i]}
+		if published[i] < high[i] {
+			behind++
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.partitions, r.mu.published, r.mu.behind = partitions, published, behind
+	r.announceLocked()
+	return partitions, nil
+}
+
+// announceLocked wakes whoever waits for progress.
+func (r *Runner) announceLocked() {
+	close(r.mu.changed)
+	r.mu.changed = make(chan struct{})
+	if r.mu.behind == 0 {
+		select {
+		case <-r.caughtUp:
+		default:
+			close(r.caughtUp)
+			r.metrics.caughtUp.Set(1)
+		}
+	}
+}
+
+// advance notes that readers see p as of the records below next.
+func (r *Runner) advance(p *partition, next event.Offset) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.mu.published[p.number]
+	r.mu.published[p.number] = next
+	if before < p.target && next >= p.target {
+		r.mu.behind--
+	}
+	r.announceLocked()
+}
+
+// CaughtUp returns a channel that is closed once every record that was in the
+// log when Run began is published: the server is ready.
+func (r *Runner) CaughtUp() <-chan struct{} { return r.caughtUp }
+
+// WaitFor blocks until the records at the given positions are published, or
+// ctx ends. It fails for a partition that the log does not have.
+func (r *Runner) WaitFor(ctx context.Context, positions ...event.Position) error {
+	for {
+		done, changed, err := r.reached(positions)
+		if err != nil || done {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("projections: wait for %d positions: %w", len(positions), ctx.Err())
+		}
+	}
+}
+
+func (r *Runner) reached(positions []event.Position) (done bool, changed <-chan struct{}, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.published == nil {
+		return false, r.mu.changed, nil
+	}
+	for _, p := range positions {
+		if p.Partition < 0 || int(p.Partition) >= len(r.mu.published) {
+			return false, nil, fmt.Errorf("projections: wait for %s: the log has %d partitions", p, len(r.mu.published))
+		}
+		if p.Topic == r.o.Topic && r.mu.published[p.Partition] <= p.Offset {
+			return false, r.mu.changed, nil
+		}
+	}
+	return true, nil, nil
+}
+
+// Checkpoints returns what readers see of each partition; nil before Run.
+func (r *Runner) Checkpoints() []Checkpoint {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	checkpoints := make([]Checkpoint, len(r.mu.published))
+	for i, next := range r.mu.published {
+		checkpoints[i] = Checkpoint{int32(i), next}
+	}
+	return checkpoints
+}
+
+// Lag asks the log how far the projections are behind.
+func (r *Runner) Lag(ctx context.Context) ([]Lag, error) {
+	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
+	if err != nil {
+		return nil, fmt.Errorf("projections: lag: %w", err)
+	}
+	now := r.o.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lags := make([]Lag, min(len(high), len(r.mu.published)))
+	for i := range lags {
+		lags[i] = Lag{
+			Partition: int32(i),
+			Records:   max(0, int64(high[i]-r.mu.published[i])),
+			Seconds:   r.mu.partitions[i].age(now),
+		}
+	}
+	return lags, nil
+}
+
+// watchLag keeps the gauges of the lag current.
+func (r *Runner) watchLag(ctx context.Context) error {
+	tick := time.NewTicker(lagInterval)
+	defer tick.Stop()
+	for {
+		// A log that does not answer shows in the readers; the gauges wait.
+		if lags, err := r.Lag(ctx); err == nil {
+			r.metrics.setLag(lags)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
