@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
@@ -32,6 +33,7 @@ func (b *bench) measureZoekt(ctx context.Context) *figures {
 	f.suite = b.askAll(ctx, "zoekt", server, b.Queries, forZoekt)
 	memory := server.Memory()
 	f.memory = memoryFigure{memory.ResidentBytes, memory.AnonymousBytes}
+	f.capped = better(b.askCapped(ctx, server), f.capped)
 	f.scans = b.askAll(ctx, "zoekt", server, b.Scans, forZoekt)
 	load := measureLoad(ctx, server, suite.Interactive(b.Queries), forZoekt, loadDuration)
 	f.load = &load
@@ -53,7 +55,15 @@ func (b *bench) zoektRE2(ctx context.Context, f *figures) {
 	}
 	defer b.stop("zoekt-webserver", server.Stop)
 	f.suiteRE2 = b.askAll(ctx, "zoekt-re2", server, b.Queries, forZoekt)
+	f.capped = b.askCapped(ctx, server)
 	f.scansRE2 = b.askAll(ctx, "zoekt-re2", server, b.Scans, forZoekt)
+}
+
+// askCapped asks the suite once more with a cap per shard.
+func (b *bench) askCapped(ctx context.Context, server *engine.ZoektServer) []timing {
+	server.CapShards = true
+	defer func() { server.CapShards = false }()
+	return b.askAll(ctx, "zoekt-capped", server, b.Queries, forZoekt)
 }
 
 func (b *bench) quarryData() string { return filepath.Join(b.Work, "quarry-data") }

@@ -87,6 +87,7 @@ type figures struct {
 	memory    memoryFigure
 	suite     []timing // parallel to Options.Queries
 	suiteRE2  []timing // zoekt's opt-in engine
+	capped    []timing // zoekt with a cap per shard, the faster of its two engines
 	scans     []timing // parallel to Options.Scans
 	scansRE2  []timing
 	load      *loadFigure

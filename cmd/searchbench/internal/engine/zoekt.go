@@ -58,8 +58,11 @@ func (z *Zoekt) Index(ctx context.Context, indexDir string, delta bool, reposito
 // ZoektServer is a running zoekt-webserver.
 type ZoektServer struct {
 	*proc.Process
-	url    string
-	client *http.Client
+	// CapShards stops looking inside each shard as well once it has reached the limit. Off, as in products built on zoekt, the best files of every
+	// shard that was begun are found; on, answers come sooner and are whatever came first.
+	CapShards bool
+	url       string
+	client    *http.Client
 }
 
 var _ Searcher = (*ZoektServer)(nil)
@@ -117,16 +120,22 @@ type zoektOptions struct {
 	MaxWallTime          time.Duration
 }
 
+// noShardCap: zoekt takes 0 for its own default and ignores negative numbers.
+const noShardCap = -1
+
 // optionsFor stops looking one match after the limit, as a service does that wants to know whether there is more. Without a limit everything is
 // counted and one match is shown.
-func optionsFor(limit int) zoektOptions {
+func optionsFor(limit int, capShards bool) zoektOptions {
 	opts := zoektOptions{ChunkMatches: true, MaxWallTime: queryTimeout}
 	if limit == 0 {
 		opts.ShardMaxMatchCount, opts.TotalMaxMatchCount = math.MaxInt32, math.MaxInt32
 		opts.MaxMatchDisplayCount, opts.MaxDocDisplayCount = 1, 1
 		return opts
 	}
-	opts.ShardMaxMatchCount, opts.TotalMaxMatchCount = limit+1, limit+1
+	opts.ShardMaxMatchCount, opts.TotalMaxMatchCount = noShardCap, limit+1
+	if capShards {
+		opts.ShardMaxMatchCount = limit + 1
+	}
 	opts.MaxMatchDisplayCount, opts.MaxDocDisplayCount = limit, limit
 	return opts
 }
@@ -136,7 +145,7 @@ func (s *ZoektServer) Search(ctx context.Context, q Request) (Answer, error) {
 	body, err := json.Marshal(struct {
 		Q    string
 		Opts zoektOptions
-	}{q.Text, optionsFor(q.Limit)})
+	}{q.Text, optionsFor(q.Limit, s.CapShards)})
 	if err != nil {
 		return Answer{}, err
 	}
