@@ -1,8 +1,8 @@
 // Package scan finds literals and runs of bytes in text, quickly.
 //
 // It answers the question "where does this literal occur, in the case the query
-// asks for?". Literal finds one, Literals the next of several, Run a run of
-// bytes of a class.
+// asks for?". Literals finds the next of one or several, NextRun a run of bytes
+// of a class.
 //
 // # Method
 //
@@ -19,6 +19,5 @@
 //  2. The work is linear in the text for a fixed literal, but for the comparison
 //     at each place where the rarest byte occurs.
 //
-// Values are immutable, but for the positions that Literals remembers: a
-// Literals belongs to one goroutine. The package knows nothing of segments.
+// A Literals remembers where it is, so it belongs to one goroutine. The package knows nothing of segments.
 package scan

@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 )
 
-// A Literal finds the occurrences of one literal.
-type Literal struct {
+// A literal finds the occurrences of one literal.
+type literal struct {
 	text   []byte // folded if fold
 	fold   bool
 	plain  bool // fold, and only ASCII bytes
@@ -21,10 +21,13 @@ type Literal struct {
 	slippery bool
 }
 
-// NewLiteral returns a finder. With fold, text must be folded
-// (postings.AppendFold). It must not be empty.
-func NewLiteral(text string, fold bool) *Literal {
-	l := &Literal{text: []byte(text), fold: fold, plain: true}
+// A cursor remembers the next place of the anchor in each case, so that a case
+// that does not occur is not looked for again after every occurrence. A place
+// before the position of the search is unknown; len(text) means none.
+type cursor struct{ lower, upper int }
+
+func newLiteral(text string, fold bool) *literal {
+	l := &literal{text: []byte(text), fold: fold, plain: true}
 	for i := range len(text) {
 		c := text[i]
 		if c >= utf8.RuneSelf {
@@ -56,16 +59,12 @@ func frequency(c byte) int {
 	return bytes.IndexByte([]byte(byRank), postings.FoldByte(c))
 }
 
-// Next returns the first occurrence that starts at or after from, or -1, -1.
-func (l *Literal) Next(text []byte, from int) (start, end int) {
-	return l.next(text, from, l.needsASCII() && isASCII(text))
-}
-
 // needsASCII reports whether it helps next to know that a text is ASCII.
-func (l *Literal) needsASCII() bool { return l.fold && l.slippery && l.lower < utf8.RuneSelf }
+func (l *literal) needsASCII() bool { return l.fold && l.slippery && l.lower < utf8.RuneSelf }
 
-// next is Next for a caller who knows whether the text is ASCII.
-func (l *Literal) next(text []byte, from int, ascii bool) (start, end int) {
+// next returns the first occurrence that starts at or after from, or -1, -1.
+// ascii says that the text is known to be ASCII.
+func (l *literal) next(text []byte, from int, ascii bool, c *cursor) (start, end int) {
 	switch {
 	case from+1 > len(text):
 		return -1, -1
@@ -77,25 +76,23 @@ func (l *Literal) next(text []byte, from int, ascii bool) (start, end int) {
 	case l.slippery && !(ascii && l.lower < utf8.RuneSelf):
 		return l.nextSlippery(text, from)
 	}
-	return l.nextAnchored(text, from)
+	return l.nextAnchored(text, from, c)
 }
 
 // nextAnchored looks at every place of the anchor, in either case.
-func (l *Literal) nextAnchored(text []byte, from int) (start, end int) {
-	at := from
-	lower, upper := -1, -1 // next places of each case; len(text) for none
+func (l *literal) nextAnchored(text []byte, from int, c *cursor) (start, end int) {
 	if l.upper == l.lower {
-		upper = len(text)
+		c.upper = len(text)
 	}
-	for {
-		if lower < at {
-			lower = indexFrom(text, at, l.lower)
+	for at := from; ; {
+		if c.lower < at {
+			c.lower = indexFrom(text, at, l.lower)
 		}
-		if upper < at {
-			upper = indexFrom(text, at, l.upper)
+		if c.upper < at {
+			c.upper = indexFrom(text, at, l.upper)
 		}
-		i := min(lower, upper)
-		if i == len(text) {
+		i := min(c.lower, c.upper)
+		if i >= len(text) {
 			return -1, -1
 		}
 		if start, end, ok := l.around(text, i); ok && start >= from {
@@ -113,7 +110,7 @@ func indexFrom(text []byte, at int, c byte) int {
 }
 
 // around compares the literal around an anchor found at i.
-func (l *Literal) around(text []byte, i int) (start, end int, ok bool) {
+func (l *literal) around(text []byte, i int) (start, end int, ok bool) {
 	start, end = i-l.anchor, i-l.anchor+len(l.text)
 	if start >= 0 && end <= len(text) && l.plain {
 		foreign := false
@@ -139,7 +136,7 @@ func (l *Literal) around(text []byte, i int) (start, end int, ok bool) {
 }
 
 // forward matches the literal from its byte at on, from text[i] on, rune by rune.
-func (l *Literal) forward(text []byte, i, at int) (end int, ok bool) {
+func (l *literal) forward(text []byte, i, at int) (end int, ok bool) {
 	var folded [utf8.UTFMax]byte
 	for at < len(l.text) {
 		if i >= len(text) {
@@ -157,7 +154,7 @@ func (l *Literal) forward(text []byte, i, at int) (end int, ok bool) {
 
 // backward matches the part of the literal before its anchor against the text
 // before i.
-func (l *Literal) backward(text []byte, i int) (start int, ok bool) {
+func (l *literal) backward(text []byte, i int) (start int, ok bool) {
 	var folded [utf8.UTFMax]byte
 	for at := l.anchor; at > 0; {
 		if i == 0 {
@@ -191,7 +188,7 @@ func foldAt(dst *[utf8.UTFMax]byte, text []byte) (size, n int) {
 
 // nextSlippery tries every rune: the literal has no byte that always stands for
 // itself. Only texts that the index lets through get here.
-func (l *Literal) nextSlippery(text []byte, from int) (start, end int) {
+func (l *literal) nextSlippery(text []byte, from int) (start, end int) {
 	for i := from; i < len(text); {
 		if end, ok := l.forward(text, i, 0); ok {
 			return i, end

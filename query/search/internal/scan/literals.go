@@ -2,18 +2,20 @@ package scan
 
 // A Literals finds the next of several literals. It belongs to one goroutine.
 type Literals struct {
-	finders    []*Literal
+	finders    []*literal
+	cursors    []cursor
 	start, end []int // next occurrence of each, from its last search on
 	text       []byte
 	ascii      bool // text is known to be; only asked where it helps
 }
 
-// NewLiterals returns a finder of the literals, which NewLiteral describes. Of
-// two that start at one place the earlier in the list is found.
+// NewLiterals returns a finder of the literals, none of them empty. With fold
+// they must be folded (postings.AppendFold). Of two that start at one place the
+// earlier in the list is found.
 func NewLiterals(texts []string, fold bool) *Literals {
-	l := &Literals{start: make([]int, len(texts)), end: make([]int, len(texts))}
+	l := &Literals{cursors: make([]cursor, len(texts)), start: make([]int, len(texts)), end: make([]int, len(texts))}
 	for _, s := range texts {
-		l.finders = append(l.finders, NewLiteral(s, fold))
+		l.finders = append(l.finders, newLiteral(s, fold))
 	}
 	return l
 }
@@ -23,7 +25,7 @@ func (l *Literals) Reset(text []byte) {
 	l.text = text
 	needs := false
 	for i, f := range l.finders {
-		l.start[i] = -1
+		l.start[i], l.cursors[i] = -1, cursor{-1, -1}
 		needs = needs || f.needsASCII()
 	}
 	l.ascii = needs && isASCII(text)
@@ -33,13 +35,13 @@ func (l *Literals) Reset(text []byte) {
 // from must not go back without a Reset.
 func (l *Literals) Next(from int) (start, end int) {
 	if len(l.finders) == 1 {
-		return l.finders[0].next(l.text, from, l.ascii)
+		return l.finders[0].next(l.text, from, l.ascii, &l.cursors[0])
 	}
 	none := len(l.text) + 1
 	best := none
 	for i, f := range l.finders {
 		if l.start[i] < from {
-			if l.start[i], l.end[i] = f.next(l.text, from, l.ascii); l.start[i] < 0 {
+			if l.start[i], l.end[i] = f.next(l.text, from, l.ascii, &l.cursors[i]); l.start[i] < 0 {
 				l.start[i] = none
 			}
 		}

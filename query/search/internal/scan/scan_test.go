@@ -34,16 +34,17 @@ func TestLiteralAgreesWithRegexp(t *testing.T) {
 				flags, needle = "(?i)", string(postings.AppendFold(nil, []byte(literal)))
 			}
 			want := regexp.MustCompile(flags+regexp.QuoteMeta(literal)).FindAllStringIndex(text, -1)
-			l := NewLiteral(needle, fold)
+			l := NewLiterals([]string{needle}, fold)
+			l.Reset([]byte(text))
 			at := 0
 			for _, m := range want {
-				start, end := l.Next([]byte(text), at)
+				start, end := l.Next(at)
 				if start != m[0] || end != m[1] {
 					t.Fatalf("seed %d: %q in %q (fold %v) after %d: got %d-%d, want %v", seed, literal, text, fold, at, start, end, m)
 				}
 				at = end
 			}
-			if start, _ := l.Next([]byte(text), at); start >= 0 {
+			if start, _ := l.Next(at); start >= 0 {
 				t.Fatalf("seed %d: %q in %q (fold %v): extra match at %d", seed, literal, text, fold, start)
 			}
 		}
@@ -100,11 +101,12 @@ func BenchmarkLiteral(b *testing.B) {
 	text := bytes.Repeat([]byte("static int foo_bar(struct device *dev, u32 reg)\n{\n\treturn readl(dev->base + reg);\n}\n"), 1000)
 	for _, needle := range []string{"mutex_lock", "return", "if", "kmem_cache"} {
 		b.Run(needle, func(b *testing.B) {
-			l := NewLiteral(needle, true)
+			l := NewLiterals([]string{needle}, true)
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
+				l.Reset(text)
 				for at := 0; ; {
-					_, end := l.Next(text, at)
+					_, end := l.Next(at)
 					if end < 0 {
 						break
 					}
