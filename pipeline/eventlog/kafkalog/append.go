@@ -1,0 +1,230 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/internal/gather"
+	"github.com/quarrysearch/quarry/schemas/event"
+	kafka "github.com/segmentio/kafka-go"
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// maxRequestBytes bounds the records of one produce request, which is one batch
+	// of Kafka's: the broker's default limit of a batch is 1,048,588 bytes. One
+	// record of eventlog.MaxRecordBytes fits.
+	maxRequestBytes = 1020 << 10
+	// recordOverheadBytes and headerOverheadBytes are above what the encoding adds.
+	recordOverheadBytes = 64
+	headerOverheadBytes = 8
+	// maxGatherBytes bounds what is taken from a queue at once.
+	maxGatherBytes = 4 << 20
+)
+
+// appending is the part of one call of Append that goes to one partition.
+type appending struct {
+	records []*event.Record
+	indexes []int // of records in the call
+	bytes   int
+	offsets []event.Offset // set by the writer
+}
+
+// Append implements eventlog.Log. Records of different partitions become durable
+// independently.
+func (l *Log) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	positions, err := l.append(ctx, topic, partition, records)
+	if err != nil {
+		return nil, fmt.Errorf("append to %s: %w", topic, err)
+	}
+	return positions, nil
+}
+
+func (l *Log) append(ctx context.Context, topic event.Topic, partition int32, records []event.Record) ([]event.Position, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if l.isClosed() {
+		return nil, eventlog.ErrClosed
+	}
+	n, err := l.Partitions(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := route(partition, n, records)
+	if err != nil {
+		return nil, err
+	}
+	sending, sendCtx := errgroup.WithContext(ctx)
+	for p, a := range parts {
+		sending.Go(func() error { return l.send(sendCtx, partitionID{topic, p}, a) })
+	}
+	if err := sending.Wait(); err != nil {
+		return nil, err
+	}
+	positions := make([]event.Position, len(records))
+	for p, a := range parts {
+		for i, index := range a.indexes {
+			positions[index] = event.Position{Topic: topic, Partition: p, Offset: a.offsets[i]}
+		}
+	}
+	return positions, nil
+}
+
+// route checks the records and shares them out by partition.
+func route(partition, n int32, records []event.Record) (map[int32]*appending, error) {
+	if err := eventlog.CheckPartition(partition, n, true); err != nil {
+		return nil, err
+	}
+	parts := make(map[int32]*appending)
+	for i := range records {
+		rec := &records[i]
+		if err := eventlog.CheckRecord(rec); err != nil {
+			return nil, err
+		}
+		to := partition
+		if to == eventlog.AnyPartition {
+			to = eventlog.PartitionOf(rec.Key, n)
+		}
+		a := parts[to]
+		if a == nil {
+			a = new(appending)
+			parts[to] = a
+		}
+		a.records = append(a.records, rec)
+		a.indexes = append(a.indexes, i)
+		a.bytes += eventlog.SizeOf(rec)
+	}
+	return parts, nil
+}
+
+// send puts records into the partition's queue and waits for their offsets.
+func (l *Log) send(ctx context.Context, id partitionID, a *appending) error {
+	q, err := l.queue(id)
+	if err != nil {
+		return err
+	}
+	switch err := q.Do(ctx, a, a.bytes); {
+	case errors.Is(err, gather.ErrClosed):
+		return eventlog.ErrClosed
+	case errors.Is(err, gather.ErrFull):
+		return fmt.Errorf("%w: %d bytes wait for the broker already", eventlog.ErrFull, l.opts.MaxWaitingBytes)
+	default:
+		return err
+	}
+}
+
+func (l *Log) queue(id partitionID) (*gather.Queue[*appending], error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.closed {
+		return nil, eventlog.ErrClosed
+	}
+	q := l.mu.queues[id]
+	if q == nil {
+		q = gather.New(maxGatherBytes, l.opts.MaxWaitingBytes, func(batch []*appending) error { return l.write(id, batch) })
+		l.mu.queues[id] = q
+	}
+	return q, nil
+}
+
+// write sends what gathered for a partition, in as many requests as it takes.
+// The queue calls it from one goroutine at a time.
+func (l *Log) write(id partitionID, batch []*appending) error {
+	// Not a caller's context: the batch belongs to several callers.
+	ctx, cancel := context.WithTimeout(context.Background(), l.opts.AppendTimeout)
+	defer cancel()
+	var all []*event.Record
+	for _, a := range batch {
+		all = append(all, a.records...)
+	}
+	var offsets []event.Offset
+	for len(offsets) < len(all) {
+		request := firstRequest(all[len(offsets):])
+		base, err := l.produce(ctx, id, request)
+		if err != nil {
+			return err
+		}
+		for i := range request {
+			offsets = append(offsets, base+event.Offset(i))
+		}
+	}
+	for _, a := range batch {
+		a.offsets, offsets = offsets[:len(a.records)], offsets[len(a.records):]
+	}
+	return nil
+}
+
+// firstRequest returns the first records that fit into one request, at least
+// one.
+func firstRequest(records []*event.Record) []*event.Record {
+	size := 0
+	for i, rec := range records {
+		size += eventlog.SizeOf(rec) + recordOverheadBytes + headerOverheadBytes*len(rec.Headers)
+		if size > maxRequestBytes && i > 0 {
+			return records[:i]
+		}
+	}
+	return records
+}
+
+// produce sends one request until it is acknowledged and returns the offset of
+// its first record.
+func (l *Log) produce(ctx context.Context, id partitionID, records []*event.Record) (event.Offset, error) {
+	began := time.Now()
+	var base int64
+	err := l.retryProduce(ctx, func(ctx context.Context) error {
+		response, err := l.client.Produce(ctx, &kafka.ProduceRequest{
+			Topic: string(id.topic), Partition: int(id.partition), RequiredAcks: kafka.RequireAll,
+			Records: kafka.NewRecordReader(kafkaRecords(records, began)...),
+		})
+		if err != nil {
+			return err
+		}
+		base = response.BaseOffset
+		return response.Error
+	})
+	if err != nil {
+		return 0, fmt.Errorf("partition %d: %w", id.partition, err)
+	}
+	l.metrics.produceSeconds.Observe(time.Since(began).Seconds())
+	l.metrics.batchRecords.Observe(float64(len(records)))
+	l.metrics.appendedRecords.Add(float64(len(records)))
+	for _, rec := range records {
+		l.metrics.appendedBytes.Add(float64(eventlog.SizeOf(rec)))
+	}
+	return event.Offset(base), nil
+}
+
+// retryProduce goes on while the log is being closed, since what was accepted is
+// sent; what does not succeed in time is a log that cannot take records now.
+func (l *Log) retryProduce(ctx context.Context, do func(context.Context) error) error {
+	var pause backoff
+	for {
+		err := do(ctx)
+		if err == nil || !passes(err) {
+			return classify(err)
+		}
+		l.metrics.retries.WithLabelValues("produce").Inc()
+		if pause.wait(ctx) != nil {
+			return fmt.Errorf("%w: no acknowledgement within %v: %w", eventlog.ErrFull, l.opts.AppendTimeout, err)
+		}
+	}
+}
+
+func kafkaRecords(records []*event.Record, now time.Time) []kafka.Record {
+	converted := make([]kafka.Record, len(records))
+	for i, rec := range records {
+		headers := make([]kafka.Header, len(rec.Headers))
+		for j, h := range rec.Headers {
+			headers[j] = kafka.Header{Key: h.Name, Value: h.Value}
+		}
+		converted[i] = kafka.Record{
+			Time: now, Key: kafka.NewBytes(rec.Key), Value: kafka.NewBytes(rec.Value), Headers: headers,
+		}
+	}
+	return converted
+}

@@ -1,0 +1,65 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// connections dials and remembers what is open: the client library leaves a
+// connection open until the request on it is answered, and Close must not.
+type connections struct {
+	dialer net.Dialer
+	mu     struct {
+		sync.Mutex
+		open   map[net.Conn]struct{}
+		closed bool
+	}
+}
+
+func newConnections(timeout time.Duration) *connections {
+	c := &connections{dialer: net.Dialer{Timeout: timeout}}
+	c.mu.open = make(map[net.Conn]struct{})
+	return c
+}
+
+// dial has the form that the client library wants.
+func (c *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := c.dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.closed {
+		return nil, errors.Join(net.ErrClosed, conn.Close())
+	}
+	c.mu.open[conn] = struct{}{}
+	return &trackedConn{Conn: conn, owner: c}, nil
+}
+
+// closeAll closes every connection, and refuses new ones.
+func (c *connections) closeAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.closed = true
+	for conn := range c.mu.open {
+		// Nothing is lost: what was to be acknowledged has been.
+		_ = conn.Close()
+	}
+}
+
+type trackedConn struct {
+	net.Conn
+	owner *connections
+}
+
+// Close implements net.Conn.
+func (t *trackedConn) Close() error {
+	t.owner.mu.Lock()
+	delete(t.owner.mu.open, t.Conn)
+	t.owner.mu.Unlock()
+	return t.Conn.Close()
+}

@@ -1,0 +1,41 @@
+// Package kafkalog is the event log on Apache Kafka.
+//
+// It answers the question "how is the contract of the log kept on a cluster of
+// brokers?". It is the only package that imports a Kafka client.
+//
+// Main types: Log, an eventlog.Log, made by Open; Options; TopicSpec, for
+// EnsureTopics.
+//
+// # How the contract is kept
+//
+//   - Append: one produce request at a time per partition, acknowledged by all
+//     in-sync replicas; appends that come meanwhile share the next one. The answer
+//     has the offset of the first record, so every position is real. Rejected: the
+//     client's Writer, which does not return offsets and waits for its timer.
+//   - Tail: fetch requests that the broker answers as soon as there is a record.
+//     While the broker is away a reader waits and tries again; it does not fail.
+//     Rejected: the client's Reader, whose group mode hands out records of a
+//     partition that was taken away.
+//   - Join: the client's ConsumerGroup; each generation starts its own readers,
+//     so none is left over from the generation before.
+//   - Times of records are in milliseconds; offsets may have gaps.
+//
+// # Invariants
+//
+//  1. An offset is acknowledged only if every in-sync replica has the record.
+//  2. A batch that failed is sent again before the next one, so the order of a
+//     partition holds; it may then be there twice, which readers of events expect.
+//  3. The partition of a key is eventlog.PartitionOf, not the client's hash.
+//  4. Topics are never created by accident: EnsureTopics makes them.
+//  5. Errors never hold a password.
+//
+// # Concurrency
+//
+// All methods of Log are safe for concurrent use. The client library keeps a few
+// goroutines per broker from Open to Close; Close ends them.
+//
+// Metrics are in metrics.go. Real brokers for tests are in kafkatest.
+//
+// The package does not use Kafka's transactions: the client's reader hands out
+// records of aborted ones. It must not look into records.
+package kafkalog

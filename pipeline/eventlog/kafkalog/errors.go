@@ -1,0 +1,105 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	kafka "github.com/segmentio/kafka-go"
+)
+
+// ErrRefused says that the brokers refuse this client: its credentials are wrong
+// or it may not do what it asked. Trying again does not help.
+var ErrRefused = errors.New("brokers refuse this client")
+
+// ErrNoTopic says that a topic does not exist; EnsureTopics creates it.
+var ErrNoTopic = errors.New("topic does not exist; create it, or let quarry create it")
+
+// classify wraps the sentinel that fits an error of the client library. Errors
+// that pass by themselves are returned as they are.
+func classify(err error) error {
+	for _, c := range []struct {
+		sentinel error
+		codes    []kafka.Error
+	}{
+		{ErrRefused, []kafka.Error{
+			kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism, kafka.IllegalSASLState,
+			kafka.TopicAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed,
+		}},
+		{eventlog.ErrRecordTooLarge, []kafka.Error{kafka.MessageSizeTooLarge, kafka.InvalidMessageSize}},
+		{eventlog.ErrFull, []kafka.Error{kafka.PolicyViolation}},
+		{eventlog.ErrOffsetOutOfRange, []kafka.Error{kafka.OffsetOutOfRange}},
+		{eventlog.ErrPartitionLost, []kafka.Error{kafka.IllegalGeneration, kafka.UnknownMemberId, kafka.RebalanceInProgress, kafka.FencedInstanceID}},
+	} {
+		for _, code := range c.codes {
+			if errors.Is(err, code) {
+				return fmt.Errorf("%w: %w", c.sentinel, err)
+			}
+		}
+	}
+	return err
+}
+
+// passes reports whether an error may pass by itself: a broker is away, a leader
+// moves, a coordinator loads its state.
+func passes(err error) bool {
+	if err == nil || errors.Is(classify(err), ErrRefused) {
+		return false
+	}
+	var code kafka.Error
+	if !errors.As(err, &code) {
+		// Of the network, or of the library's idea of the cluster.
+		return true
+	}
+	switch code {
+	case kafka.UnknownTopicOrPartition, kafka.BrokerNotAvailable, kafka.KafkaStorageError:
+		return true
+	}
+	return code.Temporary()
+}
+
+// Bounds of the pause between two attempts.
+const (
+	minBackoff = 50 * time.Millisecond
+	maxBackoff = time.Second
+)
+
+// backoff is a pause that doubles.
+type backoff struct{ last time.Duration }
+
+// wait pauses, or returns ctx.Err() if ctx ends before.
+func (b *backoff) wait(ctx context.Context) error {
+	b.last = min(max(2*b.last, minBackoff), maxBackoff)
+	timer := time.NewTimer(b.last)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// retry calls do until it succeeds, fails for good or ctx ends; the last error
+// of do is then part of the result.
+func (l *Log) retry(ctx context.Context, operation string, do func(context.Context) error) error {
+	var pause backoff
+	for {
+		err := do(ctx)
+		if err == nil || !passes(err) {
+			return classify(err)
+		}
+		if l.isClosed() {
+			return eventlog.ErrClosed
+		}
+		l.metrics.retries.WithLabelValues(operation).Inc()
+		if ctxErr := pause.wait(ctx); ctxErr != nil {
+			if errors.Is(err, ctxErr) {
+				return err
+			}
+			return fmt.Errorf("%w, last attempt: %w", ctxErr, err)
+		}
+	}
+}

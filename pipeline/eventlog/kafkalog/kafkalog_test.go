@@ -1,0 +1,268 @@
+package kafkalog_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/eventlogtest"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+	"github.com/quarrysearch/quarry/schemas/event"
+	"go.uber.org/goleak"
+)
+
+func mustOpen(t *testing.T, opts kafkalog.Options) *kafkalog.Log {
+	t.Helper()
+	l, err := kafkalog.Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func textRecord(text string) event.Record {
+	return event.Record{Key: []byte("k"), Value: []byte(text)}
+}
+
+// TestBroker runs what one broker is enough for: it takes seconds to start.
+func TestBroker(t *testing.T) {
+	broker := kafkatest.Start(t)
+	t.Run("Conformance", func(t *testing.T) { conformance(t, broker) })
+	t.Run("Topics", func(t *testing.T) { topics(t, broker) })
+	t.Run("KilledBroker", func(t *testing.T) { killedBroker(t, broker) })
+}
+
+func conformance(t *testing.T, broker *kafkatest.Broker) {
+	eventlogtest.Run(t, eventlogtest.Driver{
+		New: func(t *testing.T, partitions int32, topics ...event.Topic) func() (eventlog.Log, error) {
+			l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses})
+			for _, topic := range topics {
+				if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: topic, Partitions: partitions}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return func() (eventlog.Log, error) {
+				return kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses})
+			}
+		},
+		Wake:     100 * time.Millisecond,
+		Patience: 40 * time.Second,
+	})
+}
+
+func topics(t *testing.T, broker *kafkatest.Broker) {
+	l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses})
+	spec := kafkalog.TopicSpec{Topic: "topics-3", Partitions: 3, Retention: time.Hour}
+	for range 2 {
+		if err := l.EnsureTopics(t.Context(), spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec.Partitions = 5
+	if err := l.EnsureTopics(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "3 partitions") {
+		t.Errorf("EnsureTopics with another number: %v", err)
+	}
+	if _, err := l.Append(t.Context(), "not-there", 0, textRecord("x")); !errors.Is(err, kafkalog.ErrNoTopic) {
+		t.Errorf("Append to a topic that does not exist: %v, want ErrNoTopic", err)
+	}
+}
+
+// killedBroker kills the broker while one goroutine appends, one tails and a
+// group consumes, and wants every acknowledged record in each.
+func killedBroker(t *testing.T, broker *kafkatest.Broker) {
+	if testing.Short() {
+		t.Skip("killed broker: takes 20 s, not with -short")
+	}
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	const topic, before, after = event.Topic("killed"), 50, 50
+	l, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses, AppendTimeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: topic, Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	tailed, consumed := newSeen(), newSeen()
+	r, err := l.Tail(ctx, topic, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 2)
+	go func() { done <- tailed.readAll(ctx, r) }()
+	go func() {
+		done <- l.Join(ctx, "killed", topic, func(ctx context.Context, a eventlog.Assignment) error {
+			return consumed.consume(ctx, a)
+		})
+	}()
+	refused := 0
+	for i := range before + after {
+		if i == before {
+			// Both are at work, not yet to be started.
+			tailed.await(ctx, t, before)
+			consumed.await(ctx, t, before)
+			broker.Kill()
+			if _, err := l.Append(ctx, topic, 0, textRecord("while away")); !errors.Is(err, eventlog.ErrFull) {
+				t.Errorf("Append while the broker is away: %v, want ErrFull", err)
+			}
+			began := time.Now()
+			broker.Restart()
+			t.Logf("broker ready %v after the restart began", time.Since(began).Round(time.Millisecond))
+		}
+		refused += mustAppend(ctx, t, l, topic, fmt.Sprint(i))
+	}
+	began := time.Now()
+	tailed.await(ctx, t, before+after)
+	consumed.await(ctx, t, before+after)
+	t.Logf("readers caught up %v after the last append; %d appends were refused and repeated", time.Since(began).Round(time.Millisecond), refused)
+	cancel()
+	for range 2 {
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("reader: %v, want context.Canceled", err)
+		}
+	}
+}
+
+// mustAppend appends until it is acknowledged, as a webhook's sender does.
+func mustAppend(ctx context.Context, t *testing.T, l *kafkalog.Log, topic event.Topic, text string) (refused int) {
+	t.Helper()
+	for {
+		_, err := l.Append(ctx, topic, 0, textRecord(text))
+		if err == nil {
+			return refused
+		}
+		if !errors.Is(err, eventlog.ErrFull) {
+			t.Fatal(err)
+		}
+		refused++
+	}
+}
+
+// seen counts the different numbered records that were read.
+type seen struct {
+	texts chan string
+	have  map[string]bool
+	next  atomic.Int64
+}
+
+func newSeen() *seen {
+	return &seen{texts: make(chan string, 1000), have: map[string]bool{}}
+}
+
+func (s *seen) readAll(ctx context.Context, r eventlog.Reader) error {
+	defer r.Close()
+	for {
+		rec, err := r.Next(ctx)
+		if err != nil {
+			return err
+		}
+		s.texts <- string(rec.Value)
+	}
+}
+
+func (s *seen) consume(ctx context.Context, a eventlog.Assignment) error {
+	for {
+		rec, err := a.Next(ctx)
+		if err != nil {
+			return err
+		}
+		s.texts <- string(rec.Value)
+		// It may fail while the broker is away: then the record comes again.
+		if a.Commit(ctx, rec.Position.Offset+1) == nil {
+			s.next.Store(int64(rec.Position.Offset + 1))
+		}
+	}
+}
+
+// await returns when the records 0 to n-1 were read.
+func (s *seen) await(ctx context.Context, t *testing.T, n int) {
+	t.Helper()
+	for {
+		missing := 0
+		for i := range n {
+			if !s.have[fmt.Sprint(i)] {
+				missing++
+			}
+		}
+		if missing == 0 {
+			return
+		}
+		select {
+		case text := <-s.texts:
+			s.have[text] = true
+		case <-ctx.Done():
+			t.Fatalf("%d of %d records were not read", missing, n)
+		}
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	broker := kafkatest.StartSCRAM(t, "quarry", "right-horse")
+	l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses, SASL: broker.SASL})
+	if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: "secret", Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), "secret", 0, textRecord("x")); err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan string, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := l.Join(ctx, "secret", "secret", func(ctx context.Context, a eventlog.Assignment) error {
+		rec, err := a.Next(ctx)
+		read <- string(rec.Value)
+		return err
+	})
+	if err != nil || <-read != "x" {
+		t.Errorf("group with credentials: %v", err)
+	}
+	wrong := *broker.SASL
+	wrong.Password = "wrong-horse"
+	began := time.Now()
+	_, err = kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses, SASL: &wrong})
+	if !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), `user "quarry"`) {
+		t.Errorf("Open with a wrong password: %v, want ErrRefused that names the user", err)
+	}
+	if err != nil && (strings.Contains(err.Error(), "horse") || strings.Contains(err.Error(), "\n")) {
+		t.Errorf("the error is not one line without the password: %v", err)
+	}
+	t.Logf("after %v: %v", time.Since(began).Round(time.Millisecond), err)
+}
+
+func TestOpenWithoutBroker(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	// Port 1 of loopback: nobody listens there.
+	_, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: []string{"127.0.0.1:1"}, ConnectTimeout: 200 * time.Millisecond})
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("Open: %v, want an error with the address and the reason", err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for name, opts := range map[string]kafkalog.Options{
+		"brokers: 0":    {},
+		"host:port":     {Brokers: []string{"localhost"}},
+		"user name":     {Brokers: []string{"h:1"}, SASL: &kafkalog.SASL{Mechanism: "plain"}},
+		"scram-sha-256": {Brokers: []string{"h:1"}, SASL: &kafkalog.SASL{Mechanism: "gssapi", Username: "u", Password: "p"}},
+	} {
+		if _, err := kafkalog.Open(t.Context(), opts); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("Open(%+v): %v, want an error with %q", opts, err, name)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/internal/gather"
+	"github.com/quarrysearch/quarry/schemas/event"
+	kafka "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/sasl"
+)
+
+// Log is an event log on Kafka. It implements eventlog.Log.
+type Log struct {
+	opts        Options
+	sasl        sasl.Mechanism
+	metrics     *metrics
+	connections *connections
+	transport   *kafka.Transport
+	client      *kafka.Client
+	closing     chan struct{} // closed when Close begins
+	// endTransport ends the goroutines of the transport. Without it a request that
+	// comes just after Close would start them again.
+	endTransport context.CancelFunc
+	mu           struct {
+		sync.Mutex
+		closed     bool
+		partitions map[event.Topic]int32 // of topics that were seen to exist
+		queues     map[partitionID]*gather.Queue[*appending]
+		holds      map[hold]chan struct{} // closed when the partition is let go
+	}
+}
+
+var _ eventlog.Log = (*Log)(nil)
+
+// partitionID names a partition of a topic.
+type partitionID struct {
+	topic     event.Topic
+	partition int32
+}
+
+// Open connects to the cluster and fails with ErrRefused if it refuses the
+// credentials, or if no broker answers within ConnectTimeout. The caller closes
+// the log.
+func Open(ctx context.Context, opts Options) (*Log, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("open event log on Kafka: %w", err)
+	}
+	mechanism, err := opts.SASL.mechanism()
+	if err != nil {
+		return nil, fmt.Errorf("open event log on Kafka: %w", err)
+	}
+	l := newLog(opts, mechanism)
+	if err := l.connect(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open event log on Kafka at %s: %w", strings.Join(opts.Brokers, ", "), err), l.Close())
+	}
+	return l, nil
+}
+
+func newLog(opts Options, mechanism sasl.Mechanism) *Log {
+	l := &Log{
+		opts: opts, sasl: mechanism, metrics: newMetrics(opts.Registerer),
+		connections: newConnections(opts.DialTimeout),
+		closing:     make(chan struct{}),
+	}
+	lifetime, cancel := context.WithCancel(context.Background())
+	l.endTransport = cancel
+	l.transport = &kafka.Transport{
+		Context: lifetime,
+		Dial:    l.connections.dial, DialTimeout: opts.DialTimeout, MetadataTTL: metadataTTL,
+		ClientID: opts.ClientID, TLS: opts.TLS, SASL: mechanism,
+	}
+	l.client = &kafka.Client{Addr: kafka.TCP(opts.Brokers...), Timeout: requestTimeout, Transport: l.transport}
+	l.mu.partitions = make(map[event.Topic]int32)
+	l.mu.queues = make(map[partitionID]*gather.Queue[*appending])
+	l.mu.holds = make(map[hold]chan struct{})
+	return l
+}
+
+// connect asks for the cluster's layout. The client library answers other
+// requests of a client that is refused with a misleading "broker not available";
+// this one brings the real reason.
+func (l *Log) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.opts.ConnectTimeout)
+	defer cancel()
+	err := l.retry(ctx, "request", func(ctx context.Context) error {
+		_, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}})
+		return err
+	})
+	if errors.Is(err, ErrRefused) && l.opts.SASL != nil {
+		return fmt.Errorf("check user name and password of user %q: %w", l.opts.SASL.Username, err)
+	}
+	return err
+}
+
+// Close implements eventlog.Log: appends that were accepted are sent first, for
+// at most Options.AppendTimeout. A second Close does nothing.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	closed := l.mu.closed
+	l.mu.closed = true
+	queues := l.mu.queues
+	l.mu.Unlock()
+	if closed {
+		return nil
+	}
+	close(l.closing)
+	for _, q := range queues {
+		q.Close()
+	}
+	l.endTransport()
+	l.transport.CloseIdleConnections()
+	l.connections.closeAll()
+	return nil
+}
+
+func (l *Log) isClosed() bool {
+	select {
+	case <-l.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// untilClosed returns a context that also ends when the log is closed.
+func (l *Log) untilClosed(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-l.closing:
+			cancel(eventlog.ErrClosed)
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		close(done)
+		cancel(context.Canceled)
+	}
+}
+
+// ended returns why a context of untilClosed ended, in place of err, or err.
+func ended(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), eventlog.ErrClosed) {
+		return eventlog.ErrClosed
+	}
+	return err
+}
+
+// request does one of the client's requests until it succeeds, within
+// requestTimeout.
+func (l *Log) request(ctx context.Context, do func(context.Context) error) error {
+	if l.isClosed() {
+		return eventlog.ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return l.retry(ctx, "request", do)
+}

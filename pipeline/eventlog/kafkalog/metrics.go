@@ -1,0 +1,54 @@
+package kafkalog
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type metrics struct {
+	appendedRecords prometheus.Counter
+	appendedBytes   prometheus.Counter
+	readRecords     prometheus.Counter
+	retries         *prometheus.CounterVec
+	produceSeconds  prometheus.Histogram
+	batchRecords    prometheus.Histogram
+	generations     prometheus.Counter
+}
+
+// newMetrics registers the package's metrics with reg, or with nothing if reg is
+// nil.
+func newMetrics(reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	return &metrics{
+		appendedRecords: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_kafkalog_appended_records_total",
+			Help: "Records that the brokers acknowledged.",
+		}),
+		appendedBytes: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_kafkalog_appended_bytes_total",
+			Help: "Bytes of keys, values and headers of the records that the brokers acknowledged.",
+		}),
+		readRecords: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_kafkalog_read_records_total",
+			Help: "Records that were fetched, by all readers together.",
+		}),
+		retries: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_kafkalog_retries_total",
+			Help: "Requests that failed and were tried again, by operation: produce, fetch, request or group.",
+		}, []string{"operation"}),
+		produceSeconds: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "quarry_kafkalog_produce_seconds",
+			Help:    "Time until the brokers acknowledged a produce request, attempts that failed included.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
+		}),
+		batchRecords: f.NewHistogram(prometheus.HistogramOpts{
+			Name:    "quarry_kafkalog_batch_records",
+			Help:    "Records that shared one produce request.",
+			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
+		}),
+		generations: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_kafkalog_generations_total",
+			Help: "Generations of consumer groups that members of this process joined.",
+		}),
+	}
+}

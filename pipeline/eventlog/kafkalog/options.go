@@ -1,0 +1,122 @@
+package kafkalog
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go/sasl"
+	"github.com/segmentio/kafka-go/sasl/plain"
+	"github.com/segmentio/kafka-go/sasl/scram"
+)
+
+// Options configure a Log. Only Brokers is required.
+type Options struct {
+	// Brokers are addresses, host:port, of some brokers of the cluster; the others
+	// are found through them.
+	Brokers []string
+	// ClientID is how the brokers' logs and quotas name this client; empty means
+	// "quarry".
+	ClientID string
+	// TLS encrypts the connections; nil means plain text.
+	TLS *tls.Config
+	// SASL authenticates; nil means no authentication.
+	SASL *SASL
+	// ConnectTimeout bounds the wait for a first broker in Open, and DialTimeout
+	// one attempt; 0 means 15 s and 5 s.
+	ConnectTimeout time.Duration
+	DialTimeout    time.Duration
+	// AppendTimeout bounds the attempts to append; then Append fails with ErrFull.
+	// 0 means 10 s.
+	AppendTimeout time.Duration
+	// SessionTimeout is how long a member of a group may be silent before its
+	// partitions pass on; 0 means 10 s. Brokers refuse less than 6 s.
+	SessionTimeout time.Duration
+	// RebalanceTimeout is how long members have to finish what they do when the
+	// group changes; 0 means 30 s.
+	RebalanceTimeout time.Duration
+	// MaxWaitingBytes bounds the records of one partition that wait for the
+	// broker; 0 means 16 MiB. Above it Append answers ErrFull.
+	MaxWaitingBytes int
+	// Logger takes interruptions that the log rides out; nil discards them.
+	Logger *slog.Logger
+	// Registerer takes the metrics; nil keeps them unregistered.
+	Registerer prometheus.Registerer
+}
+
+// SASL holds the credentials of a client.
+type SASL struct {
+	// Mechanism is "plain", "scram-sha-256" or "scram-sha-512".
+	Mechanism string
+	Username  string
+	Password  string
+}
+
+const (
+	// heartbeatInterval is how soon a member notices that its group changes.
+	heartbeatInterval = 500 * time.Millisecond
+	// metadataTTL is how soon a moved leader is noticed without an error.
+	metadataTTL = 2 * time.Second
+	// requestTimeout bounds one request. It exceeds maxFetchWait by far.
+	requestTimeout = 10 * time.Second
+	// maxBrokers bounds Options.Brokers.
+	maxBrokers = 100
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if len(o.Brokers) == 0 || len(o.Brokers) > maxBrokers {
+		return o, fmt.Errorf("brokers: %d addresses, want 1 to %d", len(o.Brokers), maxBrokers)
+	}
+	for _, broker := range o.Brokers {
+		if _, _, err := net.SplitHostPort(broker); err != nil {
+			return o, fmt.Errorf("brokers: %q: want host:port", broker)
+		}
+	}
+	if o.ClientID == "" {
+		o.ClientID = "quarry"
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		unset time.Duration
+	}{
+		{&o.ConnectTimeout, 15 * time.Second},
+		{&o.DialTimeout, 5 * time.Second},
+		{&o.AppendTimeout, 10 * time.Second},
+		{&o.SessionTimeout, 10 * time.Second},
+		{&o.RebalanceTimeout, 30 * time.Second},
+	} {
+		if *d.value <= 0 {
+			*d.value = d.unset
+		}
+	}
+	if o.MaxWaitingBytes <= 0 {
+		o.MaxWaitingBytes = 16 << 20
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
+// mechanism returns the client's form of the credentials, nil for none.
+func (s *SASL) mechanism() (sasl.Mechanism, error) {
+	if s == nil {
+		return nil, nil
+	}
+	if s.Username == "" || s.Password == "" {
+		return nil, errors.New("sasl: want a user name and a password")
+	}
+	switch s.Mechanism {
+	case "plain":
+		return plain.Mechanism{Username: s.Username, Password: s.Password}, nil
+	case "scram-sha-256":
+		return scram.Mechanism(scram.SHA256, s.Username, s.Password)
+	case "scram-sha-512":
+		return scram.Mechanism(scram.SHA512, s.Username, s.Password)
+	}
+	return nil, fmt.Errorf("sasl: mechanism %q: want plain, scram-sha-256 or scram-sha-512", s.Mechanism)
+}
