@@ -69,7 +69,8 @@ docs-check: ## links, metrics, settings and routes in docs are those of the code
 
 kafka: ## fetch an Apache Kafka broker with Maven and run it on 127.0.0.1:9092
 	mvn -q -B -f deploy/kafka/pom.xml dependency:copy-dependencies -DoutputDirectory=$(QUARRY_KAFKA_LIBS)
-	$(GO) run ./cmd/internal/tasks kafka --libs $(QUARRY_KAFKA_LIBS)
+	java -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.tools.StorageTool format --ignore-formatted -t cXVhcnJ5LW1ha2Uta2Fma2 -c deploy/kafka/server.properties
+	java -Xmx512m -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.Kafka deploy/kafka/server.properties
 
 tidy: ## go.mod and go.sum
 	$(GO) mod tidy

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -8,14 +9,18 @@ import (
 
 func TestScriptsOnEmbeddedLog(t *testing.T) {
 	t.Log("the event log of these scripts is the embedded one")
-	runScripts(t, "testdata", nil)
+	scripts, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	runScripts(t, scripts, nil)
 }
 
-// runScripts runs every script of dir with further environment variables.
-func runScripts(t *testing.T, dir string, environ map[string]string) {
+// runScripts runs scripts with further environment variables.
+func runScripts(t *testing.T, scripts []string, environ map[string]string) {
 	testscript.Run(t, testscript.Params{
-		Dir:  dir,
-		Cmds: commands(),
+		Files: scripts,
+		Cmds:  commands(),
 		Setup: func(e *testscript.Env) error {
 			for name, value := range environ {
 				e.Setenv(name, value)

@@ -43,7 +43,7 @@ type Log struct {
 // Kafka says how to reach the brokers.
 type Kafka struct {
 	Brokers           []string  `yaml:"brokers" doc:"host:port of one or more brokers."`
-	ReplicationFactor int       `yaml:"replicationFactor" doc:"Copies of a topic that is created."`
+	ReplicationFactor int       `yaml:"replicationFactor" doc:"Copies of a topic that is created. 0: as the brokers have it by default."`
 	TLS               KafkaTLS  `yaml:"tls" doc:"Encryption of the connection."`
 	SASL              KafkaSASL `yaml:"sasl" doc:"Who we are to the brokers."`
 }
@@ -140,7 +140,7 @@ func Default() Config {
 		Listen:  "127.0.0.1:7070",
 		Roles:   []string{"ingest", "pipeline", "query"},
 		Logging: Logging{Level: "info", Format: "text"},
-		Log:     Log{Driver: "embedded", Kafka: Kafka{ReplicationFactor: 1}},
+		Log:     Log{Driver: "embedded"},
 		Git: Git{
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},
 			FetchTimeout:     Duration(30 * time.Minute),
@@ -148,7 +148,7 @@ func Default() Config {
 		},
 		Ingest:   Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second)},
 		Pipeline: Pipeline{MaxFileBytes: 2 << 20, SegmentBytes: 128 << 20, MergeSegmentBytes: 64 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5},
-		Query:    Query{Timeout: Duration(20 * time.Second), MaxMatches: 100_000, MaxBodyBytes: 1 << 20},
+		Query:    Query{Timeout: Duration(20 * time.Second), MaxMatches: 1_000_000, MaxBodyBytes: 2 << 20},
 		Cache:    Cache{FramesBytes: 128 << 20, BlocksBytes: 160 << 20, LogBytes: 8 << 20},
 		Runtime:  Runtime{MemoryLimitBytes: 700 << 20, GCPercent: 50, DrainTimeout: Duration(25 * time.Second)},
 	}

@@ -65,7 +65,7 @@ func (c *Config) validateNumbers(report reporter) {
 		}
 	}
 	atLeast("log.partitions", int64(c.Log.Partitions), 0)
-	atLeast("log.kafka.replicationFactor", int64(c.Log.Kafka.ReplicationFactor), 1)
+	atLeast("log.kafka.replicationFactor", int64(c.Log.Kafka.ReplicationFactor), 0)
 	atLeast("git.maxMirrorBytes", int64(c.Git.MaxMirrorBytes), 1<<20)
 	atLeast("git.fetchTimeout in nanoseconds", int64(c.Git.FetchTimeout), 1)
 	atLeast("ingest.maxBodyBytes", int64(c.Ingest.MaxBodyBytes), 1<<10)

@@ -26,6 +26,9 @@ func (d *Duration) UnmarshalText(b []byte) error {
 // MarshalText implements encoding.TextMarshaler.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// Std returns the duration as the standard library has it.
+func (d Duration) Std() time.Duration { return time.Duration(d) }
+
 // Bytes is a number of bytes that is written as "64MiB" or as a plain number.
 type Bytes int64
 

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	crashes = 20
+	// maxLife bounds how long a server lives before it is killed: long enough for
+	// some pushes to go all the way, short enough that others are in the middle.
+	maxLife = 600 * time.Millisecond
+)
+
+// TestKill kills the server twenty times, at random moments, while pushes
+// arrive. Afterwards every acknowledged push is searchable, and every key and
+// value of the projections equals those of a rebuild from the log.
+func TestKill(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d, embedded log", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	c := newCrashing(t)
+	c.start()
+	c.index()
+	for range crashes {
+		life := time.After(time.Duration(random.Int64N(int64(maxLife))))
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			c.pushUntilItFails()
+		}()
+		<-life
+		c.server.kill()
+		<-stopped
+		c.start()
+	}
+	t.Logf("%d pushes were acknowledged", len(c.acknowledged))
+	if len(c.acknowledged) < crashes/4 {
+		t.Errorf("only %d pushes were acknowledged: the servers lived too short to show anything", len(c.acknowledged))
+	}
+	c.searchAll()
+	if err := c.server.stop(); err != nil {
+		t.Fatal(err)
+	}
+	verify := exec.Command("quarry", "replay", "--verify", "--config", c.config, "--data", c.data)
+	out, err := verify.CombinedOutput()
+	if err != nil {
+		t.Fatalf("replay --verify: %v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+// crashing is a server that dies often, and a repository that is pushed to.
+type crashing struct {
+	t                 *testing.T
+	dir, config, data string
+	tree              string
+	server            *server
+	pushes            int
+	acknowledged      []string // a word of each push that got 202
+}
+
+func newCrashing(t *testing.T) *crashing {
+	dir := t.TempDir()
+	c := &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), data: filepath.Join(dir, "data"), tree: filepath.Join(dir, "demo")}
+	if err := os.WriteFile(c.config, []byte(configuration(dir)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := git("", "init", "-q", "-b", "main", c.tree); err != nil {
+		t.Fatal(err)
+	}
+	c.commit("firstfile", "it begins with the word vuvuzela")
+	t.Cleanup(func() {
+		if c.server != nil {
+			c.server.kill()
+		}
+	})
+	return c
+}
+
+func (c *crashing) start() {
+	c.t.Helper()
+	s, err := startServer(c.dir, os.Environ(), "--config", c.config, "--data", c.data)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.server = s
+}
+
+func (c *crashing) index() {
+	c.t.Helper()
+	out, err := exec.Command("quarry", "index", "--server", c.server.url, "--name", "demo", c.tree).CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("quarry index: %v\n%s\n%s", err, out, c.server.output)
+	}
+}
+
+// commit adds a file and returns what git said.
+func (c *crashing) commit(name, text string) {
+	if err := os.WriteFile(filepath.Join(c.tree, name+".txt"), []byte(text+"\n"), 0o644); err != nil {
+		c.t.Error(err)
+	}
+	for _, args := range [][]string{{"add", "-A"}, {"commit", "-q", "-m", name}} {
+		if err := git(c.tree, args...); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// pushUntilItFails commits and delivers until the server is gone.
+func (c *crashing) pushUntilItFails() {
+	for !c.server.gone() {
+		c.pushes++
+		word := fmt.Sprintf("bassoon%dx", c.pushes)
+		c.commit(word, "here is "+word)
+		status, answer, err := deliver(c.server.url, "msg_"+word, push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})
+		switch {
+		case err != nil:
+			return // killed meanwhile: nothing was promised
+		case status != http.StatusAccepted:
+			c.t.Errorf("push: %d: %s", status, answer)
+			return
+		}
+		c.acknowledged = append(c.acknowledged, word)
+	}
+}
+
+// searchAll waits until every acknowledged push is searchable.
+func (c *crashing) searchAll() {
+	c.t.Helper()
+	for _, word := range append([]string{"vuvuzela"}, c.acknowledged...) {
+		var got int
+		var err error
+		if !poll(awaitDeadline, func() bool { got, err = search(c.server.url, word); return err == nil && got > 0 }) {
+			c.t.Fatalf("%s was acknowledged and is not searchable after %v: %d matches, %v\n%s", word, awaitDeadline, got, err, lastLines(c.server.output.String(), 40))
+		}
+	}
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.SplitAfter(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "")
+}
