@@ -32,6 +32,22 @@ func grammarOf(language code.Language) (grammar, bool) {
 		return grammar{cppLexis, declarations(cDialect{cpp: true})}, true
 	case "Go":
 		return grammar{goLexis, runGo}, true
+	case "Java":
+		return grammar{javaLexis, declarations(javaDialect{})}, true
+	case "C#":
+		return grammar{csharpLexis, declarations(csharpDialect{})}, true
+	case "PHP":
+		return grammar{phpLexis, runPHP}, true
+	case "Rust":
+		return grammar{rustLexis, runRust}, true
+	case "JavaScript":
+		return grammar{jsLexis, runJavaScript(false)}, true
+	case "TypeScript", "TSX":
+		return grammar{tsLexis, runJavaScript(true)}, true
+	case "Ruby":
+		return grammar{rubyLexis, runRuby}, true
+	case "Shell":
+		return grammar{shellLexis, runShell}, true
 	case "Python":
 		return grammar{pythonLexis, runPython}, true
 	}
@@ -57,11 +73,15 @@ func Supported(language code.Language) bool {
 // language that is not supported. A zero deadline is none. The error wraps
 // ErrTimeout or ErrPanic, and then there are no symbols. The result does not
 // refer to text.
-func Extract(language code.Language, text []byte, deadline time.Time) (symbols []code.Symbol, err error) {
+func Extract(language code.Language, text []byte, deadline time.Time) ([]code.Symbol, error) {
 	g, ok := grammarOf(language)
 	if !ok || len(text) > maxTextBytes {
 		return nil, nil
 	}
+	return extract(language, g, text, deadline)
+}
+
+func extract(language code.Language, g grammar, text []byte, deadline time.Time) (symbols []code.Symbol, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			symbols, err = nil, fmt.Errorf("%w: %s: %v", ErrPanic, language, r)

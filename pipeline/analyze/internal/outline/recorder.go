@@ -28,6 +28,11 @@ func (r *recorder) add(name span, kind code.SymbolKind, in scope) int32 {
 	if name.empty() || name.end-name.start > code.MaxSymbolBytes || len(r.defs) >= code.MaxSymbolsPerDocument {
 		return -1
 	}
+	for _, c := range r.src[name.start:name.end] {
+		if c == '\n' || c == '\r' {
+			return -1
+		}
+	}
 	r.defs = append(r.defs, definition{name: name, kind: kind, parent: in.name, parentKind: in.kind})
 	return int32(len(r.defs) - 1)
 }

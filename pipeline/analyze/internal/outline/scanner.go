@@ -72,12 +72,13 @@ type scanner struct {
 
 	// skipDepth is the depth within the group that is being skipped, skipSerial
 	// its number; both 0 outside. See conditional.
-	skipDepth   int32
-	skipSerial  int32
-	skips       int32
-	conditions  []conditional
-	noRegexpTil int // no regular expression ends before this offset
-	noAngleTil  int // no type arguments end before this offset
+	skipDepth    int32
+	skipSerial   int32
+	skips        int32
+	conditions   []conditional
+	templateHole bool // a template literal stopped at "${"
+	noRegexpTil  int  // no regular expression ends before this offset
+	noAngleTil   int  // no type arguments end before this offset
 
 	prev token // last token, for the grammars that need to look back
 	// heredocs are the terminators of heredocs that begin after this line.

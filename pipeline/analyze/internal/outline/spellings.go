@@ -30,6 +30,7 @@ const (
 	wDelete
 	wDo
 	wDouble
+	wElif
 	wElse
 	wElseif
 	wElsif
@@ -72,8 +73,10 @@ const (
 	wNamespace
 	wNew
 	wNoexcept
+	wNot
 	wOf
 	wOperator
+	wOr
 	wOverride
 	wPackage
 	wPartial
@@ -85,6 +88,7 @@ const (
 	wRecord
 	wRef
 	wRequires
+	wRescue
 	wReturn
 	wSealed
 	wSet
@@ -96,6 +100,7 @@ const (
 	wStruct
 	wSwitch
 	wTemplate
+	wThen
 	wThis
 	wThrow
 	wThrows
@@ -106,6 +111,8 @@ const (
 	wTypename
 	wTypeof
 	wUnion
+	wUnless
+	wUntil
 	wUnsafe
 	wUnsigned
 	wUse
@@ -114,6 +121,7 @@ const (
 	wVirtual
 	wVoid
 	wVolatile
+	wWhen
 	wWhere
 	wWhile
 	wYield
@@ -142,5 +150,5 @@ var spellings = [wordCount]string{
 	wTemplate: "template", wThis: "this", wThrow: "throw", wThrows: "throws", wTrait: "trait", wTry: "try",
 	wType: "type", wTypedef: "typedef", wTypename: "typename", wTypeof: "typeof", wUnion: "union", wUnsafe: "unsafe",
 	wUnsigned: "unsigned", wUse: "use", wUsing: "using", wVar: "var", wVirtual: "virtual", wVoid: "void",
-	wVolatile: "volatile", wWhere: "where", wWhile: "while", wYield: "yield",
+	wVolatile: "volatile", wWhere: "where", wWhile: "while", wYield: "yield", wElif: "elif", wNot: "not", wOr: "or", wRescue: "rescue", wThen: "then", wUnless: "unless", wUntil: "until", wWhen: "when",
 }

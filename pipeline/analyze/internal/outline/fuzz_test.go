@@ -1,0 +1,122 @@
+package outline
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// languages are all that are supported.
+var languages = []code.Language{
+	"C", "C++", "C#", "Go", "Java", "JavaScript", "PHP", "Python", "Ruby", "Rust", "Shell", "TSX", "TypeScript",
+}
+
+func TestLanguagesAreSupported(t *testing.T) {
+	for _, l := range languages {
+		if !Supported(l) {
+			t.Errorf("%s is not supported", l)
+		}
+	}
+	if Supported("Brainfuck") {
+		t.Error("Brainfuck is supported")
+	}
+}
+
+// scripts returns the sources in the scripts of testdata.
+func scripts(t testing.TB) [][]byte {
+	paths, err := filepath.Glob("testdata/outline/*")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("scripts: %v, %d files", err, len(paths))
+	}
+	var sources [][]byte
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Split(string(text), "\noutline ") {
+			_, source, _ := strings.Cut(part, "\n")
+			source, _, _ = strings.Cut(source, "\n----")
+			sources = append(sources, []byte(source))
+		}
+	}
+	return sources
+}
+
+func extractChecked(t testing.TB, language code.Language, text []byte) {
+	symbols, err := Extract(language, text, time.Time{})
+	if err != nil {
+		t.Fatalf("%s: %v", language, err)
+	}
+	checkInvariants(t, text, symbols)
+}
+
+// FuzzExtract holds every grammar to the invariants on any text.
+func FuzzExtract(f *testing.F) {
+	for _, source := range scripts(f) {
+		for i := range languages {
+			f.Add(uint8(i), source)
+		}
+	}
+	f.Fuzz(func(t *testing.T, language uint8, text []byte) {
+		extractChecked(t, languages[int(language)%len(languages)], text)
+	})
+}
+
+// TestBrokenSource cuts every script at every few bytes and reads the pieces in
+// every language, not only its own.
+func TestBrokenSource(t *testing.T) {
+	for _, source := range scripts(t) {
+		for _, language := range languages {
+			for cut := 0; cut < len(source); cut += 37 {
+				extractChecked(t, language, source[:cut])
+				extractChecked(t, language, source[cut:])
+			}
+		}
+	}
+}
+
+// TestLinear repeats what is nested, unclosed or ambiguous: the time for twice
+// the text must not be far from twice the time.
+func TestLinear(t *testing.T) {
+	patterns := []string{
+		"{", "(", "[", "<", "a<", "}", ")", "/", "/[", "`${", "`", "'", "\"", "/*", "#if\n", "#if 0\n", "#else\n", "#endif\n",
+		"a=(", "a(", "class A{", "class A\n", "def a\n", " def a:\n", "fn a(", "struct a {", "enum a {", "func (", "type a struct{",
+		"<<A\n", "<<~A", "%w(", "#{", "\"#{", "$\"{", "\"$(", "${", "@", "@a(", "R\"(", "r#\"", "<?", "<<<A\n", "namespace a{", "impl a {",
+		"template<", "a::", "::", "operator", "~", "\\\n", "\n", "  \n", "if x\n", "begin ", "end\n", "a,", "a;", "a b;", "typedef ", "(*",
+		"var (\n", "x {", "x:", "=>", "a => {", "cfg_a!{", "macro_rules! a {", "__attribute__((", "?>", "\r", "é", "\xff", "\x00",
+	}
+	const size = 200_000
+	for _, language := range languages {
+		for _, pattern := range patterns {
+			text := bytes.Repeat([]byte(pattern), size/len(pattern))
+			start := time.Now()
+			extractChecked(t, language, text)
+			// Quadratic reading would take minutes; the bound allows for a busy machine.
+			if d := time.Since(start); d > 2*time.Second {
+				t.Errorf("%s: %d bytes of %q take %v", language, len(text), pattern, d)
+			}
+		}
+	}
+}
+
+func TestDeadline(t *testing.T) {
+	text := bytes.Repeat([]byte("int a; "), 200_000)
+	symbols, err := Extract("C", text, time.Now().Add(-time.Second))
+	if !errors.Is(err, ErrTimeout) || symbols != nil {
+		t.Fatalf("got %d symbols, %v; want ErrTimeout", len(symbols), err)
+	}
+}
+
+func TestPanicIsContained(t *testing.T) {
+	_, err := extract("C", grammar{lex: cLexis, run: func(scanner) { panic("broken") }}, []byte("x"), time.Time{})
+	if !errors.Is(err, ErrPanic) {
+		t.Fatalf("got %v, want ErrPanic", err)
+	}
+}

@@ -1,0 +1,178 @@
+package outline
+
+import "github.com/quarrysearch/quarry/schemas/code"
+
+var javaLexis = newLexis("$", `"'/`, newWordTable(wAbstract, wBool, wChar, wClass, wDefault, wDouble, wEnum, wExtends, wFinal, wFloat,
+	wImplements, wImport, wInt, wInterface, wLong, wNew, wPackage, wPrivate, wProtected, wPublic, wRecord, wReturn, wShort,
+	wStatic, wThis, wThrows, wVoid, wVolatile), javaSpecial)
+
+func javaSpecial(s *scanner, c byte) token {
+	switch c {
+	case '/':
+		return s.slashComment()
+	case '"':
+		if s.at(`"""`) {
+			return s.tripleQuoted(c)
+		}
+	}
+	return s.quoted(c, false)
+}
+
+// javaDialect judges declarations of Java.
+type javaDialect struct{}
+
+var _ dialect = javaDialect{}
+
+func (javaDialect) token(p *declParser, t token) bool {
+	switch {
+	case t.is('@'):
+		name := p.next()
+		if name.word == wInterface {
+			p.push(name)
+			return true
+		}
+		p.annotation()
+		return true
+	case t.is('<'):
+		if t, ok := p.angle(t); ok {
+			p.push(t)
+			return true
+		}
+	}
+	return false
+}
+
+// annotation reads what follows the first name of an annotation.
+func (p *declParser) annotation() {
+	for {
+		switch t := p.next(); {
+		case t.is('.'):
+			p.next()
+		case t.is('('):
+			p.group(t)
+			return
+		default:
+			p.unread(t)
+			return
+		}
+	}
+}
+
+func (d javaDialect) body(p *declParser, open token) {
+	fn := methodName(p.decl)
+	typ := typeKeyword(p.decl)
+	switch {
+	case typ >= 0 && (fn < 0 || typ < fn):
+		d.enterType(p, typ)
+	case indexPunct(p.decl, '=') >= 0:
+		p.initializer(open)
+	case fn >= 0:
+		p.skipBody(p.define(p.decl[fn], "method"))
+	default:
+		p.skipBody(-1)
+	}
+}
+
+// typeKeyword returns the index of the keyword before the name of a type, -1
+// for none.
+func typeKeyword(decl []token) int {
+	for i := 0; i+1 < len(decl); i++ {
+		switch decl[i].word {
+		case wClass, wStruct, wInterface, wEnum, wRecord, wTrait:
+			if decl[i+1].isName() {
+				return i
+			}
+		}
+		if decl[i].is('=') {
+			return -1
+		}
+	}
+	return -1
+}
+
+// methodName returns the index of the name before the parameters, -1 for none.
+func methodName(decl []token) int {
+	for i := 1; i < len(decl); i++ {
+		switch {
+		case decl[i].is('='):
+			return -1
+		case decl[i].isGroup('(') && decl[i-1].isName():
+			return i - 1
+		case decl[i].isGroup('(') && i > 1 && decl[i-1].isGroup('<') && decl[i-2].isName():
+			return i - 2
+		}
+	}
+	return -1
+}
+
+func (d javaDialect) enterType(p *declParser, keyword int) {
+	kind, f := code.SymbolKind("class"), formType
+	switch t := p.decl[keyword]; t.word {
+	case wEnum:
+		kind, f = "enum", formEnum
+	case wInterface:
+		kind = "interface"
+		if t.start > 0 && p.src[t.start-1] == '@' {
+			kind = "annotation"
+		}
+	}
+	name := p.decl[keyword+1]
+	p.enter(scope{form: f, name: name.span(), kind: kind, def: p.define(name, kind)})
+}
+
+func (d javaDialect) statement(p *declParser) {
+	decl := p.decl
+	p.reset()
+	if len(decl) < 2 {
+		return
+	}
+	switch decl[0].word {
+	case wPackage:
+		p.rec.add(span{decl[1].start, decl[len(decl)-1].end}, "package", scope{})
+		return
+	case wImport:
+		return
+	}
+	if p.top().form == formFile {
+		return
+	}
+	if fn := methodName(decl); fn >= 0 {
+		p.define(decl[fn], "method")
+		return
+	}
+	p.fields(decl, "field")
+}
+
+// fields records the variables of a declaration "Type a, b = …".
+func (p *declParser) fields(decl []token, kind code.SymbolKind) {
+	for typed := false; len(decl) > 0; typed = true {
+		end := indexPunct(decl, ',')
+		if end < 0 {
+			end = len(decl)
+		}
+		if name, ok := fieldName(decl[:end], typed); ok {
+			p.define(name, kind)
+		}
+		decl = decl[min(end+1, len(decl)):]
+	}
+}
+
+// fieldName returns the last name before a value. Unless the type is known
+// already, a type has to stand before it.
+func fieldName(part []token, typed bool) (token, bool) {
+	var name token
+	for _, t := range part {
+		switch {
+		case t.is('='):
+			return name, name.kind == tokWord && typed
+		case typeWord(t.word), t.isGroup('<'), t.isGroup('('):
+			typed = true
+		case t.isName():
+			typed = typed || name.kind == tokWord
+			name = t
+		}
+	}
+	return name, name.kind == tokWord && typed
+}
+
+func (javaDialect) closed(*declParser, scope) {}

@@ -1,0 +1,578 @@
+package outline
+
+import "github.com/quarrysearch/quarry/schemas/code"
+
+// jsParser reads JavaScript, and with types TypeScript. Every token is looked
+// at, because functions are defined within functions and literals.
+type jsParser struct {
+	scanner
+	scopes
+	types bool
+
+	// target is the name that a function or class expression coming next would
+	// get: "target = function", "target: class". It is a candidate until used.
+	target    token
+	targetIn  scope
+	lastParen jsParen // the parenthesised group that was closed last
+	before    token   // the token before the current one
+	current   token   // the token being handled, or the last one its handler read
+}
+
+// jsParen remembers what stood before a parenthesis, until it is known what the
+// group is: parameters of an arrow function, of a method, or a condition.
+type jsParen struct {
+	name   token // the target or member name
+	in     scope
+	member bool // a member's parameters
+	valid  bool
+	end    int32
+}
+
+func runJavaScript(types bool) func(scanner) {
+	return func(s scanner) {
+		p := &jsParser{scanner: s, types: types}
+		p.scopes.push(scope{form: formFile, def: -1})
+		for {
+			t := p.next()
+			if t.kind == tokEOF {
+				break
+			}
+			p.current = t
+			p.token(t)
+			p.before = p.current
+		}
+		for p.close(len(p.src)) {
+		}
+	}
+}
+
+// take returns the next token with all of a template literal.
+func (p *jsParser) take() token {
+	t := p.next()
+	for p.templateHole {
+		p.templateHole = false
+		p.jsGroup(token{})
+		p.template()
+		p.prev = token{kind: tokString}
+	}
+	return t
+}
+
+func (p *jsParser) close(end int) bool {
+	s, ok := p.pop()
+	if ok {
+		p.rec.close(s.def, end)
+	}
+	return ok
+}
+
+func (p *jsParser) token(t token) {
+	if p.templateHole {
+		p.templateHole = false
+		p.open(formTemplate)
+		return
+	}
+	top := p.top().form
+	switch {
+	case t.kind == tokPunct:
+		p.punctuation(t)
+	case top == formType:
+		p.member(t)
+	case top == formEnum:
+		if t.kind == tokWord && (p.before.is('{') || p.before.is(',')) {
+			p.rec.add(t.span(), "enumerator", *p.top())
+		}
+	case t.kind == tokWord:
+		p.word(t)
+	}
+}
+
+// open enters a scope that defines nothing. Too deep ones are skipped.
+func (p *jsParser) open(f form) {
+	p.enter(p.inherit(f))
+}
+
+func (p *jsParser) enter(s scope) {
+	if p.full() {
+		p.jsGroup(token{})
+		p.rec.close(s.def, p.pos)
+		return
+	}
+	p.scopes.push(s)
+	p.target = token{}
+}
+
+func (p *jsParser) punctuation(t token) {
+	switch t.ch {
+	case '{':
+		p.brace(t)
+	case '}':
+		p.closeBrace(t)
+	case '(':
+		p.paren(t)
+	case '[':
+		if p.top().form == formType {
+			p.jsGroup(t)
+			return
+		}
+		p.push(scope{form: formBracket})
+	case ')', ']':
+		p.closeBracket(t)
+	case '=':
+		p.equals(t)
+	case ';', ',':
+		p.target, p.lastParen.valid = token{}, false
+	case '@':
+		if p.top().form == formType {
+			p.decorator()
+		}
+	}
+}
+
+// push opens a bracket that keeps the definitions' parent.
+func (p *jsParser) push(s scope) {
+	if p.full() {
+		p.jsGroup(token{})
+		return
+	}
+	in := p.inherit(s.form)
+	in.pending = s.pending
+	p.scopes.push(in)
+}
+
+// decorator reads "@name.of(…)" before a member.
+func (p *jsParser) decorator() {
+	p.take()
+	for {
+		switch t := p.take(); {
+		case t.is('.'):
+			p.take()
+		case t.is('('):
+			p.jsGroup(t)
+		default:
+			p.unread(t)
+			return
+		}
+	}
+}
+
+// paren opens a parenthesis and remembers what a function behind it would be
+// called.
+func (p *jsParser) paren(t token) {
+	if p.full() {
+		p.jsGroup(t)
+		return
+	}
+	in := p.inherit(formParen)
+	in.pending = p.target
+	if p.target.kind == tokNone && p.top().form == formObject && p.before.kind == tokWord && p.before.word == wNone {
+		in.pending, in.finished = p.before, true // a method of a literal: name(…) {
+	}
+	p.scopes.push(in)
+	p.target = token{}
+}
+
+func (p *jsParser) closeBracket(t token) {
+	want := formParen
+	if t.ch == ']' {
+		want = formBracket
+	}
+	if p.top().form != want {
+		return
+	}
+	s, _ := p.pop()
+	p.lastParen = jsParen{name: s.pending, in: *p.top(), member: s.finished, valid: t.ch == ')', end: t.end}
+}
+
+// equals handles "=": an assignment makes the name before it a target, "=>"
+// makes what stood before it a function.
+func (p *jsParser) equals(t token) {
+	switch {
+	case p.peek(0) == '>':
+		p.take()
+		p.arrow()
+	case p.peek(0) == '=':
+		p.take()
+	case p.before.kind == tokWord && p.before.word == wNone:
+		p.setTarget(p.before)
+	}
+}
+
+// setTarget makes name the target; "Type.prototype.name" and "object.name" give
+// it a parent.
+func (p *jsParser) setTarget(name token) {
+	p.target, p.targetIn = name, *p.top()
+	if owner, ok := p.owner(name); ok {
+		p.targetIn.name, p.targetIn.kind = owner, "class"
+	}
+}
+
+// owner returns the object before ".name", or the type before ".prototype.name".
+func (p *jsParser) owner(name token) (span, bool) {
+	object, ok := p.wordBefore(name.start)
+	if !ok {
+		return span{}, false
+	}
+	if string(p.src[object.start:object.end]) == "prototype" {
+		return p.wordBefore(object.start)
+	}
+	switch string(p.src[object.start:object.end]) {
+	case "exports", "module", "this", "self", "window", "global":
+		return span{}, false
+	}
+	return object, true
+}
+
+// wordBefore returns the word of "word." that ends at offset end.
+func (p *jsParser) wordBefore(end int32) (span, bool) {
+	i := end - 1
+	if i < 1 || p.src[i] != '.' {
+		return span{}, false
+	}
+	start := i
+	for start > 0 && i-start <= code.MaxSymbolBytes && p.lex.class[p.src[start-1]] >= classWord {
+		start--
+	}
+	return span{start, i}, start < i
+}
+
+// arrow records the function that "=>" makes.
+func (p *jsParser) arrow() {
+	name, in := p.target, p.targetIn
+	if p.lastParen.valid && !p.lastParen.member {
+		name = p.lastParen.name
+		if name.kind == tokWord && p.targetIn.form == p.lastParen.in.form {
+			in = p.targetIn
+		}
+	}
+	p.target, p.lastParen.valid = token{}, false
+	def := int32(-1)
+	if name.kind == tokWord {
+		def = p.rec.add(name.span(), functionKind(in), in)
+	}
+	next := p.take()
+	if !next.is('{') {
+		p.unread(next)
+		return
+	}
+	s := p.inherit(formFunction)
+	if s.def = def; def >= 0 {
+		s.name, s.kind = name.span(), "function"
+	}
+	p.enter(s)
+	p.current, p.prev = next, next
+}
+
+// functionKind tells functions from methods.
+func functionKind(in scope) code.SymbolKind {
+	if in.kind == "class" {
+		return "method"
+	}
+	return "function"
+}
+
+// brace decides what a "{" begins.
+func (p *jsParser) brace(t token) {
+	top := *p.top()
+	switch {
+	case top.form == formType:
+		p.jsGroup(token{}) // a static block
+	case p.before.is(')') && p.lastParen.valid && p.lastParen.member:
+		p.method(p.lastParen.name)
+	case p.objectBrace(top):
+		s := p.inherit(formObject)
+		if p.target.kind == tokWord {
+			s.name, s.kind = p.target.span(), "class"
+		}
+		p.enter(s)
+	default:
+		p.open(formBlock)
+	}
+	p.lastParen.valid = false
+}
+
+// objectBrace reports whether a "{" after the current token begins an object
+// literal rather than a block.
+func (p *jsParser) objectBrace(top scope) bool {
+	switch b := p.before; b.kind {
+	case tokPunct:
+		switch b.ch {
+		case '=', '(', ',', '[', '?', '&', '|', '+':
+			return true
+		case ':':
+			return top.form == formObject || top.form == formParen || top.form == formBracket
+		}
+	case tokWord:
+		return b.word == wReturn || b.word == wDefault
+	}
+	return false
+}
+
+// method enters a method whose body's "{" has been read.
+func (p *jsParser) method(name token) {
+	in := *p.top()
+	kind := code.SymbolKind("method")
+	if in.name.empty() {
+		kind = "function"
+	}
+	def := p.rec.add(name.span(), kind, in)
+	p.enter(scope{form: formFunction, name: name.span(), kind: "function", def: def})
+}
+
+func (p *jsParser) closeBrace(t token) {
+	// Brackets that were left open end with the braces around them.
+	for f := p.top().form; f == formParen || f == formBracket; f = p.top().form {
+		p.pop()
+	}
+	s, ok := p.pop()
+	if !ok {
+		return
+	}
+	p.rec.close(s.def, int(t.end))
+	if s.form == formTemplate {
+		p.template()
+		p.prev = token{kind: tokString}
+		if p.templateHole {
+			p.templateHole = false
+			p.open(formTemplate)
+		}
+	}
+	p.lastParen.valid = false
+}
+
+// word reads a word that is no member of a class.
+func (p *jsParser) word(t token) {
+	if p.before.is('.') {
+		return
+	}
+	top := p.top().form
+	switch t.word {
+	case wFunction:
+		p.function()
+	case wClass:
+		p.class()
+	case wConst:
+		p.variable(t, "constant")
+	case wLet, wVar:
+		p.variable(t, "variable")
+	case wInterface:
+		p.typeBlock(t, "interface", formType)
+	case wEnum:
+		p.typeBlock(t, "enum", formEnum)
+	case wNamespace, wModule:
+		p.typeBlock(t, "namespace", formNamespace)
+	case wType:
+		p.alias(t)
+	case wNone:
+		if top == formObject && p.peekColon() {
+			p.setTarget(t)
+		}
+	}
+}
+
+// peekColon reports whether a colon comes next.
+func (s *scanner) peekColon() bool {
+	i := s.pos
+	for i < len(s.src) && s.src[i] == ' ' {
+		i++
+	}
+	return i < len(s.src) && s.src[i] == ':'
+}
+
+// function reads "function* name" up to its parameters.
+func (p *jsParser) function() {
+	name, in := p.target, p.targetIn
+	p.target = token{}
+	t := p.take()
+	if t.is('*') {
+		t = p.take()
+	}
+	if t.kind == tokWord {
+		name, in = t, *p.top()
+		t = p.take()
+	}
+	def := int32(-1)
+	if name.kind == tokWord {
+		def = p.rec.add(name.span(), functionKind(in), in)
+	}
+	s := p.inherit(formFunction)
+	if s.def = def; def >= 0 {
+		s.name, s.kind = name.span(), "function"
+	}
+	p.functionHeader(t, s)
+}
+
+// functionHeader reads type parameters, parameters and result from t on and
+// enters the body as s.
+func (p *jsParser) functionHeader(t token, s scope) {
+	prev := token{}
+	seen := false // the parameters
+	for {
+		switch {
+		case t.kind == tokEOF:
+			return
+		case t.is(';'), t.is('}'), t.is(')'):
+			p.unread(t)
+			return
+		case t.is('{') && seen && !typeContinues(prev):
+			p.enter(s)
+			p.prev, p.current = t, t
+			return
+		case seen && t.newline && prev.kind != tokPunct && !t.is('{'):
+			p.unread(t) // an overload without a semicolon
+			return
+		case t.is('('), t.is('{'), t.is('['):
+			seen = seen || t.ch == '('
+			t = p.jsGroup(t)
+		case t.is('<'):
+			if end, ok := p.angleEnd(); ok {
+				p.pos = end
+				t = token{kind: tokGroup, ch: '<'}
+			}
+		}
+		prev = t
+		t = p.take()
+	}
+}
+
+// typeContinues reports whether a type is still to come after t, so that a "{"
+// begins an object type and no body.
+func typeContinues(t token) bool {
+	if t.kind != tokPunct {
+		return t.word == wExtends || t.word == wIn
+	}
+	switch t.ch {
+	case ':', '|', '&', '>', ',', '=', '?':
+		return true
+	}
+	return false
+}
+
+// class reads "class Name extends … {".
+func (p *jsParser) class() {
+	name, in := p.target, *p.top()
+	p.target = token{}
+	t := p.take()
+	if t.isName() {
+		name = t
+		t = p.take()
+	} else if t.kind != tokWord && !t.is('{') {
+		p.unread(t)
+		return
+	}
+	s := p.inherit(formType)
+	s.def = -1
+	if name.kind == tokWord {
+		s.def = p.rec.add(name.span(), "class", in)
+		s.name, s.kind = name.span(), "class"
+	}
+	p.typeHeader(t, s)
+}
+
+// typeHeader reads from t to the "{" of a class or interface and enters it.
+func (p *jsParser) typeHeader(t token, s scope) {
+	for {
+		switch {
+		case t.kind == tokEOF:
+			return
+		case t.is(';'), t.is('}'), t.is(')'):
+			p.unread(t)
+			return
+		case t.is('{'):
+			p.enter(s)
+			p.current, p.prev = t, t
+			return
+		case t.is('('), t.is('['):
+			p.jsGroup(t)
+		case t.is('<'):
+			if end, ok := p.angleEnd(); ok {
+				p.pos = end
+			}
+		}
+		t = p.take()
+	}
+}
+
+// typeBlock reads "interface Name", "enum Name" or "namespace Name".
+func (p *jsParser) typeBlock(keyword token, kind code.SymbolKind, f form) {
+	name := p.take()
+	if !name.isName() && !(f == formNamespace && name.kind == tokString) || name.newline {
+		p.unread(name)
+		return
+	}
+	s := p.inherit(f)
+	t := p.take()
+	for t.is('.') { // namespace a.b
+		last := p.take()
+		name.end = last.end
+		t = p.take()
+	}
+	if !t.is('{') && !t.is('<') && t.word != wExtends {
+		p.unread(t)
+		return
+	}
+	if name.kind == tokString {
+		p.typeHeader(t, s)
+		return
+	}
+	s.def = p.rec.add(name.span(), kind, *p.top())
+	s.name, s.kind = name.span(), kind
+	p.typeHeader(t, s)
+}
+
+// alias reads "type Name<…> =".
+func (p *jsParser) alias(keyword token) {
+	name := p.take()
+	if !name.isName() || name.newline {
+		p.unread(name)
+		return
+	}
+	t := p.take()
+	if t.is('=') || t.is('<') {
+		p.rec.add(name.span(), "alias", *p.top())
+		if t.is('<') {
+			if end, ok := p.angleEnd(); ok {
+				p.pos = end
+			}
+		}
+		return
+	}
+	p.unread(t)
+}
+
+// variable records the first name of "const name =" at the top level of a file
+// or namespace, unless a function or class is its value.
+func (p *jsParser) variable(keyword token, kind code.SymbolKind) {
+	name := p.take()
+	if name.word == wEnum { // const enum
+		p.typeBlock(name, "enum", formEnum)
+		return
+	}
+	if !name.isName() {
+		p.unread(name)
+		return
+	}
+	p.current = name
+	if f := p.top().form; f != formFile && f != formNamespace {
+		return
+	}
+	if !p.functionFollows() {
+		p.rec.add(name.span(), kind, *p.top())
+	}
+}
+
+// functionFollows reports whether the value behind a name begins like a
+// function or class, whose definition takes the name.
+func (p *jsParser) functionFollows() bool {
+	i := p.pos
+	for i < len(p.src) && (p.src[i] == ' ' || p.src[i] == '=') {
+		i++
+	}
+	rest := p.src[i:min(len(p.src), i+16)]
+	for _, prefix := range []string{"function", "class ", "class{", "async ", "async("} {
+		if len(rest) >= len(prefix) && string(rest[:len(prefix)]) == prefix {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,232 @@
+package outline
+
+import (
+	"bytes"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+var phpLexis = newLexis(`$\`, "\"'/#?<`", newWordTable(wAbstract, wCase, wClass, wConst, wDefine, wDo, wElse, wElseif, wEnum, wExtends,
+	wFinal, wFn, wFor, wForeach, wFunction, wIf, wImplements, wInterface, wNamespace, wNew, wPrivate, wProtected,
+	wPublic, wReadonly, wReturn, wStatic, wSwitch, wTrait, wTry, wUse, wVar, wWhile), phpSpecial)
+
+func phpSpecial(s *scanner, c byte) token {
+	switch c {
+	case '/':
+		return s.slashComment()
+	case '#':
+		if s.peek(1) == '[' {
+			s.pos += 2
+			s.skipGroup('[') // an attribute
+			return token{}
+		}
+		s.phpLineComment()
+		return token{}
+	case '?':
+		if s.peek(1) == '>' {
+			t := s.punct(2)
+			t.ch = ';'
+			s.pos = phpStart(s.src, s.pos)
+			return t
+		}
+		return s.punct(1)
+	case '<':
+		if s.at("<<<") {
+			return s.phpHeredoc()
+		}
+		return s.punct(1)
+	}
+	return s.quoted(c, true)
+}
+
+// phpLineComment moves to the end of the line, or to the "?>" that ends PHP
+// within the comment.
+func (s *scanner) phpLineComment() {
+	start := s.pos
+	s.skipLine()
+	if i := bytes.Index(s.src[start:s.pos], []byte("?>")); i >= 0 {
+		s.pos = start + i
+	}
+}
+
+// phpStart returns the offset behind the next opening tag from offset pos on.
+func phpStart(src []byte, pos int) int {
+	i := bytes.Index(src[pos:], []byte("<?"))
+	if i < 0 {
+		return len(src)
+	}
+	pos += i + 2
+	if bytes.HasPrefix(src[pos:], []byte("php")) {
+		pos += 3
+	}
+	return pos
+}
+
+// phpHeredoc reads <<<NAME, <<<"NAME" or <<<'NAME' and the lines up to NAME.
+func (s *scanner) phpHeredoc() token {
+	start := s.pos
+	s.pos += 3
+	s.skipBlanks()
+	if c := s.peek(0); c == '"' || c == '\'' {
+		s.pos++
+	}
+	from := s.pos
+	for s.pos < len(s.src) && s.lex.class[s.src[s.pos]] >= classWord {
+		s.pos++
+	}
+	name := s.src[from:s.pos]
+	if len(name) == 0 {
+		s.pos = start
+		return s.punct(3)
+	}
+	for s.pos < len(s.src) {
+		s.skipLine()
+		s.pos = min(s.pos+1, len(s.src))
+		s.skipBlanks()
+		if bytes.HasPrefix(s.src[s.pos:], name) && s.lex.class[s.peek(len(name))] < classWord {
+			s.pos += len(name)
+			break
+		}
+	}
+	return s.literal(start)
+}
+
+// runPHP reads what stands between PHP's tags.
+func runPHP(s scanner) {
+	s.pos = phpStart(s.src, 0)
+	declarations(phpDialect{})(s)
+}
+
+// phpDialect judges declarations of PHP.
+type phpDialect struct{}
+
+var _ dialect = phpDialect{}
+
+func (phpDialect) token(*declParser, token) bool { return false }
+
+func (d phpDialect) body(p *declParser, open token) {
+	fn, typ := phpFunction(p.decl), typeKeyword(p.decl)
+	switch {
+	case indexPunct(p.decl, '=') >= 0 || find(p.decl, wReturn) >= 0:
+		p.initializer(open)
+	case len(p.decl) > 0 && p.decl[0].word == wNamespace:
+		d.namespace(p)
+	case typ >= 0 && (fn < 0 || typ < fn) && !(typ > 0 && p.decl[typ-1].word == wNew):
+		name, kind := p.decl[typ+1], typeKind(p.decl[typ].word)
+		p.enter(scope{form: formType, name: name.span(), kind: kind, def: p.define(name, kind)})
+	case fn >= 0:
+		p.skipBody(p.define(p.decl[fn], d.functionKind(p)))
+	case p.top().form == formType || find(p.decl, wFunction, wUse, wNew) >= 0:
+		p.skipBody(-1)
+	default:
+		p.enter(p.inherit(formTransparent)) // if (…) { … }
+	}
+}
+
+func (phpDialect) functionKind(p *declParser) code.SymbolKind {
+	if p.top().form == formType {
+		return "method"
+	}
+	return "function"
+}
+
+// phpFunction returns the index of the name behind "function", -1 for a closure
+// or none. A method may be named like a keyword.
+func phpFunction(decl []token) int {
+	i := find(decl, wFunction)
+	if i < 0 {
+		return -1
+	}
+	i++
+	if i < len(decl) && decl[i].is('&') {
+		i++
+	}
+	if i < len(decl) && decl[i].kind == tokWord {
+		return i
+	}
+	return -1
+}
+
+func (phpDialect) namespace(p *declParser) {
+	s := p.inherit(formNamespace)
+	if len(p.decl) > 1 && p.decl[1].kind == tokWord {
+		s.name, s.kind = p.decl[1].span(), "namespace"
+		s.def = p.rec.add(s.name, "namespace", scope{})
+	}
+	p.enter(s)
+}
+
+func (d phpDialect) statement(p *declParser) {
+	decl := p.decl
+	defer p.reset()
+	if len(decl) < 2 {
+		return
+	}
+	if decl[0].word == wNamespace {
+		for p.top().form == formNamespace {
+			p.pop() // one namespace ends where the next begins
+		}
+		d.namespace(p)
+		return
+	}
+	inType := p.top().form == formType
+	if fn := phpFunction(decl); fn >= 0 && inType {
+		p.define(decl[fn], "method")
+		return
+	}
+	switch i := find(decl, wConst, wCase, wDefine); {
+	case i >= 0 && decl[i].word == wConst:
+		d.constants(p, decl[i+1:])
+	case i == 0 && decl[0].word == wCase && inType:
+		p.define(decl[1], "enumerator")
+	case i == 0 && decl[0].word == wDefine && decl[1].isGroup('('):
+		d.defined(p, decl[1])
+	case inType && decl[0].word != wUse:
+		d.properties(p, decl)
+	}
+}
+
+// constants records the names before "=" in "A = 1, B = 2".
+func (phpDialect) constants(p *declParser, decl []token) {
+	for i := 1; i < len(decl); i++ {
+		if decl[i].is('=') && decl[i-1].kind == tokWord && (i+1 >= len(decl) || !decl[i+1].is('>')) {
+			p.define(decl[i-1], "constant")
+		}
+	}
+}
+
+// defined records the constant of define('NAME', …).
+func (phpDialect) defined(p *declParser, group token) {
+	i := group.start + 1
+	for i < group.end && p.src[i] == ' ' {
+		i++
+	}
+	if i >= group.end || p.src[i] != '\'' && p.src[i] != '"' {
+		return
+	}
+	end := i + 1
+	for end < group.end && p.lex.class[p.src[end]] >= classWord {
+		end++
+	}
+	if p.src[end] == p.src[i] {
+		p.rec.add(span{i + 1, end}, "constant", scope{})
+	}
+}
+
+// properties records "$a, $b = …" without the dollar signs.
+func (phpDialect) properties(p *declParser, decl []token) {
+	value := false
+	for _, t := range decl {
+		switch {
+		case t.is('='):
+			value = true
+		case t.is(','):
+			value = false
+		case !value && t.kind == tokWord && p.src[t.start] == '$':
+			t.start++
+			p.define(t, "property")
+		}
+	}
+}
+
+func (phpDialect) closed(*declParser, scope) {}

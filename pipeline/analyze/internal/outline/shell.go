@@ -1,0 +1,226 @@
+package outline
+
+var shellLexis = newLexis("-.:@+", "\"'#<$\\`", newWordTable(wAlias, wDo, wElse, wFunction, wIf, wThen, wWhile, wUntil, wElif), shellSpecial)
+
+func shellSpecial(s *scanner, c byte) token {
+	switch c {
+	case '#':
+		if s.pos == 0 || s.lex.class[s.src[s.pos-1]] == classSpace || s.lex.class[s.src[s.pos-1]] == classNewline || s.src[s.pos-1] == ';' || s.src[s.pos-1] == '(' {
+			s.skipLine()
+			return token{}
+		}
+		return s.punct(1)
+	case '\'':
+		return s.until(s.pos, s.pos+1, "'")
+	case '`':
+		return s.quoted(c, true)
+	case '"':
+		start := s.pos
+		s.pos++
+		s.doubleQuoted(0)
+		return s.literal(start)
+	case '\\':
+		s.pos = min(s.pos+2, len(s.src))
+		return token{}
+	case '$':
+		return s.expansion()
+	}
+	return s.shellHeredoc()
+}
+
+// doubleQuoted reads a string behind its opening quote; the commands that it
+// substitutes may hold strings of their own.
+func (s *scanner) doubleQuoted(depth int) {
+	for s.pos < len(s.src) {
+		c := s.src[s.pos]
+		switch {
+		case c == '\\':
+			s.pos = min(s.pos+2, len(s.src))
+			continue
+		case c == '"':
+			s.pos++
+			return
+		case c == '$' && s.peek(1) == '(' && depth < maxHoles:
+			s.pos += 2
+			s.substitution(depth + 1)
+			continue
+		}
+		s.pos++
+	}
+}
+
+// substitution reads a command up to the ")" that ends it.
+func (s *scanner) substitution(depth int) {
+	parens := 1
+	for s.pos < len(s.src) {
+		c := s.src[s.pos]
+		s.pos++
+		switch c {
+		case '(':
+			parens++
+		case ')':
+			if parens--; parens == 0 {
+				return
+			}
+		case '\\':
+			s.pos = min(s.pos+1, len(s.src))
+		case '\'':
+			s.until(s.pos, s.pos, "'")
+		case '"':
+			s.doubleQuoted(depth)
+		}
+	}
+}
+
+// expansion reads "$", "${…}" or "$'…'".
+func (s *scanner) expansion() token {
+	start := s.pos
+	switch s.peek(1) {
+	case '{':
+		s.pos += 2
+		s.skipGroup('{')
+	case '\'':
+		s.pos++
+		return s.quoted('\'', true)
+	case '#', '$', '<', '"', '`':
+		if s.peek(1) == '#' || s.peek(1) == '$' {
+			s.pos += 2
+		} else {
+			s.pos++
+		}
+	default:
+		s.pos++
+	}
+	return s.literal(start)
+}
+
+// shellHeredoc reads the mark of a heredoc (<<NAME, <<-'NAME'), else "<".
+func (s *scanner) shellHeredoc() token {
+	if s.peek(1) != '<' || s.peek(2) == '<' {
+		n := 1
+		for s.peek(n) == '<' {
+			n++
+		}
+		return s.punct(n)
+	}
+	start := s.pos
+	s.pos += 2
+	indented := s.peek(0) == '-'
+	if indented {
+		s.pos++
+	}
+	s.skipBlanks()
+	quote := s.peek(0)
+	if quote == '\'' || quote == '"' || quote == '\\' {
+		s.pos++
+	}
+	from := s.pos
+	for s.pos < len(s.src) && s.lex.class[s.src[s.pos]] >= classWord {
+		s.pos++
+	}
+	if s.lex.class[s.src[min(from, len(s.src)-1)]] != classDigit { // 1<<2 shifts
+		s.addHeredoc(s.src[from:s.pos], indented)
+	}
+	if s.peek(0) == quote {
+		s.pos++
+	}
+	return s.literal(start)
+}
+
+// shellParser reads commands; only their first words matter.
+type shellParser struct {
+	scanner
+	open   []shellBrace
+	before token
+}
+
+// shellBrace is a "{ …; }" and the function whose body it is.
+type shellBrace struct{ def int32 }
+
+// maxBraces bounds the nesting of braces that is followed.
+const maxBraces = 1000
+
+func runShell(s scanner) {
+	p := &shellParser{scanner: s}
+	pending := int32(-1) // the function whose body comes next
+	for {
+		t := p.next()
+		if t.kind == tokEOF {
+			return
+		}
+		switch {
+		case t.is('{') && len(p.open) < maxBraces:
+			p.open = append(p.open, shellBrace{pending})
+			pending = -1
+		case t.is('}') && p.command(t) && len(p.open) > 0:
+			p.rec.close(p.open[len(p.open)-1].def, int(t.end))
+			p.open = p.open[:len(p.open)-1]
+		case t.kind == tokWord && p.command(t):
+			pending = p.first(t)
+		}
+		p.before = p.prev
+	}
+}
+
+// command reports whether t stands where a command begins.
+func (p *shellParser) command(t token) bool {
+	if t.newline || p.before.kind == tokNone {
+		return true
+	}
+	b := p.before
+	if b.kind == tokPunct {
+		switch b.ch {
+		case ';', '&', '|', '{', '(', ')':
+			return true
+		}
+	}
+	switch b.word {
+	case wDo, wElse, wThen, wIf, wWhile, wUntil, wElif:
+		return true
+	}
+	return false
+}
+
+// first reads on from the first word of a command and returns the function that
+// it begins to define, or -1.
+func (p *shellParser) first(t token) int32 {
+	switch t.word {
+	case wFunction:
+		name := p.next()
+		if name.kind != tokWord || name.newline {
+			p.unread(name)
+			return -1
+		}
+		p.parentheses()
+		return p.rec.add(name.span(), "function", scope{})
+	case wAlias:
+		if name := p.next(); name.kind == tokWord && p.peek(0) == '=' {
+			p.rec.add(name.span(), "alias", scope{})
+		} else {
+			p.unread(name)
+		}
+	case wNone:
+		if p.parentheses() {
+			return p.rec.add(t.span(), "function", scope{})
+		}
+	}
+	return -1
+}
+
+// parentheses consumes "()" and reports whether it was there.
+func (p *shellParser) parentheses() bool {
+	i := p.pos
+	for i < len(p.src) && (p.src[i] == ' ' || p.src[i] == '\t') {
+		i++
+	}
+	if i >= len(p.src) || p.src[i] != '(' {
+		return false
+	}
+	for i++; i < len(p.src) && (p.src[i] == ' ' || p.src[i] == '\t'); i++ {
+	}
+	if i >= len(p.src) || p.src[i] != ')' {
+		return false
+	}
+	p.pos = i + 1
+	return true
+}
