@@ -40,7 +40,8 @@ type Log interface {
 	// durable, with their positions. Records with equal keys go to one partition,
 	// chosen by PartitionOf; with partition other than AnyPartition, all go there.
 	// On error none, some or all may have been added: the caller appends again,
-	// and readers drop duplicates by event ID.
+	// and readers drop duplicates by event ID. The slices of the records must not
+	// be changed afterwards: after a cancellation they may still be being written.
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 
 	// Tail returns a reader of one partition from the given offset on. Offset 0

@@ -118,7 +118,7 @@ func (m *member) nextGeneration(ctx context.Context, consumers *kafka.ConsumerGr
 			if r.err == nil || ctx.Err() != nil {
 				return r.generation, r.err
 			}
-			if !passes(r.err) {
+			if !joinPasses(r.err) {
 				return nil, classify(r.err)
 			}
 			m.log.metrics.retries.WithLabelValues("group").Inc()
@@ -128,6 +128,18 @@ func (m *member) nextGeneration(ctx context.Context, consumers *kafka.ConsumerGr
 			}
 		}
 	}
+}
+
+// joinPasses reports whether an error of joining may pass by itself. Here more
+// does than elsewhere: the group may have forgotten the member or its generation,
+// and the client then joins as a new one.
+func joinPasses(err error) bool {
+	for _, code := range []kafka.Error{kafka.InvalidSessionTimeout, kafka.InconsistentGroupProtocol, kafka.InvalidGroupId} {
+		if errors.Is(err, code) {
+			return false
+		}
+	}
+	return !errors.Is(classify(err), ErrRefused) && !errors.Is(err, kafka.ErrGroupClosed)
 }
 
 // start runs the handle of a partition until the generation or ctx ends.
