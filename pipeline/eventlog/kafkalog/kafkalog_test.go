@@ -2,6 +2,7 @@ package kafkalog_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -213,8 +214,8 @@ func (s *seen) await(ctx context.Context, t *testing.T, n int) {
 }
 
 func TestCredentials(t *testing.T) {
-	broker := kafkatest.StartSCRAM(t, "quarry", "right-horse")
-	l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses, SASL: broker.SASL})
+	broker := kafkatest.StartSecure(t, "quarry", "right-horse")
+	l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses, SASL: broker.SASL, TLS: broker.TLS})
 	if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: "secret", Partitions: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +236,7 @@ func TestCredentials(t *testing.T) {
 	wrong := *broker.SASL
 	wrong.Password = "wrong-horse"
 	began := time.Now()
-	_, err = kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses, SASL: &wrong})
+	_, err = kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses, SASL: &wrong, TLS: broker.TLS})
 	if !errors.Is(err, kafkalog.ErrRefused) || !strings.Contains(err.Error(), `user "quarry"`) {
 		t.Errorf("Open with a wrong password: %v, want ErrRefused that names the user", err)
 	}
@@ -243,6 +244,12 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("the error is not one line without the password: %v", err)
 	}
 	t.Logf("after %v: %v", time.Since(began).Round(time.Millisecond), err)
+	_, err = kafkalog.Open(t.Context(), kafkalog.Options{
+		Brokers: broker.Addresses, SASL: broker.SASL, TLS: &tls.Config{}, ConnectTimeout: time.Second,
+	})
+	if err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("Open that does not trust the broker: %v, want an error that says so", err)
+	}
 }
 
 func TestOpenWithoutBroker(t *testing.T) {

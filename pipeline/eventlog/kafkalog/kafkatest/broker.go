@@ -2,6 +2,7 @@ package kafkatest
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -22,16 +23,18 @@ const startTimeout = 60 * time.Second
 type Broker struct {
 	// Addresses are what clients connect to.
 	Addresses []string
-	// SASL is what clients need; nil if the broker lets everybody in.
+	// SASL and TLS are what clients need; nil if the broker lets everybody in.
 	SASL *kafkalog.SASL
+	TLS  *tls.Config
 
-	t      testing.TB
-	java   string
-	libs   string
-	config string // path of server.properties
-	child  *exec.Cmd
-	stdin  io.WriteCloser // orders for the child's keeper
-	output string         // path of what the broker prints
+	t           testing.TB
+	java        string
+	libs        string
+	config      string // path of server.properties
+	certificate certificate
+	child       *exec.Cmd
+	stdin       io.WriteCloser // orders for the child's keeper
+	output      string         // path of what the broker prints
 }
 
 // Start returns a broker that is ready for clients and lets everybody in. It is
@@ -41,8 +44,9 @@ func Start(t testing.TB) *Broker {
 	return start(t, nil)
 }
 
-// StartSCRAM returns a broker that knows one user, by SCRAM-SHA-256.
-func StartSCRAM(t testing.TB, user, password string) *Broker {
+// StartSecure returns a broker that speaks TLS with a certificate of its own, and
+// knows one user, by SCRAM-SHA-256.
+func StartSecure(t testing.TB, user, password string) *Broker {
 	t.Helper()
 	return start(t, &kafkalog.SASL{Mechanism: "scram-sha-256", Username: user, Password: password})
 }
@@ -74,6 +78,10 @@ func (b *Broker) Restart() {
 func start(t testing.TB, sasl *kafkalog.SASL) *Broker {
 	t.Helper()
 	b := &Broker{t: t, SASL: sasl, java: findJava(t), libs: findLibs(t)}
+	if sasl != nil {
+		b.certificate = newCertificate(t)
+		b.TLS = b.certificate.clientConfig()
+	}
 	dir := t.TempDir()
 	b.config, b.output = filepath.Join(dir, "server.properties"), filepath.Join(dir, "output")
 	clients, controller := freePort(t), freePort(t)
@@ -183,7 +191,7 @@ func (b *Broker) await() {
 }
 
 func (b *Broker) probe(ctx context.Context) error {
-	log, err := kafkalog.Open(ctx, kafkalog.Options{Brokers: b.Addresses, SASL: b.SASL})
+	log, err := kafkalog.Open(ctx, kafkalog.Options{Brokers: b.Addresses, SASL: b.SASL, TLS: b.TLS})
 	if err != nil {
 		return err
 	}

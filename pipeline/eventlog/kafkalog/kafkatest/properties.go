@@ -13,7 +13,7 @@ import (
 func (b *Broker) properties(clients, controller int) string {
 	protocol := "PLAINTEXT"
 	if b.SASL != nil {
-		protocol = "SASL_PLAINTEXT"
+		protocol = "SASL_SSL"
 	}
 	lines := []string{
 		"process.roles=broker,controller",
@@ -40,6 +40,7 @@ func (b *Broker) properties(clients, controller int) string {
 		"broker.heartbeat.interval.ms=1000",
 	}
 	if b.SASL != nil {
+		lines = append(lines, b.certificate.properties()...)
 		lines = append(lines,
 			"sasl.enabled.mechanisms=SCRAM-SHA-256",
 			"sasl.mechanism.inter.broker.protocol=SCRAM-SHA-256",

@@ -1,0 +1,71 @@
+package kafkatest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// certificate is a self-signed one for 127.0.0.1, in PEM.
+type certificate struct{ chain, key string }
+
+func newCertificate(t testing.TB) certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: "kafkatest"},
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(24 * time.Hour),
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		// The broker is also a client of itself.
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		BasicConstraintsValid: true,
+		IsCA:                  true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificate{
+		chain: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
+		key:   string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})),
+	}
+}
+
+// clientConfig trusts the certificate and nothing else.
+func (c certificate) clientConfig() *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM([]byte(c.chain))
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+// properties configures the broker with the certificate, which it also trusts.
+func (c certificate) properties() []string {
+	// Values of a properties file are one line; Java reads \n as a line feed.
+	line := strings.NewReplacer("\n", `\n`)
+	return []string{
+		"ssl.keystore.type=PEM",
+		"ssl.keystore.certificate.chain=" + line.Replace(c.chain),
+		"ssl.keystore.key=" + line.Replace(c.key),
+		"ssl.truststore.type=PEM",
+		"ssl.truststore.certificates=" + line.Replace(c.chain),
+	}
+}
