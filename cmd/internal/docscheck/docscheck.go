@@ -66,7 +66,7 @@ func anchor(heading string) string {
 var (
 	linkPattern   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	targetPattern = regexp.MustCompile("(?m)(?:`|^)make ([a-z0-9-]+)")
-	pathPattern   = regexp.MustCompile("`((?:schemas|ingest|pipeline|projections|query|cmd|deploy|docs)/[A-Za-z0-9_./-]*)`")
+	pathPattern   = regexp.MustCompile("`((?:schemas|ingest|pipeline|projections|query|cmd|deploy|docs)(?:/[A-Za-z0-9_./-]*)?)`")
 )
 
 // BrokenLinks returns what is wrong with the relative links of p. pages holds

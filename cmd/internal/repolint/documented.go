@@ -26,7 +26,12 @@ func (t *Tree) documented(p *Package) []Finding {
 	return findings
 }
 
+// hasDocFile reports whether p has a doc.go with a package comment. A package of
+// one file may have the comment there.
 func hasDocFile(p *Package) bool {
+	if len(p.Files) == 1 {
+		return p.Files[0].Syntax.Doc != nil
+	}
 	for _, f := range p.Files {
 		if strings.HasSuffix("/"+f.Name, "/doc.go") && f.Syntax.Doc != nil {
 			return true

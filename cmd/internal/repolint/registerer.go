@@ -3,7 +3,8 @@ package repolint
 import "go/ast"
 
 // passesRegisterer reports whether f imports client_golang's prometheus for
-// nothing but its Registerer interface, which Options carry to newMetrics.
+// nothing but its Registerer interface, which Options carry to newMetrics, and a
+// registry of its own where Options have none.
 func passesRegisterer(f *File, path string) bool {
 	if path != registererOnly {
 		return false
@@ -15,7 +16,7 @@ func passesRegisterer(f *File, path string) bool {
 			return true
 		}
 		if x, ok := selector.X.(*ast.Ident); ok && x.Name == "prometheus" {
-			only = only && selector.Sel.Name == "Registerer"
+			only = only && (selector.Sel.Name == "Registerer" || selector.Sel.Name == "NewRegistry")
 		}
 		return true
 	})
