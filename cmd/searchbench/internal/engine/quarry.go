@@ -130,7 +130,9 @@ func (s *QuarryServer) Index(ctx context.Context, repositories map[string]string
 	failures := make(chan error, len(repositories))
 	for name, path := range repositories {
 		go func() {
-			_, err := proc.Run(ctx, proc.Spec{Path: s.quarry.Path, Args: []string{"index", path, "--name", name, "--server", s.url}})
+			_, err := proc.Run(ctx, proc.Spec{
+				Path: s.quarry.Path, Args: []string{"index", path, "--name", name, "--server", s.url}, Unmetered: true,
+			})
 			if err != nil {
 				err = fmt.Errorf("quarry index %s: %w", name, err)
 			}

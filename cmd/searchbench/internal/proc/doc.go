@@ -2,7 +2,7 @@
 //
 // It answers: how long did it take, how much memory did it and its children hold at the most, and is it gone?
 //
-// A Process leads a process group of its own. While it runs, a Sampler adds up the resident memory of the group's processes ten times a second;
+// A Process leads a process group of its own. While it runs, a Sampler adds up the resident memory of the group's processes five times a second;
 // the peak reported is the larger of the highest sum seen and the highest VmHWM of a single process, so that a short peak of one process between
 // two samples is not missed. Linux only: it reads /proc.
 //

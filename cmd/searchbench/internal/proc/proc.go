@@ -19,6 +19,8 @@ type Spec struct {
 	Args []string
 	Env  []string // added to this process's environment
 	Dir  string
+	// Unmetered leaves memory unmeasured: for helpers of which many run at once.
+	Unmetered bool
 }
 
 // Process is a running program and its children.
@@ -49,7 +51,9 @@ func Start(spec Spec) (*Process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Path, err)
 	}
-	p.sampler = startSampler(p.cmd.Process.Pid)
+	if !spec.Unmetered {
+		p.sampler = startSampler(p.cmd.Process.Pid)
+	}
 	go p.reap()
 	return p, nil
 }
@@ -57,7 +61,9 @@ func Start(spec Spec) (*Process, error) {
 func (p *Process) reap() {
 	err := p.cmd.Wait()
 	p.wall = time.Since(p.started)
-	p.sampler.stop()
+	if p.sampler != nil {
+		p.sampler.stop()
+	}
 	if err != nil {
 		p.err = fmt.Errorf("%s: %w: %s", p.name, err, p.output.lastLines(8))
 	}
