@@ -43,6 +43,17 @@ func decode(rec Record) (Envelope, Event, error) {
 	return env, ev, nil
 }
 
+// TypeOf returns the type that a record's header gives, empty without one: enough
+// for a reader to skip what is not for it. The record is not checked.
+func TypeOf(rec Record) Type {
+	for _, h := range rec.Headers {
+		if h.Name == headerType {
+			return Type(h.Value)
+		}
+	}
+	return ""
+}
+
 // newEvent returns an empty event of the type, nil if the type is unknown.
 func newEvent(t Type) Event {
 	switch t {

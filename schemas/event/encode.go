@@ -2,10 +2,13 @@ package event
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -30,10 +33,10 @@ const MaxValueBytes = 960 << 10
 // Envelope holds the CloudEvents attributes of an event.
 type Envelope struct {
 	// ID is unique among the events of Source, and the same when the same event
-	// is written again: readers drop duplicates by it. 1 to 256 bytes.
+	// is written again: readers drop duplicates by it. 1 to MaxIDBytes.
 	ID string
 	// Source names the component that wrote the event, as a URI reference such as
-	// "/ingest/github". 1 to 512 bytes.
+	// "/ingest/github". 1 to MaxSourceBytes.
 	Source string
 	Type   Type
 	// Time is when the event occurred.
@@ -120,9 +123,18 @@ func RecordKey(id code.RepositoryID) []byte {
 	return strconv.AppendUint(nil, uint64(id), 10)
 }
 
+// maxStepBytes bounds a step that DerivedID writes out.
+const maxStepBytes = 64
+
 // DerivedID returns the ID of the event that step makes of the record at cause.
-// Doing the step again gives the same ID. step is a word of at most 64 bytes,
-// such as "indexed"; a step that writes several events tells them apart.
+// Doing the step again gives the same ID; a step that makes several events tells
+// them apart. A step that is long or holds other characters than printable ASCII,
+// such as one with a ref in it, stands there by its hash.
 func DerivedID(cause Position, step string) string {
+	printable := strings.IndexFunc(step, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+	if len(step) > maxStepBytes || !printable {
+		sum := sha256.Sum256([]byte(step))
+		step = hex.EncodeToString(sum[:16])
+	}
 	return cause.String() + "#" + step
 }

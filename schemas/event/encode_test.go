@@ -158,9 +158,37 @@ func TestEncodeEnvelope(t *testing.T) {
 }
 
 func TestDerivedID(t *testing.T) {
-	got := DerivedID(Position{Topic: TopicEvents, Partition: 3, Offset: 41}, "indexed")
-	if want := "quarry.events/3/41#indexed"; got != want {
-		t.Errorf("DerivedID = %q, want %q", got, want)
+	cause := Position{Topic: TopicEvents, Partition: 3, Offset: 41}
+	long := "indexed:refs/heads/" + strings.Repeat("x", code.MaxRefBytes)
+	for step, want := range map[string]string{
+		"indexed":                 "quarry.events/3/41#indexed",
+		"indexed:refs/heads/main": "quarry.events/3/41#indexed:refs/heads/main",
+		"push\x00refs/heads/main": "quarry.events/3/41#c1b1a9361cbe4e1f541b25c0cd82c4f5",
+		long:                      "",
+	} {
+		got := DerivedID(cause, step)
+		if want != "" && got != want {
+			t.Errorf("DerivedID(%.40q) = %q, want %q", step, got, want)
+		}
+		env := envelope()
+		env.ID = got
+		if _, err := Encode(env, fullEvents()[0]); err != nil {
+			t.Errorf("DerivedID(%.40q) = %q, which Encode refuses: %v", step, got, err)
+		}
+	}
+	if DerivedID(cause, long) == DerivedID(cause, long+"y") {
+		t.Error("two steps have one ID")
+	}
+}
+
+func TestTypeOf(t *testing.T) {
+	for _, ev := range fullEvents() {
+		if got := TypeOf(mustEncode(t, ev)); got != ev.EventType() {
+			t.Errorf("TypeOf = %q, want %q", got, ev.EventType())
+		}
+	}
+	if got := TypeOf(Record{}); got != "" {
+		t.Errorf("TypeOf of a record without headers = %q", got)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // Bounds of fields, in bytes or elements, checked by Encode and Decode alike.
 // Who takes a value from outside cuts or refuses it before.
 const (
-	MaxIDBytes         = 256
+	MaxIDBytes         = 512
 	MaxSourceBytes     = 512
 	MaxConnectionBytes = 256
 	MaxDeliveryIDBytes = 256

@@ -81,6 +81,7 @@ func open(dir string, opts Options) (*Log, error) {
 	if err := l.loadMeta(); err != nil {
 		return nil, errors.Join(err, l.db.Close(), l.lock.Close())
 	}
+	registerDiskBytes(opts.Registerer, l)
 	return l, nil
 }
 

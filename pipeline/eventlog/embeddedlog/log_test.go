@@ -236,3 +236,29 @@ func BenchmarkAppend(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkReplay(b *testing.B) {
+	const records = 50_000
+	l := mustOpen(b, b.TempDir(), Options{})
+	batch := make([]event.Record, 1000)
+	for i := range batch {
+		batch[i] = event.Record{Key: []byte("3141592653589793"), Value: make([]byte, 500)}
+	}
+	for range records / len(batch) {
+		if _, err := l.Append(b.Context(), "t", 0, batch...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		r, err := l.Tail(b.Context(), "t", 0, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range records {
+			if _, err := r.Next(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(records*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}

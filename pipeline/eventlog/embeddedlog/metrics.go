@@ -21,6 +21,21 @@ const (
 	refusedTooLarge  = "too_large"
 )
 
+// registerDiskBytes reports the size of the log's files, 0 once it is closed.
+func registerDiskBytes(reg prometheus.Registerer, l *Log) {
+	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_embeddedlog_disk_bytes",
+		Help: "Size of the files of the log.",
+	}, func() float64 {
+		release, err := l.acquire()
+		if err != nil {
+			return 0
+		}
+		defer release()
+		return float64(l.db.Metrics().DiskSpaceUsage())
+	})
+}
+
 // newMetrics registers the package's metrics with reg, or with nothing if reg is
 // nil.
 func newMetrics(reg prometheus.Registerer) *metrics {

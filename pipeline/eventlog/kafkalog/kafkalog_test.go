@@ -273,3 +273,29 @@ func TestOptions(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkAppend(b *testing.B) {
+	broker := kafkatest.Start(b)
+	for _, callers := range []int{1, 64} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			l, err := kafkalog.Open(b.Context(), kafkalog.Options{Brokers: broker.Addresses})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer l.Close()
+			if err := l.EnsureTopics(b.Context(), kafkalog.TopicSpec{Topic: "bench", Partitions: 1}); err != nil {
+				b.Fatal(err)
+			}
+			rec := event.Record{Key: []byte("k"), Value: make([]byte, 500)}
+			b.SetParallelism((callers + 1) / 2)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := l.Append(context.Background(), "bench", 0, rec); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
