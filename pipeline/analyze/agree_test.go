@@ -1,0 +1,144 @@
+package analyze
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	enry "github.com/go-enry/go-enry/v2"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+var treeFlag = flag.String("analyze.tree", "", "a source tree: compare all of it with go-enry, and time the analysis")
+
+// file is a file of the sample: a path as it would stand in a repository.
+type file struct {
+	path string
+	text []byte
+}
+
+// readTree reads at most limit files below dir, evenly spread.
+func readTree(t testing.TB, dir string, limit int) []file {
+	var paths []string
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	step := max(1, len(paths)/limit)
+	var files []file
+	for i := 0; i < len(paths); i += step {
+		text, err := os.ReadFile(paths[i])
+		if err != nil {
+			continue
+		}
+		rel, err := filepath.Rel(dir, paths[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file{filepath.ToSlash(rel), text})
+	}
+	return files
+}
+
+// TestAgreesWithEnry compares languages with go-enry's over whatever source this
+// machine has. The few files that may differ are listed in docs/languages.md.
+func TestAgreesWithEnry(t *testing.T) {
+	dirs, limit := []string{filepath.Join(runtime.GOROOT(), "src"), "/usr/include", "/usr/lib/python3", "/usr/share/doc", "/usr/lib/node_modules", "/usr/share/perl5"}, 250
+	if *treeFlag != "" {
+		dirs, limit = []string{*treeFlag}, 5000
+	}
+	a := New(Options{})
+	compared, differ := 0, 0
+	for _, dir := range dirs {
+		for _, f := range readTree(t, dir, limit) {
+			compared++
+			got, flags := a.Place(f.path, f.text)
+			want := code.Language(enry.GetLanguage(f.path, f.text))
+			if got != want {
+				differ++
+				t.Logf("%s/%s: %q, go-enry on the whole content: %q", dir, f.path, got, want)
+			}
+			if vendored := enry.IsVendor(f.path); vendored != (flags&code.FlagVendored != 0) {
+				t.Errorf("%s/%s: vendored %v, go-enry %v", dir, f.path, !vendored, vendored)
+			}
+			if enry.IsTest(f.path) && flags&code.FlagTest == 0 {
+				t.Errorf("%s/%s: no test, but for go-enry", dir, f.path)
+			}
+		}
+	}
+	if compared == 0 {
+		t.Skip("no source files on this machine")
+	}
+	t.Logf("%d files, %d differ", compared, differ)
+	if differ*100 > compared {
+		t.Errorf("%d of %d files differ; want at most 1 %%", differ, compared)
+	}
+}
+
+// TestTree times the parts of the analysis over a tree given by flag, and counts
+// what agrees with go-enry on generated files.
+func TestTree(t *testing.T) {
+	if *treeFlag == "" {
+		t.Skip("no -analyze.tree given")
+	}
+	files := readTree(t, *treeFlag, 1<<30)
+	bytes := 0
+	for _, f := range files {
+		bytes += len(f.text)
+	}
+	a := New(Options{})
+	perExt := map[string]time.Duration{}
+	var place, whole, decoding time.Duration
+	symbols := 0
+	skipped := map[code.SkipReason]int{}
+	failed := map[string]int{}
+	flags := map[code.Flags]int{}
+	for _, f := range files {
+		start := time.Now()
+		a.Place(f.path, f.text)
+		d := time.Since(start)
+		place += d
+		perExt[strings.ToLower(filepath.Ext(f.path))] += d
+	}
+	for _, f := range files {
+		start := time.Now()
+		decode(f.text)
+		decoding += time.Since(start)
+	}
+	start := time.Now()
+	for _, f := range files {
+		r := a.Document(f.path, f.text)
+		symbols += len(r.Symbols)
+		if r.Skipped != "" {
+			skipped[r.Skipped]++
+		}
+		if r.SymbolsFailed != "" {
+			failed[r.SymbolsFailed]++
+		}
+		for bit := code.Flags(1); bit != 0; bit <<= 1 {
+			if r.Flags&bit != 0 {
+				flags[bit]++
+			}
+		}
+	}
+	whole = time.Since(start)
+	t.Logf("%d files, %.1f MB: place %v, decode %v, document %v (%.0f MB/s); %d symbols, skipped %v, failed %v, flags %v",
+		len(files), float64(bytes)/1e6, place, decoding, whole, float64(bytes)/1e6/whole.Seconds(), symbols, skipped, failed, flags)
+	exts := make([]string, 0, len(perExt))
+	for e := range perExt {
+		exts = append(exts, e)
+	}
+	sort.Slice(exts, func(i, j int) bool { return perExt[exts[i]] > perExt[exts[j]] })
+	for _, e := range exts[:min(12, len(exts))] {
+		t.Logf("%-10s %v", e, perExt[e])
+	}
+}

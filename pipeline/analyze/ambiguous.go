@@ -1,0 +1,182 @@
+package analyze
+
+import (
+	"bytes"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// quickGuess decides an extension that stands for several languages, where a
+// cheap look at the content can rule out all but one. Empty: go-enry has to be
+// asked. A rule here may only speak when go-enry's own rules would agree.
+func quickGuess(ext string, head []byte) code.Language {
+	switch ext {
+	case ".h":
+		if !headerOfOtherThanC(head) {
+			return "C"
+		}
+	case ".ts":
+		if !bytes.Contains(head, []byte("<TS")) {
+			return "TypeScript"
+		}
+	case ".tsx":
+		if !bytes.Contains(head, []byte("<?")) {
+			return "TSX"
+		}
+	case ".rs":
+		if anyLineStart(head, rustLine) {
+			return "Rust"
+		}
+	case ".cs":
+		if !bytes.Contains(head, []byte("methodsFor:")) && anyLine(head, csharpLine) {
+			return "C#"
+		}
+	case ".php":
+		if i := bytes.Index(head, []byte("<?")); i >= 0 && i+2 < len(head) && head[i+2] != 'h' && !bytes.Contains(head, []byte("<?hh")) {
+			return "PHP"
+		}
+	case ".md":
+		if bytes.Contains(head, []byte("</")) || anyLineStart(head, markdownLine) {
+			return "Markdown"
+		}
+	case ".html":
+		if !bytes.Contains(head, []byte("<emu-")) {
+			return "HTML"
+		}
+	case ".json":
+		if !bytes.Contains(head, []byte(`"swagger"`)) && !bytes.Contains(head, []byte(`"openapi"`)) {
+			return "JSON"
+		}
+	case ".yaml", ".yml":
+		if !bytes.Contains(head, []byte("swagger:")) && !bytes.Contains(head, []byte("openapi:")) && !anyLineStart(head, tabbedLine) {
+			return "YAML"
+		}
+	}
+	return ""
+}
+
+// anyLine reports whether judge says yes to the beginning of a line, blanks not
+// counted.
+func anyLine(head []byte, judge func(line []byte) bool) bool {
+	for len(head) > 0 {
+		i := 0
+		for i < len(head) && (head[i] == ' ' || head[i] == '\t') {
+			i++
+		}
+		if judge(head[i:]) {
+			return true
+		}
+		next := bytes.IndexByte(head[i:], '\n')
+		if next < 0 {
+			return false
+		}
+		head = head[i+next+1:]
+	}
+	return false
+}
+
+var (
+	anywhereInCPP = [][]byte{[]byte("std::"), []byte("__cplusplus >"), []byte("__has_cpp_attribute")}
+	lineOfCPP     = [][]byte{
+		[]byte("template"), []byte("try"), []byte("constexpr"), []byte("catch"), []byte("class"), []byte("namespace"),
+		[]byte("using"), []byte("private:"), []byte("public:"), []byte("protected:"),
+	}
+)
+
+// headerOfOtherThanC reports whether a header may be C++ or Objective-C.
+func headerOfOtherThanC(head []byte) bool {
+	for _, marker := range anywhereInCPP {
+		if bytes.Contains(head, marker) {
+			return true
+		}
+	}
+	return anyLine(head, func(line []byte) bool {
+		if len(line) == 0 {
+			return false
+		}
+		switch line[0] {
+		case '@':
+			return true
+		case '#':
+			directive := bytes.TrimLeft(line[1:min(len(line), 40)], " \t")
+			return bytes.HasPrefix(directive, []byte("import")) || bytes.HasPrefix(directive, []byte("include <")) && !includesC(directive)
+		case 't', 'c', 'n', 'u', 'p':
+			for _, word := range lineOfCPP {
+				if bytes.HasPrefix(line, word) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// includesC reports whether an #include names a header with a suffix or in a
+// directory, as C's do and the C++ library's do not.
+func includesC(directive []byte) bool {
+	end := bytes.IndexByte(directive, '>')
+	return end < 0 || bytes.ContainsAny(directive[:end], "./")
+}
+
+// anyLineStart is anyLine for judges that look at blanks too.
+func anyLineStart(head []byte, judge func(line []byte) bool) bool {
+	for len(head) > 0 {
+		if judge(head) {
+			return true
+		}
+		next := bytes.IndexByte(head, '\n')
+		if next < 0 {
+			return false
+		}
+		head = head[next+1:]
+	}
+	return false
+}
+
+var rustItems = [][]byte{
+	[]byte("use "), []byte("fn "), []byte("mod "), []byte("pub "), []byte("macro_rules"), []byte("impl"), []byte("#["), []byte("#!["),
+}
+
+func rustLine(line []byte) bool {
+	for _, item := range rustItems {
+		if bytes.HasPrefix(line, item) {
+			return true
+		}
+	}
+	return false
+}
+
+// csharpLine knows comments and "using Some.Name;".
+func csharpLine(line []byte) bool {
+	if bytes.HasPrefix(line, []byte("//")) {
+		return true
+	}
+	rest, ok := bytes.CutPrefix(line, []byte("using "))
+	if !ok || len(rest) == 0 || rest[0] < 'A' || rest[0] > 'Z' {
+		return false
+	}
+	for i, c := range rest {
+		switch {
+		case c == ';':
+			return i > 1
+		case c == '.', c == '_', c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+func markdownLine(line []byte) bool {
+	if len(line) == 0 {
+		return false
+	}
+	switch c := line[0]; {
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		return true
+	default:
+		return bytes.IndexByte([]byte("-=#!*[|>"), c) >= 0
+	}
+}
+
+func tabbedLine(line []byte) bool { return len(line) > 0 && line[0] == '\t' }

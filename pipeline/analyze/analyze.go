@@ -1,0 +1,142 @@
+package analyze
+
+import (
+	"errors"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/analyze/internal/outline"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// HeadBytes is how much of the beginning of a blob decides its language.
+const HeadBytes = 16 << 10
+
+// PlaceFlags are the flags that depend on the place of a document: its path and
+// the head of its content. The others depend on the whole content.
+const PlaceFlags = code.FlagGenerated | code.FlagVendored | code.FlagTest
+
+// Options tune an Analyzer. The zero value is ready to use.
+type Options struct {
+	// MaxBlobBytes is the size above which a file is skipped. Default 2 MiB: what
+	// is larger is data in nearly all repositories. At most 1 GiB.
+	MaxBlobBytes int64
+	// OutlineTimeout bounds the time spent on the symbols of one file. Default 1 s,
+	// which a file of the default size reaches only on a stalled machine.
+	// Negative: no limit.
+	OutlineTimeout time.Duration
+	// NoSymbols leaves Result.Symbols empty.
+	NoSymbols bool
+}
+
+// The defaults of Options.
+const (
+	DefaultMaxBlobBytes   = 2 << 20
+	DefaultOutlineTimeout = time.Second
+
+	maxBlobBytesLimit = 1 << 30 // offsets in the decoded text fit in 32 bits
+)
+
+func (o Options) withDefaults() Options {
+	if o.MaxBlobBytes <= 0 {
+		o.MaxBlobBytes = DefaultMaxBlobBytes
+	}
+	o.MaxBlobBytes = min(o.MaxBlobBytes, maxBlobBytesLimit)
+	if o.OutlineTimeout == 0 {
+		o.OutlineTimeout = DefaultOutlineTimeout
+	}
+	return o
+}
+
+// Analyzer analyses blobs. It is safe for concurrent use.
+type Analyzer struct {
+	options   Options
+	languages *languageTable
+	vendored  pathMatchers
+	tests     pathMatchers
+}
+
+// New returns an Analyzer. It builds tables from go-enry's data, which takes a
+// few milliseconds: make one per process.
+func New(o Options) *Analyzer {
+	return &Analyzer{
+		options:   o.withDefaults(),
+		languages: newLanguageTable(),
+		vendored:  vendoredMatchers(),
+		tests:     testMatchers(),
+	}
+}
+
+// Result is what is indexed of a blob.
+type Result struct {
+	// Skipped is the reason why the blob is not searchable. If it is not empty,
+	// nothing else is set.
+	Skipped code.SkipReason
+	// Text is UTF-8, or the blob's own bytes if all but a few are. It may be a
+	// part of the content that was given.
+	Text []byte
+	// Language is empty if unknown.
+	Language code.Language
+	Flags    code.Flags
+	// Symbols are in order of Offset, which counts in Text; empty if the language
+	// is unknown or not supported, or if SymbolsFailed is set.
+	Symbols []code.Symbol
+	// SymbolsFailed is a sentence that says why symbols are missing; empty if none
+	// are. The file stays searchable.
+	SymbolsFailed string
+}
+
+// Document analyses the blob content as it stands at path.
+func (a *Analyzer) Document(path string, content []byte) Result {
+	if int64(len(content)) > a.options.MaxBlobBytes {
+		return Result{Skipped: code.SkipTooLarge}
+	}
+	text, flags, skipped := decode(content)
+	if skipped != "" {
+		return Result{Skipped: skipped}
+	}
+	language, placed := a.Place(path, content)
+	r := Result{Text: text, Language: language, Flags: flags | placed}
+	a.outline(&r)
+	return r
+}
+
+// outline adds the symbols.
+func (a *Analyzer) outline(r *Result) {
+	if a.options.NoSymbols || !outline.Supported(r.Language) {
+		return
+	}
+	var deadline time.Time
+	if a.options.OutlineTimeout > 0 {
+		deadline = time.Now().Add(a.options.OutlineTimeout)
+	}
+	symbols, err := outline.Extract(r.Language, r.Text, deadline)
+	switch {
+	case errors.Is(err, outline.ErrTimeout):
+		r.SymbolsFailed = "no symbols: the time limit of " + a.options.OutlineTimeout.String() + " has passed"
+	case err != nil:
+		r.SymbolsFailed = "no symbols: " + err.Error()
+	}
+	r.Symbols = symbols
+}
+
+// Place returns the language and the PlaceFlags of a blob that stands at path.
+// head is the beginning of its content, at least HeadBytes unless that is
+// shorter; more is ignored.
+func (a *Analyzer) Place(path string, head []byte) (code.Language, code.Flags) {
+	if len(head) > HeadBytes {
+		head = head[:HeadBytes]
+	}
+	head = decodeHead(head)
+	name := splitPath(path)
+	var flags code.Flags
+	if generated(name, head) {
+		flags |= code.FlagGenerated
+	}
+	if a.vendored.match(path) {
+		flags |= code.FlagVendored
+	}
+	if inTestDirectory(path) || a.tests.match(path) {
+		flags |= code.FlagTest
+	}
+	return a.languages.detect(name, head), flags
+}

@@ -1,0 +1,184 @@
+package analyze
+
+import (
+	"bytes"
+	"strings"
+
+	enry "github.com/go-enry/go-enry/v2"
+	"github.com/go-enry/go-enry/v2/data"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// languageTable decides languages as go-enry does, most of them by the name
+// alone. go-enry asks, in this order, editor mode lines, file name, "#!" line,
+// extension, XML header, manual page name, heuristics on the content, and a
+// classifier; the first that leaves one language wins. The table answers
+// directly when the first four do and leaves the rest to go-enry.
+type languageTable struct {
+	// names and extensions hold those that stand for one language only.
+	names      map[string]code.Language
+	extensions map[string]code.Language
+	// known are the extensions that stand for several languages.
+	known map[string]bool
+}
+
+func newLanguageTable() *languageTable {
+	t := &languageTable{
+		names:      make(map[string]code.Language, len(data.LanguagesByFilename)),
+		extensions: make(map[string]code.Language, len(data.LanguagesByExtension)),
+		known:      make(map[string]bool),
+	}
+	for name, languages := range data.LanguagesByFilename {
+		if len(languages) == 1 {
+			t.names[name] = code.Language(languages[0])
+		}
+	}
+	for ext, languages := range data.LanguagesByExtension {
+		if len(languages) == 1 {
+			t.extensions[ext] = code.Language(languages[0])
+		} else {
+			t.known[ext] = true
+		}
+	}
+	return t
+}
+
+// detect returns the language of a file with the given name and head.
+func (t *languageTable) detect(name pathName, head []byte) code.Language {
+	if hasModeLine(head) || bytes.HasPrefix(head, []byte("#!")) {
+		return t.ask(name, head)
+	}
+	if l, ok := t.names[name.base]; ok {
+		return l
+	}
+	if _, several := data.LanguagesByFilename[name.base]; several {
+		return t.ask(name, head)
+	}
+	ext, l := t.extension(name)
+	switch {
+	case l != "":
+		return l
+	case ext != "":
+		if l := quickGuess(ext, head); l != "" {
+			return l
+		}
+		return t.ask(name, head)
+	case mayBeUnnamed(name, head):
+		return t.ask(name, head)
+	}
+	return ""
+}
+
+// extension returns the first suffix of the name, from a dot on, that stands for
+// languages, and the language if it is only one.
+func (t *languageTable) extension(name pathName) (string, code.Language) {
+	for i := range len(name.base) {
+		if name.base[i] != '.' {
+			continue
+		}
+		suffix := name.ext
+		if len(name.base)-i != len(name.ext) {
+			suffix = strings.ToLower(name.base[i:])
+		}
+		if l, ok := t.extensions[suffix]; ok {
+			return suffix, l
+		}
+		if t.known[suffix] {
+			return suffix, ""
+		}
+	}
+	return "", ""
+}
+
+// ask lets go-enry decide.
+func (t *languageTable) ask(name pathName, head []byte) code.Language {
+	return code.Language(enry.GetLanguage(name.path, head))
+}
+
+// mayBeUnnamed reports whether a file whose name says nothing may still be
+// recognised: by an XML header, or as a manual page (name.1).
+func mayBeUnnamed(name pathName, head []byte) bool {
+	if bytes.Contains(firstLines(head, 2), []byte("xml version=")) {
+		return true
+	}
+	if data.ContentHeuristics[name.ext] != nil {
+		return true
+	}
+	switch ext := strings.TrimSuffix(strings.ToLower(name.base), ".in"); {
+	case len(name.ext) > 1 && (name.ext[1] >= '0' && name.ext[1] <= '9'):
+		return true
+	case strings.HasSuffix(ext, ".n"), strings.HasSuffix(ext, ".man"), strings.HasSuffix(ext, ".mdoc"):
+		return true
+	default:
+		dot := strings.LastIndexByte(ext, '.')
+		return dot >= 0 && dot+1 < len(ext) && ext[dot+1] >= '0' && ext[dot+1] <= '9'
+	}
+}
+
+// modeLines is how many lines at the beginning and end may hold a mode line.
+const modeLines = 5
+
+// hasModeLine reports whether an Emacs or Vim mode line may be in the first or
+// last lines of head.
+func hasModeLine(head []byte) bool {
+	top := firstLines(head, modeLines)
+	return modeLineIn(top) || len(top) < len(head) && modeLineIn(lastLines(head[len(top):], modeLines))
+}
+
+func modeLineIn(lines []byte) bool {
+	if bytes.Contains(lines, []byte("-*-")) {
+		return true
+	}
+	if bytes.IndexByte(lines, '=') < 0 || bytes.IndexByte(lines, ':') < 0 {
+		return false
+	}
+	for _, setting := range []string{"ft", "filetype", "syntax"} {
+		if containsFold(lines, setting) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsFold reports whether b contains the lower-case ASCII word in any case,
+// before an equals sign.
+func containsFold(b []byte, word string) bool {
+	for {
+		eq := bytes.IndexByte(b, '=')
+		if eq < 0 {
+			return false
+		}
+		before := bytes.TrimRight(b[:eq], " \t")
+		if n := len(before) - len(word); n >= 0 && strings.EqualFold(string(before[n:]), word) {
+			return true
+		}
+		b = b[eq+1:]
+	}
+}
+
+// firstLines returns the first n lines of b.
+func firstLines(b []byte, n int) []byte {
+	end := 0
+	for ; n > 0; n-- {
+		i := bytes.IndexByte(b[end:], '\n')
+		if i < 0 {
+			return b
+		}
+		end += i + 1
+	}
+	return b[:end]
+}
+
+// lastLines returns the last n lines of b.
+func lastLines(b []byte, n int) []byte {
+	start := len(b)
+	for ; n >= 0; n-- { // a line break at the end begins no line
+		i := bytes.LastIndexByte(b[:start], '\n')
+		if i < 0 {
+			return b
+		}
+		start = i
+	}
+	return b[start+1:]
+}
