@@ -68,7 +68,7 @@ func open(dir string, opts Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{dir: dir, opts: opts, metrics: newMetrics(opts.Registerer), closing: make(chan struct{})}
+	l := &Log{dir: dir, opts: opts, closing: make(chan struct{})}
 	l.mu.topics = make(map[event.Topic]*topic)
 	l.mu.groups = make(map[groupID]*group)
 	l.queue = gather.New(maxBatchBytes, opts.MaxWaitingBytes, l.write)
@@ -81,6 +81,8 @@ func open(dir string, opts Options) (*Log, error) {
 	if err := l.loadMeta(); err != nil {
 		return nil, errors.Join(err, l.db.Close(), l.lock.Close())
 	}
+	// Last, so that an Open that failed may be tried again with the same registry.
+	l.metrics = newMetrics(opts.Registerer)
 	registerDiskBytes(opts.Registerer, l)
 	return l, nil
 }

@@ -86,10 +86,17 @@ func TestDefaults(t *testing.T) {
 
 func TestDirectoryIsLocked(t *testing.T) {
 	dir := t.TempDir()
-	mustOpen(t, dir, Options{})
-	if _, err := Open(dir, Options{}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
-		t.Errorf("second Open: %v, want ErrLocked with the directory", err)
+	l := mustOpen(t, dir, Options{})
+	reg := prometheus.NewRegistry()
+	for range 2 { // a second attempt must not trip over metrics of the first
+		if _, err := Open(dir, Options{Registerer: reg}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("second Open: %v, want ErrLocked with the directory", err)
+		}
 	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, dir, Options{Registerer: reg})
 }
 
 func TestDiskFull(t *testing.T) {

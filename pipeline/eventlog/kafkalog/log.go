@@ -59,12 +59,15 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	if err := l.connect(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open event log on Kafka at %s: %w", strings.Join(opts.Brokers, ", "), err), l.Close())
 	}
+	// Only now, so that an Open that failed may be tried again with the same
+	// registry.
+	l.metrics = newMetrics(opts.Registerer)
 	return l, nil
 }
 
 func newLog(opts Options, mechanism sasl.Mechanism) *Log {
 	l := &Log{
-		opts: opts, sasl: mechanism, metrics: newMetrics(opts.Registerer),
+		opts: opts, sasl: mechanism, metrics: newMetrics(nil),
 		connections: newConnections(opts.DialTimeout),
 		closing:     make(chan struct{}),
 	}
