@@ -17,15 +17,15 @@ import (
 var testdata embed.FS
 
 type runCommand struct {
-	Corpora  string   `required:"" type:"existingdir" help:"Where searchbench corpora built them."`
-	Quarry   string   `help:"The quarry binary. Without it Quarry is not measured."`
+	Corpora  string   `required:"" type:"path" help:"Where searchbench corpora built them."`
+	Quarry   string   `type:"path" help:"The quarry binary. Without it Quarry is not measured."`
 	Set      []string `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
-	ZoektBin string   `env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it there is nothing to compare with."`
+	ZoektBin string   `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it there is nothing to compare with."`
 	Queries  []string `type:"existingfile" help:"Files of queries instead of the built-in suite."`
-	Work     string   `help:"Folder for indexes and clones; its content is replaced. Default: work below the corpora."`
+	Work     string   `type:"path" help:"Folder for indexes and clones; its content is replaced. Default: work below the corpora."`
 	Reuse    bool     `help:"Keep zoekt's index of an earlier run in the work folder."`
 	Quick    bool     `help:"Fewer runs of each query, five pushes, no normal run of zoekt after a push."`
-	Out      string   `help:"Write the report to this Markdown file as well."`
+	Out      string   `type:"path" help:"Write the report to this Markdown file as well."`
 }
 
 func (c *runCommand) Run(ctx context.Context) error {

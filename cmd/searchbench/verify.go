@@ -14,11 +14,11 @@ import (
 )
 
 type verifyCommand struct {
-	Corpora string   `required:"" type:"existingdir" help:"Where searchbench corpora built them."`
-	Quarry  string   `help:"The quarry binary: a server of its own is started and the corpora are imported."`
+	Corpora string   `required:"" type:"path" help:"Where searchbench corpora built them."`
+	Quarry  string   `type:"path" help:"The quarry binary: a server of its own is started and the corpora are imported."`
 	Server  string   `help:"URL of a running server instead, which holds the corpora under their names, unchanged."`
 	Sets    []string `default:"linux,go,mixed" help:"Sets to compare."`
-	Work    string   `help:"Folder for the server's data; replaced. Default: verify below the corpora."`
+	Work    string   `type:"path" help:"Folder for the server's data; replaced. Default: verify below the corpora."`
 	Queries []string `type:"existingfile" help:"Files of queries instead of the built-in ones."`
 }
 

@@ -49,7 +49,7 @@ func Run(ctx context.Context, opts Options) (report.Report, error) {
 	}
 	manifest, err := corpus.ReadManifest(opts.Corpora)
 	if err != nil {
-		return report.Report{}, fmt.Errorf("%w (build them with: searchbench corpora --out %s)", err, opts.Corpora)
+		return report.Report{}, err
 	}
 	b := &bench{Options: opts, manifest: manifest, machine: report.Describe()}
 	if err := b.prepare(ctx); err != nil {

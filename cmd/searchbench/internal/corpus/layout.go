@@ -22,7 +22,7 @@ func manifestPath(out string) string { return filepath.Join(out, "corpora.json")
 func ReadManifest(out string) (Manifest, error) {
 	data, err := os.ReadFile(manifestPath(out))
 	if err != nil {
-		return Manifest{}, fmt.Errorf("read what corpora are built: %w", err)
+		return Manifest{}, fmt.Errorf("read what corpora are built: %w (build them with: searchbench corpora --out %s)", err, out)
 	}
 	var m Manifest
 	if err := json.Unmarshal(data, &m); err != nil {
