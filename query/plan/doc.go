@@ -22,8 +22,8 @@
 // A pattern matches within one line unless it names a line feed itself, as a
 // literal \n or as a dot under (?s). So classes such as \s and [^x] are read
 // without the line feed, as ripgrep does; the counts are equal to those of
-// ripgrep. ^ and $ are line anchors, and a carriage return before a line feed is
-// not part of the line unless the pattern names it.
+// ripgrep. ^ and $ are line anchors; for a pattern with $ that does not name the
+// carriage return, one before a line feed is not part of the line.
 //
 // # Invariants
 //

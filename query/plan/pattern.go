@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -27,8 +28,12 @@ type Pattern struct {
 	Fold bool
 	// Multiline says that a match may have line feeds.
 	Multiline bool
-	// KeepCR says that the pattern names the carriage return.
+	// KeepCR says that a carriage return at the end of a line is text: the pattern
+	// does not look for the end of the line, or names the carriage return.
 	KeepCR bool
+	// TextAnchors says that the pattern has \A or \z, which mean the ends of the
+	// line it is matched in.
+	TextAnchors bool
 	// Sets are sets of literals of which every match contains one, none empty.
 	Sets [][]string
 	// Run is a run of bytes that every match contains; Bytes is 0 if none helps.
@@ -59,7 +64,9 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPattern, err)
 	}
-	p := &Pattern{Multiline: namesRune(tree, '\n'), KeepCR: namesRune(tree, '\r'), Fold: fold || folds(tree)}
+	p := &Pattern{Multiline: namesRune(tree, '\n'), Fold: fold || folds(tree)}
+	p.KeepCR = namesRune(tree, '\r') || !hasOp(tree, syntax.OpEndLine, syntax.OpEndText)
+	p.TextAnchors = hasOp(tree, syntax.OpBeginText, syntax.OpEndText)
 	if !p.Multiline {
 		tree = withoutLineFeed(tree)
 	}
@@ -108,6 +115,12 @@ func namesRune(re *syntax.Regexp, r rune) bool {
 		}
 	}
 	return false
+}
+
+// hasOp reports whether one of the operators occurs in a pattern.
+func hasOp(re *syntax.Regexp, ops ...syntax.Op) bool {
+	return slices.Contains(ops, re.Op) ||
+		slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return hasOp(sub, ops...) })
 }
 
 // folds reports whether a part of a pattern ignores case.

@@ -1,0 +1,56 @@
+package search
+
+import "math/bits"
+
+// A bitset is a set of small numbers. A nil bitset stands for all of them where
+// a function says so.
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (b bitset) set(i int) { b[i/64] |= 1 << (i % 64) }
+
+func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
+
+// next returns the smallest member that is at least i, or -1.
+func (b bitset) next(i int) int {
+	w := i / 64
+	if w >= len(b) {
+		return -1
+	}
+	word := b[w] >> (i % 64) << (i % 64)
+	for word == 0 {
+		if w++; w == len(b) {
+			return -1
+		}
+		word = b[w]
+	}
+	return w*64 + bits.TrailingZeros64(word)
+}
+
+// intersect returns what is in both; nil is all.
+func intersect(a, b bitset) bitset {
+	if a == nil {
+		return b
+	}
+	if b == nil {
+		return a
+	}
+	out := make(bitset, len(a))
+	for i := range a {
+		out[i] = a[i] & b[i]
+	}
+	return out
+}
+
+// unite returns what is in either; nil is all.
+func unite(a, b bitset) bitset {
+	if a == nil || b == nil {
+		return nil
+	}
+	out := make(bitset, len(a))
+	for i := range a {
+		out[i] = a[i] | b[i]
+	}
+	return out
+}

@@ -1,0 +1,157 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+// maxLists bounds the posting lists read for one literal in one segment.
+const maxLists = 16
+
+// Costs by which an intersection stops, in nanoseconds: looking at a candidate
+// block against reading and intersecting one more list. Measured with frames in
+// the cache; a cold frame makes looking dearer, so the bias is towards lists.
+const (
+	blockCost    = 4000
+	listCost     = 2500
+	listByteCost = 3
+)
+
+// A finding is what the index says of an atom in a segment.
+type finding struct {
+	// blocks may hold a match, or, for a pattern with literals, start one.
+	blocks postings.Set
+	all    bool // nothing is known: every block may
+	// literals is the set of the pattern that blocks is about; those that the
+	// segment does not have at all are left out.
+	literals []string
+}
+
+func (f *finding) none() bool { return !f.all && f.blocks.Len() == 0 }
+
+// A lookup asks the index of one segment.
+type lookup struct {
+	r        *segment.Reader
+	stats    *Stats
+	trigrams []postings.Trigram
+	encoded  []byte
+	folded   []byte
+}
+
+// find returns the blocks where an atom may match, by the set of literals that
+// the segment has least of.
+func (l *lookup) find(a *atom) (finding, error) {
+	best, bestCost := -1, 0
+	for i, set := range a.pattern.Sets {
+		cost := l.cost(set)
+		if cost == 0 {
+			return finding{}, nil
+		}
+		if best < 0 || cost < bestCost {
+			best, bestCost = i, cost
+		}
+	}
+	if best < 0 {
+		return finding{all: true}, nil
+	}
+	return l.union(a.pattern.Sets[best])
+}
+
+// cost estimates the bytes of postings, and so the blocks, of a set of literals.
+func (l *lookup) cost(set []string) int {
+	sum := 0
+	for _, s := range set {
+		sum += l.literalCost(s)
+	}
+	return sum
+}
+
+// literalCost is the size of the smallest list of a literal; a literal without
+// trigrams may be in every block.
+func (l *lookup) literalCost(literal string) int {
+	smallest := l.r.Blocks()
+	for _, t := range l.trigramsOf(literal) {
+		l.stats.TrigramLookups++
+		size := l.r.ListBytes(t)
+		if size == 0 {
+			return 0
+		}
+		l.stats.TrigramMatches++
+		smallest = min(smallest, size)
+	}
+	return max(smallest, 1)
+}
+
+// trigramsOf returns the distinct trigrams of a literal, folded.
+func (l *lookup) trigramsOf(literal string) []postings.Trigram {
+	l.folded = postings.AppendFold(l.folded[:0], []byte(literal))
+	l.trigrams = postings.AppendTrigrams(l.trigrams[:0], l.folded)
+	slices.Sort(l.trigrams)
+	l.trigrams = slices.Compact(l.trigrams)
+	return l.trigrams
+}
+
+// union returns the blocks that may hold one of a set of literals.
+func (l *lookup) union(set []string) (finding, error) {
+	f := finding{}
+	for _, s := range set {
+		blocks, all, err := l.intersect(s)
+		if err != nil {
+			return finding{}, err
+		}
+		if !all && blocks.Len() == 0 {
+			continue
+		}
+		if f.all = f.all || all; !f.all {
+			if len(f.literals) == 0 {
+				f.blocks = blocks
+			} else {
+				f.blocks.Union(blocks)
+			}
+		}
+		f.literals = append(f.literals, s)
+	}
+	return f, nil
+}
+
+// intersect returns the blocks that have the trigrams of a literal, the rarest
+// first, as far as reading a further list is cheaper than looking at the blocks.
+func (l *lookup) intersect(literal string) (blocks postings.Set, all bool, err error) {
+	trigrams := l.trigramsOf(literal)
+	if len(trigrams) == 0 {
+		return postings.Set{}, true, nil
+	}
+	slices.SortFunc(trigrams, func(a, b postings.Trigram) int { return l.r.ListBytes(a) - l.r.ListBytes(b) })
+	candidates := 0
+	for i, t := range trigrams[:min(len(trigrams), maxLists)] {
+		size := l.r.ListBytes(t)
+		if size == 0 {
+			return postings.Set{}, false, nil
+		}
+		if i > 0 && candidates*blockCost < listCost+size*listByteCost {
+			break
+		}
+		if l.encoded, err = l.r.AppendList(l.encoded[:0], t); err != nil {
+			return postings.Set{}, false, err
+		}
+		l.stats.IndexBytes += int64(size)
+		list, err := postings.ParseList(l.encoded)
+		if err != nil {
+			return postings.Set{}, false, err
+		}
+		if i == 0 {
+			blocks, err = postings.SetOf(&list, l.r.Blocks())
+		} else {
+			err = blocks.IntersectList(&list)
+		}
+		if err != nil {
+			return postings.Set{}, false, err
+		}
+		if candidates = blocks.Len(); candidates == 0 {
+			break
+		}
+	}
+	return blocks, false, nil
+}

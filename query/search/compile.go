@@ -1,0 +1,242 @@
+package search
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/go-enry/go-enry/v2"
+	"github.com/wasilibs/go-re2"
+
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A node is a part of a compiled query. The pointer types below implement it.
+type node interface{}
+
+type (
+	andNode   struct{ kids []node }
+	orNode    struct{ kids []node }
+	notNode   struct{ kid node }
+	constNode struct{ value bool }
+	// atomNode is a pattern in the text, or among the symbols, of a document.
+	atomNode struct{ *atom }
+	// placeNode is a predicate on a place.
+	placeNode struct{ *predicate }
+)
+
+// An atom is a pattern that the index helps to find.
+type atom struct {
+	number  int
+	pattern *plan.Pattern
+	symbols bool // looks at the symbol text
+	label   string
+	// re2 scans text for a pattern that names no literal and no run: it is a
+	// deterministic automaton, six times as fast at that as package regexp. Nil
+	// where there is a literal, or RE2 refuses the pattern.
+	re2 *re2.Regexp
+}
+
+// A predicate is a condition on places, by one of its columns.
+type predicate struct {
+	number int
+	// One of these is set.
+	repo     func(*Repository) bool
+	language map[string]bool // lower-case names
+	path     *plan.Pattern
+	ref      func(*Repository, code.Ref) bool
+}
+
+// A compiled query is a tree over numbered atoms and predicates.
+type compiled struct {
+	root       node
+	atoms      []*atom
+	predicates []*predicate
+	revisions  bool // some predicate is about refs
+	everyRef   bool // one of them is negated: what it excludes is among all refs
+}
+
+// compile turns a parsed query into a compiled one.
+func compile(p *syntax.Parsed) (*compiled, error) {
+	c := &compiled{revisions: syntax.HasRevision(p.Root)}
+	root, err := c.node(retarget(syntax.Simplify(p.Root), p.Type))
+	c.root = root
+	return c, err
+}
+
+// retarget makes the terms of a query of type:file or type:symbol match names.
+func retarget(q syntax.Query, t syntax.TypeKind) syntax.Query {
+	if t == syntax.TypeDefault {
+		return q
+	}
+	return syntax.Map(q, func(q syntax.Query) syntax.Query {
+		text, ok := q.(*syntax.Text)
+		if !ok {
+			return q
+		}
+		pattern := text.Pattern
+		if !text.Regexp {
+			pattern = regexp.QuoteMeta(pattern)
+		}
+		switch t {
+		case syntax.TypeFile:
+			return &syntax.File{Pattern: pattern, Case: text.Case, At: text.At}
+		case syntax.TypeSymbol:
+			return &syntax.Symbol{Pattern: pattern, Case: text.Case, At: text.At}
+		case syntax.TypeRepo:
+			return &syntax.Repo{Pattern: pattern, Case: text.Case, At: text.At}
+		}
+		return q
+	})
+}
+
+func (c *compiled) node(q syntax.Query) (node, error) {
+	switch q := q.(type) {
+	case *syntax.And:
+		kids, err := c.nodes(q.Children)
+		return &andNode{kids}, err
+	case *syntax.Or:
+		kids, err := c.nodes(q.Children)
+		return &orNode{kids}, err
+	case *syntax.Not:
+		c.everyRef = c.everyRef || syntax.HasRevision(q.Child)
+		kid, err := c.node(q.Child)
+		return &notNode{kid}, err
+	case *syntax.Const:
+		return &constNode{q.Value}, nil
+	case *syntax.Text:
+		return c.text(q)
+	case *syntax.Symbol:
+		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
+		return c.atom(p, true, q), err
+	case *syntax.File:
+		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
+		return c.predicate(&predicate{path: p}), err
+	case *syntax.Language:
+		return c.predicate(&predicate{language: languageNames(q.Name)}), nil
+	case *syntax.Revision:
+		return c.predicate(&predicate{ref: refMatcher(q.Pattern)}), nil
+	}
+	return c.repository(q)
+}
+
+func (c *compiled) nodes(qs []syntax.Query) ([]node, error) {
+	kids := make([]node, 0, len(qs))
+	for _, q := range qs {
+		n, err := c.node(q)
+		if err != nil {
+			return nil, err
+		}
+		kids = append(kids, n)
+	}
+	return kids, nil
+}
+
+func (c *compiled) text(q *syntax.Text) (node, error) {
+	fold := q.Case != syntax.CaseYes
+	if !q.Regexp {
+		return c.atom(plan.Literal(q.Pattern, fold), false, q), nil
+	}
+	p, err := plan.Regexp(q.Pattern, fold)
+	return c.atom(p, false, q), err
+}
+
+func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query) node {
+	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String()}
+	if p != nil && !p.Exact && len(p.Sets) == 0 && p.Run.Bytes == 0 {
+		a.re2, _ = re2.Compile(p.Expression)
+	}
+	c.atoms = append(c.atoms, a)
+	return &atomNode{a}
+}
+
+func (c *compiled) predicate(p *predicate) node {
+	p.number = len(c.predicates)
+	c.predicates = append(c.predicates, p)
+	return &placeNode{p}
+}
+
+// repository compiles the filters that only depend on the repository.
+func (c *compiled) repository(q syntax.Query) (node, error) {
+	p := &predicate{}
+	switch q := q.(type) {
+	case *syntax.Repo:
+		flags := "(?i)"
+		if q.Case == syntax.CaseYes {
+			flags = ""
+		}
+		re, err := regexp.Compile(flags + q.Pattern)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", plan.ErrPattern, err)
+		}
+		p.repo = func(r *Repository) bool { return re.MatchString(r.Name) || shortName(re, r) }
+	case *syntax.RepoSet:
+		names := map[string]bool{}
+		for _, n := range q.Names {
+			names[n] = true
+		}
+		p.repo = func(r *Repository) bool { return names[r.Name] }
+	case *syntax.Archived:
+		p.repo = inclusion(q.Want, func(r *Repository) bool { return r.Archived })
+	case *syntax.Fork:
+		p.repo = inclusion(q.Want, func(r *Repository) bool { return r.Fork })
+	case *syntax.Visibility:
+		p.repo = func(r *Repository) bool { return q.Want == syntax.Any || r.Private == (q.Want == syntax.Private) }
+	case *syntax.Context:
+		return nil, fmt.Errorf("search context %q: %w", q.Name, code.ErrNotFound)
+	default:
+		return nil, fmt.Errorf("query node %T is not supported", q)
+	}
+	return c.predicate(p), nil
+}
+
+// shortName lets repo:^name$ find a repository by its display name, too.
+func shortName(re *regexp.Regexp, r *Repository) bool {
+	return r.DisplayName != "" && re.MatchString(r.DisplayName)
+}
+
+func inclusion(want syntax.Inclusion, has func(*Repository) bool) func(*Repository) bool {
+	switch want {
+	case syntax.No:
+		return func(r *Repository) bool { return !has(r) }
+	case syntax.Only:
+		return has
+	}
+	return func(*Repository) bool { return true }
+}
+
+// languageNames returns the names under which documents of a language are
+// stored: the name that an alias stands for, and what was written.
+func languageNames(name string) map[string]bool {
+	names := map[string]bool{strings.ToLower(name): true}
+	if full, ok := enry.GetLanguageByAlias(strings.ToLower(name)); ok {
+		names[strings.ToLower(full)] = true
+	}
+	return names
+}
+
+// refMatcher selects refs by the pattern of a Revision.
+func refMatcher(pattern string) func(*Repository, code.Ref) bool {
+	switch pattern {
+	case syntax.AllRevisions:
+		return func(*Repository, code.Ref) bool { return true }
+	case syntax.DefaultRevision:
+		return func(r *Repository, ref code.Ref) bool { return ref == r.DefaultRef() }
+	}
+	return func(_ *Repository, ref code.Ref) bool { return strings.Contains(string(ref), pattern) }
+}
+
+// anyRef reports whether places on a ref can matter to the query.
+func (c *compiled) anyRef(r *Repository, ref code.Ref) bool {
+	if c.everyRef {
+		return true
+	}
+	for _, p := range c.predicates {
+		if p.ref != nil && p.ref(r, ref) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,35 @@
+// Package search runs a query on one view of the index.
+//
+// It answers the question "which files match, where, and in which order?".
+// Searcher.Search takes a View, which the caller acquired, and a Request with
+// the parsed query; it returns files with their matches, and what the answer
+// cost.
+//
+// # How a query runs
+//
+//	compile    the tree becomes nodes over two kinds of leaves: atoms, patterns
+//	           in text or among symbols, which the index helps to find; and
+//	           predicates on places (repository, ref, path, language), which are
+//	           columns in memory
+//	candidates for each segment, each atom gets a set of blocks that may hold a
+//	           match: the rarest trigrams are intersected as long as that is
+//	           cheaper than looking at the text
+//	documents  the tree walks the documents that may match by leaping from one to
+//	           the next (a leapfrog join over the block sets and the predicates)
+//	verify     the text of the candidate blocks is searched; only what matches
+//	           there is a match
+//	rank       files are scored and sorted, and cut to what is displayed
+//	render     lines, columns and symbols are looked up for what is displayed
+//
+// # Invariants
+//
+//  1. An answer is that of a plain scan with the rules of package plan, cut off
+//     where Result.Stopped says so. Exhaustive is exact.
+//  2. The same request on the same view gives the same answer: segments are
+//     visited in their order, or in parallel with results taken in that order.
+//  3. Memory is bounded by Request.Matches details for each segment visited, and
+//     the text of the files displayed; time by Options.MaxDuration.
+//
+// A Searcher is safe for concurrent use. It does not know how views come to be,
+// nor who is asking: a restriction of the caller is part of the query tree.
+package search

@@ -1,0 +1,277 @@
+package search
+
+import (
+	"bytes"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/wasilibs/go-re2"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/search/internal/scan"
+)
+
+// runBlocks bounds the successive blocks that are searched at once: a frame.
+const runBlocks = segment.FrameBytes / postings.BlockBytes
+
+// maxFoldGrowth is how much longer than a folded literal an occurrence can be:
+// the Kelvin sign has three bytes for one.
+const maxFoldGrowth = 3
+
+// A matcher finds the matches of one pattern in the text of one segment after
+// the other. It belongs to one goroutine.
+type matcher struct {
+	pattern  *plan.Pattern
+	literals *scan.Literals
+	of       []string // what literals was made of
+	reach    int      // longest occurrence of a literal
+	re2      *re2.Regexp
+	stats    *Stats
+	text     *segment.Text
+	once     bool // one match a line is enough: a symbol is found or not
+}
+
+// use prepares for a segment, where the finding says which literals occur.
+func (m *matcher) use(text *segment.Text, f *finding) {
+	m.text = text
+	if len(f.literals) > 0 && !equal(f.literals, m.of) {
+		m.of = f.literals
+		m.literals = scan.NewLiterals(f.literals, m.pattern.Fold)
+		m.reach = 0
+		for _, s := range f.literals {
+			m.reach = max(m.reach, len(s))
+		}
+		if m.pattern.Fold {
+			m.reach *= maxFoldGrowth
+		}
+	}
+}
+
+func equal(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// each calls emit for every match in the text between lo and hi, offsets of the
+// text space, in order, until emit returns false. Only the blocks of f are
+// looked at. Matches do not overlap and are not empty.
+func (m *matcher) each(lo, hi int, f *finding, emit func(start, end int) bool) error {
+	if m.pattern.Multiline && !m.pattern.Exact {
+		return m.eachWhole(lo, hi, emit)
+	}
+	next := lo
+	for block := f.next(lo / postings.BlockBytes); block >= 0 && block*postings.BlockBytes < hi; {
+		last := block
+		for (last+1)%runBlocks != 0 && f.next(last+1) == last+1 {
+			last++
+		}
+		from, to := max(block*postings.BlockBytes, next), min((last+1)*postings.BlockBytes, hi)
+		if from < to {
+			end, more, err := m.run(lo, hi, from, to, emit)
+			if err != nil || !more {
+				return err
+			}
+			next = max(next, end)
+		}
+		block = f.next(last + 1)
+	}
+	return nil
+}
+
+// next returns the first candidate block at or after block, or -1.
+func (f *finding) next(block int) int {
+	if f.all {
+		return block
+	}
+	return f.blocks.Next(block)
+}
+
+// run finds the matches that start between from and to. It returns where the
+// next match may start, and whether emit wants more.
+func (m *matcher) run(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
+	if m.pattern.Exact {
+		return m.runExact(hi, from, to, emit)
+	}
+	return m.runLines(lo, hi, from, to, emit)
+}
+
+func (m *matcher) runExact(hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
+	text, err := m.text.Bytes(from, min(hi, to+m.reach-1))
+	if err != nil {
+		return 0, false, err
+	}
+	m.literals.Reset(text)
+	at := 0
+	for {
+		start, end := m.literals.Next(at)
+		if start < 0 || from+start >= to {
+			return from + at, true, nil
+		}
+		if !emit(from+start, from+end) {
+			return from + end, false, nil
+		}
+		if at = end; m.once {
+			at = lineEnd(text, end)
+		}
+	}
+}
+
+// lineEnd returns the place of the first line feed at or after at.
+func lineEnd(text []byte, at int) int {
+	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
+		return at + n
+	}
+	return len(text)
+}
+
+// runLines gives the regular expression the lines that it may match.
+func (m *matcher) runLines(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
+	text, base, err := m.wholeLines(lo, hi, from, to)
+	if err != nil {
+		return 0, false, err
+	}
+	if m.literals == nil && m.pattern.Run.Bytes == 0 {
+		return m.runRegion(text, base, max(from-base, 0), emit)
+	}
+	if m.literals != nil {
+		m.literals.Reset(text)
+	}
+	for at := from - base; ; {
+		hit := m.nextHint(text, at)
+		if hit < 0 || base+hit >= to {
+			return base + at, true, nil
+		}
+		start := bytes.LastIndexByte(text[:hit], '\n') + 1
+		end := lineEnd(text, hit)
+		if !m.line(text[start:end], base+start, emit) {
+			return base + end, false, nil
+		}
+		if at = end + 1; at >= len(text) {
+			return base + len(text), true, nil
+		}
+	}
+}
+
+// nextHint returns the next place whose line may match, or -1.
+func (m *matcher) nextHint(text []byte, at int) int {
+	if m.literals == nil {
+		return scan.NextRun(text, at, m.pattern.Run.Bytes, &m.pattern.Run.Class)
+	}
+	start, _ := m.literals.Next(at)
+	return start
+}
+
+// line emits the matches of the regular expression in one line.
+func (m *matcher) line(line []byte, base int, emit func(start, end int) bool) bool {
+	m.stats.RegexpsConsidered++
+	if n := len(line); !m.pattern.KeepCR && n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	if !m.once {
+		return eachMatch(m.pattern.Regexp, line, base, emit)
+	}
+	// An empty match says that the line matches; so does one with characters.
+	loc := m.pattern.Regexp.FindIndex(line)
+	return loc == nil || emit(base+loc[0], base+max(loc[1], loc[0]+1))
+}
+
+func eachMatch(re *regexp.Regexp, text []byte, base int, emit func(start, end int) bool) bool {
+	// FindAllIndex keeps what is before a match in sight for \b and ^, which
+	// FindIndex on the rest of the text would not.
+	for _, loc := range re.FindAllIndex(text, -1) {
+		if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// lineMargin is how far around a run a line end is looked for at first.
+const lineMargin = 256
+
+// wholeLines returns the text from lo ≤ base ≤ from to past to, so that it begins
+// and ends at line ends or at those of the document.
+func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err error) {
+	base, end := lo, hi
+	for margin := lineMargin; from-margin > lo; margin *= 8 {
+		b, err := m.text.Bytes(from-margin, from)
+		if err != nil {
+			return nil, 0, err
+		}
+		if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
+			base = from - margin + i + 1
+			break
+		}
+	}
+	for margin := lineMargin; to-1+margin < hi; margin *= 8 {
+		b, err := m.text.Bytes(to-1, to-1+margin)
+		if err != nil {
+			return nil, 0, err
+		}
+		if i := bytes.IndexByte(b, '\n'); i >= 0 {
+			end = to + i
+			break
+		}
+	}
+	text, err = m.text.Bytes(base, end)
+	return text, base, err
+}
+
+// runRegion gives the regular expression a region of whole lines at once: there
+// is nothing to skip to. Lines before from were searched already.
+func (m *matcher) runRegion(text []byte, base, from int, emit func(start, end int) bool) (int, bool, error) {
+	start := 0
+	if from > 0 && text[from-1] != '\n' {
+		// from lies in a line that belongs to the run before, unless that run was
+		// no candidate or ended with it.
+		start = bytes.LastIndexByte(text[:from], '\n') + 1
+	} else {
+		start = from
+	}
+	end := base + len(text)
+	text, base = text[start:], base+start
+	m.stats.RegexpsConsidered++
+	if m.once || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR {
+		return m.eachLine(text, base, emit)
+	}
+	if m.re2 != nil && utf8.Valid(text) {
+		for _, loc := range m.re2.FindAllIndex(text, -1) {
+			if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
+				return end, false, nil
+			}
+		}
+		return end, true, nil
+	}
+	return end, eachMatch(m.pattern.Regexp, text, base, emit), nil
+}
+
+func (m *matcher) eachLine(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
+	for at := 0; at < len(text); {
+		end := lineEnd(text, at)
+		if !m.line(text[at:end], base+at, emit) {
+			return base + end, false, nil
+		}
+		at = end + 1
+	}
+	return base + len(text), true, nil
+}
+
+// eachWhole searches the whole document: a match may span any number of lines.
+func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
+	text, err := m.text.Bytes(lo, hi)
+	if err != nil {
+		return err
+	}
+	m.stats.RegexpsConsidered++
+	eachMatch(m.pattern.Regexp, text, lo, emit)
+	return nil
+}

@@ -1,0 +1,186 @@
+package search
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/search/internal/scan"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A scope evaluates the predicates of a query on the places of one view.
+type scope struct {
+	c     *compiled
+	repos []*Repository
+	refs  []code.Ref // nil on default branches
+	// repoHas[p][r] says whether repository r satisfies predicate p, if p is
+	// about repositories; it is computed once for all segments.
+	repoHas [][]bool
+}
+
+func newScope(c *compiled, repos []*Repository, refs []code.Ref) *scope {
+	s := &scope{c: c, repos: repos, refs: refs, repoHas: make([][]bool, len(c.predicates))}
+	for i, p := range c.predicates {
+		if p.repo == nil {
+			continue
+		}
+		s.repoHas[i] = make([]bool, len(repos))
+		for r, repo := range repos {
+			s.repoHas[i][r] = repo != nil && p.repo(repo)
+		}
+	}
+	return s
+}
+
+// column returns the places of a segment that satisfy a predicate.
+func (s *scope) column(p *predicate, seg Segment) bitset {
+	places := seg.Places
+	out := newBitset(places.Len())
+	switch {
+	case p.repo != nil:
+		has := s.repoHas[p.number]
+		for i, r := range places.Repo {
+			if has[r] {
+				out.set(i)
+			}
+		}
+	case p.language != nil:
+		s.languageColumn(out, p, seg)
+	case p.ref != nil:
+		for i, r := range places.Repo {
+			if repo := s.repos[r]; repo != nil && p.ref(repo, s.refOf(seg, i)) {
+				out.set(i)
+			}
+		}
+	default:
+		pathColumn(out, p.path, seg)
+	}
+	return out
+}
+
+// refOf returns the ref of a place.
+func (s *scope) refOf(seg Segment, place int) code.Ref {
+	if seg.Places.Ref == nil {
+		if r := s.repos[seg.Places.Repo[place]]; r != nil {
+			return r.DefaultRef()
+		}
+		return ""
+	}
+	return s.refs[seg.Places.Ref[place]]
+}
+
+func (s *scope) languageColumn(out bitset, p *predicate, seg Segment) {
+	names := seg.Reader.Languages()
+	has := make([]bool, len(names))
+	some := false
+	for i, name := range names {
+		has[i] = p.language[strings.ToLower(name)]
+		some = some || has[i]
+	}
+	if !some {
+		return
+	}
+	for i, d := range seg.Places.Doc {
+		if has[seg.Reader.LanguageIndex(d)] {
+			out.set(i)
+		}
+	}
+}
+
+// pathColumn sets the places whose path matches. All paths are searched as one
+// text, a line each.
+func pathColumn(out bitset, p *plan.Pattern, seg Segment) {
+	paths := seg.Places.Paths
+	if p.Exact || len(p.Sets) > 0 {
+		eachLineWith(paths, p, func(line int, path []byte) {
+			if p.Exact || p.Regexp.Match(path) {
+				out.set(line)
+			}
+		})
+		return
+	}
+	for i := range seg.Places.Len() {
+		if p.Regexp.Match(seg.Places.Path(i)) {
+			out.set(i)
+		}
+	}
+}
+
+// eachLineWith calls visit for the lines of text that have one of the literals of
+// the best set of p, with the number of the line.
+func eachLineWith(text []byte, p *plan.Pattern, visit func(line int, content []byte)) {
+	literals := scan.NewLiterals(p.Sets[0], p.Fold)
+	literals.Reset(text)
+	line, counted := 0, 0
+	for at := 0; ; {
+		hit, _ := literals.Next(at)
+		if hit < 0 {
+			return
+		}
+		line += bytes.Count(text[counted:hit], newline)
+		start := bytes.LastIndexByte(text[:hit], '\n') + 1
+		end := hit + bytes.IndexByte(text[hit:], '\n')
+		visit(line, text[start:end])
+		at, counted = end+1, hit
+	}
+}
+
+var newline = []byte{'\n'}
+
+// may returns the places for which a node can be true (or, without positive,
+// false), whatever the atoms say; nil stands for all.
+func (s *scope) may(n node, positive bool, columns []bitset) bitset {
+	switch n := n.(type) {
+	case *andNode:
+		return s.mayAll(n.kids, positive, columns)
+	case *orNode:
+		return s.mayAny(n.kids, positive, columns)
+	case *notNode:
+		return s.may(n.kid, !positive, columns)
+	case *constNode:
+		if n.value == positive {
+			return nil
+		}
+		return none(columns)
+	case *placeNode:
+		if positive {
+			return columns[n.number]
+		}
+		return complement(columns[n.number])
+	}
+	return nil
+}
+
+func (s *scope) mayAll(kids []node, positive bool, columns []bitset) bitset {
+	if !positive {
+		return s.combine(kids, positive, columns, unite, none(columns))
+	}
+	return s.combine(kids, positive, columns, intersect, nil)
+}
+
+func (s *scope) mayAny(kids []node, positive bool, columns []bitset) bitset {
+	if !positive {
+		return s.combine(kids, positive, columns, intersect, nil)
+	}
+	return s.combine(kids, positive, columns, unite, none(columns))
+}
+
+func (s *scope) combine(kids []node, positive bool, columns []bitset, f func(a, b bitset) bitset, start bitset) bitset {
+	out := start
+	for _, k := range kids {
+		out = f(out, s.may(k, positive, columns))
+	}
+	return out
+}
+
+// none returns an empty set of places; the last column is kept for it.
+func none(columns []bitset) bitset { return columns[len(columns)-1] }
+
+func complement(b bitset) bitset {
+	out := make(bitset, len(b))
+	for i := range b {
+		out[i] = ^b[i]
+	}
+	return out
+}

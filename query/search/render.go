@@ -1,0 +1,323 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A renderer turns hits into files for people: lines, columns, symbols.
+type renderer struct {
+	run  *run
+	text *segment.Text
+	of   *segment.Reader
+	// paths are the path patterns of the query, to show what matched in a path.
+	paths []*predicate
+}
+
+// render fills in the files of a result and orders them by score.
+func (n *run) render(result *Result, shown []hit) error {
+	r := &renderer{run: n}
+	for _, p := range n.scope.c.predicates {
+		if p.path != nil {
+			r.paths = append(r.paths, p)
+		}
+	}
+	result.Files = make([]FileMatch, 0, len(shown))
+	for i := range shown {
+		f, err := r.file(&shown[i])
+		if err != nil {
+			return err
+		}
+		result.Stats.Displayed += max(len(shown[i].matches), 1)
+		result.Files = append(result.Files, f)
+	}
+	if r.text != nil {
+		result.Stats.ContentBytes += r.text.LoadedBytes()
+	}
+	slices.SortStableFunc(result.Files, func(a, b FileMatch) int { return cmp.Compare(b.Score, a.Score) })
+	return nil
+}
+
+func (r *renderer) file(h *hit) (FileMatch, error) {
+	seg := r.run.segments[h.segment]
+	r.use(seg.Reader)
+	places, sc := seg.Places, r.run.scope
+	f := FileMatch{
+		Repo: sc.repos[places.Repo[h.place]], Ref: sc.refOf(seg, h.place),
+		Path:     strings.ReplaceAll(string(places.Path(h.place)), "\x00", "\n"),
+		Language: seg.Reader.Language(h.doc),
+	}
+	f.Refs = append(f.Refs, f.Ref)
+	for _, i := range h.also {
+		f.Refs = append(f.Refs, sc.refOf(seg, i))
+	}
+	key, err := seg.Reader.Key(h.doc)
+	if err != nil {
+		return f, err
+	}
+	f.Blob = key.Blob
+	symbols, err := seg.Reader.Symbols(h.doc)
+	if err != nil {
+		return f, err
+	}
+	placeSymbols(h, symbols)
+	if f.Chunks, err = r.chunks(h, symbols); err != nil {
+		return f, err
+	}
+	if len(f.Chunks) == 0 {
+		f.PathRanges = r.pathRanges(f.Path)
+	}
+	if r.run.request.Whole {
+		lo, hi := seg.Reader.TextRange(h.doc)
+		text, err := r.text.Bytes(lo, hi)
+		if err != nil {
+			return f, err
+		}
+		f.Content = slices.Clone(text)
+	}
+	r.score(&f, h, places.Flags[h.place]|seg.Reader.Flags(h.doc), len(symbols) > 0)
+	return f, nil
+}
+
+func (r *renderer) use(reader *segment.Reader) {
+	switch {
+	case r.text == nil:
+		r.text = segment.NewText(reader)
+	case r.of != reader:
+		r.text.Reset(reader)
+	}
+	r.of = reader
+}
+
+// placeSymbols replaces numbers of symbols by where their names are, and orders
+// the matches, without repetition.
+func placeSymbols(h *hit, symbols []code.Symbol) {
+	for i := range h.matches {
+		if m := &h.matches[i]; m.symbol >= 0 && int(m.symbol) < len(symbols) {
+			s := &symbols[m.symbol]
+			m.start, m.end = s.Offset, s.Offset+uint32(len(s.Name))
+		}
+	}
+	slices.SortStableFunc(h.matches, func(a, b match) int { return cmp.Compare(a.start, b.start) })
+	kept := h.matches[:0]
+	for _, m := range h.matches {
+		if n := len(kept); n == 0 || m.start >= kept[n-1].end {
+			kept = append(kept, m)
+		}
+	}
+	h.matches = kept
+}
+
+// chunks renders the matches of a hit with their lines.
+func (r *renderer) chunks(h *hit, symbols []code.Symbol) ([]Chunk, error) {
+	lo, hi := r.of.TextRange(h.doc)
+	var chunks []Chunk
+	end := -1 // of the last chunk, in the text space
+	for i := 0; i < len(h.matches); {
+		from, to, err := r.lines(lo, hi, lo+int(h.matches[i].start), lo+int(h.matches[i].end))
+		if err != nil {
+			return nil, err
+		}
+		first := i
+		for i++; i < len(h.matches) && lo+int(h.matches[i].start) < to; i++ {
+			if stop := lo + int(h.matches[i].end); stop > to || r.run.request.ContextLines > 0 {
+				if _, to, err = r.lines(lo, hi, lo+int(h.matches[i].start), stop); err != nil {
+					return nil, err
+				}
+			}
+		}
+		chunk, err := r.chunk(h, from, to, h.matches[first:i], symbols)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(chunks); n > 0 && from < end {
+			chunks[n-1], err = r.join(h, lo+chunks[n-1].Start.ByteOffset, to, chunks[n-1], chunk)
+			if err != nil {
+				return nil, err
+			}
+		} else {
+			chunks = append(chunks, chunk)
+		}
+		end = to
+	}
+	return chunks, nil
+}
+
+// join makes one chunk of two that overlap by their context.
+func (r *renderer) join(h *hit, from, to int, a, b Chunk) (Chunk, error) {
+	joined, err := r.chunk(h, from, to, nil, nil)
+	if err != nil {
+		return joined, err
+	}
+	joined.Ranges = append(a.Ranges, b.Ranges...)
+	if len(a.Symbols)+len(b.Symbols) > 0 {
+		joined.Symbols = append(padded(a), padded(b)...)
+	}
+	return joined, nil
+}
+
+func padded(c Chunk) []*code.Symbol {
+	if len(c.Symbols) > 0 {
+		return c.Symbols
+	}
+	return make([]*code.Symbol, len(c.Ranges))
+}
+
+// lines returns the whole lines around start and end, with context.
+func (r *renderer) lines(lo, hi, start, end int) (from, to int, err error) {
+	if from, err = r.lineStart(lo, start, r.run.request.ContextLines); err != nil {
+		return 0, 0, err
+	}
+	to, err = r.lineEnd(hi, max(end, start+1), r.run.request.ContextLines)
+	return from, to, err
+}
+
+// lineStart returns where the line of at begins, lines before it included.
+func (r *renderer) lineStart(lo, at, lines int) (int, error) {
+	for margin := lineMargin * (lines + 1); ; margin *= 8 {
+		from := max(lo, at-margin)
+		b, err := r.text.Bytes(from, at)
+		if err != nil {
+			return 0, err
+		}
+		left := lines
+		for i := len(b) - 1; i >= 0; i-- {
+			if b[i] != '\n' {
+				continue
+			}
+			if left == 0 {
+				return from + i + 1, nil
+			}
+			left--
+		}
+		if from == lo {
+			return lo, nil
+		}
+	}
+}
+
+// lineEnd returns where the line ends that the byte before at is in, with its
+// line feed, and lines after it.
+func (r *renderer) lineEnd(hi, at, lines int) (int, error) {
+	for margin := lineMargin * (lines + 1); ; margin *= 8 {
+		to := min(hi, at-1+margin)
+		b, err := r.text.Bytes(at-1, to)
+		if err != nil {
+			return 0, err
+		}
+		left := lines
+		for i, c := range b {
+			if c != '\n' {
+				continue
+			}
+			if left == 0 {
+				return at + i, nil
+			}
+			left--
+		}
+		if to == hi {
+			return hi, nil
+		}
+	}
+}
+
+// chunk renders the lines from from up to to with the matches in them.
+func (r *renderer) chunk(h *hit, from, to int, matches []match, symbols []code.Symbol) (Chunk, error) {
+	lo, _ := r.of.TextRange(h.doc)
+	line, err := r.text.Lines(h.doc, from)
+	if err != nil {
+		return Chunk{}, err
+	}
+	text, err := r.text.Bytes(from, to)
+	if err != nil {
+		return Chunk{}, err
+	}
+	c := Chunk{Content: slices.Clone(text), Start: Location{from - lo, line + 1, 1}}
+	at := locator{text: c.Content, at: c.Start, base: from - lo}
+	defined := false
+	for _, m := range matches {
+		c.Ranges = append(c.Ranges, Range{at.seek(int(m.start)), at.seek(int(m.end))})
+		s := symbolAt(symbols, m)
+		defined = defined || s != nil
+		c.Symbols = append(c.Symbols, s)
+	}
+	if !defined {
+		c.Symbols = nil
+	}
+	return c, nil
+}
+
+// A locator turns rising offsets into lines and columns.
+type locator struct {
+	text []byte
+	base int // offset of text in the document
+	at   Location
+}
+
+func (l *locator) seek(offset int) Location {
+	piece := l.text[l.at.ByteOffset-l.base : offset-l.base]
+	for len(piece) > 0 {
+		if piece[0] == '\n' {
+			l.at.LineNumber++
+			l.at.Column = 0
+		}
+		size := 1
+		if piece[0] >= utf8.RuneSelf {
+			_, size = utf8.DecodeRune(piece)
+		}
+		l.at.Column++
+		piece = piece[size:]
+	}
+	l.at.ByteOffset = offset
+	return l.at
+}
+
+// symbolAt returns the symbol whose name a match overlaps.
+func symbolAt(symbols []code.Symbol, m match) *code.Symbol {
+	i, _ := slices.BinarySearchFunc(symbols, m.end, func(s code.Symbol, end uint32) int { return cmp.Compare(s.Offset, end) })
+	if i == 0 {
+		return nil
+	}
+	if s := &symbols[i-1]; s.Offset+uint32(len(s.Name)) > m.start {
+		return s
+	}
+	return nil
+}
+
+// pathRanges shows what the path patterns of the query match in a path; the
+// whole path, if they do not say.
+func (r *renderer) pathRanges(path string) []Range {
+	var ranges []Range
+	text := []byte(path)
+	for _, p := range r.paths {
+		re := p.path.Regexp
+		if re == nil {
+			re = literalRegexp(p.path)
+		}
+		eachMatch(re, text, 0, func(start, end int) bool {
+			ranges = append(ranges, pathRange(text, start, end))
+			return true
+		})
+	}
+	if len(ranges) == 0 {
+		return []Range{pathRange(text, 0, len(text))}
+	}
+	slices.SortFunc(ranges, func(a, b Range) int { return cmp.Compare(a.Start.ByteOffset, b.Start.ByteOffset) })
+	kept := ranges[:1]
+	for _, x := range ranges[1:] {
+		if x.Start.ByteOffset >= kept[len(kept)-1].End.ByteOffset {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+func pathRange(path []byte, start, end int) Range {
+	location := func(at int) Location { return Location{at, 1, utf8.RuneCount(path[:at]) + 1} }
+	return Range{location(start), location(end)}
+}

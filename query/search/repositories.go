@@ -1,0 +1,64 @@
+package search
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/plan"
+)
+
+// onlyRepositories reports whether a query depends on nothing but repositories.
+func onlyRepositories(c *compiled) bool {
+	return !slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.repo == nil })
+}
+
+// repositories answers a query about repositories alone.
+func repositories(sc *scope, r Request) *Result {
+	result := &Result{Exhaustive: true}
+	for i, repo := range sc.repos {
+		if repo != nil && evalRepository(sc, sc.c.root, i) {
+			result.Repositories = append(result.Repositories, repo)
+		}
+	}
+	slices.SortFunc(result.Repositories, func(a, b *Repository) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	result.Stats.Matches = len(result.Repositories)
+	if len(result.Repositories) > r.Matches {
+		result.Repositories = result.Repositories[:r.Matches]
+		result.Exhaustive, result.Stopped = false, StopMatchLimit
+	}
+	result.Stats.Displayed = len(result.Repositories)
+	return result
+}
+
+func evalRepository(sc *scope, n node, repo int) bool {
+	switch n := n.(type) {
+	case *andNode:
+		return !slices.ContainsFunc(n.kids, func(k node) bool { return !evalRepository(sc, k, repo) })
+	case *orNode:
+		return slices.ContainsFunc(n.kids, func(k node) bool { return evalRepository(sc, k, repo) })
+	case *notNode:
+		return !evalRepository(sc, n.kid, repo)
+	case *constNode:
+		return n.value
+	case *placeNode:
+		return sc.repoHas[n.number][repo]
+	}
+	return false
+}
+
+// literalRegexp returns an expression for a pattern that is a choice of literals.
+func literalRegexp(p *plan.Pattern) *regexp.Regexp {
+	quoted := make([]string, len(p.Sets[0]))
+	for i, s := range p.Sets[0] {
+		quoted[i] = regexp.QuoteMeta(s)
+	}
+	flags := ""
+	if p.Fold {
+		flags = "(?i)"
+	}
+	return regexp.MustCompile(flags + "(?:" + strings.Join(quoted, "|") + ")")
+}

@@ -1,0 +1,47 @@
+package search
+
+import (
+	"context"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Repository is a repository as a query sees it.
+type Repository struct {
+	code.Repository
+	// IndexedCommit is the commit of the default branch that answers are about.
+	IndexedCommit code.CommitID
+	// IndexedAt is when that was indexed, PushedAt the time of the newest commit
+	// over all refs; zero if there is none yet.
+	IndexedAt, PushedAt time.Time
+}
+
+// DefaultRef returns the full name of the default branch, empty if unknown.
+func (r *Repository) DefaultRef() code.Ref {
+	if r.DefaultBranch == "" {
+		return ""
+	}
+	return code.BranchRef(r.DefaultBranch)
+}
+
+// Segment is a segment and where its documents stand.
+type Segment struct {
+	Reader *segment.Reader
+	Places *segment.Places
+}
+
+// View is one immutable state of the index.
+type View interface {
+	// Segments returns the segments with the places on default branches, in an
+	// order that does not change while the view's state does not.
+	Segments() []Segment
+	// Repositories is indexed by Places.Repo; nil where one was removed.
+	Repositories() []*Repository
+	// Revisions returns the segments with the places on all refs that match,
+	// named by Places.Ref as an index into the refs returned.
+	Revisions(ctx context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error)
+	// Release gives the view back; its segments must not be read afterwards.
+	Release()
+}

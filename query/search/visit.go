@@ -1,0 +1,405 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+// A match is a place in a document's text, or the symbol of that number.
+type match struct {
+	start, end uint32 // offsets in the document
+	symbol     int32  // number of the symbol in the document, or -1
+}
+
+// A hit is a place with its matches.
+type hit struct {
+	segment int // index into the segments of the view
+	place   int
+	doc     segment.DocID
+	count   int // matches; at least 1
+	matches []match
+	also    []int // places of the same document, repository and path on other refs
+}
+
+// A visitor runs a query on segments, one at a time. It belongs to one goroutine.
+type visitor struct {
+	s        *scope
+	stats    Stats
+	lookup   lookup
+	text     *segment.Text
+	matchers []*matcher
+	keep     int         // matches whose details are kept for each segment
+	limit    int         // matches after which a segment is left
+	several  bool        // matches of several atoms are merged, so all of a document are kept
+	stop     func() bool // the time is over, or nobody waits any more
+
+	// of the current segment
+	seg      Segment
+	findings []finding
+	columns  []bitset // of the predicates, and an empty one
+	allowed  bitset   // places for which the predicates allow the query to be true
+	state    []atomState
+	kept     int
+}
+
+// atomState is what is known of an atom in the current document.
+type atomState struct {
+	doc     segment.DocID
+	known   bool
+	matches []match
+	count   int
+}
+
+func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
+	v := &visitor{
+		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1,
+		matchers: make([]*matcher, len(s.c.atoms)), findings: make([]finding, len(s.c.atoms)),
+		columns: make([]bitset, len(s.c.predicates)+1), state: make([]atomState, len(s.c.atoms)),
+	}
+	v.lookup.stats = &v.stats
+	for i, a := range s.c.atoms {
+		v.matchers[i] = &matcher{pattern: a.pattern, stats: &v.stats, re2: a.re2, once: a.symbols}
+	}
+	return v
+}
+
+// visit returns the hits in a segment, in order of documents and places, and how
+// many matches they have; it stops once there are more than limit.
+func (v *visitor) visit(number int, seg Segment) (hits []hit, count int, err error) {
+	v.seg, v.kept = seg, 0
+	possible, err := v.prepare()
+	if err != nil || !possible {
+		v.stats.SegmentsSkipped++
+		return nil, 0, err
+	}
+	v.stats.Segments++
+	loaded := v.text.LoadedBytes()
+	defer func() { v.stats.ContentBytes += v.text.LoadedBytes() - loaded }()
+	for d := v.nextAllowed(0); d >= 0; {
+		if next := v.nextDocument(v.s.c.root, d); next != d {
+			if next < 0 {
+				break
+			}
+			d = v.nextAllowed(next)
+			continue
+		}
+		if v.stop() {
+			break
+		}
+		found, n, err := v.document(number, segment.DocID(d))
+		if err != nil {
+			return nil, 0, err
+		}
+		hits = append(hits, found...)
+		if count += n; count > v.limit {
+			break
+		}
+		d = v.nextAllowed(d + 1)
+	}
+	return hits, count, nil
+}
+
+// prepare evaluates the predicates and asks the index. It reports whether the
+// segment can have a hit.
+func (v *visitor) prepare() (bool, error) {
+	places := v.seg.Places
+	v.columns[len(v.columns)-1] = newBitset(places.Len())
+	for i, p := range v.s.c.predicates {
+		v.columns[i] = v.s.column(p, v.seg)
+	}
+	v.allowed = v.s.may(v.s.c.root, true, v.columns)
+	if places.Len() == 0 || v.allowed != nil && v.allowed.next(0) < 0 {
+		v.stats.SegmentsFiltered++
+		return false, nil
+	}
+	v.lookup.r = v.seg.Reader
+	if v.text == nil {
+		v.text = segment.NewText(v.seg.Reader)
+	}
+	v.text.Reset(v.seg.Reader)
+	for i, a := range v.s.c.atoms {
+		f, err := v.lookup.find(a)
+		if err != nil {
+			return false, err
+		}
+		v.findings[i] = f
+		v.state[i] = atomState{matches: v.state[i].matches[:0]}
+		v.matchers[i].use(v.text, &v.findings[i])
+	}
+	return true, nil
+}
+
+// nextAllowed returns the first live document at or after d with a place that the
+// predicates allow, or -1.
+func (v *visitor) nextAllowed(d int) int {
+	places := v.seg.Places
+	live := bitset(places.Live)
+	for d = live.next(d); d >= 0 && v.allowed != nil; d = live.next(d + 1) {
+		first, last := int(places.First[d]), int(places.First[d+1])
+		if i := v.allowed.next(first); i < 0 || i >= places.Len() {
+			return -1
+		} else if i < last {
+			return d
+		} else if owner := int(places.Doc[i]); owner > d+1 {
+			d = owner - 1
+		}
+	}
+	return d
+}
+
+// nextDocument returns the first document at or after d for which a node can be
+// true by what the index says, or -1.
+func (v *visitor) nextDocument(n node, d int) int {
+	switch n := n.(type) {
+	case *andNode:
+		return v.nextOfAll(n.kids, d)
+	case *orNode:
+		return v.nextOfAny(n.kids, d)
+	case *atomNode:
+		return v.nextOfAtom(n.atom, d)
+	case *constNode:
+		if !n.value {
+			return -1
+		}
+	}
+	return d
+}
+
+// nextOfAll leaps over the kids until they agree.
+func (v *visitor) nextOfAll(kids []node, d int) int {
+	for agreed := 0; agreed < len(kids); {
+		agreed = 0
+		for _, k := range kids {
+			next := v.nextDocument(k, d)
+			if next < 0 {
+				return -1
+			}
+			if next == d {
+				agreed++
+			}
+			d = next
+		}
+	}
+	return d
+}
+
+func (v *visitor) nextOfAny(kids []node, d int) int {
+	least := -1
+	for _, k := range kids {
+		if next := v.nextDocument(k, d); next >= 0 && (least < 0 || next < least) {
+			least = next
+		}
+	}
+	return least
+}
+
+func (v *visitor) nextOfAtom(a *atom, d int) int {
+	f := &v.findings[a.number]
+	r := v.seg.Reader
+	if f.all && !a.symbols {
+		return d
+	}
+	lo, hi, end := v.bounds(a, d)
+	block := f.next(lo / postings.BlockBytes)
+	offset := max(block*postings.BlockBytes, lo)
+	switch {
+	case block < 0 || offset >= end:
+		return -1
+	case offset < hi:
+		return d
+	case a.symbols:
+		return int(r.DocumentOfSymbol(offset))
+	}
+	return int(r.DocumentAt(offset))
+}
+
+// bounds returns where the text that an atom looks at lies for a document, and
+// where it ends for all.
+func (v *visitor) bounds(a *atom, d int) (lo, hi, end int) {
+	if a.symbols {
+		lo, hi = v.seg.Reader.SymbolRange(segment.DocID(d))
+		return lo, hi, v.seg.Reader.SpaceEnd()
+	}
+	lo, hi = v.seg.Reader.TextRange(segment.DocID(d))
+	return lo, hi, v.seg.Reader.TextEnd()
+}
+
+// document evaluates the query for the places of a document.
+func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, err error) {
+	v.stats.FilesConsidered++
+	places := v.seg.Places
+	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
+		if v.allowed != nil && !v.allowed.has(i) {
+			continue
+		}
+		ok, err := v.eval(v.s.c.root, d, i)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !ok {
+			continue
+		}
+		h := hit{segment: number, place: i, doc: d}
+		if err := v.gather(v.s.c.root, &h); err != nil {
+			return nil, 0, err
+		}
+		h.finish()
+		if sameFile(hits, h, places) {
+			continue
+		}
+		h.matches = h.matches[:min(len(h.matches), v.keep-v.kept)]
+		v.kept += len(h.matches)
+		count += h.count
+		hits = append(hits, h)
+	}
+	return hits, count, nil
+}
+
+// sameFile reports whether hits has the file of h already, found on another ref,
+// and adds the place to it.
+func sameFile(hits []hit, h hit, places *segment.Places) bool {
+	if places.Ref == nil {
+		return false
+	}
+	for i := range hits {
+		other := &hits[i]
+		if places.Repo[other.place] == places.Repo[h.place] && string(places.Path(other.place)) == string(places.Path(h.place)) {
+			other.also = append(other.also, h.place)
+			return true
+		}
+	}
+	return false
+}
+
+// eval decides a node for a document and a place.
+func (v *visitor) eval(n node, d segment.DocID, place int) (bool, error) {
+	switch n := n.(type) {
+	case *andNode:
+		for _, k := range n.kids {
+			if ok, err := v.eval(k, d, place); err != nil || !ok {
+				return false, err
+			}
+		}
+		return true, nil
+	case *orNode:
+		for _, k := range n.kids {
+			if ok, err := v.eval(k, d, place); err != nil || ok {
+				return ok, err
+			}
+		}
+		return false, nil
+	case *notNode:
+		ok, err := v.eval(n.kid, d, place)
+		return !ok, err
+	case *constNode:
+		return n.value, nil
+	case *placeNode:
+		return v.columns[n.number].has(place), nil
+	}
+	s, err := v.search(n.(*atomNode).atom, d)
+	return err == nil && s.count > 0, err
+}
+
+// gather adds the matches of the atoms that make a node true.
+func (v *visitor) gather(n node, h *hit) error {
+	switch n := n.(type) {
+	case *andNode:
+		for _, k := range n.kids {
+			if err := v.gather(k, h); err != nil {
+				return err
+			}
+		}
+	case *orNode:
+		for _, k := range n.kids {
+			ok, err := v.eval(k, h.doc, h.place)
+			if err == nil && ok {
+				err = v.gather(k, h)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	case *atomNode:
+		s, err := v.search(n.atom, h.doc)
+		if err != nil {
+			return err
+		}
+		if len(h.matches) > 0 && len(s.matches) > 0 {
+			h.count += merge(&h.matches, s.matches) + s.count - len(s.matches)
+			return nil
+		}
+		h.matches = append(h.matches, s.matches...)
+		h.count += s.count
+	}
+	return nil
+}
+
+// merge adds matches in order, leaves out those that overlap one that is there,
+// and returns how many came in.
+func merge(into *[]match, more []match) int {
+	before := len(*into)
+	all := slices.Concat(*into, more)
+	slices.SortStableFunc(all, func(a, b match) int { return int(a.start) - int(b.start) })
+	out := all[:0]
+	for _, m := range all {
+		if n := len(out); n > 0 && m.start < out[n-1].end && m.symbol < 0 && out[n-1].symbol < 0 {
+			continue
+		}
+		out = append(out, m)
+	}
+	*into = out
+	return len(out) - before
+}
+
+// finish gives a hit without matches in the text the one match that its path is.
+func (h *hit) finish() { h.count = max(h.count, 1) }
+
+// search returns the matches of an atom in a document, from the last search if
+// that was the same.
+func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
+	s := &v.state[a.number]
+	if s.known && s.doc == d {
+		return s, nil
+	}
+	*s = atomState{doc: d, known: true, matches: s.matches[:0]}
+	if v.nextOfAtom(a, int(d)) != int(d) {
+		return s, nil
+	}
+	v.stats.FilesLoaded++
+	lo, hi, _ := v.bounds(a, int(d))
+	f := &v.findings[a.number]
+	emit := func(start, end int) bool {
+		s.count++
+		if v.several || len(s.matches) < v.keep-v.kept {
+			s.matches = append(s.matches, match{uint32(start - lo), uint32(end - lo), -1})
+		}
+		return s.count <= v.limit
+	}
+	if err := v.matchers[a.number].each(lo, hi, f, emit); err != nil {
+		return nil, err
+	}
+	if a.symbols && len(s.matches) > 0 {
+		return s, v.numberSymbols(s, lo, hi)
+	}
+	return s, nil
+}
+
+// numberSymbols turns offsets in the symbol text into numbers of symbols.
+func (v *visitor) numberSymbols(s *atomState, lo, hi int) error {
+	names, err := v.text.Bytes(lo, hi)
+	if err != nil {
+		return err
+	}
+	symbol, at := int32(0), 0
+	for i := range s.matches {
+		for m := &s.matches[i]; at < int(m.start); at++ {
+			if names[at] == '\n' {
+				symbol++
+			}
+		}
+		s.matches[i].symbol = symbol
+	}
+	return nil
+}
