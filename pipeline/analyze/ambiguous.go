@@ -15,6 +15,8 @@ func quickGuess(ext string, head []byte) code.Language {
 		if !headerOfOtherThanC(head) {
 			return "C"
 		}
+	case ".s":
+		return assembly(head)
 	case ".ts":
 		if !bytes.Contains(head, []byte("<TS")) {
 			return "TypeScript"
@@ -76,7 +78,8 @@ func anyLine(head []byte, judge func(line []byte) bool) bool {
 }
 
 var (
-	anywhereInCPP = [][]byte{[]byte("std::"), []byte("__cplusplus >"), []byte("__has_cpp_attribute")}
+	// anywhereInCPP are the last parts, rarer in C, of what go-enry looks for.
+	anywhereInCPP = [][]byte{[]byte("::"), []byte("plusplus >"), []byte("cpp_attribute")}
 	lineOfCPP     = [][]byte{
 		[]byte("template"), []byte("try"), []byte("constexpr"), []byte("catch"), []byte("class"), []byte("namespace"),
 		[]byte("using"), []byte("private:"), []byte("public:"), []byte("protected:"),
@@ -85,10 +88,8 @@ var (
 
 // headerOfOtherThanC reports whether a header may be C++ or Objective-C.
 func headerOfOtherThanC(head []byte) bool {
-	for _, marker := range anywhereInCPP {
-		if bytes.Contains(head, marker) {
-			return true
-		}
+	if containsAny(head, anywhereInCPP) {
+		return true
 	}
 	return anyLine(head, func(line []byte) bool {
 		if len(line) == 0 {
@@ -132,6 +133,101 @@ func anyLineStart(head []byte, judge func(line []byte) bool) bool {
 	}
 	return false
 }
+
+// assembly tells the two usual dialects by the operands of their first "mov":
+// go-enry looks for one with a "%" or "$" operand anywhere, then for one with a
+// plain operand and a comma.
+func assembly(head []byte) code.Language {
+	plain := false
+	for i := indexM(head); i >= 0 && i+4 < len(head); {
+		if isMov(head[i:]) {
+			rest := head[i+3:]
+			if len(rest) > 0 && (rest[0]|0x20 == 'l' || rest[0]|0x20 == 'q') && operand(rest[1:]) == operandMarked {
+				return "Unix Assembly"
+			}
+			switch operand(rest) {
+			case operandMarked:
+				return "Unix Assembly"
+			case operandPlain:
+				plain = true
+			}
+		}
+		next := indexM(head[i+1:])
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	switch {
+	case plain:
+		return "Assembly"
+	case containsAny(head, gnuSyntax) && !containsAny(head, motorola):
+		return "Unix Assembly"
+	}
+	return ""
+}
+
+// Without a "mov", go-enry leaves GNU assembly of other machines to its
+// classifier, which takes milliseconds and often calls it Motorola's or Intel's.
+var (
+	gnuSyntax = [][]byte{[]byte("/*"), []byte(".globl"), []byte(".text"), []byte(".section"), []byte("#include")}
+	motorola  = [][]byte{[]byte("move."), []byte("moveq"), []byte("movem"), []byte("movep"), []byte("btst"), []byte("dbra")}
+)
+
+func containsAny(b []byte, words [][]byte) bool {
+	for _, w := range words {
+		if bytes.Contains(b, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// indexM returns the index of the first m in either case.
+func indexM(b []byte) int {
+	for i, c := range b {
+		if c|0x20 == 'm' {
+			return i
+		}
+	}
+	return -1
+}
+
+func isMov(b []byte) bool {
+	return len(b) > 3 && b[0]|0x20 == 'm' && b[1]|0x20 == 'o' && b[2]|0x20 == 'v'
+}
+
+type operandKind uint8
+
+const (
+	operandOther operandKind = iota
+	operandMarked
+	operandPlain
+)
+
+// operand judges what follows a mnemonic: blanks, then an operand that is marked
+// by "%" or "$", or a plain one of two or more characters before a comma.
+func operand(b []byte) operandKind {
+	i := 0
+	for i < len(b) && blank(b[i]) {
+		i++
+	}
+	if i == 0 || i == len(b) {
+		return operandOther
+	}
+	if b[i] == '%' || b[i] == '$' {
+		return operandMarked
+	}
+	for n := 0; i < len(b) && !blank(b[i]) && b[i] != '%'; i++ {
+		if b[i] == ',' && n >= 2 {
+			return operandPlain
+		}
+		n++
+	}
+	return operandOther
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
 
 var rustItems = [][]byte{
 	[]byte("use "), []byte("fn "), []byte("mod "), []byte("pub "), []byte("macro_rules"), []byte("impl"), []byte("#["), []byte("#!["),

@@ -1,0 +1,38 @@
+package analyze
+
+import (
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// BenchmarkDocument analyses the Go standard library.
+func BenchmarkDocument(b *testing.B) {
+	benchmark(b, func(a *Analyzer, f file) { a.Document(f.path, f.text) })
+}
+
+// BenchmarkPlace decides only language and flags.
+func BenchmarkPlace(b *testing.B) {
+	benchmark(b, func(a *Analyzer, f file) { a.Place(f.path, f.text) })
+}
+
+func benchmark(b *testing.B, run func(*Analyzer, file)) {
+	dir := filepath.Join(runtime.GOROOT(), "src")
+	if *treeFlag != "" {
+		dir = *treeFlag // one that can be read into memory
+	}
+	files := readTree(b, dir, 10_000)
+	size := int64(0)
+	for _, f := range files {
+		size += int64(len(f.text))
+	}
+	a := New(Options{})
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, f := range files {
+			run(a, f)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(files)), "µs/file")
+}
