@@ -1,0 +1,32 @@
+// Package api serves the public JSON API and the small administration API.
+//
+// It answers the question "which request gets which answer?". The interface is
+// described in schemas/openapi/openapi.yaml, which this package serves, and told
+// to people in docs/api.md. Routes stand in routes.go, one file per resource:
+//
+//	search.go     POST /api/search
+//	find.go       POST /api/find_definitions, /api/find_references
+//	repos.go      GET /api/repos
+//	register.go   POST /api/repos, DELETE /api/repos/{repoId}, POST …/refresh
+//	status.go     GET /api/repos/{repoId}/status, …/skipped
+//	system.go     GET /api/version, /api/health, /healthz, /readyz, /api/openapi.json
+//
+// # Main types
+//
+//	Server   an http.Handler for all of them
+//	Options  what it needs: Searcher and Views for answers, Catalog and Status
+//	         for repositories, Registrar for changes
+//
+// # Invariants
+//
+//  1. Every answer that is not of the 200 family is an error object
+//     {statusCode, errorCode, message}; the one table is in errors.go.
+//  2. A view is released when its answer has been written, whatever happened.
+//  3. Nothing in a request makes the server take unbounded time or memory: body,
+//     query, matches, context and time have bounds, named in options.go.
+//  4. Absent optional values are left out of JSON; times are UTC with
+//     milliseconds.
+//
+// A Server is safe for concurrent use and starts no goroutine. It decides
+// nothing about matching or ranking, and does not know the log.
+package api

@@ -1,0 +1,125 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Failures of the API itself, wrapped with the field or parameter.
+var (
+	errNoRoute     = errors.New("no such path; GET /api/openapi.json describes the API")
+	errBody        = errors.New("request body")
+	errBodyTooBig  = errors.New("request body is too large")
+	errBodySlow    = errors.New("request body came too slowly")
+	errParams      = errors.New("query parameters")
+	errPathParams  = errors.New("path parameters")
+	errConflict    = errors.New("conflict")
+	errCrossOrigin = errors.New("requests from pages of other origins are not allowed")
+	errNotReady    = errors.New("not ready")
+	errTimedOut    = errors.New("time is up; narrow the query, with repo: or lang: say")
+	errContext     = errors.New("search context")
+)
+
+// methodError is a 405.
+type methodError struct{ allowed string }
+
+func (e *methodError) Error() string {
+	return "method is not allowed here; want " + e.allowed
+}
+
+// failure is a row of the table of failures.
+type failure struct {
+	err    error
+	status int
+	code   string
+}
+
+// statusClientGone is what counts a request whose client left; nobody reads it.
+const statusClientGone = 499
+
+// failures maps errors to statuses and codes. The first row that matches counts.
+var failures = []failure{
+	{syntax.ErrInvalid, http.StatusBadRequest, "FAILED_TO_PARSE_QUERY"},
+	{plan.ErrPattern, http.StatusBadRequest, "FAILED_TO_PARSE_QUERY"},
+	{errBody, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{navigate.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{code.ErrCloneURL, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{errParams, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
+	{errPathParams, http.StatusBadRequest, "INVALID_PATH_PARAMS"},
+	{errCrossOrigin, http.StatusForbidden, "CROSS_ORIGIN_REQUEST"},
+	{ErrRefused, http.StatusForbidden, "REPOSITORY_REFUSED"},
+	{errNoRoute, http.StatusNotFound, "NOT_FOUND"},
+	{errContext, http.StatusNotFound, "SEARCH_CONTEXT_NOT_FOUND"},
+	{code.ErrNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{errBodySlow, http.StatusRequestTimeout, "REQUEST_TIMEOUT"},
+	{errConflict, http.StatusConflict, "REPOSITORY_ALREADY_EXISTS"},
+	{errBodyTooBig, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
+	{context.Canceled, statusClientGone, "CLIENT_CLOSED_REQUEST"},
+	{errTimedOut, http.StatusServiceUnavailable, "TIMEOUT"},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "TIMEOUT"},
+	{search.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{errNotReady, http.StatusServiceUnavailable, "NOT_READY"},
+	{ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
+}
+
+func failureOf(err error) failure {
+	if _, ok := errors.AsType[*methodError](err); ok {
+		return failure{nil, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED"}
+	}
+	for _, f := range failures {
+		if errors.Is(err, f.err) {
+			return f
+		}
+	}
+	return failure{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR"}
+}
+
+// errorObject is the error object of the public API. Query is an addition: where
+// in the query something is wrong, and what to do.
+type errorObject struct {
+	StatusCode int         `json:"statusCode"`
+	ErrorCode  string      `json:"errorCode"`
+	Message    string      `json:"message"`
+	Query      *queryError `json:"query,omitempty"`
+}
+
+type queryError struct {
+	// Position is a byte offset in the query, Column the same place in characters
+	// from 1.
+	Position int    `json:"position"`
+	Column   int    `json:"column"`
+	Advice   string `json:"advice"`
+}
+
+// retryAfterSeconds is what a 503 asks for.
+const retryAfterSeconds = 5
+
+// errorReply is the answer to a failed request. Only the messages of failures
+// that are the client's affair are told; others are in the log, by request ID.
+func errorReply(err error, requestID string) *reply {
+	f := failureOf(err)
+	object := errorObject{StatusCode: f.status, ErrorCode: f.code, Message: err.Error()}
+	out := &reply{status: f.status, header: http.Header{}, body: &object}
+	switch f.status {
+	case http.StatusInternalServerError:
+		object.Message = fmt.Sprintf("Unexpected error. The server's log has the cause under request ID %s.", requestID)
+	case http.StatusServiceUnavailable:
+		out.header.Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+	case http.StatusMethodNotAllowed:
+		e, _ := errors.AsType[*methodError](err)
+		out.header.Set("Allow", e.allowed)
+	}
+	if e, ok := errors.AsType[*syntax.Error](err); ok {
+		object.Query = &queryError{Position: e.Position, Column: e.Column, Advice: e.Advice}
+	}
+	return out
+}

@@ -1,0 +1,218 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+var day = time.Date(2026, 3, 4, 5, 6, 7, 8_900_000, time.FixedZone("", 7200))
+
+var kettle = &search.Repository{
+	Repository: code.Repository{
+		ID: 42, Kind: code.GitHub, Name: "github.com/meadow/kettle", DisplayName: "meadow/kettle", CloneURL: "https://github.com/meadow/kettle.git",
+		WebURL: "https://github.com/meadow/kettle", ImageURL: "https://avatars.example/u/9", DefaultBranch: "trunk", Connection: "hub",
+	},
+	IndexedCommit: "2222222222222222222222222222222222222222", IndexedAt: day, PushedAt: day.Add(-time.Hour),
+}
+
+var bare = &search.Repository{Repository: code.Repository{ID: 43, Kind: code.GenericGitHost, Name: "srv/git/Bare", CloneURL: "/srv/git/Bare", Fork: true, Archived: true}}
+
+// world is everything a Server needs, in memory.
+type world struct {
+	result   search.Result
+	err      error
+	panics   bool
+	block    bool
+	request  search.Request
+	viewErr  error
+	released atomic.Int32
+	acquired atomic.Int32
+
+	repositories []*search.Repository
+	registered   []string
+	registrarErr error
+	status       map[code.RepositoryID]api.RepositoryStatus
+	skipped      []api.SkippedFile
+	readyErr     error
+}
+
+func newWorld() *world {
+	at := event.Position{Topic: event.TopicEvents, Partition: 1, Offset: 7}
+	return &world{
+		result:       sampleResult(),
+		repositories: []*search.Repository{kettle, bare},
+		status: map[code.RepositoryID]api.RepositoryStatus{
+			42: {Repository: *kettle, State: api.StateIndexed, Refs: []api.RefStatus{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at},
+			43: {Repository: *bare, State: api.StateImporting, Progress: &api.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: "fetch: no route to host", LastErrorAt: day},
+		},
+		skipped: []api.SkippedFile{
+			{Path: "a.png", Ref: "refs/heads/trunk", Reason: code.SkipBinary, SizeBytes: 10},
+			{Path: "big.json", Ref: "refs/heads/trunk", Reason: code.SkipTooLarge, SizeBytes: 10 << 20},
+			{Path: "z", Ref: "refs/heads/trunk", Reason: code.SkipSymlink},
+		},
+	}
+}
+
+// sampleResult is a hand-made answer: a chunk with a symbol, one without, a
+// match in a path, a file without any.
+func sampleResult() search.Result {
+	at := func(offset, line, column int) search.Location {
+		return search.Location{ByteOffset: offset, LineNumber: line, Column: column}
+	}
+	return search.Result{
+		Exhaustive: true,
+		Files: []search.FileMatch{
+			{
+				Repo: kettle, Ref: "refs/heads/trunk", Refs: []code.Ref{"refs/heads/trunk", "refs/tags/v1"}, Path: "src/boil a#1.go", Language: "Go",
+				Chunks: []search.Chunk{
+					{Content: []byte("func (k *Kettle) Boil() <-chan int {\n"), Start: at(100, 10, 1),
+						Ranges:  []search.Range{{Start: at(117, 10, 18), End: at(121, 10, 22)}, {Start: at(130, 10, 31), End: at(134, 10, 35)}},
+						Symbols: []*code.Symbol{{Name: "Boil", Kind: "method", Parent: "Kettle", ParentKind: "struct"}, nil}},
+					{Content: []byte("\xffboil\n"), Start: at(200, 20, 1), Ranges: []search.Range{{Start: at(201, 20, 2), End: at(205, 20, 6)}}},
+				},
+			},
+			{Repo: bare, Path: "boil.txt", PathRanges: []search.Range{{Start: at(0, 1, 1), End: at(4, 1, 5)}}, Content: []byte("all of it\n")},
+		},
+		Stats: search.Stats{
+			Matches: 4, Files: 2, Displayed: 4, Duration: 1500 * time.Millisecond, Wait: 1, Planning: 2, Searching: 3, ContentBytes: 4, IndexBytes: 5,
+			FilesConsidered: 6, FilesLoaded: 7, FilesSkipped: 8, Segments: 9, SegmentsSkipped: 12, SegmentsFiltered: 10, TrigramLookups: 13, TrigramMatches: 14, RegexpsConsidered: 15,
+		},
+	}
+}
+
+func (w *world) Search(ctx context.Context, _ search.View, r search.Request) (*search.Result, error) {
+	w.request = r
+	if w.panics {
+		panic("a broken invariant")
+	}
+	if w.block {
+		<-ctx.Done()
+		return nil, fmt.Errorf("search: %w", ctx.Err())
+	}
+	if w.err != nil {
+		return nil, w.err
+	}
+	if strings.Contains(r.Query.Text, "context:") {
+		return nil, fmt.Errorf("context team: %w", code.ErrNotFound)
+	}
+	out := w.result
+	if r.Query.Type == syntax.TypeRepo {
+		out = search.Result{Repositories: w.repositories, Exhaustive: true}
+	}
+	return &out, nil
+}
+
+// view counts its releases.
+type view struct {
+	search.View
+	world *world
+}
+
+func (v view) Release() { v.world.released.Add(1) }
+
+func (w *world) View(context.Context) (search.View, error) {
+	if w.viewErr != nil {
+		return nil, w.viewErr
+	}
+	w.acquired.Add(1)
+	return view{world: w}, nil
+}
+
+func (w *world) Repositories(context.Context) ([]*search.Repository, error) {
+	if w.err != nil {
+		return nil, w.err
+	}
+	return append([]*search.Repository(nil), w.repositories...), nil
+}
+
+func (w *world) Find(_ context.Context, candidate code.Repository) (code.Repository, error) {
+	for _, r := range w.repositories {
+		same := false
+		if a, err := code.ParseCloneURL(candidate.CloneURL); err == nil {
+			b, _ := code.ParseCloneURL(r.CloneURL)
+			same = a.Same(b)
+		}
+		if r.ID == candidate.ID || same || candidate.CloneURL == "" && r.Name == candidate.Name {
+			return r.Repository, nil
+		}
+	}
+	return code.Repository{}, fmt.Errorf("find %s: %w", candidate.Name, code.ErrNotFound)
+}
+
+func (w *world) append(format string, args ...any) (event.Position, error) {
+	if w.registrarErr != nil {
+		return event.Position{}, w.registrarErr
+	}
+	w.registered = append(w.registered, fmt.Sprintf(format, args...))
+	return event.Position{Topic: event.TopicEvents, Partition: 3, Offset: event.Offset(len(w.registered))}, nil
+}
+
+func (w *world) Register(_ context.Context, r code.Repository) (event.Position, error) {
+	if strings.HasPrefix(r.CloneURL, "/etc") {
+		return event.Position{}, fmt.Errorf("%w: /etc is below none of the allowed roots", api.ErrRefused)
+	}
+	return w.append("register %+v", r)
+}
+
+func (w *world) Remove(_ context.Context, id code.RepositoryID, reason string) (event.Position, error) {
+	return w.append("remove %d %s", id, reason)
+}
+
+func (w *world) Refresh(_ context.Context, id code.RepositoryID) (event.Position, error) {
+	return w.append("refresh %d", id)
+}
+
+func (w *world) Status(_ context.Context, id code.RepositoryID) (api.RepositoryStatus, error) {
+	st, ok := w.status[id]
+	if !ok {
+		return st, fmt.Errorf("status: %w", code.ErrNotFound)
+	}
+	return st, nil
+}
+
+func (w *world) Skipped(_ context.Context, id code.RepositoryID, ref code.Ref, reason code.SkipReason, offset, limit int) ([]api.SkippedFile, int, error) {
+	if id != 42 || ref != "" && ref != "refs/heads/trunk" {
+		return nil, 0, fmt.Errorf("skipped files of %q: %w", ref, code.ErrNotFound)
+	}
+	var all []api.SkippedFile
+	for _, f := range w.skipped {
+		if reason == "" || f.Reason == reason {
+			all = append(all, f)
+		}
+	}
+	from := min(offset, len(all))
+	return all[from:min(from+limit, len(all))], len(all), nil
+}
+
+var errDisk = errors.New("disk /dev/sda1 is on fire")
+
+func (w *world) options() api.Options {
+	return api.Options{
+		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w,
+		Ready:        func(context.Context) error { return w.readyErr },
+		Version:      "v0.1.0-test",
+		PublicURL:    "https://code.example/",
+		MaxMatches:   1000,
+		MaxBodyBytes: 100_000,
+	}
+}
+
+func newServer(t *testing.T, o api.Options) *api.Server {
+	t.Helper()
+	s, err := api.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

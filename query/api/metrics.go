@@ -1,0 +1,44 @@
+package api
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics of the API. A route is a row of routes.go, so labels are bounded.
+type metrics struct {
+	seconds  *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+	panics   prometheus.Counter
+	limited  *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "quarry_api_request_duration_seconds",
+			Help:    "Time from the first byte of a request to the last of its answer, by route and status.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"route", "status"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_api_inflight_requests",
+			Help: "Requests being answered.",
+		}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_api_panics_total",
+			Help: "Requests that ended in a panic: defects of the server.",
+		}),
+		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_api_incomplete_searches_total",
+			Help: "Searches answered in part, by what ended them.",
+		}, []string{"reason"}),
+	}
+	reg.MustRegister(m.seconds, m.inFlight, m.panics, m.limited)
+	return m
+}
+
+func (m *metrics) observe(route string, status int, took time.Duration) {
+	m.seconds.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
+}

@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"time"
+)
+
+// exchange is what the layers around a handler tell one another.
+type exchange struct {
+	id     string
+	route  string
+	status int
+	err    error
+	// control sets the deadlines of the connection.
+	control *http.ResponseController
+}
+
+// exchangeKey is the key of the exchange in a request's context.
+type exchangeKey struct{}
+
+// middleware puts around the router, from outside in: exchange and headers,
+// measuring, recovery, the check of origins, bounds.
+func (s *Server) middleware(router http.Handler) (http.Handler, error) {
+	origins := http.NewCrossOriginProtection()
+	if err := origins.AddTrustedOrigin(s.origin()); err != nil {
+		return nil, fmt.Errorf("api: public URL: %w", err)
+	}
+	origins.SetDenyHandler(s.serve(unknownRoute, func(*http.Request) (*reply, error) { return nil, errCrossOrigin }))
+	return s.observed(s.recovered(origins.Handler(s.bounded(router)))), nil
+}
+
+var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// observed gives the request its ID and the answer its headers, and measures and
+// logs the exchange.
+func (s *Server) observed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		x := &exchange{id: r.Header.Get("X-Request-Id"), route: unknownRoute, status: http.StatusOK}
+		if !requestIDPattern.MatchString(x.id) {
+			x.id = rand.Text()
+		}
+		s.setHeaders(w.Header(), x.id)
+		s.metrics.inFlight.Inc()
+		defer s.metrics.inFlight.Dec()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+		took := time.Since(start)
+		s.metrics.observe(x.route, x.status, took)
+		s.logExchange(r, x, took)
+	})
+}
+
+// setHeaders sets what every answer carries. The API serves data, no pages:
+// nothing in an answer may run or be framed.
+func (s *Server) setHeaders(h http.Header, id string) {
+	h.Set("X-Request-Id", id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "SAMEORIGIN")
+	h.Set("Referrer-Policy", "strict-origin-when-cross-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'self'")
+	h.Set("Cache-Control", "no-store")
+}
+
+// recovered turns a panic into a 500. What was already sent stays sent; the
+// connection is then closed by net/http, so that no client takes half an answer
+// for a whole one.
+func (s *Server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		written := &headerTracker{ResponseWriter: w}
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			x := exchangeOf(r)
+			s.metrics.panics.Inc()
+			s.o.Logger.ErrorContext(r.Context(), "panic in a request",
+				"request_id", x.id, "route", x.route, "panic", p, "stack", string(debug.Stack()))
+			x.status, x.err = http.StatusInternalServerError, nil
+			if written.sent {
+				panic(http.ErrAbortHandler)
+			}
+			_ = errorReply(errors.New("panic"), x.id).write(w)
+		}()
+		next.ServeHTTP(written, r)
+	})
+}
+
+// headerTracker knows whether the status was sent.
+type headerTracker struct {
+	http.ResponseWriter
+	sent bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (t *headerTracker) WriteHeader(status int) {
+	t.sent = true
+	t.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap serves http.ResponseController.
+func (t *headerTracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// bounded limits the size of what comes in and the time of what goes out.
+// Writers without deadlines (tests) are fine.
+func (s *Server) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, s.o.MaxBodyBytes)
+		control := http.NewResponseController(w)
+		_ = control.SetWriteDeadline(time.Now().Add(readTimeout + s.o.SearchTimeout + writeTimeout))
+		exchangeOf(r).control = control
+		next.ServeHTTP(w, r)
+	})
+}
+
+// serve makes a handler of h: it names the route and writes the reply.
+func (s *Server) serve(route string, h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		x.route = route
+		p, err := h(r)
+		if err != nil {
+			p, x.err = errorReply(err, x.id), err
+		}
+		x.status = p.status
+		if p.release != nil {
+			defer p.release()
+		}
+		if err := p.write(w); err != nil && x.err == nil {
+			x.err = fmt.Errorf("write the answer: %w", err)
+		}
+	})
+}
+
+func exchangeOf(r *http.Request) *exchange {
+	return r.Context().Value(exchangeKey{}).(*exchange)
+}
+
+// logExchange writes one line: at debug what went as it should or is the
+// client's affair, as an error what is ours.
+func (s *Server) logExchange(r *http.Request, x *exchange, took time.Duration) {
+	level := slog.LevelDebug
+	if x.status == http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	attrs := []slog.Attr{
+		slog.String("request_id", x.id), slog.String("method", r.Method), slog.String("route", x.route),
+		slog.Int("status", x.status), slog.Duration("took", took),
+	}
+	if x.err != nil {
+		attrs = append(attrs, slog.Any("error", x.err))
+	}
+	s.o.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+}

@@ -1,0 +1,158 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Defaults and bounds of Options.
+const (
+	// DefaultMaxMatches caps the field matches of a search. A request for more is
+	// answered up to the cap, and says so.
+	DefaultMaxMatches = 1_000_000
+	// DefaultMaxBodyBytes is above the longest query that syntax takes, so that an
+	// overlong query gets its advice and not a bare 413.
+	DefaultMaxBodyBytes = 2 << 20
+	// DefaultSearchTimeout ends a search that did not end itself. It is above what
+	// the searcher waits and searches by itself (search.Options), after which it
+	// answers with what it has.
+	DefaultSearchTimeout = 45 * time.Second
+	// MaxContextLines caps the field contextLines of a search.
+	MaxContextLines = 1000
+	// readTimeout bounds the arrival of a body, writeTimeout the departure of an
+	// answer once it is computed.
+	readTimeout  = 10 * time.Second
+	writeTimeout = 2 * time.Minute
+)
+
+// Searcher runs a query; search.Searcher is one.
+type Searcher interface {
+	// Search returns the matches of r in v, or the context's error. It bounds the
+	// searches at once and their time by itself.
+	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
+}
+
+// Views gives the current state of the index.
+type Views interface {
+	// View returns a view that stays as it is until it is released. An error that
+	// wraps ErrUnavailable is answered 503.
+	View(ctx context.Context) (search.View, error)
+}
+
+// Catalog knows the registered repositories, indexed or not.
+type Catalog interface {
+	// Repositories returns all of them in any order. The slice is the caller's,
+	// the repositories are not to be changed.
+	Repositories(ctx context.Context) ([]*search.Repository, error)
+	// Find returns the registered repository that candidate names: the one with
+	// its ID; else the one whose clone URL is the same (code.CloneURL.Same); else,
+	// if candidate has no clone URL, the one with its name. The error wraps
+	// code.ErrNotFound if there is none.
+	Find(ctx context.Context, candidate code.Repository) (code.Repository, error)
+}
+
+// Registrar changes the set of registered repositories. Its methods return once
+// the event is durable. Errors that wrap ErrRefused are answered 403, ones that
+// wrap ErrUnavailable 503.
+type Registrar interface {
+	// Register appends a RepositoryRegistered. It checks the policy on clone URLs
+	// first: the repository comes from a client.
+	Register(ctx context.Context, r code.Repository) (event.Position, error)
+	// Remove appends a RepositoryRemoved.
+	Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error)
+	// Refresh appends a Push with ActionRefresh of all refs.
+	Refresh(ctx context.Context, id code.RepositoryID) (event.Position, error)
+}
+
+// Status knows how far the indexing of a repository is.
+type Status interface {
+	// Status returns an error that wraps code.ErrNotFound for a repository that is
+	// not registered.
+	Status(ctx context.Context, id code.RepositoryID) (RepositoryStatus, error)
+	// Skipped returns the files of a ref that are not indexed, ordered by path,
+	// from offset on and at most limit, and how many there are in all. An empty
+	// ref means the default branch, an empty reason means all. The error wraps
+	// code.ErrNotFound for an unknown repository or ref.
+	Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason code.SkipReason, offset, limit int) (files []SkippedFile, total int, err error)
+}
+
+// Errors that the interfaces above may wrap.
+var (
+	// ErrRefused says that a policy forbids what was asked, with the reason.
+	ErrRefused = errors.New("refused")
+	// ErrUnavailable says that it cannot be done now.
+	ErrUnavailable = errors.New("unavailable")
+)
+
+// Options configure a Server. Searcher, Views, Catalog, Registrar and Status are
+// required.
+type Options struct {
+	Searcher  Searcher
+	Views     Views
+	Catalog   Catalog
+	Registrar Registrar
+	Status    Status
+	// Ready says why the server should get no requests yet; nil is always ready.
+	Ready func(ctx context.Context) error
+	// Version is what GET /api/version says.
+	Version string
+	// PublicURL is the base of links, without a final slash.
+	PublicURL string
+
+	MaxMatches    int
+	MaxBodyBytes  int64
+	SearchTimeout time.Duration
+
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+func (o *Options) ensureDefaults() {
+	if o.MaxMatches == 0 {
+		o.MaxMatches = DefaultMaxMatches
+	}
+	if o.MaxBodyBytes == 0 {
+		o.MaxBodyBytes = DefaultMaxBodyBytes
+	}
+	if o.SearchTimeout == 0 {
+		o.SearchTimeout = DefaultSearchTimeout
+	}
+	if o.Ready == nil {
+		o.Ready = func(context.Context) error { return nil }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Registerer == nil {
+		o.Registerer = prometheus.NewRegistry()
+	}
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+}
+
+func (o *Options) validate() error {
+	switch {
+	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil:
+		return errors.New("api: Searcher, Views, Catalog, Registrar and Status are required")
+	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0:
+		return errors.New("api: bounds may not be negative")
+	}
+	if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("api: public URL %.80q: want http(s)://host", o.PublicURL)
+	}
+	return nil
+}

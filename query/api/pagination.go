@@ -1,0 +1,68 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Bounds of paged lists.
+const (
+	defaultPerPage = 30
+	maxPerPage     = 100
+	// maxPage keeps page × perPage far from overflow.
+	maxPage = 1 << 30
+)
+
+// page is a window on a list.
+type page struct{ number, perPage int }
+
+func (p *params) page() page {
+	return page{p.positive("page", 1, maxPage), p.positive("perPage", defaultPerPage, maxPerPage)}
+}
+
+func (p page) offset() int { return (p.number - 1) * p.perPage }
+
+// of returns the window on a list of n elements.
+func (p page) of(n int) (from, to int) {
+	from = min(p.offset(), n)
+	return from, min(from+p.perPage, n)
+}
+
+// header returns X-Total-Count and, if there is more than one page, Link
+// (RFC 8288). Its targets are paths relative to the server: page and perPage,
+// then the parameters of the request that select and order, as they were given.
+func (p page) header(path string, total int, given *params, keep ...string) http.Header {
+	h := http.Header{}
+	h.Set("X-Total-Count", strconv.Itoa(total))
+	last := (total + p.perPage - 1) / p.perPage
+	if last <= 1 {
+		return h
+	}
+	var links []string
+	add := func(rel string, number int) {
+		links = append(links, "<"+p.target(path, number, given, keep)+`>; rel="`+rel+`"`)
+	}
+	add("first", 1)
+	if p.number > 1 {
+		add("prev", min(p.number-1, last))
+	}
+	if p.number < last {
+		add("next", p.number+1)
+	}
+	add("last", last)
+	h.Set("Link", strings.Join(links, ", "))
+	return h
+}
+
+func (p page) target(path string, number int, given *params, keep []string) string {
+	var b strings.Builder
+	b.WriteString(path + "?page=" + strconv.Itoa(number) + "&perPage=" + strconv.Itoa(p.perPage))
+	for _, name := range keep {
+		if v := given.values.Get(name); v != "" {
+			b.WriteString("&" + name + "=" + url.QueryEscape(v))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,199 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// registerRequest is the body of POST /api/repos: cloneUrl or path is required.
+type registerRequest struct {
+	Name        string        `json:"name"`
+	DisplayName string        `json:"displayName"`
+	CloneURL    string        `json:"cloneUrl"`
+	Path        string        `json:"path"`
+	Branches    []string      `json:"branches"`
+	Kind        code.HostKind `json:"codeHostType"`
+	WebURL      string        `json:"webUrl"`
+}
+
+// acceptedResponse says that an event is durable; its effect follows.
+type acceptedResponse struct {
+	ID       uint64         `json:"repoId"`
+	Name     string         `json:"repoName"`
+	Position event.Position `json:"position"`
+}
+
+func (s *Server) registerRepository(r *http.Request) (*reply, error) {
+	var in registerRequest
+	if err := s.decodeBody(r, &in); err != nil {
+		return nil, err
+	}
+	repository, err := in.repository()
+	if err != nil {
+		return nil, err
+	}
+	repository, err = s.reconcile(r, repository, in.Name != "")
+	if err != nil {
+		return nil, err
+	}
+	position, err := s.o.Registrar.Register(r.Context(), repository)
+	if err != nil {
+		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
+	}
+	return accepted(acceptedResponse{uint64(repository.ID), repository.Name, position}), nil
+}
+
+// repository checks the request and fills in what it leaves out.
+func (in *registerRequest) repository() (code.Repository, error) {
+	if (in.CloneURL == "") == (in.Path == "") {
+		return code.Repository{}, fmt.Errorf("%w: want cloneUrl or path, one of them", errBody)
+	}
+	if in.Path != "" && !strings.HasPrefix(in.Path, "/") {
+		return code.Repository{}, fmt.Errorf("%w: path: want an absolute path, have %.80q", errBody, in.Path)
+	}
+	address := in.CloneURL + in.Path
+	clone, err := code.ParseCloneURL(address)
+	if err != nil {
+		return code.Repository{}, fmt.Errorf("%w: %w", errBody, err)
+	}
+	r := code.Repository{
+		ID: clone.RepositoryID(), Kind: in.Kind, Name: in.Name, DisplayName: in.DisplayName,
+		CloneURL: address, WebURL: in.WebURL, Branches: in.Branches,
+	}
+	if r.Name == "" {
+		r.Name = clone.Name()
+	}
+	fillHost(&r, clone)
+	return r, checkRepository(&r)
+}
+
+// publicHosts are the hosts whose kind and pages follow from the clone URL.
+func publicHost(host string) (code.HostKind, bool) {
+	switch host {
+	case "github.com":
+		return code.GitHub, true
+	case "gitlab.com":
+		return code.GitLab, true
+	case "gitea.com", "codeberg.org":
+		return code.Gitea, true
+	case "bitbucket.org":
+		return code.BitbucketCloud, true
+	}
+	return code.GenericGitHost, false
+}
+
+func fillHost(r *code.Repository, clone code.CloneURL) {
+	kind, known := publicHost(clone.Host)
+	if r.Kind == "" {
+		r.Kind = kind
+	}
+	if known && r.WebURL == "" {
+		r.WebURL = "https://" + clone.Name()
+	}
+}
+
+func checkRepository(r *code.Repository) error {
+	switch {
+	case !r.Kind.Valid():
+		return fmt.Errorf("%w: codeHostType: %.40q is none of the kinds", errBody, string(r.Kind))
+	case len(r.DisplayName) > code.MaxNameBytes || hasControl(r.DisplayName):
+		return fmt.Errorf("%w: displayName: want at most %d bytes of one line", errBody, code.MaxNameBytes)
+	case r.WebURL != "" && (externalURL(r) == "" || len(r.WebURL) > code.MaxURLBytes || hasControl(r.WebURL)):
+		return fmt.Errorf("%w: webUrl: want an http(s) URL of at most %d bytes", errBody, code.MaxURLBytes)
+	case len(r.Branches) > code.MaxBranchGlobs:
+		return fmt.Errorf("%w: branches: want at most %d globs, have %d", errBody, code.MaxBranchGlobs, len(r.Branches))
+	}
+	for _, glob := range r.Branches {
+		if glob == "" || len(glob) > code.MaxBranchGlobBytes || hasControl(glob) {
+			return fmt.Errorf("%w: branches: want globs of 1 to %d bytes, have %.40q", errBody, code.MaxBranchGlobBytes, glob)
+		}
+	}
+	return checkName(r.Name)
+}
+
+// checkName keeps names within what a page's address and a query can say.
+func checkName(name string) error {
+	if len(name) > code.MaxNameBytes || hasControl(name) || !utf8.ValidString(name) || strings.ContainsAny(name, "@,") {
+		return fmt.Errorf("%w: name: want 1 to %d bytes of one line without '@' and ','; give another name", errBody, code.MaxNameBytes)
+	}
+	if slices.ContainsFunc(strings.Split(name, "/"), func(e string) bool { return e == "" || e == "." || e == ".." || e == "-" }) {
+		return fmt.Errorf("%w: name: %.80q has an element that is empty, \".\", \"..\" or \"-\"; give another name", errBody, name)
+	}
+	return nil
+}
+
+func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }
+
+// reconcile keeps the ID, and unless others are asked for the name and branches,
+// of a repository that is registered under the same clone URL, and refuses a
+// name that another repository has.
+func (s *Server) reconcile(r *http.Request, repository code.Repository, named bool) (code.Repository, error) {
+	known, err := s.o.Catalog.Find(r.Context(), repository)
+	switch {
+	case err == nil:
+		repository.ID, repository.Connection = known.ID, known.Connection
+		repository.DefaultBranch, repository.ImageURL = known.DefaultBranch, known.ImageURL
+		repository.Fork, repository.Archived, repository.Private = known.Fork, known.Archived, known.Private
+		if repository.Branches == nil {
+			repository.Branches = known.Branches
+		}
+		if !named {
+			repository.Name, repository.DisplayName = known.Name, known.DisplayName
+		}
+	case !errors.Is(err, code.ErrNotFound):
+		return repository, fmt.Errorf("find %s: %w", repository.Name, err)
+	}
+	other, err := s.o.Catalog.Find(r.Context(), code.Repository{Name: repository.Name})
+	if err == nil && other.ID != repository.ID {
+		return repository, fmt.Errorf("%w: the name %q belongs to %s; give another name", errConflict, repository.Name, other.CloneURL)
+	}
+	if err != nil && !errors.Is(err, code.ErrNotFound) {
+		return repository, fmt.Errorf("find %s: %w", repository.Name, err)
+	}
+	return repository, nil
+}
+
+func (s *Server) removeRepository(r *http.Request) (*reply, error) {
+	known, err := s.known(r)
+	if err != nil {
+		return nil, err
+	}
+	position, err := s.o.Registrar.Remove(r.Context(), known.ID, "removed by the API")
+	if err != nil {
+		return nil, fmt.Errorf("remove %s: %w", known.Name, err)
+	}
+	return accepted(acceptedResponse{uint64(known.ID), known.Name, position}), nil
+}
+
+func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
+	known, err := s.known(r)
+	if err != nil {
+		return nil, err
+	}
+	position, err := s.o.Registrar.Refresh(r.Context(), known.ID)
+	if err != nil {
+		return nil, fmt.Errorf("refresh %s: %w", known.Name, err)
+	}
+	return accepted(acceptedResponse{uint64(known.ID), known.Name, position}), nil
+}
+
+// known returns the registered repository of {repoId}.
+func (s *Server) known(r *http.Request) (code.Repository, error) {
+	id, err := repositoryID(r)
+	if err != nil {
+		return code.Repository{}, err
+	}
+	known, err := s.o.Catalog.Find(r.Context(), code.Repository{ID: id})
+	if err != nil {
+		return known, fmt.Errorf("repository %d: %w", id, err)
+	}
+	return known, nil
+}

@@ -1,0 +1,176 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/mux"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// decodeBody reads the JSON object of a request into v. Types are strict,
+// unknown fields are passed over, as the established interface does. Fields are
+// pointers where absence matters.
+func (s *Server) decodeBody(r *http.Request, v any) error {
+	b, err := s.readBody(r)
+	if err != nil {
+		return err
+	}
+	if !utf8.Valid(b) {
+		return fmt.Errorf("%w: not valid UTF-8", errBody)
+	}
+	err = json.Unmarshal(b, v)
+	if err == nil {
+		// null decodes into anything and leaves all of it absent.
+		if b[firstNonBlank(b)] != '{' {
+			return fmt.Errorf("%w: want a JSON object", errBody)
+		}
+		return nil
+	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%w: %s", errBody, typeMessage(e))
+	}
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%w: not valid JSON at byte %d: %w", errBody, e.Offset, err)
+	}
+	return fmt.Errorf("%w: %w", errBody, err)
+}
+
+func firstNonBlank(b []byte) int {
+	for i, c := range b {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return i
+		}
+	}
+	return 0
+}
+
+func typeMessage(e *json.UnmarshalTypeError) string {
+	if e.Field == "" {
+		return fmt.Sprintf("want a JSON object, have %s", e.Value)
+	}
+	return fmt.Sprintf("%s: want %s, have %s", e.Field, jsonTypeName(e), e.Value)
+}
+
+func jsonTypeName(e *json.UnmarshalTypeError) string {
+	switch e.Type.String() {
+	case "string":
+		return "a string"
+	case "bool":
+		return "true or false"
+	case "float64":
+		return "a number"
+	}
+	return "an array of strings"
+}
+
+func (s *Server) readBody(r *http.Request) ([]byte, error) {
+	// The middleware bounds the size, see bounded. The deadline is of the
+	// connection: it is lifted before the search, or it would end the request.
+	control := exchangeOf(r).control
+	_ = control.SetReadDeadline(time.Now().Add(readTimeout))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	b, err := io.ReadAll(r.Body)
+	if err == nil {
+		return b, nil
+	}
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, fmt.Errorf("%w: at most %d bytes", errBodyTooBig, s.o.MaxBodyBytes)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, fmt.Errorf("%w: want it within %s", errBodySlow, readTimeout)
+	}
+	return nil, fmt.Errorf("%w: %w", errBody, err)
+}
+
+// whole returns the whole number of at least lo in f, or def if f is absent.
+// JSON numbers come as float64, so that 1e3 is 1000; what no int32 holds is cut
+// to the largest.
+func whole(field string, f *float64, def, lo int) (int, error) {
+	if f == nil {
+		return def, nil
+	}
+	if *f != math.Trunc(*f) || *f < float64(lo) {
+		return 0, fmt.Errorf("%w: %s: want a whole number of at least %d, have %v", errBody, field, lo, *f)
+	}
+	return int(min(*f, math.MaxInt32)), nil
+}
+
+// params reads the query parameters of a request. The first of several of one
+// name counts; unknown ones are passed over. It keeps the first error.
+type params struct {
+	values url.Values
+	err    error
+}
+
+func queryParams(r *http.Request) *params {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return &params{err: fmt.Errorf("%w: %w", errParams, err)}
+	}
+	return &params{values: values}
+}
+
+func (p *params) failf(format string, args ...any) {
+	if p.err == nil {
+		p.err = fmt.Errorf("%w: %s", errParams, fmt.Sprintf(format, args...))
+	}
+}
+
+// positive returns a whole number from 1 to max, or def if it is absent.
+func (p *params) positive(name string, def, max int) int {
+	if !p.values.Has(name) {
+		return def
+	}
+	n, err := strconv.Atoi(p.values.Get(name))
+	if err != nil || n < 1 || n > max {
+		p.failf("%s: want a whole number of 1 to %d, have %.40q", name, max, p.values.Get(name))
+		return def
+	}
+	return n
+}
+
+// oneOf returns one of the allowed words, or the first if it is absent.
+func (p *params) oneOf(name string, allowed ...string) string {
+	if !p.values.Has(name) {
+		return allowed[0]
+	}
+	v := p.values.Get(name)
+	for _, word := range allowed {
+		if v == word {
+			return v
+		}
+	}
+	p.failf("%s: want one of %q, have %.40q", name, allowed, v)
+	return allowed[0]
+}
+
+// text returns a string of at most max bytes.
+func (p *params) text(name string, max int) string {
+	v := p.values.Get(name)
+	if len(v) > max || !utf8.ValidString(v) {
+		p.failf("%s: want text of at most %d bytes", name, max)
+		return ""
+	}
+	return v
+}
+
+// repositoryID reads {repoId} of the path.
+func repositoryID(r *http.Request) (code.RepositoryID, error) {
+	text := mux.Vars(r)["repoId"]
+	id, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || id == 0 {
+		return 0, fmt.Errorf("%w: repoId: want a positive whole number, have %.40q", errPathParams, text)
+	}
+	return code.RepositoryID(id), nil
+}

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/gorilla/mux"
+)
+
+// route is one operation. The coverage test compares the table with the
+// OpenAPI document.
+type route struct {
+	method, path string
+	handler      handler
+}
+
+func (s *Server) routes() []route {
+	return []route{
+		{http.MethodPost, "/api/search", s.search},
+		{http.MethodPost, "/api/find_definitions", s.findDefinitions},
+		{http.MethodPost, "/api/find_references", s.findReferences},
+		{http.MethodGet, "/api/repos", s.listRepositories},
+		{http.MethodPost, "/api/repos", s.registerRepository},
+		{http.MethodDelete, "/api/repos/{repoId}", s.removeRepository},
+		{http.MethodPost, "/api/repos/{repoId}/refresh", s.refreshRepository},
+		{http.MethodGet, "/api/repos/{repoId}/status", s.repositoryStatus},
+		{http.MethodGet, "/api/repos/{repoId}/skipped", s.skippedFiles},
+		{http.MethodGet, "/api/version", s.version},
+		{http.MethodGet, "/api/health", s.health},
+		{http.MethodGet, "/api/openapi.json", s.openAPI},
+		{http.MethodGet, "/healthz", s.health},
+		{http.MethodGet, "/readyz", s.ready},
+	}
+}
+
+func (s *Server) router() *mux.Router {
+	router := mux.NewRouter().SkipClean(true)
+	for _, r := range s.routes() {
+		router.Handle(r.path, s.serve(r.path, r.handler)).Methods(methods(r.method)...)
+	}
+	router.NotFoundHandler = s.serve(unknownRoute, func(*http.Request) (*reply, error) { return nil, errNoRoute })
+	router.MethodNotAllowedHandler = s.serve(unknownRoute, func(r *http.Request) (*reply, error) {
+		return nil, &methodError{allowed: s.allowed(router, r)}
+	})
+	return router
+}
+
+// unknownRoute is the label of requests that no route takes.
+const unknownRoute = "unknown"
+
+// methods adds HEAD to GET: net/http leaves out the body by itself.
+func methods(method string) []string {
+	if method == http.MethodGet {
+		return []string{http.MethodGet, http.MethodHead}
+	}
+	return []string{method}
+}
+
+// allowed returns the methods that r's path takes, for the header Allow.
+func (s *Server) allowed(router *mux.Router, r *http.Request) string {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
+		var match mux.RouteMatch
+		probe := r.Clone(r.Context())
+		probe.Method = method
+		if router.Match(probe, &match) && match.MatchErr == nil && !slices.Contains(allowed, method) {
+			allowed = append(allowed, method)
+		}
+	}
+	return strings.Join(allowed, ", ")
+}

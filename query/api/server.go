@@ -1,0 +1,55 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/schemas/openapi"
+)
+
+// Server serves the API.
+type Server struct {
+	o         Options
+	navigator *navigate.Navigator
+	openapi   []byte
+	metrics   *metrics
+	handler   http.Handler
+}
+
+// New returns a Server of what o holds.
+func New(o Options) (*Server, error) {
+	o.ensureDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	document, err := openapi.JSON()
+	if err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	s := &Server{
+		o:         o,
+		navigator: navigate.New(o.Searcher),
+		openapi:   document,
+		metrics:   newMetrics(o.Registerer),
+	}
+	s.handler, err = s.middleware(s.router())
+	return s, err
+}
+
+// ServeHTTP implements http.Handler. Every path that is not of the API gets a
+// 404 with an error object.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Paths returns the patterns, for http.ServeMux, below which the server answers.
+func (s *Server) Paths() []string { return []string{"/api/", "/healthz", "/readyz"} }
+
+// origin returns the scheme and host of the public URL.
+func (s *Server) origin() string {
+	u, err := url.Parse(s.o.PublicURL)
+	if err != nil {
+		panic("api: the public URL was checked: " + err.Error())
+	}
+	return u.Scheme + "://" + u.Host
+}

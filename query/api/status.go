@@ -1,0 +1,187 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// State is how far the indexing of a repository is.
+type State string
+
+// The states of a repository. One that is indexed and being updated is indexed.
+const (
+	StateRegistered State = "registered" // nothing done yet
+	StateImporting  State = "importing"  // the first import runs
+	StateIndexed    State = "indexed"    // searchable
+	StateFailed     State = "failed"     // the first import failed; LastError says why
+)
+
+// RepositoryStatus is what Status knows of a repository.
+type RepositoryStatus struct {
+	Repository search.Repository
+	State      State
+	// Refs are the indexed refs, ordered by name.
+	Refs []RefStatus
+	// Progress is nil unless an import or update runs.
+	Progress *Progress
+	// LastError is the reason of the last failure; empty once a later attempt
+	// has succeeded.
+	LastError   string
+	LastErrorAt time.Time
+	// Segments counts the segments that hold documents of the repository, Files
+	// the searchable files of the default branch, SkippedFiles those that are not.
+	Segments     int
+	Files        int
+	SkippedFiles int
+	// Applied is the position of the latest event of the repository whose effect
+	// is visible to searches; nil if none is. A client that registered at a
+	// position waits until Applied has reached it.
+	Applied *event.Position
+}
+
+// RefStatus is an indexed ref.
+type RefStatus struct {
+	Ref       code.Ref
+	Commit    code.CommitID
+	IndexedAt time.Time
+}
+
+// Progress counts what an import has done. Totals are 0 until known.
+type Progress struct {
+	Files, FilesTotal int
+	Bytes, BytesTotal int64
+}
+
+// SkippedFile is a file that is known and not searchable.
+type SkippedFile struct {
+	Path      string
+	Ref       code.Ref
+	Reason    code.SkipReason
+	SizeBytes int64
+}
+
+type statusResponse struct {
+	ID           uint64          `json:"repoId"`
+	Name         string          `json:"repoName"`
+	State        State           `json:"state"`
+	Refs         []refItem       `json:"refs"`
+	Progress     *progressItem   `json:"progress,omitempty"`
+	LastError    *errorItem      `json:"lastError,omitempty"`
+	Segments     int             `json:"segments"`
+	Files        int             `json:"files"`
+	SkippedFiles int             `json:"skippedFiles"`
+	IndexedAt    *jsonTime       `json:"indexedAt,omitempty"`
+	PushedAt     *jsonTime       `json:"pushedAt,omitempty"`
+	Applied      *event.Position `json:"appliedPosition,omitempty"`
+}
+
+type refItem struct {
+	Ref       code.Ref      `json:"ref"`
+	Commit    code.CommitID `json:"commit"`
+	IndexedAt *jsonTime     `json:"indexedAt,omitempty"`
+}
+
+type progressItem struct {
+	Files      int   `json:"files"`
+	FilesTotal int   `json:"filesTotal"`
+	Bytes      int64 `json:"bytes"`
+	BytesTotal int64 `json:"bytesTotal"`
+}
+
+type errorItem struct {
+	Message string    `json:"message"`
+	At      *jsonTime `json:"at,omitempty"`
+}
+
+type skippedItem struct {
+	Path      string          `json:"path"`
+	Ref       code.Ref        `json:"ref"`
+	Reason    code.SkipReason `json:"reason"`
+	SizeBytes int64           `json:"sizeBytes"`
+	Message   string          `json:"message"`
+}
+
+func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
+	id, err := repositoryID(r)
+	if err != nil {
+		return nil, err
+	}
+	st, err := s.o.Status.Status(r.Context(), id)
+	if err != nil {
+		return nil, fmt.Errorf("repository %d: %w", id, err)
+	}
+	out := &statusResponse{
+		ID: uint64(id), Name: st.Repository.Name, State: st.State, Refs: make([]refItem, len(st.Refs)),
+		Segments: st.Segments, Files: st.Files, SkippedFiles: st.SkippedFiles,
+		IndexedAt: optionalTime(st.Repository.IndexedAt), PushedAt: optionalTime(st.Repository.PushedAt), Applied: st.Applied,
+	}
+	for i, ref := range st.Refs {
+		out.Refs[i] = refItem{ref.Ref, ref.Commit, optionalTime(ref.IndexedAt)}
+	}
+	if p := st.Progress; p != nil {
+		out.Progress = &progressItem{p.Files, p.FilesTotal, p.Bytes, p.BytesTotal}
+	}
+	if st.LastError != "" {
+		out.LastError = &errorItem{st.LastError, optionalTime(st.LastErrorAt)}
+	}
+	return ok(out), nil
+}
+
+func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
+	id, err := repositoryID(r)
+	if err != nil {
+		return nil, err
+	}
+	p := queryParams(r)
+	window := p.page()
+	ref := fullRef(p.text("ref", code.MaxRefBytes))
+	reason := p.oneOf("reason", "", string(code.SkipBinary), string(code.SkipTooLarge), string(code.SkipUndecodable),
+		string(code.SkipSymlink), string(code.SkipSubmodule), string(code.SkipUnreadable))
+	if p.err != nil {
+		return nil, p.err
+	}
+	files, total, err := s.o.Status.Skipped(r.Context(), id, ref, code.SkipReason(reason), window.offset(), window.perPage)
+	if err != nil {
+		return nil, fmt.Errorf("repository %d: %w", id, err)
+	}
+	items := make([]skippedItem, len(files))
+	for i, f := range files {
+		items[i] = skippedItem{f.Path, f.Ref, f.Reason, f.SizeBytes, skipMessage(f.Reason)}
+	}
+	out := ok(items)
+	out.header = window.header(r.URL.Path, total, p, "ref", "reason")
+	return out, nil
+}
+
+// fullRef takes a short name for a branch.
+func fullRef(name string) code.Ref {
+	if name == "" || strings.HasPrefix(name, "refs/") {
+		return code.Ref(name)
+	}
+	return code.BranchRef(name)
+}
+
+// skipMessage says what a reason means and what can be done.
+func skipMessage(reason code.SkipReason) string {
+	switch reason {
+	case code.SkipBinary:
+		return "Binary content is not searchable."
+	case code.SkipTooLarge:
+		return "The file is above the size limit: raise pipeline.maxFileBytes to index it."
+	case code.SkipUndecodable:
+		return "No known text encoding fits: convert the file to UTF-8."
+	case code.SkipSymlink:
+		return "A symbolic link has no text of its own; its target is indexed if it is in the repository."
+	case code.SkipSubmodule:
+		return "A submodule is another repository: register that one."
+	case code.SkipUnreadable:
+		return "git cannot read the file: check the repository with git fsck."
+	}
+	return "Not indexed."
+}

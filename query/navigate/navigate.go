@@ -1,0 +1,176 @@
+package navigate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// MaxMatches bounds the matches of an answer.
+const MaxMatches = 1000
+
+// ErrInvalid says that a Request cannot be asked, with the field.
+var ErrInvalid = errors.New("invalid request")
+
+// Searcher runs a query; search.Searcher is one.
+type Searcher interface {
+	// Search returns the matches of r in v. See search.Searcher.
+	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
+}
+
+// Request names a symbol and where to look.
+type Request struct {
+	// Symbol is the name, 1 to code.MaxSymbolBytes bytes without line breaks.
+	Symbol string
+	// Language restricts the search to a language and its relatives (see
+	// relatives); empty means all.
+	Language string
+	// Revision is the short or full name of a branch or tag; empty or HEAD means
+	// the default branch of each repository.
+	Revision string
+	// Repository is the full name of a repository; empty means all.
+	Repository string
+}
+
+// Result lists the matches by file.
+type Result struct {
+	Files []File
+	// Matches counts the matches in Files.
+	Matches int
+	// Exhaustive says that there are no others.
+	Exhaustive bool
+}
+
+// File is a file with at least one match.
+type File struct {
+	Repo     *search.Repository
+	Ref      code.Ref
+	Path     string
+	Language code.Language
+	Matches  []Match
+}
+
+// Match is one occurrence.
+type Match struct {
+	// Line is the line of the match with its line end; lines, if it spans some.
+	Line  []byte
+	Range search.Range
+}
+
+// Navigator answers requests by searches.
+type Navigator struct{ searcher Searcher }
+
+// New returns a Navigator that searches by s.
+func New(s Searcher) *Navigator { return &Navigator{s} }
+
+// Definitions returns where r.Symbol is defined. Its errors wrap ErrInvalid or
+// are the search's.
+func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (*Result, error) {
+	return n.find(ctx, v, r, &syntax.Symbol{Pattern: wholeWord(r.Symbol), Case: syntax.CaseYes})
+}
+
+// References returns where r.Symbol occurs, definitions included. Its errors
+// wrap ErrInvalid or are the search's.
+func (n *Navigator) References(ctx context.Context, v search.View, r Request) (*Result, error) {
+	return n.find(ctx, v, r, &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes})
+}
+
+func (n *Navigator) find(ctx context.Context, v search.View, r Request, leaf syntax.Query) (*Result, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	if r.hasRevision() {
+		v = exactRevision{v, r.Revision}
+	}
+	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.query(leaf), Matches: MaxMatches})
+	if err != nil {
+		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)
+	}
+	return result(found), nil
+}
+
+func (r *Request) validate() error {
+	switch {
+	case r.Symbol == "" || len(r.Symbol) > code.MaxSymbolBytes:
+		return fmt.Errorf("%w: symbolName: want 1 to %d bytes, have %d", ErrInvalid, code.MaxSymbolBytes, len(r.Symbol))
+	case strings.ContainsAny(r.Symbol, "\r\n\x00") || !utf8.ValidString(r.Symbol):
+		return fmt.Errorf("%w: symbolName: want text of one line", ErrInvalid)
+	case len(r.Language) > maxLanguageBytes:
+		return fmt.Errorf("%w: language: want at most %d bytes, have %d", ErrInvalid, maxLanguageBytes, len(r.Language))
+	case len(r.Revision) > code.MaxRefBytes:
+		return fmt.Errorf("%w: revisionName: want at most %d bytes, have %d", ErrInvalid, code.MaxRefBytes, len(r.Revision))
+	case len(r.Repository) > code.MaxNameBytes:
+		return fmt.Errorf("%w: repoName: want at most %d bytes, have %d", ErrInvalid, code.MaxNameBytes, len(r.Repository))
+	}
+	return nil
+}
+
+// maxLanguageBytes is above the longest name that linguist has.
+const maxLanguageBytes = 64
+
+func (r *Request) hasRevision() bool {
+	return r.Revision != "" && r.Revision != syntax.DefaultRevision
+}
+
+// query joins leaf with the filters of r.
+func (r *Request) query(leaf syntax.Query) *syntax.Parsed {
+	children := []syntax.Query{leaf}
+	if r.Repository != "" {
+		children = append(children, &syntax.RepoSet{Names: []string{r.Repository}})
+	}
+	if r.Language != "" {
+		children = append(children, languages(r.Language))
+	}
+	if r.hasRevision() {
+		children = append(children, &syntax.Revision{Pattern: r.Revision})
+	}
+	root := leaf
+	if len(children) > 1 {
+		root = &syntax.And{Children: children}
+	}
+	return &syntax.Parsed{Root: root, Text: root.String()}
+}
+
+// relatives are languages that share symbols: a header may count as either, and
+// modules of one import the other's.
+func relatives(language string) []string {
+	for _, family := range [][]string{{"C", "C++"}, {"TypeScript", "JavaScript", "JSX", "TSX"}} {
+		for _, member := range family {
+			if strings.EqualFold(member, language) {
+				return family
+			}
+		}
+	}
+	return []string{language}
+}
+
+func languages(language string) syntax.Query {
+	or := &syntax.Or{}
+	for _, name := range relatives(language) {
+		or.Children = append(or.Children, &syntax.Language{Name: name})
+	}
+	if len(or.Children) == 1 {
+		return or.Children[0]
+	}
+	return or
+}
+
+// exactRevision narrows what a Revision matches, a substring of ref names, to
+// the one name that was asked for.
+type exactRevision struct {
+	search.View
+	name string
+}
+
+// Revisions implements search.View.
+func (v exactRevision) Revisions(ctx context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+	return v.View.Revisions(ctx, func(r *search.Repository, ref code.Ref) bool {
+		return (string(ref) == v.name || ref.Short() == v.name) && match(r, ref)
+	})
+}

@@ -1,0 +1,165 @@
+package navigate_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// recorder is a Searcher that keeps what it was asked and answers as told.
+type recorder struct {
+	view    search.View
+	request search.Request
+	result  search.Result
+	err     error
+}
+
+func (s *recorder) Search(_ context.Context, v search.View, r search.Request) (*search.Result, error) {
+	s.view, s.request = v, r
+	return &s.result, s.err
+}
+
+// refs is a View of which only Revisions is asked.
+type refs struct {
+	search.View
+	names []code.Ref
+}
+
+func (v refs) Revisions(_ context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+	var out []code.Ref
+	for _, ref := range v.names {
+		if match(nil, ref) {
+			out = append(out, ref)
+		}
+	}
+	return nil, out, nil
+}
+
+func TestQueries(t *testing.T) {
+	for _, tc := range []struct {
+		request                 navigate.Request
+		definitions, references string
+	}{
+		{navigate.Request{Symbol: "Foo"}, `case:yes sym:\bFoo\b`, `case:yes regex:\bFoo\b`},
+		{navigate.Request{Symbol: "operator=="}, `case:yes sym:\boperator==`, `case:yes regex:\boperator==`},
+		{navigate.Request{Symbol: "a.*b"}, `case:yes sym:\ba\.\*b\b`, `case:yes regex:\ba\.\*b\b`},
+		{navigate.Request{Symbol: "~Foo", Repository: "h/o/n"}, `case:yes sym:~Foo\b reposet:h/o/n`, `case:yes regex:~Foo\b reposet:h/o/n`},
+		{navigate.Request{Symbol: "é", Language: "c"}, `case:yes sym:é (lang:C or lang:C++)`, `case:yes regex:é (lang:C or lang:C++)`},
+		{navigate.Request{Symbol: "x", Language: "tsx"}, `case:yes sym:\bx\b (lang:TypeScript or lang:JavaScript or lang:JSX or lang:TSX)`, ``},
+		{navigate.Request{Symbol: "x", Language: "Go", Revision: "v1"}, `case:yes sym:\bx\b lang:Go rev:v1`, ``},
+		{navigate.Request{Symbol: "x", Revision: "HEAD"}, `case:yes sym:\bx\b`, ``},
+	} {
+		var s recorder
+		n := navigate.New(&s)
+		if _, err := n.Definitions(t.Context(), refs{}, tc.request); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.request.Query.Root.String(); got != tc.definitions {
+			t.Errorf("%+v: definitions\n got %s\nwant %s", tc.request, got, tc.definitions)
+		}
+		if s.request.Matches != navigate.MaxMatches || s.request.ContextLines != 0 {
+			t.Errorf("%+v: %+v", tc.request, s.request)
+		}
+		if _, err := n.References(t.Context(), refs{}, tc.request); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.request.Query.Root.String(); tc.references != "" && got != tc.references {
+			t.Errorf("%+v: references\n got %s\nwant %s", tc.request, got, tc.references)
+		}
+	}
+}
+
+// A revision is asked for by a substring, and answered exactly.
+func TestRevisionIsExact(t *testing.T) {
+	names := []code.Ref{"refs/heads/main", "refs/heads/mainline", "refs/heads/x/main", "refs/tags/main"}
+	all := func(*search.Repository, code.Ref) bool { return true }
+	for _, tc := range []struct{ revision, want string }{
+		{"main", "refs/heads/main refs/tags/main"},
+		{"refs/heads/main", "refs/heads/main"},
+		{"mai", ""},
+	} {
+		var s recorder
+		if _, err := navigate.New(&s).References(t.Context(), refs{names: names}, navigate.Request{Symbol: "x", Revision: tc.revision}); err != nil {
+			t.Fatal(err)
+		}
+		_, got, _ := s.view.Revisions(t.Context(), all)
+		var words []string
+		for _, ref := range got {
+			words = append(words, string(ref))
+		}
+		if strings.Join(words, " ") != tc.want {
+			t.Errorf("%s: %v, want %s", tc.revision, words, tc.want)
+		}
+		if _, none, _ := s.view.Revisions(t.Context(), func(*search.Repository, code.Ref) bool { return false }); len(none) > 0 {
+			t.Errorf("%s: the query's own filter is lost: %v", tc.revision, none)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for _, r := range []navigate.Request{
+		{}, {Symbol: strings.Repeat("x", code.MaxSymbolBytes+1)}, {Symbol: "a\nb"}, {Symbol: "\xff"},
+		{Symbol: "x", Language: strings.Repeat("x", 65)},
+		{Symbol: "x", Revision: strings.Repeat("x", code.MaxRefBytes+1)},
+		{Symbol: "x", Repository: strings.Repeat("x", code.MaxNameBytes+1)},
+	} {
+		var s recorder
+		if _, err := navigate.New(&s).Definitions(t.Context(), refs{}, r); !errors.Is(err, navigate.ErrInvalid) {
+			t.Errorf("%.60q: %v", r, err)
+		}
+	}
+	broken := errors.New("disk")
+	s := recorder{err: broken}
+	if _, err := navigate.New(&s).Definitions(t.Context(), refs{}, navigate.Request{Symbol: "x"}); !errors.Is(err, broken) {
+		t.Errorf("the search's error is lost: %v", err)
+	}
+}
+
+// chunkOf makes the chunk of all matches of pattern in content.
+func chunkOf(content, pattern string, at int) search.Chunk {
+	c := search.Chunk{Content: []byte(content), Start: search.Location{ByteOffset: at, LineNumber: 1, Column: 1}}
+	for _, m := range regexp.MustCompile(pattern).FindAllStringIndex(content, -1) {
+		c.Ranges = append(c.Ranges, search.Range{Start: search.Location{ByteOffset: at + m[0]}, End: search.Location{ByteOffset: at + m[1]}})
+	}
+	return c
+}
+
+func TestMatches(t *testing.T) {
+	for _, tc := range []struct {
+		content, pattern string
+		want             []string
+	}{
+		{"a foo b\nfoo()\n", "foo", []string{"a foo b\n", "foo()\n"}},
+		{"last foo", "foo", []string{"last foo"}},
+		{"foo foo\r\n", "foo", []string{"foo foo\r\n", "foo foo\r\n"}},
+		{"fooé éfoo foo_ foo1 1foo\n", "foo", nil},
+		{"(foo) .foo, «foo»\n", "foo", []string{"(foo) .foo, «foo»\n", "(foo) .foo, «foo»\n", "(foo) .foo, «foo»\n"}},
+		{"étéx été x\n", "été", []string{"étéx été x\n"}},
+		{"x==y a == b\n", "==", []string{"x==y a == b\n", "x==y a == b\n"}},
+		{"two\nlines x\n", `two\nlines`, []string{"two\nlines x\n"}},
+	} {
+		s := recorder{result: search.Result{Exhaustive: true, Files: []search.FileMatch{
+			{Path: "p", Chunks: []search.Chunk{chunkOf(tc.content, tc.pattern, 100)}},
+			{Path: "name only"},
+		}}}
+		r, err := navigate.New(&s).References(t.Context(), refs{}, navigate.Request{Symbol: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range r.Files {
+			for _, m := range f.Matches {
+				got = append(got, string(m.Line))
+			}
+		}
+		if strings.Join(got, "|") != strings.Join(tc.want, "|") || r.Matches != len(tc.want) || !r.Exhaustive {
+			t.Errorf("%q: %q, want %q", tc.content, got, tc.want)
+		}
+	}
+}

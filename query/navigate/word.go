@@ -1,0 +1,76 @@
+package navigate
+
+import (
+	"bytes"
+	"regexp"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/query/search"
+)
+
+// wholeWord returns a regular expression for name that cannot match less than
+// its whole words. RE2's \b knows ASCII words only, and is wrong beside a name
+// that ends in a symbol, so it is put where it is certain; inWord drops the rest.
+func wholeWord(name string) string {
+	first, _ := utf8.DecodeRuneInString(name)
+	last, _ := utf8.DecodeLastRuneInString(name)
+	pattern := regexp.QuoteMeta(name)
+	if isASCIIWord(first) {
+		pattern = `\b` + pattern
+	}
+	if isASCIIWord(last) {
+		pattern += `\b`
+	}
+	return pattern
+}
+
+func isASCIIWord(r rune) bool { return r < utf8.RuneSelf && isWord(r) }
+
+func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+
+// inWord reports whether content[start:end] goes on as a word on either side.
+func inWord(content []byte, start, end int) bool {
+	first, _ := utf8.DecodeRune(content[start:end])
+	last, _ := utf8.DecodeLastRune(content[start:end])
+	before, n := utf8.DecodeLastRune(content[:start])
+	after, m := utf8.DecodeRune(content[end:])
+	return n > 0 && isWord(first) && isWord(before) || m > 0 && isWord(last) && isWord(after)
+}
+
+// result turns a search's chunks into one match per line.
+func result(found *search.Result) *Result {
+	out := &Result{Exhaustive: found.Exhaustive}
+	for i := range found.Files {
+		f := file(&found.Files[i])
+		if len(f.Matches) > 0 {
+			out.Files = append(out.Files, f)
+			out.Matches += len(f.Matches)
+		}
+	}
+	return out
+}
+
+func file(m *search.FileMatch) File {
+	f := File{Repo: m.Repo, Ref: m.Ref, Path: m.Path, Language: m.Language}
+	for i := range m.Chunks {
+		c := &m.Chunks[i]
+		for _, r := range c.Ranges {
+			start, end := r.Start.ByteOffset-c.Start.ByteOffset, r.End.ByteOffset-c.Start.ByteOffset
+			if start < 0 || end > len(c.Content) || start >= end || inWord(c.Content, start, end) {
+				continue
+			}
+			f.Matches = append(f.Matches, Match{Line: line(c.Content, start, end), Range: r})
+		}
+	}
+	return f
+}
+
+// line returns the lines of content that hold [start, end), with the line end.
+func line(content []byte, start, end int) []byte {
+	from := bytes.LastIndexByte(content[:start], '\n') + 1
+	if i := bytes.IndexByte(content[end-1:], '\n'); i >= 0 {
+		return content[from : end+i]
+	}
+	return content[from:]
+}
