@@ -27,7 +27,13 @@ type finding struct {
 	// literals is the set of the pattern that blocks is about; those that the
 	// segment does not have at all are left out.
 	literals []string
+	// also are further sets, of each of which a document with a match has a
+	// member: two literals of one expression may stand in different blocks.
+	also []postings.Set
 }
+
+// maxAlso bounds the further sets that are looked up for an expression.
+const maxAlso = 2
 
 func (f *finding) none() bool { return !f.all && f.blocks.Len() == 0 }
 
@@ -56,7 +62,29 @@ func (l *lookup) find(a *atom) (finding, error) {
 	if best < 0 {
 		return finding{all: true}, nil
 	}
-	return l.union(a.pattern.Sets[best])
+	f, err := l.union(a.pattern.Sets[best])
+	if err != nil || f.none() || f.all || a.pattern.Exact {
+		return f, err
+	}
+	return f, l.further(&f, a.pattern.Sets, best)
+}
+
+// further looks up the other sets of a pattern, where the first leaves many
+// blocks to look at.
+func (l *lookup) further(f *finding, sets [][]string, best int) error {
+	for i, set := range sets {
+		if i == best || len(f.also) == maxAlso || f.blocks.Len()*blockCost < listCost*2*len(set) {
+			continue
+		}
+		other, err := l.union(set)
+		if err != nil {
+			return err
+		}
+		if !other.all {
+			f.also = append(f.also, other.blocks)
+		}
+	}
+	return nil
 }
 
 // cost estimates the bytes of postings, and so the blocks, of a set of literals.
@@ -154,4 +182,15 @@ func (l *lookup) intersect(literal string) (blocks postings.Set, all bool, err e
 		}
 	}
 	return blocks, false, nil
+}
+
+// hasAlso reports whether the text between lo and hi has a block of each of the
+// further sets.
+func (f *finding) hasAlso(lo, hi int) bool {
+	for i := range f.also {
+		if b := f.also[i].Next(lo / postings.BlockBytes); b < 0 || b*postings.BlockBytes >= hi {
+			return false
+		}
+	}
+	return true
 }

@@ -367,9 +367,12 @@ func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
 	if v.nextOfAtom(a, int(d)) != int(d) {
 		return s, nil
 	}
-	v.stats.FilesLoaded++
 	lo, hi, _ := v.bounds(a, int(d))
 	f := &v.findings[a.number]
+	if !f.hasAlso(lo, hi) {
+		return s, nil
+	}
+	v.stats.FilesLoaded++
 	emit := func(start, end int) bool {
 		s.count++
 		if v.several || len(s.matches) < v.keep-v.kept {
