@@ -105,7 +105,7 @@ func (d cDialect) token(p *declParser, t token) bool {
 			p.decl = p.decl[:len(p.decl)-1]
 			return true
 		}
-	case t.kind == tokGroup && t.ch == '[' && d.cpp && p.src[t.start+1] == '[':
+	case t.kind == tokGroup && t.ch == '[' && d.cpp && t.end > t.start+1 && p.src[t.start+1] == '[':
 		return true // [[attribute]]
 	case t.word == wExtension:
 		return true

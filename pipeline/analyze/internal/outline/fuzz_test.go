@@ -30,20 +30,32 @@ func TestLanguagesAreSupported(t *testing.T) {
 
 // scripts returns the sources in the scripts of testdata.
 func scripts(t testing.TB) [][]byte {
-	paths, err := filepath.Glob("testdata/outline/*")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("scripts: %v, %d files", err, len(paths))
+	var all [][]byte
+	for _, language := range languages {
+		all = append(all, scriptsByLanguage(t)[language]...)
 	}
-	var sources [][]byte
+	if len(all) < len(languages)-1 { // TSX is read as TypeScript is
+		t.Fatalf("%d scripts for %d languages", len(all), len(languages))
+	}
+	return all
+}
+
+// scriptsByLanguage reads testdata/outline.
+func scriptsByLanguage(t testing.TB) map[code.Language][][]byte {
+	paths, err := filepath.Glob("testdata/outline/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := map[code.Language][][]byte{}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range strings.Split(string(text), "\noutline ") {
-			_, source, _ := strings.Cut(part, "\n")
+		for _, part := range strings.Split("\n"+string(text), "\noutline ")[1:] {
+			language, source, _ := strings.Cut(part, "\n")
 			source, _, _ = strings.Cut(source, "\n----")
-			sources = append(sources, []byte(source))
+			sources[code.Language(language)] = append(sources[code.Language(language)], []byte(source))
 		}
 	}
 	return sources

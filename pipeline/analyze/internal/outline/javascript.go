@@ -11,11 +11,12 @@ type jsParser struct {
 
 	// target is the name that a function or class expression coming next would
 	// get: "target = function", "target: class". It is a candidate until used.
-	target    token
-	targetIn  scope
-	lastParen jsParen // the parenthesised group that was closed last
-	before    token   // the token before the current one
-	current   token   // the token being handled, or the last one its handler read
+	target      token
+	targetIn    scope
+	lastParen   jsParen // the parenthesised group that was closed last
+	variableDef int32   // the variable recorded last, -1 before the first
+	before      token   // the token before the current one
+	current     token   // the token being handled, or the last one its handler read
 }
 
 // jsParen remembers what stood before a parenthesis, until it is known what the
@@ -30,7 +31,7 @@ type jsParen struct {
 
 func runJavaScript(types bool) func(scanner) {
 	return func(s scanner) {
-		p := &jsParser{scanner: s, types: types}
+		p := &jsParser{scanner: s, types: types, variableDef: -1}
 		p.scopes.push(scope{form: formFile, def: -1})
 		for {
 			t := p.next()
@@ -74,10 +75,10 @@ func (p *jsParser) token(t token) {
 	}
 	top := p.top().form
 	switch {
+	case top == formType && (t.kind != tokPunct || t.is('[') || t.is('(') || t.is('<')):
+		p.member(t)
 	case t.kind == tokPunct:
 		p.punctuation(t)
-	case top == formType:
-		p.member(t)
 	case top == formEnum:
 		if t.kind == tokWord && (p.before.is('{') || p.before.is(',')) {
 			p.rec.add(t.span(), "enumerator", *p.top())
@@ -111,10 +112,6 @@ func (p *jsParser) punctuation(t token) {
 	case '(':
 		p.paren(t)
 	case '[':
-		if p.top().form == formType {
-			p.jsGroup(t)
-			return
-		}
 		p.push(scope{form: formBracket})
 	case ')', ']':
 		p.closeBracket(t)
@@ -122,6 +119,10 @@ func (p *jsParser) punctuation(t token) {
 		p.equals(t)
 	case ';', ',':
 		p.target, p.lastParen.valid = token{}, false
+	case '<':
+		if p.types && p.before.is('=') {
+			p.typeArguments(t) // a generic arrow function
+		}
 	case '@':
 		if p.top().form == formType {
 			p.decorator()
@@ -165,11 +166,16 @@ func (p *jsParser) paren(t token) {
 	}
 	in := p.inherit(formParen)
 	in.pending = p.target
-	if p.target.kind == tokNone && p.top().form == formObject && p.before.kind == tokWord && p.before.word == wNone {
+	if p.target.kind == tokNone && p.top().form == formObject && p.before.kind == tokWord && memberWord(p.before.word) {
 		in.pending, in.finished = p.before, true // a method of a literal: name(…) {
 	}
 	p.scopes.push(in)
 	p.target = token{}
+}
+
+// memberWord reports whether a word before "(" in a literal can name a method.
+func memberWord(w word) bool {
+	return w == wNone || w == wGet || w == wSet || w == wStatic || w == wDelete
 }
 
 func (p *jsParser) closeBracket(t token) {
@@ -201,6 +207,9 @@ func (p *jsParser) equals(t token) {
 // setTarget makes name the target; "Type.prototype.name" and "object.name" give
 // it a parent.
 func (p *jsParser) setTarget(name token) {
+	if string(p.text(name)) == "exports" {
+		return
+	}
 	p.target, p.targetIn = name, *p.top()
 	if owner, ok := p.owner(name); ok {
 		p.targetIn.name, p.targetIn.kind = owner, "class"
@@ -248,7 +257,7 @@ func (p *jsParser) arrow() {
 	p.target, p.lastParen.valid = token{}, false
 	def := int32(-1)
 	if name.kind == tokWord {
-		def = p.rec.add(name.span(), functionKind(in), in)
+		def = p.defineValue(name, functionKind(in), in)
 	}
 	next := p.take()
 	if !next.is('{') {
@@ -261,6 +270,16 @@ func (p *jsParser) arrow() {
 	}
 	p.enter(s)
 	p.current, p.prev = next, next
+}
+
+// defineValue records a function or class. If it is the value of the variable
+// that was recorded last, that becomes what its value is.
+func (p *jsParser) defineValue(name token, kind code.SymbolKind, in scope) int32 {
+	if v := p.variableDef; v >= 0 && p.rec.defs[v].name == name.span() {
+		p.rec.defs[v].kind = kind
+		return v
+	}
+	return p.rec.add(name.span(), kind, in)
 }
 
 // functionKind tells functions from methods.
@@ -393,7 +412,7 @@ func (p *jsParser) function() {
 	}
 	def := int32(-1)
 	if name.kind == tokWord {
-		def = p.rec.add(name.span(), functionKind(in), in)
+		def = p.defineValue(name, functionKind(in), in)
 	}
 	s := p.inherit(formFunction)
 	if s.def = def; def >= 0 {
@@ -425,10 +444,7 @@ func (p *jsParser) functionHeader(t token, s scope) {
 			seen = seen || t.ch == '('
 			t = p.jsGroup(t)
 		case t.is('<'):
-			if end, ok := p.angleEnd(); ok {
-				p.pos = end
-				t = token{kind: tokGroup, ch: '<'}
-			}
+			t = p.typeArguments(t)
 		}
 		prev = t
 		t = p.take()
@@ -463,7 +479,7 @@ func (p *jsParser) class() {
 	s := p.inherit(formType)
 	s.def = -1
 	if name.kind == tokWord {
-		s.def = p.rec.add(name.span(), "class", in)
+		s.def = p.defineValue(name, "class", in)
 		s.name, s.kind = name.span(), "class"
 	}
 	p.typeHeader(t, s)
@@ -485,9 +501,7 @@ func (p *jsParser) typeHeader(t token, s scope) {
 		case t.is('('), t.is('['):
 			p.jsGroup(t)
 		case t.is('<'):
-			if end, ok := p.angleEnd(); ok {
-				p.pos = end
-			}
+			p.typeArguments(t)
 		}
 		t = p.take()
 	}
@@ -531,9 +545,7 @@ func (p *jsParser) alias(keyword token) {
 	if t.is('=') || t.is('<') {
 		p.rec.add(name.span(), "alias", *p.top())
 		if t.is('<') {
-			if end, ok := p.angleEnd(); ok {
-				p.pos = end
-			}
+			p.typeArguments(t)
 		}
 		return
 	}
@@ -541,7 +553,7 @@ func (p *jsParser) alias(keyword token) {
 }
 
 // variable records the first name of "const name =" at the top level of a file
-// or namespace, unless a function or class is its value.
+// or namespace.
 func (p *jsParser) variable(keyword token, kind code.SymbolKind) {
 	name := p.take()
 	if name.word == wEnum { // const enum
@@ -556,23 +568,5 @@ func (p *jsParser) variable(keyword token, kind code.SymbolKind) {
 	if f := p.top().form; f != formFile && f != formNamespace {
 		return
 	}
-	if !p.functionFollows() {
-		p.rec.add(name.span(), kind, *p.top())
-	}
-}
-
-// functionFollows reports whether the value behind a name begins like a
-// function or class, whose definition takes the name.
-func (p *jsParser) functionFollows() bool {
-	i := p.pos
-	for i < len(p.src) && (p.src[i] == ' ' || p.src[i] == '=') {
-		i++
-	}
-	rest := p.src[i:min(len(p.src), i+16)]
-	for _, prefix := range []string{"function", "class ", "class{", "async ", "async("} {
-		if len(rest) >= len(prefix) && string(rest[:len(prefix)]) == prefix {
-			return true
-		}
-	}
-	return false
+	p.variableDef = p.rec.add(name.span(), kind, *p.top())
 }

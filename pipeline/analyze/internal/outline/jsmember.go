@@ -13,12 +13,8 @@ func (p *jsParser) member(t token) {
 			p.afterName(token{}, name)
 			return
 		}
-		if !name.is(';') {
+		if name.start != t.start {
 			p.unread(name)
-			if !t.is(name.ch) || t.start != name.start {
-				return
-			}
-			p.take()
 		}
 		return
 	}
@@ -64,10 +60,8 @@ func (p *jsParser) afterName(name, t token) {
 		t = p.take()
 	}
 	if t.is('<') {
-		if end, ok := p.angleEnd(); ok {
-			p.pos = end
-			t = p.take()
-		}
+		p.typeArguments(t)
+		t = p.take()
 	}
 	if !t.is('(') {
 		if name.kind == tokWord {
@@ -125,6 +119,30 @@ func continues(prev, t token) bool {
 		return true
 	}
 	return false
+}
+
+// typeArguments reads a list in angle brackets whose "<" is t.
+func (p *jsParser) typeArguments(open token) token {
+	prev := open
+	for depth := 1; depth > 0; {
+		t := p.take()
+		switch {
+		case t.kind == tokEOF:
+			depth = 0
+		case t.is(';'), t.is('}'), t.is(')'):
+			p.unread(t)
+			depth = 0
+		case t.is('<'):
+			depth++
+		case t.is('>') && !(prev.is('=') && prev.end == t.start):
+			depth--
+		case t.is('('), t.is('{'), t.is('['):
+			t = p.jsGroup(t)
+		}
+		prev = t
+	}
+	open.kind, open.end = tokGroup, int32(p.pos)
+	return open
 }
 
 // jsGroup skips a bracketed group by its tokens, since templates and regular

@@ -47,7 +47,7 @@ type pythonParser struct {
 	scanner
 	scopes
 	indents [maxScopes]int32 // of the line that opened each scope
-	end     int              // where the last logical line ended
+	end     int              // where the last logical line that was read ended
 }
 
 func runPython(s scanner) {
@@ -59,17 +59,32 @@ func runPython(s scanner) {
 			break
 		}
 		p.line(t)
-		p.end = p.pos
 	}
 	p.dedent(-1)
+}
+
+// take returns the next token and, if it is of the same line, notes its end.
+func (p *pythonParser) take() token {
+	t := p.next()
+	if !t.newline && t.kind != tokEOF {
+		p.end = int(t.end)
+	}
+	return t
+}
+
+// skip passes the group that open begins.
+func (p *pythonParser) skip(open token) {
+	p.group(open)
+	p.end = p.pos
 }
 
 // line reads the logical line that begins with t.
 func (p *pythonParser) line(t token) {
 	indent := p.column(t)
 	p.dedent(indent)
+	p.end = int(t.end)
 	if t.word == wAsync {
-		t = p.next()
+		t = p.take()
 	}
 	switch {
 	case t.word == wDef:
@@ -114,7 +129,7 @@ func (p *pythonParser) dedent(indent int32) {
 
 // block reads the header of a function or class after its keyword.
 func (p *pythonParser) block(indent int32, f form) {
-	name := p.next()
+	name := p.take()
 	if !name.isName() || name.newline {
 		p.unread(name)
 		return
@@ -142,14 +157,14 @@ func (p *pythonParser) define(t token, kind code.SymbolKind) int32 {
 // header reads to the colon that ends a block's header.
 func (p *pythonParser) header() {
 	for {
-		switch t := p.next(); {
+		switch t := p.take(); {
 		case t.kind == tokEOF, t.is(':'):
 			return
 		case t.newline:
 			p.unread(t)
 			return
 		case t.is('('), t.is('['), t.is('{'):
-			p.group(t)
+			p.skip(t)
 		}
 	}
 }
@@ -166,9 +181,9 @@ func (p *pythonParser) restOfLine(t token) {
 		case t.is(';'):
 			return
 		case t.is('('), t.is('['), t.is('{'):
-			p.group(t)
+			p.skip(t)
 		}
-		t = p.next()
+		t = p.take()
 	}
 }
 
@@ -176,7 +191,7 @@ func (p *pythonParser) restOfLine(t token) {
 // module or class.
 func (p *pythonParser) assignments(name token) {
 	for {
-		t := p.next()
+		t := p.take()
 		if t.newline || t.kind == tokEOF {
 			p.unread(t)
 			return
@@ -187,7 +202,7 @@ func (p *pythonParser) assignments(name token) {
 			return
 		}
 		p.define(name, "variable")
-		name = p.next()
+		name = p.take()
 		if name.newline || name.kind == tokEOF {
 			p.unread(name)
 			return
