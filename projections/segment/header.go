@@ -17,7 +17,7 @@ const PageBytes = 32 << 10
 
 // symbolGroupBytes is the size a group of symbol records is closed at, before
 // compression.
-const symbolGroupBytes = 32 << 10
+const symbolGroupBytes = 8 << 10
 
 // maxNames bounds the table of languages and of symbol kinds.
 const maxNames = 1 << 12

@@ -7,9 +7,11 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,10 +20,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-var (
-	seedFlag   = flag.Uint64("seed", 0, "first seed of the metamorphic test")
-	roundsFlag = flag.Int("rounds", 4, "corpora of the metamorphic test")
-)
+var roundsFlag = flag.Int("rounds", 4, "corpora of the metamorphic test")
+
+// firstSeed is QUARRY_SEED, or 0.
+func firstSeed(t *testing.T) uint64 {
+	s := os.Getenv("QUARRY_SEED")
+	if s == "" {
+		return 0
+	}
+	seed, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		t.Fatalf("QUARRY_SEED: %v", err)
+	}
+	return seed
+}
 
 // A place of the model: a file on a ref.
 type modelPlace struct {
@@ -254,7 +266,7 @@ func randomQuery(rng *rand.Rand) string {
 func TestMetamorphic(t *testing.T) {
 	s := New(Options{})
 	for round := range *roundsFlag {
-		seed := *seedFlag + uint64(round)
+		seed := firstSeed(t) + uint64(round)
 		rng := rand.New(rand.NewPCG(seed, 77))
 		m := newModel(t, rng)
 		for range 50 {

@@ -1,0 +1,90 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func parse(t *testing.T, text string) *syntax.Parsed {
+	t.Helper()
+	p, err := syntax.Parse(text, syntax.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestCanceledSearchReturnsTheError(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := New(Options{}).Search(ctx, m, Request{Query: parse(t, "if"), Matches: 10}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestTimeLimitIsSaid(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
+	s := New(Options{MaxDuration: time.Nanosecond})
+	r, err := s.Search(t.Context(), m, Request{Query: parse(t, "if"), Matches: 1 << 20})
+	if err != nil || r.Exhaustive || r.Stopped != StopTimeLimit {
+		t.Fatalf("got %+v, %v", r, err)
+	}
+}
+
+func TestPlacesForSearchesAreBounded(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
+	s := New(Options{MaxConcurrent: 1, MaxWait: time.Millisecond})
+	s.places <- struct{}{}
+	if _, err := s.Search(t.Context(), m, Request{Query: parse(t, "if"), Matches: 1}); !errors.Is(err, ErrBusy) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestUnknownContextIsNotFound(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
+	_, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "context:nowhere if"), Matches: 1})
+	if !errors.Is(err, code.ErrNotFound) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestTypes(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
+	s := New(Options{Registerer: prometheus.NewRegistry()})
+	r, err := s.Search(t.Context(), m, Request{Query: parse(t, "type:repo repo0"), Matches: 10})
+	if err != nil || len(r.Repositories) != 1 || r.Repositories[0].Name != "host/repo0" || !r.Exhaustive {
+		t.Fatalf("type:repo: %+v, %v", r, err)
+	}
+	r, err = s.Search(t.Context(), m, Request{Query: parse(t, "type:file .c"), Matches: 1000, Explain: true})
+	if err != nil || len(r.Files) == 0 || len(r.Files[0].PathRanges) == 0 || len(r.Files[0].Chunks) != 0 {
+		t.Fatalf("type:file: %+v, %v", r, err)
+	}
+	if len(r.Explain.Segments) == 0 || len(r.Files[0].Reasons) == 0 {
+		t.Fatalf("explain: %+v", r.Explain)
+	}
+	r, err = s.Search(t.Context(), m, Request{Query: parse(t, "type:symbol kmalloc"), Matches: 1000})
+	if err != nil || len(r.Files) == 0 {
+		t.Fatalf("type:symbol: %+v, %v", r, err)
+	}
+	for _, f := range r.Files {
+		for _, c := range f.Chunks {
+			for i := range c.Ranges {
+				if c.Symbols[i] == nil {
+					t.Fatalf("%s: a match that is no symbol", f.Path)
+				}
+			}
+		}
+	}
+}
