@@ -92,7 +92,7 @@ func (n *Navigator) find(ctx context.Context, v search.View, r Request, leaf syn
 	if err != nil {
 		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)
 	}
-	return result(found), nil
+	return result(found, r.Symbol), nil
 }
 
 func (r *Request) validate() error {

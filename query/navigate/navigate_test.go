@@ -132,23 +132,25 @@ func chunkOf(content, pattern string, at int) search.Chunk {
 
 func TestMatches(t *testing.T) {
 	for _, tc := range []struct {
-		content, pattern string
-		want             []string
+		content, name, pattern string
+		want                   []string
 	}{
-		{"a foo b\nfoo()\n", "foo", []string{"a foo b\n", "foo()\n"}},
-		{"last foo", "foo", []string{"last foo"}},
-		{"foo foo\r\n", "foo", []string{"foo foo\r\n", "foo foo\r\n"}},
-		{"fooé éfoo foo_ foo1 1foo\n", "foo", nil},
-		{"(foo) .foo, «foo»\n", "foo", []string{"(foo) .foo, «foo»\n", "(foo) .foo, «foo»\n", "(foo) .foo, «foo»\n"}},
-		{"étéx été x\n", "été", []string{"étéx été x\n"}},
-		{"x==y a == b\n", "==", []string{"x==y a == b\n", "x==y a == b\n"}},
-		{"two\nlines x\n", `two\nlines`, []string{"two\nlines x\n"}},
+		{"a foo b\nfoo()\n", "foo", "foo", []string{"a foo b\n", "foo()\n"}},
+		{"last foo", "foo", "foo", []string{"last foo"}},
+		{"foo foo\r\n", "foo", "foo", []string{"foo foo\r\n", "foo foo\r\n"}},
+		{"fooé éfoo foo_ foo1 1foo\n", "foo", "foo", nil},
+		{"(foo) .foo, «foo»\n", "foo", "foo", []string{"(foo) .foo, «foo»\n", "(foo) .foo, «foo»\n", "(foo) .foo, «foo»\n"}},
+		{"étéx été x\n", "été", "été", []string{"étéx été x\n"}},
+		{"x==y a == b\n", "==", "==", []string{"x==y a == b\n", "x==y a == b\n"}},
+		// The ranges of definitions are whole symbols.
+		{"Pot::foo x\nfooé foo2 foofoo\n", "foo", `[a-zA-Z:é2]+`, []string{"Pot::foo x\n"}},
+		{"fooé::foo\n", "foo", `.+`, []string{"fooé::foo\n"}},
 	} {
 		s := recorder{result: search.Result{Exhaustive: true, Files: []search.FileMatch{
 			{Path: "p", Chunks: []search.Chunk{chunkOf(tc.content, tc.pattern, 100)}},
 			{Path: "name only"},
 		}}}
-		r, err := navigate.New(&s).References(t.Context(), refs{}, navigate.Request{Symbol: "x"})
+		r, err := navigate.New(&s).References(t.Context(), refs{}, navigate.Request{Symbol: tc.name})
 		if err != nil {
 			t.Fatal(err)
 		}

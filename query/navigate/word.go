@@ -38,11 +38,28 @@ func inWord(content []byte, start, end int) bool {
 	return n > 0 && isWord(first) && isWord(before) || m > 0 && isWord(last) && isWord(after)
 }
 
-// result turns a search's chunks into one match per line.
-func result(found *search.Result) *Result {
+// hasWord reports whether name is a whole word somewhere in content[start:end].
+// The range of a definition is that of the symbol, which may be more than name.
+func hasWord(content []byte, start, end int, name string) bool {
+	for at := start; at < end; {
+		i := bytes.Index(content[at:end], []byte(name))
+		if i < 0 {
+			return false
+		}
+		at += i
+		if !inWord(content, at, at+len(name)) {
+			return true
+		}
+		at++
+	}
+	return false
+}
+
+// result turns a search's chunks into one match per occurrence of name.
+func result(found *search.Result, name string) *Result {
 	out := &Result{Exhaustive: found.Exhaustive}
 	for i := range found.Files {
-		f := file(&found.Files[i])
+		f := file(&found.Files[i], name)
 		if len(f.Matches) > 0 {
 			out.Files = append(out.Files, f)
 			out.Matches += len(f.Matches)
@@ -51,13 +68,13 @@ func result(found *search.Result) *Result {
 	return out
 }
 
-func file(m *search.FileMatch) File {
+func file(m *search.FileMatch, name string) File {
 	f := File{Repo: m.Repo, Ref: m.Ref, Path: m.Path, Language: m.Language}
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
 		for _, r := range c.Ranges {
 			start, end := r.Start.ByteOffset-c.Start.ByteOffset, r.End.ByteOffset-c.Start.ByteOffset
-			if start < 0 || end > len(c.Content) || start >= end || inWord(c.Content, start, end) {
+			if start < 0 || end > len(c.Content) || !hasWord(c.Content, start, end, name) {
 				continue
 			}
 			f.Matches = append(f.Matches, Match{Line: line(c.Content, start, end), Range: r})

@@ -1,0 +1,158 @@
+package navigate_test
+
+import (
+	"context"
+	"crypto/sha1"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// source is a file of the corpus on a ref.
+type source struct {
+	repo     uint32
+	ref      code.Ref
+	path     string
+	language code.Language
+	text     string
+	symbols  []string
+}
+
+var sources = []source{
+	{0, "refs/heads/main", "boil.c", "C", "int boil(void);\nint boiler;\nint boil(void) { return boil2(); }\n", []string{"boil", "boiler", "boil"}},
+	{0, "refs/heads/main", "boil.hpp", "C++", "class Pot { void boil(); };\n", []string{"Pot", "boil"}},
+	{0, "refs/heads/main", "use.go", "Go", "func main() { boil() }\nvar Boil = 1\n", []string{"main", "Boil"}},
+	{0, "refs/heads/mainline", "old.c", "C", "void boil(int x);\n", []string{"boil"}},
+	{1, "refs/heads/main", "boil.py", "Python", "def boil(): pass\ndef boilé(): pass\n", []string{"boil", "boilé"}},
+}
+
+// corpus is a search.View of sources in one segment.
+type corpus struct {
+	main, every search.Segment
+	repos       []*search.Repository
+	refs        []code.Ref
+}
+
+func (c *corpus) Segments() []search.Segment         { return []search.Segment{c.main} }
+func (c *corpus) Repositories() []*search.Repository { return c.repos }
+func (c *corpus) Release()                           {}
+
+// Revisions returns the places on refs that match, built for each call as a
+// store would.
+func (c *corpus) Revisions(_ context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+	b := segment.NewPlacesBuilder(c.every.Reader.Documents())
+	for i, s := range sources {
+		if match(c.repos[s.repo], s.ref) {
+			b.Add(segment.DocID(i), s.repo, c.refIndex(s.ref), 0, s.path)
+		}
+	}
+	return []search.Segment{{Reader: c.every.Reader, Places: b.Build()}}, c.refs, nil
+}
+
+func (c *corpus) refIndex(ref code.Ref) uint32 {
+	for i, r := range c.refs {
+		if r == ref {
+			return uint32(i)
+		}
+	}
+	panic("unknown ref " + ref)
+}
+
+func newCorpus(t *testing.T) *corpus {
+	t.Helper()
+	b := segment.NewBuilder(segment.Options{Seed: []byte("navigate")})
+	for _, s := range sources {
+		doc := segment.Document{Key: code.DocumentKey{Blob: sha1.Sum([]byte(s.text)), Language: s.language}, Text: []byte(s.text), Symbols: symbols(s)}
+		if err := b.Add(doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "segment")
+	if _, err := b.Finish(path); err != nil {
+		t.Fatal(err)
+	}
+	f, err := segment.OpenFile(path, segment.NewCache(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	main := segment.NewPlacesBuilder(f.Documents())
+	for i, s := range sources {
+		if s.ref == "refs/heads/main" {
+			main.Add(segment.DocID(i), s.repo, segment.NoRef, 0, s.path)
+		}
+	}
+	c := &corpus{main: search.Segment{Reader: f.Reader, Places: main.Build()}, refs: []code.Ref{"refs/heads/main", "refs/heads/mainline"}}
+	c.every = c.main
+	for i, name := range []string{"host/kettle", "host/kettle2"} {
+		c.repos = append(c.repos, &search.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: name, DefaultBranch: "main"}})
+	}
+	return c
+}
+
+// symbols places the names one after the other in the text.
+func symbols(s source) []code.Symbol {
+	var out []code.Symbol
+	at := 0
+	for _, name := range s.symbols {
+		at += strings.Index(s.text[at:], name)
+		out = append(out, code.Symbol{Name: name, Kind: "function", Offset: uint32(at), Line: uint32(1 + strings.Count(s.text[:at], "\n"))})
+		at += len(name)
+	}
+	return out
+}
+
+// TestEngine asks the real engine: what is found is what the tree means.
+func TestEngine(t *testing.T) {
+	c := newCorpus(t)
+	n := navigate.New(search.New(search.Options{}))
+	for _, tc := range []struct {
+		request                 navigate.Request
+		definitions, references string
+	}{
+		{navigate.Request{Symbol: "boil", Repository: "host/kettle"}, "boil.c:1 boil.c:3 boil.hpp:1", "boil.c:1 boil.c:3 boil.hpp:1 use.go:1"},
+		{navigate.Request{Symbol: "boil", Repository: "host/kett"}, "", ""},
+		{navigate.Request{Symbol: "boil", Language: "c++"}, "boil.c:1 boil.c:3 boil.hpp:1", "boil.c:1 boil.c:3 boil.hpp:1"},
+		{navigate.Request{Symbol: "boil", Language: "Python"}, "boil.py:1", "boil.py:1"},
+		{navigate.Request{Symbol: "boilé"}, "boil.py:2", "boil.py:2"},
+		{navigate.Request{Symbol: "Boil"}, "use.go:2", "use.go:2"},
+		{navigate.Request{Symbol: "b.il"}, "", ""},
+		{navigate.Request{Symbol: "boil", Revision: "mainline"}, "old.c:1", "old.c:1"},
+		{navigate.Request{Symbol: "boil", Revision: "main", Language: "C"}, "boil.c:1 boil.c:3 boil.hpp:1", "boil.c:1 boil.c:3 boil.hpp:1"},
+		{navigate.Request{Symbol: "boil", Revision: "line"}, "", ""},
+	} {
+		definitions, err := n.Definitions(t.Context(), c, tc.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		references, err := n.References(t.Context(), c, tc.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := places(definitions); got != tc.definitions {
+			t.Errorf("%+v: definitions %q, want %q", tc.request, got, tc.definitions)
+		}
+		if got := places(references); got != tc.references {
+			t.Errorf("%+v: references %q, want %q", tc.request, got, tc.references)
+		}
+	}
+}
+
+// places prints path:line of the matches, sorted by path and line.
+func places(r *navigate.Result) string {
+	var out []string
+	for _, f := range r.Files {
+		for _, m := range f.Matches {
+			out = append(out, fmt.Sprintf("%s:%d", f.Path, m.Range.Start.LineNumber))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, " ")
+}
