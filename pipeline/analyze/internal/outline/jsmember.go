@@ -19,8 +19,7 @@ func (p *jsParser) member(t token) {
 		return
 	}
 	if name.kind == tokWord && p.src[name.start] == '#' {
-		p.afterName(name, p.take())
-		return
+		name.start++ // a private name is found without its mark
 	}
 	if name.kind != tokWord {
 		name = token{} // a string or number

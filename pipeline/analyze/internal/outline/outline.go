@@ -63,6 +63,9 @@ func declarations(d dialect) func(scanner) {
 	}
 }
 
+// bytesPerSymbol is the usual density of definitions in source code.
+const bytesPerSymbol = 384
+
 // Supported reports whether symbols of the language are found.
 func Supported(language code.Language) bool {
 	_, ok := grammarOf(language)
@@ -87,7 +90,7 @@ func extract(language code.Language, g grammar, text []byte, deadline time.Time)
 			symbols, err = nil, fmt.Errorf("%w: %s: %v", ErrPanic, language, r)
 		}
 	}()
-	rec := &recorder{src: text}
+	rec := &recorder{src: text, defs: make([]definition, 0, 16+len(text)/bytesPerSymbol)}
 	timedOut := false
 	g.run(scanner{src: text, lex: g.lex, rec: rec, deadline: deadline, timedOut: &timedOut})
 	if timedOut {
