@@ -2,8 +2,8 @@
 //
 // It answers: is Quarry as fast, as small and as fresh as its goals say, on this machine, now?
 //
-// Run does, in this order, for each program that is there: import Linux with symbols, import the mixed set, start the server, the query suite, the
-// scans, memory, the throughput mix, twenty pushes, bytes on disk. The programs are measured one after the other, never at the same time, so that
+// Run does, in this order, for each program that is there: import Linux with symbols, import the mixed set, bytes on disk, start the server, the
+// query suite, memory, the throughput mix, the scans, twenty pushes. The programs are measured one after the other, never at the same time, so that
 // neither takes the other's cores. Ripgrep runs the scans on the checkouts last.
 //
 // Invariants

@@ -34,10 +34,10 @@ func (b *bench) measureZoekt(ctx context.Context) *figures {
 	memory := server.Memory()
 	f.memory = memoryFigure{memory.ResidentBytes, memory.AnonymousBytes}
 	f.capped = better(b.askCapped(ctx, server), f.capped)
-	f.scans = b.askAll(ctx, "zoekt", server, b.Scans, forZoekt)
-	load := measureLoad(ctx, server, suite.Interactive(b.Queries), forZoekt, loadDuration)
+	load := warmLoad(ctx, server, suite.Interactive(b.Queries), forZoekt)
 	f.load = &load
 	b.Log("zoekt: %.1f queries/s, p99 %s", load.perSecond(), load.p99.Round(time.Millisecond))
+	f.scans = b.askAll(ctx, "zoekt", server, b.Scans, forZoekt)
 	if len(f.imports) == 0 {
 		b.missing("zoekt's pushes: its index of an earlier run holds them already")
 	} else if err := b.pushZoekt(ctx, server, f); err != nil {
@@ -88,10 +88,10 @@ func (b *bench) measureQuarry(ctx context.Context) *figures {
 	if f.diskBytes, err = diskBytes(b.quarryData(), filepath.Join(b.quarryData(), "mirrors")); err != nil {
 		b.missing("quarry's bytes on disk: %v", err)
 	}
-	f.scans = b.askAll(ctx, "quarry", server, b.Scans, forQuarry)
-	load := measureLoad(ctx, server, suite.Interactive(b.Queries), forQuarry, loadDuration)
+	load := warmLoad(ctx, server, suite.Interactive(b.Queries), forQuarry)
 	f.load = &load
 	b.Log("quarry: %.1f queries/s, p99 %s", load.perSecond(), load.p99.Round(time.Millisecond))
+	f.scans = b.askAll(ctx, "quarry", server, b.Scans, forQuarry)
 	if f.pushes, err = b.pushQuarry(ctx, server); err != nil {
 		b.missing("quarry's pushes: %v", err)
 	}
