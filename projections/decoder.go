@@ -102,14 +102,15 @@ func (d *Decoder) read(ctx context.Context, ev *event.RevisionIndexed) ([]event.
 	}
 	b, err := d.objects.GetBytes(ctx, ev.ChangesObject, segmentstore.MaxEncodedChangesBytes)
 	if err != nil {
-		return nil, storeError(err)
+		return nil, ObjectError(err)
 	}
 	changes, err := segmentstore.DecodeChanges(b)
-	return changes, storeError(err)
+	return changes, ObjectError(err)
 }
 
-// storeError tells the faults of an object from those of the segment store.
-func storeError(err error) error {
+// ObjectError tells the faults of an object, which are ErrPoison, from those of
+// the segment store, which are ErrUnavailable. code.ErrNotFound stays what it is.
+func ObjectError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, code.ErrNotFound), errors.Is(err, context.Canceled):
 		return err

@@ -6,10 +6,33 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
+
+// incomingDir holds files on their way to IngestSegment, in the directory of
+// the store so that Pebble can link them.
+const incomingDir = "incoming"
+
+// Incoming returns the path for a file with the given name that IngestSegment
+// will take. A file that a dead process left there is removed.
+func (s *Store) Incoming(name string) (string, error) {
+	dir := filepath.Join(os.TempDir(), "quarry-"+strconv.Itoa(os.Getpid()))
+	if s.onDisk {
+		dir = filepath.Join(s.dir, incomingDir)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("store: %w", err)
+	}
+	path := filepath.Join(dir, name)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("store: %w", err)
+	}
+	return path, nil
+}
 
 // HasSegment reports whether the store holds keys from lo to hi.
 func (s *Store) HasSegment(lo, hi []byte) (bool, error) {

@@ -1,0 +1,262 @@
+package places
+
+import (
+	"context"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// change is the effect of one record. Manifest rows go to the batch as they
+// come; what documents and segments gain and lose is collected, and written by
+// flush once it is known that nothing is lost.
+type change struct {
+	p     *Places
+	part  *partition
+	b     *store.Batch
+	at    event.Position
+	stage *staged
+
+	documents map[code.DocumentKey]*documentChange
+	added     []*handle // segments that this record brings
+	dropped   map[uint32]bool
+	next      uint32 // next sequence; 0 if not read yet
+	doomed    int
+
+	// pinned and unpinned overlay the pins of the store.
+	pinned   []pin
+	unpinned map[pin]bool
+}
+
+// documentChange is what happens to one document.
+type documentChange struct {
+	delta   int
+	gained  []location
+	lost    []uint32
+	placing []placing
+}
+
+// placing is a place on a default branch that comes or goes.
+type placing struct {
+	repository code.RepositoryID
+	path       string
+	flags      code.Flags
+	gone       bool
+}
+
+func (p *Places) newChange(b *store.Batch, at event.Position) *change {
+	part := p.partition(at.Partition)
+	c := &change{
+		p: p, part: part, b: b, at: at, stage: &staged{number: at.Partition},
+		documents: map[code.DocumentKey]*documentChange{},
+		dropped:   map[uint32]bool{}, unpinned: map[pin]bool{},
+	}
+	part.applied = c.stage
+	return c
+}
+
+func (c *change) document(d code.DocumentKey) *documentChange {
+	change := c.documents[d]
+	if change == nil {
+		change = &documentChange{}
+		c.documents[d] = change
+	}
+	return change
+}
+
+// count adds delta to the count of the document that an entry names.
+func (c *change) count(value []byte, delta int) error {
+	e, err := decodeEntry(value)
+	if err == nil && e.kind == entryDocument {
+		c.document(e.document).delta += delta
+	}
+	return err
+}
+
+// place notes that a file came to, or went from, a default branch.
+func (c *change) place(id code.RepositoryID, path, value []byte, gone bool) error {
+	e, err := decodeEntry(value)
+	if err == nil && e.kind == entryDocument {
+		d := c.document(e.document)
+		d.placing = append(d.placing, placing{id, string(path), e.flags, gone})
+	}
+	return err
+}
+
+// replace turns the places of a default branch from what one chain of levels
+// shows into what another does.
+func (c *change) replace(id code.RepositoryID, from, to levels) error {
+	if slices.Equal(from, to) {
+		return nil
+	}
+	return difference(c.b, id, from, to, func(path, before, after []byte) error {
+		if before != nil {
+			if err := c.place(id, path, before, true); err != nil {
+				return err
+			}
+		}
+		if after != nil {
+			return c.place(id, path, after, false)
+		}
+		return nil
+	})
+}
+
+// difference calls f for each path on which two chains of levels differ, with
+// the values they have: nil for none. f keeps none of its arguments.
+func difference(r store.Reader, id code.RepositoryID, from, to levels, f func(path, before, after []byte) error) error {
+	a, err := newWalk(r, id, from)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, err := newWalk(r, id, to)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	inA, inB := a.Next(), b.Next()
+	for inA || inB {
+		order := comparePaths(a.path, b.path, inA, inB)
+		switch {
+		case order < 0:
+			err = f(a.path, a.value, nil)
+		case order > 0:
+			err = f(b.path, nil, b.value)
+		case !slices.Equal(a.value, b.value):
+			err = f(a.path, a.value, b.value)
+		}
+		if err != nil {
+			return err
+		}
+		if order <= 0 {
+			inA = a.Next()
+		}
+		if order >= 0 {
+			inB = b.Next()
+		}
+	}
+	return firstError(a.Close(), b.Close())
+}
+
+// comparePaths orders two paths of which one may be missing: it comes last.
+func comparePaths(a, b []byte, inA, inB bool) int {
+	switch {
+	case !inA:
+		return 1
+	case !inB:
+		return -1
+	}
+	return slices.Compare(a, b)
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// segment brings a segment of an event in, unless it is there. One that was
+// merged away comes back only if revive is set: an event that is not taken over
+// is most likely a repetition, and whether the object is still there must not
+// matter. It changes no row: flush does.
+func (c *change) segment(ctx context.Context, ref *event.SegmentRef, revive bool) (*handle, error) {
+	id, err := segment.ParseID(ref.ID)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(c.added, func(h *handle) bool { return h.id == id }); i >= 0 {
+		return c.added[i], nil
+	}
+	known := c.part.byID[id]
+	if known != nil && known.reader != nil {
+		return known, nil
+	}
+	if !revive && known == nil {
+		_, gone, err := c.b.Read(segmentIDKey(kindGone, c.at.Partition, id))
+		if err != nil || gone {
+			return nil, err
+		}
+	}
+	h := &handle{id: id, partition: c.at.Partition, row: segmentRow{
+		ID: ref.ID, SizeBytes: ref.SizeBytes, TextBytes: ref.TextBytes, Documents: ref.Documents,
+	}}
+	c.claim(id)
+	if err := c.p.bring(ctx, h); err != nil {
+		return nil, err
+	}
+	if known != nil { // it was absent before, and keeps its place
+		if h.reader == nil {
+			return known, nil
+		}
+		h.sequence = known.sequence
+	} else if h.sequence, err = c.sequence(); err != nil {
+		return nil, err
+	}
+	c.added = append(c.added, h)
+	c.stage.brought = append(c.stage.brought, h)
+	return h, c.hold(h)
+}
+
+// claim keeps the sweeper from the segment's keys until the record is settled.
+func (c *change) claim(id segment.ID) {
+	c.p.sweep.claim(id)
+	c.stage.claims = append(c.stage.claims, id)
+}
+
+// hold makes h a holder of its documents.
+func (c *change) hold(h *handle) error {
+	if h.reader == nil {
+		return nil
+	}
+	keys, err := h.reader.Keys()
+	if err != nil {
+		return err
+	}
+	for i, k := range keys {
+		d := c.document(k)
+		d.gained = append(d.gained, location{h.sequence, segment.DocID(i)})
+	}
+	return nil
+}
+
+// drop takes a segment out: it holds nothing any more.
+func (c *change) drop(h *handle) error {
+	c.dropped[h.sequence] = true
+	if h.reader == nil {
+		return nil
+	}
+	keys, err := h.reader.Keys()
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		d := c.document(k)
+		d.lost = append(d.lost, h.sequence)
+	}
+	return nil
+}
+
+// sequence returns the next sequence of the partition.
+func (c *change) sequence() (uint32, error) {
+	if c.next == 0 {
+		value, ok, err := c.b.Read(partitionPrefix(kindSequence, c.at.Partition))
+		if err != nil {
+			return 0, err
+		}
+		c.next = 1
+		if ok {
+			if c.next, err = decodeUint32(value); err != nil {
+				return 0, err
+			}
+		}
+	}
+	c.next++
+	return c.next - 1, nil
+}

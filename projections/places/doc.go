@@ -1,0 +1,70 @@
+// Package places is the projection of where documents stand: which path of
+// which ref of which repository holds which document of which segment.
+//
+// It answers the questions "which documents are there, where, as of one
+// moment?" and "which documents does nobody name any more?". The main types are
+// Places (the projection), View (one moment, for queries), Repository and Ref
+// (what a View knows of them) and Place (one file of a ref).
+//
+//	RevisionIndexed ──► manifest of the ref ──► counts and locations of documents ──► places of the default branch
+//	                    (entries by path)       (content → segment, number)           (columns per segment, in the View)
+//
+// # Keys
+//
+// All keys begin with the family 'p'. Integers are big-endian; ^version orders
+// newer versions first. docs/format/places.md describes the values.
+//
+//	p R repository(8)                                        → repository, default branch, JSON
+//	p r repository(8) ref                                    → ref: commit, manifest, counts, JSON
+//	p m repository(8) manifest(4)                            → manifest: version, parent, JSON
+//	p n repository(8) parent(4) version(4) child(4)          → pin: child reads parent as of version
+//	p e repository(8) manifest(4) path 00 ^version(4)        → entry: document, skipped file or tombstone
+//	p k repository(8) manifest(4) path 00 ^version(4)        → kept: the version that superseded the entry
+//	p b repository(8) ref                                    → broken: an event that could not be taken over, JSON
+//	p d partition(4) blob(20) language                       → document: count of entries, holders
+//	p u partition(4) blob(20) language                       → unheld: a document that no segment holds
+//	p S partition(4) sequence(4)                             → segment, JSON
+//	p i partition(4) segment ID(16)                          → sequence(4)
+//	p q partition(4)                                         → next sequence(4)
+//	p h partition(4) segment ID(16)                          → held: its object is never deleted
+//	p g partition(4) segment ID(16)                          → gone: it was merged away
+//	p l partition(4) sequence(4) document(4) repository(8) path            → flags: a place on a default branch
+//	p w partition(4) blob(20) size(1) language repository(8) path          → flags: the same, of an unheld document
+//	z x partition(4) offset(8) number(4)                     → segment ID(16): object to delete
+//
+// # Invariants
+//
+//  1. Rows depend on records only, and on objects named by their content.
+//  2. A manifest is a timeline: version v of a path is its newest entry at or
+//     below v, or, without one, what the parent has at the version pinned. An
+//     entry below the newest exists only while a pin needs it, and then has a
+//     'k' row.
+//  3. The count of a document is the number of entries that name it. A row 'd'
+//     exists while the count is above zero or a segment holds the document.
+//  4. The location of a document is its holder with the lowest sequence, so it
+//     is a function of the set of holders, in whatever order they came.
+//  5. Every entry visible on a default branch has exactly one row 'l' at the
+//     document's location, or 'w' if it has none.
+//  6. A merge never takes the last holder of a document with a count: it is
+//     refused instead.
+//  7. A View never changes. A segment is excised, and its object deleted, only
+//     when no View names it and what dropped it is durable. Objects go in the
+//     order in which their segments were dropped, so that whoever rebuilds from
+//     the log never misses a later segment while it has an earlier one.
+//
+// # Absent segments
+//
+// Rebuilding from the log meets segments that were merged away and deleted. An
+// absent segment keeps its sequence and holds nothing; its documents are unheld
+// until the merge that took it brings them. Since a location depends on the set
+// of holders only, the rows are in the end those of a store that saw everything.
+//
+// # Concurrency
+//
+// Apply, Committed, Discarded and Publish of one partition are called by one
+// goroutine. Views are taken and used by any. Run excises and deletes; it is the
+// only goroutine, and the caller owns it.
+//
+// The package knows no text and no query; it opens segments only for their
+// document table.
+package places

@@ -1,0 +1,352 @@
+package places
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// errLost says that a change would take the last holder of a document that
+// manifests name.
+var errLost = errors.New("a document would be lost")
+
+func decodeUint32(b []byte) (uint32, error) {
+	if len(b) != 4 {
+		return 0, fmt.Errorf("number of %d bytes: %w", len(b), ErrCorrupt)
+	}
+	return binary.BigEndian.Uint32(b), nil
+}
+
+// update is the row of a document before and after the change.
+type update struct {
+	key           code.DocumentKey
+	change        *documentChange
+	known         bool
+	before, after documentRow
+}
+
+// flush writes what happens to documents, places and segments. It fails with
+// errLost, and has written nothing, if the change would lose a document.
+func (c *change) flush() error {
+	updates, err := c.updates()
+	if err != nil {
+		return err
+	}
+	for i := range updates {
+		u := &updates[i]
+		if u.after.count > 0 && len(u.after.holders) == 0 && len(u.before.holders) > 0 {
+			return fmt.Errorf("%s as %q: %w", u.key.Blob, u.key.Language, errLost)
+		}
+	}
+	w := &writer{change: c, live: map[uint32]*liveness{}}
+	for i := range updates {
+		if err := w.write(&updates[i]); err != nil {
+			return err
+		}
+	}
+	return w.segments()
+}
+
+// updates reads the documents that change, in the order of their keys, so that
+// the reads are one walk.
+func (c *change) updates() ([]update, error) {
+	updates := make([]update, 0, len(c.documents))
+	for k, d := range c.documents {
+		updates = append(updates, update{key: k, change: d})
+	}
+	slices.SortFunc(updates, func(a, b update) int { return compareDocuments(a.key, b.key) })
+	prefix := partitionPrefix(kindDocument, c.at.Partition)
+	it, err := c.b.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return nil, err
+	}
+	for i := range updates {
+		if err := updates[i].read(it, c.at.Partition); err != nil {
+			return nil, errors.Join(err, it.Close())
+		}
+	}
+	return updates, it.Close()
+}
+
+func (u *update) read(it *store.Iterator, partition int32) (err error) {
+	k := documentKey(kindDocument, partition, u.key)
+	if it.SeekGE(k) && bytes.Equal(it.Key(), k) {
+		if u.before, err = decodeDocumentRow(it.Value()); err != nil {
+			return err
+		}
+		u.known = true
+	}
+	count := int64(u.before.count) + int64(u.change.delta)
+	if count < 0 {
+		return fmt.Errorf("document %s has a count of %d: %w", u.key.Blob, count, ErrCorrupt)
+	}
+	u.after.count = uint64(count)
+	for _, h := range u.before.holders {
+		if !slices.Contains(u.change.lost, h.sequence) {
+			u.after.holders = append(u.after.holders, h)
+		}
+	}
+	for _, h := range u.change.gained {
+		i, found := slices.BinarySearchFunc(u.after.holders, h, func(a, b location) int { return int(int64(a.sequence) - int64(b.sequence)) })
+		if !found {
+			u.after.holders = slices.Insert(u.after.holders, i, h)
+		}
+	}
+	return nil
+}
+
+// liveness is what a segment's live documents gain.
+type liveness struct {
+	documents int
+	bytes     int64
+}
+
+// writer writes the updates of a change.
+type writer struct {
+	*change
+	live  map[uint32]*liveness
+	value []byte
+}
+
+func (w *writer) write(u *update) error {
+	if err := w.row(u); err != nil {
+		return err
+	}
+	if err := w.unheld(u); err != nil {
+		return err
+	}
+	from, to := u.before.location(), u.after.location()
+	if u.before.count > 0 {
+		w.alive(from, -1)
+	}
+	if u.after.count > 0 {
+		w.alive(to, 1)
+	}
+	if from == to || !u.known {
+		return w.place(u, to)
+	}
+	if from.sequence != 0 || u.before.count > 0 {
+		w.stage.moved = true
+	}
+	return w.move(u, from, to)
+}
+
+func (w *writer) row(u *update) error {
+	k := documentKey(kindDocument, w.at.Partition, u.key)
+	if u.after.count == 0 && len(u.after.holders) == 0 {
+		if !u.known {
+			return nil
+		}
+		return w.b.Delete(k)
+	}
+	w.value = u.after.append(w.value[:0])
+	return w.b.Set(k, w.value)
+}
+
+// unheld keeps the list of documents that manifests name and no segment holds.
+func (w *writer) unheld(u *update) error {
+	before := u.before.count > 0 && len(u.before.holders) == 0
+	after := u.after.count > 0 && len(u.after.holders) == 0
+	if before == after {
+		return nil
+	}
+	k := documentKey(kindUnheld, w.at.Partition, u.key)
+	if after {
+		w.stage.unheld++
+		return w.b.Set(k, nil)
+	}
+	w.stage.unheld--
+	return w.b.Delete(k)
+}
+
+// alive notes that a document at l counts, or counts no more.
+func (w *writer) alive(l location, delta int) {
+	if l.sequence == 0 || w.dropped[l.sequence] {
+		return
+	}
+	h := w.handle(l.sequence)
+	lo, hi := h.reader.TextRange(l.document)
+	live := w.live[l.sequence]
+	if live == nil {
+		live = &liveness{}
+		w.live[l.sequence] = live
+	}
+	live.documents += delta
+	live.bytes += int64(delta * (hi - lo))
+}
+
+func (c *change) handle(sequence uint32) *handle {
+	for _, h := range c.added {
+		if h.sequence == sequence {
+			return h
+		}
+	}
+	return c.part.bySequence[sequence]
+}
+
+// place writes the places that come and go where the document stays.
+func (w *writer) place(u *update, at location) error {
+	if len(u.change.placing) == 0 {
+		return nil
+	}
+	prefix := w.prefix(u.key, at)
+	for _, p := range lastOf(u.change.placing) {
+		if err := w.put(prefix, at, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// move takes the places of a document from one location to another.
+func (w *writer) move(u *update, from, to location) error {
+	placings, err := w.existing(u.key, from)
+	if err != nil {
+		return err
+	}
+	source, target := w.prefix(u.key, from), w.prefix(u.key, to)
+	for _, p := range placings {
+		p.gone = true
+		if err := w.put(source, from, p); err != nil {
+			return err
+		}
+	}
+	for _, p := range lastOf(append(placings, u.change.placing...)) {
+		if p.gone {
+			continue
+		}
+		if err := w.put(target, to, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// existing reads the places that a document has at a location.
+func (w *writer) existing(d code.DocumentKey, at location) ([]placing, error) {
+	prefix := w.prefix(d, at)
+	it, err := w.b.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return nil, err
+	}
+	var placings []placing
+	for ok := it.First(); ok; ok = it.Next() {
+		k, v := it.Key()[len(prefix):], it.Value()
+		if len(k) < 8 || len(v) != 1 {
+			return nil, errors.Join(fmt.Errorf("place %q: %w", it.Key(), ErrCorrupt), it.Close())
+		}
+		placings = append(placings, placing{
+			repository: code.RepositoryID(binary.BigEndian.Uint64(k)), path: string(k[8:]), flags: code.Flags(v[0]),
+		})
+	}
+	return placings, it.Close()
+}
+
+func (w *writer) prefix(d code.DocumentKey, at location) []byte {
+	if at.sequence == 0 {
+		return waitingPrefix(w.at.Partition, d)
+	}
+	return placesPrefix(w.at.Partition, at)
+}
+
+// put writes or deletes one place, in the store and for the view.
+func (w *writer) put(prefix []byte, at location, p placing) error {
+	if at.sequence != 0 && !w.dropped[at.sequence] {
+		w.stage.place(at, p)
+	}
+	k := appendPlace(prefix, p.repository, p.path)
+	if p.gone {
+		return w.b.Delete(k)
+	}
+	return w.b.Set(k, []byte{byte(p.flags)})
+}
+
+// lastOf returns, for each place that the list names, the last word on it. It
+// may reorder the list.
+func lastOf(list []placing) []placing {
+	if len(list) < 2 {
+		return list
+	}
+	slices.SortStableFunc(list, comparePlacings)
+	last := list[:0]
+	for i := range list {
+		if i+1 == len(list) || comparePlacings(list[i], list[i+1]) != 0 {
+			last = append(last, list[i])
+		}
+	}
+	return last
+}
+
+func comparePlacings(a, b placing) int {
+	if a.repository != b.repository {
+		if a.repository < b.repository {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(a.path, b.path)
+}
+
+// segments writes the rows of the segments that came, went or changed.
+func (w *writer) segments() error {
+	for _, h := range w.added {
+		l := w.live[h.sequence]
+		if l != nil {
+			h.row.Live, h.row.LiveBytes = l.documents, l.bytes
+			delete(w.live, h.sequence)
+		}
+		if err := w.addSegment(h); err != nil {
+			return err
+		}
+	}
+	for sequence, l := range w.live {
+		row := w.part.bySequence[sequence].row
+		row.Live += l.documents
+		row.LiveBytes += l.bytes
+		w.stage.rows = append(w.stage.rows, rowOf{sequence, row})
+		if err := writeRow(w.b, segmentKey(w.at.Partition, sequence), &row); err != nil {
+			return err
+		}
+	}
+	for sequence := range w.dropped {
+		if err := w.dropSegment(w.part.bySequence[sequence]); err != nil {
+			return err
+		}
+	}
+	if w.next == 0 {
+		return nil
+	}
+	return w.b.Set(partitionPrefix(kindSequence, w.at.Partition), store.AppendUint32(nil, w.next))
+}
+
+func (w *writer) addSegment(h *handle) error {
+	w.stage.added = append(w.stage.added, h)
+	sequence := store.AppendUint32(nil, h.sequence)
+	if err := w.b.Set(segmentIDKey(kindSegmentID, w.at.Partition, h.id), sequence); err != nil {
+		return err
+	}
+	return writeRow(w.b, segmentKey(w.at.Partition, h.sequence), &h.row)
+}
+
+func (w *writer) dropSegment(h *handle) error {
+	w.stage.dropped = append(w.stage.dropped, h)
+	if err := w.b.Delete(segmentKey(w.at.Partition, h.sequence)); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(w.added, func(a *handle) bool { return a.id == h.id }) {
+		if err := w.b.Delete(segmentIDKey(kindSegmentID, w.at.Partition, h.id)); err != nil {
+			return err
+		}
+	}
+	if err := w.b.Set(segmentIDKey(kindGone, w.at.Partition, h.id), nil); err != nil {
+		return err
+	}
+	lo := store.AppendUint32(partitionPrefix(kindPlace, w.at.Partition), h.sequence)
+	return w.b.DeleteRange(lo, store.Successor(lo))
+}

@@ -1,0 +1,95 @@
+package places
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Liveness returns which documents of a segment must outlive it: bit d is set if
+// some manifest, of any ref, names document d and no older segment holds it. It
+// fails with code.ErrNotFound if the segment is not live or is absent. It reads
+// a row for each document, about 2 µs.
+//
+// A merge that drops the others is safe: should one come to life meanwhile, the
+// merge is refused.
+func (v *View) Liveness(id segment.ID) (live []uint64, documents int, err error) {
+	for _, part := range v.parts {
+		for i, h := range part.handles {
+			if h.id == id {
+				return part.liveness(h.sequence, part.segments[i].Reader)
+			}
+		}
+	}
+	return nil, 0, fmt.Errorf("places: segment %s: %w", id, code.ErrNotFound)
+}
+
+func (pv *partitionView) liveness(sequence uint32, reader *segment.Reader) ([]uint64, int, error) {
+	keys, err := reader.Keys()
+	if err != nil {
+		return nil, 0, err
+	}
+	live := make([]uint64, (len(keys)+63)/64)
+	for d, k := range keys {
+		value, ok, err := pv.snapshot.Read(documentKey(kindDocument, pv.number, k))
+		if err != nil {
+			return nil, 0, err
+		}
+		if !ok {
+			continue
+		}
+		row, err := decodeDocumentRow(value)
+		if err != nil {
+			return nil, 0, err
+		}
+		if row.count > 0 && row.location() == (location{sequence, segment.DocID(d)}) {
+			live[d/64] |= 1 << (d % 64)
+		}
+	}
+	return live, len(keys), nil
+}
+
+// UnheldDocuments returns documents that manifests name and no segment holds, at
+// most limit of them.
+func (v *View) UnheldDocuments(limit int) ([]code.DocumentKey, error) {
+	var unheld []code.DocumentKey
+	for _, part := range v.parts {
+		prefix := partitionPrefix(kindUnheld, part.number)
+		it, err := part.snapshot.Iter(prefix, store.Successor(prefix))
+		if err != nil {
+			return nil, err
+		}
+		for ok := it.First(); ok && len(unheld) < limit; ok = it.Next() {
+			unheld = append(unheld, parseDocument(it.Key()))
+		}
+		if err := it.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return unheld, nil
+}
+
+// Broken returns the refs whose last event could not be taken over, at most
+// limit of them. Each error says what repairs it.
+func (v *View) Broken(limit int) ([]*BrokenError, error) {
+	var broken []*BrokenError
+	for _, part := range v.parts {
+		err := each(part.snapshot, key(kindBroken, 0), func(_, value []byte) error {
+			b := new(BrokenError)
+			if err := json.Unmarshal(value, b); err != nil {
+				return err
+			}
+			if b.Position.Partition == part.number && len(broken) < limit {
+				broken = append(broken, b)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return broken, nil
+}

@@ -1,0 +1,215 @@
+package places
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// load fills the partitions from the rows of the store.
+func (p *Places) load(ctx context.Context) error {
+	for _, step := range []func() error{
+		p.loadSegments, p.loadRepositories, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
+		func() error { return p.exciseOrphans(ctx) },
+	} {
+		if err := step(); err != nil {
+			return fmt.Errorf("places: open: %w", err)
+		}
+	}
+	return nil
+}
+
+// each calls f for every row of the store that begins with prefix.
+func each(r store.Reader, prefix []byte, f func(k, v []byte) error) error {
+	it, err := r.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := f(it.Key(), it.Value()); err != nil {
+			return errors.Join(fmt.Errorf("row %q: %w", it.Key(), err), it.Close())
+		}
+	}
+	return it.Close()
+}
+
+func (p *Places) loadSegments() error {
+	return each(p.store, key(kindSegment, 0), func(k, v []byte) error {
+		part := p.partition(int32(binary.BigEndian.Uint32(k[2:])))
+		h := &handle{partition: part.number, sequence: binary.BigEndian.Uint32(k[partitionPrefixLen:])}
+		if err := json.Unmarshal(v, &h.row); err != nil {
+			return err
+		}
+		var err error
+		if h.id, err = segment.ParseID(h.row.ID); err != nil {
+			return err
+		}
+		if !h.row.Absent {
+			if err := p.open(h); err != nil {
+				return fmt.Errorf("%w; rebuild with quarry replay", err)
+			}
+		}
+		part.byID[h.id], part.bySequence[h.sequence] = h, h
+		p.sweep.claim(h.id)
+		return nil
+	})
+}
+
+func (p *Places) loadRepositories() error {
+	return each(p.store, key(kindRepository, 0), func(_, v []byte) error {
+		var row repositoryRow
+		if err := json.Unmarshal(v, &row); err != nil {
+			return err
+		}
+		part := p.partition(row.Since.Partition)
+		part.repositories[row.Repository.ID] = &Repository{Repository: row.Repository, Partition: part.number}
+		part.changed[row.Repository.ID] = true
+		p.indexOf(row.Repository.ID)
+		return nil
+	})
+}
+
+func (p *Places) loadRefs() error {
+	var repo *Repository
+	err := each(p.store, key(kindRef, 0), func(k, v []byte) error {
+		id := code.RepositoryID(binary.BigEndian.Uint64(k[2:]))
+		if repo == nil || repo.ID != id {
+			if repo = p.find(id); repo == nil {
+				return fmt.Errorf("ref of a repository that is not there: %w", ErrCorrupt)
+			}
+		}
+		var row refRow
+		if err := json.Unmarshal(v, &row); err != nil {
+			return err
+		}
+		if row.Commit != "" {
+			repo.Refs = append(repo.Refs, row.ref(code.Ref(k[repositoryPrefixLen:]), 0))
+		}
+		return nil
+	})
+	for _, part := range p.mu.partitions {
+		for _, repo := range part.repositories {
+			repo.findDefault()
+		}
+	}
+	return err
+}
+
+func (p *Places) find(id code.RepositoryID) *Repository {
+	for _, part := range p.mu.partitions {
+		if repo := part.repositories[id]; repo != nil {
+			return repo
+		}
+	}
+	return nil
+}
+
+// loadPlaces builds the columns of every segment from its places, which lie in
+// the order of (segment, document, repository, path).
+func (p *Places) loadPlaces() error {
+	var current *handle
+	var builder *segment.PlacesBuilder
+	finish := func() {
+		if current != nil {
+			p.partition(current.partition).tables[current.sequence] = builder.Build()
+		}
+	}
+	err := each(p.store, key(kindPlace, 0), func(k, v []byte) error {
+		if len(k) < placePrefixLen+8 || len(v) != 1 {
+			return ErrCorrupt
+		}
+		partition, sequence := int32(binary.BigEndian.Uint32(k[2:])), binary.BigEndian.Uint32(k[partitionPrefixLen:])
+		if current == nil || current.partition != partition || current.sequence != sequence {
+			finish()
+			current = p.partition(partition).bySequence[sequence]
+			if current == nil || current.reader == nil {
+				return fmt.Errorf("place in a segment that is not there: %w", ErrCorrupt)
+			}
+			builder = segment.NewPlacesBuilder(current.reader.Documents())
+		}
+		document := binary.BigEndian.Uint32(k[partitionPrefixLen+4:])
+		id := code.RepositoryID(binary.BigEndian.Uint64(k[placePrefixLen:]))
+		if int(document) >= current.reader.Documents() {
+			return fmt.Errorf("place of document %d of %d: %w", document, current.reader.Documents(), ErrCorrupt)
+		}
+		builder.Add(segment.DocID(document), p.mu.index[id], segment.NoRef, code.Flags(v[0]), string(k[placePrefixLen+8:]))
+		return nil
+	})
+	if err == nil {
+		finish()
+	}
+	return err
+}
+
+func (p *Places) loadUnheld() error {
+	return each(p.store, key(kindUnheld, 0), func(k, _ []byte) error {
+		p.partition(int32(binary.BigEndian.Uint32(k[2:]))).unheld++
+		return nil
+	})
+}
+
+// loadDoomed queues the objects that a former process did not come to delete.
+func (p *Places) loadDoomed() error {
+	return each(p.store, doomedPrefix(), func(k, v []byte) error {
+		if len(k) != partitionPrefixLen+12 || len(v) != len(segment.ID{}) {
+			return ErrCorrupt
+		}
+		p.sweep.enqueue(&handle{
+			id: segment.ID(v), partition: int32(binary.BigEndian.Uint32(k[2:])), doomed: append([]byte(nil), k...),
+		})
+		return nil
+	})
+}
+
+// exciseOrphans removes segments that were ingested for a record whose batch was
+// lost, and those that were dropped when no process was left to excise them.
+func (p *Places) exciseOrphans(ctx context.Context) error {
+	it, err := p.store.Iter([]byte{segment.KeyPrefix}, []byte{segment.KeyPrefix + 1})
+	if err != nil {
+		return err
+	}
+	var orphans []segment.ID
+	for ok := it.First(); ok; {
+		id, valid := segment.IDOfKey(it.Key())
+		if !valid {
+			return errors.Join(fmt.Errorf("key %q: %w", it.Key(), ErrCorrupt), it.Close())
+		}
+		if p.sweep.mu.live[id] == 0 {
+			orphans = append(orphans, id)
+		}
+		_, hi := segment.KeyRange(id)
+		ok = it.SeekGE(hi)
+	}
+	if err := it.Close(); err != nil {
+		return err
+	}
+	for _, id := range orphans {
+		lo, hi := segment.KeyRange(id)
+		if err := p.store.Excise(ctx, lo, hi); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexOf returns the number of a repository, which it gets at first.
+func (p *Places) indexOf(id code.RepositoryID) uint32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.indexLocked(id)
+}
+
+func (p *Places) indexLocked(id code.RepositoryID) uint32 {
+	i, ok := p.mu.index[id]
+	if !ok {
+		i = uint32(len(p.mu.index))
+		p.mu.index[id] = i
+	}
+	return i
+}

@@ -1,0 +1,245 @@
+package places
+
+import (
+	"bytes"
+	"errors"
+	"math"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// MaxDepth bounds the ancestors of a manifest. A ref derived from a manifest at
+// the bound copies that manifest's own entries, few for a branch, and hangs on
+// its parent.
+const MaxDepth = 8
+
+// never is the version that supersedes the newest entries of a deleted
+// manifest: they stay as long as a pin needs them.
+const never = math.MaxUint32
+
+// target is the manifest that an event writes to.
+type target struct {
+	id       code.RepositoryID
+	number   uint32
+	row      manifestRow
+	isNew    bool
+	ancestor levels
+	// before is what the ref's levels show before the event's changes.
+	before levels
+	// copied holds the entries that a new manifest took from its base.
+	copied map[string][]byte
+	// newestPin is the highest version of the manifest that is pinned; 0 if none.
+	newestPin uint32
+	files     int
+	skipped   map[code.SkipReason]int
+	isDefault bool
+}
+
+// extend makes the next version of a ref's manifest.
+func (c *change) extend(id code.RepositoryID, ref *refRow) (*target, error) {
+	t := &target{id: id, number: ref.Manifest, files: ref.Files, skipped: cloneCounts(ref.Skipped)}
+	chain, row, err := readLevels(c.b, id, ref.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	t.before, t.ancestor, t.row = chain, chain[1:], *row
+	t.row.Version++
+	if t.newestPin, err = c.newestPin(id, t.number); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// derive makes a new manifest on top of another ref's, or an empty one if base
+// is nil.
+func (c *change) derive(id code.RepositoryID, repo *repositoryRow, base *refRow) (*target, error) {
+	repo.NextManifest++
+	t := &target{id: id, number: repo.NextManifest, isNew: true, row: manifestRow{Version: 1}, skipped: map[code.SkipReason]int{}}
+	if base == nil {
+		return t, nil
+	}
+	chain, row, err := readLevels(c.b, id, base.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	t.before, t.files, t.skipped = chain, base.Files, cloneCounts(base.Skipped)
+	t.row.Parent, t.row.ParentVersion, t.row.Depth = base.Manifest, row.Version, row.Depth+1
+	t.ancestor = chain
+	if row.Depth >= MaxDepth {
+		t.row.Parent, t.row.ParentVersion, t.row.Depth = row.Parent, row.ParentVersion, row.Depth
+		t.ancestor = chain[1:]
+		if err := c.copyEntries(t, chain[0]); err != nil {
+			return nil, err
+		}
+	}
+	c.pinned = append(c.pinned, pin{t.row.Parent, t.row.ParentVersion, t.number})
+	return t, c.b.Set(pinKey(id, c.pinned[len(c.pinned)-1]), nil)
+}
+
+// copyEntries gives a new manifest what one level shows, tombstones included.
+func (c *change) copyEntries(t *target, from level) error {
+	t.copied = map[string][]byte{}
+	prefix := manifestPrefix(kindEntry, t.id, from.manifest)
+	it, err := c.b.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return err
+	}
+	cur := cursor{it: it, version: from.version}
+	for cur.settle(it.First()); cur.path != nil; {
+		path, value := bytes.Clone(cur.path), bytes.Clone(it.Value())
+		t.copied[string(path)] = value
+		err := c.b.Set(entryKey(kindEntry, t.id, t.number, path, t.row.Version), value)
+		if err = firstError(err, c.count(value, 1)); err != nil {
+			return errors.Join(err, it.Close())
+		}
+		cur.pass(path)
+	}
+	return it.Close()
+}
+
+// save writes the manifest's row.
+func (c *change) save(t *target) error {
+	return writeRow(c.b, manifestPrefix(kindManifest, t.id, t.number), &t.row)
+}
+
+// edit applies changes, ordered by path, to the target.
+func (c *change) edit(t *target, changes []event.Change) error {
+	f, err := newFinder(c.b, t.id)
+	if err != nil {
+		return err
+	}
+	for i := range changes {
+		if err := c.editPath(t, f, []byte(changes[i].Path), entryOf(&changes[i])); err != nil {
+			return errors.Join(err, f.close())
+		}
+	}
+	return f.close()
+}
+
+// editPath makes value what path holds from the target's version on.
+func (c *change) editPath(t *target, f *finder, path, value []byte) error {
+	var above []byte
+	if len(t.ancestor) > 0 {
+		above = bytes.Clone(f.visible(t.ancestor, path))
+	}
+	own, version, found := t.own(f, path)
+	// An entry that a pin keeps would show again under a path that is removed.
+	hides := above != nil || found && !t.isNew && f.hasOlder()
+	before := above
+	if found {
+		before = own
+	}
+	if isNothing(before) && isNothing(value) || bytes.Equal(before, value) {
+		return nil
+	}
+	if found {
+		kept, err := c.supersede(t, path, own, version)
+		if err != nil {
+			return err
+		}
+		hides = hides || kept
+	}
+	if !isNothing(value) || hides {
+		if err := c.b.Set(entryKey(kindEntry, t.id, t.number, path, t.row.Version), value); err != nil {
+			return err
+		}
+		if err := c.count(value, 1); err != nil {
+			return err
+		}
+	}
+	return c.tally(t, path, before, value)
+}
+
+func isNothing(value []byte) bool { return len(value) == 0 || value[0] == entryTombstone }
+
+// own returns a copy of the target's own entry for path, as of before the event.
+func (t *target) own(f *finder, path []byte) (value []byte, version uint32, found bool) {
+	if t.isNew {
+		value, found = t.copied[string(path)]
+		return value, t.row.Version, found
+	}
+	value, version, found = f.own(level{t.number, t.row.Version - 1}, path)
+	return bytes.Clone(value), version, found
+}
+
+// supersede removes an entry that a newer version replaces, unless a pin needs
+// it: then it is kept.
+func (c *change) supersede(t *target, path, value []byte, version uint32) (kept bool, err error) {
+	if t.newestPin >= version {
+		k := entryKey(kindKept, t.id, t.number, path, version)
+		return true, c.b.Set(k, store.AppendUint32(nil, t.row.Version))
+	}
+	if err := c.count(value, -1); err != nil {
+		return false, err
+	}
+	return false, c.b.Delete(entryKey(kindEntry, t.id, t.number, path, version))
+}
+
+// tally counts files and skipped files, and notes places if the target is the
+// default branch.
+func (c *change) tally(t *target, path, before, after []byte) error {
+	for _, side := range []struct {
+		value []byte
+		delta int
+	}{{before, -1}, {after, 1}} {
+		e, err := decodeEntry(side.value)
+		if err != nil {
+			return err
+		}
+		switch e.kind {
+		case entryDocument:
+			t.files += side.delta
+		case entrySkipped:
+			if t.skipped[e.skipped] += side.delta; t.skipped[e.skipped] == 0 {
+				delete(t.skipped, e.skipped)
+			}
+			continue
+		}
+		if !t.isDefault || e.kind != entryDocument {
+			continue
+		}
+		if err := c.place(t.id, path, side.value, side.delta < 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changesTo returns the changes that make the levels show exactly the files of
+// whole, which is ordered by path.
+func changesTo(r store.Reader, id code.RepositoryID, l levels, whole []event.Change) ([]event.Change, error) {
+	w, err := newWalk(r, id, l)
+	if err != nil {
+		return nil, err
+	}
+	var changes []event.Change
+	more := w.Next()
+	for i := range whole {
+		path := []byte(whole[i].Path)
+		for ; more && bytes.Compare(w.path, path) < 0; more = w.Next() {
+			changes = append(changes, event.Change{Path: string(w.path)})
+		}
+		if more && bytes.Equal(w.path, path) {
+			if !bytes.Equal(w.value, entryOf(&whole[i])) {
+				changes = append(changes, whole[i])
+			}
+			more = w.Next()
+		} else {
+			changes = append(changes, whole[i])
+		}
+	}
+	for ; more; more = w.Next() {
+		changes = append(changes, event.Change{Path: string(w.path)})
+	}
+	return changes, w.Close()
+}
+
+func cloneCounts(m map[code.SkipReason]int) map[code.SkipReason]int {
+	clone := make(map[code.SkipReason]int, len(m))
+	for k, v := range m {
+		clone[k] = v
+	}
+	return clone
+}

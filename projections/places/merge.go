@@ -1,0 +1,106 @@
+package places
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// The outcomes of a merge that changes nothing, as label values.
+const (
+	outcomePartition = "merge_of_other_partition"
+	outcomeRepeated  = "merge_repeated"
+	outcomeLost      = "merge_refused"
+)
+
+// merge applies a SegmentsMerged: the output takes the place of the inputs. It
+// is refused, and changes nothing, if a document that manifests name would be
+// held by no segment afterwards: one that came to life after the compactor
+// looked. The compactor tries again.
+func (c *change) merge(ctx context.Context, ev *event.SegmentsMerged) error {
+	if ev.Partition != c.at.Partition {
+		c.stage.outcomes = append(c.stage.outcomes, outcomePartition)
+		return nil
+	}
+	inputs, err := c.inputs(ev)
+	if err != nil {
+		return err
+	}
+	if len(inputs) == 0 {
+		c.stage.outcomes = append(c.stage.outcomes, outcomeRepeated)
+		return nil
+	}
+	if ev.Output != nil {
+		if _, err := c.segment(ctx, ev.Output, true); err != nil {
+			return err
+		}
+	}
+	for _, h := range inputs {
+		if err := c.drop(h); err != nil {
+			return err
+		}
+	}
+	err = c.flush()
+	if errors.Is(err, errLost) {
+		return c.refuse(inputs)
+	}
+	if err != nil {
+		return err
+	}
+	c.stage.moved = true
+	return c.doom(inputs)
+}
+
+// inputs returns the inputs that are there and go. An output that has the ID of
+// an input is that input, and stays.
+func (c *change) inputs(ev *event.SegmentsMerged) ([]*handle, error) {
+	var inputs []*handle
+	seen := map[segment.ID]bool{}
+	for _, s := range ev.Inputs {
+		id, err := segment.ParseID(s)
+		if err != nil {
+			return nil, err
+		}
+		if h := c.part.byID[id]; h != nil && !seen[id] && (ev.Output == nil || ev.Output.ID != s) {
+			inputs = append(inputs, h)
+		}
+		seen[id] = true
+	}
+	return inputs, nil
+}
+
+// refuse forgets the change. The objects of the inputs and of the output are
+// held for ever: a rebuild must come to the same verdict.
+func (c *change) refuse(inputs []*handle) error {
+	for _, h := range append(inputs, c.added...) {
+		if err := c.b.Set(segmentIDKey(kindHeld, c.at.Partition, h.id), nil); err != nil {
+			return err
+		}
+	}
+	c.stage.outcomes = append(c.stage.outcomes, outcomeLost)
+	return nil
+}
+
+// doom notes the objects that go once no view needs them.
+func (c *change) doom(inputs []*handle) error {
+	for _, h := range inputs {
+		h.doomed = doomedKey(c.at, c.doomed)
+		c.doomed++
+		if !c.p.deleteObjects {
+			continue
+		}
+		if err := c.b.Set(h.doomed, h.id[:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isHeld reports whether the object of a segment must stay.
+func isHeld(r store.Reader, partition int32, id segment.ID) (bool, error) {
+	_, held, err := r.Read(segmentIDKey(kindHeld, partition, id))
+	return held, err
+}

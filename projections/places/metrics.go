@@ -1,0 +1,129 @@
+package places
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// outcomeAbsent is the label value of a segment that the segment store does not
+// have.
+const outcomeAbsent = "segment_absent"
+
+// metrics are:
+//
+//	quarry_places_broken_total{reason}           events that did not apply: duplicate, unregistered, wrong_base,
+//	                                             merge_repeated, merge_refused, merge_of_other_partition, segment_absent
+//	quarry_places_segments                       live segments
+//	quarry_places_documents, …_live_documents    documents in them, and those that a manifest names
+//	quarry_places_text_bytes, …_live_text_bytes  their text
+//	quarry_places_unheld_documents               documents that a manifest names and no segment holds
+//	quarry_places_views_total                    publications
+//	quarry_places_doomed_segments                merged segments that wait for their last view
+//	quarry_places_excised_total                  segments removed
+//	quarry_places_revision_hits_total, …_misses_total, …_cache_bytes
+type metrics struct {
+	reg                                   prometheus.Registerer
+	broken                                *prometheus.CounterVec
+	excised, revisionHits, revisionMisses prometheus.Counter
+	state                                 *stateCollector
+}
+
+func newMetrics(reg prometheus.Registerer, p *Places) (*metrics, error) {
+	m := &metrics{
+		reg: reg,
+		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_places_broken_total",
+			Help: "Events, or parts of them, that did not apply, by reason. wrong_base and segment_absent want the repository refreshed; the others are harmless.",
+		}, []string{"reason"}),
+		excised:        counter("quarry_places_excised_total", "Merged segments removed from the store."),
+		revisionHits:   counter("quarry_places_revision_hits_total", "Queries with a rev: filter answered from the cache."),
+		revisionMisses: counter("quarry_places_revision_misses_total", "Queries with a rev: filter that read manifests."),
+		state:          newStateCollector(p),
+	}
+	for _, reason := range []string{"duplicate", "unregistered", "wrong_base", outcomeRepeated, outcomeLost, outcomePartition, outcomeAbsent} {
+		m.broken.WithLabelValues(reason)
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range m.all() {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("places: register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.broken, m.excised, m.revisionHits, m.revisionMisses, m.state}
+}
+
+func (m *metrics) unregister() {
+	if m.reg == nil {
+		return
+	}
+	for _, c := range m.all() {
+		m.reg.Unregister(c)
+	}
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+// stateCollector reads its figures from the current View.
+type stateCollector struct {
+	p      *Places
+	gauges []stateGauge
+	views  *prometheus.Desc
+}
+
+type stateGauge struct {
+	desc *prometheus.Desc
+	read func(v *View, infos []SegmentInfo) float64
+}
+
+func newStateCollector(p *Places) *stateCollector {
+	s := &stateCollector{p: p, views: prometheus.NewDesc("quarry_places_views_total", "Publications.", nil, nil)}
+	add := func(name, help string, read func(v *View, infos []SegmentInfo) float64) {
+		s.gauges = append(s.gauges, stateGauge{prometheus.NewDesc("quarry_places_"+name, help, nil, nil), read})
+	}
+	sum := func(name, help string, of func(i *SegmentInfo) int64) {
+		add(name, help, func(_ *View, infos []SegmentInfo) float64 {
+			total := int64(0)
+			for i := range infos {
+				total += of(&infos[i])
+			}
+			return float64(total)
+		})
+	}
+	sum("segments", "Live segments.", func(*SegmentInfo) int64 { return 1 })
+	sum("documents", "Documents in live segments.", func(i *SegmentInfo) int64 { return int64(i.Documents) })
+	sum("live_documents", "Documents that a manifest names.", func(i *SegmentInfo) int64 { return int64(i.LiveDocuments) })
+	sum("text_bytes", "Bytes of text in live segments.", func(i *SegmentInfo) int64 { return i.TextBytes })
+	sum("live_text_bytes", "Bytes of text that a manifest names.", func(i *SegmentInfo) int64 { return i.LiveBytes })
+	add("unheld_documents", "Documents that a manifest names and no segment holds.", func(v *View, _ []SegmentInfo) float64 { return float64(v.Unheld()) })
+	add("doomed_segments", "Merged segments that wait for their last view.", func(*View, []SegmentInfo) float64 { return float64(p.sweep.len()) })
+	add("revision_cache_bytes", "Bytes of places kept of refs that are no default branch.", func(*View, []SegmentInfo) float64 { return float64(p.revisions.sizeBytes()) })
+	return s
+}
+
+// Describe implements prometheus.Collector.
+func (s *stateCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- s.views
+	for _, g := range s.gauges {
+		ch <- g.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (s *stateCollector) Collect(ch chan<- prometheus.Metric) {
+	v := s.p.Acquire()
+	defer v.Release()
+	infos := v.SegmentInfos()
+	ch <- prometheus.MustNewConstMetric(s.views, prometheus.CounterValue, float64(v.generation))
+	for _, g := range s.gauges {
+		ch <- prometheus.MustNewConstMetric(g.desc, prometheus.GaugeValue, g.read(v, infos))
+	}
+}

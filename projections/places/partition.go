@@ -1,0 +1,226 @@
+package places
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// partition is the state of one partition as of the last record committed. It
+// belongs to the goroutine that applies the partition.
+type partition struct {
+	number       int32
+	repositories map[code.RepositoryID]*Repository
+	byID         map[segment.ID]*handle
+	bySequence   map[uint32]*handle
+	tables       map[uint32]*segment.Places
+	// generation changes when a document moves or a segment goes: what was
+	// resolved before may name what is gone.
+	generation uint64
+	unheld     int
+
+	// applied is what the last Apply did, until it is committed or discarded.
+	applied *staged
+	// What was committed since the last publication.
+	changed map[code.RepositoryID]bool
+	pending map[uint32][]placed
+	removed []*handle
+	dirty   bool
+}
+
+// staged is what a record does to the state in memory.
+type staged struct {
+	number         int32
+	claims         []segment.ID
+	added, dropped []*handle
+	// brought are the segments ingested for the record, taken over or not.
+	brought      []*handle
+	rows         []rowOf
+	repositories map[code.RepositoryID]*Repository // nil: removed
+	places       map[uint32][]placed
+	moved        bool
+	unheld       int
+	outcomes     []string
+	broken       []*BrokenError
+}
+
+// rowOf is the new row of a segment.
+type rowOf struct {
+	sequence uint32
+	row      segmentRow
+}
+
+// placed is a place that comes to, or goes from, a segment.
+type placed struct {
+	document segment.DocID
+	placing
+}
+
+func newPartition(number int32) *partition {
+	return &partition{
+		number: number, repositories: map[code.RepositoryID]*Repository{}, byID: map[segment.ID]*handle{},
+		bySequence: map[uint32]*handle{}, tables: map[uint32]*segment.Places{},
+		changed: map[code.RepositoryID]bool{}, pending: map[uint32][]placed{},
+	}
+}
+
+func (s *staged) place(at location, p placing) {
+	if s.places == nil {
+		s.places = map[uint32][]placed{}
+	}
+	s.places[at.sequence] = append(s.places[at.sequence], placed{at.document, p})
+}
+
+// repository returns the repository as the record leaves it, for changing.
+func (s *staged) repository(part *partition, row *repositoryRow) *Repository {
+	id := row.Repository.ID
+	if s.repositories == nil {
+		s.repositories = map[code.RepositoryID]*Repository{}
+	}
+	next := &Repository{Partition: part.number}
+	if known := part.repositories[id]; known != nil {
+		*next = *known
+		next.Refs = slices.Clone(known.Refs)
+	}
+	next.Repository = row.Repository
+	s.repositories[id] = next
+	return next
+}
+
+func (s *staged) setRepository(part *partition, row *repositoryRow) {
+	s.repository(part, row).findDefault()
+}
+
+// setRef gives a ref its new state; a nil target deletes it.
+func (s *staged) setRef(part *partition, row *repositoryRow, ref code.Ref, next *refRow, t *target) error {
+	repo := s.repository(part, row)
+	i, found := repo.find(ref)
+	switch {
+	case t == nil && found:
+		repo.Refs = slices.Delete(repo.Refs, i, i+1)
+	case t != nil && found:
+		repo.Refs[i] = next.ref(ref, t.row.Version)
+	case t != nil:
+		repo.Refs = slices.Insert(repo.Refs, i, next.ref(ref, t.row.Version))
+	}
+	repo.findDefault()
+	return nil
+}
+
+func (s *staged) removeRepository(id code.RepositoryID) {
+	s.repositories = map[code.RepositoryID]*Repository{id: nil}
+}
+
+func (row *refRow) ref(ref code.Ref, version uint32) *Ref {
+	return &Ref{
+		Ref: ref, Commit: row.Commit, CommitTime: row.CommitTime, IndexedAt: row.IndexedAt,
+		PushedAt: row.PushedAt, Files: row.Files, Skipped: row.Skipped, manifest: row.Manifest, version: version,
+	}
+}
+
+// Committed implements projections.Stateful.
+func (p *Places) Committed(number int32) {
+	part := p.partition(number)
+	s := part.applied
+	part.applied = nil
+	if s == nil {
+		return
+	}
+	part.take(s)
+	for _, h := range s.added {
+		p.sweep.claim(h.id)
+	}
+	for _, h := range s.dropped {
+		p.sweep.release(h.id)
+	}
+	p.settle(s)
+	p.report(s)
+}
+
+// Discarded implements projections.Stateful.
+func (p *Places) Discarded(number int32) {
+	part := p.partition(number)
+	if s := part.applied; s != nil {
+		p.settle(s)
+	}
+	part.applied = nil
+}
+
+// settle releases the claims of a record. What it brought in for nothing goes.
+func (p *Places) settle(s *staged) {
+	for _, id := range s.claims {
+		p.sweep.release(id)
+	}
+	part := p.partition(s.number)
+	for _, h := range s.brought {
+		if part.bySequence[h.sequence] != h {
+			p.sweep.enqueue(h)
+		}
+	}
+}
+
+// report counts and logs what a committed record did not do.
+func (p *Places) report(s *staged) {
+	for _, outcome := range s.outcomes {
+		p.metrics.broken.WithLabelValues(outcome).Inc()
+	}
+	for _, broken := range s.broken {
+		p.log.Warn("a revision could not be taken over", "repository", broken.Repository.String(), "revision", string(broken.Commit), "error", broken)
+	}
+	for _, h := range s.added {
+		if h.reader == nil {
+			p.metrics.broken.WithLabelValues(outcomeAbsent).Inc()
+		}
+	}
+}
+
+// take makes the staged state the partition's.
+func (part *partition) take(s *staged) {
+	part.dirty = true
+	for _, h := range s.added {
+		if old := part.bySequence[h.sequence]; old != nil {
+			// It was absent; its claim goes with it.
+			s.claims = append(s.claims, old.id)
+		}
+		part.byID[h.id], part.bySequence[h.sequence] = h, h
+	}
+	for _, r := range s.rows {
+		part.bySequence[r.sequence].row = r.row
+	}
+	for _, h := range s.dropped {
+		delete(part.bySequence, h.sequence)
+		delete(part.tables, h.sequence)
+		delete(part.pending, h.sequence)
+		if part.byID[h.id] == h {
+			delete(part.byID, h.id)
+		}
+		part.removed = append(part.removed, h)
+	}
+	for id, repo := range s.repositories {
+		if repo == nil {
+			delete(part.repositories, id)
+		} else {
+			part.repositories[id] = repo
+		}
+		part.changed[id] = true
+	}
+	for sequence, list := range s.places {
+		part.pending[sequence] = append(part.pending[sequence], list...)
+	}
+	part.unheld += s.unheld
+	if s.moved || len(s.dropped) > 0 {
+		part.generation++
+	}
+}
+
+// sorted returns the partition's segments in the order of their sequences.
+func (part *partition) sorted() []*handle {
+	handles := make([]*handle, 0, len(part.bySequence))
+	for _, h := range part.bySequence {
+		handles = append(handles, h)
+	}
+	slices.SortFunc(handles, func(a, b *handle) int { return cmp.Compare(a.sequence, b.sequence) })
+	return handles
+}

@@ -1,0 +1,161 @@
+package places
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// versionsPinned returns the versions of a manifest that children read, in
+// ascending order, as of this record.
+func (c *change) versionsPinned(id code.RepositoryID, manifest uint32) ([]uint32, error) {
+	prefix := manifestPrefix(kindPin, id, manifest)
+	it, err := c.b.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return nil, err
+	}
+	var versions []uint32
+	for ok := it.First(); ok; ok = it.Next() {
+		if p := parsePin(it.Key()); !c.unpinned[p] {
+			versions = append(versions, p.version)
+		}
+	}
+	for _, p := range c.pinned {
+		if p.parent == manifest && !c.unpinned[p] {
+			versions = append(versions, p.version)
+		}
+	}
+	slices.Sort(versions)
+	return slices.Compact(versions), it.Close()
+}
+
+// newestPin returns the highest pinned version of a manifest, 0 if none is.
+func (c *change) newestPin(id code.RepositoryID, manifest uint32) (uint32, error) {
+	prefix := manifestPrefix(kindPin, id, manifest)
+	it, err := c.b.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return 0, err
+	}
+	version := uint32(0)
+	if it.Last() {
+		version = parsePin(it.Key()).version
+	}
+	return version, it.Close()
+}
+
+// needed reports whether one of the versions, ascending, lies in [from, to).
+func needed(versions []uint32, from, to uint32) bool {
+	i, _ := slices.BinarySearch(versions, from)
+	return i < len(versions) && versions[i] < to
+}
+
+// discard ends a manifest that no ref has any more. Children keep of it what
+// they read.
+func (c *change) discard(id code.RepositoryID, manifest uint32) error {
+	row := new(manifestRow)
+	if err := readManifest(c.b, id, manifest, row); err != nil {
+		return err
+	}
+	versions, err := c.versionsPinned(id, manifest)
+	if err != nil {
+		return err
+	}
+	if err := c.prune(id, manifest, versions); err != nil {
+		return err
+	}
+	k := manifestPrefix(kindManifest, id, manifest)
+	if len(versions) > 0 {
+		row.Deleted = true
+		return writeRow(c.b, k, row)
+	}
+	if err := c.b.Delete(k); err != nil {
+		return err
+	}
+	if row.Parent == 0 {
+		return nil
+	}
+	return c.unpin(id, pin{row.Parent, row.ParentVersion, manifest})
+}
+
+// prune removes the entries of a manifest without a ref that none of the pinned
+// versions shows, and notes the others as kept.
+func (c *change) prune(id code.RepositoryID, manifest uint32, versions []uint32) error {
+	prefix := manifestPrefix(kindEntry, id, manifest)
+	it, err := c.b.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return err
+	}
+	var last []byte
+	superseded := uint32(never)
+	for ok := it.First(); ok; ok = it.Next() {
+		path, version := parseEntry(it.Key())
+		if !bytes.Equal(path, last) {
+			last, superseded = append(last[:0], path...), never
+		}
+		if needed(versions, version, superseded) {
+			err = c.b.Set(entryKey(kindKept, id, manifest, path, version), store.AppendUint32(nil, superseded))
+		} else {
+			err = c.forget(id, manifest, path, version, it.Value())
+		}
+		if err != nil {
+			return errors.Join(err, it.Close())
+		}
+		superseded = version
+	}
+	return it.Close()
+}
+
+// forget removes an entry and its kept row.
+func (c *change) forget(id code.RepositoryID, manifest uint32, path []byte, version uint32, value []byte) error {
+	return firstError(
+		c.count(value, -1),
+		c.b.Delete(entryKey(kindEntry, id, manifest, path, version)),
+		c.b.Delete(entryKey(kindKept, id, manifest, path, version)))
+}
+
+// unpin removes a pin, and with it what only that pin kept.
+func (c *change) unpin(id code.RepositoryID, p pin) error {
+	c.unpinned[p] = true
+	if err := c.b.Delete(pinKey(id, p)); err != nil {
+		return err
+	}
+	row := new(manifestRow)
+	if err := readManifest(c.b, id, p.parent, row); err != nil {
+		return err
+	}
+	versions, err := c.versionsPinned(id, p.parent)
+	if err != nil {
+		return err
+	}
+	if row.Deleted && len(versions) == 0 {
+		return c.discard(id, p.parent)
+	}
+	return c.release(id, p, versions)
+}
+
+// release forgets the kept entries that only p needed; versions are those still
+// pinned.
+func (c *change) release(id code.RepositoryID, p pin, versions []uint32) error {
+	prefix := manifestPrefix(kindKept, id, p.parent)
+	it, err := c.b.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		path, version := parseEntry(it.Key())
+		superseded, err := decodeUint32(it.Value())
+		if err == nil && version <= p.version && p.version < superseded && !needed(versions, version, superseded) {
+			var value []byte
+			if value, _, err = c.b.Read(entryKey(kindEntry, id, p.parent, path, version)); err == nil {
+				err = c.forget(id, p.parent, path, version, value)
+			}
+		}
+		if err != nil {
+			return errors.Join(err, it.Close())
+		}
+	}
+	return it.Close()
+}

@@ -1,0 +1,163 @@
+package places
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// SchemaVersion is the version of the rows.
+const SchemaVersion = 1
+
+// Defaults of Options.
+const (
+	// DefaultRevisionCacheBytes bounds the places kept of refs that are no default
+	// branch. A ref of 80,000 files takes about 6 MB.
+	DefaultRevisionCacheBytes = 64 << 20
+	// DefaultMaxRevisionPlaces bounds what one query may ask for: about 250 MB.
+	DefaultMaxRevisionPlaces = 4 << 20
+)
+
+// Options configure Places.
+type Options struct {
+	Store   *store.Store
+	Decoder *projections.Decoder
+	// Objects holds the segments that events name.
+	Objects segmentstore.Store
+	// DeleteObjects says that this process deletes the objects of segments that
+	// were merged away. Exactly one process of an installation does, and not one
+	// that rebuilds.
+	DeleteObjects bool
+	// Cache holds decompressed text for all readers; nil keeps none.
+	Cache *segment.Cache
+	// RevisionCacheBytes bounds the cache behind View.Revisions. Default:
+	// DefaultRevisionCacheBytes; negative keeps nothing.
+	RevisionCacheBytes int64
+	// MaxRevisionPlaces bounds the places that one call of View.Revisions returns.
+	// Default: DefaultMaxRevisionPlaces.
+	MaxRevisionPlaces int
+	// Logger defaults to none.
+	Logger *slog.Logger
+	// Registerer takes the metrics. Default: none.
+	Registerer prometheus.Registerer
+}
+
+// Places is the projection of manifests, documents and places.
+type Places struct {
+	store         *store.Store
+	decoder       *projections.Decoder
+	objects       segmentstore.Store
+	deleteObjects bool
+	cache         *segment.Cache
+	log           *slog.Logger
+	metrics       *metrics
+	sweep         *sweeper
+	revisions     *revisionCache
+	maxPlaces     int
+	view          atomic.Pointer[View]
+
+	mu struct {
+		sync.Mutex
+		partitions map[int32]*partition
+		// index numbers the repositories in the order in which this process met
+		// them; a number is never used again.
+		index map[code.RepositoryID]uint32
+	}
+}
+
+var _ projections.Stateful = (*Places)(nil)
+
+// Open reads the state of the store: segments, repositories, refs and the
+// places of default branches. It excises segments that nothing names. The
+// caller calls Run to have merged segments removed, and Close at the end.
+func Open(ctx context.Context, o Options) (*Places, error) {
+	if o.Store == nil || o.Decoder == nil || o.Objects == nil {
+		return nil, errors.New("places: want a store, a decoder and a segment store")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.RevisionCacheBytes == 0 {
+		o.RevisionCacheBytes = DefaultRevisionCacheBytes
+	}
+	if o.MaxRevisionPlaces <= 0 {
+		o.MaxRevisionPlaces = DefaultMaxRevisionPlaces
+	}
+	p := &Places{
+		store: o.Store, decoder: o.Decoder, objects: o.Objects, deleteObjects: o.DeleteObjects,
+		cache: o.Cache, log: o.Logger, sweep: newSweeper(),
+		revisions: newRevisionCache(o.RevisionCacheBytes), maxPlaces: o.MaxRevisionPlaces,
+	}
+	p.mu.partitions, p.mu.index = map[int32]*partition{}, map[code.RepositoryID]uint32{}
+	if err := p.load(ctx); err != nil {
+		return nil, err
+	}
+	p.publishAll()
+	var err error
+	if p.metrics, err = newMetrics(o.Registerer, p); err != nil {
+		p.view.Load().Release()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close releases the current View and takes the metrics out. Views that were
+// acquired must have been released, and Run must have returned.
+func (p *Places) Close() {
+	p.metrics.unregister()
+	p.view.Load().Release()
+}
+
+// Name implements projections.Projection.
+func (p *Places) Name() string { return "places" }
+
+// SchemaVersion implements projections.Projection.
+func (p *Places) SchemaVersion() int { return SchemaVersion }
+
+// Apply implements projections.Projection.
+func (p *Places) Apply(ctx context.Context, b *store.Batch, rec event.Record) error {
+	ev, err := p.decoder.Event(rec)
+	if err != nil {
+		return err
+	}
+	switch e := ev.(type) {
+	case *event.RevisionIndexed:
+		return p.newChange(b, rec.Position).revision(ctx, rec, e)
+	case *event.SegmentsMerged:
+		return p.newChange(b, rec.Position).merge(ctx, e)
+	case *event.RepositoryRegistered:
+		return p.newChange(b, rec.Position).register(e.Repository, true)
+	case *event.RepositoryChanged:
+		return p.newChange(b, rec.Position).register(e.Repository, false)
+	case *event.RepositoryRemoved:
+		return p.newChange(b, rec.Position).remove(e.Repository)
+	}
+	return nil
+}
+
+// partition returns the state of a partition, which it makes at first.
+func (p *Places) partition(number int32) *partition {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.partitionLocked(number)
+}
+
+func (p *Places) partitionLocked(number int32) *partition {
+	part := p.mu.partitions[number]
+	if part == nil {
+		part = newPartition(number)
+		p.mu.partitions[number] = part
+	}
+	return part
+}

@@ -1,0 +1,200 @@
+package places
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+// Publish implements projections.Stateful: it makes a new View with what the
+// partition has committed. It costs the columns of the segments that changed,
+// and a few slices of pointers.
+func (p *Places) Publish(number int32) {
+	part := p.partition(number)
+	if !part.dirty {
+		return
+	}
+	p.rebuildTables(part)
+	next := p.viewOf(part)
+	removed := part.removed
+	p.swap(part, next)
+	part.removed, part.dirty = nil, false
+	clear(part.changed)
+	p.sweep.enqueue(removed...)
+}
+
+// publishAll makes the first View.
+func (p *Places) publishAll() {
+	first := &View{p: p, generation: 1}
+	first.refs.Store(1)
+	for _, number := range slices.Sorted(maps.Keys(p.mu.partitions)) {
+		part := p.mu.partitions[number]
+		next := p.viewOf(part)
+		first.parts = append(first.parts, next)
+		first.segments = append(first.segments, next.segments...)
+		first.repos = p.repositories(first.repos, part)
+		clear(part.changed)
+	}
+	p.view.Store(first)
+}
+
+// rebuildTables brings the columns of the segments up to date.
+func (p *Places) rebuildTables(part *partition) {
+	for sequence, list := range part.pending {
+		h := part.bySequence[sequence]
+		changes := make([]tableChange, len(list))
+		p.mu.Lock()
+		for i, pl := range list {
+			changes[i] = tableChange{pl, p.indexLocked(pl.repository)}
+		}
+		p.mu.Unlock()
+		part.tables[sequence] = updated(part.tables[sequence], h.reader.Documents(), changes)
+	}
+	clear(part.pending)
+}
+
+// viewOf returns the partition as readers will see it. It holds the segments.
+func (p *Places) viewOf(part *partition) *partitionView {
+	pv := &partitionView{
+		number: part.number, generation: part.generation, unheld: part.unheld,
+		snapshot: p.store.NewSnapshot(), bySequence: map[uint32]int{},
+	}
+	pv.refs.Store(1)
+	for _, h := range part.sorted() {
+		pv.infos = append(pv.infos, SegmentInfo{
+			ID: h.id, Partition: h.partition, Sequence: h.sequence, SizeBytes: h.row.SizeBytes, TextBytes: h.row.TextBytes,
+			Documents: h.row.Documents, LiveDocuments: h.row.Live, LiveBytes: h.row.LiveBytes, Absent: h.reader == nil,
+		})
+		if h.reader == nil {
+			continue
+		}
+		if part.tables[h.sequence] == nil {
+			part.tables[h.sequence] = segment.NewPlacesBuilder(h.reader.Documents()).Build()
+		}
+		h.views.Add(1)
+		pv.bySequence[h.sequence] = len(pv.segments)
+		pv.handles = append(pv.handles, h)
+		pv.segments = append(pv.segments, Segment{h.reader, part.tables[h.sequence]})
+	}
+	return pv
+}
+
+// swap makes next the view of its partition, in a View that replaces the
+// current one.
+func (p *Places) swap(part *partition, next *partitionView) {
+	p.mu.Lock()
+	old := p.view.Load()
+	v := &View{p: p, generation: old.generation + 1}
+	v.refs.Store(1)
+	i, found := slices.BinarySearchFunc(old.parts, next.number, func(a *partitionView, n int32) int { return cmp.Compare(a.number, n) })
+	v.parts = slices.Clone(old.parts)
+	if found {
+		v.parts[i] = next
+	} else {
+		v.parts = slices.Insert(v.parts, i, next)
+	}
+	for _, pv := range v.parts {
+		if pv != next {
+			pv.refs.Add(1)
+		}
+		v.segments = append(v.segments, pv.segments...)
+	}
+	v.repos = old.repos
+	if len(part.changed) > 0 {
+		v.repos = p.repositoriesLocked(old.repos, part)
+	}
+	p.view.Store(v)
+	p.mu.Unlock()
+	old.Release()
+}
+
+// repositories returns the list with what changed in the partition.
+func (p *Places) repositories(old []*Repository, part *partition) []*Repository {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.repositoriesLocked(old, part)
+}
+
+func (p *Places) repositoriesLocked(old []*Repository, part *partition) []*Repository {
+	for id := range part.changed {
+		p.indexLocked(id)
+	}
+	next := make([]*Repository, max(len(p.mu.index), len(old)))
+	copy(next, old)
+	for id := range part.changed {
+		next[p.mu.index[id]] = part.repositories[id]
+	}
+	return next
+}
+
+// tableChange is a place that comes or goes, with its repository's number.
+type tableChange struct {
+	placed
+	number uint32
+}
+
+func (c *tableChange) compare(d *tableChange) int {
+	return cmp.Or(cmp.Compare(c.document, d.document), cmp.Compare(c.number, d.number), cmp.Compare(c.path, d.path))
+}
+
+// updated returns the columns after the changes, of which a later one to the
+// same place wins.
+func updated(old *segment.Places, documents int, changes []tableChange) *segment.Places {
+	slices.SortStableFunc(changes, func(a, b tableChange) int { return a.compare(&b) })
+	b := segment.NewPlacesBuilder(documents)
+	row, rows := 0, 0
+	if old != nil {
+		rows = old.Len()
+	}
+	for i := range changes {
+		if i+1 < len(changes) && changes[i].compare(&changes[i+1]) == 0 {
+			continue
+		}
+		c := &changes[i]
+		for row < rows && compareRow(old, row, c) < 0 {
+			copyRow(b, old, row)
+			row++
+		}
+		if row < rows && compareRow(old, row, c) == 0 {
+			row++
+		}
+		if !c.gone {
+			b.Add(c.document, c.number, segment.NoRef, c.flags, c.path)
+		}
+	}
+	for ; row < rows; row++ {
+		copyRow(b, old, row)
+	}
+	return b.Build()
+}
+
+func compareRow(p *segment.Places, row int, c *tableChange) int {
+	if d := cmp.Or(cmp.Compare(p.Doc[row], c.document), cmp.Compare(p.Repo[row], c.number)); d != 0 {
+		return d
+	}
+	return cmp.Compare(pathOf(p, row), c.path)
+}
+
+func copyRow(b *segment.PlacesBuilder, p *segment.Places, row int) {
+	b.Add(p.Doc[row], p.Repo[row], segment.NoRef, p.Flags[row], pathOf(p, row))
+}
+
+// pathOf returns the path of a place. The columns hold a line feed in a path as
+// a NUL byte, which no path has.
+func pathOf(p *segment.Places, row int) string {
+	path := p.Path(row)
+	for i, c := range path {
+		if c == 0 {
+			path = append([]byte(nil), path...)
+			for j := i; j < len(path); j++ {
+				if path[j] == 0 {
+					path[j] = '\n'
+				}
+			}
+			break
+		}
+	}
+	return string(path)
+}

@@ -1,0 +1,78 @@
+package places
+
+import (
+	"errors"
+
+	"github.com/quarrysearch/quarry/projections/internal/accept"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// register brings a repository in, or gives a registered one its new state. An
+// event of a repository that only changes does nothing if it is not registered.
+func (c *change) register(next code.Repository, bringsIn bool) error {
+	k := repositoryPrefix(kindRepository, next.ID)
+	row := repositoryRow{Since: c.at}
+	found, err := readRow(c.b, k, &row)
+	if err != nil {
+		return err
+	}
+	if !found && !bringsIn || found && accept.Collides(row.Repository, next) {
+		return nil // the catalog counts and reports it
+	}
+	before, err := c.levelsOf(next.ID, row.Repository.DefaultBranch)
+	if err != nil {
+		return err
+	}
+	row.Repository = accept.Merge(row.Repository, next)
+	after, err := c.levelsOf(next.ID, row.Repository.DefaultBranch)
+	if err != nil {
+		return err
+	}
+	if err := c.replace(next.ID, before, after); err != nil {
+		return err
+	}
+	c.stage.setRepository(c.part, &row)
+	return firstError(writeRow(c.b, k, &row), c.flush())
+}
+
+// remove takes a repository out, with everything of it.
+func (c *change) remove(id code.RepositoryID) error {
+	var row repositoryRow
+	found, err := readRow(c.b, repositoryPrefix(kindRepository, id), &row)
+	if err != nil || !found {
+		return err
+	}
+	shown, err := c.levelsOf(id, row.Repository.DefaultBranch)
+	if err != nil {
+		return err
+	}
+	if err := firstError(c.replace(id, shown, nil), c.uncount(id)); err != nil {
+		return err
+	}
+	for _, kind := range []byte{kindRef, kindManifest, kindPin, kindEntry, kindKept, kindBroken} {
+		lo := repositoryPrefix(kind, id)
+		if err := c.b.DeleteRange(lo, store.Successor(lo)); err != nil {
+			return err
+		}
+	}
+	c.stage.removeRepository(id)
+	// Should it be registered again, its manifests are numbered from 1 again.
+	c.stage.moved = true
+	return firstError(c.b.Delete(repositoryPrefix(kindRepository, id)), c.flush())
+}
+
+// uncount takes the entries of a repository out of the counts.
+func (c *change) uncount(id code.RepositoryID) error {
+	prefix := repositoryPrefix(kindEntry, id)
+	it, err := c.b.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := c.count(it.Value(), -1); err != nil {
+			return errors.Join(err, it.Close())
+		}
+	}
+	return it.Close()
+}

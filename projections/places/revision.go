@@ -1,0 +1,175 @@
+package places
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/internal/accept"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// BrokenError says that a revision could not be taken over, because the one it
+// builds on is not the one that is there. The ref stays as it was.
+type BrokenError struct {
+	Repository code.RepositoryID `json:"repository"`
+	Ref        code.Ref          `json:"ref"`
+	// Commit is the revision that was not taken over.
+	Commit code.CommitID `json:"commit"`
+	// BaseRef and Want name the revision it builds on; Have is the one that is
+	// there, empty for none.
+	BaseRef code.Ref      `json:"baseRef"`
+	Want    code.CommitID `json:"want"`
+	Have    code.CommitID `json:"have,omitempty"`
+	// Position is where the event lies in the log.
+	Position  event.Position `json:"position"`
+	IndexedAt time.Time      `json:"indexedAt"`
+}
+
+// Error says what happened and what repairs it.
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("%s of repository %s cannot move to %s: event %s builds on %s at %s, which is at %q; append a Push with action %q for the ref to index it again",
+		e.Ref, e.Repository, e.Commit, e.Position, e.BaseRef, e.Want, e.Have, event.ActionRefresh)
+}
+
+// revision applies a RevisionIndexed. Its segments come in whatever becomes of
+// the rest: later events may count on their documents.
+func (c *change) revision(ctx context.Context, rec event.Record, ev *event.RevisionIndexed) error {
+	var repo repositoryRow
+	var ref, base refRow
+	found, err := readRow(c.b, repositoryPrefix(kindRepository, ev.Repository), &repo)
+	if err != nil {
+		return err
+	}
+	if _, err := readRow(c.b, refKey(kindRef, ev.Repository, ev.Ref), &ref); err != nil {
+		return err
+	}
+	if _, err := readRow(c.b, refKey(kindRef, ev.Repository, ev.BaseRef), &base); err != nil {
+		return err
+	}
+	var since *event.Position
+	if found {
+		since = &repo.Since
+	}
+	verdict := accept.Revision(ev, since, ref.Ref, base.Ref)
+	for i := range ev.Segments {
+		if _, err := c.segment(ctx, &ev.Segments[i], verdict == accept.Take); err != nil {
+			return err
+		}
+	}
+	switch verdict {
+	case accept.Take:
+		err = c.take(ctx, rec, ev, &repo, &ref, &base)
+	case accept.WrongBase:
+		err = c.breaks(ev, &base)
+	default:
+		c.stage.outcomes = append(c.stage.outcomes, string(verdict))
+	}
+	if err != nil {
+		return err
+	}
+	return c.flush()
+}
+
+// breaks notes an event that cannot be taken over.
+func (c *change) breaks(ev *event.RevisionIndexed, base *refRow) error {
+	broken := &BrokenError{
+		Repository: ev.Repository, Ref: ev.Ref, Commit: ev.Commit, BaseRef: ev.BaseRef,
+		Want: ev.BaseCommit, Have: base.Commit, Position: c.at, IndexedAt: ev.IndexedAt,
+	}
+	c.stage.outcomes = append(c.stage.outcomes, string(accept.WrongBase))
+	c.stage.broken = append(c.stage.broken, broken)
+	return writeRow(c.b, refKey(kindBroken, ev.Repository, ev.Ref), broken)
+}
+
+// take moves the ref.
+func (c *change) take(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) error {
+	t, changes, err := c.prepare(ctx, rec, ev, repo, ref, base)
+	if err != nil {
+		return err
+	}
+	if err := c.followDefault(ev, repo, t); err != nil {
+		return err
+	}
+	next := &refRow{Ref: accept.Ref{Cause: ev.Cause}}
+	if t != nil {
+		if err := firstError(c.edit(t, changes), c.save(t)); err != nil {
+			return err
+		}
+		next = &refRow{
+			Ref: accept.Ref{Commit: ev.Commit, Cause: ev.Cause}, Manifest: t.number, CommitTime: ev.CommitTime,
+			IndexedAt: ev.IndexedAt, PushedAt: ev.PushedAt, Files: t.files, Skipped: t.skipped,
+		}
+	}
+	if ref.Manifest != 0 && ref.Manifest != next.Manifest {
+		if err := c.discard(ev.Repository, ref.Manifest); err != nil {
+			return err
+		}
+	}
+	return firstError(
+		writeRow(c.b, refKey(kindRef, ev.Repository, ev.Ref), next),
+		writeRow(c.b, repositoryPrefix(kindRepository, ev.Repository), repo),
+		c.b.Delete(refKey(kindBroken, ev.Repository, ev.Ref)),
+		c.stage.setRef(c.part, repo, ev.Ref, next, t))
+}
+
+// prepare returns the manifest that the event writes to and the changes to
+// make; nil if the ref is deleted.
+func (c *change) prepare(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) (*target, []event.Change, error) {
+	if ev.Commit == "" {
+		return nil, nil, nil
+	}
+	changes, err := c.p.decoder.Changes(ctx, rec)
+	if err != nil {
+		return nil, nil, err
+	}
+	var t *target
+	switch {
+	case ev.BaseRef == ev.Ref:
+		t, err = c.extend(ev.Repository, ref)
+	case ev.BaseRef != "":
+		t, err = c.derive(ev.Repository, repo, base)
+	case ref.Manifest != 0:
+		if t, err = c.extend(ev.Repository, ref); err == nil {
+			changes, err = changesTo(c.b, ev.Repository, t.before, changes)
+		}
+	default:
+		t, err = c.derive(ev.Repository, repo, nil)
+	}
+	return t, changes, err
+}
+
+// followDefault moves the places of the repository to the default branch that
+// holds after the event, as it is before the event's changes.
+func (c *change) followDefault(ev *event.RevisionIndexed, repo *repositoryRow, t *target) error {
+	before, err := c.levelsOf(ev.Repository, repo.Repository.DefaultBranch)
+	if err != nil {
+		return err
+	}
+	repo.Repository.DefaultBranch = accept.DefaultBranch(repo.Repository.DefaultBranch, ev)
+	after := levels(nil)
+	if code.BranchRef(repo.Repository.DefaultBranch) != ev.Ref {
+		after, err = c.levelsOf(ev.Repository, repo.Repository.DefaultBranch)
+	} else if t != nil {
+		t.isDefault, after = true, t.before
+	}
+	if err != nil {
+		return err
+	}
+	return c.replace(ev.Repository, before, after)
+}
+
+// levelsOf returns what a branch shows before the record; nil if it is not
+// indexed.
+func (c *change) levelsOf(id code.RepositoryID, branch string) (levels, error) {
+	if branch == "" {
+		return nil, nil
+	}
+	var ref refRow
+	if _, err := readRow(c.b, refKey(kindRef, id, code.BranchRef(branch)), &ref); err != nil {
+		return nil, err
+	}
+	chain, _, err := readLevels(c.b, id, ref.Manifest)
+	return chain, err
+}

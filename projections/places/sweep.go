@@ -1,0 +1,150 @@
+package places
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+)
+
+// sweepRetry is how long the sweeper waits when the segment store does not
+// delete an object.
+const sweepRetry = 30 * time.Second
+
+// sweeper removes segments that nothing names any more: their keys from the
+// store, their objects from the segment store.
+type sweeper struct {
+	// wake has room for one signal: there may be something to do.
+	wake chan struct{}
+	mu   struct {
+		sync.Mutex
+		// queue holds what was dropped, in the order it was dropped.
+		queue []*handle
+		// live counts the partitions in which a segment is live or in flight: its
+		// keys must stay even if it was dropped before.
+		live map[segment.ID]int
+	}
+}
+
+func newSweeper() *sweeper {
+	s := &sweeper{wake: make(chan struct{}, 1)}
+	s.mu.live = map[segment.ID]int{}
+	return s
+}
+
+// claim keeps the keys of a segment until as many releases.
+func (s *sweeper) claim(id segment.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.live[id]++
+}
+
+func (s *sweeper) release(id segment.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.live[id]--; s.mu.live[id] <= 0 {
+		delete(s.mu.live, id)
+	}
+}
+
+// enqueue hands dropped segments over.
+func (s *sweeper) enqueue(handles ...*handle) {
+	s.mu.Lock()
+	s.mu.queue = append(s.mu.queue, handles...)
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *sweeper) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// len returns how many segments wait.
+func (s *sweeper) len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.mu.queue)
+}
+
+// Run excises segments, and deletes their objects, once no view needs them. It
+// returns nil when ctx ends, or the error of the store.
+func (p *Places) Run(ctx context.Context) error {
+	retry := time.NewTicker(sweepRetry)
+	defer retry.Stop()
+	for {
+		if err := p.sweepAll(ctx); err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-p.sweep.wake:
+		case <-retry.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// sweepAll removes from the head of the queue what no view names.
+func (p *Places) sweepAll(ctx context.Context) error {
+	for ctx.Err() == nil {
+		p.sweep.mu.Lock()
+		var head *handle
+		if len(p.sweep.mu.queue) > 0 && p.sweep.mu.queue[0].views.Load() == 0 {
+			head = p.sweep.mu.queue[0]
+		}
+		p.sweep.mu.Unlock()
+		if head == nil {
+			return nil
+		}
+		deleted, err := p.sweepOne(ctx, head)
+		if err != nil || !deleted {
+			return err
+		}
+		p.sweep.mu.Lock()
+		p.sweep.mu.queue = p.sweep.mu.queue[1:]
+		p.sweep.mu.Unlock()
+	}
+	return nil
+}
+
+// sweepOne removes one segment. It reports false if the segment store did not
+// delete the object; the error is that of the store.
+func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
+	// Whoever claims the segment waits until its keys are gone, or gets there
+	// first and keeps them.
+	p.sweep.mu.Lock()
+	revived := p.sweep.mu.live[h.id] > 0
+	var err error
+	if !revived && h.reader != nil {
+		lo, hi := segment.KeyRange(h.id)
+		if err = p.store.Excise(ctx, lo, hi); err == nil && h.doomed != nil {
+			p.metrics.excised.Inc()
+		}
+	}
+	p.sweep.mu.Unlock()
+	if err != nil || h.doomed == nil || !p.deleteObjects {
+		return true, err
+	}
+	if !revived {
+		held, err := isHeld(p.store, h.partition, h.id)
+		if err != nil {
+			return true, err
+		}
+		if !held {
+			if err := p.objects.Delete(ctx, segmentstore.SegmentName(h.id)); err != nil {
+				p.log.Warn("a merged segment could not be deleted from the segment store; trying again later", "segment", h.id.String(), "error", err)
+				return false, nil
+			}
+		}
+	}
+	b := p.store.NewBatch()
+	if err := b.Delete(h.doomed); err != nil {
+		return true, err
+	}
+	return true, b.Commit()
+}

@@ -1,0 +1,197 @@
+package places
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Repository is a registered repository as a View knows it. It never changes.
+type Repository struct {
+	code.Repository
+	Partition int32
+	// Refs are the indexed refs, in the order of their names.
+	Refs []*Ref
+	// Default is the default branch; nil if it is not indexed.
+	Default *Ref
+}
+
+// Ref is an indexed ref. It never changes.
+type Ref struct {
+	Ref        code.Ref
+	Commit     code.CommitID
+	CommitTime time.Time
+	IndexedAt  time.Time
+	// PushedAt is when the first push that led here was received.
+	PushedAt time.Time
+	// Files counts the searchable files, Skipped the others by reason.
+	Files    int
+	Skipped  map[code.SkipReason]int
+	manifest uint32
+	// version is the manifest's, or 0 if the ref is as it was when the process
+	// began: it only tells the states of a ref apart within a process.
+	version uint32
+}
+
+func (r *Repository) find(ref code.Ref) (int, bool) {
+	return slices.BinarySearchFunc(r.Refs, ref, func(a *Ref, ref code.Ref) int { return cmp.Compare(a.Ref, ref) })
+}
+
+// Ref returns the ref with that full name, nil if it is not indexed. An empty
+// name is the default branch.
+func (r *Repository) Ref(ref code.Ref) *Ref {
+	if ref == "" {
+		return r.Default
+	}
+	if i, found := r.find(ref); found {
+		return r.Refs[i]
+	}
+	return nil
+}
+
+func (r *Repository) findDefault() {
+	r.Default = nil
+	if r.DefaultBranch != "" {
+		r.Default = r.Ref(code.BranchRef(r.DefaultBranch))
+	}
+}
+
+// Segment is a segment with the places of its documents.
+type Segment struct {
+	Reader *segment.Reader
+	Places *segment.Places
+}
+
+// SegmentInfo says how much of a segment is alive, for the compactor.
+type SegmentInfo struct {
+	ID        segment.ID
+	Partition int32
+	// Sequence orders the segments of a partition by the time they came.
+	Sequence  uint32
+	SizeBytes int64
+	TextBytes int64
+	Documents int
+	// LiveDocuments and LiveBytes count what some manifest names and is not held
+	// by an older segment.
+	LiveDocuments int
+	LiveBytes     int64
+	// Absent segments are known by name only.
+	Absent bool
+}
+
+// View is everything as of one moment. It never changes; its holder releases
+// it. All methods are safe for concurrent use.
+type View struct {
+	p          *Places
+	refs       atomic.Int64
+	generation uint64
+	parts      []*partitionView
+	repos      []*Repository
+	segments   []Segment
+}
+
+// partitionView is a partition between two records. Views share it.
+type partitionView struct {
+	refs       atomic.Int64
+	number     int32
+	generation uint64
+	snapshot   *store.Snapshot
+	handles    []*handle
+	infos      []SegmentInfo
+	segments   []Segment
+	// bySequence finds a segment in segments and handles.
+	bySequence map[uint32]int
+	unheld     int
+}
+
+// Acquire returns the current View. The caller releases it.
+func (p *Places) Acquire() *View {
+	for {
+		v := p.view.Load()
+		if n := v.refs.Load(); n > 0 && v.refs.CompareAndSwap(n, n+1) {
+			return v
+		}
+	}
+}
+
+// Release gives the View back. It must not be used afterwards.
+func (v *View) Release() {
+	if v.refs.Add(-1) > 0 {
+		return
+	}
+	for _, part := range v.parts {
+		part.release(v.p)
+	}
+}
+
+func (pv *partitionView) release(p *Places) {
+	if pv.refs.Add(-1) > 0 {
+		return
+	}
+	// Closing a snapshot fails only if it is closed twice.
+	if err := pv.snapshot.Close(); err != nil {
+		panic(err)
+	}
+	for _, h := range pv.handles {
+		if h.views.Add(-1) == 0 {
+			p.sweep.signal()
+		}
+	}
+}
+
+// Generation tells Views apart: it rises with each publication.
+func (v *View) Generation() uint64 { return v.generation }
+
+// Segments returns the segments with the places of the default branches, in the
+// order of (partition, sequence). The caller does not change the slice.
+func (v *View) Segments() []Segment { return v.segments }
+
+// Repositories returns the repositories by the number that segment.Places.Repo
+// holds; nil where there is none any more. A number means the same repository
+// as long as the process lives. The caller does not change the slice.
+func (v *View) Repositories() []*Repository { return v.repos }
+
+// Repository returns a repository, nil if it is not registered.
+func (v *View) Repository(id code.RepositoryID) *Repository {
+	v.p.mu.Lock()
+	i, ok := v.p.mu.index[id]
+	v.p.mu.Unlock()
+	if !ok || int(i) >= len(v.repos) {
+		return nil
+	}
+	return v.repos[i]
+}
+
+// SegmentInfos returns what the compactor chooses from, in the order of
+// (partition, sequence), absent segments included.
+func (v *View) SegmentInfos() []SegmentInfo {
+	var infos []SegmentInfo
+	for _, part := range v.parts {
+		infos = append(infos, part.infos...)
+	}
+	return infos
+}
+
+// Unheld returns the number of documents that manifests name and no segment
+// holds: promises broken, until their revision is indexed again.
+func (v *View) Unheld() int {
+	n := 0
+	for _, part := range v.parts {
+		n += part.unheld
+	}
+	return n
+}
+
+// partition returns the view of a partition, nil if there is none.
+func (v *View) partition(number int32) *partitionView {
+	i, ok := slices.BinarySearchFunc(v.parts, number, func(p *partitionView, n int32) int { return cmp.Compare(p.number, n) })
+	if !ok {
+		return nil
+	}
+	return v.parts[i]
+}

@@ -1,0 +1,152 @@
+package projectiontest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Open opens the projections under test over a store. close is called before
+// the store is closed.
+type Open func(t *testing.T, s *store.Store, objects segmentstore.Store, d *projections.Decoder) (p []projections.Projection, close func())
+
+// Conform runs the suite: it applies the records, whose objects are all in
+// objects, in several ways and compares every row that comes out.
+func Conform(t *testing.T, records []event.Record, objects segmentstore.Store, open Open) {
+	c := &conformer{records: records, objects: objects, open: open}
+	want := c.run(t, store.NewMemory(), records)
+	t.Run("again", func(t *testing.T) { c.equal(t, want, c.run(t, store.NewMemory(), records)) })
+	t.Run("replayed", func(t *testing.T) { c.replayed(t, want) })
+	t.Run("suffixes", func(t *testing.T) { c.suffixes(t, want) })
+	t.Run("reopened", func(t *testing.T) { c.reopened(t, want) })
+	t.Run("crashed", func(t *testing.T) { c.crashed(t, want) })
+	t.Run("partition by partition", func(t *testing.T) { c.reordered(t, want) })
+}
+
+type conformer struct {
+	records []event.Record
+	objects segmentstore.Store
+	open    Open
+}
+
+// session opens a store, and f does something with it.
+func (c *conformer) session(t *testing.T, m *store.Memory, f func(a *Applier)) {
+	t.Helper()
+	s, err := store.Open("store", store.Options{Memory: m, CacheBytes: store.MinCacheBytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := projections.NewDecoder(c.objects)
+	p, closeAll := c.open(t, s, c.objects, d)
+	if err := projections.CheckSchema(s, p); err != nil {
+		t.Fatal(err)
+	}
+	f(&Applier{Store: s, Decoder: d, Projections: p})
+	closeAll()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (c *conformer) apply(t *testing.T, a *Applier, records []event.Record) {
+	t.Helper()
+	for _, rec := range records {
+		if err := a.Apply(context.Background(), rec); err != nil {
+			t.Fatalf("apply %s: %v", rec.Position, err)
+		}
+	}
+}
+
+func (c *conformer) dump(t *testing.T, a *Applier) []Row {
+	t.Helper()
+	rows, err := Dump(a.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// run applies records to a store and returns what is in it when it is opened
+// again.
+func (c *conformer) run(t *testing.T, m *store.Memory, records []event.Record) (rows []Row) {
+	t.Helper()
+	c.session(t, m, func(a *Applier) { c.apply(t, a, records) })
+	c.session(t, m, func(a *Applier) { rows = c.dump(t, a) })
+	return rows
+}
+
+func (c *conformer) equal(t *testing.T, want, got []Row) {
+	t.Helper()
+	if d := Difference(want, got); d != "" {
+		t.Fatalf("rows differ: %s", d)
+	}
+}
+
+// replayed applies everything twice to one store.
+func (c *conformer) replayed(t *testing.T, want []Row) {
+	m := store.NewMemory()
+	c.run(t, m, c.records)
+	c.equal(t, want, c.run(t, m, c.records))
+}
+
+// suffixes applies suffixes of the records once more.
+func (c *conformer) suffixes(t *testing.T, want []Row) {
+	m := store.NewMemory()
+	c.run(t, m, c.records)
+	for from := 0; from < len(c.records); from += 1 + len(c.records)/16 {
+		c.session(t, m, func(a *Applier) { c.apply(t, a, c.records[from:]) })
+	}
+	c.session(t, m, func(a *Applier) { c.equal(t, want, c.dump(t, a)) })
+}
+
+// reopened closes and opens the store between records.
+func (c *conformer) reopened(t *testing.T, want []Row) {
+	m := store.NewMemory()
+	step := 1 + len(c.records)/40
+	for from := 0; from < len(c.records); from += step {
+		c.session(t, m, func(a *Applier) { c.apply(t, a, c.records[from:min(from+step, len(c.records))]) })
+	}
+	c.session(t, m, func(a *Applier) { c.equal(t, want, c.dump(t, a)) })
+}
+
+// crashed takes the power away behind every record: once nothing unsynced is
+// left, once a random part of it. What is left must carry on to the same rows.
+func (c *conformer) crashed(t *testing.T, want []Row) {
+	m := store.NewMemory()
+	var left []*store.Memory
+	c.session(t, m, func(a *Applier) {
+		for i, rec := range c.records {
+			c.apply(t, a, []event.Record{rec})
+			left = append(left, m.Crash(50*(i%2), uint64(i)))
+		}
+	})
+	every := 1
+	if testing.Short() || len(left) > 100 {
+		every = 1 + len(left)/100
+	}
+	for i := 0; i < len(left); i += every {
+		if d := Difference(want, c.run(t, left[i], c.records)); d != "" {
+			t.Fatalf("after a crash behind record %d, %s: %s", i, c.records[i].Position, d)
+		}
+	}
+}
+
+// reordered applies one partition after the other: their rows do not meet.
+func (c *conformer) reordered(t *testing.T, want []Row) {
+	var sorted []event.Record
+	for partition := int32(8); partition >= 0; partition-- {
+		for _, rec := range c.records {
+			if rec.Position.Partition == partition {
+				sorted = append(sorted, rec)
+			}
+		}
+	}
+	if len(sorted) != len(c.records) {
+		t.Fatalf("%d of %d records have a partition below 9", len(sorted), len(c.records))
+	}
+	c.equal(t, want, c.run(t, store.NewMemory(), sorted))
+}

@@ -1,0 +1,284 @@
+package projectiontest
+
+import (
+	"context"
+	"crypto/sha1"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// World is a naive model of what code hosts hold, as maps, and the worker that
+// indexes it: each step changes the model and returns the records a worker would
+// append for it.
+type World struct {
+	Rand       *rand.Rand
+	Objects    segmentstore.Store
+	Partitions int32
+	// Repositories are those registered.
+	Repositories map[code.RepositoryID]*Repository
+	// Segments are the documents of each segment by name, Held how many live
+	// segments of a partition hold a document.
+	Segments map[segment.ID][]code.DocumentKey
+	Held     []map[code.DocumentKey]int
+	// Broken counts the events written that cannot be taken over.
+	Broken int
+
+	t       testing.TB
+	dir     string
+	next    []event.Offset
+	last    []event.Record // of RevisionIndexed, for repetitions
+	texts   map[code.DocumentKey][]byte
+	serial  int
+	builder *segment.Builder
+}
+
+// Repository is a registered repository.
+type Repository struct {
+	code.Repository
+	Partition int32
+	Refs      map[code.Ref]*Ref
+}
+
+// Ref is a ref of a repository.
+type Ref struct {
+	Commit     code.CommitID
+	CommitTime time.Time
+	Files      map[string]File
+}
+
+// File is what a path holds.
+type File struct {
+	Key     code.DocumentKey
+	Flags   code.Flags
+	Size    int64
+	Skipped code.SkipReason
+}
+
+// NewWorld returns an empty world that puts its objects into objects.
+func NewWorld(t testing.TB, seed uint64, partitions int32, objects segmentstore.Store) *World {
+	w := &World{
+		Rand: rand.New(rand.NewPCG(seed, 1)), Objects: objects, Partitions: partitions,
+		Repositories: map[code.RepositoryID]*Repository{}, Segments: map[segment.ID][]code.DocumentKey{},
+		t: t, dir: t.TempDir(), next: make([]event.Offset, partitions), texts: map[code.DocumentKey][]byte{},
+		builder: segment.NewBuilder(segment.Options{}),
+	}
+	for range partitions {
+		w.Held = append(w.Held, map[code.DocumentKey]int{})
+	}
+	return w
+}
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// now is the time of the next event: a function of how many there were.
+func (w *World) now() time.Time { return start.Add(time.Duration(w.serial) * time.Second) }
+
+// Append returns the record of ev at the end of a partition.
+func (w *World) Append(partition int32, ev event.Event) event.Record {
+	w.t.Helper()
+	w.serial++
+	rec, err := event.Encode(event.Envelope{ID: fmt.Sprintf("event-%d", w.serial), Source: "/projectiontest", Time: w.now()}, ev)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.place(partition, rec)
+}
+
+// place puts a record at the end of a partition; offsets need not be dense.
+func (w *World) place(partition int32, rec event.Record) event.Record {
+	rec.Position = event.Position{Topic: event.TopicEvents, Partition: partition, Offset: w.next[partition]}
+	rec.Time = w.now()
+	w.next[partition] += 1 + event.Offset(w.Rand.IntN(2))
+	return rec
+}
+
+// Document returns the key of one of a few documents, whose text is derived from
+// n.
+func (w *World) Document(n int) code.DocumentKey {
+	text := fmt.Appendf(nil, "package p%d\n\nfunc f%d() int { return %d }\n", n, n, n*n)
+	k := code.DocumentKey{Blob: sha1.Sum(text), Language: []code.Language{"Go", "C", ""}[n%3]}
+	w.texts[k] = text
+	return k
+}
+
+// Segment builds a segment of the documents and puts it into the segment store.
+func (w *World) Segment(partition int32, documents []code.DocumentKey) event.SegmentRef {
+	w.t.Helper()
+	w.serial++
+	w.builder.Reset(segment.Options{Seed: fmt.Appendf(nil, "%d/%d", partition, w.serial)})
+	for _, k := range documents {
+		if err := w.builder.Add(segment.Document{Key: k, Text: w.texts[k]}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	path := filepath.Join(w.dir, fmt.Sprintf("segment-%d", w.serial))
+	meta, err := w.builder.Finish(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.Objects.Put(context.Background(), segmentstore.SegmentName(meta.ID), path); err != nil {
+		w.t.Fatal(err)
+	}
+	w.Segments[meta.ID] = documents
+	return event.SegmentRef{ID: meta.ID.String(), SizeBytes: meta.SizeBytes, TextBytes: meta.TextBytes, Documents: meta.Documents}
+}
+
+// Hold notes that a segment is live (1) or no more (-1).
+func (w *World) Hold(partition int32, id string, delta int) {
+	parsed, err := segment.ParseID(id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, k := range w.Segments[parsed] {
+		if w.Held[partition][k] += delta; w.Held[partition][k] == 0 {
+			delete(w.Held[partition], k)
+		}
+	}
+}
+
+// Register registers a repository, or registers it again.
+func (w *World) Register(n int) event.Record {
+	id := code.NewRepositoryID("host", fmt.Sprint(n))
+	name := fmt.Sprintf("host/repository-%d", n)
+	repo := code.Repository{ID: id, Kind: code.GitHub, Name: name, CloneURL: "https://" + name + ".git"}
+	if known := w.Repositories[id]; known != nil {
+		repo.DefaultBranch = known.DefaultBranch
+		known.Repository = repo
+		known.Repository.DisplayName = fmt.Sprint("again ", w.serial)
+		repo = known.Repository
+	} else {
+		w.Repositories[id] = &Repository{Repository: repo, Partition: int32(n) % w.Partitions, Refs: map[code.Ref]*Ref{}}
+	}
+	return w.Append(w.Repositories[id].Partition, &event.RepositoryRegistered{Repository: repo, At: w.now()})
+}
+
+// Remove removes a repository.
+func (w *World) Remove(r *Repository) event.Record {
+	delete(w.Repositories, r.ID)
+	return w.Append(r.Partition, &event.RepositoryRemoved{Repository: r.ID, At: w.now()})
+}
+
+// ChangeDefault makes another branch the default.
+func (w *World) ChangeDefault(r *Repository, branch string) event.Record {
+	r.DefaultBranch = branch
+	return w.Append(r.Partition, &event.RepositoryChanged{Repository: r.Repository, At: w.now()})
+}
+
+// Index moves a ref to files and returns the Push and the RevisionIndexed. base
+// is the revision that the changes are relative to; nil for the whole. files nil
+// deletes the ref. known says of a document that no segment needs to bring it.
+func (w *World) Index(r *Repository, ref code.Ref, files map[string]File, base *code.Ref, known func(code.DocumentKey) bool) []event.Record {
+	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.now()})
+	ev := &event.RevisionIndexed{Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.now(), IndexedAt: w.now().Add(time.Millisecond)}
+	if r.DefaultBranch != "" && w.Rand.IntN(2) == 0 {
+		ev.DefaultBranch = r.DefaultBranch
+	}
+	if files != nil {
+		ev.Commit = code.CommitID(fmt.Sprintf("%040x", w.serial))
+		ev.CommitTime = w.now().Add(-time.Duration(w.Rand.IntN(1000)) * time.Minute)
+	}
+	var before map[string]File
+	if base != nil && files != nil {
+		ev.BaseRef, ev.BaseCommit = *base, r.Refs[*base].Commit
+		before = r.Refs[*base].Files
+	}
+	ev.Changes = Changes(before, files)
+	w.bring(r, ev, known)
+	w.offload(ev)
+	if files == nil {
+		delete(r.Refs, ref)
+	} else {
+		r.Refs[ref] = &Ref{Commit: ev.Commit, CommitTime: ev.CommitTime, Files: files}
+		if r.DefaultBranch == "" && ref.IsBranch() {
+			r.DefaultBranch = ref.Short()
+		}
+	}
+	rec := w.Append(r.Partition, ev)
+	w.last = append(w.last, rec)
+	return []event.Record{push, rec}
+}
+
+// Changes returns the changes from one state of a ref to another.
+func Changes(before, after map[string]File) []event.Change {
+	var changes []event.Change
+	paths := maps.Clone(before)
+	if paths == nil {
+		paths = map[string]File{}
+	}
+	maps.Copy(paths, after)
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		a, inA := before[path]
+		b, inB := after[path]
+		switch {
+		case inA && !inB:
+			changes = append(changes, event.Change{Path: path})
+		case !inA || a != b:
+			changes = append(changes, event.Change{Path: path, Blob: b.Key.Blob, Language: b.Key.Language, Flags: b.Flags, Skipped: b.Skipped, SizeBytes: b.Size})
+		}
+	}
+	return changes
+}
+
+// bring puts the documents of the changes that are not known into segments.
+func (w *World) bring(r *Repository, ev *event.RevisionIndexed, known func(code.DocumentKey) bool) {
+	var documents []code.DocumentKey
+	for _, c := range ev.Changes {
+		k := code.DocumentKey{Blob: c.Blob, Language: c.Language}
+		if c.Skipped == "" && c.Blob != (code.BlobID{}) && !slices.Contains(documents, k) && !known(k) {
+			documents = append(documents, k)
+		}
+	}
+	for len(documents) > 0 {
+		n := 1 + w.Rand.IntN(len(documents))
+		ref := w.Segment(r.Partition, documents[:n])
+		ev.Segments = append(ev.Segments, ref)
+		w.Hold(r.Partition, ref.ID, 1)
+		documents = documents[n:]
+	}
+}
+
+// offload moves the changes to an object, at times.
+func (w *World) offload(ev *event.RevisionIndexed) {
+	if len(ev.Changes) <= event.MaxInlineChanges && w.Rand.IntN(4) != 0 {
+		return
+	}
+	name, b, err := segmentstore.EncodeChanges(ev.Changes)
+	if err == nil {
+		err = w.Objects.PutBytes(context.Background(), name, b)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ev.Changes, ev.ChangesObject = nil, name
+}
+
+// Repeat returns a RevisionIndexed of the past once more, as a worker that died
+// between appending and committing writes it; false if there is none.
+func (w *World) Repeat() (event.Record, bool) {
+	if len(w.last) == 0 {
+		return event.Record{}, false
+	}
+	rec := w.last[w.Rand.IntN(len(w.last))]
+	return w.place(rec.Position.Partition, rec), true
+}
+
+// WrongBase returns an event that builds on a revision which is not there.
+func (w *World) WrongBase(r *Repository, ref code.Ref) []event.Record {
+	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.now()})
+	w.Broken++
+	return []event.Record{push, w.Append(r.Partition, &event.RevisionIndexed{
+		Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.now(), IndexedAt: w.now(),
+		Commit: code.CommitID(fmt.Sprintf("%040x", 1<<40+w.serial)), BaseRef: ref, BaseCommit: code.CommitID(fmt.Sprintf("%040x", 1<<41+w.serial)),
+		Changes: []event.Change{{Path: "broken", Blob: code.BlobID{1}}},
+	})}
+}
