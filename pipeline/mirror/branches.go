@@ -1,0 +1,126 @@
+package mirror
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// State is what a full fetch found.
+type State struct {
+	// Default is the default branch; empty if the repository has no commits.
+	Default code.Ref
+	// Revisions are the default branch, first, and the other selected branches
+	// by name.
+	Revisions []code.Revision
+}
+
+// Selected reports whether ref is indexed: it is the default branch or a branch
+// that one of the globs matches.
+func Selected(r code.Repository, defaultRef, ref code.Ref) bool {
+	if ref == defaultRef {
+		return true
+	}
+	return ref.IsBranch() && slices.ContainsFunc(r.Branches, func(glob string) bool { return MatchGlob(glob, ref.Short()) })
+}
+
+// listing is what a repository says of itself.
+type listing struct {
+	branches map[code.Ref]code.CommitID
+	// head is what HEAD points to: a branch, or "" if it is detached or the host
+	// does not say.
+	head code.Ref
+	// headCommit is the commit of HEAD; empty if there is none.
+	headCommit code.CommitID
+	format     string
+}
+
+// state selects the branches of l that are indexed.
+func (l listing) state(r code.Repository) (State, error) {
+	if len(l.branches) == 0 && l.headCommit == "" {
+		return State{}, nil
+	}
+	def := l.defaultBranch(r)
+	if def == "" {
+		return State{}, ErrNoDefaultBranch
+	}
+	s := State{Default: def}
+	for ref, commit := range l.branches {
+		if Selected(r, def, ref) {
+			s.Revisions = append(s.Revisions, code.Revision{Ref: ref, Commit: commit})
+		}
+	}
+	slices.SortFunc(s.Revisions, func(a, b code.Revision) int {
+		if (a.Ref == def) != (b.Ref == def) {
+			if a.Ref == def {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(string(a.Ref), string(b.Ref))
+	})
+	return s, nil
+}
+
+// defaultBranch is the registered one if it exists; then what HEAD names; then,
+// with a detached HEAD, a branch at the same commit; then main, then master.
+func (l listing) defaultBranch(r code.Repository) code.Ref {
+	candidates := []code.Ref{code.BranchRef(r.DefaultBranch), l.head}
+	if l.head == "" && l.headCommit != "" {
+		candidates = append(candidates, l.branchesAt(l.headCommit)...)
+	}
+	candidates = append(candidates, "refs/heads/main", "refs/heads/master")
+	for _, ref := range candidates {
+		if _, ok := l.branches[ref]; ok {
+			return ref
+		}
+	}
+	return ""
+}
+
+// branchesAt returns the branches at commit: main and master first, then by
+// name.
+func (l listing) branchesAt(commit code.CommitID) []code.Ref {
+	var refs []code.Ref
+	for ref, c := range l.branches {
+		if c == commit {
+			refs = append(refs, ref)
+		}
+	}
+	rank := func(r code.Ref) int { return slices.Index([]string{"", "master", "main"}, r.Short()) }
+	slices.SortFunc(refs, func(a, b code.Ref) int {
+		if d := rank(b) - rank(a); d != 0 {
+			return d
+		}
+		return strings.Compare(string(a), string(b))
+	})
+	return refs
+}
+
+// MatchGlob reports whether name matches glob: * is any run within an element of
+// the name, ** any run at all, ? one character but a slash. Everything else
+// stands for itself. It takes time O(len(glob) × len(name)).
+func MatchGlob(glob, name string) bool {
+	// reached[i]: the glob so far matches name[:i].
+	reached := make([]bool, len(name)+1)
+	reached[0] = true
+	for len(glob) > 0 {
+		next := make([]bool, len(name)+1)
+		switch {
+		case strings.HasPrefix(glob, "*"):
+			double := strings.HasPrefix(glob, "**")
+			for i := range next {
+				next[i] = reached[i] || i > 0 && next[i-1] && (double || name[i-1] != '/')
+			}
+			glob = strings.TrimLeft(glob, "*")
+		default:
+			for i := 1; i < len(next); i++ {
+				next[i] = reached[i-1] && (glob[0] == name[i-1] || glob[0] == '?' && name[i-1] != '/')
+			}
+			glob = glob[1:]
+		}
+		reached = next
+	}
+	return reached[len(name)]
+}

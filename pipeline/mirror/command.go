@@ -1,0 +1,280 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// gitConfig is all the configuration that git reads, beside a mirror's own. A
+// file rather than -c flags: git hands it on to its children, and drops flags on
+// the way to some of them.
+//
+//   - safe.directory is *, for a repository that is read by path belongs to
+//     somebody else as a rule; Policy.Roots decided that it may be read. What
+//     the check protects from, hooks and programs named in that repository's
+//     configuration, is out of reach: we list its refs and read its objects.
+//   - fsckObjects is off: what it finds threatens a checkout, and there is none,
+//     while it refuses to fetch many an honest old repository. That objects are
+//     what their names say is checked all the same.
+//   - deltaBaseCacheLimit keeps a bulk reader at some 100 MB; reading the Linux
+//     tree takes 8 % longer than with the default of 96m.
+const gitConfig = `# Written by quarry at every start.
+[core]
+	hooksPath = /dev/null
+	fsmonitor = false
+	symlinks = false
+	attributesFile = /dev/null
+	deltaBaseCacheLimit = 32m
+[safe]
+	directory = *
+[protocol]
+	allow = never
+	version = 2
+[http]
+	followRedirects = false
+	lowSpeedLimit = 1000
+	lowSpeedTime = 60
+[credential]
+	helper =
+[transfer]
+	fsckObjects = false
+[fetch]
+	recurseSubmodules = false
+	writeCommitGraph = false
+[submodule]
+	recurse = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[init]
+	templateDir =
+[advice]
+	detachedHead = false
+`
+
+const configName = "git.config"
+
+// git runs the git program.
+type git struct {
+	program string
+	dir     string
+	env     []string
+	version [2]int
+	timeout time.Duration
+}
+
+// minVersion is the oldest git that has what we ask of every version:
+// GIT_CONFIG_GLOBAL (2.32), fetch --stdin, --end-of-options.
+var minVersion = [2]int{2, 34}
+
+// Versions that brought what we use where it is there.
+var (
+	versionBatchCommand = [2]int{2, 36}
+	versionCurlResolve  = [2]int{2, 37}
+)
+
+func newGit(ctx context.Context, o Options) (*git, error) {
+	program, err := exec.LookPath(o.Git)
+	if err != nil {
+		return nil, fmt.Errorf("find git: %w; install git %d.%d or newer", err, minVersion[0], minVersion[1])
+	}
+	path := filepath.Join(o.Dir, configName)
+	if err := writeFile(path, []byte(gitConfig)); err != nil {
+		return nil, err
+	}
+	g := &git{program: program, dir: o.Dir, timeout: o.ReadTimeout, env: environment(o, path)}
+	out, err := g.output(ctx, command{args: []string{"version"}})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fmt.Sscanf(string(out), "git version %d.%d", &g.version[0], &g.version[1]); err != nil {
+		return nil, fmt.Errorf("read the version of git from %q: %w", bytes.TrimSpace(out), err)
+	}
+	if !g.has(minVersion) {
+		return nil, fmt.Errorf("git %d.%d is too old: install %d.%d or newer", g.version[0], g.version[1], minVersion[0], minVersion[1])
+	}
+	return g, nil
+}
+
+// environment is built from nothing: a variable of ours, such as GIT_DIR in a
+// hook or LANG, must not change what git does.
+func environment(o Options, config string) []string {
+	schemes := o.Policy.Schemes
+	if len(schemes) == 0 {
+		schemes = []string{"https"}
+	}
+	// Never file: repositories on disk are borrowed (local.go), not fetched.
+	schemes = slices.DeleteFunc(slices.Clone(schemes), func(s string) bool { return s == "file" })
+	return append([]string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=/nonexistent",
+		"LC_ALL=C",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=" + config,
+		"GIT_ATTR_NOSYSTEM=1",
+		"GIT_OPTIONAL_LOCKS=0",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_ASKPASS=true",
+		"SSH_ASKPASS_REQUIRE=never",
+		"GIT_SSH_COMMAND=" + o.SSHCommand,
+		"GIT_SSH_VARIANT=ssh",
+		"GIT_ALLOW_PROTOCOL=" + strings.Join(schemes, ":"),
+		"GIT_PROTOCOL_FROM_USER=0",
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_CEILING_DIRECTORIES=" + filepath.Dir(o.Dir),
+	}, o.Env...)
+}
+
+func (g *git) has(v [2]int) bool {
+	return g.version[0] > v[0] || g.version[0] == v[0] && g.version[1] >= v[1]
+}
+
+// command is one call of git.
+type command struct {
+	// gitDir is the repository; empty for a command that needs none.
+	gitDir string
+	args   []string
+	stdin  []byte
+	env    []string
+	// limit bounds the standard output; default maxSmallOutput.
+	limit int64
+	// timeout bounds the run; default git.timeout.
+	timeout time.Duration
+}
+
+func (c command) action() string { return c.args[0] }
+
+// prepare returns the process of c, not started, that dies as a group with ctx.
+func (g *git) prepare(ctx context.Context, c command) *exec.Cmd {
+	gitDir := c.gitDir
+	if gitDir == "" {
+		// Without one git would look for a repository from here upwards.
+		gitDir = "/nonexistent"
+	}
+	cmd := exec.CommandContext(ctx, g.program, append([]string{"--git-dir=" + gitDir}, c.args...)...)
+	cmd.Dir = g.dir
+	cmd.Env = append(slices.Clip(g.env), c.env...)
+	if c.stdin != nil {
+		cmd.Stdin = bytes.NewReader(c.stdin)
+	}
+	ownGroup(cmd)
+	cmd.Cancel = func() error { return killGroup(cmd) }
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// output runs c and returns its standard output.
+func (g *git) output(ctx context.Context, c command) ([]byte, error) {
+	ctx, cancel := g.bound(ctx, c)
+	defer cancel()
+	cmd := g.prepare(ctx, c)
+	limit := c.limit
+	if limit == 0 {
+		limit = maxSmallOutput
+	}
+	stdout, stderr := &cappedBuffer{limit: limit}, &tailBuffer{limit: maxStderr}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if err := cmd.Run(); err != nil {
+		return nil, g.failure(ctx, c, stdout.exceeded, stderr.String(), err)
+	}
+	return stdout.Bytes(), nil
+}
+
+// stream runs c and calls read with its standard output, which read consumes to
+// the end unless it fails.
+func (g *git) stream(ctx context.Context, c command, read func(io.Reader) error) error {
+	ctx, cancel := g.bound(ctx, c)
+	defer cancel()
+	cmd := g.prepare(ctx, c)
+	stderr := &tailBuffer{limit: maxStderr}
+	cmd.Stderr = stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return fmt.Errorf("git %s: %w", c.action(), err)
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("git %s: %w", c.action(), err)
+	}
+	readErr := read(stdout)
+	if readErr != nil {
+		_ = killGroup(cmd)
+	}
+	if err := cmd.Wait(); err != nil && (readErr == nil || ctx.Err() != nil || stderr.Len() > 0) {
+		return g.failure(ctx, c, false, stderr.String(), err)
+	}
+	return readErr
+}
+
+func (g *git) bound(ctx context.Context, c command) (context.Context, context.CancelFunc) {
+	timeout := c.timeout
+	if timeout == 0 {
+		timeout = g.timeout
+	}
+	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: more than %s", ErrTimeout, timeout))
+}
+
+func (g *git) failure(ctx context.Context, c command, exceeded bool, stderr string, err error) error {
+	switch cause := context.Cause(ctx); {
+	case exceeded:
+		return fmt.Errorf("git %s: output: %w", c.action(), ErrTooLarge)
+	case cause != nil:
+		return fmt.Errorf("git %s: %w", c.action(), cause)
+	}
+	return gitError(c.action(), stderr, err)
+}
+
+// cappedBuffer keeps what is written to it and fails above limit.
+type cappedBuffer struct {
+	bytes.Buffer
+	limit    int64
+	exceeded bool
+}
+
+func (b *cappedBuffer) Write(p []byte) (int, error) {
+	if int64(b.Len()+len(p)) > b.limit {
+		b.exceeded = true
+		return 0, errors.New("output over the limit")
+	}
+	return b.Buffer.Write(p)
+}
+
+// tailBuffer keeps the last limit bytes of what is written to it.
+type tailBuffer struct {
+	bytes.Buffer
+	limit int
+}
+
+func (b *tailBuffer) Write(p []byte) (int, error) {
+	n := len(p)
+	b.Buffer.Write(p[max(0, n-b.limit):])
+	if over := b.Len() - b.limit; over > 0 {
+		b.Next(over)
+	}
+	return n, nil
+}
+
+// writeFile replaces the file at path in one step. It is not synced: what we
+// write so can be written again.
+func writeFile(path string, b []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(b)
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

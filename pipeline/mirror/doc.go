@@ -1,0 +1,48 @@
+// Package mirror keeps bare git mirrors of repositories and reads from them.
+//
+// It answers the question "what does this ref point to, what files are there,
+// and what are their bytes?", for repositories that others control. The git
+// command line does the work (docs/adr/0006-git-command-line.md); this package
+// decides what git is asked and what it may touch.
+//
+// Main types: Mirrors (all mirrors below one directory), Mirror (one of them),
+// Policy (which clone URLs git may see), Reader (a long-lived process that reads
+// objects), ObjectID (a git object name of either hash).
+//
+// # Layout
+//
+//	DIR/git.config               the only configuration git reads beside a mirror's own
+//	DIR/NN/REPOSITORY/           one mirror; NN = ID mod 256, in hexadecimal
+//	  quarry.json                what was registered: code.Repository
+//	  git/                       the bare repository
+//	    HEAD                     the default branch last announced in the log
+//	    refs/heads/…             the branches as last fetched
+//	    refs/quarry/indexed/R/-  the commit of R's last appended RevisionIndexed
+//	    objects/info/alternates  of a repository read by path: its own objects
+//
+// # Invariants
+//
+//  1. A mirror is a cache: remove it at any time and the next Fetch brings it
+//     back. Only the indexed state is lost with it, which costs work, not truth.
+//  2. git sees a URL only after Policy.Check accepted it, and never a ref or an
+//     object name that was not validated; every one follows --end-of-options or
+//     comes through standard input.
+//  3. Nothing is checked out, no hook runs, no prompt appears, and no
+//     configuration is read but git.config and the mirror's own.
+//  4. Every process is in a group of its own, dies with its context, and has a
+//     bound on what it may write to us.
+//  5. The indexed state is written by SetIndexed only: after the log has
+//     acknowledged, never before.
+//
+// # Concurrency
+//
+// Mirrors and Mirror are safe for concurrent use; Fetch, FetchRef and Remove of
+// one mirror exclude each other. A Reader belongs to one goroutine. Nothing runs
+// in the background: a process lives as long as the call, or as the Reader, that
+// started it.
+//
+// # What it must not do
+//
+// It knows nothing of the log, of languages or of segments, and never writes to
+// a repository that it reads by path.
+package mirror

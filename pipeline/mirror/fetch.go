@@ -1,0 +1,313 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Fetch brings the mirror to the state of the repository: its default branch
+// and the branches that r.Branches select; others go. It creates the mirror.
+func (m *Mirror) Fetch(ctx context.Context, r code.Repository) (State, error) {
+	start := time.Now()
+	s, err := m.fetch(ctx, r)
+	m.ms.metrics.observeFetch("full", start, err)
+	if err != nil {
+		return State{}, m.wrap("fetch", err)
+	}
+	return s, nil
+}
+
+func (m *Mirror) fetch(ctx context.Context, r code.Repository) (State, error) {
+	src, err := m.ms.o.Policy.check(ctx, r.CloneURL)
+	if err != nil {
+		return State{}, err
+	}
+	if err := m.acquire(ctx); err != nil {
+		return State{}, err
+	}
+	defer m.release()
+	if src.local() {
+		return m.borrow(ctx, r, src)
+	}
+	env, err := m.remoteEnv(ctx, r, src)
+	if err != nil {
+		return State{}, err
+	}
+	listed, err := m.listRemote(ctx, src, env)
+	if err != nil {
+		return State{}, err
+	}
+	s, err := listed.state(r)
+	if err != nil {
+		return State{}, err
+	}
+	if err := m.returnBorrowed(); err != nil {
+		return State{}, err
+	}
+	if err := m.ensure(ctx, listed.format); err != nil {
+		return State{}, err
+	}
+	return s, m.fetchBranches(ctx, src, env, s)
+}
+
+// FetchRef brings one branch and returns its commit. It fails with
+// ErrRefNotFound if the repository does not have it (any more), and then removes
+// it from the mirror. The mirror must exist: without one, it fails with
+// code.ErrNotFound and the caller takes Fetch.
+func (m *Mirror) FetchRef(ctx context.Context, r code.Repository, ref code.Ref) (code.CommitID, error) {
+	start := time.Now()
+	id, err := m.fetchRef(ctx, r, ref)
+	m.ms.metrics.observeFetch("ref", start, err)
+	if err != nil {
+		return "", m.wrap("fetch "+string(ref)+" into", err)
+	}
+	return id, nil
+}
+
+func (m *Mirror) fetchRef(ctx context.Context, r code.Repository, ref code.Ref) (code.CommitID, error) {
+	if err := ref.Validate(); err != nil {
+		return "", err
+	}
+	src, err := m.ms.o.Policy.check(ctx, r.CloneURL)
+	if err != nil {
+		return "", err
+	}
+	if err := m.acquire(ctx); err != nil {
+		return "", err
+	}
+	defer m.release()
+	if !m.exists() {
+		return "", fmt.Errorf("no mirror yet: %w", code.ErrNotFound)
+	}
+	if src.local() {
+		return m.borrowRef(ctx, src, ref)
+	}
+	env, err := m.remoteEnv(ctx, r, src)
+	if err != nil {
+		return "", err
+	}
+	err = m.transfer(ctx, src, env, []code.Ref{ref})
+	if errors.Is(err, ErrRefNotFound) {
+		return "", errors.Join(err, m.dropBranch(ctx, ref))
+	}
+	if err != nil {
+		return "", err
+	}
+	return m.Branch(ctx, ref)
+}
+
+// dropBranch removes a branch that the repository no longer has.
+func (m *Mirror) dropBranch(ctx context.Context, ref code.Ref) error {
+	var u refUpdate
+	if err := u.set(string(ref), ""); err != nil {
+		return err
+	}
+	return m.updateRefs(ctx, u)
+}
+
+// listRemote asks the host for HEAD and all branches: names, not objects.
+func (m *Mirror) listRemote(ctx context.Context, src source, env []string) (listing, error) {
+	out, err := m.ms.git.output(ctx, command{env: env, limit: maxRefsOutput,
+		args: []string{"ls-remote", "--quiet", "--symref", "--end-of-options", src.url, "HEAD", branchPrefix + "*"}})
+	if err != nil {
+		return listing{}, err
+	}
+	return parseListing(out)
+}
+
+// parseListing reads the output of ls-remote --symref.
+func parseListing(out []byte) (listing, error) {
+	l := listing{branches: make(map[code.Ref]code.CommitID), format: "sha1"}
+	for line := range bytes.Lines(out) {
+		value, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\t")
+		if !ok {
+			return l, fmt.Errorf("%w: unexpected line %.200q of ls-remote", ErrGit, line)
+		}
+		if target, ok := strings.CutPrefix(value, "ref: "); ok {
+			if name == "HEAD" {
+				l.head = code.Ref(target)
+			}
+			continue
+		}
+		id, err := code.ParseCommitID(value)
+		if err != nil {
+			return l, fmt.Errorf("%w: %w", ErrGit, err)
+		}
+		if len(id) == 64 {
+			l.format = "sha256"
+		}
+		switch ref := code.Ref(name); {
+		case name == "HEAD":
+			l.headCommit = id
+		case ref.IsBranch() && ref.Validate() == nil:
+			l.branches[ref] = id
+		}
+	}
+	if len(l.branches) > maxRefs {
+		return l, fmt.Errorf("%d branches, at most %d: %w", len(l.branches), maxRefs, ErrTooLarge)
+	}
+	return l, nil
+}
+
+// fetchBranches fetches the selected branches that differ from the mirror's and
+// drops the others.
+func (m *Mirror) fetchBranches(ctx context.Context, src source, env []string, s State) error {
+	have, err := m.branches(ctx)
+	if err != nil {
+		return err
+	}
+	var refs []code.Ref
+	for _, r := range s.Revisions {
+		if have[r.Ref] != r.Commit {
+			refs = append(refs, r.Ref)
+		}
+		delete(have, r.Ref)
+	}
+	// First what goes, so that branch a makes room for a/b.
+	var u refUpdate
+	for ref := range have {
+		if err := u.set(string(ref), ""); err != nil {
+			return err
+		}
+	}
+	if err := m.updateRefs(ctx, u); err != nil {
+		return err
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	if err := m.transfer(ctx, src, env, refs); err != nil {
+		return err
+	}
+	return m.reread(ctx, s)
+}
+
+// reread puts what was fetched into s: a branch may have moved since it was
+// listed.
+func (m *Mirror) reread(ctx context.Context, s State) error {
+	have, err := m.branches(ctx)
+	if err != nil {
+		return err
+	}
+	for i, r := range s.Revisions {
+		id, ok := have[r.Ref]
+		if !ok {
+			return fmt.Errorf("%s was fetched, but is no commit: %w", r.Ref, ErrGit)
+		}
+		s.Revisions[i].Commit = id
+	}
+	return nil
+}
+
+// transfer is the fetch itself: one process, no listing, no tags, no maintenance
+// afterwards. Forced updates are taken and not looked for, which would walk the
+// history.
+func (m *Mirror) transfer(ctx context.Context, src source, env []string, refs []code.Ref) error {
+	var stdin bytes.Buffer
+	for _, ref := range refs {
+		fmt.Fprintf(&stdin, "+%s:%s\n", ref, ref)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	before := m.packBytes()
+	watched := m.watchSize(ctx, cancel)
+	_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), env: env, stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
+		args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
+			"--no-show-forced-updates", "--stdin", "--end-of-options", src.url}})
+	cancel(nil)
+	<-watched
+	m.ms.metrics.fetchBytes.Add(float64(max(0, m.packBytes()-before)))
+	return err
+}
+
+// sizeInterval is how often a running fetch is held against MaxMirrorBytes.
+const sizeInterval = 2 * time.Second
+
+// watchSize cancels ctx when the mirror outgrows its bound. The channel closes
+// when it has stopped looking, which it does when ctx ends.
+func (m *Mirror) watchSize(ctx context.Context, cancel context.CancelCauseFunc) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(sizeInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			if n := m.packBytes(); n > m.ms.o.MaxMirrorBytes {
+				cancel(fmt.Errorf("mirror of %d bytes, at most %d: %w", n, m.ms.o.MaxMirrorBytes, ErrTooLarge))
+				return
+			}
+		}
+	}()
+	return done
+}
+
+// packBytes sums the packs, those being received included. Loose objects are
+// few and small beside them.
+func (m *Mirror) packBytes() int64 {
+	entries, err := os.ReadDir(filepath.Join(m.gitDir(), "objects", "pack"))
+	if err != nil {
+		return 0
+	}
+	var n int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
+
+// remoteEnv pins the host to the addresses that were checked and logs in. Both
+// go through the environment, which other users cannot read, unlike arguments.
+func (m *Mirror) remoteEnv(ctx context.Context, r code.Repository, src source) ([]string, error) {
+	var config []string
+	http := src.scheme == "https" || src.scheme == "http"
+	if http && m.ms.git.has(versionCurlResolve) {
+		config = append(config, "http.curloptResolve", src.pin())
+	}
+	if http && m.ms.o.Credentials != nil {
+		c, err := m.ms.o.Credentials(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("credentials of repository %s: %w", m.id, err)
+		}
+		if c != (Credentials{}) {
+			token := base64.StdEncoding.EncodeToString([]byte(c.Username + ":" + c.Password))
+			config = append(config, "http.extraHeader", "Authorization: Basic "+token)
+		}
+	}
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(config)/2)}
+	for i := 0; i < len(config); i += 2 {
+		n := strconv.Itoa(i / 2)
+		env = append(env, "GIT_CONFIG_KEY_"+n+"="+config[i], "GIT_CONFIG_VALUE_"+n+"="+config[i+1])
+	}
+	return env, nil
+}
+
+// pin returns HOST:PORT:ADDRESS[,ADDRESS]: curl then asks no resolver, so a name
+// cannot change its address between our check and the connection. ssh and git
+// have nothing like it and resolve again.
+func (s source) pin() string {
+	addrs := make([]string, len(s.addrs))
+	for i, a := range s.addrs {
+		addrs[i] = a.String()
+		if a.Is6() {
+			addrs[i] = "[" + addrs[i] + "]"
+		}
+	}
+	return s.host + ":" + s.port + ":" + strings.Join(addrs, ",")
+}

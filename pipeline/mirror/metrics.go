@@ -1,0 +1,51 @@
+package mirror
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type metrics struct {
+	fetchSeconds *prometheus.HistogramVec // by kind: full, ref
+	fetchBytes   prometheus.Counter
+	failures     *prometheus.CounterVec // by reason
+	readBytes    prometheus.Counter
+	readers      prometheus.Gauge
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		fetchSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "quarry_mirror_fetch_seconds",
+			Help:    "Time of a fetch from a code host, by what was fetched: full or ref.",
+			Buckets: prometheus.ExponentialBuckets(0.004, 2.5, 14),
+		}, []string{"kind"}),
+		fetchBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_mirror_fetched_bytes_total",
+			Help: "Growth of the mirrors' object stores by fetches.",
+		}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_mirror_fetch_failures_total",
+			Help: "Fetches that failed, by reason.",
+		}, []string{"reason"}),
+		readBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_mirror_read_bytes_total",
+			Help: "Bytes of blobs read from the mirrors.",
+		}),
+		readers: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_mirror_reader_processes",
+			Help: "Processes that read objects, busy and idle.",
+		}),
+	}
+	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.readers)
+	return m
+}
+
+func (m *metrics) observeFetch(kind string, start time.Time, err error) {
+	if err != nil {
+		m.failures.WithLabelValues(reason(err)).Inc()
+		return
+	}
+	m.fetchSeconds.WithLabelValues(kind).Observe(time.Since(start).Seconds())
+}

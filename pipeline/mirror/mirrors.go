@@ -1,0 +1,241 @@
+package mirror
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Mirrors are all the mirrors below one directory, which one process holds.
+type Mirrors struct {
+	o       Options
+	git     *git
+	metrics *metrics
+	mu      struct {
+		sync.Mutex
+		// known grows with the repositories this process worked on; a Mirror is
+		// a few hundred bytes.
+		known map[code.RepositoryID]*Mirror
+		// idle readers, the longest idle first.
+		idle   []*Reader
+		closed bool
+	}
+}
+
+// Open prepares the directory and checks that git is there and new enough.
+func Open(ctx context.Context, o Options) (*Mirrors, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open mirrors: %w", err)
+	}
+	g, err := newGit(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("open mirrors: %w", err)
+	}
+	ms := &Mirrors{o: o, git: g, metrics: newMetrics(o.Registerer)}
+	ms.mu.known = make(map[code.RepositoryID]*Mirror)
+	return ms, nil
+}
+
+// Close ends the idle readers. Mirrors and readers in use stay usable, but a
+// reader closed later ends as well.
+func (ms *Mirrors) Close() error {
+	ms.mu.Lock()
+	idle := ms.mu.idle
+	ms.mu.idle, ms.mu.closed = nil, true
+	ms.mu.Unlock()
+	for _, r := range idle {
+		r.end()
+	}
+	return nil
+}
+
+// Mirror returns the mirror of a repository, which need not exist yet.
+func (ms *Mirrors) Mirror(id code.RepositoryID) *Mirror {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	m := ms.mu.known[id]
+	if m == nil {
+		m = &Mirror{ms: ms, id: id, dir: ms.dirOf(id), lock: make(chan struct{}, 1)}
+		ms.mu.known[id] = m
+	}
+	return m
+}
+
+// Repositories returns the IDs that have a mirror, in ascending order.
+func (ms *Mirrors) Repositories() ([]code.RepositoryID, error) {
+	paths, err := filepath.Glob(filepath.Join(ms.o.Dir, "[0-9a-f][0-9a-f]", "*"))
+	if err != nil {
+		return nil, fmt.Errorf("list mirrors: %w", err)
+	}
+	var ids []code.RepositoryID
+	for _, p := range paths {
+		if n, err := strconv.ParseUint(filepath.Base(p), 10, 64); err == nil {
+			ids = append(ids, code.RepositoryID(n))
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+func (ms *Mirrors) dirOf(id code.RepositoryID) string {
+	return filepath.Join(ms.o.Dir, fmt.Sprintf("%02x", byte(id)), id.String())
+}
+
+// Mirror is the mirror of one repository.
+type Mirror struct {
+	ms  *Mirrors
+	id  code.RepositoryID
+	dir string
+	// lock is held by whoever changes the mirror. A channel, so that waiting for
+	// a fetch of half an hour ends with the context.
+	lock chan struct{}
+	mu   struct {
+		sync.Mutex
+		// borrowed is where the objects of a repository on disk are, as of the
+		// last full fetch.
+		borrowed *borrowed
+	}
+}
+
+// gitDir is the bare repository.
+func (m *Mirror) gitDir() string { return filepath.Join(m.dir, "git") }
+
+func (m *Mirror) exists() bool {
+	_, err := os.Stat(filepath.Join(m.gitDir(), "HEAD"))
+	return err == nil
+}
+
+func (m *Mirror) acquire(ctx context.Context) error {
+	select {
+	case m.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (m *Mirror) release() { <-m.lock }
+
+const registrationName = "quarry.json"
+
+// Repository returns what Save stored. It fails with code.ErrNotFound if there
+// is nothing.
+func (m *Mirror) Repository() (code.Repository, error) {
+	var r code.Repository
+	b, err := os.ReadFile(filepath.Join(m.dir, registrationName))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return r, fmt.Errorf("mirror of repository %s: %w", m.id, code.ErrNotFound)
+	case err != nil:
+		return r, fmt.Errorf("mirror of repository %s: %w", m.id, err)
+	}
+	if err := json.Unmarshal(b, &r); err != nil || r.ID != m.id {
+		// Torn by a crash: as good as lost.
+		return code.Repository{}, fmt.Errorf("mirror of repository %s: %s is damaged: %w", m.id, registrationName, code.ErrNotFound)
+	}
+	return r, nil
+}
+
+// Save stores what is known of the repository beside its mirror.
+func (m *Mirror) Save(r code.Repository) error {
+	b, err := json.Marshal(r)
+	if err == nil {
+		err = os.MkdirAll(m.dir, 0o700)
+	}
+	if err == nil {
+		err = writeFile(filepath.Join(m.dir, registrationName), b)
+	}
+	if err != nil {
+		return m.wrap("save", err)
+	}
+	return nil
+}
+
+// Remove deletes the mirror and what Save stored. Doing it again is no error.
+func (m *Mirror) Remove(ctx context.Context) error {
+	if err := m.acquire(ctx); err != nil {
+		return err
+	}
+	defer m.release()
+	return m.removeLocked()
+}
+
+func (m *Mirror) removeLocked() error {
+	m.forget()
+	if err := os.RemoveAll(m.dir); err != nil {
+		return m.wrap("remove", err)
+	}
+	return nil
+}
+
+// reset deletes the bare repository, and keeps what Save stored.
+func (m *Mirror) reset() error {
+	m.forget()
+	if err := os.RemoveAll(m.gitDir()); err != nil {
+		return m.wrap("reset", err)
+	}
+	return nil
+}
+
+// forget drops what this process holds of the files of the mirror.
+func (m *Mirror) forget() {
+	m.mu.Lock()
+	m.mu.borrowed = nil
+	m.mu.Unlock()
+	m.ms.endIdle(m)
+}
+
+// create makes an empty bare repository: beside its place, then renamed, so that
+// a crash leaves none or a whole one.
+func (m *Mirror) create(ctx context.Context, format string) error {
+	tmp := m.gitDir() + ".new"
+	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(m.dir, 0o700)); err != nil {
+		return m.wrap("create", err)
+	}
+	_, err := m.ms.git.output(ctx, command{gitDir: tmp, args: []string{
+		"init", "--quiet", "--bare", "--template=", "--object-format=" + format, "--initial-branch=" + unannounced.Short()}})
+	if err == nil {
+		err = os.Rename(tmp, m.gitDir())
+	}
+	if err != nil {
+		return m.wrap("create", err)
+	}
+	return nil
+}
+
+// ensure makes the bare repository exist with the given object format.
+func (m *Mirror) ensure(ctx context.Context, format string) error {
+	if m.exists() {
+		if m.format() == format {
+			return nil
+		}
+		// Another repository has come to live under the same clone URL.
+		if err := m.reset(); err != nil {
+			return err
+		}
+	}
+	return m.create(ctx, format)
+}
+
+// format returns the object format of the bare repository.
+func (m *Mirror) format() string {
+	b, _ := os.ReadFile(filepath.Join(m.gitDir(), "config"))
+	return formatOfConfig(b)
+}
+
+func (m *Mirror) wrap(action string, err error) error {
+	return fmt.Errorf("%s mirror of repository %s: %w", action, m.id, err)
+}

@@ -1,0 +1,75 @@
+package mirror
+
+import (
+	"encoding/hex"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// ObjectID is the full name of a git object: 20 bytes of SHA-1 or 32 of
+// SHA-256. The zero ObjectID means none. It is comparable.
+type ObjectID struct {
+	sum [32]byte
+	len uint8
+}
+
+// ParseObjectID decodes 40 or 64 hexadecimal characters. The all-zero name,
+// which git writes for "none", becomes the zero ObjectID.
+func ParseObjectID(s []byte) (ObjectID, error) {
+	var id ObjectID
+	if len(s) != 40 && len(s) != 64 {
+		return id, fmt.Errorf("object name %.80q: want 40 or 64 hexadecimal characters", s)
+	}
+	if _, err := hex.Decode(id.sum[:], s); err != nil {
+		return ObjectID{}, fmt.Errorf("object name %.80q: %w", s, err)
+	}
+	if id.sum != [32]byte{} {
+		id.len = uint8(len(s) / 2)
+	}
+	return id, nil
+}
+
+// IsZero reports whether id means none.
+func (id ObjectID) IsZero() bool { return id.len == 0 }
+
+// String returns the name in lower-case hexadecimal; empty for none.
+func (id ObjectID) String() string { return hex.EncodeToString(id.sum[:id.len]) }
+
+func (id ObjectID) append(b []byte) []byte { return hex.AppendEncode(b, id.sum[:id.len]) }
+
+// Blob returns the first 20 bytes, under which documents know the content.
+func (id ObjectID) Blob() code.BlobID { return code.BlobID(id.sum[:20]) }
+
+// Mode is the mode of a tree entry.
+type Mode uint32
+
+// The modes that git writes today. Old repositories hold others, such as
+// 100664, which Kind reads as a file.
+const (
+	ModeFile       Mode = 0o100644
+	ModeExecutable Mode = 0o100755
+	ModeSymlink    Mode = 0o120000
+	ModeSubmodule  Mode = 0o160000
+)
+
+// typeMask leaves the kind of file in a mode.
+const typeMask Mode = 0o170000
+
+// IsFile reports whether an entry of mode m is a regular file.
+func (m Mode) IsFile() bool { return m&typeMask == 0o100000 }
+
+// IsSymlink reports whether an entry of mode m is a symbolic link.
+func (m Mode) IsSymlink() bool { return m&typeMask == ModeSymlink }
+
+// IsSubmodule reports whether an entry of mode m is a commit of another
+// repository.
+func (m Mode) IsSubmodule() bool { return m&typeMask == ModeSubmodule }
+
+// Entry is one file of a tree. The zero Entry means "no such file".
+type Entry struct {
+	Mode Mode
+	ID   ObjectID
+	// Size is in bytes; -1 if it is unknown or the object is missing.
+	Size int64
+}

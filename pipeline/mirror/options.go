@@ -1,0 +1,105 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Defaults of Options.
+const (
+	DefaultFetchTimeout   = 30 * time.Minute
+	DefaultReadTimeout    = 5 * time.Minute
+	DefaultMaxMirrorBytes = 50 << 30
+	DefaultIdleReaders    = 16
+)
+
+// Bounds that are not options.
+const (
+	// maxRefs bounds the branches of one repository that a listing may name.
+	maxRefs = 200_000
+	// maxRefsOutput is room for maxRefs lines of ordinary length.
+	maxRefsOutput = 64 << 20
+	// maxStderr is how much of a process's last words is kept.
+	maxStderr = 8 << 10
+	// maxSmallOutput bounds the output of commands that answer in a line or two.
+	maxSmallOutput = 64 << 10
+)
+
+// Options configure Open. Only Dir is required.
+type Options struct {
+	// Dir holds the mirrors. It is created.
+	Dir string
+	// Git is the git program. Default: "git", looked up in PATH.
+	Git string
+	// Policy decides on clone URLs.
+	Policy Policy
+	// Credentials returns what to log in with over http(s); nil or an empty
+	// Username and Password means none. It is asked at every fetch.
+	Credentials func(ctx context.Context, r code.Repository) (Credentials, error)
+	// SSHCommand is what git runs for ssh, with arguments. Default: ssh in batch
+	// mode, which trusts known host keys only.
+	SSHCommand string
+	// Env is added to git's environment, which is otherwise built from nothing:
+	// the place for HTTPS_PROXY or GIT_SSL_CAINFO.
+	Env []string
+	// FetchTimeout bounds one fetch, ReadTimeout one command that reads.
+	FetchTimeout time.Duration
+	ReadTimeout  time.Duration
+	// MaxMirrorBytes bounds the size of a mirror on disk. A fetch that exceeds it
+	// is stopped.
+	MaxMirrorBytes int64
+	// IdleReaders bounds the reader processes that wait for their next use, over
+	// all mirrors.
+	IdleReaders int
+	Logger      *slog.Logger
+	Registerer  prometheus.Registerer
+}
+
+// Credentials log in to a code host over http(s).
+type Credentials struct {
+	Username string
+	Password string
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Dir == "" {
+		return o, fmt.Errorf("open mirrors: want a directory")
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return o, fmt.Errorf("open mirrors: %w", err)
+	}
+	o.Dir = dir
+	if o.Git == "" {
+		o.Git = "git"
+	}
+	if o.SSHCommand == "" {
+		o.SSHCommand = "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oClearAllForwardings=yes"
+	}
+	if o.FetchTimeout <= 0 {
+		o.FetchTimeout = DefaultFetchTimeout
+	}
+	if o.ReadTimeout <= 0 {
+		o.ReadTimeout = DefaultReadTimeout
+	}
+	if o.MaxMirrorBytes <= 0 {
+		o.MaxMirrorBytes = DefaultMaxMirrorBytes
+	}
+	if o.IdleReaders <= 0 {
+		o.IdleReaders = DefaultIdleReaders
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Registerer == nil {
+		o.Registerer = prometheus.NewRegistry()
+	}
+	return o, nil
+}

@@ -1,0 +1,193 @@
+package mirror
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Policy says which clone URLs git may see. The zero value allows https to
+// public addresses only.
+type Policy struct {
+	// Schemes are the allowed ones among https, http, ssh, git and file. Empty
+	// means https alone. A path counts as file.
+	Schemes []string
+	// Roots are directories below which a repository may be read by path. Empty
+	// means none, whatever Schemes says. Symbolic links are resolved before the
+	// comparison, on both sides.
+	Roots []string
+	// Networks are those outside the public Internet that a host may resolve to:
+	// 10.0.0.0/8, 127.0.0.0/8, … Empty means none.
+	Networks []netip.Prefix
+	// Resolve finds the addresses of a host. Default: net.DefaultResolver.
+	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
+}
+
+// source is a clone URL that the policy accepted.
+type source struct {
+	scheme string
+	// url is what git fetches from; empty for file.
+	url string
+	// host, port and addrs pin the name to the addresses that were checked.
+	host, port string
+	addrs      []netip.Addr
+	// path is the resolved directory of a repository that is read by path.
+	path string
+}
+
+func (s source) local() bool { return s.scheme == "file" }
+
+// Check reports why git may not see the clone URL, or nil. Errors wrap
+// ErrRefused, or ErrUnreachable if a host has no address, or ErrVanished if a
+// path does not exist.
+func (p Policy) Check(ctx context.Context, cloneURL string) error {
+	_, err := p.check(ctx, cloneURL)
+	return err
+}
+
+func (p Policy) check(ctx context.Context, cloneURL string) (source, error) {
+	parsed, err := code.ParseCloneURL(cloneURL)
+	if err != nil {
+		return source{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	schemes := p.Schemes
+	if len(schemes) == 0 {
+		schemes = []string{"https"}
+	}
+	if !slices.Contains(schemes, parsed.Scheme) && !(parsed.Scheme == "file" && len(p.Roots) > 0 && len(p.Schemes) == 0) {
+		return source{}, fmt.Errorf("%w: scheme %s is not allowed here; allowed are %s", ErrRefused, parsed.Scheme, strings.Join(schemes, ", "))
+	}
+	if parsed.Scheme == "file" {
+		return p.checkPath(cloneURL)
+	}
+	return p.checkHost(ctx, cloneURL, parsed)
+}
+
+// checkPath resolves the path of a clone URL and holds it against the roots.
+func (p Policy) checkPath(cloneURL string) (source, error) {
+	path := cloneURL
+	if strings.HasPrefix(strings.ToLower(cloneURL), "file:") {
+		u, err := url.Parse(cloneURL)
+		if err != nil {
+			return source{}, fmt.Errorf("%w: it does not parse as a URL", ErrRefused)
+		}
+		path = u.Path
+	}
+	if len(p.Roots) == 0 {
+		return source{}, fmt.Errorf("%w: reading repositories by path is not allowed here; allow a directory with git.allowedRoots", ErrRefused)
+	}
+	resolved, err := filepath.EvalSymlinks(filepath.Clean(path))
+	if err != nil {
+		// Whether a path outside the roots exists is nobody's business.
+		if !p.below(filepath.Clean(path)) {
+			return source{}, p.outside(path)
+		}
+		return source{}, fmt.Errorf("%w: %w", ErrVanished, err)
+	}
+	if !p.below(resolved) {
+		return source{}, p.outside(path)
+	}
+	return source{scheme: "file", path: resolved}, nil
+}
+
+func (p Policy) outside(path string) error {
+	return fmt.Errorf("%w: %s is not below an allowed directory (%s)", ErrRefused, path, strings.Join(p.Roots, ", "))
+}
+
+// below reports whether a resolved path is one of the roots or below one.
+func (p Policy) below(path string) bool {
+	for _, root := range p.Roots {
+		root, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			continue
+		}
+		rel, err := filepath.Rel(root, path)
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkHost resolves the host and refuses it if any of its addresses is outside
+// the public Internet and the allowed networks. One bad address among good ones
+// refuses the host: which of them git would take is chance.
+func (p Policy) checkHost(ctx context.Context, cloneURL string, parsed code.CloneURL) (source, error) {
+	host, port := splitHost(parsed)
+	addrs, err := p.resolve(ctx, host)
+	if err != nil {
+		return source{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	for i, a := range addrs {
+		addrs[i] = a.Unmap().WithZone("")
+		if !public(addrs[i]) && !p.allowed(addrs[i]) {
+			return source{}, fmt.Errorf("%w: %s is %s, an address outside the public Internet; allow its network with git.allowedNetworks", ErrRefused, host, addrs[i])
+		}
+	}
+	return source{scheme: parsed.Scheme, url: cloneURL, host: host, port: port, addrs: addrs}, nil
+}
+
+func splitHost(parsed code.CloneURL) (host, port string) {
+	if h, p, err := net.SplitHostPort(parsed.Host); err == nil {
+		return h, p
+	}
+	port = map[string]string{"https": "443", "http": "80", "ssh": "22", "git": "9418"}[parsed.Scheme]
+	return strings.Trim(parsed.Host, "[]"), port
+}
+
+func (p Policy) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	resolve := p.Resolve
+	if resolve == nil {
+		resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		}
+	}
+	addrs, err := resolve(ctx, host)
+	if err == nil && len(addrs) == 0 {
+		err = fmt.Errorf("%s has no address", host)
+	}
+	return addrs, err
+}
+
+func (p Policy) allowed(a netip.Addr) bool {
+	return slices.ContainsFunc(p.Networks, func(n netip.Prefix) bool { return n.Contains(a) })
+}
+
+// special are the blocks of the IANA registries of special-purpose addresses
+// that netip has no predicate for. The IPv6 ones that embed an IPv4 address are
+// refused whole: nobody hosts code there, and unwrapping them is a trap.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"),
+	netip.MustParsePrefix("100.64.0.0/10"),
+	netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"),
+	netip.MustParsePrefix("203.0.113.0/24"),
+	netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("::/96"),
+	netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("100::/64"),
+	netip.MustParsePrefix("2001::/23"),
+	netip.MustParsePrefix("2001:db8::/32"),
+	netip.MustParsePrefix("2002::/16"),
+}
+
+// public reports whether a is an ordinary address of the public Internet.
+func public(a netip.Addr) bool {
+	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
+		return false
+	}
+	return !slices.ContainsFunc(special, func(n netip.Prefix) bool { return n.Contains(a) })
+}

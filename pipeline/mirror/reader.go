@@ -1,0 +1,403 @@
+package mirror
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Bounds of a Reader.
+const (
+	// window is how many objects are asked for at once. Two windows of requests,
+	// 74 bytes each at most, fit the 64 KiB of a pipe, so that a write never
+	// waits for git while git waits for us.
+	window = 400
+	// maxRestarts bounds how often git may die over unreadable objects in one
+	// call.
+	maxRestarts = 100
+	// bulkBytes is what a Reader may have read and still wait for another use.
+	// Beyond it, git holds caches that a few small reads do not deserve.
+	bulkBytes = 64 << 20
+	// maxCommitBytes bounds a commit object.
+	maxCommitBytes = 1 << 20
+)
+
+// Reader reads objects of one mirror through a long-lived git cat-file. It is
+// used by one goroutine at a time.
+type Reader struct {
+	m *Mirror
+	// contents and info are the same process, but with a git before 2.36.
+	contents, info *catFile
+	buf            []byte
+	read           int64
+}
+
+// Reader returns a reader: an idle one of this mirror, or a new process. The
+// caller closes it.
+func (m *Mirror) Reader(ctx context.Context) (*Reader, error) {
+	if !m.exists() {
+		return nil, fmt.Errorf("read repository %s: no mirror: %w", m.id, ErrMissing)
+	}
+	if r := m.ms.takeIdle(m); r != nil {
+		return r, nil
+	}
+	r := &Reader{m: m}
+	if err := r.start(); err != nil {
+		return nil, fmt.Errorf("read repository %s: %w", m.id, err)
+	}
+	m.ms.metrics.readers.Inc()
+	return r, nil
+}
+
+func (r *Reader) start() (err error) {
+	g := r.m.ms.git
+	if g.has(versionBatchCommand) {
+		r.contents, err = startCatFile(g, r.m.gitDir(), "--batch-command", "contents ", "info ", "flush\n")
+		r.info = r.contents
+		return err
+	}
+	if r.contents, err = startCatFile(g, r.m.gitDir(), "--batch", "", "", ""); err != nil {
+		return err
+	}
+	if r.info, err = startCatFile(g, r.m.gitDir(), "--batch-check", "", "", ""); err != nil {
+		r.contents.end()
+	}
+	return err
+}
+
+// Close gives the reader back. Its buffer is no longer valid.
+func (r *Reader) Close() { r.m.ms.giveBack(r) }
+
+func (r *Reader) end() {
+	r.contents.end()
+	if r.info != r.contents {
+		r.info.end()
+	}
+	r.m.ms.metrics.readers.Dec()
+}
+
+func (r *Reader) restart() error {
+	r.contents.end()
+	if r.info != r.contents {
+		r.info.end()
+	}
+	return r.start()
+}
+
+func (r *Reader) dead() bool { return r.contents.dead || r.info.dead }
+
+// Sizes calls fn with the size of every blob of ids, in order; -1 if it is
+// missing or no blob.
+func (r *Reader) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size int64)) error {
+	err := r.pipeline(ctx, r.info, ids, r.info.infoVerb, func(i int) error {
+		h, err := r.info.header()
+		if err != nil {
+			return err
+		}
+		if h.kind != "blob" {
+			h.size = -1
+		}
+		fn(i, h.size)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read sizes in repository %s: %w", r.m.id, err)
+	}
+	return nil
+}
+
+// Blobs calls fn with the content of every blob of ids, in order. content is
+// valid until fn returns. A blob that is missing, damaged, larger than max bytes
+// or no blob comes with an error, ErrMissing or ErrTooLarge, and does not end
+// the reading; an error of fn does.
+func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i int, content []byte, err error) error) error {
+	done, restarts, failedAt := 0, 0, -1
+	for done < len(ids) {
+		err := r.pipeline(ctx, r.contents, ids[done:], r.contents.contentsVerb, func(int) error {
+			content, err := r.blob(max)
+			if errors.Is(err, errDied) {
+				return err
+			}
+			if err := fn(done, content, err); err != nil {
+				return err
+			}
+			done++
+			return nil
+		})
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errDied) || ctx.Err() != nil || restarts == maxRestarts {
+			return fmt.Errorf("read blobs of repository %s: %w", r.m.id, err)
+		}
+		// git dies over a damaged object. Twice at the same one: leave it out.
+		restarts++
+		if err := r.restart(); err != nil {
+			return fmt.Errorf("read blobs of repository %s: %w", r.m.id, err)
+		}
+		if failedAt == done {
+			if err := fn(done, nil, fmt.Errorf("blob %s cannot be read: %w", ids[done], ErrMissing)); err != nil {
+				return err
+			}
+			done++
+		}
+		failedAt = done
+	}
+	return nil
+}
+
+// blob reads one answer to a request for contents.
+func (r *Reader) blob(max int64) ([]byte, error) {
+	h, err := r.contents.header()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case h.kind == "":
+		return nil, fmt.Errorf("%s: %w", h.name, ErrMissing)
+	case h.size > max:
+		return nil, errors.Join(fmt.Errorf("%s of %d bytes, at most %d: %w", h.name, h.size, max, ErrTooLarge), r.contents.skip(h.size))
+	case h.kind != "blob":
+		return nil, errors.Join(fmt.Errorf("%s is a %s: %w", h.name, h.kind, ErrMissing), r.contents.skip(h.size))
+	}
+	if int64(cap(r.buf)) < h.size {
+		r.buf = make([]byte, h.size+h.size/4)
+	}
+	b := r.buf[:h.size]
+	if err := r.contents.content(b); err != nil {
+		return nil, err
+	}
+	r.read += h.size
+	r.m.ms.metrics.readBytes.Add(float64(h.size))
+	return b, nil
+}
+
+// pipeline asks for ids in windows, the next one while the last is being read,
+// and calls answer once for each.
+func (r *Reader) pipeline(ctx context.Context, c *catFile, ids []ObjectID, verb string, answer func(i int) error) error {
+	stop := c.dieWith(ctx)
+	defer stop()
+	asked := 0
+	for i := range ids {
+		for asked < len(ids) && asked-i <= window {
+			next := min(asked+window, len(ids))
+			if err := c.ask(verb, ids[asked:next]); err != nil {
+				return c.failure(ctx, err)
+			}
+			asked = next
+		}
+		if err := answer(i); err != nil {
+			// Answers are still on their way.
+			c.dead = true
+			return c.failure(ctx, err)
+		}
+	}
+	return nil
+}
+
+// commit reads the commit that name stands for.
+func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
+	c := r.contents
+	stop := c.dieWith(ctx)
+	defer stop()
+	h, err := c.askOne(c.contentsVerb + name + "^{commit}\n" + c.flush)
+	if err != nil {
+		return Commit{}, fmt.Errorf("read commit %s of repository %s: %w", name, r.m.id, c.failure(ctx, err))
+	}
+	if h.kind != "commit" || h.size > maxCommitBytes {
+		if h.kind != "" {
+			c.dead = true // the content is still on its way
+		}
+		return Commit{}, fmt.Errorf("commit %s of repository %s: %w", name, r.m.id, ErrMissing)
+	}
+	b := make([]byte, h.size)
+	if err := c.content(b); err != nil {
+		return Commit{}, fmt.Errorf("read commit %s of repository %s: %w", name, r.m.id, c.failure(ctx, err))
+	}
+	return parseCommit(h.name, b)
+}
+
+// parseCommit reads tree and committer's time from the header of a commit.
+func parseCommit(name string, b []byte) (Commit, error) {
+	id, err := code.ParseCommitID(name)
+	if err != nil {
+		return Commit{}, fmt.Errorf("%w: %w", ErrGit, err)
+	}
+	c := Commit{ID: id}
+	header, _, _ := bytes.Cut(b, []byte("\n\n"))
+	for line := range bytes.Lines(header) {
+		line = bytes.TrimSuffix(line, []byte{'\n'})
+		if tree, ok := bytes.CutPrefix(line, []byte("tree ")); ok {
+			if c.Tree, err = ParseObjectID(tree); err != nil {
+				return Commit{}, fmt.Errorf("%w: %w", ErrGit, err)
+			}
+		}
+		if who, ok := bytes.CutPrefix(line, []byte("committer ")); ok {
+			c.Time = committerTime(who)
+		}
+	}
+	return c, nil
+}
+
+// maxCommitTime is the end of year 9999, the last that RFC 3339 can write.
+const maxCommitTime = 253402300799
+
+// committerTime reads "NAME <MAIL> SECONDS ZONE". A time that makes no sense is
+// the zero time: it must not keep a repository out.
+func committerTime(who []byte) time.Time {
+	_, rest, ok := bytes.Cut(who[max(0, bytes.LastIndexByte(who, '>')):], []byte("> "))
+	seconds, _, _ := bytes.Cut(rest, []byte{' '})
+	n, err := strconv.ParseInt(string(seconds), 10, 64)
+	if !ok || err != nil || n <= 0 || n > maxCommitTime {
+		return time.Time{}
+	}
+	return time.Unix(n, 0).UTC()
+}
+
+// errDied says that git ended in the middle of an answer.
+var errDied = errors.New("git cat-file ended")
+
+// catFile is a git cat-file process.
+type catFile struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	// The words of the protocol; with --batch there are none.
+	contentsVerb, infoVerb, flush string
+	request                       []byte
+	// dead: the process was killed, or its output is out of step.
+	dead bool
+}
+
+func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*catFile, error) {
+	args := []string{"cat-file", mode}
+	if flush != "" {
+		args = append(args, "--buffer")
+	}
+	// No context: the process outlives the call that starts it. Its words on
+	// standard error are lost, and with them the goroutine to read them.
+	cmd := g.prepare(context.Background(), command{gitDir: gitDir, args: args})
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("git cat-file: %w", err)
+	}
+	return &catFile{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10), contentsVerb: contentsVerb, infoVerb: infoVerb, flush: flush}, nil
+}
+
+// end stops the process and waits for it. It has nothing to lose.
+func (c *catFile) end() {
+	c.dead = true
+	_ = c.in.Close()
+	_ = killGroup(c.cmd)
+	_ = c.cmd.Wait()
+}
+
+// dieWith kills the process when ctx ends, until stop is called.
+func (c *catFile) dieWith(ctx context.Context) (stop func()) {
+	unregister := context.AfterFunc(ctx, func() { _ = killGroup(c.cmd) })
+	return func() {
+		if !unregister() {
+			c.dead = true
+		}
+	}
+}
+
+func (c *catFile) failure(ctx context.Context, err error) error {
+	if errors.Is(err, errDied) {
+		c.dead = true
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+	}
+	return err
+}
+
+func (c *catFile) ask(verb string, ids []ObjectID) error {
+	b := c.request[:0]
+	for _, id := range ids {
+		b = append(b, verb...)
+		b = id.append(b)
+		b = append(b, '\n')
+	}
+	c.request = append(b, c.flush...)
+	if _, err := c.in.Write(c.request); err != nil {
+		return fmt.Errorf("%w: %w", errDied, err)
+	}
+	return nil
+}
+
+func (c *catFile) askOne(request string) (objectHeader, error) {
+	if _, err := io.WriteString(c.in, request); err != nil {
+		return objectHeader{}, fmt.Errorf("%w: %w", errDied, err)
+	}
+	return c.header()
+}
+
+// objectHeader is the first line of an answer. kind is empty if the object is
+// missing.
+type objectHeader struct {
+	name, kind string
+	size       int64
+}
+
+// header reads "NAME TYPE SIZE" or "NAME missing".
+func (c *catFile) header() (objectHeader, error) {
+	line, err := c.out.ReadSlice('\n')
+	if err != nil {
+		return objectHeader{}, fmt.Errorf("%w: %w", errDied, err)
+	}
+	fields := bytes.Fields(line)
+	if len(fields) == 3 {
+		if size, err := strconv.ParseInt(string(fields[2]), 10, 64); err == nil && size >= 0 {
+			return objectHeader{name: string(fields[0]), kind: kindName(fields[1]), size: size}, nil
+		}
+	}
+	if len(fields) >= 2 && (string(fields[len(fields)-1]) == "missing" || string(fields[len(fields)-1]) == "ambiguous") {
+		return objectHeader{name: string(fields[0])}, nil
+	}
+	return objectHeader{}, fmt.Errorf("%w: unexpected answer %.200q of cat-file", ErrGit, line)
+}
+
+// kindName returns the constant of a known type, to save its allocation.
+func kindName(b []byte) string {
+	for _, k := range [...]string{"blob", "commit", "tree", "tag"} {
+		if string(b) == k {
+			return k
+		}
+	}
+	return "unknown"
+}
+
+// content reads len(b) bytes and the line feed after them.
+func (c *catFile) content(b []byte) error {
+	_, err := io.ReadFull(c.out, b)
+	if err == nil {
+		_, err = c.out.Discard(1)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errDied, err)
+	}
+	return nil
+}
+
+func (c *catFile) skip(n int64) error {
+	if _, err := io.CopyN(io.Discard, c.out, n+1); err != nil {
+		return fmt.Errorf("%w: %w", errDied, err)
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// unannounced is what HEAD names until a default branch was announced.
+const unannounced code.Ref = "refs/heads/quarry-unannounced"
+
+const (
+	branchPrefix  = "refs/heads/"
+	indexedPrefix = "refs/quarry/indexed/"
+	// indexedSuffix keeps the indexed state of refs/heads/a and refs/heads/a/b
+	// apart: git cannot have both as refs. No element of a valid code.Ref begins
+	// with a dash.
+	indexedSuffix = "/-"
+)
+
+func indexedName(ref code.Ref) string { return indexedPrefix + string(ref) + indexedSuffix }
+
+// Commit is what is read of a commit.
+type Commit struct {
+	ID   code.CommitID
+	Tree ObjectID
+	// Time is the committer's.
+	Time time.Time
+}
+
+// Commit returns the commit that a revision names: a ref or an object name. It
+// fails with ErrMissing if there is none.
+func (m *Mirror) Commit(ctx context.Context, rev code.CommitID) (Commit, error) {
+	if err := validateCommit(rev); err != nil {
+		return Commit{}, m.wrap("read", err)
+	}
+	return m.commit(ctx, string(rev))
+}
+
+func (m *Mirror) commit(ctx context.Context, name string) (Commit, error) {
+	r, err := m.Reader(ctx)
+	if err != nil {
+		return Commit{}, err
+	}
+	defer r.Close()
+	return r.commit(ctx, name)
+}
+
+// Branch returns the commit of a branch as last fetched. It fails with
+// ErrMissing if there is none.
+func (m *Mirror) Branch(ctx context.Context, ref code.Ref) (code.CommitID, error) {
+	if err := ref.Validate(); err != nil {
+		return "", m.wrap("read", err)
+	}
+	c, err := m.commit(ctx, string(ref))
+	return c.ID, err
+}
+
+// IndexedCommit returns the commit that SetIndexed stored for ref; empty if
+// there is none or the mirror no longer has it.
+func (m *Mirror) IndexedCommit(ctx context.Context, ref code.Ref) (code.CommitID, error) {
+	if !m.exists() {
+		return "", nil
+	}
+	if err := ref.Validate(); err != nil {
+		return "", m.wrap("read", err)
+	}
+	c, err := m.commit(ctx, indexedName(ref))
+	if errors.Is(err, ErrMissing) {
+		return "", nil
+	}
+	return c.ID, err
+}
+
+// Indexed returns every ref and commit that SetIndexed stored, in the order of
+// their names. A commit that the repository no longer has is left out by
+// IndexedCommit, not here: its ref is indexed all the same.
+func (m *Mirror) Indexed(ctx context.Context) ([]code.Revision, error) {
+	if !m.exists() {
+		return nil, nil
+	}
+	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput,
+		args: []string{"for-each-ref", "--format=%(objectname) %(refname)", indexedPrefix}})
+	if err != nil {
+		return nil, m.wrap("list", err)
+	}
+	var revisions []code.Revision
+	for line := range bytes.Lines(out) {
+		name, ref, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+		ref, isIndexed := strings.CutSuffix(strings.TrimPrefix(ref, indexedPrefix), indexedSuffix)
+		if ok && isIndexed {
+			revisions = append(revisions, code.Revision{Ref: code.Ref(ref), Commit: code.CommitID(name)})
+		}
+	}
+	return revisions, nil
+}
+
+// SetIndexed stores that the log has a RevisionIndexed of ref at commit; an
+// empty commit removes the ref. It also makes head the default branch that was
+// announced, unless head is empty. Call it only after the append was
+// acknowledged.
+func (m *Mirror) SetIndexed(ctx context.Context, ref code.Ref, commit code.CommitID, head code.Ref) error {
+	if err := ref.Validate(); err != nil {
+		return m.wrap("update", err)
+	}
+	var update refUpdate
+	if err := update.set(indexedName(ref), commit); err != nil {
+		return m.wrap("update", err)
+	}
+	if err := m.updateRefs(ctx, update); err != nil {
+		return err
+	}
+	if head == "" || head == m.AnnouncedDefault() {
+		return nil
+	}
+	if err := head.Validate(); err != nil {
+		return m.wrap("update", err)
+	}
+	_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: []string{"symbolic-ref", "HEAD", string(head)}})
+	if err != nil {
+		return m.wrap("update", err)
+	}
+	return nil
+}
+
+// AnnouncedDefault returns the default branch that SetIndexed stored last, or
+// "".
+func (m *Mirror) AnnouncedDefault() code.Ref {
+	b, err := os.ReadFile(filepath.Join(m.gitDir(), "HEAD"))
+	if err != nil {
+		return ""
+	}
+	ref, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: ")
+	if !ok || code.Ref(ref) == unannounced {
+		return ""
+	}
+	return code.Ref(ref)
+}
+
+// refUpdate is the input of git update-ref --stdin: one transaction.
+type refUpdate struct{ bytes.Buffer }
+
+func (u *refUpdate) set(name string, commit code.CommitID) error {
+	if commit == "" {
+		fmt.Fprintf(u, "delete %s\n", name)
+		return nil
+	}
+	if err := validateCommit(commit); err != nil {
+		return err
+	}
+	fmt.Fprintf(u, "update %s %s\n", name, commit)
+	return nil
+}
+
+func (m *Mirror) updateRefs(ctx context.Context, u refUpdate) error {
+	if u.Len() == 0 {
+		return nil
+	}
+	_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: u.Bytes()})
+	if err != nil {
+		return m.wrap("update", err)
+	}
+	return nil
+}
+
+// branches returns the branches of the mirror as last fetched.
+func (m *Mirror) branches(ctx context.Context) (map[code.Ref]code.CommitID, error) {
+	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix}})
+	if err != nil {
+		return nil, m.wrap("list", err)
+	}
+	return parseRefs(out)
+}
+
+const refFormat = "%(objectname) %(objecttype) %(refname)"
+
+// parseRefs reads lines of refFormat. A branch that is no commit, or has a name
+// that we would not hand to git, is left out: it cannot be indexed.
+func parseRefs(out []byte) (map[code.Ref]code.CommitID, error) {
+	refs := make(map[code.Ref]code.CommitID)
+	for line := range bytes.Lines(out) {
+		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), " ", 3)
+		if len(fields) != 3 {
+			return nil, fmt.Errorf("%w: unexpected line %.200q in a list of refs", ErrGit, line)
+		}
+		id, err := code.ParseCommitID(fields[0])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrGit, err)
+		}
+		if ref := code.Ref(fields[2]); fields[1] == "commit" && ref.Validate() == nil {
+			refs[ref] = id
+		}
+	}
+	if len(refs) > maxRefs {
+		return nil, fmt.Errorf("%d branches, at most %d: %w", len(refs), maxRefs, ErrTooLarge)
+	}
+	return refs, nil
+}
+
+func validateCommit(id code.CommitID) error {
+	parsed, err := code.ParseCommitID(string(id))
+	if err == nil && parsed == "" {
+		err = errors.New("no commit")
+	}
+	return err
+}

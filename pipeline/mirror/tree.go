@@ -1,0 +1,145 @@
+package mirror
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// maxTreeLine bounds one entry of a listing; git knows no bound on a path.
+const maxTreeLine = 1 << 20
+
+// ListTree calls fn for every file of a commit, ordered by path (by bytes). The
+// entry has its size, -1 where the object is missing or a submodule.
+func (m *Mirror) ListTree(ctx context.Context, commit code.CommitID, fn func(path string, e Entry) error) error {
+	if err := validateCommit(commit); err != nil {
+		return m.wrap("list", err)
+	}
+	err := m.ms.git.stream(ctx, command{gitDir: m.gitDir(), args: []string{"ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", string(commit)}},
+		func(r io.Reader) error {
+			return eachRecord(r, func(line []byte) error {
+				path, e, err := parseTreeEntry(line)
+				if err != nil {
+					return err
+				}
+				return fn(path, e)
+			})
+		})
+	if err != nil {
+		return fmt.Errorf("list %s of repository %s: %w", commit, m.id, err)
+	}
+	return nil
+}
+
+// DiffTree calls fn for every file that differs between two commits, ordered by
+// path. The zero Entry means that there is no such file. Sizes are unknown (-1).
+func (m *Mirror) DiffTree(ctx context.Context, before, after code.CommitID, fn func(path string, old, new Entry) error) error {
+	if err := errors.Join(validateCommit(before), validateCommit(after)); err != nil {
+		return m.wrap("compare", err)
+	}
+	err := m.ms.git.stream(ctx, command{gitDir: m.gitDir(), args: []string{
+		"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-abbrev", "--end-of-options", string(before), string(after), "--"}},
+		func(r io.Reader) error { return readDiff(r, fn) })
+	if err != nil {
+		return fmt.Errorf("compare %s with %s in repository %s: %w", before, after, m.id, err)
+	}
+	return nil
+}
+
+func readDiff(r io.Reader, fn func(path string, old, new Entry) error) error {
+	var old, new Entry
+	header := true
+	err := eachRecord(r, func(record []byte) (err error) {
+		if header {
+			old, new, err = parseDiffHeader(record)
+		} else {
+			err = fn(string(record), old, new)
+		}
+		header = !header
+		return err
+	})
+	if err == nil && !header {
+		err = fmt.Errorf("%w: the difference ends before a path", ErrGit)
+	}
+	return err
+}
+
+// eachRecord calls fn for every NUL-terminated record of r, which is valid until
+// fn returns.
+func eachRecord(r io.Reader, fn func([]byte) error) error {
+	in := bufio.NewReaderSize(r, maxTreeLine)
+	for {
+		record, err := in.ReadSlice(0)
+		switch {
+		case err == io.EOF && len(record) == 0:
+			return nil
+		case err == bufio.ErrBufferFull:
+			return fmt.Errorf("a path of more than %d bytes: %w", maxTreeLine, ErrTooLarge)
+		case err != nil:
+			return fmt.Errorf("%w: the listing ends early: %w", ErrGit, err)
+		}
+		if err := fn(record[:len(record)-1]); err != nil {
+			return err
+		}
+	}
+}
+
+// parseTreeEntry reads "MODE TYPE NAME SIZE\tPATH".
+func parseTreeEntry(line []byte) (string, Entry, error) {
+	meta, path, ok := bytes.Cut(line, []byte{'\t'})
+	fields := bytes.Fields(meta)
+	if !ok || len(fields) != 4 {
+		return "", Entry{}, fmt.Errorf("%w: unexpected tree entry %.200q", ErrGit, line)
+	}
+	mode, err := parseMode(fields[0])
+	if err != nil {
+		return "", Entry{}, err
+	}
+	id, err := ParseObjectID(fields[2])
+	if err != nil {
+		return "", Entry{}, fmt.Errorf("%w: %w", ErrGit, err)
+	}
+	size, err := strconv.ParseInt(string(fields[3]), 10, 64)
+	if err != nil {
+		size = -1 // "-" for a submodule, "BAD" for an object that cannot be read
+	}
+	return string(path), Entry{Mode: mode, ID: id, Size: size}, nil
+}
+
+// parseDiffHeader reads ":MODE MODE NAME NAME STATUS".
+func parseDiffHeader(record []byte) (old, new Entry, err error) {
+	fields := bytes.Fields(bytes.TrimPrefix(record, []byte{':'}))
+	if len(fields) != 5 || record[0] != ':' {
+		return old, new, fmt.Errorf("%w: unexpected difference %.200q", ErrGit, record)
+	}
+	if old, err = parseDiffSide(fields[0], fields[2]); err == nil {
+		new, err = parseDiffSide(fields[1], fields[3])
+	}
+	return old, new, err
+}
+
+func parseDiffSide(mode, name []byte) (Entry, error) {
+	m, err := parseMode(mode)
+	if err != nil || m == 0 {
+		return Entry{}, err
+	}
+	id, err := ParseObjectID(name)
+	if err != nil {
+		return Entry{}, fmt.Errorf("%w: %w", ErrGit, err)
+	}
+	return Entry{Mode: m, ID: id, Size: -1}, nil
+}
+
+func parseMode(b []byte) (Mode, error) {
+	n, err := strconv.ParseUint(string(b), 8, 32)
+	if err != nil {
+		return 0, fmt.Errorf("%w: unexpected mode %.20q", ErrGit, b)
+	}
+	return Mode(n), nil
+}
