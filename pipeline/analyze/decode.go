@@ -28,17 +28,14 @@ func decode(content []byte) ([]byte, code.Flags, code.SkipReason) {
 	if bytes.HasPrefix(content, bomUTF8) {
 		content = content[len(bomUTF8):]
 	}
-	if isASCII(content) {
-		if hasNUL(content) || binaryMagic(content) {
-			return nil, 0, code.SkipBinary
-		}
-		return content, code.FlagASCII, ""
-	}
 	if decoder := utf16Decoder(content); decoder != nil {
 		return transcode(decoder, content)
 	}
 	if hasNUL(content) || binaryMagic(content) {
 		return nil, 0, code.SkipBinary
+	}
+	if isASCII(content) {
+		return content, code.FlagASCII, ""
 	}
 	if mostlyUTF8(content) {
 		return content, 0, ""
@@ -97,6 +94,9 @@ func hasNUL(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), sniffBytes)], 0) >= 0
 }
 
+// minUTF16Bytes is the least length at which UTF-16 is told without its mark.
+const minUTF16Bytes = 16
+
 // utf16Decoder returns the decoder of content if that is UTF-16: by its
 // byte-order mark, or because the NUL bytes that ASCII characters have in it
 // stand at nearly all even or nearly all odd offsets.
@@ -108,6 +108,9 @@ func utf16Decoder(content []byte) *encoding.Decoder {
 		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()
 	}
 	sniffed := content[:min(len(content), sniffBytes)]
+	if len(sniffed) < minUTF16Bytes {
+		return nil
+	}
 	if total := bytes.Count(sniffed, nul); total*5 < len(sniffed) || total*9 > len(sniffed)*5 {
 		return nil // of two bytes, at least 40 % and at most a few more than half are NUL
 	}

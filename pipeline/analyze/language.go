@@ -93,7 +93,38 @@ func (t *languageTable) extension(name pathName) (string, code.Language) {
 
 // ask lets go-enry decide.
 func (t *languageTable) ask(name pathName, head []byte) code.Language {
-	return code.Language(enry.GetLanguage(name.path, head))
+	languages := enry.GetLanguages(name.path, head)
+	switch {
+	case len(languages) == 0:
+		return ""
+	case len(languages) == 1 || len(head) > tieBytes:
+		return code.Language(languages[0])
+	}
+	return settle(languages, head)
+}
+
+// go-enry's classifier returns languages of equal score in random order, which
+// happens for texts too short to hold a telling token. settle draws tieDraws
+// times and takes the first in the alphabet of those that came first, so that
+// the answer is the same every time but for one case in millions.
+const (
+	tieBytes = 256
+	tieDraws = 40
+)
+
+func settle(languages []string, head []byte) code.Language {
+	best := languages[0]
+	for range tieDraws {
+		best = min(best, topByClassifier(languages, head))
+	}
+	return code.Language(best)
+}
+
+func topByClassifier(languages []string, head []byte) string {
+	if ranked := enry.GetLanguagesByClassifier("", head, languages); len(ranked) > 0 {
+		return ranked[0]
+	}
+	return languages[0]
 }
 
 // mayBeUnnamed reports whether a file whose name says nothing may still be
