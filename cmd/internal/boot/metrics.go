@@ -27,7 +27,7 @@ func NewRegistry(version string) *prometheus.Registry {
 }
 
 // MetricsHandler serves what reg gathers to Prometheus.
-func MetricsHandler(reg *prometheus.Registry, log *slog.Logger) http.Handler {
+func MetricsHandler(reg prometheus.Gatherer, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		// Half of what can be gathered says more than an error page.

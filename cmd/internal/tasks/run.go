@@ -74,12 +74,13 @@ func (r *runTask) fill(ctx context.Context, root, library string) error {
 	if err := waitReady(ctx, base+"/readyz"); err != nil {
 		return err
 	}
-	args := []string{"index", "--server", base, library}
 	if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
-		args = append(args, root)
+		if err := r.index(ctx, base, "quarry", root); err != nil {
+			return err
+		}
 	}
-	if err := command(ctx, root, r.Quarry, args...).Run(); err != nil {
-		return fmt.Errorf("index: %w", err)
+	if err := r.index(ctx, base, "go-std", library); err != nil {
+		return err
 	}
 	fmt.Printf(`
 Quarry answers at %[1]s. Try, in another terminal:
@@ -90,6 +91,13 @@ Quarry answers at %[1]s. Try, in another terminal:
 
 Ctrl-C stops the server; the next make run goes on from here.
 `, base, r.Quarry)
+	return nil
+}
+
+func (r *runTask) index(ctx context.Context, base, name, path string) error {
+	if err := command(ctx, ".", r.Quarry, "index", "--server", base, "--name", name, path).Run(); err != nil {
+		return fmt.Errorf("index %s: %w", path, err)
+	}
 	return nil
 }
 
