@@ -458,5 +458,5 @@ func (p *declParser) firstArgument(name token) (token, bool) {
 	for i < len(p.src) && p.lex.class[p.src[i]] >= classWord {
 		i++
 	}
-	return token{kind: tokWord, start: int32(start), end: int32(i)}, i > start
+	return token{shape: shape{kind: tokWord}, start: int32(start), end: int32(i)}, i > start
 }

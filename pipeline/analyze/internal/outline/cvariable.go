@@ -149,7 +149,7 @@ func (p *declParser) onlyName(group token) (token, bool) {
 		}
 	}
 	start := group.start + 1 + int32(bytes.Index(text, trimmed))
-	return token{kind: tokWord, start: start, end: start + int32(len(trimmed))}, len(trimmed) > 0
+	return token{shape: shape{kind: tokWord}, start: start, end: start + int32(len(trimmed))}, len(trimmed) > 0
 }
 
 // pointerName returns the name in a group such as (*name) or (Type::*name[4]).
@@ -172,7 +172,7 @@ func (p *declParser) pointerName(group token) (token, bool) {
 			for i < int(group.end) && p.lex.class[p.src[i]] >= classWord {
 				i++
 			}
-			name = token{kind: tokWord, start: int32(start), end: int32(i)}
+			name = token{shape: shape{kind: tokWord}, start: int32(start), end: int32(i)}
 			continue
 		}
 		if c == '(' && name.kind == tokNone {
@@ -194,9 +194,9 @@ func (d cDialect) closed(p *declParser, s scope) {
 		return
 	}
 	if s.typedef {
-		p.push(token{kind: tokWord, word: wTypedef})
+		p.push(token{shape: shape{kind: tokWord, word: wTypedef}})
 	}
-	p.push(token{kind: tokBody})
+	p.push(token{shape: shape{kind: tokBody}})
 	if s.typedef && s.unnamed {
 		d.adoptTypedef(p, s)
 	}
@@ -222,7 +222,7 @@ func (s scope) bodyTail(p *declParser) token {
 			for i < len(p.src) && p.lex.class[p.src[i]] >= classWord {
 				i++
 			}
-			name = token{kind: tokWord, start: int32(start), end: int32(i)}
+			name = token{shape: shape{kind: tokWord}, start: int32(start), end: int32(i)}
 			if !bytes.HasPrefix(p.src[start:i], []byte("__")) {
 				return name
 			}

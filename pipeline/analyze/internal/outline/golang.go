@@ -284,7 +284,7 @@ func endsStatement(t token) bool {
 
 func (p *goParser) skipRest(t token) { p.skipFrom(t, token{}) }
 
-func (p *goParser) skipSpec() { p.skipFrom(p.next(), token{kind: tokGroup}) }
+func (p *goParser) skipSpec() { p.skipFrom(p.next(), token{shape: shape{kind: tokGroup}}) }
 
 // skipFrom moves from t to the end of the statement that t belongs to.
 func (p *goParser) skipFrom(t, prev token) {

@@ -54,7 +54,7 @@ func (p *jsParser) take() token {
 		p.templateHole = false
 		p.jsGroup(token{})
 		p.template()
-		p.prev = token{kind: tokString}
+		p.prev = token{shape: shape{kind: tokString}}
 	}
 	return t
 }
@@ -350,7 +350,7 @@ func (p *jsParser) closeBrace(t token) {
 	p.rec.close(s.def, int(t.end))
 	if s.form == formTemplate {
 		p.template()
-		p.prev = token{kind: tokString}
+		p.prev = token{shape: shape{kind: tokString}}
 		if p.templateHole {
 			p.templateHole = false
 			p.open(formTemplate)

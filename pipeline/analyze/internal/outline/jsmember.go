@@ -84,7 +84,7 @@ func (p *jsParser) afterName(name, t token) {
 // memberValue reads the type and value of a property from t on, to its ";" or
 // to the line break that ends it.
 func (p *jsParser) memberValue(t token) {
-	prev := token{kind: tokWord}
+	prev := token{shape: shape{kind: tokWord}}
 	for {
 		switch {
 		case t.kind == tokEOF, t.is(';'), t.is(','):
@@ -97,7 +97,7 @@ func (p *jsParser) memberValue(t token) {
 		case t.is('<') && prev.kind == tokWord:
 			if end, ok := p.angleEnd(); ok {
 				p.pos = end
-				t = token{kind: tokGroup, ch: '<'}
+				t = token{shape: shape{kind: tokGroup, ch: '<'}}
 			}
 		}
 		prev = t
@@ -170,7 +170,7 @@ func (p *jsParser) jsGroup(open token) token {
 			if n := len(holes); t.ch == '}' && n > 0 && holes[n-1] == depth {
 				holes = holes[:n-1]
 				p.template()
-				p.prev = token{kind: tokString}
+				p.prev = token{shape: shape{kind: tokString}}
 				if p.templateHole {
 					p.templateHole = false
 					holes = append(holes, depth)

@@ -43,7 +43,7 @@ func rubySpecial(s *scanner, c byte) token {
 		for s.pos < len(s.src) && s.lex.class[s.src[s.pos]] >= classWord {
 			s.pos++
 		}
-		return token{kind: tokWord, start: int32(s.pos - 1), end: int32(s.pos)}
+		return token{shape: shape{kind: tokWord}, start: int32(s.pos - 1), end: int32(s.pos)}
 	}
 	return s.punct(1)
 }
@@ -373,7 +373,7 @@ func (p *rubyParser) class(kind code.SymbolKind) {
 
 // def reads "def name", "def self.name" or an operator's definition.
 func (p *rubyParser) def() {
-	p.prev = token{kind: tokNumber} // so that "/" and "%" are operators here
+	p.prev = token{shape: shape{kind: tokNumber}} // so that "/" and "%" are operators here
 	t := p.next()
 	kind := code.SymbolKind("method")
 	for t.kind == tokWord && p.peek(0) == '.' {
@@ -427,7 +427,7 @@ func (p *rubyParser) endless() bool {
 	p.skipBlanks()
 	if p.peek(0) == '(' {
 		p.group(p.punct(1))
-		p.prev = token{kind: tokPunct, ch: ')', start: int32(p.pos - 1), end: int32(p.pos)}
+		p.prev = token{shape: shape{kind: tokPunct, ch: ')'}, start: int32(p.pos - 1), end: int32(p.pos)}
 		p.skipBlanks()
 	}
 	return p.peek(0) == '=' && p.peek(1) == ' '

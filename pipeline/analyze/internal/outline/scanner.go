@@ -130,10 +130,10 @@ func (s *scanner) scan() token {
 			}
 		default:
 			s.pos++
-			return token{kind: tokPunct, ch: c, start: int32(s.pos - 1), end: int32(s.pos)}
+			return token{shape: shape{kind: tokPunct, ch: c}, start: int32(s.pos - 1), end: int32(s.pos)}
 		}
 	}
-	return token{kind: tokEOF, start: int32(len(src)), end: int32(len(src))}
+	return token{shape: shape{kind: tokEOF}, start: int32(len(src)), end: int32(len(src))}
 }
 
 func (s *scanner) scanWord() token {
@@ -143,7 +143,7 @@ func (s *scanner) scanWord() token {
 		pos++
 	}
 	s.pos = pos
-	return token{kind: tokWord, word: s.lex.words.lookup(src[start:pos]), start: int32(start), end: int32(pos)}
+	return token{shape: shape{kind: tokWord, word: s.lex.words.lookup(src[start:pos])}, start: int32(start), end: int32(pos)}
 }
 
 // scanNumber reads a numeric literal roughly: letters, digits, and a point or
@@ -160,19 +160,19 @@ func (s *scanner) scanNumber() token {
 		pos++
 	}
 	s.pos = pos
-	return token{kind: tokNumber, start: int32(start), end: int32(pos)}
+	return token{shape: shape{kind: tokNumber}, start: int32(start), end: int32(pos)}
 }
 
 // punct consumes n bytes as punctuation named by the first.
 func (s *scanner) punct(n int) token {
 	start := s.pos
 	s.pos += n
-	return token{kind: tokPunct, ch: s.src[start], start: int32(start), end: int32(s.pos)}
+	return token{shape: shape{kind: tokPunct, ch: s.src[start]}, start: int32(start), end: int32(s.pos)}
 }
 
 // literal returns the string token from start to the current position.
 func (s *scanner) literal(start int) token {
-	return token{kind: tokString, start: int32(start), end: int32(s.pos)}
+	return token{shape: shape{kind: tokString}, start: int32(start), end: int32(s.pos)}
 }
 
 // peek returns the byte n after the current one, 0 beyond the end.

@@ -17,12 +17,18 @@ const (
 // token is a lexical element. It refers to the text by offsets, so it is cheap
 // to keep and has no pointers.
 type token struct {
+	shape
+	start, end int32
+}
+
+// shape is a token without its place. It is a struct of its own so that neither
+// has more than four fields: the compiler keeps such values in registers, which
+// doubled the rate for JavaScript.
+type shape struct {
 	kind    tokenKind
 	ch      byte // punctuation or opening bracket
 	word    word // keyword, or wNone
 	newline bool // a line break stands before it
-	start   int32
-	end     int32
 }
 
 func (t token) is(ch byte) bool      { return t.kind == tokPunct && t.ch == ch }
