@@ -186,9 +186,9 @@ func (g *git) output(ctx context.Context, c command) ([]byte, error) {
 	stdout, stderr := &cappedBuffer{limit: limit}, &tailBuffer{limit: maxStderr}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if err := cmd.Run(); err != nil {
-		return nil, g.failure(ctx, c, stdout.exceeded, stderr.String(), err)
+		return nil, g.failure(ctx, c, stdout.exceeded, stderr.buf.String(), err)
 	}
-	return stdout.Bytes(), nil
+	return stdout.buf.Bytes(), nil
 }
 
 // stream runs c and calls read with its standard output, which read consumes to
@@ -210,8 +210,8 @@ func (g *git) stream(ctx context.Context, c command, read func(io.Reader) error)
 	if readErr != nil {
 		_ = killGroup(cmd)
 	}
-	if err := cmd.Wait(); err != nil && (readErr == nil || ctx.Err() != nil || stderr.Len() > 0) {
-		return g.failure(ctx, c, false, stderr.String(), err)
+	if err := cmd.Wait(); err != nil && (readErr == nil || ctx.Err() != nil || stderr.buf.Len() > 0) {
+		return g.failure(ctx, c, false, stderr.buf.String(), err)
 	}
 	return readErr
 }
@@ -234,32 +234,33 @@ func (g *git) failure(ctx context.Context, c command, exceeded bool, stderr stri
 	return gitError(c.action(), stderr, err)
 }
 
-// cappedBuffer keeps what is written to it and fails above limit.
+// cappedBuffer keeps what is written to it and fails above limit. It does not
+// embed the buffer, whose ReadFrom would go past Write.
 type cappedBuffer struct {
-	bytes.Buffer
+	buf      bytes.Buffer
 	limit    int64
 	exceeded bool
 }
 
 func (b *cappedBuffer) Write(p []byte) (int, error) {
-	if int64(b.Len()+len(p)) > b.limit {
+	if int64(b.buf.Len()+len(p)) > b.limit {
 		b.exceeded = true
 		return 0, errors.New("output over the limit")
 	}
-	return b.Buffer.Write(p)
+	return b.buf.Write(p)
 }
 
 // tailBuffer keeps the last limit bytes of what is written to it.
 type tailBuffer struct {
-	bytes.Buffer
+	buf   bytes.Buffer
 	limit int
 }
 
 func (b *tailBuffer) Write(p []byte) (int, error) {
 	n := len(p)
-	b.Buffer.Write(p[max(0, n-b.limit):])
-	if over := b.Len() - b.limit; over > 0 {
-		b.Next(over)
+	b.buf.Write(p[max(0, n-b.limit):])
+	if over := b.buf.Len() - b.limit; over > 0 {
+		b.buf.Next(over)
 	}
 	return n, nil
 }

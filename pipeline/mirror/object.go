@@ -56,6 +56,9 @@ const (
 // typeMask leaves the kind of file in a mode.
 const typeMask Mode = 0o170000
 
+// Type returns the kind of file in m, without permissions.
+func (m Mode) Type() Mode { return m & typeMask }
+
 // IsFile reports whether an entry of mode m is a regular file.
 func (m Mode) IsFile() bool { return m&typeMask == 0o100000 }
 

@@ -106,7 +106,7 @@ func parseTreeEntry(line []byte) (string, Entry, error) {
 		return "", Entry{}, fmt.Errorf("%w: %w", ErrGit, err)
 	}
 	size, err := strconv.ParseInt(string(fields[3]), 10, 64)
-	if err != nil {
+	if err != nil || size < 0 {
 		size = -1 // "-" for a submodule, "BAD" for an object that cannot be read
 	}
 	return string(path), Entry{Mode: mode, ID: id, Size: size}, nil

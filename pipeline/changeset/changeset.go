@@ -1,0 +1,109 @@
+package changeset
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// MaxChanges bounds a changeset, which is held in memory: about 200 bytes for
+// each change. The largest public repositories have under a million files.
+const MaxChanges = 4_000_000
+
+// Kind says what happened to a path.
+type Kind string
+
+// What can happen to a path.
+const (
+	Added    Kind = "added"
+	Modified Kind = "modified" // other content
+	Deleted  Kind = "deleted"
+	// ModeOnly: the content is the same and stays a file; it became executable,
+	// or ceased to be.
+	ModeOnly Kind = "mode"
+	// Retyped: a file became a link, a link a submodule, …; the content may have
+	// changed or not.
+	Retyped Kind = "retyped"
+)
+
+// Change is one path that differs between two commits. The zero Entry means
+// that there is no such file. Old.Size is not known.
+type Change struct {
+	Path     string
+	Old, New mirror.Entry
+}
+
+// Kind returns what happened.
+func (c *Change) Kind() Kind {
+	switch {
+	case c.Old.ID.IsZero():
+		return Added
+	case c.New.ID.IsZero():
+		return Deleted
+	case c.Old.Mode.Type() != c.New.Mode.Type():
+		return Retyped
+	case c.Old.ID == c.New.ID:
+		return ModeOnly
+	}
+	return Modified
+}
+
+// Between returns what changed from before to after. An empty before stands for
+// an empty repository. It fails with mirror.ErrMissing if the mirror lacks one of
+// the commits or their trees, and with mirror.ErrTooLarge above MaxChanges.
+func Between(ctx context.Context, m *mirror.Mirror, before, after code.CommitID) ([]Change, error) {
+	if before == "" {
+		return everything(ctx, m, after)
+	}
+	if before == after {
+		return nil, nil
+	}
+	var changes []Change
+	err := m.DiffTree(ctx, before, after, func(path string, old, new mirror.Entry) error {
+		changes = append(changes, Change{Path: path, Old: old, New: new})
+		return bound(changes)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changes, addSizes(ctx, m, changes)
+}
+
+func everything(ctx context.Context, m *mirror.Mirror, commit code.CommitID) ([]Change, error) {
+	var changes []Change
+	err := m.ListTree(ctx, commit, func(path string, e mirror.Entry) error {
+		changes = append(changes, Change{Path: path, New: e})
+		return bound(changes)
+	})
+	return changes, err
+}
+
+func bound(changes []Change) error {
+	if len(changes) > MaxChanges {
+		return fmt.Errorf("more than %d changed files: %w", MaxChanges, mirror.ErrTooLarge)
+	}
+	return nil
+}
+
+// addSizes fills New.Size of files and links: a difference has no sizes, and
+// the blobs are not read before we know that they are small enough.
+func addSizes(ctx context.Context, m *mirror.Mirror, changes []Change) error {
+	var ids []mirror.ObjectID
+	var at []int
+	for i, c := range changes {
+		if !c.New.ID.IsZero() && !c.New.Mode.IsSubmodule() {
+			ids, at = append(ids, c.New.ID), append(at, i)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	r, err := m.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.Sizes(ctx, ids, func(i int, size int64) { changes[at[i]].New.Size = size })
+}
