@@ -1,3 +1,45 @@
-// Package indexer (being written by the lead since 12:21; the pipeline helper does
-// mirror and changeset, and may report when those are done).
+// Package indexer is what workers do with a record: it brings a push into the
+// mirror, analyses the new blobs, seals them in segments and says so in the log.
+//
+// It answers the question "which documents does this revision add, and how does
+// its manifest change?".
+//
+// # From an event to a RevisionIndexed
+//
+//	RepositoryRegistered, -Changed   fetch everything selected, index each ref,
+//	Push without a ref               take back the refs that are gone
+//	Push of a selected ref           fetch that ref, index it or take it back
+//	Push of another ref              nothing
+//	RepositoryRemoved                remove the mirror
+//
+//	fetch → base → changes → units → segments → RevisionIndexed → indexed state
+//
+// The base is the commit of the ref that was indexed last, or, for a ref that is
+// new, the indexed commit of the default branch; without either the changes are
+// the whole manifest. The new blobs are cut into units of adjacent paths; each
+// unit becomes one segment, or more if its text grows in decoding. Units of all
+// repositories share Options.Builders places.
+//
+// # Invariants
+//
+//  1. State wins: what is indexed is what the mirror has after the fetch, whatever
+//     the event says. An event that is repeated, late or out of order changes
+//     nothing once the ref is indexed at the commit fetched.
+//  2. The order is: segments in the store, changes in the store, event in the log,
+//     indexed state in the mirror. A crash between two steps repeats the steps
+//     after the last that is durable; IDs are derived from the event that is
+//     handled, so the repetition is recognised.
+//  3. A document is analysed in the language of its place; a blob that stands in
+//     two languages is two documents.
+//  4. Losing a mirror costs a full manifest, no more. What was registered is then
+//     read from the log.
+//
+// # Bounds
+//
+// Units are UnitBytes of blobs; a builder needs about 200 MiB; a blob is at most
+// analyze.Options.MaxBlobBytes. Progress of the latest MaxJobs repositories is
+// kept for display.
+//
+// An Indexer is safe for concurrent use, one record of a repository at a time,
+// which the order of a partition guarantees. It runs no goroutine beyond a call.
 package indexer

@@ -1,0 +1,289 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// source is the CloudEvents source of the events of this package.
+const source = "/quarry/indexer"
+
+// Log is the part of an event log that an Indexer uses.
+type Log interface {
+	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+	Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (eventlog.Reader, error)
+}
+
+// Options configure an Indexer. Log, Mirrors, Analyzer and Segments are required.
+type Options struct {
+	Log      Log
+	Mirrors  *mirror.Mirrors
+	Analyzer *analyze.Analyzer
+	Segments segmentstore.Store
+	// TempDir is where segments are written before they go to the store; on the
+	// file system of a Directory they are moved, not copied. Default os.TempDir.
+	TempDir string
+	// MaxBlobBytes is that of the analyzer; larger blobs are not read. Default
+	// analyze.DefaultMaxBlobBytes.
+	MaxBlobBytes int64
+	// Builders bounds the segments built at once, in the whole process. Default
+	// the number of processors.
+	Builders int
+	// Now is the clock, for IndexedAt. Default time.Now.
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+func (o *Options) ensureDefaults() error {
+	if o.Log == nil || o.Mirrors == nil || o.Analyzer == nil || o.Segments == nil {
+		return errors.New("indexer: Options need Log, Mirrors, Analyzer and Segments")
+	}
+	if o.TempDir == "" {
+		o.TempDir = os.TempDir()
+	}
+	if o.MaxBlobBytes <= 0 {
+		o.MaxBlobBytes = analyze.DefaultMaxBlobBytes
+	}
+	if o.Builders <= 0 {
+		o.Builders = runtime.GOMAXPROCS(0)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return nil
+}
+
+// An Indexer implements worker.Handler.
+type Indexer struct {
+	o        Options
+	places   chan struct{} // one for each segment that is built
+	builders sync.Pool     // of *segment.Builder
+	jobs     jobs
+	metrics  *metrics
+}
+
+var _ worker.Handler = (*Indexer)(nil)
+
+// New returns an Indexer.
+func New(o Options) (*Indexer, error) {
+	if err := o.ensureDefaults(); err != nil {
+		return nil, err
+	}
+	x := &Indexer{o: o, places: make(chan struct{}, o.Builders), metrics: newMetrics(o.Registerer)}
+	x.builders.New = func() any { return segment.NewBuilder(segment.Options{}) }
+	return x, nil
+}
+
+// Wants implements worker.Handler.
+func (x *Indexer) Wants(rec event.Record) bool {
+	switch event.TypeOf(rec) {
+	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved:
+		return true
+	}
+	return false
+}
+
+// Handle implements worker.Handler.
+func (x *Indexer) Handle(ctx context.Context, rec event.Record) error {
+	_, ev, err := event.Decode(rec)
+	if err != nil {
+		return fmt.Errorf("%w: %w", worker.ErrPermanent, err)
+	}
+	job := x.jobs.begin(ev.Key())
+	err = classify(x.event(ctx, ev, rec.Position, job))
+	x.jobs.end(ev.Key(), job, err, x.o.Now())
+	return err
+}
+
+func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, job *job) error {
+	switch ev := ev.(type) {
+	case *event.RepositoryRegistered:
+		return x.registered(ctx, ev.Repository, cause{at, ev.At}, job)
+	case *event.RepositoryChanged:
+		return x.registered(ctx, ev.Repository, cause{at, ev.At}, job)
+	case *event.RepositoryRemoved:
+		return x.o.Mirrors.Mirror(ev.Repository).Remove(ctx)
+	case *event.Push:
+		return x.push(ctx, ev, at, job)
+	}
+	return nil
+}
+
+// cause is the event that is handled: where it is, and when what it tells of
+// reached Quarry.
+type cause struct {
+	at  event.Position
+	was time.Time
+}
+
+// registered stores what is known of a repository and indexes all of it.
+func (x *Indexer) registered(ctx context.Context, r code.Repository, c cause, job *job) error {
+	m := x.o.Mirrors.Mirror(r.ID)
+	if err := m.Save(r); err != nil {
+		return err
+	}
+	return x.everything(ctx, m, r, c, job)
+}
+
+// everything fetches a repository and indexes each selected ref, the default
+// branch first: the others are derived from it.
+func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, c cause, job *job) error {
+	state, err := m.Fetch(ctx, r)
+	if err != nil {
+		return err
+	}
+	there := map[code.Ref]bool{}
+	for _, rev := range state.Revisions {
+		there[rev.Ref] = true
+		if err := x.ref(ctx, m, revision{repo: r.ID, Revision: rev, head: state.Default}, c, job); err != nil {
+			return err
+		}
+	}
+	indexed, err := m.Indexed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, rev := range indexed {
+		if there[rev.Ref] {
+			continue
+		}
+		if err := x.gone(ctx, m, revision{repo: r.ID, Revision: code.Revision{Ref: rev.Ref}, head: state.Default}, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Indexer) push(ctx context.Context, p *event.Push, at event.Position, job *job) error {
+	c := cause{at, p.ReceivedAt}
+	m := x.o.Mirrors.Mirror(p.Repository)
+	r, err := x.repository(ctx, m, p.Repository, at)
+	if errors.Is(err, code.ErrNotFound) {
+		x.metrics.pushes.WithLabelValues(pushUnknown).Inc()
+		x.o.Logger.Warn("a push names a repository that is not registered; it is ignored", "repository", p.Repository, "offset", at.Offset)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	head := m.AnnouncedDefault()
+	if p.Ref == "" || head == "" {
+		x.metrics.pushes.WithLabelValues(pushRefresh).Inc()
+		return x.everything(ctx, m, r, c, job)
+	}
+	if !mirror.Selected(r, head, p.Ref) {
+		x.metrics.pushes.WithLabelValues(pushUnselected).Inc()
+		return nil
+	}
+	if done, err := m.IndexedCommit(ctx, p.Ref); err == nil && done != "" && done == p.After {
+		x.metrics.pushes.WithLabelValues(pushDone).Inc()
+		return nil
+	}
+	return x.moved(ctx, m, r, revision{repo: r.ID, Revision: code.Revision{Ref: p.Ref}, head: head}, c, job)
+}
+
+// moved fetches one ref and indexes what it is now.
+func (x *Indexer) moved(ctx context.Context, m *mirror.Mirror, r code.Repository, rev revision, c cause, job *job) error {
+	commit, err := m.FetchRef(ctx, r, rev.Ref)
+	switch {
+	case errors.Is(err, code.ErrNotFound), errors.Is(err, mirror.ErrRefNotFound) && rev.Ref == rev.head:
+		// The mirror is lost, or the default branch is another now.
+		x.metrics.pushes.WithLabelValues(pushRefresh).Inc()
+		return x.everything(ctx, m, r, c, job)
+	case errors.Is(err, mirror.ErrRefNotFound):
+		x.metrics.pushes.WithLabelValues(pushDeleted).Inc()
+		return x.gone(ctx, m, rev, c)
+	case err != nil:
+		return err
+	}
+	x.metrics.pushes.WithLabelValues(pushMoved).Inc()
+	rev.Commit = commit
+	return x.ref(ctx, m, rev, c, job)
+}
+
+// repository returns what was registered: from the mirror, or, where that was
+// lost, from the log.
+func (x *Indexer) repository(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, before event.Position) (code.Repository, error) {
+	r, err := m.Repository()
+	if !errors.Is(err, code.ErrNotFound) {
+		return r, err
+	}
+	r, err = x.registration(ctx, id, before)
+	if err != nil {
+		return r, err
+	}
+	return r, m.Save(r)
+}
+
+// registration reads the partition up to a position for what was said of a
+// repository last.
+func (x *Indexer) registration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
+	reader, err := x.o.Log.Tail(ctx, before.Topic, before.Partition, 0)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	found := false
+	for {
+		rec, err := reader.Next(ctx)
+		if err != nil {
+			return r, err
+		}
+		if rec.Position.Offset >= before.Offset {
+			break
+		}
+		if !x.Wants(rec) || event.TypeOf(rec) == event.TypePush {
+			continue
+		}
+		_, ev, err := event.Decode(rec)
+		if err != nil || ev.Key() != id {
+			continue
+		}
+		switch ev := ev.(type) {
+		case *event.RepositoryRegistered:
+			r, found = ev.Repository, true
+		case *event.RepositoryChanged:
+			r, found = ev.Repository, true
+		case *event.RepositoryRemoved:
+			found = false
+		}
+	}
+	if !found {
+		return r, fmt.Errorf("repository %d in the log: %w", id, code.ErrNotFound)
+	}
+	return r, nil
+}
+
+// classify says to the worker what an error means.
+func classify(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, mirror.ErrRefused), errors.Is(err, mirror.ErrTooLarge), errors.Is(err, mirror.ErrUnauthorized):
+		return fmt.Errorf("%w: %w", worker.ErrPermanent, err)
+	case errors.Is(err, mirror.ErrDiskFull), isDiskFull(err):
+		return fmt.Errorf("%w: %w", worker.ErrUnavailable, err)
+	}
+	return err
+}

@@ -1,0 +1,367 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A bench drives an Indexer over a real log, real git and a real segment store,
+// and keeps what its events say.
+type bench struct {
+	t       *testing.T
+	dir     string
+	x       *Indexer
+	log     *embeddedlog.Log
+	store   *segmentstore.Directory
+	mirrors *mirror.Mirrors
+	repo    *gittest.Repository
+	code    code.Repository
+
+	read  event.Offset
+	refs  map[code.Ref]map[string]event.Change
+	docs  map[code.DocumentKey][]byte
+	last  *event.RevisionIndexed
+	count int
+}
+
+func newBench(t *testing.T, branches ...string) *bench {
+	b := &bench{t: t, dir: t.TempDir(), repo: gittest.New(t), refs: map[code.Ref]map[string]event.Change{}, docs: map[code.DocumentKey][]byte{}}
+	b.code = b.repo.Code("r", branches...)
+	var err error
+	if b.log, err = embeddedlog.Open(filepath.Join(b.dir, "log"), embeddedlog.Options{Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.log.Close() })
+	if b.store, err = segmentstore.OpenDirectory(filepath.Join(b.dir, "segments")); err != nil {
+		t.Fatal(err)
+	}
+	b.mirrors, err = mirror.Open(t.Context(), mirror.Options{
+		Dir: filepath.Join(b.dir, "mirrors"), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.mirrors.Close() })
+	b.x, err = New(Options{
+		Log: b.log, Mirrors: b.mirrors, Analyzer: analyze.New(analyze.Options{}), Segments: b.store, TempDir: b.dir, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// handle appends an event, handles it, and applies what follows from it.
+func (b *bench) handle(ev event.Event) error {
+	b.t.Helper()
+	b.count++
+	rec, err := event.Encode(event.Envelope{ID: fmt.Sprint("test-", b.count), Source: "/test", Time: time.Unix(1, 0)}, ev)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	at, err := b.log.Append(b.t.Context(), event.TopicEvents, eventlog.AnyPartition, rec)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	rec.Position = at[0]
+	err = b.x.Handle(b.t.Context(), rec)
+	b.apply()
+	return err
+}
+
+func (b *bench) must(ev event.Event) {
+	b.t.Helper()
+	if err := b.handle(ev); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) push(branch string) {
+	b.t.Helper()
+	b.must(&event.Push{Repository: b.code.ID, Ref: code.BranchRef(branch), Action: event.ActionUpdated, ReceivedAt: time.Unix(2, 0)})
+}
+
+// apply reads the events that were appended.
+func (b *bench) apply() {
+	b.t.Helper()
+	high, err := b.log.HighWater(b.t.Context(), event.TopicEvents)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r, err := b.log.Tail(b.t.Context(), event.TopicEvents, 0, b.read)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	b.last = nil
+	for b.read < high[0] {
+		rec, err := r.Next(b.t.Context())
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.read = rec.Position.Offset + 1
+		_, ev, err := event.Decode(rec)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if ev, ok := ev.(*event.RevisionIndexed); ok {
+			b.revision(ev)
+		}
+	}
+}
+
+func (b *bench) revision(ev *event.RevisionIndexed) {
+	b.t.Helper()
+	b.last = ev
+	for _, ref := range ev.Segments {
+		b.readSegment(ref)
+	}
+	if ev.Commit == "" {
+		delete(b.refs, ev.Ref)
+		return
+	}
+	manifest := map[string]event.Change{}
+	for path, c := range b.refs[ev.BaseRef] {
+		manifest[path] = c
+	}
+	changes := ev.Changes
+	if ev.ChangesObject != "" {
+		object, err := b.store.GetBytes(b.t.Context(), ev.ChangesObject, 1<<30)
+		if err == nil {
+			changes, err = segmentstore.DecodeChanges(object)
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	for _, c := range changes {
+		delete(manifest, c.Path)
+		if c.Blob != (code.BlobID{}) || c.Skipped != "" {
+			manifest[c.Path] = c
+		}
+	}
+	b.refs[ev.Ref] = manifest
+}
+
+func (b *bench) readSegment(ref event.SegmentRef) {
+	b.t.Helper()
+	id, err := segment.ParseID(ref.ID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	path := filepath.Join(b.t.TempDir(), "s")
+	if err := b.store.Fetch(b.t.Context(), segmentstore.SegmentName(id), path); err != nil {
+		b.t.Fatal(err)
+	}
+	f, err := segment.OpenFile(path, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	keys, err := f.Keys()
+	if err != nil || len(keys) != ref.Documents {
+		b.t.Fatalf("%d keys, want %d: %v", len(keys), ref.Documents, err)
+	}
+	for i, k := range keys {
+		if b.docs[k], err = f.Text(segment.DocID(i), nil); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// check holds that the manifests equal the repository and that every document
+// they name is in a segment.
+func (b *bench) check(branches ...string) {
+	b.t.Helper()
+	if len(b.refs) != len(branches) {
+		b.t.Fatalf("%d refs are indexed, want %v", len(b.refs), branches)
+	}
+	for _, branch := range branches {
+		got := b.refs[code.BranchRef(branch)]
+		lines := strings.FieldsFunc(b.repo.Git("ls-tree", "-r", "-z", branch), func(r rune) bool { return r == 0 })
+		if len(got) != len(lines) {
+			b.t.Fatalf("%s has %d paths, want %d", branch, len(got), len(lines))
+		}
+		for _, line := range lines {
+			meta, path, _ := strings.Cut(line, "\t")
+			c, ok := got[path]
+			if !ok {
+				b.t.Fatalf("%s: %s is missing", branch, path)
+			}
+			if c.Skipped != "" {
+				continue
+			}
+			if !strings.HasSuffix(meta, c.Blob.String()) {
+				b.t.Fatalf("%s: %s is %s, want %s", branch, path, c.Blob, meta)
+			}
+			if _, ok := b.docs[code.DocumentKey{Blob: c.Blob, Language: c.Language}]; !ok {
+				b.t.Fatalf("%s: %s (%s) is in no segment", branch, path, c.Language)
+			}
+		}
+	}
+}
+
+func (b *bench) register() {
+	b.t.Helper()
+	b.must(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})
+}
+
+func TestImportAndPushes(t *testing.T) {
+	b := newBench(t, "dev*")
+	b.repo.CommitFiles("a.go", "package a\n\nfunc A() {}\n", "dir/b.c", "int b;\n", "bin", "\x00\x01\x02", "empty", "", "utf16.txt", "\xff\xfeh\x00i\x00")
+	b.register()
+	b.check("main")
+	main := b.refs["refs/heads/main"]
+	if main["bin"].Skipped != code.SkipBinary || main["a.go"].Language != "Go" {
+		t.Fatalf("%+v", main)
+	}
+	if text := b.docs[code.DocumentKey{Blob: main["utf16.txt"].Blob, Language: main["utf16.txt"].Language}]; string(text) != "hi" {
+		t.Fatalf("UTF-16 text is %q", text)
+	}
+
+	b.repo.CommitFiles("a.go", "package a\n\nfunc B() {}\n")
+	b.push("main")
+	b.check("main")
+	if len(b.last.Changes) != 1 || b.last.Segments[0].Documents != 1 || b.last.BaseRef != "refs/heads/main" || !b.last.PushedAt.Equal(time.Unix(2, 0)) {
+		t.Fatalf("a push of one file says %+v", b.last)
+	}
+	b.push("main")
+	if b.last != nil {
+		t.Fatalf("the same push again says %+v", b.last)
+	}
+
+	b.repo.Git("mv", "a.go", "moved.go")
+	b.repo.Commit()
+	b.push("main")
+	b.check("main")
+	if len(b.last.Segments) != 0 {
+		t.Fatalf("a rename built %v", b.last.Segments)
+	}
+	b.repo.Git("mv", "dir/b.c", "dir/b.go")
+	b.repo.Commit()
+	b.push("main")
+	b.check("main")
+	if len(b.last.Segments) != 1 {
+		t.Fatal("the same bytes in another language built nothing")
+	}
+
+	b.repo.Git("checkout", "--quiet", "-b", "dev1")
+	b.repo.CommitFiles("new.py", "x = 1\n")
+	b.push("dev1")
+	b.check("main", "dev1")
+	if len(b.last.Changes) != 1 || b.last.BaseRef != "refs/heads/main" {
+		t.Fatalf("a new branch says %+v", b.last)
+	}
+	b.repo.Git("branch", "other")
+	b.push("other")
+	b.check("main", "dev1")
+
+	b.repo.Git("checkout", "--quiet", "main")
+	b.repo.Git("reset", "--quiet", "--hard", "HEAD~2")
+	b.repo.CommitFiles("forced", "yes\n")
+	b.push("main")
+	b.check("main", "dev1")
+
+	b.repo.Git("branch", "-D", "dev1")
+	b.push("dev1")
+	b.check("main")
+	b.push("dev1")
+	b.push("never-there")
+	b.check("main")
+}
+
+func TestLostMirrorAndRemoval(t *testing.T) {
+	b := newBench(t)
+	b.repo.CommitFiles("a", "1\n", "b", "2\n")
+	b.register()
+	if err := os.RemoveAll(filepath.Join(b.dir, "mirrors")); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	b.mirrors, err = mirror.Open(t.Context(), mirror.Options{
+		Dir: filepath.Join(b.dir, "mirrors"), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.mirrors.Close() })
+	b.x.o.Mirrors = b.mirrors
+	b.repo.CommitFiles("c", "3\n")
+	b.push("main")
+	b.check("main")
+	if b.last.BaseCommit != "" || len(b.last.Changes) != 3 {
+		t.Fatalf("after the loss of the mirror: %+v", b.last)
+	}
+	b.must(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)})
+	b.push("main")
+	if b.last != nil {
+		t.Fatalf("a removed repository says %+v", b.last)
+	}
+}
+
+func TestFailuresAreClassified(t *testing.T) {
+	b := newBench(t)
+	b.code.CloneURL = "/elsewhere/outside"
+	err := b.handle(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})
+	if !errors.Is(err, worker.ErrPermanent) {
+		t.Fatalf("a path outside the roots: %v", err)
+	}
+	if s, ok := b.x.Status(b.code.ID); !ok || s.Running || s.Error == "" {
+		t.Fatalf("status %+v", s)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.x.Handle(ctx, event.Record{}); !errors.Is(err, worker.ErrPermanent) {
+		t.Fatalf("a record that is no event: %v", err)
+	}
+}
+
+func TestUnits(t *testing.T) {
+	for range 200 {
+		items, total := make([]item, 1+rand.IntN(500)), int64(0)
+		for i := range items {
+			items[i].size = rand.Int64N(4 << 20)
+			total += items[i].size
+		}
+		next := 0
+		for _, u := range units(items, total) {
+			size := int64(0)
+			for i := range u {
+				if &u[i] != &items[next] {
+					t.Fatal("units are not the items in order")
+				}
+				next++
+				size += u[i].size
+			}
+			if size > UnitBytes+4<<20 {
+				t.Fatalf("a unit of %d bytes", size)
+			}
+		}
+		if next != len(items) {
+			t.Fatalf("%d of %d items are in units", next, len(items))
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package indexer
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// MaxJobs bounds the repositories whose last job is remembered.
+const MaxJobs = 4096
+
+// Status is what an Indexer did last, or does now, for a repository.
+type Status struct {
+	// Running says that a record of the repository is being handled.
+	Running bool
+	// Files and Bytes are read of FilesTotal and BytesTotal; totals are 0 until
+	// known.
+	Files, FilesTotal int64
+	Bytes, BytesTotal int64
+	// Error is the failure of the last attempt, at ErrorAt; empty if it succeeded.
+	Error   string
+	ErrorAt time.Time
+}
+
+// A job is one record of a repository being handled.
+type job struct {
+	files, filesTotal, bytes, bytesTotal atomic.Int64
+}
+
+// plan adds what is to be read; a record may lead to several refs.
+func (j *job) plan(files int, bytes int64) {
+	j.filesTotal.Add(int64(files))
+	j.bytesTotal.Add(bytes)
+}
+
+func (j *job) progress(files, bytes int64) {
+	j.files.Add(files)
+	j.bytes.Add(bytes)
+}
+
+// jobs remembers the last job of each repository, the oldest forgotten first.
+type jobs struct {
+	mu struct {
+		sync.Mutex
+		entries map[code.RepositoryID]*jobEntry
+		order   []code.RepositoryID // of first appearance
+	}
+}
+
+type jobEntry struct {
+	job     *job
+	running bool
+	err     error
+	errAt   time.Time
+}
+
+func (s *jobs) begin(id code.RepositoryID) *job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.entries == nil {
+		s.mu.entries = map[code.RepositoryID]*jobEntry{}
+	}
+	e := s.mu.entries[id]
+	if e == nil {
+		e = &jobEntry{}
+		s.mu.entries[id] = e
+		s.mu.order = append(s.mu.order, id)
+		if len(s.mu.order) > MaxJobs {
+			delete(s.mu.entries, s.mu.order[0])
+			s.mu.order = s.mu.order[1:]
+		}
+	}
+	e.job, e.running = &job{}, true
+	return e.job
+}
+
+func (s *jobs) end(id code.RepositoryID, j *job, err error, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.mu.entries[id]; e != nil && e.job == j {
+		e.running, e.err, e.errAt = false, err, now
+	}
+}
+
+// Status returns what is known of the work on a repository; ok is false if
+// nothing is.
+func (x *Indexer) Status(id code.RepositoryID) (s Status, ok bool) {
+	x.jobs.mu.Lock()
+	defer x.jobs.mu.Unlock()
+	e := x.jobs.mu.entries[id]
+	if e == nil {
+		return s, false
+	}
+	s = Status{
+		Running: e.running, Files: e.job.files.Load(), FilesTotal: e.job.filesTotal.Load(),
+		Bytes: e.job.bytes.Load(), BytesTotal: e.job.bytesTotal.Load(),
+	}
+	if e.err != nil {
+		s.Error, s.ErrorAt = e.err.Error(), e.errAt
+	}
+	return s, true
+}

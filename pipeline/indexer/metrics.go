@@ -1,0 +1,74 @@
+package indexer
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// What became of a push.
+const (
+	pushMoved      = "moved"
+	pushDeleted    = "deleted"
+	pushRefresh    = "refresh"
+	pushDone       = "already_indexed"
+	pushUnselected = "not_selected"
+	pushUnknown    = "unknown_repository"
+)
+
+type metrics struct {
+	pushes         *prometheus.CounterVec
+	revisions      prometheus.Counter
+	changes        prometheus.Counter
+	seconds        prometheus.Histogram
+	text           prometheus.Counter
+	segments       prometheus.Counter
+	skipped        *prometheus.CounterVec
+	symbolFailures prometheus.Counter
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_indexer_pushes_total", Help: "Pushes handled, by what became of them.",
+		}, []string{"result"}),
+		revisions: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_revisions_total", Help: "Revisions indexed.",
+		}),
+		changes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_changes_total", Help: "Changed paths of the revisions indexed.",
+		}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "quarry_indexer_revision_seconds", Help: "Time from the fetched commit to its event in the log.",
+			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
+		}),
+		text: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_text_bytes_total", Help: "Text added to segments.",
+		}),
+		segments: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_segments_total", Help: "Segments sealed.",
+		}),
+		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_indexer_skipped_files_total", Help: "Files not indexed, by reason.",
+		}, []string{"reason"}),
+		symbolFailures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_symbol_failures_total", Help: "Documents indexed without symbols because their extraction failed.",
+		}),
+	}
+	if reg != nil {
+		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.text, m.segments, m.skipped, m.symbolFailures)
+	}
+	return m
+}
+
+func (m *metrics) revision(set *changeSet, took time.Duration) {
+	m.revisions.Inc()
+	m.changes.Add(float64(len(set.changes)))
+	m.seconds.Observe(took.Seconds())
+}
+
+func (m *metrics) skip(reason code.SkipReason, files int) {
+	m.skipped.WithLabelValues(string(reason)).Add(float64(files))
+}

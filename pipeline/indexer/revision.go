@@ -1,0 +1,133 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// revision is a ref to index, at a commit, in a repository whose default branch
+// is head.
+type revision struct {
+	repo code.RepositoryID
+	code.Revision
+	head code.Ref
+}
+
+// ref indexes a ref at its commit, unless that was done.
+func (x *Indexer) ref(ctx context.Context, m *mirror.Mirror, rev revision, c cause, job *job) error {
+	done, err := m.IndexedCommit(ctx, rev.Ref)
+	if err != nil && !errors.Is(err, mirror.ErrMissing) {
+		return err
+	}
+	if done == rev.Commit && m.AnnouncedDefault() == rev.head {
+		return nil
+	}
+	base, err := x.base(ctx, m, rev, done)
+	if err != nil {
+		return err
+	}
+	started := x.o.Now()
+	set, err := x.changes(ctx, m, base.Commit, rev.Commit)
+	if errors.Is(err, mirror.ErrMissing) && base.Commit != "" {
+		// The base was pruned from the mirror: say everything again.
+		base = code.Revision{}
+		set, err = x.changes(ctx, m, "", rev.Commit)
+	}
+	if err != nil {
+		return err
+	}
+	job.plan(len(set.items), set.bytes)
+	segments, err := x.segments(ctx, m, rev.repo, set, job)
+	if err != nil {
+		return fmt.Errorf("index %s at %s: %w", rev.Ref, rev.Commit, err)
+	}
+	commit, err := m.Commit(ctx, rev.Commit)
+	if err != nil {
+		return err
+	}
+	ev := &event.RevisionIndexed{
+		Repository: rev.repo, Ref: rev.Ref, Commit: rev.Commit, CommitTime: commit.Time,
+		BaseRef: base.Ref, BaseCommit: base.Commit, Segments: segments, Changes: set.changes,
+	}
+	if err := x.announce(ctx, m, ev, rev, c); err != nil {
+		return err
+	}
+	x.metrics.revision(set, x.o.Now().Sub(started))
+	x.o.Logger.Info("revision indexed", "repository", rev.repo, "ref", string(rev.Ref), "commit", string(rev.Commit),
+		"changes", len(set.changes), "documents", len(set.items), "segments", len(segments), "took", x.o.Now().Sub(started).Round(time.Millisecond))
+	return nil
+}
+
+// base returns the revision that the changes are relative to.
+func (x *Indexer) base(ctx context.Context, m *mirror.Mirror, rev revision, done code.CommitID) (code.Revision, error) {
+	if done != "" {
+		return code.Revision{Ref: rev.Ref, Commit: done}, nil
+	}
+	if rev.Ref == rev.head || rev.head == "" {
+		return code.Revision{}, nil
+	}
+	commit, err := m.IndexedCommit(ctx, rev.head)
+	if err != nil || commit == "" {
+		return code.Revision{}, err
+	}
+	return code.Revision{Ref: rev.head, Commit: commit}, nil
+}
+
+// gone takes a ref back that was indexed.
+func (x *Indexer) gone(ctx context.Context, m *mirror.Mirror, rev revision, c cause) error {
+	indexed, err := m.Indexed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, was := range indexed {
+		if was.Ref == rev.Ref {
+			ev := &event.RevisionIndexed{Repository: rev.repo, Ref: rev.Ref, BaseRef: was.Ref, BaseCommit: was.Commit}
+			return x.announce(ctx, m, ev, rev, c)
+		}
+	}
+	return nil
+}
+
+// announce appends a RevisionIndexed and, once the log has it, moves the indexed
+// state on.
+func (x *Indexer) announce(ctx context.Context, m *mirror.Mirror, ev *event.RevisionIndexed, rev revision, c cause) error {
+	ev.DefaultBranch = rev.head.Short()
+	ev.Cause, ev.PushedAt, ev.IndexedAt = c.at, c.was, x.o.Now()
+	rec, err := x.encode(ctx, ev, event.DerivedID(c.at, "indexed/"+string(ev.Ref)))
+	if err != nil {
+		return err
+	}
+	if _, err := x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec); err != nil {
+		return fmt.Errorf("announce %s at %s: %w", ev.Ref, ev.Commit, err)
+	}
+	return m.SetIndexed(ctx, ev.Ref, ev.Commit, rev.head)
+}
+
+// encode returns the record of an event, with its changes in the segment store
+// where they are too many for it.
+func (x *Indexer) encode(ctx context.Context, ev *event.RevisionIndexed, id string) (event.Record, error) {
+	env := event.Envelope{ID: id, Source: source, Time: ev.IndexedAt}
+	if len(ev.Changes) <= event.MaxInlineChanges {
+		rec, err := event.Encode(env, ev)
+		if !errors.Is(err, event.ErrTooLarge) {
+			return rec, err
+		}
+	}
+	name, object, err := segmentstore.EncodeChanges(ev.Changes)
+	if err != nil {
+		return event.Record{}, err
+	}
+	if err := x.o.Segments.PutBytes(ctx, name, object); err != nil {
+		return event.Record{}, fmt.Errorf("store changes: %w", err)
+	}
+	ev.Changes, ev.ChangesObject = nil, name
+	return event.Encode(env, ev)
+}
