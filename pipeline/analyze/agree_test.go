@@ -4,8 +4,8 @@ import (
 	"flag"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sort"
 	"strings"
 	"syscall"
@@ -53,7 +53,7 @@ func readTree(t testing.TB, dir string, limit int) []file {
 // TestAgreesWithEnry compares languages with go-enry's over whatever source this
 // machine has. The few files that may differ are listed in docs/languages.md.
 func TestAgreesWithEnry(t *testing.T) {
-	dirs, limit := []string{filepath.Join(runtime.GOROOT(), "src"), "/usr/include", "/usr/lib/python3", "/usr/share/doc", "/usr/lib/node_modules", "/usr/share/perl5"}, 250
+	dirs, limit := []string{goSource(t), "/usr/include", "/usr/lib/python3", "/usr/share/doc", "/usr/lib/node_modules", "/usr/share/perl5"}, 250
 	if *treeFlag != "" {
 		dirs, limit = []string{*treeFlag}, 5000
 	}
@@ -152,4 +152,13 @@ func TestTree(t *testing.T) {
 	for _, e := range exts[:min(12, len(exts))] {
 		t.Logf("%-10s %v", e, perExt[e])
 	}
+}
+
+// goSource returns the directory of Go's own library.
+func goSource(t testing.TB) string {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Skip("the go command is missing")
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "src")
 }

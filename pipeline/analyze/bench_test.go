@@ -1,10 +1,6 @@
 package analyze
 
-import (
-	"path/filepath"
-	"runtime"
-	"testing"
-)
+import "testing"
 
 // BenchmarkDocument analyses the Go standard library.
 func BenchmarkDocument(b *testing.B) {
@@ -17,7 +13,7 @@ func BenchmarkPlace(b *testing.B) {
 }
 
 func benchmark(b *testing.B, run func(*Analyzer, file)) {
-	dir := filepath.Join(runtime.GOROOT(), "src")
+	dir := goSource(b)
 	if *treeFlag != "" {
 		dir = *treeFlag // one that can be read into memory
 	}

@@ -25,9 +25,7 @@ var (
 // decode returns the text of content with the flags that tell of its encoding,
 // or the reason why there is none. The text may be a part of content.
 func decode(content []byte) ([]byte, code.Flags, code.SkipReason) {
-	if bytes.HasPrefix(content, bomUTF8) {
-		content = content[len(bomUTF8):]
-	}
+	content = bytes.TrimPrefix(content, bomUTF8)
 	if decoder := utf16Decoder(content); decoder != nil {
 		return transcode(decoder, content)
 	}

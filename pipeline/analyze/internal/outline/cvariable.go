@@ -44,6 +44,10 @@ func (d cDialect) statement(p *declParser) {
 	d.declarators(p, decl, kind)
 }
 
+// maxOldStyleBytes bounds the list of names in a K&R function, which is looked
+// through at every ";" of its declarations.
+const maxOldStyleBytes = 1024
+
 // oldStyleParameters reports whether the ";" just read ends the declaration of a
 // parameter of a K&R function: "int f(a, b) int a; char *b; {". The tokens then
 // stay for the body that follows.
@@ -54,7 +58,7 @@ func (p *declParser) oldStyleParameters() bool {
 		return false
 	}
 	list := p.src[p.decl[open].start+1 : p.decl[open].end-1]
-	if bytes.ContainsAny(list, "(*[\"") {
+	if len(list) > maxOldStyleBytes || bytes.ContainsAny(list, "(*[\"") {
 		return false
 	}
 	last := p.decl[n-1]

@@ -216,13 +216,3 @@ func indexPunct(decl []token, ch byte) int {
 	}
 	return -1
 }
-
-// nameAfter returns the first name behind index i.
-func nameAfter(decl []token, i int) (token, int) {
-	for i++; i < len(decl); i++ {
-		if decl[i].isName() {
-			return decl[i], i
-		}
-	}
-	return token{}, -1
-}
