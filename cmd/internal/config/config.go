@@ -89,12 +89,10 @@ type Ingest struct {
 
 // Pipeline bounds the workers.
 type Pipeline struct {
-	Analyzers         int      `yaml:"analyzers" doc:"Documents analysed at once. 0: one per CPU."`
-	MaxFileBytes      Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
-	SegmentBytes      Bytes    `yaml:"segmentBytes" doc:"Text of the largest segment that an import builds."`
-	MergeSegmentBytes Bytes    `yaml:"mergeSegmentBytes" doc:"Text above which a segment is no longer merged with others."`
-	MergeInterval     Duration `yaml:"mergeInterval" doc:"How often the compactor looks for segments to merge. 0: never."`
-	MaxAttempts       int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
+	Builders      int      `yaml:"builders" doc:"Segments built at once; each takes about 200 MiB. 0: one per CPU."`
+	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
+	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`
+	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
 }
 
 // Query bounds a search.
@@ -147,7 +145,7 @@ func Default() Config {
 			MaxMirrorBytes:   50 << 30,
 		},
 		Ingest:   Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second)},
-		Pipeline: Pipeline{MaxFileBytes: 2 << 20, SegmentBytes: 128 << 20, MergeSegmentBytes: 64 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5},
+		Pipeline: Pipeline{MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5},
 		Query:    Query{Timeout: Duration(20 * time.Second), MaxMatches: 1_000_000, MaxBodyBytes: 2 << 20},
 		Cache:    Cache{FramesBytes: 128 << 20, BlocksBytes: 160 << 20, LogBytes: 8 << 20},
 		Runtime:  Runtime{MemoryLimitBytes: 700 << 20, GCPercent: 50, DrainTimeout: Duration(25 * time.Second)},

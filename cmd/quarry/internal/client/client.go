@@ -15,7 +15,6 @@ import (
 // maxAnswerBytes bounds an answer that is read whole.
 const maxAnswerBytes = 1 << 30
 
-
 // Error is an answer that reports a failure.
 type Error struct {
 	StatusCode int    `json:"statusCode"`

@@ -1,0 +1,33 @@
+// Quarry is self-hosted code search: the one binary, server and command line.
+//
+// It answers the question "how do I run it, fill it and ask it?".
+//
+//	quarry serve          all roles, or some: ingest, pipeline, query
+//	quarry index          register repositories, wait until they are searchable
+//	quarry search         ask, and print like ripgrep
+//	quarry events tail    the log as JSON lines
+//	quarry replay         rebuild the projections from the log
+//	quarry version
+//
+// # Parts
+//
+//	main.go, one file per command   flags and exit codes
+//	internal/server                 joins the parts of every role into a run group
+//	internal/client                 the HTTP API as the commands use it
+//	internal/terminal               colours and the progress display
+//
+// # Exit codes
+//
+//	0  done; search: something was found
+//	1  it failed; index: some repository failed; search: nothing was found
+//	2  it was used wrongly; search: it failed
+//
+// # Invariants
+//
+//  1. Only serve and replay open a data directory, and both hold its lock.
+//  2. Results go to standard output, everything else to standard error.
+//  3. An interrupt ends a command; it never leaves the server inconsistent,
+//     since what was asked of it goes on there.
+//
+// It declares no setting (see config) and holds no logic of a part.
+package main

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+)
+
+type indexCommand struct {
+	serverFlag
+	Targets []string `arg:"" name:"path-or-url" help:"Repositories: paths that the server can read, or clone URLs."`
+	Name    string   `help:"Name of the repository, where there is one only."`
+	Branch  []string `placeholder:"GLOB" sep:"none" help:"Index the branches that match, beside the default branch. Again for further ones."`
+}
+
+// Bounds of the wait: a status of each pending repository is asked for once in
+// a round, rounds begin at pollInterval apart.
+const pollInterval = 200 * time.Millisecond
+
+// Run implements the command. It exits with 1 if a repository failed, after one
+// line for each that did.
+func (c *indexCommand) Run(ctx context.Context, s streams) error {
+	if c.Name != "" && len(c.Targets) > 1 {
+		return errors.New("index: --name names one repository, and there are several")
+	}
+	server, err := client.New(c.Server)
+	if err != nil {
+		return err
+	}
+	i := &indexing{server: server, progress: terminal.NewProgress(s.err, time.Now), now: time.Now, began: time.Now()}
+	defer i.progress.Close()
+	i.register(ctx, c)
+	if err := i.wait(ctx); err != nil {
+		return err
+	}
+	if i.failed > 0 {
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+// registration turns a target into what the server is asked.
+func (c *indexCommand) registration(target string) (client.Registration, error) {
+	r := client.Registration{Name: c.Name, Branches: c.Branch}
+	path, err := filepath.Abs(target)
+	if err != nil {
+		return r, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		r.Path = path
+	case err == nil:
+		return r, fmt.Errorf("%s is not a directory", target)
+	case strings.Contains(target, ":"):
+		r.CloneURL = target
+	case errors.Is(err, fs.ErrNotExist):
+		return r, fmt.Errorf("%s does not exist here and is no clone URL", target)
+	default:
+		return r, err
+	}
+	return r, nil
+}
+
+// indexing waits for what was registered.
+type indexing struct {
+	server   *client.Client
+	progress *terminal.Progress
+	now      func() time.Time
+	began    time.Time
+
+	pending             []*pending
+	total, done, failed int
+	doneFiles           int
+	lastBytes           int64
+	lastAt              time.Time
+	bytesPerSecond      float64
+}
+
+// pending is a repository that is not yet searchable.
+type pending struct {
+	target string
+	*client.Registered
+	progress client.Progress
+}
+
+func (i *indexing) register(ctx context.Context, c *indexCommand) {
+	i.total = len(c.Targets)
+	for _, target := range c.Targets {
+		r, err := c.registration(target)
+		if err != nil {
+			i.fail(target, err.Error())
+			continue
+		}
+		registered, err := i.server.Register(ctx, r)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			i.fail(target, err.Error())
+			continue
+		}
+		i.pending = append(i.pending, &pending{target: target, Registered: registered})
+	}
+}
+
+// fail prints the one line of a repository that failed.
+func (i *indexing) fail(target, reason string) {
+	i.failed++
+	i.progress.Print(fmt.Sprintf("%s: failed: %s", target, reason))
+}
+
+// wait polls until nothing is pending. When ctx ends it says what goes on
+// without it: the server has the events and does not depend on who waits.
+func (i *indexing) wait(ctx context.Context) error {
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	for len(i.pending) > 0 {
+		if err := i.round(ctx); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("index: %w", err)
+		}
+		if len(i.pending) == 0 {
+			break
+		}
+		i.progress.Update(i.summary())
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			i.progress.Print(fmt.Sprintf("interrupted: the server goes on with %d repositories; ask again with quarry index", len(i.pending)))
+			return exitError(exitFailed)
+		}
+	}
+	return nil
+}
+
+// round asks for every pending repository once.
+func (i *indexing) round(ctx context.Context) error {
+	var still []*pending
+	for n, p := range i.pending {
+		status, err := i.server.Status(ctx, p.ID)
+		if unknown := new(client.Error); errors.As(err, &unknown) && unknown.StatusCode == 404 {
+			// Registered, but the projections have not got there yet.
+			still = append(still, p)
+			continue
+		}
+		if err != nil {
+			i.pending = append(still, i.pending[n:]...)
+			return err
+		}
+		if p.progress = status.Progress; !i.finished(p, status) {
+			still = append(still, p)
+		}
+	}
+	i.pending = still
+	return nil
+}
+
+// finished reports whether p needs no more waiting, and says how it ended.
+func (i *indexing) finished(p *pending, s *client.Status) bool {
+	if !s.Applied.Reached(p.Position) {
+		return false
+	}
+	if s.LastError != nil {
+		i.fail(p.target, s.LastError.Message)
+		return true
+	}
+	i.done++
+	i.doneFiles += s.Files
+	text := fmt.Sprintf("%s: %d files", s.Name, s.Files)
+	if s.SkippedFiles > 0 {
+		text += fmt.Sprintf(", %d skipped", s.SkippedFiles)
+	}
+	i.progress.Print(text + fmt.Sprintf(", searchable after %.1f s", i.now().Sub(i.began).Seconds()))
+	return true
+}
+
+// summary is the line of the display.
+func (i *indexing) summary() string {
+	files := i.doneFiles
+	var bytes, total int64
+	for _, p := range i.pending {
+		files += p.progress.Files
+		bytes += p.progress.Bytes
+		total += p.progress.BytesTotal
+	}
+	i.measure(bytes)
+	text := fmt.Sprintf("%d of %d repositories, %d files, %.1f MB/s", i.done+i.failed, i.total, files, i.bytesPerSecond/1e6)
+	if total > bytes {
+		text += fmt.Sprintf(", %.1f MB remaining", float64(total-bytes)/1e6)
+	}
+	return text
+}
+
+// measure keeps a moving average of the rate. A repository that is done takes
+// its bytes out of the sum: such a step back counts as nothing.
+func (i *indexing) measure(bytes int64) {
+	now := i.now()
+	if elapsed := now.Sub(i.lastAt).Seconds(); !i.lastAt.IsZero() && elapsed > 0 {
+		rate := max(float64(bytes-i.lastBytes)/elapsed, 0)
+		i.bytesPerSecond = 0.8*i.bytesPerSecond + 0.2*rate
+	}
+	i.lastBytes, i.lastAt = bytes, now
+}

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/ingest/generic"
+	"github.com/quarrysearch/quarry/ingest/github"
+	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// kinds has the translator of each kind of code host.
+func kinds() map[code.HostKind]ingest.Open {
+	return map[code.HostKind]ingest.Open{
+		code.GitHub:         github.Open,
+		code.GenericGitHost: generic.Open,
+	}
+}
+
+// newReceiver returns the receiver of web hooks. repositories is nil in a
+// process without a catalog.
+func newReceiver(o Options, log webhook.Appender, repositories webhook.Repositories, admit func(context.Context, code.Repository) error) (*webhook.Receiver, error) {
+	connections, err := connectionsOf(o.Config)
+	if err != nil {
+		return nil, err
+	}
+	return webhook.New(webhook.Options{
+		Kinds:         kinds(),
+		Connections:   connections,
+		Appender:      log,
+		Repositories:  repositories,
+		Admit:         admit,
+		MaxBodyBytes:  int64(o.Config.Ingest.MaxBodyBytes),
+		AppendTimeout: o.Config.Ingest.AppendTimeout.Std(),
+		Logger:        o.Logger,
+		Registerer:    o.Registerer,
+	})
+}
+
+// connectionsOf resolves the secrets of the connections.
+func connectionsOf(c *config.Config) ([]ingest.Connection, error) {
+	var connections []ingest.Connection
+	for _, from := range c.Connections {
+		secrets := make([]string, len(from.Secrets))
+		for i, s := range from.Secrets {
+			var err error
+			if secrets[i], err = s.Value(); err != nil {
+				return nil, fmt.Errorf("connection %s: %w", from.Name, err)
+			}
+		}
+		connections = append(connections, ingest.Connection{
+			Name: from.Name, Kind: from.Kind, URL: from.URL, Secrets: secrets, AllowToken: from.AllowToken,
+			AutoRegister: from.AutoRegister, Repositories: from.Repositories, Branches: from.Branches,
+		})
+	}
+	return connections, nil
+}

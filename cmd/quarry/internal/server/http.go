@@ -1,0 +1,81 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/tail"
+)
+
+// listeners are bound before anything is opened that takes time, so that a port
+// that is taken is known at once.
+type listeners struct {
+	main    net.Listener
+	metrics net.Listener // nil: on main
+}
+
+func listen(main, metrics string) (*listeners, error) {
+	l, err := net.Listen("tcp", main)
+	if err != nil {
+		return nil, fmt.Errorf("%w; choose another address with --listen", err)
+	}
+	out := &listeners{main: l}
+	if metrics == "" {
+		return out, nil
+	}
+	if out.metrics, err = net.Listen("tcp", metrics); err != nil {
+		_ = l.Close() // nothing was served on it
+		return nil, fmt.Errorf("%w; choose another address with --metrics-listen", err)
+	}
+	return out, nil
+}
+
+// Close closes what Run has not taken over. Closing twice does no harm.
+func (l *listeners) Close() error {
+	if l.metrics != nil {
+		_ = l.metrics.Close()
+	}
+	_ = l.main.Close()
+	return nil
+}
+
+// handlers returns what the main listener serves, and what the listener of the
+// metrics does, nil if there is none.
+func (s *Server) handlers() (main, metrics http.Handler) {
+	mux, own := http.NewServeMux(), (*http.ServeMux)(nil)
+	inspection := mux
+	if s.listeners.metrics != nil {
+		own = http.NewServeMux()
+		inspection = own
+		metrics = own
+	}
+	inspection.Handle("GET /metrics", boot.MetricsHandler(s.o.Gatherer, s.o.Logger))
+	if s.o.Config.Runtime.Pprof {
+		inspection.HandleFunc("/debug/pprof/", pprof.Index)
+		inspection.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+		inspection.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		inspection.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+		inspection.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	mux.Handle("GET /admin/events", tail.Handler(s.log, s.o.Logger))
+	if s.receiver != nil {
+		mux.Handle("/webhooks/", s.receiver)
+	}
+	if s.api != nil {
+		mux.Handle("/", s.api)
+	} else {
+		mux.HandleFunc("GET /healthz", alive)
+		mux.HandleFunc("GET /readyz", alive)
+	}
+	return mux, metrics
+}
+
+// alive answers for a process without the query role, which is ready once it
+// has opened what it needs.
+func alive(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // a client that has gone needs no answer
+}

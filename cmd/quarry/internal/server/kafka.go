@@ -1,0 +1,95 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// defaultPartitions is the number of partitions of a topic that we create, as
+// the embedded log has it.
+const defaultPartitions = 4
+
+// openKafka connects to the brokers and makes the topics where they are
+// missing.
+func openKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (eventlog.Log, error) {
+	options := kafkalog.Options{Brokers: c.Log.Kafka.Brokers, Logger: logger, Registerer: reg}
+	var err error
+	if options.TLS, err = tlsOf(c.Log.Kafka.TLS); err != nil {
+		return nil, err
+	}
+	if options.SASL, err = saslOf(c.Log.Kafka.SASL); err != nil {
+		return nil, err
+	}
+	log, err := kafkalog.Open(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, topic := range []event.Topic{event.TopicEvents, event.TopicDeadLetters} {
+		if err := ensureTopic(ctx, log, c, topic); err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
+	}
+	return log, nil
+}
+
+func ensureTopic(ctx context.Context, log *kafkalog.Log, c *config.Config, topic event.Topic) error {
+	partitions := int32(c.Log.Partitions)
+	if partitions == 0 {
+		_, err := log.Partitions(ctx, topic)
+		if !errors.Is(err, kafkalog.ErrNoTopic) {
+			return err
+		}
+	}
+	return log.EnsureTopics(ctx, kafkalog.TopicSpec{
+		Topic: topic, Partitions: cmp.Or(partitions, defaultPartitions), Replication: c.Log.Kafka.ReplicationFactor,
+	})
+}
+
+func tlsOf(c config.KafkaTLS) (*tls.Config, error) {
+	if !c.Enabled {
+		return nil, nil
+	}
+	out := &tls.Config{ServerName: c.ServerName, MinVersion: tls.VersionTLS12}
+	if c.CAFile != "" {
+		pem, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("log.kafka.tls.caFile: %w", err)
+		}
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("log.kafka.tls.caFile: %s holds no certificate in PEM", c.CAFile)
+		}
+	}
+	if c.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("log.kafka.tls: %w", err)
+		}
+		out.Certificates = []tls.Certificate{pair}
+	}
+	return out, nil
+}
+
+func saslOf(c config.KafkaSASL) (*kafkalog.SASL, error) {
+	if c.Mechanism == "" {
+		return nil, nil
+	}
+	password, err := c.Password.Value()
+	if err != nil {
+		return nil, fmt.Errorf("log.kafka.sasl.password: %w", err)
+	}
+	return &kafkalog.SASL{Mechanism: c.Mechanism, Username: c.Username, Password: password}, nil
+}

@@ -1,0 +1,38 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// openLog opens the event log that the configuration chooses.
+func openLog(ctx context.Context, c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (eventlog.Log, error) {
+	if c.Log.Driver == "kafka" {
+		return openKafka(ctx, c, logger, reg)
+	}
+	return embeddedlog.Open(c.LogDir(), embeddedlog.Options{
+		Partitions: int32(c.Log.Partitions),
+		CacheBytes: int64(c.Cache.LogBytes),
+		Logger:     logger,
+		Registerer: reg,
+	})
+}
+
+// tailer is the log as the projections read it: the same methods, but for the
+// name of the reader's type.
+type tailer struct{ eventlog.Log }
+
+var _ projections.Tailer = tailer{}
+
+// Tail implements projections.Tailer.
+func (t tailer) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (projections.Reader, error) {
+	return t.Log.Tail(ctx, topic, partition, from)
+}

@@ -1,0 +1,176 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+)
+
+// The pages that name metrics. QUARRY_GENERATE=1 (make generate) writes the
+// first; the other is held to it.
+const (
+	metricsPage = "../../../../docs/metrics.md"
+	rulesFile   = "../../../../deploy/prometheus/rules.yml"
+)
+
+// listing is a Registerer that keeps what is registered: metrics with labels do
+// not show in a gathering until they have a value.
+type listing struct {
+	prometheus.Registerer
+	rows map[string]metricRow
+}
+
+type metricRow struct{ name, kind, labels, help string }
+
+var descPattern = regexp.MustCompile(`^Desc\{fqName: "([^"]*)", help: "(.*?)", (?:unit: "[^"]*", )?constLabels: \{.*\}, variableLabels: \{(.*)\}\}$`)
+
+func (l *listing) Register(c prometheus.Collector) error {
+	descs := make(chan *prometheus.Desc)
+	go func() {
+		c.Describe(descs)
+		close(descs)
+	}()
+	for d := range descs {
+		m := descPattern.FindStringSubmatch(d.String())
+		if m == nil {
+			return fmt.Errorf("a description in a form that this test does not know: %s", d)
+		}
+		l.rows[m[1]] = metricRow{m[1], kindOf(c), m[3], strings.ReplaceAll(m[2], `\"`, `"`)}
+	}
+	return l.Registerer.Register(c)
+}
+
+func (l *listing) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		if err := l.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func kindOf(c prometheus.Collector) string {
+	switch c.(type) {
+	case *prometheus.CounterVec, prometheus.Counter:
+		// A gauge has the methods of a counter as well.
+		if _, gauge := c.(prometheus.Gauge); gauge {
+			return "gauge"
+		}
+		return "counter"
+	case *prometheus.GaugeVec, prometheus.Gauge, prometheus.GaugeFunc:
+		return "gauge"
+	case *prometheus.HistogramVec, prometheus.Histogram:
+		return "histogram"
+	}
+	return ""
+}
+
+// rows lists the metrics of a server with all roles.
+func rows(t *testing.T) []metricRow {
+	t.Helper()
+	registry := boot.NewRegistry("test")
+	l := &listing{Registerer: registry, rows: map[string]metricRow{}}
+	open(t, testConfig(t), l, registry)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if !strings.HasPrefix(f.GetName(), "quarry_") {
+			continue // of the runtime and the process
+		}
+		row := l.rows[f.GetName()]
+		row.name, row.kind = f.GetName(), strings.ToLower(f.GetType().String())
+		row.help = cmp.Or(row.help, f.GetHelp())
+		l.rows[f.GetName()] = row
+	}
+	var all []metricRow
+	for _, row := range l.rows {
+		all = append(all, row)
+	}
+	slices.SortFunc(all, func(a, b metricRow) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+const metricsHead = `# Metrics
+
+` + "`GET /metrics`" + ` serves these in the text format of Prometheus, on the listener of
+the API or, with ` + "`metricsListen`" + `, on one of its own. Labels are bounded: none is a
+repository, a path or a query. The metrics of the Go runtime (` + "`go_`" + `) and of the
+process (` + "`process_`" + `) come with them. With ` + "`log.driver: kafka`" + ` those of
+` + "`quarry_kafkalog`" + ` take the place of ` + "`quarry_embeddedlog`" + `.
+
+[` + "`deploy/prometheus`" + `](../deploy/prometheus) holds a scrape configuration and alerting
+rules. This page is written by ` + "`make generate`" + `.
+
+| Name | Type | Labels | Meaning |
+| --- | --- | --- | --- |
+`
+
+func TestMetricsPageIsCurrent(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(metricsHead)
+	for _, r := range rows(t) {
+		_, _ = fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.name, r.kind, strings.ReplaceAll(r.labels, ",", ", "), strings.ReplaceAll(r.help, "|", `\|`))
+	}
+	if os.Getenv("QUARRY_GENERATE") == "1" {
+		if err := os.WriteFile(metricsPage, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(metricsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != b.String() {
+		t.Errorf("%s does not list the metrics of a server any more: run make generate", metricsPage)
+	}
+}
+
+// TestMetricNames holds names to their convention, and the issue to its word.
+func TestMetricNames(t *testing.T) {
+	unit := regexp.MustCompile(`_(seconds|bytes|total|records|info|ratio|segments|documents|repositories|files|partitions|places|refs|searches|streams|views|entries|blocks|frames|readers|mirrors|deliveries|trigrams|matches)$`)
+	all := rows(t)
+	for _, r := range all {
+		if !strings.HasPrefix(r.name, "quarry_") || r.help == "" {
+			t.Errorf("%s: want a name that begins with quarry_ and a help text", r.name)
+		}
+		if r.kind == "counter" && !strings.HasSuffix(r.name, "_total") {
+			t.Errorf("%s: a counter ends in _total", r.name)
+		}
+		if r.kind == "histogram" && !unit.MatchString(r.name) {
+			t.Errorf("%s: a histogram ends in its unit", r.name)
+		}
+	}
+	for _, name := range []string{"quarry_push_to_searchable_seconds", "quarry_projections_lag_records", "quarry_projections_lag_seconds"} {
+		if !slices.ContainsFunc(all, func(r metricRow) bool { return r.name == name }) {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
+// TestRulesNameMetrics: an alert on a metric that nobody writes never fires.
+func TestRulesNameMetrics(t *testing.T) {
+	text, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, r := range rows(t) {
+		known[r.name] = true
+		known[r.name+"_bucket"], known[r.name+"_count"], known[r.name+"_sum"] = true, true, true
+	}
+	for _, name := range regexp.MustCompile(`quarry_[a-z_]+`).FindAllString(string(text), -1) {
+		if !known[name] {
+			t.Errorf("rules.yml speaks of %s, which no server has", name)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/compactor"
+	"github.com/quarrysearch/quarry/pipeline/indexer"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// workerGroup is the consumer group of the workers of an installation.
+const workerGroup = "quarry-workers"
+
+// pipeline is what fetches, analyses and builds.
+type pipeline struct {
+	indexer *indexer.Indexer
+	worker  *worker.Worker
+	// compactor is nil if merging is off.
+	compactor *compactor.Compactor
+}
+
+// openPipeline opens the mirrors and what works on them.
+func (s *Server) openPipeline(ctx context.Context) error {
+	if !s.o.Config.Has(rolePipeline) {
+		return nil
+	}
+	temporary, err := emptyDirectory(filepath.Join(s.o.Config.Data, "tmp"))
+	if err != nil {
+		return err
+	}
+	mirrors, err := openMirrors(ctx, s.o.Config, s.policy, s.o.Logger, s.o.Registerer)
+	if err != nil {
+		return fmt.Errorf("open mirrors: %w", err)
+	}
+	s.opened(mirrors)
+	p := new(pipeline)
+	p.indexer, err = indexer.New(indexer.Options{
+		Log:          s.log,
+		Mirrors:      mirrors,
+		Analyzer:     analyze.New(analyze.Options{MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes)}),
+		Segments:     s.segments,
+		TempDir:      temporary,
+		MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes),
+		Builders:     s.o.Config.Pipeline.Builders,
+		Logger:       s.o.Logger,
+		Registerer:   s.o.Registerer,
+	})
+	if err != nil {
+		return err
+	}
+	p.worker, err = worker.New(worker.Options{
+		Log:        s.log,
+		Handler:    p.indexer,
+		Group:      workerGroup,
+		Attempts:   s.o.Config.Pipeline.MaxAttempts,
+		Drain:      s.o.Config.Runtime.DrainTimeout.Std() / 3, // the requests before it and the projections after it take theirs
+		Logger:     s.o.Logger,
+		Registerer: s.o.Registerer,
+	})
+	p.compactor = s.newCompactor()
+	s.pipeline = p
+	return err
+}
+
+// newCompactor returns what merges segments, nil if the configuration says
+// never.
+func (s *Server) newCompactor() *compactor.Compactor {
+	if s.o.Config.Pipeline.MergeInterval == 0 {
+		return nil
+	}
+	o := compactor.Options{
+		Log: s.log, Objects: s.segments, TempDir: filepath.Join(s.o.Config.Data, "merges"),
+		Interval: s.o.Config.Pipeline.MergeInterval.Std(), Logger: s.o.Logger, Registerer: s.o.Registerer,
+	}
+	if s.index != nil {
+		o.Liveness = liveness{s.index}
+	}
+	return compactor.New(o)
+}
+
+// emptyDirectory returns a directory without what a process that was killed
+// left in it.
+func emptyDirectory(dir string) (string, error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return "", err
+	}
+	return dir, os.MkdirAll(dir, 0o750)
+}
+
+// add adds the actors of the pipeline.
+func (p *pipeline) add(group *boot.Group) {
+	if p.compactor != nil {
+		group.Add("compactor", p.compactor.Run)
+	}
+	group.Add("worker", p.worker.Run)
+}
+
+// working says what the pipeline of this process does, or did last, for a
+// repository.
+func (s *Server) working(id code.RepositoryID) (work, bool) {
+	if s.pipeline == nil {
+		return work{}, false
+	}
+	status, ok := s.pipeline.indexer.Status(id)
+	if !ok {
+		return work{}, false
+	}
+	w := work{lastError: status.Error, lastErrorAt: status.ErrorAt}
+	if status.Running {
+		w.progress = &api.Progress{
+			Files: int(status.Files), FilesTotal: int(status.FilesTotal), Bytes: status.Bytes, BytesTotal: status.BytesTotal,
+		}
+	}
+	return w, true
+}

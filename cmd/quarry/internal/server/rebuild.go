@@ -1,0 +1,196 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+)
+
+// ErrDifferent says that the projections are not what the log says.
+var ErrDifferent = errors.New("the projections differ from a rebuild")
+
+// Rebuild builds projections from the log, beside the live ones.
+type Rebuild struct {
+	o       Options
+	log     eventlog.Log
+	objects *segmentstore.Directory
+	home    *projections.Home
+	close   func() error
+}
+
+// OpenRebuild takes the data directory and opens the log. The caller calls
+// Close.
+func OpenRebuild(ctx context.Context, o Options) (*Rebuild, error) {
+	s := &Server{o: o}
+	r := &Rebuild{o: o, close: s.Close}
+	for _, step := range []func(context.Context) error{s.openDirectory, s.openStores} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	r.log, r.objects = s.log, s.segments
+	var err error
+	if r.home, err = projections.OpenHome(o.Config.ProjectionsDir()); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return r, nil
+}
+
+// Close closes the log and gives the data directory back.
+func (r *Rebuild) Close() error { return r.close() }
+
+// Switch rebuilds the projections and makes the new ones live. progress is
+// called about once a second with the records applied and to apply.
+func (r *Rebuild) Switch(ctx context.Context, progress func(done, total int64)) error {
+	_, err := rebuild(ctx, r.o, r.home, tailer{r.log}, r.objects, progress)
+	return err
+}
+
+// rebuild replaces the live store of home by one that is made from the log.
+func rebuild(ctx context.Context, o Options, home *projections.Home, log projections.Tailer, objects segmentstore.Store, progress func(done, total int64)) (string, error) {
+	dir, err := projections.Replay(ctx, projections.ReplayOptions{
+		Home: home, Log: log, Objects: objects,
+		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) ([]projections.Projection, func(), error) {
+			i, err := openProjections(ctx, indexOptions{Options: Options{Logger: o.Logger}, store: s, objects: objects}, d)
+			if err != nil {
+				return nil, nil, err
+			}
+			return i.projections(), i.close, nil
+		},
+		Store:    store.Options{CacheBytes: int64(o.Config.Cache.BlocksBytes), Logger: o.Logger},
+		Progress: progress,
+		Logger:   o.Logger,
+	})
+	if err != nil {
+		return "", err
+	}
+	return dir, home.Clean()
+}
+
+// Verify brings the live projections up to date, rebuilds them in a temporary
+// directory, and compares every key and value but those that are facts of one
+// directory. It returns the number of rows, and an error that wraps ErrDifferent
+// and names the first row that differs.
+func (r *Rebuild) Verify(ctx context.Context, progress func(done, total int64)) (rows int, err error) {
+	dir, err := os.MkdirTemp(r.o.Config.Data, "verify-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := r.catchUp(ctx); err != nil {
+		return 0, fmt.Errorf("bring the live projections up to date: %w", err)
+	}
+	home, err := projections.OpenHome(dir)
+	if err != nil {
+		return 0, err
+	}
+	made, err := rebuild(ctx, r.o, home, tailer{r.log}, r.objects, progress)
+	if err != nil {
+		return 0, err
+	}
+	live, err := r.home.Current()
+	if err != nil {
+		return 0, err
+	}
+	return compare(live, made)
+}
+
+// catchUp applies to the live projections what the log holds beyond them.
+func (r *Rebuild) catchUp(ctx context.Context) (err error) {
+	dir, err := r.home.Current()
+	if err != nil {
+		return err
+	}
+	rows, err := store.Open(dir, store.Options{CacheBytes: int64(r.o.Config.Cache.BlocksBytes), Logger: r.o.Logger})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	i, err := openIndex(ctx, indexOptions{Options: Options{Logger: r.o.Logger}, store: rows, log: tailer{r.log}, objects: r.objects})
+	if err != nil {
+		return err
+	}
+	defer i.close()
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- i.runner.Run(running) }()
+	select {
+	case <-i.runner.CaughtUp():
+		stop()
+		return <-ended
+	case err := <-ended:
+		return errors.Join(err, ctx.Err())
+	}
+}
+
+// compare walks two stores side by side.
+func compare(live, made string) (rows int, err error) {
+	a, err := store.Open(live, store.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	b, err := store.Open(made, store.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	x, err := a.Iter(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	y, err := b.Iter(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, y.Close()) }()
+	return compareRows(x, y)
+}
+
+// iterator is store.Iterator as compareRows uses it.
+type iterator interface {
+	First() bool
+	Next() bool
+	Key() []byte
+	Value() []byte
+	Err() error
+}
+
+// compareRows returns the number of equal rows before the first difference.
+func compareRows(live, made iterator) (rows int, err error) {
+	a, b := skipLocal(live, live.First()), skipLocal(made, made.First())
+	for a && b {
+		if !bytes.Equal(live.Key(), made.Key()) || !bytes.Equal(live.Value(), made.Value()) {
+			return rows, fmt.Errorf("%w: row %d: %q = %.200q in the live ones, %q = %.200q in the rebuild",
+				ErrDifferent, rows, live.Key(), live.Value(), made.Key(), made.Value())
+		}
+		rows++
+		a, b = skipLocal(live, live.Next()), skipLocal(made, made.Next())
+	}
+	switch {
+	case errors.Join(live.Err(), made.Err()) != nil:
+		return rows, errors.Join(live.Err(), made.Err())
+	case a:
+		return rows, fmt.Errorf("%w: only the live ones have %q = %.200q", ErrDifferent, live.Key(), live.Value())
+	case b:
+		return rows, fmt.Errorf("%w: only the rebuild has %q = %.200q", ErrDifferent, made.Key(), made.Value())
+	}
+	return rows, nil
+}
+
+// skipLocal passes rows that are facts of one directory.
+func skipLocal(it iterator, valid bool) bool {
+	for valid && it.Key()[0] == byte(store.FamilyLocal) {
+		valid = it.Next()
+	}
+	return valid
+}

@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// source is the CloudEvents source of events that a client of the API caused.
+const source = "/query/api"
+
+// registrar appends what the administration API asks for. It implements
+// api.Registrar.
+type registrar struct {
+	log    eventlog.Log
+	policy mirror.Policy
+	now    func() time.Time
+}
+
+var _ api.Registrar = (*registrar)(nil)
+
+func newRegistrar(log eventlog.Log, policy mirror.Policy) *registrar {
+	return &registrar{log: log, policy: policy, now: time.Now}
+}
+
+// Register implements api.Registrar.
+func (r *registrar) Register(ctx context.Context, repository code.Repository) (event.Position, error) {
+	if err := r.admit(ctx, repository); err != nil {
+		return event.Position{}, err
+	}
+	return r.append(ctx, &event.RepositoryRegistered{Repository: repository, At: r.now().UTC()})
+}
+
+// admit holds a repository against the policy on clone URLs.
+func (r *registrar) admit(ctx context.Context, repository code.Repository) error {
+	err := r.policy.Check(ctx, repository.CloneURL)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, mirror.ErrUnreachable):
+		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	}
+	return fmt.Errorf("%w: %w", api.ErrRefused, err)
+}
+
+// Remove implements api.Registrar.
+func (r *registrar) Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error) {
+	return r.append(ctx, &event.RepositoryRemoved{Repository: id, Reason: reason, At: r.now().UTC()})
+}
+
+// Refresh implements api.Registrar.
+func (r *registrar) Refresh(ctx context.Context, id code.RepositoryID) (event.Position, error) {
+	return r.append(ctx, &event.Push{Repository: id, Action: event.ActionRefresh, ReceivedAt: r.now().UTC()})
+}
+
+func (r *registrar) append(ctx context.Context, ev event.Event) (event.Position, error) {
+	rec, err := event.Encode(event.Envelope{ID: rand.Text(), Source: source, Time: r.now().UTC()}, ev)
+	if err != nil {
+		return event.Position{}, err
+	}
+	positions, err := r.log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec)
+	if err != nil {
+		return event.Position{}, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	}
+	return positions[0], nil
+}

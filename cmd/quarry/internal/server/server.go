@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+)
+
+// Options of Open. All are required.
+type Options struct {
+	Config *config.Config
+	Logger *slog.Logger
+	// Registerer takes the metrics of every part, Gatherer gives them to
+	// Prometheus.
+	Registerer prometheus.Registerer
+	Gatherer   prometheus.Gatherer
+	// Version is what the API says.
+	Version string
+}
+
+// The roles of a process.
+const (
+	roleIngest   = "ingest"
+	rolePipeline = "pipeline"
+	roleQuery    = "query"
+)
+
+// Server is a process of one or more roles.
+type Server struct {
+	o         Options
+	listeners *listeners
+	log       eventlog.Log
+	segments  *segmentstore.Directory
+	policy    mirror.Policy
+	registrar *registrar
+
+	// Of the role query.
+	index        *index
+	repositories *repositories
+	api          http.Handler
+	// Of the role pipeline.
+	pipeline *pipeline
+	// Of the role ingest.
+	receiver http.Handler
+
+	closers []io.Closer // in the order of opening
+}
+
+// Open opens everything that the roles need and binds the addresses. The caller
+// calls Run and then Close; Close alone if there is no Run.
+func Open(ctx context.Context, o Options) (*Server, error) {
+	s := &Server{o: o}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// open opens the parts in the order in which they rely on each other.
+func (s *Server) open(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		s.openDirectory, s.openListeners, s.openStores, s.openQuery, s.openPipeline, s.openIngest,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// opened notes what Close has to close.
+func (s *Server) opened(c io.Closer) { s.closers = append(s.closers, c) }
+
+// openDirectory takes the data directory before anything in it is touched.
+func (s *Server) openDirectory(context.Context) error {
+	directory, err := boot.LockDirectory(s.o.Config.Data)
+	if err != nil {
+		return err
+	}
+	s.opened(directory)
+	return nil
+}
+
+func (s *Server) openListeners(context.Context) (err error) {
+	if s.listeners, err = listen(s.o.Config.Listen, s.o.Config.MetricsListen); err != nil {
+		return err
+	}
+	s.opened(s.listeners)
+	return nil
+}
+
+// openStores opens what every role needs.
+func (s *Server) openStores(ctx context.Context) (err error) {
+	if s.policy, err = policyOf(s.o.Config); err != nil {
+		return err
+	}
+	if s.log, err = openLog(ctx, s.o.Config, s.o.Logger, s.o.Registerer); err != nil {
+		return err
+	}
+	s.opened(s.log)
+	s.registrar = newRegistrar(s.log, s.policy)
+	s.segments, err = segmentstore.OpenDirectory(s.o.Config.SegmentsDir())
+	return err
+}
+
+func (s *Server) openIngest(context.Context) error {
+	if !s.o.Config.Has(roleIngest) {
+		return nil
+	}
+	var known webhook.Repositories // nil without a catalog
+	if s.repositories != nil {
+		known = s.repositories
+	}
+	receiver, err := newReceiver(s.o, s.log, known, s.registrar.admit)
+	if err != nil {
+		return fmt.Errorf("web hooks: %w", err)
+	}
+	s.receiver = receiver
+	return nil
+}
+
+// URL returns the address of the API.
+func (s *Server) URL() string { return "http://" + s.listeners.main.Addr().String() }
+
+// publicURL returns the base of links in answers.
+func (s *Server) publicURL() string {
+	if s.o.Config.PublicURL != "" {
+		return s.o.Config.PublicURL
+	}
+	return s.URL()
+}
+
+// Run runs the parts until ctx ends or one fails. It stops them in reverse
+// order: requests end first, the projections last.
+func (s *Server) Run(ctx context.Context) error {
+	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
+	if s.index != nil {
+		s.index.add(group)
+	}
+	if s.pipeline != nil {
+		s.pipeline.add(group)
+	}
+	main, metrics := s.handlers()
+	if metrics != nil {
+		group.Add("metrics", boot.NewHTTP(s.listeners.metrics, metrics, s.o.Logger).Run)
+	}
+	group.Add("http", boot.NewHTTP(s.listeners.main, main, s.o.Logger).Run)
+	return errors.Join(group.Run(ctx), s.Close())
+}
+
+// Close closes what is open, the last first. Run calls it; a second call does
+// nothing.
+func (s *Server) Close() error {
+	var errs []error
+	for len(s.closers) > 0 {
+		last := len(s.closers) - 1
+		errs = append(errs, s.closers[last].Close())
+		s.closers = s.closers[:last]
+	}
+	return errors.Join(errs...)
+}
+
+// closer makes an io.Closer of a function.
+type closer func()
+
+// Close implements io.Closer.
+func (c closer) Close() error { c(); return nil }

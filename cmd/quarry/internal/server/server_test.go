@@ -1,0 +1,155 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+)
+
+// testConfig returns the settings of a server in a directory of its own.
+func testConfig(t *testing.T, set ...string) *config.Config {
+	t.Helper()
+	set = append([]string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"}, set...)
+	c, _, err := config.Loader{Set: set}.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+// open opens a server that is closed at the end of the test.
+func open(t *testing.T, c *config.Config, reg prometheus.Registerer, gather prometheus.Gatherer) *Server {
+	t.Helper()
+	s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: gather, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// running opens and runs a server until the test ends, which must be clean.
+func running(t *testing.T, c *config.Config) *Server {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	s := open(t, c, registry, registry)
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-stopped; err != nil {
+			t.Errorf("Run = %v", err)
+		}
+	})
+	return s
+}
+
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+func TestEndpoints(t *testing.T) {
+	s := running(t, testConfig(t))
+	for _, c := range []struct {
+		path   string
+		status int
+		part   string
+	}{
+		{"/healthz", 200, "ok"},
+		{"/api/version", 200, "test"},
+		{"/api/repos", 200, "[]"},
+		{"/metrics", 200, "quarry_"},
+		{"/admin/events", 200, ""},
+		{"/debug/pprof/", 404, "statusCode"},
+		{"/nowhere", 404, "statusCode"},
+		{"/webhooks/github/nobody", 405, "statusCode"},
+	} {
+		if status, body := get(t, s.URL()+c.path); status != c.status || !strings.Contains(body, c.part) {
+			t.Errorf("GET %s: %d %.200q, want %d with %q", c.path, status, body, c.status, c.part)
+		}
+	}
+}
+
+func TestMetricsOnTheirOwnListener(t *testing.T) {
+	s := running(t, testConfig(t, "metricsListen=127.0.0.1:0", "runtime.pprof=true"))
+	own := "http://" + s.listeners.metrics.Addr().String()
+	for _, path := range []string{"/metrics", "/debug/pprof/"} {
+		if status, _ := get(t, own+path); status != 200 {
+			t.Errorf("GET %s on the listener of the metrics: %d", path, status)
+		}
+		if status, _ := get(t, s.URL()+path); status != 404 {
+			t.Errorf("GET %s on the listener of the API: %d, want 404", path, status)
+		}
+	}
+}
+
+func TestDirectoryHasOneOwner(t *testing.T) {
+	c := testConfig(t)
+	open(t, c, prometheus.NewRegistry(), prometheus.NewRegistry())
+	_, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Gatherer: prometheus.NewRegistry()})
+	if !errors.Is(err, boot.ErrHeld) {
+		t.Errorf("second Open = %v, want boot.ErrHeld", err)
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	first := open(t, testConfig(t), prometheus.NewRegistry(), prometheus.NewRegistry())
+	address := first.listeners.main.Addr().String()
+	_, err := Open(t.Context(), Options{Config: testConfig(t, "listen="+address), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Gatherer: prometheus.NewRegistry()})
+	if err == nil || !strings.Contains(err.Error(), "--listen") {
+		t.Errorf("Open on a taken address = %v, want advice", err)
+	}
+}
+
+func TestRegisterIsHeldToThePolicy(t *testing.T) {
+	s := running(t, testConfig(t))
+	for _, c := range []struct {
+		body   string
+		status int
+		part   string
+	}{
+		{`{"path":"/etc"}`, 403, "git.allowedRoots"},
+		{`{"cloneUrl":"http://127.0.0.1/x.git"}`, 403, "git.allowedNetworks"},
+		{`{"cloneUrl":"git://example.com/x.git"}`, 403, "scheme git"},
+		{`{"cloneUrl":"ext::sh -c id"}`, 400, "transport helper"},
+		{`{"cloneUrl":"--upload-pack=id"}`, 400, "dash"},
+	} {
+		response, err := http.Post(s.URL()+"/api/repos", "application/json", strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e struct{ Message string }
+		err = errors.Join(json.NewDecoder(response.Body).Decode(&e), response.Body.Close())
+		if err != nil || response.StatusCode != c.status || !strings.Contains(e.Message, c.part) {
+			t.Errorf("%s: %d %q %v, want %d with %q", c.body, response.StatusCode, e.Message, err, c.status, c.part)
+		}
+	}
+	if _, body := get(t, s.URL()+"/admin/events"); body != "" {
+		t.Errorf("refused repositories left events:\n%s", body)
+	}
+}

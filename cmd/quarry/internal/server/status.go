@@ -1,0 +1,170 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/catalog"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// statuses says how far the indexing of a repository is. It implements
+// api.Status.
+type statuses struct {
+	log     eventlog.Log
+	catalog *catalog.Catalog
+	places  *places.Places
+	applied *applied
+	// working is nil in a process without the pipeline role: then nothing is known
+	// of imports that run elsewhere.
+	working func(id code.RepositoryID) (work, bool)
+}
+
+var _ api.Status = (*statuses)(nil)
+
+// work is what the pipeline of this process knows of a repository.
+type work struct {
+	progress    *api.Progress // nil if nothing runs
+	lastError   string
+	lastErrorAt time.Time
+}
+
+// Status implements api.Status.
+func (s *statuses) Status(ctx context.Context, id code.RepositoryID) (api.RepositoryStatus, error) {
+	known, ok := s.catalog.Snapshot().ByID(id)
+	if !ok {
+		return api.RepositoryStatus{}, fmt.Errorf("status: %w", code.ErrNotFound)
+	}
+	// The position first, the view after it: what the position promises, the view
+	// shows.
+	out := api.RepositoryStatus{Repository: *searchRepository(known), State: api.StateRegistered}
+	var err error
+	if out.Applied, err = s.position(ctx, id); err != nil {
+		return out, err
+	}
+	v := s.places.Acquire()
+	defer v.Release()
+	s.describe(v, &out)
+	s.addWork(&out)
+	return out, nil
+}
+
+// position returns the last event of the repository's partition that has had
+// its effect; nil if none has.
+func (s *statuses) position(ctx context.Context, id code.RepositoryID) (*event.Position, error) {
+	n, err := s.log.Partitions(ctx, event.TopicEvents)
+	if err != nil {
+		return nil, err
+	}
+	partition := eventlog.PartitionOf(event.RecordKey(id), n)
+	before, err := s.applied.before(ctx, partition)
+	if err != nil || before == 0 {
+		return nil, err
+	}
+	return &event.Position{Topic: event.TopicEvents, Partition: partition, Offset: before - 1}, nil
+}
+
+// describe fills in what the view shows of the repository.
+func (s *statuses) describe(v *places.View, out *api.RepositoryStatus) {
+	r := v.Repository(out.Repository.ID)
+	if r == nil {
+		return
+	}
+	for _, ref := range r.Refs {
+		out.Refs = append(out.Refs, api.RefStatus{Ref: ref.Ref, Commit: ref.Commit, IndexedAt: ref.IndexedAt})
+	}
+	if len(r.Refs) > 0 {
+		out.State = api.StateIndexed
+	}
+	if r.Default == nil {
+		return
+	}
+	out.Repository.IndexedCommit = r.Default.Commit
+	out.Files = r.Default.Files
+	for _, n := range r.Default.Skipped {
+		out.SkippedFiles += n
+	}
+	out.Segments = segmentsOf(v, r)
+}
+
+// segmentsOf counts the segments that hold documents of a repository's default
+// branch.
+func segmentsOf(v *places.View, r *places.Repository) int {
+	index := slices.Index(v.Repositories(), r)
+	if index < 0 {
+		return 0
+	}
+	n := 0
+	for _, s := range v.Segments() {
+		if slices.Contains(s.Places.Repo, uint32(index)) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *statuses) addWork(out *api.RepositoryStatus) {
+	if s.working == nil {
+		return
+	}
+	w, ok := s.working(out.Repository.ID)
+	if !ok {
+		return
+	}
+	out.Progress, out.LastError, out.LastErrorAt = w.progress, w.lastError, w.lastErrorAt
+	if out.State == api.StateIndexed {
+		return
+	}
+	switch {
+	case w.progress != nil:
+		out.State = api.StateImporting
+	case w.lastError != "":
+		out.State = api.StateFailed
+	}
+}
+
+// skippedPage is how many skipped files are read at once.
+const skippedPage = 1000
+
+// Skipped implements api.Status.
+func (s *statuses) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason code.SkipReason, offset, limit int) ([]api.SkippedFile, int, error) {
+	v := s.places.Acquire()
+	defer v.Release()
+	r := v.Repository(id)
+	if r == nil || r.Ref(ref) == nil {
+		return nil, 0, fmt.Errorf("ref %q: %w", ref, code.ErrNotFound)
+	}
+	total := 0
+	for why, n := range r.Ref(ref).Skipped {
+		if reason == "" || why == reason {
+			total += n
+		}
+	}
+	var files []api.SkippedFile
+	after := ""
+	for len(files) < limit {
+		page, err := v.Skipped(ctx, id, ref, after, skippedPage)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, p := range page {
+			if reason != "" && p.Skipped != reason {
+				continue
+			}
+			if offset--; offset < 0 && len(files) < limit {
+				files = append(files, api.SkippedFile{Path: p.Path, Ref: r.Ref(ref).Ref, Reason: p.Skipped, SizeBytes: p.SizeBytes})
+			}
+		}
+		if len(page) < skippedPage {
+			break
+		}
+		after = page[len(page)-1].Path
+	}
+	return files, total, nil
+}

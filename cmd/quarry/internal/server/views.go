@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// views gives queries the current view of the places.
+type views struct {
+	places *places.Places
+	// last is the state of the newest view that was asked for: views are asked for
+	// much more often than they change.
+	last atomic.Pointer[state]
+}
+
+var _ api.Views = (*views)(nil)
+
+// state is what a places.View holds, in the words of search. It names no
+// snapshot, so it may outlive the view.
+type state struct {
+	generation   uint64
+	segments     []search.Segment
+	repositories []*search.Repository
+	byID         map[code.RepositoryID]*search.Repository
+}
+
+// view is a places.View as a search.View.
+type view struct {
+	*places.View
+	*state
+}
+
+var _ search.View = view{}
+
+// View implements api.Views.
+func (v *views) View(context.Context) (search.View, error) {
+	acquired := v.places.Acquire()
+	current := v.last.Load()
+	if current == nil || current.generation != acquired.Generation() {
+		current = newState(acquired)
+		v.last.Store(current)
+	}
+	return view{acquired, current}, nil
+}
+
+func newState(v *places.View) *state {
+	known := v.Repositories()
+	s := &state{
+		generation:   v.Generation(),
+		segments:     searchSegments(v.Segments()),
+		repositories: make([]*search.Repository, len(known)),
+		byID:         make(map[code.RepositoryID]*search.Repository, len(known)),
+	}
+	for i, r := range known {
+		if r != nil {
+			s.repositories[i] = repositoryOf(r)
+			s.byID[r.ID] = s.repositories[i]
+		}
+	}
+	return s
+}
+
+func searchSegments(segments []places.Segment) []search.Segment {
+	out := make([]search.Segment, len(segments))
+	for i, s := range segments {
+		out[i] = search.Segment(s)
+	}
+	return out
+}
+
+func repositoryOf(r *places.Repository) *search.Repository {
+	out := &search.Repository{Repository: r.Repository, PushedAt: newestCommit(r)}
+	if r.Default != nil {
+		out.IndexedCommit, out.IndexedAt = r.Default.Commit, r.Default.IndexedAt
+	}
+	return out
+}
+
+func newestCommit(r *places.Repository) time.Time {
+	var newest time.Time
+	for _, ref := range r.Refs {
+		if ref.CommitTime.After(newest) {
+			newest = ref.CommitTime
+		}
+	}
+	return newest
+}
+
+// Segments implements search.View.
+func (v view) Segments() []search.Segment { return v.segments }
+
+// Repositories implements search.View.
+func (v view) Repositories() []*search.Repository { return v.repositories }
+
+// Revisions implements search.View.
+func (v view) Revisions(ctx context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+	segments, refs, err := v.View.Revisions(ctx, func(r *places.Repository, ref code.Ref) bool { return match(v.byID[r.ID], ref) })
+	if errors.Is(err, places.ErrTooMany) {
+		// It is the query that asks for too much.
+		err = fmt.Errorf("%w: %w", syntax.ErrInvalid, err)
+	}
+	return searchSegments(segments), refs, err
+}
