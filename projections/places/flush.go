@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -314,7 +315,7 @@ func (w *writer) segments() error {
 			return err
 		}
 	}
-	for sequence := range w.dropped {
+	for _, sequence := range slices.Sorted(maps.Keys(w.dropped)) {
 		if err := w.dropSegment(w.part.bySequence[sequence]); err != nil {
 			return err
 		}

@@ -1,8 +1,10 @@
 package places
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -54,7 +56,7 @@ func (c *change) merge(ctx context.Context, ev *event.SegmentsMerged) error {
 	return c.doom(inputs)
 }
 
-// inputs returns the inputs that are there and go. An output that has the ID of
+// inputs returns the inputs that are there and go, in the order they came. An output that has the ID of
 // an input is that input, and stays.
 func (c *change) inputs(ev *event.SegmentsMerged) ([]*handle, error) {
 	var inputs []*handle
@@ -69,6 +71,7 @@ func (c *change) inputs(ev *event.SegmentsMerged) ([]*handle, error) {
 		}
 		seen[id] = true
 	}
+	slices.SortFunc(inputs, func(a, b *handle) int { return cmp.Compare(a.sequence, b.sequence) })
 	return inputs, nil
 }
 

@@ -32,6 +32,8 @@ type history struct {
 	refused int
 	merged  int
 	stale   *places.View
+	// faithful histories merge by what is alive now, and forget nothing.
+	faithful bool
 }
 
 func seeds(n int) []uint64 {
@@ -107,7 +109,7 @@ func (h *history) step(i int) {
 // is alive, and at times forgets a document.
 func (h *history) merge() string {
 	v := h.places.Acquire()
-	if h.stale == nil || h.w.Rand.IntN(3) == 0 {
+	if h.stale == nil || h.faithful || h.w.Rand.IntN(3) == 0 {
 		if h.stale != nil {
 			h.stale.Release()
 		}
@@ -138,7 +140,7 @@ func (h *history) merge() string {
 	if len(inputs) == 0 {
 		return "merge nothing"
 	}
-	if len(documents) > 0 && h.w.Rand.IntN(6) == 0 {
+	if len(documents) > 0 && !h.faithful && h.w.Rand.IntN(6) == 0 {
 		documents = slices.Delete(documents, 0, 1)
 	}
 	ev, rec := h.w.Merge(partition, inputs, documents)

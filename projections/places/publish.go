@@ -47,7 +47,7 @@ func (p *Places) rebuildTables(part *partition) {
 		changes := make([]tableChange, len(list))
 		p.mu.Lock()
 		for i, pl := range list {
-			changes[i] = tableChange{pl, p.indexLocked(pl.repository)}
+			changes[i] = tableChange{pl, p.indexLocked(pl.repository), i}
 		}
 		p.mu.Unlock()
 		part.tables[sequence] = updated(part.tables[sequence], h.reader.Documents(), changes)
@@ -127,74 +127,4 @@ func (p *Places) repositoriesLocked(old []*Repository, part *partition) []*Repos
 		next[p.mu.index[id]] = part.repositories[id]
 	}
 	return next
-}
-
-// tableChange is a place that comes or goes, with its repository's number.
-type tableChange struct {
-	placed
-	number uint32
-}
-
-func (c *tableChange) compare(d *tableChange) int {
-	return cmp.Or(cmp.Compare(c.document, d.document), cmp.Compare(c.number, d.number), cmp.Compare(c.path, d.path))
-}
-
-// updated returns the columns after the changes, of which a later one to the
-// same place wins.
-func updated(old *segment.Places, documents int, changes []tableChange) *segment.Places {
-	slices.SortStableFunc(changes, func(a, b tableChange) int { return a.compare(&b) })
-	b := segment.NewPlacesBuilder(documents)
-	row, rows := 0, 0
-	if old != nil {
-		rows = old.Len()
-	}
-	for i := range changes {
-		if i+1 < len(changes) && changes[i].compare(&changes[i+1]) == 0 {
-			continue
-		}
-		c := &changes[i]
-		for row < rows && compareRow(old, row, c) < 0 {
-			copyRow(b, old, row)
-			row++
-		}
-		if row < rows && compareRow(old, row, c) == 0 {
-			row++
-		}
-		if !c.gone {
-			b.Add(c.document, c.number, segment.NoRef, c.flags, c.path)
-		}
-	}
-	for ; row < rows; row++ {
-		copyRow(b, old, row)
-	}
-	return b.Build()
-}
-
-func compareRow(p *segment.Places, row int, c *tableChange) int {
-	if d := cmp.Or(cmp.Compare(p.Doc[row], c.document), cmp.Compare(p.Repo[row], c.number)); d != 0 {
-		return d
-	}
-	return cmp.Compare(pathOf(p, row), c.path)
-}
-
-func copyRow(b *segment.PlacesBuilder, p *segment.Places, row int) {
-	b.Add(p.Doc[row], p.Repo[row], segment.NoRef, p.Flags[row], pathOf(p, row))
-}
-
-// pathOf returns the path of a place. The columns hold a line feed in a path as
-// a NUL byte, which no path has.
-func pathOf(p *segment.Places, row int) string {
-	path := p.Path(row)
-	for i, c := range path {
-		if c == 0 {
-			path = append([]byte(nil), path...)
-			for j := i; j < len(path); j++ {
-				if path[j] == 0 {
-					path[j] = '\n'
-				}
-			}
-			break
-		}
-	}
-	return string(path)
 }

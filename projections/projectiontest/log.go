@@ -21,6 +21,8 @@ type Log struct {
 		more chan struct{}
 		// fail is returned by Append, if set.
 		fail error
+		// failed gets a signal for each such failure.
+		failed chan struct{}
 	}
 }
 
@@ -72,11 +74,13 @@ func (l *Log) Tail(_ context.Context, _ event.Topic, partition int32, from event
 	return &reader{log: l, partition: partition, from: from}, nil
 }
 
-// FailAppends makes Append fail with err; nil ends that.
-func (l *Log) FailAppends(err error) {
+// FailAppends makes Append fail with err; nil ends that. The channel gets a
+// signal for each failure, as far as it has room.
+func (l *Log) FailAppends(err error) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.mu.fail = err
+	l.mu.fail, l.mu.failed = err, make(chan struct{}, 16)
+	return l.mu.failed
 }
 
 // Append implements projections.Appender. It takes dead letters only.
@@ -87,6 +91,10 @@ func (l *Log) Append(_ context.Context, topic event.Topic, _ int32, records ...e
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.fail != nil {
+		select {
+		case l.mu.failed <- struct{}{}:
+		default:
+		}
 		return nil, l.mu.fail
 	}
 	l.mu.dead = append(l.mu.dead, records...)

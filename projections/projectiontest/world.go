@@ -194,7 +194,31 @@ func (w *World) Index(r *Repository, ref code.Ref, files map[string]File, base *
 	}
 	ev.Changes = Changes(before, files)
 	w.bring(r, ev, known)
+	return w.finish(r, push, ev, files)
+}
+
+// IndexWith is Index with the segments that the caller has made.
+func (w *World) IndexWith(r *Repository, ref code.Ref, files map[string]File, base *code.Ref, segments []event.SegmentRef) []event.Record {
+	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.now()})
+	ev := &event.RevisionIndexed{
+		Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.now(), IndexedAt: w.now(), CommitTime: w.now(),
+		Commit: code.CommitID(fmt.Sprintf("%040x", w.serial)), Segments: segments,
+	}
+	var before map[string]File
+	if base != nil {
+		ev.BaseRef, ev.BaseCommit, before = *base, r.Refs[*base].Commit, r.Refs[*base].Files
+	}
+	ev.Changes = Changes(before, files)
+	for _, s := range segments {
+		w.Hold(r.Partition, s.ID, 1)
+	}
+	return w.finish(r, push, ev, files)
+}
+
+// finish writes the event and moves the ref of the model.
+func (w *World) finish(r *Repository, push event.Record, ev *event.RevisionIndexed, files map[string]File) []event.Record {
 	w.offload(ev)
+	ref := ev.Ref
 	if files == nil {
 		delete(r.Refs, ref)
 	} else {

@@ -223,3 +223,17 @@ func read(g getter, key []byte) ([]byte, bool, error) {
 	own := append([]byte(nil), value...)
 	return own, true, closer.Close()
 }
+
+// Remove deletes the store in dir. It fails with ErrLocked if it is open.
+// Removing what is not there is no error.
+func Remove(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	s := &Store{dir: dir, fs: vfs.Default}
+	if err := s.acquire(); err != nil {
+		return err
+	}
+	err := os.RemoveAll(dir)
+	return errors.Join(err, s.lock.Close())
+}

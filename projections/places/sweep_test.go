@@ -1,0 +1,305 @@
+package places_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/projectiontest"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// deletions is a segment store that tells what is deleted.
+type deletions struct {
+	segmentstore.Store
+	deleted chan string
+	mu      sync.Mutex
+	fail    error
+}
+
+func (d *deletions) Delete(ctx context.Context, name string) error {
+	d.mu.Lock()
+	err := d.fail
+	d.mu.Unlock()
+	if err != nil {
+		d.deleted <- "failed"
+		return err
+	}
+	err = d.Store.Delete(ctx, name)
+	d.deleted <- name
+	return err
+}
+
+func (h *history) run() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.places.Run(ctx) }()
+	return func() {
+		cancel()
+		must(h.t, <-done)
+	}
+}
+
+func (h *history) inDatabase(id segment.ID) bool {
+	found, err := h.store.HasSegment(segment.KeyRange(id))
+	must(h.t, err)
+	return found
+}
+
+// TestSegmentsGoWithTheirLastView shows that a merged segment stays readable
+// for as long as a view names it, and that both its keys and its object go then.
+func TestSegmentsGoWithTheirLastView(t *testing.T) {
+	objects := &deletions{Store: newObjects(t), deleted: make(chan string, 100)}
+	h := &history{bench: openBench(t, store.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, 3, 1, objects)}
+	stop := h.run()
+	h.apply(h.w.Register(0))
+	var repo *projectiontest.Repository
+	for _, r := range h.w.Repositories {
+		repo = r
+	}
+	a, b := h.w.Document(1), h.w.Document(2)
+	unknown := func(code.DocumentKey) bool { return false }
+	files := map[string]projectiontest.File{"a": {Key: a}}
+	main := code.Ref("refs/heads/main")
+	h.apply(h.w.Index(repo, main, files, nil, unknown)...)
+	files = maps.Clone(files)
+	files["b"] = projectiontest.File{Key: b}
+	h.apply(h.w.Index(repo, main, files, &main, unknown)...)
+
+	v := h.places.Acquire()
+	var inputs []segment.ID
+	for _, info := range v.SegmentInfos() {
+		inputs = append(inputs, info.ID)
+	}
+	ev, rec := h.w.Merge(0, inputs, []code.DocumentKey{a, b})
+	h.apply(rec)
+	h.w.Merged(ev)
+	must(t, h.check())
+	for _, s := range v.Segments() {
+		if _, err := s.Reader.Text(0, nil); err != nil {
+			t.Fatalf("a view cannot read its segment: %v", err)
+		}
+	}
+	select {
+	case name := <-objects.deleted:
+		t.Fatalf("%s was deleted under a view", name)
+	default:
+	}
+	v.Release()
+	for _, id := range inputs {
+		if name := <-objects.deleted; name != segmentstore.SegmentName(id) {
+			t.Fatalf("%s was deleted, want %s: objects go in order", name, id)
+		}
+		if h.inDatabase(id) {
+			t.Fatalf("segment %s is still in the store", id)
+		}
+	}
+	stop()
+	must(t, h.check())
+	h.finish()
+}
+
+// TestDeletionGoesOnAfterRestart shows that an object whose deletion failed, or
+// was not come to, is deleted by the next process.
+func TestDeletionGoesOnAfterRestart(t *testing.T) {
+	m := store.NewMemory()
+	objects := &deletions{Store: newObjects(t), deleted: make(chan string, 100), fail: errors.New("no route to host")}
+	o := places.Options{DeleteObjects: true}
+	h := &history{bench: openBench(t, m, objects, o), w: projectiontest.NewWorld(t, 3, 1, objects)}
+	stop := h.run()
+	for h.merged == 0 {
+		h.step(0)
+	}
+	if h.stale != nil {
+		h.stale.Release()
+		h.stale = nil
+	}
+	if what := <-objects.deleted; what != "failed" {
+		t.Fatalf("deleted %s", what)
+	}
+	stop()
+	h.close()
+	objects.mu.Lock()
+	objects.fail = nil
+	objects.mu.Unlock()
+	h.bench = openBench(t, m, objects, o)
+	stop = h.run()
+	<-objects.deleted
+	stop()
+	must(t, h.check())
+	h.finish()
+}
+
+// TestRebuildWithoutDeletedObjects is the reason for absent segments: a store
+// that is built from the log, after merged segments have left the segment store,
+// has the rows of one that saw them.
+func TestRebuildWithoutDeletedObjects(t *testing.T) {
+	for _, seed := range seeds(3) {
+		objects := &deletions{Store: newObjects(t), deleted: make(chan string, 1000)}
+		h := &history{bench: openBench(t, store.NewMemory(), objects, places.Options{DeleteObjects: true}), w: projectiontest.NewWorld(t, seed, 2, objects), faithful: true}
+		stop := h.run()
+		for i := range 100 {
+			h.step(i)
+		}
+		if h.stale != nil {
+			h.stale.Release()
+			h.stale = nil
+		}
+		stop()
+		want := h.dump()
+		gone := len(objects.deleted)
+		fresh := openBench(t, store.NewMemory(), objects, places.Options{})
+		fresh.apply(h.records...)
+		got := fresh.dump()
+		if d := projectiontest.Difference(want, got); d != "" || h.refused > 0 {
+			t.Errorf("seed %d: %d objects deleted, %d merges, %d refused: %s", seed, gone, h.merged, h.refused, d)
+		}
+		h2 := &history{bench: fresh, w: h.w}
+		must(t, h2.check())
+		t.Logf("seed %d: %d objects deleted, %d merges, %d refused, %d rows", seed, gone, h.merged, h.refused, len(want))
+		fresh.close()
+		h.finish()
+	}
+}
+
+// TestNothingLeaks deletes every ref, then every repository, and looks for rows
+// that should have gone with them.
+func TestNothingLeaks(t *testing.T) {
+	for _, seed := range seeds(4) {
+		h := newHistory(t, seed, places.Options{})
+		for i := range 80 {
+			h.step(i)
+		}
+		for _, id := range slices.Sorted(maps.Keys(h.w.Repositories)) {
+			r := h.w.Repositories[id]
+			for _, ref := range slices.Sorted(maps.Keys(r.Refs)) {
+				h.apply(h.w.Index(r, ref, nil, nil, func(code.DocumentKey) bool { return true })...)
+				must(t, h.check())
+			}
+		}
+		for _, row := range h.dump() {
+			switch kind := string(row.Key[:2]); kind {
+			case "pe", "pk", "pm", "pn", "pl", "pw", "pu":
+				t.Fatalf("seed %d: a row without a ref: %q", seed, row.Key)
+			case "pd":
+				if row.Value[0] != 0 {
+					t.Fatalf("seed %d: a document without a ref counts %d", seed, row.Value[0])
+				}
+			}
+		}
+		for _, id := range slices.Sorted(maps.Keys(h.w.Repositories)) {
+			h.apply(h.w.Remove(h.w.Repositories[id]))
+		}
+		for _, row := range h.dump() {
+			switch kind := string(row.Key[:2]); kind {
+			case "pR", "pr", "pb":
+				t.Fatalf("seed %d: a row without a repository: %q", seed, row.Key)
+			}
+		}
+		must(t, h.check())
+		h.finish()
+	}
+}
+
+// TestReadersWhileApplying takes views on several goroutines while records are
+// applied and segments merged away: each view must stay consistent with itself.
+func TestReadersWhileApplying(t *testing.T) {
+	h := newHistory(t, 77, places.Options{})
+	stop := h.run()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				v := h.places.Acquire()
+				if _, err := shown(v, v.Segments(), nil); err != nil {
+					t.Error(err)
+				}
+				segments, refs, err := v.Revisions(ctx, func(*places.Repository, code.Ref) bool { return true })
+				if err == nil {
+					_, err = shown(v, segments, append([]code.Ref{}, refs...))
+				}
+				if err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
+				v.Release()
+			}
+		})
+	}
+	for i := range 80 {
+		h.step(i)
+	}
+	cancel()
+	readers.Wait()
+	stop()
+	h.finish()
+}
+
+func TestBroken(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	h := newHistory(t, 1, places.Options{Registerer: reg})
+	h.apply(h.w.Register(0))
+	var repo *projectiontest.Repository
+	for _, r := range h.w.Repositories {
+		repo = r
+	}
+	main := code.Ref("refs/heads/main")
+	unknown := func(code.DocumentKey) bool { return false }
+	files := map[string]projectiontest.File{"a": {Key: h.w.Document(1)}}
+	h.apply(h.w.Index(repo, main, files, nil, unknown)...)
+	h.apply(h.w.WrongBase(repo, main)...)
+	v := h.places.Acquire()
+	broken, err := v.Broken(10)
+	must(t, err)
+	v.Release()
+	if len(broken) != 1 || broken[0].Have != repo.Refs[main].Commit || broken[0].Ref != main {
+		t.Fatalf("broken: %v", broken)
+	}
+	t.Log(broken[0])
+	must(t, h.check())
+	h.apply(h.w.Index(repo, main, files, nil, unknown)...)
+	v = h.places.Acquire()
+	if broken, err = v.Broken(10); err != nil || len(broken) != 0 {
+		t.Fatalf("after the repair: %v, %v", broken, err)
+	}
+	v.Release()
+	families, err := reg.Gather()
+	must(t, err)
+	for _, f := range families {
+		if f.GetName() == "quarry_places_broken_total" {
+			for _, m := range f.GetMetric() {
+				if m.GetLabel()[0].GetValue() == "wrong_base" && m.Counter.GetValue() != 1 {
+					t.Fatalf("%v wrong bases counted", m.Counter.GetValue())
+				}
+			}
+		}
+	}
+	h.finish()
+}
+
+func TestRevisionsAreBounded(t *testing.T) {
+	h := newHistory(t, 4, places.Options{MaxRevisionPlaces: 1})
+	for i := 0; len(h.w.Repositories) == 0 || i < 20; i++ {
+		_, records := h.w.Step()
+		h.apply(records...)
+	}
+	v := h.places.Acquire()
+	if _, _, err := v.Revisions(context.Background(), func(*places.Repository, code.Ref) bool { return true }); !errors.Is(err, places.ErrTooMany) {
+		t.Fatalf("%v", err)
+	}
+	if _, err := v.Lookup(12345, "", "a"); !errors.Is(err, code.ErrNotFound) {
+		t.Fatalf("%v", err)
+	}
+	v.Release()
+	h.finish()
+}
