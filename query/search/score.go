@@ -16,7 +16,7 @@ const (
 	scoreMatches    = 10 // for each match, up to maxScoredMatches
 	scoreDepth      = -2 // for each directory of the path
 	scoreTest       = -60
-	scoreVendored   = -150
+	scoreVendored   = -40
 	scoreGenerated  = -120
 
 	maxScoredMatches = 10

@@ -178,6 +178,9 @@ func (n *run) all(ctx context.Context, limit time.Duration, helpers chan struct{
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	defer context.AfterFunc(timed, func() { n.halted.Store(true) })()
+	if timed.Err() != nil {
+		n.halted.Store(true)
+	}
 	var group sync.WaitGroup
 	n.work(func() {
 		for range cap(helpers) {
