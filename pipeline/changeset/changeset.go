@@ -68,6 +68,7 @@ func Between(ctx context.Context, m *mirror.Mirror, before, after code.CommitID)
 	if err != nil {
 		return nil, err
 	}
+	changes = spell(changes)
 	return changes, addSizes(ctx, m, changes)
 }
 
@@ -77,7 +78,7 @@ func everything(ctx context.Context, m *mirror.Mirror, commit code.CommitID) ([]
 		changes = append(changes, Change{Path: path, New: e})
 		return bound(changes)
 	})
-	return changes, err
+	return spell(changes), err
 }
 
 func bound(changes []Change) error {

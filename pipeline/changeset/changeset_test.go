@@ -164,3 +164,31 @@ func TestBetweenMissingCommit(t *testing.T) {
 		}
 	}
 }
+
+// TestPathsAreText makes names that are not UTF-8, as old repositories have
+// them.
+func TestPathsAreText(t *testing.T) {
+	w := newWorld(t, "sha1")
+	w.repo.Write("b", "0")
+	w.commit()
+	for path, text := range map[string]string{"caf\xe9": "1", "caf\xe8": "2", "\xff/x": "3", "é": "4", "\\xe9": "5", "\xe9": "6"} {
+		w.repo.Write(path, text)
+	}
+	w.commit()
+	for before, want := range map[string]string{"0": "[\\xe9 \\xff/x b caf\\xe8 caf\\xe9 é]", "1": "[\\xe9 \\xff/x caf\\xe8 caf\\xe9 é]"} {
+		changes, err := changeset.Between(t.Context(), w.fetch(t), w.number(t, before), w.commits[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range changes {
+			got = append(got, c.Path)
+			if c.New.Size != 1 {
+				t.Errorf("%s has %d bytes", c.Path, c.New.Size)
+			}
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("paths %v, want %s", got, want)
+		}
+	}
+}

@@ -149,7 +149,7 @@ func parseListing(out []byte) (listing, error) {
 		switch ref := code.Ref(name); {
 		case name == "HEAD":
 			l.headCommit = id
-		case ref.IsBranch() && ref.Validate() == nil:
+		case ref.IsBranch() && nameable(ref):
 			l.branches[ref] = id
 		}
 	}

@@ -118,7 +118,7 @@ func TestFetchOddRepositories(t *testing.T) {
 		ctx := t.Context()
 		ms := open(t, mirror.Options{})
 		repo := gittest.New(t)
-		r := repo.Code("odd", "topic")
+		r := repo.Code("odd", "topi*")
 		r.CloneURL = clone(repo)
 		m := ms.Mirror(r.ID)
 
@@ -132,9 +132,10 @@ func TestFetchOddRepositories(t *testing.T) {
 			t.Fatalf("no branch yet: %v", err)
 		}
 		commit := repo.CommitFiles("a", "1")
+		repo.Git("update-ref", "refs/heads/topi\xe7", string(commit)) // cannot be named in an event
 		repo.Git("branch", "topic")
 		repo.Git("symbolic-ref", "HEAD", "refs/heads/unborn")
-		if s, err := m.Fetch(ctx, r); err != nil || s.Default != "refs/heads/main" {
+		if s, err := m.Fetch(ctx, r); err != nil || s.Default != "refs/heads/main" || len(s.Revisions) != 2 {
 			t.Fatalf("unborn HEAD: %v, %v; want main", s, err)
 		}
 		repo.Git("branch", "-m", "main", "trunk")
@@ -258,6 +259,15 @@ func TestIndexedState(t *testing.T) {
 	}
 	if err := m.DiffTree(ctx, second, first, func(string, mirror.Entry, mirror.Entry) error { return nil }); !errors.Is(err, mirror.ErrMissing) {
 		t.Fatalf("difference with a pruned commit: %v", err)
+	}
+	if err := m.Reset(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.Repository(); err != nil || got.Name != r.Name {
+		t.Fatalf("after Reset: %+v, %v", got, err)
+	}
+	if s, err := m.Fetch(ctx, r); err != nil || s.Revisions[0].Commit != first {
+		t.Fatalf("after Reset: %v, %v", s, err)
 	}
 	if err := m.Remove(ctx); err != nil {
 		t.Fatal(err)

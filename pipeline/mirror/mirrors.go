@@ -181,6 +181,16 @@ func (m *Mirror) removeLocked() error {
 	return nil
 }
 
+// Reset deletes the bare repository and keeps what Save stored: the cure of a
+// damaged mirror, which the next Fetch brings anew. The indexed state goes too.
+func (m *Mirror) Reset(ctx context.Context) error {
+	if err := m.acquire(ctx); err != nil {
+		return err
+	}
+	defer m.release()
+	return m.reset()
+}
+
 // reset deletes the bare repository, and keeps what Save stored.
 func (m *Mirror) reset() error {
 	m.forget()

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -194,7 +195,7 @@ func parseRefs(out []byte) (map[code.Ref]code.CommitID, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrGit, err)
 		}
-		if ref := code.Ref(fields[2]); fields[1] == "commit" && ref.Validate() == nil {
+		if ref := code.Ref(fields[2]); fields[1] == "commit" && nameable(ref) {
 			refs[ref] = id
 		}
 	}
@@ -203,6 +204,9 @@ func parseRefs(out []byte) (map[code.Ref]code.CommitID, error) {
 	}
 	return refs, nil
 }
+
+// nameable reports whether ref can go to git and into an event, which is UTF-8.
+func nameable(ref code.Ref) bool { return ref.Validate() == nil && utf8.ValidString(string(ref)) }
 
 func validateCommit(id code.CommitID) error {
 	parsed, err := code.ParseCommitID(string(id))

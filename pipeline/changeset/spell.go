@@ -1,0 +1,42 @@
+package changeset
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// spell makes every path UTF-8. git's paths are bytes, ours are text: they go
+// through JSON, which would turn two names in Latin-1 into one. A byte that is
+// not UTF-8 becomes \xHH, as git itself quotes it for people. A repository that
+// has both a byte and its spelling keeps the one that comes first.
+func spell(changes []Change) []Change {
+	spelled := false
+	for i := range changes {
+		if !utf8.ValidString(changes[i].Path) {
+			changes[i].Path = spellPath(changes[i].Path)
+			spelled = true
+		}
+	}
+	if !spelled {
+		return changes
+	}
+	// The order of bytes is not that of their spelling.
+	slices.SortStableFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(changes, func(a, b Change) bool { return a.Path == b.Path })
+}
+
+func spellPath(path string) string {
+	const digits = "0123456789abcdef"
+	var b strings.Builder
+	for len(path) > 0 {
+		r, n := utf8.DecodeRuneInString(path)
+		if r == utf8.RuneError && n == 1 {
+			b.Write([]byte{'\\', 'x', digits[path[0]>>4], digits[path[0]&15]})
+		} else {
+			b.WriteString(path[:n])
+		}
+		path = path[n:]
+	}
+	return b.String()
+}
