@@ -100,14 +100,14 @@ func (p *partition) publish() {
 			s.Publish(p.number)
 		}
 	}
-	p.oldest.Store(0)
-	p.r.advance(p, p.next)
 	now := p.r.o.Now()
 	p.r.metrics.publish.Observe(now.Sub(start).Seconds())
 	for _, t := range p.pushed {
 		p.r.metrics.searchable.Observe(max(0, now.Sub(t).Seconds()))
 	}
 	p.pushed = p.pushed[:0]
+	p.oldest.Store(0)
+	p.r.advance(p, p.next)
 }
 
 // apply brings one record into the store, or into the dead letters.

@@ -1,0 +1,191 @@
+package catalog_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/catalog"
+	"github.com/quarrysearch/quarry/projections/projectiontest"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+type rig struct {
+	t       *testing.T
+	catalog *catalog.Catalog
+	applier *projectiontest.Applier
+	world   *projectiontest.World
+}
+
+func open(t *testing.T, m *store.Memory, objects segmentstore.Store) *rig {
+	t.Helper()
+	s, err := store.Open("store", store.Options{Memory: m})
+	must(t, err)
+	d := projections.NewDecoder(objects)
+	c, err := catalog.Open(catalog.Options{Store: s, Decoder: d})
+	must(t, err)
+	t.Cleanup(func() {
+		c.Close()
+		must(t, s.Close())
+	})
+	return &rig{t: t, catalog: c, applier: &projectiontest.Applier{Store: s, Decoder: d, Projections: []projections.Projection{c}}}
+}
+
+func newRig(t *testing.T, seed uint64) *rig {
+	objects, err := segmentstore.OpenDirectory(t.TempDir())
+	must(t, err)
+	r := open(t, store.NewMemory(), objects)
+	r.world = projectiontest.NewWorld(t, seed, 2, objects)
+	return r
+}
+
+func (r *rig) apply(records ...event.Record) {
+	r.t.Helper()
+	for _, rec := range records {
+		must(r.t, r.applier.Apply(context.Background(), rec))
+	}
+}
+
+func TestConformance(t *testing.T) {
+	r := newRig(t, 21)
+	var records []event.Record
+	for range 60 {
+		_, more := r.world.Step()
+		records = append(records, more...)
+	}
+	projectiontest.Conform(t, records, r.world.Objects, func(t *testing.T, s *store.Store, _ segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
+		c, err := catalog.Open(catalog.Options{Store: s, Decoder: d})
+		must(t, err)
+		return []projections.Projection{c}, c.Close
+	})
+}
+
+// TestAgainstModel compares snapshot and refs with the model after every step.
+func TestAgainstModel(t *testing.T) {
+	for seed := range uint64(2) {
+		r := newRig(t, seed)
+		for i := range 100 {
+			what, records := r.world.Step()
+			r.apply(records...)
+			if err := r.check(); err != nil {
+				t.Fatalf("seed %d, step %d, %s: %v", seed, i, what, err)
+			}
+		}
+	}
+}
+
+func (r *rig) check() error {
+	s := r.catalog.Snapshot()
+	if s.Len() != len(r.world.Repositories) {
+		return fmt.Errorf("%d repositories, want %d", s.Len(), len(r.world.Repositories))
+	}
+	for id, want := range r.world.Repositories {
+		got, ok := s.ByID(id)
+		if !ok || got.Name != want.Name || got.DefaultBranch != want.DefaultBranch || got.DisplayName != want.DisplayName {
+			return fmt.Errorf("repository %s: %+v, want %+v", id, got, want.Repository)
+		}
+		refs, err := r.catalog.Refs(id)
+		if err != nil {
+			return err
+		}
+		var pushed time.Time
+		for _, ref := range refs {
+			w := want.Refs[ref.Ref]
+			if w == nil || w.Commit != ref.Commit || !w.CommitTime.Equal(ref.CommitTime) {
+				return fmt.Errorf("%s of %s at %s, want %+v", ref.Ref, got.Name, ref.Commit, w)
+			}
+			if ref.CommitTime.After(pushed) {
+				pushed = ref.CommitTime
+			}
+		}
+		if len(refs) != len(want.Refs) || got.Refs != len(refs) || !got.PushedAt.Equal(pushed) {
+			return fmt.Errorf("%s: %d refs counted as %d, want %d; pushed at %v, want %v", got.Name, len(refs), got.Refs, len(want.Refs), got.PushedAt, pushed)
+		}
+	}
+	return checkOrders(s)
+}
+
+func checkOrders(s *catalog.Snapshot) error {
+	byName, byPushed := s.ByName(), s.ByPushed()
+	if len(byName) != s.Len() || len(byPushed) != s.Len() {
+		return fmt.Errorf("%d by name, %d by push, want %d", len(byName), len(byPushed), s.Len())
+	}
+	for i := 1; i < s.Len(); i++ {
+		if byName[i-1].Name > byName[i].Name || byPushed[i-1].PushedAt.After(byPushed[i].PushedAt) {
+			return fmt.Errorf("repository %d is out of order", i)
+		}
+	}
+	for _, r := range byName {
+		if got, ok := s.Named(r.Name); !ok || got.Name != r.Name {
+			return fmt.Errorf("%s is not found by its name", r.Name)
+		}
+	}
+	return nil
+}
+
+func repository(id code.RepositoryID, name string) code.Repository {
+	return code.Repository{ID: id, Kind: code.GitHub, Name: name, CloneURL: "https://" + name + ".git"}
+}
+
+func TestCollisionIsRefused(t *testing.T) {
+	r := newRig(t, 1)
+	r.apply(r.world.Append(0, &event.RepositoryRegistered{Repository: repository(7, "github.com/a/b"), At: time.Unix(1, 0)}))
+	r.apply(r.world.Append(0, &event.RepositoryRegistered{Repository: repository(7, "git.example.com/x/y"), At: time.Unix(2, 0)}))
+	got, ok := r.catalog.Snapshot().ByID(7)
+	if !ok || got.Name != "github.com/a/b" {
+		t.Fatalf("%+v", got)
+	}
+	renamed := repository(7, "github.com/c/d")
+	r.apply(r.world.Append(0, &event.RepositoryChanged{Repository: renamed, At: time.Unix(3, 0)}))
+	if _, ok := r.catalog.Snapshot().Named("github.com/a/b"); ok {
+		t.Fatal("the old name is still there")
+	}
+	if got, ok = r.catalog.Snapshot().Named("github.com/c/d"); !ok || !got.ChangedAt.Equal(time.Unix(3, 0)) || !got.RegisteredAt.Equal(time.Unix(1, 0)) {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestSnapshotsDoNotChange(t *testing.T) {
+	r := newRig(t, 1)
+	r.apply(r.world.Append(0, &event.RepositoryRegistered{Repository: repository(1, "host/b"), At: time.Unix(1, 0)}))
+	before := r.catalog.Snapshot()
+	names := func(list []*catalog.Repository) string {
+		var b strings.Builder
+		for _, r := range list {
+			b.WriteString(r.Name + " ")
+		}
+		return b.String()
+	}
+	r.apply(r.world.Append(0, &event.RepositoryRegistered{Repository: repository(2, "host/A"), At: time.Unix(1, 0)}))
+	r.apply(r.world.Append(1, &event.RepositoryRegistered{Repository: repository(3, "host/c"), At: time.Unix(1, 0)}))
+	if got := names(before.ByName()); got != "host/b " {
+		t.Fatalf("the old snapshot shows %s", got)
+	}
+	now := r.catalog.Snapshot()
+	if got := names(now.ByName()); got != "host/A host/b host/c " {
+		t.Fatalf("the new snapshot shows %s", got)
+	}
+	if got := names(catalog.Filter(now.ByName(), "T/a")); got != "host/A " {
+		t.Fatalf("filtered %s", got)
+	}
+	if got := catalog.Filter(now.ByName(), ""); !slices.Equal(got, now.ByName()) {
+		t.Fatalf("filtered %s", names(got))
+	}
+	if _, err := r.catalog.Refs(99); err == nil {
+		t.Fatal("an unknown repository has refs")
+	}
+}
