@@ -181,4 +181,3 @@ func (s *script) view() string {
 	fmt.Fprintf(&b, "unheld: %d\n", v.Unheld())
 	return b.String()
 }
-
