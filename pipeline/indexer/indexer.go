@@ -29,6 +29,7 @@ const source = "/quarry/indexer"
 type Log interface {
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 	Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (eventlog.Reader, error)
+	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
 }
 
 // Options configure an Indexer. Log, Mirrors, Analyzer and Segments are required.
@@ -78,7 +79,9 @@ func (o *Options) ensureDefaults() error {
 type Indexer struct {
 	o        Options
 	places   chan struct{} // one for each segment that is built
-	builders sync.Pool     // of *segment.Builder
+	small    chan struct{} // the same for what is below smallBytes
+	absorbed absorbed
+	builders sync.Pool // of *segment.Builder
 	jobs     jobs
 	metrics  *metrics
 }
@@ -90,13 +93,24 @@ func New(o Options) (*Indexer, error) {
 	if err := o.ensureDefaults(); err != nil {
 		return nil, err
 	}
-	x := &Indexer{o: o, places: make(chan struct{}, o.Builders), metrics: newMetrics(o.Registerer)}
+	x := &Indexer{o: o, places: make(chan struct{}, o.Builders), small: make(chan struct{}, smallPlaces), metrics: newMetrics(o.Registerer)}
 	x.builders.New = func() any { return segment.NewBuilder(segment.Options{}) }
 	return x, nil
 }
 
-// Wants implements worker.Handler.
+// Wants implements worker.Handler. It is asked for every record of a partition,
+// in order, and so notices where one is missing.
 func (x *Indexer) Wants(rec event.Record) bool {
+	if !wanted(rec) {
+		if x.absorbed.continues(rec.Position) {
+			x.absorbed.set(rec.Position.Partition, rec.Position.Offset+1)
+		}
+		return false
+	}
+	return true
+}
+
+func wanted(rec event.Record) bool {
 	switch event.TypeOf(rec) {
 	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved:
 		return true
@@ -111,9 +125,24 @@ func (x *Indexer) Handle(ctx context.Context, rec event.Record) error {
 		return fmt.Errorf("%w: %w", worker.ErrPermanent, err)
 	}
 	job := x.jobs.begin(ev.Key())
-	err = classify(x.event(ctx, ev, rec.Position, job))
+	err = classify(x.inOrder(ctx, ev, rec.Position, job))
 	x.jobs.end(ev.Key(), job, err, x.o.Now())
 	return err
+}
+
+// inOrder handles an event on mirrors that follow the log.
+func (x *Indexer) inOrder(ctx context.Context, ev event.Event, at event.Position, job *job) error {
+	if !x.absorbed.continues(at) {
+		if err := x.catchUp(ctx, at); err != nil {
+			return err
+		}
+	}
+	if err := x.event(ctx, ev, at, job); err != nil {
+		x.absorbed.forget(at.Partition)
+		return err
+	}
+	x.absorbed.set(at.Partition, at.Offset+1)
+	return nil
 }
 
 func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, job *job) error {
@@ -150,6 +179,12 @@ func (x *Indexer) registered(ctx context.Context, r code.Repository, c cause, jo
 // branch first: the others are derived from it.
 func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, c cause, job *job) error {
 	state, err := m.Fetch(ctx, r)
+	if errors.Is(err, mirror.ErrMissing) {
+		// A damaged mirror is a cache to be made again.
+		if err = m.Reset(ctx); err == nil {
+			state, err = m.Fetch(ctx, r)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -188,6 +223,12 @@ func (x *Indexer) push(ctx context.Context, p *event.Push, at event.Position, jo
 		return err
 	}
 	head := m.AnnouncedDefault()
+	if p.Ref != "" && p.Action == event.ActionRefresh {
+		// Asked for because a reader lacks the base of what was said last.
+		if err := m.SetIndexed(ctx, p.Ref, "", ""); err != nil && !errors.Is(err, code.ErrNotFound) && !errors.Is(err, mirror.ErrMissing) {
+			return err
+		}
+	}
 	if p.Ref == "" || head == "" {
 		x.metrics.pushes.WithLabelValues(pushRefresh).Inc()
 		return x.everything(ctx, m, r, c, job)
@@ -239,26 +280,10 @@ func (x *Indexer) repository(ctx context.Context, m *mirror.Mirror, id code.Repo
 // registration reads the partition up to a position for what was said of a
 // repository last.
 func (x *Indexer) registration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
-	reader, err := x.o.Log.Tail(ctx, before.Topic, before.Partition, 0)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
 	found := false
-	for {
-		rec, err := reader.Next(ctx)
-		if err != nil {
-			return r, err
-		}
-		if rec.Position.Offset >= before.Offset {
-			break
-		}
-		if !x.Wants(rec) || event.TypeOf(rec) == event.TypePush {
-			continue
-		}
-		_, ev, err := event.Decode(rec)
-		if err != nil || ev.Key() != id {
-			continue
+	err = x.scan(ctx, before, func(ev event.Event) {
+		if ev.Key() != id {
+			return
 		}
 		switch ev := ev.(type) {
 		case *event.RepositoryRegistered:
@@ -268,11 +293,11 @@ func (x *Indexer) registration(ctx context.Context, id code.RepositoryID, before
 		case *event.RepositoryRemoved:
 			found = false
 		}
+	}, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved)
+	if err == nil && !found {
+		err = fmt.Errorf("repository %d in the log: %w", id, code.ErrNotFound)
 	}
-	if !found {
-		return r, fmt.Errorf("repository %d in the log: %w", id, code.ErrNotFound)
-	}
-	return r, nil
+	return r, err
 }
 
 // classify says to the worker what an error means.

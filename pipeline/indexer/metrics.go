@@ -27,6 +27,7 @@ type metrics struct {
 	segments       prometheus.Counter
 	skipped        *prometheus.CounterVec
 	symbolFailures prometheus.Counter
+	caughtUp       prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -56,9 +57,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		symbolFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_symbol_failures_total", Help: "Documents indexed without symbols because their extraction failed.",
 		}),
+		caughtUp: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_caught_up_refs_total", Help: "Refs whose state in the mirror was behind the log, after a crash or a change of worker.",
+		}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.text, m.segments, m.skipped, m.symbolFailures)
+		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.text, m.segments, m.skipped, m.symbolFailures, m.caughtUp)
 	}
 	return m
 }

@@ -23,6 +23,9 @@ type revision struct {
 
 // ref indexes a ref at its commit, unless that was done.
 func (x *Indexer) ref(ctx context.Context, m *mirror.Mirror, rev revision, c cause, job *job) error {
+	if x.absorbed.overtaken(refKey{rev.repo, rev.Ref}, c.at) {
+		return nil
+	}
 	done, err := m.IndexedCommit(ctx, rev.Ref)
 	if err != nil && !errors.Is(err, mirror.ErrMissing) {
 		return err
@@ -71,18 +74,24 @@ func (x *Indexer) base(ctx context.Context, m *mirror.Mirror, rev revision, done
 	if done != "" {
 		return code.Revision{Ref: rev.Ref, Commit: done}, nil
 	}
-	if rev.Ref == rev.head || rev.head == "" {
+	// The default branch that was announced, which may be another than rev.head:
+	// then it was renamed, and the new one has most of its files.
+	from := m.AnnouncedDefault()
+	if rev.Ref == from || from == "" {
 		return code.Revision{}, nil
 	}
-	commit, err := m.IndexedCommit(ctx, rev.head)
-	if err != nil || commit == "" {
-		return code.Revision{}, err
+	commit, err := m.IndexedCommit(ctx, from)
+	if errors.Is(err, mirror.ErrMissing) || commit == "" {
+		return code.Revision{}, nil
 	}
-	return code.Revision{Ref: rev.head, Commit: commit}, nil
+	return code.Revision{Ref: from, Commit: commit}, err
 }
 
 // gone takes a ref back that was indexed.
 func (x *Indexer) gone(ctx context.Context, m *mirror.Mirror, rev revision, c cause) error {
+	if x.absorbed.overtaken(refKey{rev.repo, rev.Ref}, c.at) {
+		return nil
+	}
 	indexed, err := m.Indexed(ctx)
 	if err != nil {
 		return err

@@ -25,6 +25,10 @@ import (
 const (
 	UnitBytes  = 120 << 20
 	wholeBelow = 16 << 20
+	// A push of less than smallBytes does not wait for the large imports; at most
+	// smallPlaces are built at once.
+	smallBytes  = 4 << 20
+	smallPlaces = 8
 )
 
 // units cuts items into runs of about equal size.
@@ -62,15 +66,19 @@ func (x *Indexer) segments(ctx context.Context, m *mirror.Mirror, repo code.Repo
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group sync.WaitGroup
+	places := x.places
+	if set.bytes < smallBytes {
+		places = x.small
+	}
 	for i, items := range cut {
 		select {
-		case x.places <- struct{}{}:
+		case places <- struct{}{}:
 		case <-ctx.Done():
 			errs[i] = ctx.Err()
 			continue
 		}
 		group.Go(func() {
-			defer func() { <-x.places }()
+			defer func() { <-places }()
 			u := &unit{x: x, m: m, repo: repo, set: set, items: items, job: job}
 			if refs[i], errs[i] = u.run(ctx); errs[i] != nil {
 				cancel()
@@ -154,8 +162,12 @@ func (u *unit) blob(ctx context.Context, it *item, content []byte, err error) er
 	added := u.known(it, head)
 	for _, at := range it.at {
 		change := &u.set.changes[at]
-		language, flags := u.x.o.Analyzer.Place(change.Path, head)
-		if !slices.Contains(added, language) {
+		var language code.Language
+		var flags code.Flags
+		if len(added) > 0 {
+			language, flags = u.x.o.Analyzer.Place(change.Path, head)
+		}
+		if len(added) == 0 || !slices.Contains(added, language) {
 			result := u.x.o.Analyzer.Document(change.Path, content)
 			if result.Skipped != "" {
 				u.skip(it, result.Skipped)
@@ -164,8 +176,8 @@ func (u *unit) blob(ctx context.Context, it *item, content []byte, err error) er
 			if err := u.document(ctx, it.id.Blob(), result); err != nil {
 				return err
 			}
+			language, flags = result.Language, result.Flags
 			added = append(added, language)
-			flags = result.Flags
 		}
 		change.Blob, change.Language, change.Flags = it.id.Blob(), language, flags&analyze.PlaceFlags
 	}

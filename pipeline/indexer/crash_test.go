@@ -1,0 +1,112 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// A cutLog dies after the log took a record: the moment between the append and
+// the indexed state of the mirror.
+type cutLog struct {
+	Log
+	die bool
+}
+
+func (c *cutLog) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	at, err := c.Log.Append(ctx, topic, partition, records...)
+	if c.die {
+		c.die = false
+		return nil, errors.New("killed")
+	}
+	return at, err
+}
+
+// again hands an event over a second time, as the log does after a crash.
+func (b *bench) again(ev event.Event, at event.Offset) {
+	b.t.Helper()
+	rec, err := event.Encode(event.Envelope{ID: "again", Source: "/test", Time: time.Unix(1, 0)}, ev)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	rec.Position = event.Position{Topic: event.TopicEvents, Offset: at}
+	if err := b.x.Handle(b.t.Context(), rec); err != nil {
+		b.t.Fatal(err)
+	}
+	b.apply()
+}
+
+func TestCrashAfterAppendDoesNotBuildOnAnOldBase(t *testing.T) {
+	b := newBench(t)
+	b.repo.CommitFiles("a", "1\n")
+	b.register()
+	b.x.o.Log = &cutLog{Log: b.x.o.Log, die: true}
+	b.repo.CommitFiles("only-for-a-moment", "x\n")
+	ev := &event.Push{Repository: b.code.ID, Ref: "refs/heads/main", Action: event.ActionUpdated, ReceivedAt: time.Unix(2, 0)}
+	if err := b.handle(ev); err == nil {
+		t.Fatal("the append did not fail")
+	}
+	appended := b.last.Commit
+	b.repo.Remove("only-for-a-moment")
+	b.repo.CommitFiles("b", "2\n")
+	b.again(ev, b.read-2)
+	if b.last.BaseCommit != appended {
+		t.Fatalf("the next event builds on %s, the log has %s", b.last.BaseCommit, appended)
+	}
+	b.check("main")
+}
+
+// TestRepeatedCauseThatWasOvertaken handles two pushes, then the first again: it
+// must leave the news to the second, since readers drop what an older cause says.
+func TestRepeatedCauseThatWasOvertaken(t *testing.T) {
+	b := newBench(t)
+	b.repo.CommitFiles("a", "1\n")
+	b.register()
+	var at [2]event.Offset
+	ev := &event.Push{Repository: b.code.ID, Ref: "refs/heads/main", Action: event.ActionUpdated, ReceivedAt: time.Unix(2, 0)}
+	for i := range at {
+		b.repo.CommitFiles("a", string(rune('2'+i)))
+		at[i] = b.read
+		b.must(ev)
+	}
+	b.repo.CommitFiles("a", "9\n")
+	b.x.absorbed = absorbed{}
+	b.again(ev, at[0])
+	if b.last != nil {
+		t.Fatalf("the first push again says %+v", b.last)
+	}
+	b.again(ev, at[1])
+	b.check("main")
+}
+
+func TestRefreshOfARefTellsEverything(t *testing.T) {
+	b := newBench(t)
+	b.repo.CommitFiles("a", "1\n", "b", "2\n")
+	b.register()
+	b.must(&event.Push{Repository: b.code.ID, Ref: "refs/heads/main", Action: event.ActionRefresh, ReceivedAt: time.Unix(2, 0)})
+	if b.last == nil || b.last.BaseCommit != "" || len(b.last.Changes) != 2 {
+		t.Fatalf("a refresh of a ref says %+v", b.last)
+	}
+	b.check("main")
+	b.must(&event.Push{Repository: b.code.ID, Action: event.ActionRefresh, ReceivedAt: time.Unix(3, 0)})
+	if b.last != nil {
+		t.Fatalf("a look at a repository that did not change says %+v", b.last)
+	}
+}
+
+func TestRenamedDefaultBranchBuildsOnTheOldOne(t *testing.T) {
+	b := newBench(t)
+	b.repo.CommitFiles("a", "1\n", "b", "2\n")
+	b.register()
+	b.repo.Git("branch", "--move", "main", "trunk")
+	b.repo.CommitFiles("c", "3\n")
+	b.must(&event.Push{Repository: b.code.ID, Action: event.ActionRefresh, ReceivedAt: time.Unix(3, 0)})
+	b.check("trunk")
+	if _, ok := b.refs[code.BranchRef("main")]; ok {
+		t.Fatal("the old default branch is still there")
+	}
+}
