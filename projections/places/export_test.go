@@ -1,12 +1,16 @@
 package places
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
+
+// Sweep removes what no view names, on the caller's goroutine.
+func (p *Places) Sweep(ctx context.Context) error { return p.sweepAll(ctx) }
 
 // DropRevisions empties the cache of resolved refs.
 func (p *Places) DropRevisions() {

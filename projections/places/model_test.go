@@ -48,7 +48,7 @@ func seeds(n int) []uint64 {
 }
 
 func TestRandomHistories(t *testing.T) {
-	n := 6
+	n := 4
 	if testing.Short() {
 		n = 2
 	}
@@ -65,7 +65,7 @@ func TestRandomHistories(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
-	for _, seed := range seeds(2) {
+	for _, seed := range seeds(1) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			h := newHistory(t, seed, places.Options{})
 			for i := range 60 {
