@@ -17,7 +17,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## bin/quarry and bin/searchbench
-	$(GO) build -trimpath -o bin/ ./cmd/quarry ./cmd/searchbench
+	$(GO) build -trimpath -buildvcs=auto -o bin/ ./cmd/quarry ./cmd/searchbench
 
 run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard library indexed
 	$(GO) run ./cmd/internal/tasks run

@@ -39,6 +39,7 @@ func TestKill(t *testing.T) {
 		<-life
 		c.server.kill()
 		<-stopped
+		c.said = append(c.said, c.server.output.String())
 		c.start()
 	}
 	t.Logf("%d pushes were acknowledged", len(c.acknowledged))
@@ -63,6 +64,7 @@ type crashing struct {
 	dir, config, data string
 	tree              string
 	server            *server
+	said              []string // by the servers that were killed
 	pushes            int
 	acknowledged      []string // a word of each push that got 202
 }
@@ -138,13 +140,24 @@ func (c *crashing) searchAll() {
 	for _, word := range append([]string{"vuvuzela"}, c.acknowledged...) {
 		var got int
 		var err error
-		if !poll(awaitDeadline, func() bool { got, err = search(c.server.url, word); return err == nil && got > 0 }) {
-			c.t.Fatalf("%s was acknowledged and is not searchable after %v: %d matches, %v\n%s", word, awaitDeadline, got, err, lastLines(c.server.output.String(), 40))
+		if !poll(awaitDeadline, func() bool { got, err = search(c.server.url, word); return err == nil && got == 1 }) {
+			c.t.Fatalf("%s was acknowledged and is not searchable after %v: %d matches, %v\n%s", word, awaitDeadline, got, err, c.warnings())
 		}
 	}
 }
 
-func lastLines(text string, n int) string {
-	lines := strings.SplitAfter(text, "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "")
+// warnings returns what the servers complained of, the first complaints of each.
+func (c *crashing) warnings() string {
+	const perServer = 3
+	var b strings.Builder
+	for i, said := range append(c.said, c.server.output.String()) {
+		n := 0
+		for line := range strings.Lines(said) {
+			if !strings.Contains(line, "level=INFO") && n < perServer {
+				_, _ = fmt.Fprintf(&b, "server %d: %s", i, line)
+				n++
+			}
+		}
+	}
+	return b.String()
 }

@@ -23,8 +23,7 @@ const (
 // leave to read repositories below root. JSON is YAML.
 func configuration(root string) string {
 	text, _ := json.Marshal(map[string]any{
-		"git":     map[string]any{"allowedRoots": []string{root}},
-		"logging": map[string]any{"level": "debug"},
+		"git": map[string]any{"allowedRoots": []string{root}},
 		"connections": []any{map[string]any{
 			"name": "local", "kind": "genericGitHost",
 			"secrets": []string{"whsec_" + base64.StdEncoding.EncodeToString([]byte(hookSecret))},

@@ -85,9 +85,9 @@ func (r *runTask) fill(ctx context.Context, root, library string) error {
 	fmt.Printf(`
 Quarry answers at %[1]s. Try, in another terminal:
 
-  %[2]s search 'func ReadAll'
+  %[2]s search '"func ReadAll("'
   %[2]s search --regex 'sync\.(Once|Pool)\b lang:go -file:_test'
-  curl -s %[1]s/api/search -d '{"query":"sym:ServeHTTP","matches":5}'
+  curl -s %[1]s/api/search -d '{"query":"sym:ServeHTTP repo:go-std","matches":5}'
 
 Ctrl-C stops the server; the next make run goes on from here.
 `, base, r.Quarry)
