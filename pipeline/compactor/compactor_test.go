@@ -1,0 +1,665 @@
+package compactor
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/goleak"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a log and a segment store, with a worker that builds segments.
+type site struct {
+	*testing.T
+	ctx   context.Context
+	log   *embeddedlog.Log
+	store *segmentstore.Directory
+	rng   *rand.Rand
+	// documents are all that were ever indexed.
+	documents map[code.DocumentKey]segment.Document
+	pushes    int
+}
+
+func newSite(t *testing.T, seed uint64) *site {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	s := &site{T: t, ctx: ctx, rng: rand.New(rand.NewPCG(seed, 3)), documents: map[code.DocumentKey]segment.Document{}}
+	var err error
+	s.log, err = embeddedlog.Open(filepath.Join(t.TempDir(), "log"), embeddedlog.Options{Partitions: 2})
+	s.check(err)
+	t.Cleanup(func() { _ = s.log.Close() })
+	s.store, err = segmentstore.OpenDirectory(filepath.Join(t.TempDir(), "segments"))
+	s.check(err)
+	return s
+}
+
+func (s *site) check(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// push builds a segment of the documents and appends the event of a worker.
+func (s *site) push(partition int32, documents ...segment.Document) segment.ID {
+	s.Helper()
+	s.pushes++
+	b := segment.NewBuilder(segment.Options{Seed: fmt.Appendf(nil, "push %d", s.pushes)})
+	for _, d := range documents {
+		s.check(b.Add(d))
+		s.documents[d.Key] = d
+	}
+	path := filepath.Join(s.TempDir(), "segment")
+	meta, err := b.Finish(path)
+	s.check(err)
+	s.check(s.store.Put(s.ctx, segmentstore.SegmentName(meta.ID), path))
+	s.append(partition, &event.RevisionIndexed{
+		Repository: 1, Ref: "refs/heads/main", Commit: "0123456789012345678901234567890123456789",
+		Segments: []event.SegmentRef{{ID: meta.ID.String(), SizeBytes: meta.SizeBytes, TextBytes: meta.TextBytes, Documents: meta.Documents}},
+		Cause:    event.Position{Topic: event.TopicEvents, Partition: partition},
+	})
+	return meta.ID
+}
+
+func (s *site) append(partition int32, ev event.Event) {
+	s.Helper()
+	rec, err := event.Encode(event.Envelope{ID: fmt.Sprint("test", s.rng.Uint64()), Source: "/test"}, ev)
+	s.check(err)
+	_, err = s.log.Append(s.ctx, event.TopicEvents, partition, rec)
+	s.check(err)
+}
+
+// document makes a small document, so that pushes are of one tier.
+func (s *site) document() segment.Document { return s.documentOf(s.rng.IntN(8)) }
+
+// anyDocument makes one of any size up to 64 KiB.
+func (s *site) anyDocument() segment.Document { return s.documentOf(s.rng.IntN(1 << s.rng.IntN(12))) }
+
+func (s *site) documentOf(lines int) segment.Document {
+	text := fmt.Appendf(nil, "// document %d\n", s.rng.Uint64())
+	for range lines {
+		text = append(text, "func Alpha(naïve int) { return }\n"...)
+	}
+	d := segment.Document{Text: text, Flags: code.Flags(s.rng.IntN(16))}
+	d.Key = code.DocumentKey{Blob: sha1.Sum(text), Language: []code.Language{"Go", "C", ""}[s.rng.IntN(3)]}
+	for at, line := 0, uint32(1); ; line++ {
+		end := bytes.IndexByte(text[at:], '\n')
+		if end < 0 {
+			return d
+		}
+		if i := bytes.Index(text[at:at+end], []byte("Alpha")); i >= 0 {
+			d.Symbols = append(d.Symbols, code.Symbol{
+				Name: "Alpha", Kind: "function", Parent: "main", ParentKind: "package", Offset: uint32(at + i), Line: line, EndLine: line,
+			})
+		}
+		at += end + 1
+	}
+}
+
+// mirror is the projection of the tests: which segments of a partition are there,
+// and which documents are dead. It refuses merges as places does.
+type mirror struct {
+	s         *site
+	partition int32
+	reader    eventlog.Reader
+	next      event.Offset
+	segments  []segment.ID // in the order in which they came
+	keys      map[segment.ID][]code.DocumentKey
+	outputs   map[segment.ID]event.SegmentRef
+	indexed   int
+	merges    int
+	refused   int
+	// state is what a compactor knows of the same records.
+	state *state
+	mu    struct {
+		sync.Mutex
+		dead map[code.DocumentKey]bool
+		// late come to life once a View was taken.
+		late []code.DocumentKey
+	}
+}
+
+func newMirror(s *site, partition int32) *mirror {
+	reader, err := s.log.Tail(s.ctx, event.TopicEvents, partition, 0)
+	s.check(err)
+	m := &mirror{s: s, partition: partition, state: newState(partition, false), reader: reader, keys: map[segment.ID][]code.DocumentKey{}, outputs: map[segment.ID]event.SegmentRef{}}
+	m.mu.dead = map[code.DocumentKey]bool{}
+	s.Cleanup(func() { _ = reader.Close() })
+	return m
+}
+
+func (m *mirror) kill(keys ...code.DocumentKey) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range keys {
+		m.mu.dead[k] = true
+	}
+}
+
+func (m *mirror) isDead(k code.DocumentKey) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.mu.dead[k]
+}
+
+// readTo applies the records below next.
+func (m *mirror) readTo(ctx context.Context, next event.Offset) error {
+	for m.next < next {
+		if err := m.step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mirror) step(ctx context.Context) error {
+	rec, err := m.reader.Next(ctx)
+	if err != nil {
+		return err
+	}
+	m.next = rec.Position.Offset + 1
+	m.state.read(rec)
+	_, ev, err := event.Decode(rec)
+	if err != nil {
+		return err
+	}
+	switch e := ev.(type) {
+	case *event.RevisionIndexed:
+		m.indexed++
+		for _, ref := range e.Segments {
+			if err := m.add(ctx, ref); err != nil {
+				return err
+			}
+		}
+	case *event.SegmentsMerged:
+		return m.apply(ctx, e)
+	}
+	return nil
+}
+
+func (m *mirror) add(ctx context.Context, ref event.SegmentRef) error {
+	id, err := segment.ParseID(ref.ID)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(m.segments, id) {
+		return nil
+	}
+	err = m.s.open(ctx, id, func(f *segment.File) (err error) {
+		m.keys[id], err = f.Keys()
+		return err
+	})
+	if errors.Is(err, code.ErrNotFound) {
+		return nil // absent
+	}
+	m.segments = append(m.segments, id)
+	return err
+}
+
+func (m *mirror) apply(ctx context.Context, ev *event.SegmentsMerged) error {
+	before := slices.Clone(m.segments)
+	m.merges++
+	if ev.Output != nil {
+		m.outputs[m.id(ev.Output.ID)] = *ev.Output
+		if err := m.add(ctx, *ev.Output); err != nil {
+			return err
+		}
+	}
+	m.segments = slices.DeleteFunc(m.segments, func(id segment.ID) bool { return slices.Contains(ev.Inputs, id.String()) })
+	held := m.held()
+	for _, id := range before {
+		for _, k := range m.keys[id] {
+			if !held[k] && !m.isDead(k) {
+				m.segments = before
+				m.refused++
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+func (m *mirror) id(s string) segment.ID {
+	id, err := segment.ParseID(s)
+	m.s.check(err)
+	return id
+}
+
+func (m *mirror) held() map[code.DocumentKey]bool {
+	held := map[code.DocumentKey]bool{}
+	for _, id := range m.segments {
+		for _, k := range m.keys[id] {
+			held[k] = true
+		}
+	}
+	return held
+}
+
+// open gives a segment of the store to use.
+func (s *site) open(ctx context.Context, id segment.ID, use func(*segment.File) error) error {
+	path := filepath.Join(s.TempDir(), id.String())
+	if err := s.store.Fetch(ctx, segmentstore.SegmentName(id), path); err != nil {
+		return err
+	}
+	f, err := segment.OpenFile(path, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(use(f), f.Close(), os.Remove(path))
+}
+
+// At implements Liveness; the compactor asks from one goroutine.
+func (m *mirror) At(ctx context.Context, partition int32, next event.Offset) (View, error) {
+	if partition != m.partition {
+		return nil, errors.New("another partition")
+	}
+	if err := m.readTo(ctx, next); err != nil {
+		return nil, err
+	}
+	v := &mirrorView{segments: slices.Clone(m.segments), bits: map[segment.ID][]uint64{}, keys: m.keys}
+	taken := map[code.DocumentKey]bool{}
+	for _, id := range m.segments {
+		v.add(m, id, taken)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, k := range m.mu.late {
+		delete(m.mu.dead, k)
+	}
+	m.mu.late = nil
+	return v, nil
+}
+
+type mirrorView struct {
+	segments []segment.ID
+	bits     map[segment.ID][]uint64
+	keys     map[segment.ID][]code.DocumentKey
+	infos    []SegmentInfo
+}
+
+func (v *mirrorView) add(m *mirror, id segment.ID, taken map[code.DocumentKey]bool) {
+	bits, info := make([]uint64, (len(m.keys[id])+63)/64), SegmentInfo{ID: id}
+	for d, k := range m.keys[id] {
+		if !taken[k] && !m.isDead(k) {
+			bits[d/64] |= 1 << (d % 64)
+			info.LiveBytes += int64(len(m.s.documents[k].Text))
+			taken[k] = true
+		}
+	}
+	v.bits[id] = bits
+	v.infos = append(v.infos, info)
+}
+
+func (v *mirrorView) Segments(int32) []SegmentInfo { return v.infos }
+func (v *mirrorView) Release()                     {}
+func (v *mirrorView) Liveness(id segment.ID) ([]uint64, int, error) {
+	if bits, ok := v.bits[id]; ok {
+		return bits, len(v.keys[id]), nil
+	}
+	return nil, 0, code.ErrNotFound
+}
+
+// verify compares what the segments of the mirror hold with what was indexed.
+func (m *mirror) verify(want map[code.DocumentKey]segment.Document) {
+	m.s.Helper()
+	got := map[code.DocumentKey]bool{}
+	for _, id := range m.segments {
+		m.s.check(m.s.open(m.s.ctx, id, func(f *segment.File) error {
+			for d, k := range m.keys[id] {
+				m.s.sameDocument(f, segment.DocID(d), k)
+				got[k] = true
+			}
+			return nil
+		}))
+	}
+	for k := range want {
+		if !got[k] && !m.isDead(k) {
+			m.s.Errorf("document %s is lost", k.Blob)
+		}
+	}
+}
+
+func (s *site) sameDocument(f *segment.File, d segment.DocID, k code.DocumentKey) {
+	s.Helper()
+	want := s.documents[k]
+	text, err := f.Text(d, nil)
+	s.check(err)
+	symbols, err := f.Symbols(d)
+	s.check(err)
+	if !bytes.Equal(text, want.Text) || !slices.Equal(symbols, want.Symbols) || f.Flags(d) != want.Flags {
+		s.Fatalf("document %s differs after a merge", k.Blob)
+	}
+}
+
+// start runs a compactor; stop ends it and waits for it.
+func (s *site) start(o Options) (stop func()) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	if o.Log == nil {
+		o.Log = s.log
+	}
+	if o.Objects == nil {
+		o.Objects = s.store
+	}
+	o.TempDir = filepath.Join(s.TempDir(), "merges")
+	done := make(chan error, 1)
+	go func() { done <- New(o).Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			s.Errorf("Run: %v", err)
+		}
+		if left, _ := os.ReadDir(o.TempDir); len(left) > 0 {
+			s.Errorf("left behind: %v", left)
+		}
+	})
+	s.Cleanup(stop)
+	return stop
+}
+
+// until follows the log until the partition fulfils the condition.
+func (m *mirror) until(what string, ok func() bool) {
+	m.s.Helper()
+	for !ok() {
+		if err := m.step(m.s.ctx); err != nil {
+			m.s.Fatalf("waiting until %s: %v; %d segments, %d merges, %d refused", what, err, len(m.segments), m.merges, m.refused)
+		}
+	}
+}
+
+// settle follows the log until all pushes were read and nothing is left to merge.
+func (m *mirror) settle(pushes int) {
+	m.s.Helper()
+	policy := Policy{}
+	policy.ensureDefaults()
+	m.until("nothing is left to merge", func() bool {
+		return m.indexed >= pushes && len(policy.choose(m.state.segments).inputs) == 0
+	})
+}
+
+func TestMergesWhole(t *testing.T) {
+	s := newSite(t, 1)
+	registry := prometheus.NewRegistry()
+	s.start(Options{Registerer: registry})
+	m := newMirror(s, 1)
+	var keys []code.DocumentKey
+	for range 200 {
+		s.push(1, s.anyDocument())
+	}
+	for k := range s.documents {
+		keys = append(keys, k)
+	}
+	m.settle(200)
+	if len(m.segments) > 4*(FanIn-1) {
+		t.Errorf("%d segments are left", len(m.segments))
+	}
+	m.verify(s.documents)
+	if held := m.held(); len(held) != len(keys) {
+		t.Errorf("%d documents held, want %d", len(held), len(keys))
+	}
+	if m.refused > 0 {
+		t.Errorf("%d merges refused", m.refused)
+	}
+}
+
+func TestDropsTheDeadAndRepeated(t *testing.T) {
+	s := newSite(t, 2)
+	m := newMirror(s, 0)
+	twice := s.document()
+	want := maps.Clone(s.documents)
+	for i := range FanIn {
+		alive, dead := s.document(), s.document()
+		s.push(0, alive, dead, s.repeated(twice, i))
+		m.kill(dead.Key)
+		want[alive.Key] = alive
+	}
+	s.start(Options{Liveness: m})
+	other := newMirror(s, 0)
+	other.mu.dead = m.mu.dead
+	other.until("merged", func() bool { return int(other.next) > FanIn && len(other.segments) == 1 })
+	other.verify(want)
+	held := other.held()
+	for k := range m.mu.dead {
+		if held[k] {
+			t.Error("a dead document is held")
+		}
+	}
+	if id := other.segments[0]; other.outputs[id].Documents != len(held) || len(other.keys[id]) != len(held) {
+		t.Errorf("the output has %d documents, want %d", len(other.keys[id]), len(held))
+	}
+}
+
+// repeated returns d for two pushes and another document otherwise.
+func (s *site) repeated(d segment.Document, i int) segment.Document {
+	if i == 2 || i == 5 {
+		return d
+	}
+	return s.document()
+}
+
+func TestEverythingDead(t *testing.T) {
+	s := newSite(t, 3)
+	m := newMirror(s, 0)
+	for range FanIn {
+		d := s.document()
+		s.push(0, d)
+		m.kill(d.Key)
+	}
+	s.start(Options{Liveness: m})
+	other := newMirror(s, 0)
+	other.mu.dead = m.mu.dead
+	other.until("merged away", func() bool { return other.merges == 1 })
+	if len(other.segments) != 0 || len(other.outputs) != 0 {
+		t.Errorf("%d segments are left, %d outputs", len(other.segments), len(other.outputs))
+	}
+}
+
+func TestRewritesWhatHasDied(t *testing.T) {
+	s := newSite(t, 4)
+	m := newMirror(s, 0)
+	var documents []segment.Document
+	for range 40 {
+		d := s.document()
+		documents = append(documents, d)
+	}
+	s.push(0, documents...)
+	for _, d := range documents[:30] {
+		m.kill(d.Key)
+	}
+	size := int64(0)
+	for _, d := range documents {
+		size += int64(len(d.Text))
+	}
+	s.start(Options{Liveness: m, Policy: Policy{MaxTextBytes: size}})
+	other := newMirror(s, 0)
+	other.mu.dead = m.mu.dead
+	other.until("rewritten", func() bool { return other.merges == 1 })
+	other.verify(s.documents)
+	if held := other.held(); len(held) != 10 {
+		t.Errorf("%d documents held, want 10", len(held))
+	}
+}
+
+// TestRefusal lets a document come to life after the compactor has looked: the
+// merge is refused, and made again with all documents.
+func TestRefusal(t *testing.T) {
+	s := newSite(t, 5)
+	m := newMirror(s, 0)
+	var late segment.Document
+	for range FanIn {
+		late = s.document()
+		s.push(0, late, s.document())
+	}
+	m.kill(late.Key)
+	m.mu.late = []code.DocumentKey{late.Key}
+	s.start(Options{Liveness: m})
+	other := newMirror(s, 0)
+	other.until("merged", func() bool { return int(other.next) > FanIn && len(other.segments) == 1 })
+	other.verify(s.documents)
+	if other.refused != 1 || other.merges != 2 {
+		t.Errorf("%d merges, %d refused, want 2 and 1", other.merges, other.refused)
+	}
+}
+
+// TestRestart stops compactors at any moment, deletes the inputs of merges as
+// the projections do, and goes on.
+func TestRestart(t *testing.T) {
+	s := newSite(t, 6)
+	m := newMirror(s, 1)
+	for range 12 {
+		stop := s.start(Options{})
+		for range s.rng.IntN(30) {
+			s.push(1, s.document(), s.anyDocument())
+		}
+		if s.rng.IntN(2) == 0 {
+			m.settle(s.pushes)
+		}
+		stop()
+		high, err := s.log.HighWater(s.ctx, event.TopicEvents)
+		s.check(err)
+		s.check(m.readTo(s.ctx, high[1]))
+		s.deleteAllBut(m.segments)
+	}
+	s.start(Options{})
+	m.settle(s.pushes)
+	m.verify(s.documents)
+	if m.refused > 0 || len(m.held()) != len(s.documents) {
+		t.Errorf("%d refused, %d documents held of %d", m.refused, len(m.held()), len(s.documents))
+	}
+}
+
+func (s *site) deleteAllBut(keep []segment.ID) {
+	s.Helper()
+	for info, err := range s.store.List(s.ctx) {
+		s.check(err)
+		if id, ok := segmentstore.ParseSegmentName(info.Name); ok && !slices.Contains(keep, id) {
+			s.check(s.store.Delete(s.ctx, info.Name))
+		}
+	}
+}
+
+// TestLostInput leaves out a segment that the store does not have, and one that
+// is damaged.
+func TestLostInput(t *testing.T) {
+	s := newSite(t, 7)
+	var ids []segment.ID
+	for range FanIn + 2 {
+		ids = append(ids, s.push(0, s.document()))
+	}
+	s.check(s.store.Delete(s.ctx, segmentstore.SegmentName(ids[3])))
+	damaged := segmentstore.SegmentName(ids[5])
+	s.check(s.store.Delete(s.ctx, damaged))
+	s.check(s.store.PutBytes(s.ctx, damaged, []byte("damaged")))
+	s.start(Options{})
+	reader, err := s.log.Tail(s.ctx, event.TopicEvents, 0, FanIn+2)
+	s.check(err)
+	defer reader.Close()
+	rec, err := reader.Next(s.ctx)
+	s.check(err)
+	_, ev, err := event.Decode(rec)
+	s.check(err)
+	inputs := ev.(*event.SegmentsMerged).Inputs
+	if len(inputs) != FanIn || slices.Contains(inputs, ids[3].String()) || slices.Contains(inputs, ids[5].String()) {
+		t.Errorf("merged %v", inputs)
+	}
+}
+
+// flaky fails every other call.
+type flaky struct {
+	*embeddedlog.Log
+	*segmentstore.Directory
+	mu struct {
+		sync.Mutex
+		calls int
+	}
+}
+
+var errFlaky = errors.New("does not answer")
+
+func (f *flaky) fails() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.calls++
+	return f.mu.calls%2 == 1
+}
+
+// Append fails before or after the record was added.
+func (f *flaky) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	if f.fails() && f.fails() {
+		return nil, errFlaky
+	}
+	positions, err := f.Log.Append(ctx, topic, partition, records...)
+	if f.fails() {
+		return nil, errFlaky
+	}
+	return positions, err
+}
+
+func (f *flaky) Put(ctx context.Context, name, path string) error {
+	if f.fails() {
+		return errFlaky
+	}
+	return f.Directory.Put(ctx, name, path)
+}
+
+func TestFailuresPass(t *testing.T) {
+	s := newSite(t, 8)
+	for range 3 * FanIn {
+		s.push(0, s.document())
+	}
+	f := &flaky{Log: s.log, Directory: s.store}
+	s.start(Options{Log: f, Objects: f})
+	m := newMirror(s, 0)
+	m.settle(s.pushes)
+	m.verify(s.documents)
+	if len(m.held()) != len(s.documents) {
+		t.Errorf("%d documents held, want %d", len(m.held()), len(s.documents))
+	}
+}
+
+// TestTwoProcesses shares the partitions between two compactors.
+func TestTwoProcesses(t *testing.T) {
+	s := newSite(t, 9)
+	s.start(Options{})
+	s.start(Options{})
+	for range 5 * FanIn {
+		s.push(0, s.document())
+		s.push(1, s.document())
+	}
+	total := 0
+	for partition := range int32(2) {
+		m := newMirror(s, partition)
+		m.settle(s.pushes / 2)
+		m.verify(nil)
+		total += len(m.held())
+	}
+	if total != len(s.documents) {
+		t.Errorf("%d documents held, want %d", total, len(s.documents))
+	}
+}
+
+func TestRunSaysWhatIsMissing(t *testing.T) {
+	if err := New(Options{}).Run(t.Context()); err == nil {
+		t.Error("Run without a log returned nil")
+	}
+}

@@ -1,0 +1,62 @@
+package compactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// failure is an error after which the round is tried again.
+type failure struct {
+	reason string // a label value
+	err    error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// failed wraps err, if it is one, with what was being done.
+func failed(reason, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &failure{reason, fmt.Errorf("%s: %w", what, err)}
+}
+
+// inputError says that an input of a merge cannot be read.
+type inputError struct {
+	input *entry
+	err   error
+}
+
+func (e *inputError) Error() string { return fmt.Sprintf("segment %s: %v", e.input.id, e.err) }
+func (e *inputError) Unwrap() error { return e.err }
+
+// fullError says that an input does not fit in with those before it.
+type fullError struct{ index int }
+
+func (e *fullError) Error() string { return fmt.Sprintf("input %d does not fit", e.index) }
+
+// asReason returns the label value of an error of a round.
+func asReason(err error) string {
+	if f := new(failure); errors.As(err, &f) {
+		return f.reason
+	}
+	return failureStore
+}
+
+// backoff makes waits that grow exponentially, with full jitter (Brooker,
+// "Exponential Backoff And Jitter", 2015).
+type backoff struct{ limit time.Duration }
+
+func (b *backoff) wait(ctx context.Context) {
+	b.limit = min(max(2*b.limit, minBackoff), maxBackoff)
+	timer := time.NewTimer(rand.N(b.limit))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,307 @@
+package compactor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	// maxFaults bounds how often an input is tried that cannot be read.
+	maxFaults = 3
+	// hurry is the patience with a View while the last wait was in vain: merges
+	// must keep up with the log even if the projections do not.
+	hurry = 10 * time.Millisecond
+)
+
+// follower is a partition held.
+type follower struct {
+	c          *Compactor
+	assignment eventlog.Assignment
+	partition  int32
+	log        *slog.Logger
+	state      *state
+	census     census
+	// reader is nil before the first round and after an error of the log.
+	reader eventlog.Reader
+	// own is the offset after the last record appended.
+	own event.Offset
+	// pending was made and is still to be appended.
+	pending *pending
+	// lookAt is when dead text is looked for next.
+	lookAt    time.Time
+	impatient bool
+	// committed is what was stored for display, showAt when the next time is.
+	committed event.Offset
+	showAt    time.Time
+}
+
+type pending struct {
+	*merged
+	reason string
+	start  time.Time
+}
+
+// follow is the handle of the group: it merges segments of one partition until
+// ctx ends.
+func (c *Compactor) follow(ctx context.Context, a eventlog.Assignment) error {
+	f := &follower{
+		c: c, assignment: a, partition: a.Partition(), log: c.o.Logger.With("partition", a.Partition()),
+		state: newState(a.Partition(), c.o.Liveness != nil), census: census{metrics: c.metrics},
+	}
+	defer f.close()
+	var pause backoff
+	for {
+		err := f.round(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, eventlog.ErrClosed):
+			return err
+		case err == nil:
+			pause = backoff{}
+			continue
+		}
+		c.metrics.failures.WithLabelValues(asReason(err)).Inc()
+		f.log.Warn("cannot merge segments now, trying again", "error", err)
+		f.closeReader()
+		pause.wait(ctx)
+	}
+}
+
+func (f *follower) close() {
+	f.closeReader()
+	f.census.update(f.c.o.Policy, nil)
+}
+
+func (f *follower) closeReader() {
+	if f.reader != nil {
+		_ = f.reader.Close() // it only read
+		f.reader = nil
+	}
+}
+
+// round catches up and does one thing: append a merge, make one, or wait for the
+// next record.
+func (f *follower) round(ctx context.Context) error {
+	if err := f.catchUp(ctx); err != nil {
+		return err
+	}
+	for _, e := range f.state.settle() {
+		f.c.metrics.failures.WithLabelValues(failureInput).Inc()
+		f.log.Warn("a live segment is not in the segment store, it is left alone; restore it or index its revisions again", "segment", e.ref.ID)
+	}
+	f.census.update(f.c.o.Policy, f.state.segments)
+	f.show(ctx)
+	if f.pending != nil {
+		return f.append(ctx)
+	}
+	acted, err := f.consider(ctx)
+	if acted || err != nil {
+		return err
+	}
+	return f.await(ctx)
+}
+
+// catchUp reads up to the high-water mark.
+func (f *follower) catchUp(ctx context.Context) error {
+	high, err := f.c.o.Log.HighWater(ctx, f.c.o.Topic)
+	if err == nil && int(f.partition) >= len(high) {
+		err = fmt.Errorf("%s has %d partitions", f.c.o.Topic, len(high))
+	}
+	if err != nil {
+		return failed(failureLog, "ask how far the log is", err)
+	}
+	for f.state.next < max(high[f.partition], f.own) {
+		if _, err := f.read(ctx); err != nil {
+			return failed(failureLog, "read the log", err)
+		}
+	}
+	return nil
+}
+
+// read takes one record over and reports whether it may have changed the
+// segments.
+func (f *follower) read(ctx context.Context) (changed bool, err error) {
+	if f.reader == nil {
+		f.reader, err = f.c.o.Log.Tail(ctx, f.c.o.Topic, f.partition, f.state.next)
+		if err != nil {
+			return false, err
+		}
+	}
+	rec, err := f.reader.Next(ctx)
+	if err != nil {
+		return false, err
+	}
+	return f.state.read(rec), nil
+}
+
+// await reads until a record says something of segments, or until it is time to
+// look for dead text.
+func (f *follower) await(ctx context.Context) error {
+	untilLook, cancel := context.WithDeadline(ctx, f.lookAt)
+	defer cancel()
+	for {
+		changed, err := f.read(untilLook)
+		if untilLook.Err() != nil {
+			return nil // the caller looks at ctx
+		}
+		if changed || err != nil {
+			return failed(failureLog, "read the log", err)
+		}
+	}
+}
+
+// show commits the position, for whoever looks at the group; not too often, since
+// it costs the embedded log a sync of the disk.
+func (f *follower) show(ctx context.Context) {
+	if f.state.next == f.committed || time.Now().Before(f.showAt) {
+		return
+	}
+	f.showAt = time.Now().Add(f.c.o.Interval)
+	if err := f.assignment.Commit(ctx, f.state.next); err != nil {
+		f.log.Debug("cannot commit the position that the group shows", "error", err)
+		return
+	}
+	f.committed = f.state.next
+}
+
+// consider merges if the policy says so and reports whether it did anything.
+func (f *follower) consider(ctx context.Context) (acted bool, err error) {
+	p := f.c.o.Policy.choose(f.state.segments)
+	due := !time.Now().Before(f.lookAt)
+	if due {
+		f.lookAt = time.Now().Add(f.c.o.Interval)
+	}
+	if len(p.inputs) == 0 && !due {
+		return false, nil
+	}
+	view := f.look(ctx)
+	if view != nil {
+		defer view.Release()
+		f.correct(view)
+		p = f.c.o.Policy.choose(f.state.segments)
+	}
+	if len(p.inputs) == 0 || p.reason == reasonDead && view == nil {
+		return false, nil
+	}
+	return true, f.merge(ctx, p, view)
+}
+
+// look returns a View that has applied all that was read; nil if there is none
+// in time.
+func (f *follower) look(ctx context.Context) View {
+	if f.c.o.Liveness == nil {
+		return nil
+	}
+	patience := f.c.o.Patience
+	if f.impatient {
+		patience = min(patience, hurry)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	view, err := f.c.o.Liveness.At(ctx, f.partition, f.state.next)
+	f.impatient = err != nil
+	if err != nil {
+		f.log.Debug("no view of what is alive, nothing is dropped", "error", err)
+		return nil
+	}
+	return view
+}
+
+func (f *follower) correct(view View) {
+	refused := f.state.correct(view.Segments(f.partition))
+	if refused > 0 {
+		f.c.metrics.failures.WithLabelValues(failureRefused).Inc()
+		f.log.Info("a merge was refused, its inputs are merged again with all their documents", "segments", refused)
+	}
+}
+
+// merge makes a merge, which the next round appends.
+func (f *follower) merge(ctx context.Context, p plan, view View) error {
+	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, f.c.o.MergeTimeout)
+	defer cancel()
+	out, err := f.c.merger.merge(ctx, f.partition, p.inputs, view)
+	if err != nil {
+		return f.mergeFailed(p, err)
+	}
+	if p.reason == reasonDead && out.dropped == 0 {
+		p.inputs[0].whole = true // nothing is gained
+		return nil
+	}
+	f.pending = &pending{out, p.reason, start}
+	return nil
+}
+
+// mergeFailed leaves out an input that is in the way; other errors are returned.
+func (f *follower) mergeFailed(p plan, err error) error {
+	if full := new(fullError); errors.As(err, &full) {
+		p.inputs[full.index].full = true
+		return nil
+	}
+	bad := new(inputError)
+	if !errors.As(err, &bad) {
+		return err
+	}
+	if errors.Is(err, code.ErrNotFound) {
+		bad.input.suspect = true // another process may have merged it: read on
+		return nil
+	}
+	if bad.input.faults++; bad.input.faults >= maxFaults {
+		bad.input.lost = true
+	}
+	return failed(failureInput, "read segment to merge", err)
+}
+
+// append appends the pending merge. If it fails, the next round tries again,
+// unless the log then says that it was appended after all.
+func (f *follower) append(ctx context.Context) error {
+	m := f.pending
+	if !f.state.holds(m.inputs) {
+		f.pending = nil
+		return nil
+	}
+	rec, err := m.record(f.partition, &f.c.o)
+	if err != nil {
+		f.pending = nil
+		return failed(failureLog, "encode merge", err)
+	}
+	positions, err := f.c.o.Log.Append(ctx, f.c.o.Topic, f.partition, rec)
+	if err != nil {
+		return failed(failureLog, "append merge", err)
+	}
+	f.own = positions[len(positions)-1].Offset + 1
+	f.pending = nil
+	if m.dropped > 0 {
+		f.lookAt = time.Time{} // was it refused?
+	}
+	f.report(m)
+	return nil
+}
+
+func (f *follower) report(m *pending) {
+	took := time.Since(m.start)
+	in, out := m.textBytes()
+	metrics := f.c.metrics
+	metrics.merges.WithLabelValues(m.reason).Inc()
+	metrics.inputs.Add(float64(len(m.inputs)))
+	metrics.inputBytes.Add(float64(in))
+	metrics.outputBytes.Add(float64(out))
+	metrics.dropped.Add(float64(m.dropped))
+	metrics.seconds.Observe(took.Seconds())
+	id := ""
+	if m.output != nil {
+		metrics.outputs.Inc()
+		id = m.output.ID
+	}
+	f.log.Info("merged segments", "reason", m.reason, "inputs", len(m.inputs), "output", id,
+		"input_bytes", in, "output_bytes", out, "dropped_documents", m.dropped,
+		"live_segments", len(f.state.segments)-len(m.inputs)+1, "offset", f.own-1, "took", took)
+}

@@ -1,0 +1,36 @@
+package compactor
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Liveness is what a projection in this process knows.
+type Liveness interface {
+	// At returns what is known once every record of the partition below next is
+	// applied, later ones perhaps too. It waits for that until ctx ends.
+	At(ctx context.Context, partition int32, next event.Offset) (View, error)
+}
+
+// View is one moment of a projection. It never changes; the Compactor releases
+// it, and keeps it no longer than a merge takes.
+type View interface {
+	// Segments returns the segments of a partition that the projection has and can
+	// read, in any order.
+	Segments(partition int32) []SegmentInfo
+	// Liveness returns which documents of a segment must outlive it: bit d of
+	// live is set if document d must. code.ErrNotFound if the projection does not
+	// have the segment.
+	Liveness(id segment.ID) (live []uint64, documents int, err error)
+	Release()
+}
+
+// SegmentInfo says how much of a segment is alive.
+type SegmentInfo struct {
+	ID segment.ID
+	// LiveBytes is the size of the text of the documents that must outlive the
+	// segment.
+	LiveBytes int64
+}

@@ -1,0 +1,263 @@
+package compactor
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	// symbolCacheBytes keeps the frames of the symbol text at hand, which the
+	// documents of an input share.
+	symbolCacheBytes = 8 << 20
+	// keepBuilderBytes is the text above which a builder's memory is given back.
+	keepBuilderBytes = 16 << 20
+)
+
+// merger makes merges, one at a time.
+type merger struct {
+	objects segmentstore.Store
+	tempDir string
+	maxText int64
+	// turn holds a value while a merge is made.
+	turn    chan struct{}
+	builder *segment.Builder
+}
+
+func newMerger(o Options) *merger {
+	return &merger{objects: o.Objects, tempDir: o.TempDir, maxText: o.Policy.MaxTextBytes, turn: make(chan struct{}, 1)}
+}
+
+// merged is a merge that was made and not yet appended.
+type merged struct {
+	inputs []*entry
+	// output is nil if everything was dead.
+	output  *event.SegmentRef
+	dropped int
+}
+
+// merge makes one segment of inputs and puts it into the segment store. It takes
+// the first of them only, if not all fit. It fails with an inputError if one of
+// them cannot be read, and with a fullError if the first two do not fit.
+func (m *merger) merge(ctx context.Context, partition int32, inputs []*entry, view View) (*merged, error) {
+	select {
+	case m.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-m.turn }()
+	dir, err := os.MkdirTemp(m.tempDir, tempPattern)
+	if err != nil {
+		return nil, failed(failureStore, "make room for a merge", err)
+	}
+	defer os.RemoveAll(dir)
+	for {
+		b := build{merger: m, dir: dir, view: view, seen: map[code.DocumentKey]bool{}}
+		out, err := b.run(ctx, partition, inputs)
+		if full := new(fullError); errors.As(err, &full) && full.index >= 2 {
+			inputs = inputs[:full.index]
+			continue
+		}
+		return out, err
+	}
+}
+
+// build is one attempt at a merge.
+type build struct {
+	*merger
+	dir     string
+	view    View // nil: nothing is dead
+	seen    map[code.DocumentKey]bool
+	dropped int
+}
+
+func (b *build) run(ctx context.Context, partition int32, inputs []*entry) (*merged, error) {
+	b.reset(segment.Options{Seed: seed(partition, inputs), MaxTextBytes: b.maxText})
+	for i, e := range inputs {
+		err := b.addSegment(ctx, e)
+		if errors.Is(err, segment.ErrFull) {
+			return nil, &fullError{i}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	out := &merged{inputs: inputs, dropped: b.dropped}
+	if b.builder.Documents() == 0 {
+		return out, nil
+	}
+	var err error
+	out.output, err = b.seal(ctx)
+	return out, failed(failureStore, "write merged segment", err)
+}
+
+// reset empties the builder. What the last merge left of a large one is given
+// back first.
+func (m *merger) reset(o segment.Options) {
+	if m.builder == nil || m.builder.TextBytes() > keepBuilderBytes {
+		m.builder = segment.NewBuilder(o)
+		return
+	}
+	m.builder.Reset(o)
+}
+
+// seed makes the IDs of outputs differ from those of the segments that workers
+// build, and from outputs of other inputs: a segment that was merged away may be
+// deleted at any time, and must not come again.
+func seed(partition int32, inputs []*entry) []byte {
+	s := fmt.Appendf(nil, "merge/%d", partition)
+	for _, e := range inputs {
+		s = append(s, e.id[:]...)
+	}
+	return s
+}
+
+// seal writes the output and puts it into the segment store.
+func (b *build) seal(ctx context.Context) (*event.SegmentRef, error) {
+	path := filepath.Join(b.dir, "output")
+	meta, err := b.builder.Finish(path)
+	if err != nil {
+		return nil, err
+	}
+	if meta.TextBytes > keepBuilderBytes {
+		b.merger.builder = nil
+	}
+	if err := b.objects.Put(ctx, segmentstore.SegmentName(meta.ID), path); err != nil {
+		return nil, err
+	}
+	return &event.SegmentRef{
+		ID: meta.ID.String(), SizeBytes: meta.SizeBytes, TextBytes: meta.TextBytes, Documents: meta.Documents,
+	}, nil
+}
+
+// addSegment adds what must stay of one input.
+func (b *build) addSegment(ctx context.Context, e *entry) error {
+	path := filepath.Join(b.dir, e.id.String())
+	err := b.objects.Fetch(ctx, segmentstore.SegmentName(e.id), path)
+	if errors.Is(err, code.ErrNotFound) {
+		return &inputError{e, err}
+	}
+	if err != nil {
+		return failed(failureStore, "fetch segment to merge", err)
+	}
+	defer os.Remove(path)
+	file, err := segment.OpenFile(path, segment.NewCache(symbolCacheBytes))
+	if err != nil {
+		return &inputError{e, err}
+	}
+	defer file.Close()
+	live, err := b.live(e, file.Documents())
+	if err != nil {
+		return err
+	}
+	return b.addDocuments(ctx, e, file.Reader, live)
+}
+
+// live returns the documents to keep; nil means all.
+func (b *build) live(e *entry, documents int) ([]uint64, error) {
+	if b.view == nil || e.whole {
+		return nil, nil
+	}
+	live, n, err := b.view.Liveness(e.id)
+	if errors.Is(err, code.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed(failureStore, "ask what is alive", err)
+	}
+	if n != documents {
+		return nil, &inputError{e, fmt.Errorf("%w: it has %d documents, the projection knows %d", segment.ErrCorrupt, documents, n)}
+	}
+	if live == nil {
+		live = []uint64{} // no document
+	}
+	return live, nil
+}
+
+func (b *build) addDocuments(ctx context.Context, e *entry, r *segment.Reader, live []uint64) error {
+	keys, err := r.Keys()
+	if err != nil {
+		return &inputError{e, err}
+	}
+	text := segment.NewText(r)
+	for d, key := range keys {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if live != nil && live[d/64]>>(d%64)&1 == 0 || b.seen[key] {
+			b.dropped++
+			continue
+		}
+		doc, err := document(r, text, segment.DocID(d), key)
+		if err != nil {
+			return &inputError{e, err}
+		}
+		if err := b.builder.Add(doc); err != nil {
+			return b.refused(e, err)
+		}
+		b.seen[key] = true
+	}
+	return nil
+}
+
+// refused tells a builder that is full from a document that it does not take.
+func (b *build) refused(e *entry, err error) error {
+	if errors.Is(err, segment.ErrFull) {
+		return err
+	}
+	return &inputError{e, err}
+}
+
+// document reads a document. Its text is valid until t reads on.
+func document(r *segment.Reader, t *segment.Text, d segment.DocID, key code.DocumentKey) (segment.Document, error) {
+	symbols, err := r.Symbols(d)
+	if err != nil {
+		return segment.Document{}, err
+	}
+	text, err := t.Bytes(r.TextRange(d))
+	return segment.Document{Key: key, Flags: r.Flags(d), Text: text, Symbols: symbols}, err
+}
+
+// record returns the event of a merge. Its ID is that of its inputs, whatever
+// their order, and of its output: a second merge of the same segments, after a
+// refusal, is another event.
+func (m *merged) record(partition int32, o *Options) (event.Record, error) {
+	ev := &event.SegmentsMerged{Partition: partition, Output: m.output, At: o.Now()}
+	ids := make([]segment.ID, len(m.inputs))
+	for i, e := range m.inputs {
+		ev.Inputs = append(ev.Inputs, e.ref.ID)
+		ids[i] = e.id
+	}
+	slices.SortFunc(ids, func(a, b segment.ID) int { return bytes.Compare(a[:], b[:]) })
+	hash := sha256.New()
+	for _, id := range ids {
+		hash.Write(id[:])
+	}
+	if m.output != nil {
+		hash.Write([]byte(m.output.ID))
+	}
+	id := fmt.Sprintf("merge/%d/%s", partition, hex.EncodeToString(hash.Sum(nil)[:16]))
+	return event.Encode(event.Envelope{ID: id, Source: "/pipeline/compactor", Time: ev.At}, ev)
+}
+
+// textBytes returns the text of the inputs and of the output.
+func (m *merged) textBytes() (in, out int64) {
+	for _, e := range m.inputs {
+		in += e.ref.TextBytes
+	}
+	if m.output != nil {
+		out = m.output.TextBytes
+	}
+	return in, out
+}

@@ -1,0 +1,96 @@
+package compactor
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// The reasons of failures, as label values.
+const (
+	failureLog     = "log"     // the log did not answer
+	failureStore   = "store"   // the segment store or the disk did not answer
+	failureInput   = "input"   // an input cannot be read
+	failureRefused = "refused" // the projections refused a merge
+)
+
+type metrics struct {
+	merges                  *prometheus.CounterVec
+	inputs, outputs         prometheus.Counter
+	inputBytes, outputBytes prometheus.Counter
+	dropped                 prometheus.Counter
+	segments                *prometheus.GaugeVec
+	lost                    prometheus.Gauge
+	seconds                 prometheus.Histogram
+	failures                *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: "quarry_compactor_" + name, Help: help})
+	}
+	m := &metrics{
+		merges: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_compactor_merges_total",
+			Help: "Merges appended to the log, by reason: number of segments, or dead text.",
+		}, []string{"reason"}),
+		inputs:      counter("input_segments_total", "Segments that were merged."),
+		outputs:     counter("output_segments_total", "Segments that merges made."),
+		inputBytes:  counter("input_bytes_total", "Text of the segments that were merged."),
+		outputBytes: counter("output_bytes_total", "Text of the segments that merges made: divided by the text indexed, the write amplification."),
+		dropped:     counter("dropped_documents_total", "Documents that merges left out: dead, or held twice."),
+		segments: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "quarry_compactor_segments",
+			Help: "Live segments of the partitions held, by tier; the highest are sealed.",
+		}, []string{"tier"}),
+		lost: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_compactor_lost_segments",
+			Help: "Live segments that cannot be read from the segment store and are left alone.",
+		}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "quarry_compactor_merge_seconds", Help: "Time of a merge, from its plan to its event in the log.",
+			Buckets: prometheus.ExponentialBuckets(0.004, 2.5, 12),
+		}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_compactor_failures_total",
+			Help: "Failures, by reason: log, store, input (it cannot be read), refused (by the projections).",
+		}, []string{"reason"}),
+	}
+	for _, reason := range []string{reasonNumber, reasonDead} {
+		m.merges.WithLabelValues(reason)
+	}
+	for _, reason := range []string{failureLog, failureStore, failureInput, failureRefused} {
+		m.failures.WithLabelValues(reason)
+	}
+	if reg != nil {
+		reg.MustRegister(m.merges, m.inputs, m.outputs, m.inputBytes, m.outputBytes, m.dropped, m.segments, m.lost, m.seconds, m.failures)
+	}
+	return m
+}
+
+// census is the share of one partition in the gauges.
+type census struct {
+	metrics *metrics
+	tiers   []int
+	lost    int
+}
+
+// update counts the segments of the partition anew; none when it is let go.
+func (c *census) update(p Policy, segments []*entry) {
+	tiers, lost := make([]int, p.Tiers()+1), 0
+	for _, e := range segments {
+		tiers[p.tier(e.size())]++
+		if e.lost {
+			lost++
+		}
+	}
+	for t, n := range tiers {
+		before := 0
+		if t < len(c.tiers) {
+			before = c.tiers[t]
+		}
+		c.metrics.segments.WithLabelValues(strconv.Itoa(t)).Add(float64(n - before))
+	}
+	c.metrics.lost.Add(float64(lost - c.lost))
+	c.tiers, c.lost = tiers, lost
+}

@@ -1,0 +1,109 @@
+package compactor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// DefaultGroup is the consumer group that shares the partitions out.
+const DefaultGroup = "quarry-compactor"
+
+// Defaults of Options.
+const (
+	// DefaultInterval is how often a partition is looked at for dead text.
+	DefaultInterval = 30 * time.Second
+	// DefaultPatience bounds the wait for a View that is as new as the log.
+	DefaultPatience = 2 * time.Second
+	// DefaultMergeTimeout bounds one merge. The largest takes about ten seconds
+	// on a local disk; an object store far away may take minutes.
+	DefaultMergeTimeout = 15 * time.Minute
+	// minBackoff and maxBackoff bound the waits after failures.
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 30 * time.Second
+)
+
+// Log is the part of an event log that a Compactor uses.
+type Log interface {
+	Join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error
+	Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (eventlog.Reader, error)
+	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
+}
+
+var _ Log = eventlog.Log(nil)
+
+// Options configure a Compactor. Log, Objects and TempDir are required.
+type Options struct {
+	Log Log
+	// Objects holds the segments.
+	Objects segmentstore.Store
+	// Liveness says what is dead. Nil: nothing is, and merges drop only documents
+	// that several inputs hold.
+	Liveness Liveness
+	// TempDir is a directory that no other process uses; it is made if it is not
+	// there. On the file system of the segment store, inputs and outputs are moved
+	// and linked instead of copied. It takes at most twice Policy.MaxTextBytes.
+	TempDir string
+	// Group is the consumer group. Default: DefaultGroup.
+	Group string
+	// Topic is what to follow. Default: event.TopicEvents.
+	Topic event.Topic
+	// Policy bounds the merges.
+	Policy Policy
+	// Interval is how often a partition is looked at for dead text, and how often
+	// its position is committed for display. Merges by number follow each record
+	// at once. Default: DefaultInterval.
+	Interval time.Duration
+	// Patience bounds the wait for a View. If there is none by then, the merge
+	// drops nothing. Default: DefaultPatience.
+	Patience time.Duration
+	// MergeTimeout bounds one merge. Default: DefaultMergeTimeout.
+	MergeTimeout time.Duration
+	// Logger defaults to none.
+	Logger *slog.Logger
+	// Registerer takes the metrics. Default: none.
+	Registerer prometheus.Registerer
+	// Now is the clock of the events. Default: time.Now.
+	Now func() time.Time
+}
+
+func (o *Options) ensureDefaults() {
+	if o.Group == "" {
+		o.Group = DefaultGroup
+	}
+	if o.Topic == "" {
+		o.Topic = event.TopicEvents
+	}
+	o.Policy.ensureDefaults()
+	if o.Interval <= 0 {
+		o.Interval = DefaultInterval
+	}
+	if o.Patience <= 0 {
+		o.Patience = DefaultPatience
+	}
+	if o.MergeTimeout <= 0 {
+		o.MergeTimeout = DefaultMergeTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+}
+
+// Validate reports what is missing.
+func (o Options) Validate() error {
+	if o.Log == nil || o.Objects == nil || o.TempDir == "" {
+		return errors.New("compactor: want a log, a segment store and a temporary directory")
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package compactor
+
+import (
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Constants of the policy; docs/adr/0007 gives the reasons.
+const (
+	// FanIn is how many segments of a tier are merged at least, and the factor
+	// between the bounds of tiers. It must be one number: FanIn segments of a tier
+	// then make one of a higher tier.
+	FanIn = 8
+	// MaxInputs bounds the inputs of one merge: many more than FanIn, so that a
+	// backlog shrinks faster than it grows.
+	MaxInputs = 64
+	// tierBytes is the upper bound of the lowest tier.
+	tierBytes = FanIn * documentBytes
+	// documentBytes is what a document counts beside its text: keys, columns and
+	// postings. Without it, tiny segments would never leave the lowest tier.
+	documentBytes = 512
+	// rewriteShare is the part of MaxTextBytes below which a segment is not
+	// rewritten because it has died: a merge by number will take it.
+	rewriteShare = 64
+)
+
+// Policy says which segments to merge. The zero value works. It is a pure
+// function of the segments.
+//
+// Segments are put into tiers by size: below 4 KiB, 32 KiB, 256 KiB, and so on up
+// to half of MaxTextBytes; larger ones are sealed and only rewritten when more
+// than half of their text is dead. A tier with FanIn segments is merged, oldest
+// first.
+type Policy struct {
+	// MaxTextBytes bounds the text of a merged segment. Default:
+	// segment.DefaultMaxTextBytes.
+	MaxTextBytes int64
+}
+
+func (p *Policy) ensureDefaults() {
+	if p.MaxTextBytes <= 0 {
+		p.MaxTextBytes = segment.DefaultMaxTextBytes
+	}
+}
+
+// entry is a segment that lives, by the log.
+type entry struct {
+	id  segment.ID
+	ref event.SegmentRef
+	// live is the size of the live text, -1 if it is not known.
+	live int64
+	// whole: nothing of it may be dropped, since a merge that did was refused.
+	whole bool
+	// full: it fits into no segment with another one.
+	full bool
+	// suspect: the segment store did not have it. If a merge has taken it, reading
+	// the log shows that; otherwise it is lost.
+	suspect bool
+	// lost: it cannot be read, and is left alone until the process starts again.
+	lost bool
+	// faults counts failures to read it.
+	faults int
+}
+
+// size is what a segment counts in the choice of its tier.
+func (e *entry) size() int64 {
+	return e.ref.TextBytes + documentBytes*int64(max(e.ref.Documents, 1))
+}
+
+// Tiers returns the number of tiers below the sealed segments: 6 by default.
+func (p Policy) Tiers() int {
+	p.ensureDefaults()
+	return p.tier(p.sealedBytes())
+}
+
+// sealedBytes is the size from which a segment is sealed. Two smaller ones
+// always fit into one.
+func (p Policy) sealedBytes() int64 { return p.MaxTextBytes / 2 }
+
+// tier returns the number of the tier for a size, from 0; Tiers() for sealed.
+func (p Policy) tier(size int64) int {
+	n := 0
+	for bound := int64(tierBytes); bound < p.sealedBytes(); bound *= FanIn {
+		if size < bound {
+			return n
+		}
+		n++
+	}
+	if size < p.sealedBytes() {
+		return n
+	}
+	return n + 1
+}
+
+// plan is a merge to be made, in the order of the log.
+type plan struct {
+	inputs []*entry
+	reason string
+}
+
+// The reasons of a merge, as label values.
+const (
+	reasonNumber = "number"
+	reasonDead   = "dead"
+)
+
+// choose returns the next merge; no inputs if there is none to be made. Merges
+// by number come first: they are cheap, and they drop what is dead as well.
+func (p Policy) choose(segments []*entry) plan {
+	if inputs := p.crowded(segments); len(inputs) > 0 {
+		return plan{inputs, reasonNumber}
+	}
+	if e := p.dying(segments); e != nil {
+		return plan{[]*entry{e}, reasonDead}
+	}
+	return plan{}
+}
+
+// crowded returns the oldest segments of the tier that has most, if it has FanIn
+// of them; the lower tier of two equal ones.
+func (p Policy) crowded(segments []*entry) []*entry {
+	counts := make([]int, p.tier(p.sealedBytes()))
+	for _, e := range segments {
+		if t := p.tierOf(e); t < len(counts) {
+			counts[t]++
+		}
+	}
+	most := 0
+	for t, n := range counts {
+		if n > counts[most] {
+			most = t
+		}
+	}
+	if counts[most] < FanIn {
+		return nil
+	}
+	return p.oldest(segments, most)
+}
+
+// tierOf returns the tier of a segment; segments that are not to be merged by
+// number count as sealed.
+func (p Policy) tierOf(e *entry) int {
+	if e.full || e.lost {
+		return p.tier(p.sealedBytes())
+	}
+	return p.tier(e.size())
+}
+
+// oldest returns the first segments of a tier that fit into one: at least two,
+// and more than half of MaxTextBytes if they are fewer than FanIn.
+func (p Policy) oldest(segments []*entry, tier int) []*entry {
+	var inputs []*entry
+	text := int64(0)
+	for _, e := range segments {
+		if p.tierOf(e) != tier {
+			continue
+		}
+		if len(inputs) == MaxInputs || text+e.ref.TextBytes > p.MaxTextBytes {
+			break
+		}
+		inputs = append(inputs, e)
+		text += e.ref.TextBytes
+	}
+	return inputs
+}
+
+// dying returns the large segment with most dead text among those that have more
+// dead text than live.
+func (p Policy) dying(segments []*entry) *entry {
+	var worst *entry
+	for _, e := range segments {
+		if e.live < 0 || e.whole || e.lost || e.full || e.ref.TextBytes < p.MaxTextBytes/rewriteShare {
+			continue
+		}
+		if e.dead() > e.live && (worst == nil || e.dead() > worst.dead()) {
+			worst = e
+		}
+	}
+	return worst
+}
+
+func (e *entry) dead() int64 { return e.ref.TextBytes - e.live }

@@ -1,0 +1,267 @@
+package compactor
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// TestPolicy runs testdata/policy. Its lines are "name[*count] text [docs=n]
+// [live=text] [whole] [full] [lost]", oldest first.
+func TestPolicy(t *testing.T) {
+	datadriven.RunTest(t, "testdata/policy", func(t *testing.T, d *datadriven.TestData) string {
+		p := Policy{}
+		if d.HasArg("max") {
+			p.MaxTextBytes = parseBytes(t, argument(t, d, "max"))
+		}
+		p.ensureDefaults()
+		switch d.Cmd {
+		case "tiers":
+			return describeTiers(p)
+		case "choose":
+			segments, names := parseSegments(t, d.Input)
+			return describePlan(p.choose(segments), names)
+		}
+		t.Fatalf("unknown command %q", d.Cmd)
+		return ""
+	})
+}
+
+func argument(t *testing.T, d *datadriven.TestData, name string) (value string) {
+	d.ScanArgs(t, name, &value)
+	return value
+}
+
+func describeTiers(p Policy) string {
+	var b strings.Builder
+	for size, last := int64(0), -1; last < p.Tiers(); size = max(2*size, 1) {
+		if n := p.tier(size); n != last {
+			fmt.Fprintf(&b, "%d from %d\n", n, size)
+			last = n
+		}
+	}
+	return b.String()
+}
+
+func describePlan(p plan, names map[*entry]string) string {
+	if len(p.inputs) == 0 {
+		return "nothing\n"
+	}
+	words := []string{p.reason + ":"}
+	for _, e := range p.inputs {
+		words = append(words, names[e])
+	}
+	return strings.Join(words, " ") + "\n"
+}
+
+func parseSegments(t *testing.T, input string) (segments []*entry, names map[*entry]string) {
+	names = map[*entry]string{}
+	for line := range strings.Lines(input) {
+		fields := strings.Fields(line)
+		name, count, many := strings.Cut(fields[0], "*")
+		n := 1
+		if many {
+			n = int(parseBytes(t, count))
+		}
+		for i := range n {
+			e := parseSegment(t, fields[1:])
+			if names[e] = name; many {
+				names[e] = name + strconv.Itoa(i+1)
+			}
+			segments = append(segments, e)
+		}
+	}
+	return segments, names
+}
+
+func parseSegment(t *testing.T, fields []string) *entry {
+	e := &entry{ref: event.SegmentRef{TextBytes: parseBytes(t, fields[0]), Documents: 1}, live: -1}
+	for _, f := range fields[1:] {
+		key, value, _ := strings.Cut(f, "=")
+		switch key {
+		case "docs":
+			e.ref.Documents = int(parseBytes(t, value))
+		case "live":
+			e.live = parseBytes(t, value)
+		case "whole":
+			e.whole = true
+		case "full":
+			e.full = true
+		case "lost":
+			e.lost = true
+		default:
+			t.Fatalf("unknown word %q", f)
+		}
+	}
+	return e
+}
+
+func parseBytes(t *testing.T, s string) int64 {
+	unit := 0
+	for suffix, shift := range map[string]int{"K": 10, "M": 20} {
+		if rest, ok := strings.CutSuffix(s, suffix); ok {
+			s, unit = rest, shift
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n << unit
+}
+
+// world is a partition whose merges are made at once, without text: segments are
+// lists of documents that die.
+type world struct {
+	t        *testing.T
+	rng      *rand.Rand
+	policy   Policy
+	segments []*entry
+	content  map[*entry][]*fakeDocument
+	alive    []*fakeDocument
+	// ingested and written are sizes as the policy counts them.
+	ingested, written int64
+	merges            int
+}
+
+type fakeDocument struct {
+	text int64
+	dead bool
+}
+
+func (w *world) add(documents []*fakeDocument) *entry {
+	e := &entry{live: -1, ref: event.SegmentRef{Documents: len(documents)}}
+	for _, d := range documents {
+		e.ref.TextBytes += d.text
+	}
+	w.segments = append(w.segments, e)
+	w.content[e] = documents
+	return e
+}
+
+// push adds a segment of a random size: most are small, some are imports.
+func (w *world) push() {
+	documents := make([]*fakeDocument, 1+w.rng.IntN(1<<w.rng.IntN(7)))
+	for i := range documents {
+		documents[i] = &fakeDocument{text: w.rng.Int64N(min(1<<w.rng.IntN(19), w.policy.MaxTextBytes/int64(len(documents))+1))}
+	}
+	w.alive = append(w.alive, documents...)
+	w.ingested += w.add(documents).size()
+}
+
+// kill lets n of the living documents die.
+func (w *world) kill(n int) {
+	for range min(n, len(w.alive)) {
+		i := w.rng.IntN(len(w.alive))
+		w.alive[i].dead = true
+		w.alive[i] = w.alive[len(w.alive)-1]
+		w.alive = w.alive[:len(w.alive)-1]
+	}
+}
+
+// look tells the segments what lives, as a View does.
+func (w *world) look() {
+	for _, e := range w.segments {
+		e.live = 0
+		for _, d := range w.content[e] {
+			if !d.dead {
+				e.live += d.text
+			}
+		}
+	}
+}
+
+func (w *world) settle() {
+	for {
+		w.look()
+		p := w.policy.choose(w.segments)
+		if len(p.inputs) == 0 {
+			return
+		}
+		w.merge(p)
+	}
+}
+
+func (w *world) merge(p plan) {
+	w.merges++
+	text, gone := int64(0), map[*entry]bool{}
+	var kept []*fakeDocument
+	for _, e := range p.inputs {
+		gone[e] = true
+		text += e.ref.TextBytes
+		for _, d := range w.content[e] {
+			if !d.dead {
+				kept = append(kept, d)
+			}
+		}
+		delete(w.content, e)
+	}
+	if p.reason == reasonNumber && len(p.inputs) < 2 || len(p.inputs) > MaxInputs || text > w.policy.MaxTextBytes {
+		w.t.Fatalf("merge of %d segments with %d bytes (%s)", len(p.inputs), text, p.reason)
+	}
+	rest := w.segments[:0]
+	for _, e := range w.segments {
+		if !gone[e] {
+			rest = append(rest, e)
+		}
+	}
+	if w.segments = rest; len(kept) > 0 {
+		w.written += w.add(kept).size()
+	}
+}
+
+func (w *world) check() {
+	sealed, total := int64(0), int64(0)
+	counts := make([]int64, w.policy.Tiers()+1)
+	for _, e := range w.segments {
+		counts[w.policy.tier(e.size())]++
+		total += e.size()
+	}
+	sealed, counts = counts[w.policy.Tiers()], counts[:w.policy.Tiers()]
+	for tier, n := range counts {
+		if n >= FanIn {
+			w.t.Fatalf("%d segments in tier %d", n, tier)
+		}
+	}
+	if sealed > 2*total/w.policy.MaxTextBytes {
+		w.t.Fatalf("%d sealed segments for %d bytes", sealed, total)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	for seed := range uint64(9) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		w := &world{
+			t: t, rng: rng, content: map[*entry][]*fakeDocument{},
+			policy: Policy{MaxTextBytes: []int64{segment.DefaultMaxTextBytes, 1 << 20, 3 << 20}[seed%3]},
+		}
+		dying := seed%2 == 1
+		for range 1500 {
+			for range 1 + rng.IntN(20)/19*rng.IntN(100) { // sometimes a backlog
+				w.push()
+				if dying {
+					w.kill(rng.IntN(1 << rng.IntN(7)))
+				}
+			}
+			w.settle()
+			w.check()
+		}
+		amplification := float64(w.written) / float64(w.ingested)
+		bound := w.policy.Tiers()
+		if dying {
+			bound++
+		}
+		t.Logf("seed %d: %d MiB, dying %t: %d merges, %d segments of %d tiers, write amplification %.2f",
+			seed, w.ingested>>20, dying, w.merges, len(w.segments), w.policy.Tiers(), amplification)
+		if amplification > float64(bound) {
+			t.Errorf("write amplification %.2f, want at most %d", amplification, bound)
+		}
+	}
+}

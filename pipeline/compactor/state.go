@@ -1,0 +1,160 @@
+package compactor
+
+import (
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// state is which segments of a partition live, by the records read so far.
+type state struct {
+	partition int32
+	// next is the offset after the last record read.
+	next event.Offset
+	// segments are in the order in which the log brought them.
+	segments []*entry
+	byID     map[segment.ID]*entry
+	// merged holds the inputs of merges that no View has confirmed yet. It is nil
+	// without Liveness, and emptied by each View.
+	merged map[segment.ID]event.SegmentRef
+}
+
+func newState(partition int32, confirmed bool) *state {
+	s := &state{partition: partition, byID: map[segment.ID]*entry{}}
+	if confirmed {
+		s.merged = map[segment.ID]event.SegmentRef{}
+	}
+	return s
+}
+
+// wants reports from a record's headers whether it says anything of segments.
+func wants(rec event.Record) bool {
+	t := event.TypeOf(rec)
+	return t == event.TypeRevisionIndexed || t == event.TypeSegmentsMerged
+}
+
+// read takes the next record over and reports whether it may have changed the
+// segments. A record that cannot be decoded changes nothing: the projections put
+// it to the dead letters.
+func (s *state) read(rec event.Record) bool {
+	s.next = rec.Position.Offset + 1
+	if !wants(rec) {
+		return false
+	}
+	_, ev, err := event.Decode(rec)
+	if err != nil {
+		return false
+	}
+	switch e := ev.(type) {
+	case *event.RevisionIndexed:
+		for _, ref := range e.Segments {
+			s.add(ref)
+		}
+		return len(e.Segments) > 0
+	case *event.SegmentsMerged:
+		return s.replace(e)
+	}
+	return false
+}
+
+func (s *state) add(ref event.SegmentRef) *entry {
+	id, err := segment.ParseID(ref.ID)
+	if err != nil {
+		return nil // Decode has checked it
+	}
+	if e := s.byID[id]; e != nil {
+		return e
+	}
+	e := &entry{id: id, ref: ref, live: -1}
+	s.byID[id] = e
+	s.segments = append(s.segments, e)
+	delete(s.merged, id)
+	return e
+}
+
+// replace applies a merge as the projections do: one whose inputs have gone is a
+// repetition. Where a View confirms merges, its output is added all the same,
+// since the inputs may have gone by an earlier View.
+func (s *state) replace(ev *event.SegmentsMerged) bool {
+	if ev.Partition != s.partition {
+		return false
+	}
+	gone := map[segment.ID]bool{}
+	for _, input := range ev.Inputs {
+		id, err := segment.ParseID(input)
+		if e := s.byID[id]; err == nil && e != nil && (ev.Output == nil || ev.Output.ID != input) {
+			gone[id] = true
+			if s.merged != nil {
+				s.merged[id] = e.ref
+			}
+		}
+	}
+	s.remove(gone)
+	if ev.Output != nil && (len(gone) > 0 || s.merged != nil) {
+		s.add(*ev.Output)
+	}
+	return true
+}
+
+func (s *state) remove(gone map[segment.ID]bool) {
+	if len(gone) == 0 {
+		return
+	}
+	for id := range gone {
+		delete(s.byID, id)
+	}
+	s.segments = slices.DeleteFunc(s.segments, func(e *entry) bool { return gone[e.id] })
+}
+
+// correct brings the state in line with a View that has applied every record
+// read. A segment that the projection does not have was never taken in, or is the
+// output of a merge that was refused. An input that it has still is one of such a
+// merge: it comes back, to be merged whole.
+func (s *state) correct(infos []SegmentInfo) (refused int) {
+	live := make(map[segment.ID]int64, len(infos))
+	for _, info := range infos {
+		live[info.ID] = info.LiveBytes
+	}
+	gone := map[segment.ID]bool{}
+	for _, e := range s.segments {
+		bytes, ok := live[e.id]
+		if e.live = bytes; !ok {
+			gone[e.id] = true
+		}
+	}
+	s.remove(gone)
+	for _, info := range infos { // in the View's order, to be deterministic
+		ref, ok := s.merged[info.ID]
+		if !ok {
+			continue
+		}
+		e := s.add(ref)
+		e.whole, e.live = true, info.LiveBytes
+		refused++
+	}
+	clear(s.merged)
+	return refused
+}
+
+// settle marks the segments lost that the segment store did not have although
+// the log, read since, says that they live.
+func (s *state) settle() (lost []*entry) {
+	for _, e := range s.segments {
+		if e.suspect && !e.lost {
+			e.lost = true
+			lost = append(lost, e)
+		}
+	}
+	return lost
+}
+
+// holds reports whether all the segments live.
+func (s *state) holds(inputs []*entry) bool {
+	for _, e := range inputs {
+		if s.byID[e.id] != e {
+			return false
+		}
+	}
+	return true
+}
