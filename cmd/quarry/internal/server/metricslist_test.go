@@ -56,17 +56,14 @@ func (l *listing) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
+// kindOf names the type of a vector; of other collectors the gathering tells it.
 func kindOf(c prometheus.Collector) string {
 	switch c.(type) {
-	case *prometheus.CounterVec, prometheus.Counter:
-		// A gauge has the methods of a counter as well.
-		if _, gauge := c.(prometheus.Gauge); gauge {
-			return "gauge"
-		}
+	case *prometheus.CounterVec:
 		return "counter"
-	case *prometheus.GaugeVec, prometheus.Gauge, prometheus.GaugeFunc:
+	case *prometheus.GaugeVec:
 		return "gauge"
-	case *prometheus.HistogramVec, prometheus.Histogram:
+	case *prometheus.HistogramVec:
 		return "histogram"
 	}
 	return ""

@@ -99,7 +99,7 @@ func (r *Rebuild) Verify(ctx context.Context, progress func(done, total int64)) 
 	if err != nil {
 		return 0, err
 	}
-	return compare(live, made)
+	return r.compare(ctx, live, made)
 }
 
 // catchUp applies to the live projections what the log holds beyond them.
@@ -132,13 +132,13 @@ func (r *Rebuild) catchUp(ctx context.Context) (err error) {
 }
 
 // compare walks two stores side by side.
-func compare(live, made string) (rows int, err error) {
-	a, err := store.Open(live, store.Options{})
+func (r *Rebuild) compare(ctx context.Context, live, made string) (rows int, err error) {
+	a, err := r.openSwept(ctx, live)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	b, err := store.Open(made, store.Options{})
+	b, err := r.openSwept(ctx, made)
 	if err != nil {
 		return 0, err
 	}
@@ -154,6 +154,22 @@ func compare(live, made string) (rows int, err error) {
 	}
 	defer func() { err = errors.Join(err, y.Close()) }()
 	return compareRows(x, y)
+}
+
+// openSwept opens a store without the segments that nothing names any more:
+// when those go depends on who was reading, not on the log. Opening the
+// projections excises them.
+func (r *Rebuild) openSwept(ctx context.Context, dir string) (*store.Store, error) {
+	s, err := store.Open(dir, store.Options{Logger: r.o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	i, err := openProjections(ctx, indexOptions{Options: Options{Logger: r.o.Logger}, store: s, objects: r.objects}, projections.NewDecoder(r.objects))
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	i.close()
+	return s, nil
 }
 
 // iterator is store.Iterator as compareRows uses it.
