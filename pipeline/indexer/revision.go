@@ -48,7 +48,7 @@ func (x *Indexer) ref(ctx context.Context, m *mirror.Mirror, rev revision, c cau
 		return err
 	}
 	job.plan(len(set.items), set.bytes)
-	segments, err := x.segments(ctx, m, rev.repo, set, job)
+	segments, err := x.segments(ctx, m, rev.repo, set, c, job)
 	if err != nil {
 		return fmt.Errorf("index %s at %s: %w", rev.Ref, rev.Commit, err)
 	}

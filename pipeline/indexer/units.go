@@ -2,7 +2,6 @@ package indexer
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -59,7 +58,7 @@ func units(items []item, total int64) [][]item {
 
 // segments reads, analyses and seals the blobs of a change set. It fills in the
 // changes that stand for them.
-func (x *Indexer) segments(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, set *changeSet, job *job) ([]event.SegmentRef, error) {
+func (x *Indexer) segments(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, set *changeSet, c cause, job *job) ([]event.SegmentRef, error) {
 	cut := units(set.items, set.bytes)
 	refs := make([][]event.SegmentRef, len(cut))
 	errs := make([]error, len(cut))
@@ -79,7 +78,7 @@ func (x *Indexer) segments(ctx context.Context, m *mirror.Mirror, repo code.Repo
 		}
 		group.Go(func() {
 			defer func() { <-places }()
-			u := &unit{x: x, m: m, repo: repo, set: set, items: items, job: job}
+			u := &unit{x: x, m: m, repo: repo, set: set, items: items, cause: c, job: job}
 			if refs[i], errs[i] = u.run(ctx); errs[i] != nil {
 				cancel()
 			}
@@ -113,6 +112,7 @@ type unit struct {
 	repo  code.RepositoryID
 	set   *changeSet
 	items []item
+	cause cause
 	job   *job
 
 	builder *segment.Builder
@@ -148,8 +148,11 @@ func (u *unit) run(ctx context.Context) ([]event.SegmentRef, error) {
 	return u.refs, nil
 }
 
+// options seed the segment's ID with what led to it: a revert builds the documents
+// of an earlier push again, and that segment may be on its way out of the store,
+// merged into another.
 func (u *unit) options() segment.Options {
-	return segment.Options{Seed: binary.BigEndian.AppendUint64([]byte("repository/"), uint64(u.repo))}
+	return segment.Options{Seed: fmt.Appendf(nil, "repository %d, cause %s", u.repo, u.cause.at)}
 }
 
 // blob adds the documents of one blob: one for each language among its paths.
