@@ -130,3 +130,35 @@ func TestParse(t *testing.T) {
 		t.Errorf("link that holds: %q", broken)
 	}
 }
+
+// TestDependencies: each module that our code requires has its reason, and each
+// reason its module.
+func TestDependencies(t *testing.T) {
+	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var required []string
+	for line := range strings.Lines(string(module)) {
+		fields := strings.Fields(line)
+		if len(fields) == 2 && strings.Contains(fields[0], ".") && strings.HasPrefix(fields[1], "v") {
+			required = append(required, fields[0])
+		}
+	}
+	page, err := Read(root, "docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range required {
+		if !strings.Contains(page.Text, "`"+path+"`") {
+			t.Errorf("docs/dependencies.md has no reason for %s", path)
+		}
+	}
+	for line := range strings.Lines(page.Text) {
+		path, isRow := strings.CutPrefix(line, "| `")
+		path, _, _ = strings.Cut(path, "`")
+		if isRow && !strings.Contains(string(module), path+" v") {
+			t.Errorf("docs/dependencies.md has a reason for %s, which nothing requires", path)
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// gitTree makes a git repository of files and returns its path.
+func gitTree(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "tree")
+	run := func(args ...string) {
+		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"}, args...)...)
+		c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run("init", "-q", "-b", "main")
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("add", "-A")
+	run("commit", "-q", "-m", "all")
+	return dir
+}
+
+func post(t *testing.T, url, body string, out any) int {
+	t.Helper()
+	response, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(json.NewDecoder(response.Body).Decode(out), response.Body.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode
+}
+
+// awaitStatus polls the status of a repository until done says so.
+func awaitStatus(t *testing.T, s *Server, id uint64, done func(map[string]any) bool) map[string]any {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		status := map[string]any{}
+		code, body := get(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), id))
+		if err := json.Unmarshal([]byte(body), &status); err != nil {
+			t.Fatal(err)
+		}
+		if code == 200 && done(status) {
+			return status
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("the status stays %s", body)
+		}
+	}
+}
+
+type registration struct {
+	RepoID   uint64
+	RepoName string
+	Position struct{ Offset float64 }
+	Message  string
+}
+
+// applied reports whether the event of a registration has had its effect.
+func (r *registration) applied(status map[string]any) bool {
+	position, ok := status["appliedPosition"].(map[string]any)
+	return ok && position["offset"].(float64) >= r.Position.Offset
+}
+
+func TestStatusOfAnImport(t *testing.T) {
+	files := map[string]string{"a.go": "package kazoo\n"}
+	for i := range 5 {
+		files[fmt.Sprintf("%d.bin", i)] = "\x00\x01\x02binary"
+	}
+	tree := gitTree(t, files)
+	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(tree)))
+	var r registration
+	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, tree), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	status := awaitStatus(t, s, r.RepoID, r.applied)
+	if status["state"] != "indexed" || status["files"] != 1.0 || status["skippedFiles"] != 5.0 || status["segments"] != 1.0 || len(status["refs"].([]any)) != 1 {
+		t.Errorf("status = %v", status)
+	}
+	code, body := get(t, fmt.Sprintf("%s/api/repos/%d/skipped?perPage=2&page=2&reason=binary", s.URL(), r.RepoID))
+	var skipped []struct{ Path, Reason string }
+	if err := json.Unmarshal([]byte(body), &skipped); err != nil || code != 200 {
+		t.Fatalf("%d %s %v", code, body, err)
+	}
+	if len(skipped) != 2 || skipped[0].Path != "2.bin" || skipped[1].Path != "3.bin" {
+		t.Errorf("second page of skipped files = %v", skipped)
+	}
+
+	// The same again is handled, though nothing follows from it.
+	again := registration{}
+	post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q}`, tree), &again)
+	if again.RepoID != r.RepoID || again.RepoName != "kazoo" {
+		t.Errorf("registered again as %+v", again)
+	}
+	awaitStatus(t, s, r.RepoID, again.applied)
+
+	// Its name is taken.
+	var other registration
+	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, filepath.Dir(tree)), &other); status != http.StatusConflict {
+		t.Errorf("another repository of the same name: %d %s", status, other.Message)
+	}
+}
+
+func TestStatusOfAFailure(t *testing.T) {
+	empty := t.TempDir()
+	s := running(t, testConfig(t, "git.allowedRoots="+empty, "pipeline.maxAttempts=1"))
+	var r registration
+	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"nothing"}`, empty), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	status := awaitStatus(t, s, r.RepoID, r.applied)
+	if status["state"] != "failed" || status["lastError"] == nil {
+		t.Errorf("status of a directory that is no repository = %v", status)
+	}
+}
+
+func TestFind(t *testing.T) {
+	tree := gitTree(t, map[string]string{"a.go": "package kazoo\n"})
+	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(tree)))
+	var r registration
+	post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, tree), &r)
+	awaitStatus(t, s, r.RepoID, r.applied)
+	for _, c := range []struct {
+		candidate code.Repository
+		found     bool
+	}{
+		{code.Repository{ID: code.RepositoryID(r.RepoID)}, true},
+		{code.Repository{ID: 1, CloneURL: tree}, true},
+		{code.Repository{ID: 1, CloneURL: "file://" + tree + "/"}, true},
+		{code.Repository{ID: 1, Name: "kazoo"}, true},
+		{code.Repository{ID: 1, CloneURL: tree + "2", Name: "kazoo"}, false},
+		{code.Repository{ID: 1, Name: "kazo"}, false},
+		{code.Repository{}, false},
+	} {
+		got, err := s.repositories.Find(t.Context(), c.candidate)
+		if c.found != (err == nil) || (c.found && got.Name != "kazoo") || (!c.found && !errors.Is(err, code.ErrNotFound)) {
+			t.Errorf("Find(%+v) = %+v, %v; want found = %v", c.candidate, got, err, c.found)
+		}
+	}
+}
