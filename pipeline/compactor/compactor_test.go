@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // site is a log and a segment store, with a worker that builds segments.
 type site struct {
-	*testing.T
+	testing.TB
 	ctx   context.Context
 	log   *embeddedlog.Log
 	store *segmentstore.Directory
@@ -40,11 +40,11 @@ type site struct {
 	pushes    int
 }
 
-func newSite(t *testing.T, seed uint64) *site {
+func newSite(t testing.TB, seed uint64) *site {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
-	s := &site{T: t, ctx: ctx, rng: rand.New(rand.NewPCG(seed, 3)), documents: map[code.DocumentKey]segment.Document{}}
+	s := &site{TB: t, ctx: ctx, rng: rand.New(rand.NewPCG(seed, 3)), documents: map[code.DocumentKey]segment.Document{}}
 	var err error
 	s.log, err = embeddedlog.Open(filepath.Join(t.TempDir(), "log"), embeddedlog.Options{Partitions: 2})
 	s.check(err)

@@ -42,7 +42,7 @@
 //
 // Run has a goroutine for each partition it holds, by way of the log's Join; all
 // are gone when it returns. One merge is made at a time in a process, with one
-// builder: about 150 MB for the largest, nothing to speak of for small ones.
+// builder: about 200 MB for the largest, nothing to speak of for small ones.
 //
 // It does not read places or manifests, and it holds no state that the log could
 // not restore.

@@ -22,7 +22,7 @@ const (
 	DefaultInterval = 30 * time.Second
 	// DefaultPatience bounds the wait for a View that is as new as the log.
 	DefaultPatience = 2 * time.Second
-	// DefaultMergeTimeout bounds one merge. The largest takes about ten seconds
+	// DefaultMergeTimeout bounds one merge. The largest takes a few seconds
 	// on a local disk; an object store far away may take minutes.
 	DefaultMergeTimeout = 15 * time.Minute
 	// minBackoff and maxBackoff bound the waits after failures.
