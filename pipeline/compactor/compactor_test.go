@@ -398,18 +398,19 @@ func (m *mirror) settle(pushes int) {
 }
 
 func TestMergesWhole(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 1)
 	registry := prometheus.NewRegistry()
 	s.start(Options{Registerer: registry})
 	m := newMirror(s, 1)
 	var keys []code.DocumentKey
-	for range 200 {
+	for range 120 {
 		s.push(1, s.anyDocument())
 	}
 	for k := range s.documents {
 		keys = append(keys, k)
 	}
-	m.settle(200)
+	m.settle(120)
 	if len(m.segments) > 4*(FanIn-1) {
 		t.Errorf("%d segments are left", len(m.segments))
 	}
@@ -423,6 +424,7 @@ func TestMergesWhole(t *testing.T) {
 }
 
 func TestDropsTheDeadAndRepeated(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 2)
 	m := newMirror(s, 0)
 	twice := s.document()
@@ -458,6 +460,7 @@ func (s *site) repeated(d segment.Document, i int) segment.Document {
 }
 
 func TestEverythingDead(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 3)
 	m := newMirror(s, 0)
 	for range FanIn {
@@ -475,6 +478,7 @@ func TestEverythingDead(t *testing.T) {
 }
 
 func TestRewritesWhatHasDied(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 4)
 	m := newMirror(s, 0)
 	var documents []segment.Document
@@ -503,6 +507,7 @@ func TestRewritesWhatHasDied(t *testing.T) {
 // TestRefusal lets a document come to life after the compactor has looked: the
 // merge is refused, and made again with all documents.
 func TestRefusal(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 5)
 	m := newMirror(s, 0)
 	var late segment.Document
@@ -524,6 +529,7 @@ func TestRefusal(t *testing.T) {
 // TestRestart stops compactors at any moment, deletes the inputs of merges as
 // the projections do, and goes on.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 6)
 	m := newMirror(s, 1)
 	for range 12 {
@@ -561,6 +567,7 @@ func (s *site) deleteAllBut(keep []segment.ID) {
 // TestLostInput leaves out a segment that the store does not have, and one that
 // is damaged.
 func TestLostInput(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 7)
 	var ids []segment.ID
 	for range FanIn + 2 {
@@ -581,6 +588,31 @@ func TestLostInput(t *testing.T) {
 	inputs := ev.(*event.SegmentsMerged).Inputs
 	if len(inputs) != FanIn || slices.Contains(inputs, ids[3].String()) || slices.Contains(inputs, ids[5].String()) {
 		t.Errorf("merged %v", inputs)
+	}
+}
+
+// TestFull merges what fits: the choice goes by text, and symbols take room too.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 10)
+	var inputs []*entry
+	text := []int64{0}
+	for range 4 {
+		d := s.documentOf(5)
+		id := s.push(0, d)
+		inputs = append(inputs, &entry{id: id, ref: event.SegmentRef{ID: id.String()}})
+		text = append(text, text[len(text)-1]+int64(len(d.Text)))
+	}
+	o := Options{Objects: s.store, TempDir: t.TempDir(), Policy: Policy{MaxTextBytes: text[4] - 1}}
+	out, err := newMerger(o).merge(s.ctx, 0, inputs, nil)
+	s.check(err)
+	if !slices.Equal(out.inputs, inputs[:3]) || out.output.TextBytes != text[3] {
+		t.Errorf("merged %d segments with %d bytes, want 3 with %d", len(out.inputs), out.output.TextBytes, text[3])
+	}
+	o.Policy.MaxTextBytes = text[2] - 1
+	full := new(fullError)
+	if _, err := newMerger(o).merge(s.ctx, 0, inputs, nil); !errors.As(err, &full) || full.index != 1 {
+		t.Errorf("merge of two that do not fit: %v", err)
 	}
 }
 
@@ -623,6 +655,7 @@ func (f *flaky) Put(ctx context.Context, name, path string) error {
 }
 
 func TestFailuresPass(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 8)
 	for range 3 * FanIn {
 		s.push(0, s.document())
@@ -639,6 +672,7 @@ func TestFailuresPass(t *testing.T) {
 
 // TestTwoProcesses shares the partitions between two compactors.
 func TestTwoProcesses(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, 9)
 	s.start(Options{})
 	s.start(Options{})
