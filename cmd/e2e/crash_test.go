@@ -138,11 +138,17 @@ func (c *crashing) pushUntilItFails() {
 func (c *crashing) searchAll() {
 	c.t.Helper()
 	for _, word := range append([]string{"vuvuzela"}, c.acknowledged...) {
-		var got int
-		var err error
-		if !poll(awaitDeadline, func() bool { got, err = search(c.server.url, word); return err == nil && got == 1 }) {
-			c.t.Fatalf("%s was acknowledged and is not searchable after %v: %d matches, %v\n%s", word, awaitDeadline, got, err, c.warnings())
-		}
+		c.await(word)
+	}
+}
+
+// await waits until the word is found, once.
+func (c *crashing) await(word string) {
+	c.t.Helper()
+	var got int
+	var err error
+	if !poll(awaitDeadline, func() bool { got, err = search(c.server.url, word); return err == nil && got == 1 }) {
+		c.t.Fatalf("%s was acknowledged and is not searchable after %v: %d matches, %v\n%s", word, awaitDeadline, got, err, c.warnings())
 	}
 }
 
