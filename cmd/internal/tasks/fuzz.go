@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,12 +13,14 @@ type fuzzTask struct {
 }
 
 // Run implements the task. go test fuzzes one target of one package at a time,
-// so the targets are listed first.
+// so the targets are listed first. A target that fails does not keep the others
+// from their turn.
 func (f *fuzzTask) Run(ctx context.Context) error {
 	packages, err := output(ctx, ".", "go", "list", "./...")
 	if err != nil {
 		return err
 	}
+	var failed []error
 	for pkg := range strings.FieldsSeq(packages) {
 		names, err := output(ctx, ".", "go", "test", "-list", "^Fuzz", pkg)
 		if err != nil {
@@ -30,9 +33,12 @@ func (f *fuzzTask) Run(ctx context.Context) error {
 			}
 			fmt.Println("==", pkg, name)
 			if err := command(ctx, ".", "go", "test", "-run", "^$", "-fuzz", "^"+name+"$", "-fuzztime", f.Time.String(), pkg).Run(); err != nil {
-				return fmt.Errorf("%s %s: %w", pkg, name, err)
+				failed = append(failed, fmt.Errorf("%s %s: %w", pkg, name, err))
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
