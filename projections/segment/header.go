@@ -9,8 +9,13 @@ import (
 // docs/format and a reader for the old one, or a rebuild of the projections.
 const formatVersion = 1
 
-// FrameBytes is the size of a frame of text before compression.
-const FrameBytes = 64 << 10
+// FrameBytes is the size of a frame of text before compression: what has to be
+// decompressed to look at one block.
+const FrameBytes = 16 << 10
+
+// groupFrames is how many frames share a value: reading on in the text then
+// costs one read of the store for each 64 KiB.
+const groupFrames = 4
 
 // PageBytes is the size a page of postings is closed at; a list lies in one page.
 const PageBytes = 32 << 10

@@ -192,28 +192,10 @@ func (r *Reader) AppendList(dst []byte, t postings.Trigram) ([]byte, error) {
 	return dst, err
 }
 
-// frame decompresses a frame into buf, which grows as needed.
-func (r *Reader) frame(n int, buf []byte) ([]byte, error) {
-	want := min(FrameBytes, r.SpaceEnd()-n*FrameBytes)
-	err := r.value(numberedKey(r.id, partFrame, uint32(n)), func(b []byte) error {
-		if size, err := minlz.DecodedLen(b); err != nil || size != want {
-			return fmt.Errorf("%w: frame %d has %d bytes, want %d", ErrCorrupt, n, size, want)
-		}
-		out, err := minlz.Decode(buf[:cap(buf)], b)
-		if err != nil {
-			return fmt.Errorf("%w: frame %d: %w", ErrCorrupt, n, err)
-		}
-		buf = out
-		return nil
-	})
-	return buf, err
-}
-
 // Text returns the text of a document. It may use buf, and it is not shared.
 func (r *Reader) Text(d DocID, buf []byte) ([]byte, error) {
 	lo, hi := r.TextRange(d)
-	t := NewText(r)
-	b, err := t.Bytes(lo, hi)
+	b, err := NewText(r).Bytes(lo, hi)
 	return append(buf[:0], b...), err
 }
 

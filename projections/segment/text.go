@@ -2,29 +2,45 @@ package segment
 
 import "bytes"
 
-// cacheFrames is how many frames one Text adds to the shared cache: what a query
-// for a screen of results needs. A scan that reads more decompresses into a
-// buffer of its own and leaves the cache to the others.
-const cacheFrames = 256
+// cacheFrames is how many frames one Text adds to the shared cache, 16 MiB: what
+// a query that looks here and there needs to be quick the next time. A scan that
+// reads more decompresses into buffers of its own and leaves the cache to others.
+const cacheFrames = 1024
 
-// A Text reads pieces of a segment's text space. It remembers the last frame,
-// so it is cheap to read on from where one is. It belongs to one goroutine.
+// A Text reads pieces of a segment's text space. It remembers the last two
+// frames, so it is cheap to read on from where one is, and to look a little
+// ahead. It belongs to one goroutine.
 type Text struct {
-	r       *Reader
-	n       int // number of the current frame, -1 for none
-	frame   []byte
-	scratch []byte // a frame that is not in the cache
-	joined  []byte // a piece that spans frames
-	added   int
-	loaded  int64
+	r      *Reader
+	slots  [2]slot
+	recent int    // the slot used last
+	group  int    // number of the group in packed, -1 for none
+	packed []byte // compressed frames
+	joined []byte // a piece that spans frames
+	added  int
+	loaded int64
+}
+
+// A slot holds a decompressed frame.
+type slot struct {
+	n     int // number of the frame, -1 for none
+	frame []byte
+	own   []byte // buffer for a frame that is not in the cache
 }
 
 // NewText returns a Text of a segment.
-func NewText(r *Reader) *Text { return &Text{r: r, n: -1} }
+func NewText(r *Reader) *Text {
+	t := &Text{}
+	t.Reset(r)
+	return t
+}
 
 // Reset makes t read another segment, with its buffers.
 func (t *Text) Reset(r *Reader) {
-	t.r, t.n, t.frame = r, -1, nil
+	t.r, t.group = r, -1
+	for i := range t.slots {
+		t.slots[i].n, t.slots[i].frame = -1, nil
+	}
 }
 
 // LoadedBytes returns how much text was decompressed.
@@ -38,55 +54,107 @@ func (t *Text) Bytes(lo, hi int) ([]byte, error) {
 	}
 	if lo/FrameBytes == (hi-1)/FrameBytes {
 		base := lo / FrameBytes * FrameBytes
-		if err := t.load(lo / FrameBytes); err != nil {
+		frame, err := t.frame(lo / FrameBytes)
+		if err != nil {
 			return nil, err
 		}
-		return t.frame[lo-base : hi-base], nil
+		return frame[lo-base : hi-base], nil
 	}
-	t.joined = t.joined[:0]
-	for lo < hi {
-		n := lo / FrameBytes
-		if err := t.load(n); err != nil {
-			return nil, err
-		}
-		end := min(hi, (n+1)*FrameBytes)
-		t.joined = append(t.joined, t.frame[lo-n*FrameBytes:end-n*FrameBytes]...)
-		lo = end
-	}
-	return t.joined, nil
+	return t.join(lo, hi)
 }
 
-// load makes n the current frame.
-func (t *Text) load(n int) error {
-	if t.n == n {
-		return nil
+// join puts a piece that spans frames together.
+func (t *Text) join(lo, hi int) ([]byte, error) {
+	if cap(t.joined) < hi-lo {
+		t.joined = make([]byte, 0, max(hi-lo, 5*FrameBytes))
 	}
-	key := frameKey{t.r.id, uint32(n)}
-	cache := t.r.cache
-	if cache != nil {
-		if frame, ok := cache.get(key); ok {
-			t.n, t.frame = n, frame
-			return nil
+	out := t.joined[:hi-lo]
+	for at := lo; at < hi; {
+		n := at / FrameBytes
+		base, end := n*FrameBytes, min(hi, (n+1)*FrameBytes)
+		piece := out[at-lo : end-lo]
+		if at == base && end == base+t.r.frameSize(n) && t.added >= cacheFrames && !t.has(n) {
+			if err := t.unpack(piece, n); err != nil {
+				return nil, err
+			}
+		} else {
+			frame, err := t.frame(n)
+			if err != nil {
+				return nil, err
+			}
+			copy(piece, frame[at-base:end-base])
+		}
+		at = end
+	}
+	return out, nil
+}
+
+// has reports whether a frame is at hand without decompression.
+func (t *Text) has(n int) bool {
+	if t.slots[0].n == n || t.slots[1].n == n {
+		return true
+	}
+	if t.r.cache == nil {
+		return false
+	}
+	frame, ok := t.r.cache.get(frameKey{t.r.id, uint32(n)})
+	if ok {
+		t.use(n, frame)
+	}
+	return ok
+}
+
+// use makes a frame the one used last.
+func (t *Text) use(n int, frame []byte) {
+	t.recent = 1 - t.recent
+	t.slots[t.recent].n, t.slots[t.recent].frame = n, frame
+}
+
+// frame returns a frame.
+func (t *Text) frame(n int) ([]byte, error) {
+	for i := range t.slots {
+		if t.slots[i].n == n {
+			t.recent = i
+			return t.slots[i].frame, nil
 		}
 	}
-	if cache == nil || t.added >= cacheFrames {
-		frame, err := t.r.frame(n, t.scratch)
-		if err != nil {
+	if t.has(n) {
+		return t.slots[t.recent].frame, nil
+	}
+	if t.r.cache != nil && t.added < cacheFrames {
+		frame := make([]byte, t.r.frameSize(n))
+		if err := t.unpack(frame, n); err != nil {
+			return nil, err
+		}
+		t.r.cache.put(frameKey{t.r.id, uint32(n)}, frame)
+		t.added++
+		t.use(n, frame)
+		return frame, nil
+	}
+	s := &t.slots[1-t.recent]
+	if s.own == nil {
+		s.own = make([]byte, FrameBytes)
+	}
+	frame := s.own[:t.r.frameSize(n)]
+	s.n = -1
+	if err := t.unpack(frame, n); err != nil {
+		return nil, err
+	}
+	t.use(n, frame)
+	return frame, nil
+}
+
+// unpack decompresses a frame into dst, which has its size.
+func (t *Text) unpack(dst []byte, n int) (err error) {
+	if g := n / groupFrames; t.group != g {
+		t.group = -1
+		if t.packed, err = t.r.readGroup(n, t.packed[:0]); err != nil {
 			return err
 		}
-		t.scratch, t.frame, t.n = frame, frame, n
-		t.loaded += int64(len(frame))
-		return nil
+		t.group = g
 	}
-	frame, err := t.r.frame(n, make([]byte, 0, FrameBytes))
-	if err != nil {
-		return err
-	}
-	cache.put(key, frame)
-	t.added++
-	t.frame, t.n = frame, n
-	t.loaded += int64(len(frame))
-	return nil
+	t.loaded += int64(len(dst))
+	return t.r.unpack(dst, t.packed, n)
 }
 
 // Lines returns the number of line feeds in the document from its start to an

@@ -33,6 +33,8 @@ type atom struct {
 	pattern *plan.Pattern
 	symbols bool // looks at the symbol text
 	label   string
+	// negated says that only whether there is a match counts, not which.
+	negated bool
 	// re2 scans text for a pattern that names no literal and no run: it is a
 	// deterministic automaton, six times as fast at that as package regexp. Nil
 	// where there is a literal, or RE2 refuses the pattern.
@@ -56,6 +58,7 @@ type compiled struct {
 	predicates []*predicate
 	revisions  bool // some predicate is about refs
 	everyRef   bool // one of them is negated: what it excludes is among all refs
+	negations  int  // around the node that is being compiled
 }
 
 // compile turns a parsed query into a compiled one.
@@ -102,7 +105,9 @@ func (c *compiled) node(q syntax.Query) (node, error) {
 		return &orNode{kids}, err
 	case *syntax.Not:
 		c.everyRef = c.everyRef || syntax.HasRevision(q.Child)
+		c.negations++
 		kid, err := c.node(q.Child)
+		c.negations--
 		return &notNode{kid}, err
 	case *syntax.Const:
 		return &constNode{q.Value}, nil
@@ -144,7 +149,7 @@ func (c *compiled) text(q *syntax.Text) (node, error) {
 }
 
 func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query) node {
-	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String()}
+	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), negated: c.negations > 0}
 	if p != nil && !p.Exact && len(p.Sets) == 0 && p.Run.Bytes == 0 {
 		a.re2, _ = re2.Compile(p.Expression)
 	}

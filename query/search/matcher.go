@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
-// runBlocks bounds the successive blocks that are searched at once: a frame.
-const runBlocks = segment.FrameBytes / postings.BlockBytes
+// runBlocks bounds the successive blocks that are searched at once: 64 KiB.
+const runBlocks = 16
 
 // maxFoldGrowth is how much longer than a folded literal an occurrence can be:
 // the Kelvin sign has three bytes for one.
@@ -31,6 +31,9 @@ type matcher struct {
 	stats    *Stats
 	text     *segment.Text
 	once     bool // one match a line is enough: a symbol is found or not
+	// continues says that the run in hand begins where a line does: at the start of
+	// the document, or where the run before it ended.
+	continues bool
 }
 
 // use prepares for a segment, where the finding says which literals occur.
@@ -76,6 +79,7 @@ func (m *matcher) each(lo, hi int, f *finding, emit func(start, end int) bool) e
 		}
 		from, to := max(block*postings.BlockBytes, next), min((last+1)*postings.BlockBytes, hi)
 		if from < to {
+			m.continues = from == next
 			end, more, err := m.run(lo, hi, from, to, emit)
 			if err != nil || !more {
 				return err
@@ -140,25 +144,24 @@ func (m *matcher) runLines(lo, hi, from, to int, emit func(start, end int) bool)
 		return 0, false, err
 	}
 	if m.literals == nil && m.pattern.Run.Bytes == 0 {
-		return m.runRegion(text, base, max(from-base, 0), emit)
+		return m.runRegion(text, base, emit)
 	}
 	if m.literals != nil {
 		m.literals.Reset(text)
 	}
-	for at := from - base; ; {
+	for at := from - base; at < len(text); {
 		hit := m.nextHint(text, at)
-		if hit < 0 || base+hit >= to {
-			return base + at, true, nil
+		if hit < 0 {
+			break
 		}
 		start := bytes.LastIndexByte(text[:hit], '\n') + 1
 		end := lineEnd(text, hit)
 		if !m.line(text[start:end], base+start, emit) {
 			return base + end, false, nil
 		}
-		if at = end + 1; at >= len(text) {
-			return base + len(text), true, nil
-		}
+		at = end + 1
 	}
+	return base + len(text), true, nil
 }
 
 // nextHint returns the next place whose line may match, or -1.
@@ -202,7 +205,10 @@ const lineMargin = 256
 // and ends at line ends or at those of the document.
 func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err error) {
 	base, end := lo, hi
-	for margin := lineMargin; from-margin > lo; margin *= 8 {
+	if m.continues {
+		base = from
+	}
+	for margin := lineMargin; !m.continues && from-margin > lo; margin *= 8 {
 		b, err := m.text.Bytes(from-margin, from)
 		if err != nil {
 			return nil, 0, err
@@ -227,18 +233,10 @@ func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err e
 }
 
 // runRegion gives the regular expression a region of whole lines at once: there
-// is nothing to skip to. Lines before from were searched already.
-func (m *matcher) runRegion(text []byte, base, from int, emit func(start, end int) bool) (int, bool, error) {
-	start := 0
-	if from > 0 && text[from-1] != '\n' {
-		// from lies in a line that belongs to the run before, unless that run was
-		// no candidate or ended with it.
-		start = bytes.LastIndexByte(text[:from], '\n') + 1
-	} else {
-		start = from
-	}
+// is nothing to skip to. Every block is a candidate then, so the region begins
+// where the one before it ended.
+func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
 	end := base + len(text)
-	text, base = text[start:], base+start
 	m.stats.RegexpsConsidered++
 	if m.once || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR {
 		return m.eachLine(text, base, emit)

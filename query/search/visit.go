@@ -378,7 +378,7 @@ func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
 		if v.several || len(s.matches) < v.keep-v.kept {
 			s.matches = append(s.matches, match{uint32(start - lo), uint32(end - lo), -1})
 		}
-		return s.count <= v.limit
+		return s.count <= v.limit && !a.negated
 	}
 	if err := v.matchers[a.number].each(lo, hi, f, emit); err != nil {
 		return nil, err

@@ -1,0 +1,71 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/minio/minlz"
+)
+
+// packGroup puts compressed frames into one value: the sizes of all but the last,
+// two bytes each, then the frames. A compressed frame is never much larger than
+// FrameBytes, so its size fits.
+func packGroup(frames [][]byte) []byte {
+	var b []byte
+	for _, f := range frames[:len(frames)-1] {
+		b = binary.LittleEndian.AppendUint16(b, uint16(len(f)))
+	}
+	for _, f := range frames {
+		b = append(b, f...)
+	}
+	return b
+}
+
+// frameInGroup returns the i'th of n frames of a value.
+func frameInGroup(group []byte, i, n int) ([]byte, error) {
+	at := 2 * (n - 1)
+	if at > len(group) {
+		return nil, fmt.Errorf("%w: group of frames", ErrCorrupt)
+	}
+	size := func(k int) int { return int(binary.LittleEndian.Uint16(group[2*k:])) }
+	for k := range i {
+		at += size(k)
+	}
+	end := len(group)
+	if i < n-1 {
+		end = at + size(i)
+	}
+	if at > end || end > len(group) {
+		return nil, fmt.Errorf("%w: group of frames", ErrCorrupt)
+	}
+	return group[at:end], nil
+}
+
+// frameSize returns the size of frame n before compression.
+func (r *Reader) frameSize(n int) int { return min(FrameBytes, r.SpaceEnd()-n*FrameBytes) }
+
+// readGroup appends the value that frame n is in to buf.
+func (r *Reader) readGroup(n int, buf []byte) ([]byte, error) {
+	err := r.value(numberedKey(r.id, partFrame, uint32(n/groupFrames)), func(b []byte) error {
+		buf = append(buf, b...)
+		return nil
+	})
+	return buf, err
+}
+
+// unpack decompresses frame n of a group into dst, which has the frame's size.
+func (r *Reader) unpack(dst, group []byte, n int) error {
+	first := n / groupFrames * groupFrames
+	packed, err := frameInGroup(group, n-first, min(groupFrames, r.head.frames()-first))
+	if err != nil {
+		return err
+	}
+	if size, err := minlz.DecodedLen(packed); err != nil || size != len(dst) {
+		return fmt.Errorf("%w: frame %d has %d bytes, want %d", ErrCorrupt, n, size, len(dst))
+	}
+	out, err := minlz.Decode(dst, packed)
+	if err != nil || len(out) != len(dst) || &out[0] != &dst[0] {
+		return fmt.Errorf("%w: frame %d: %w", ErrCorrupt, n, err)
+	}
+	return nil
+}
