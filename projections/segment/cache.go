@@ -14,7 +14,13 @@ const cacheShards = 16
 // bound of bytes over all segments. It is safe for concurrent use.
 type Cache struct {
 	shards [cacheShards]cacheShard
+	limit  int
 }
+
+// framesForOne is how many frames one Text may add to the cache: a quarter of it.
+// What looks here and there is quick the next time; a scan that reads more
+// decompresses into buffers of its own and leaves the cache to others.
+func (c *Cache) framesForOne() int { return c.limit / 4 / FrameBytes }
 
 type cacheShard struct {
 	mu struct {
@@ -43,7 +49,7 @@ func NewCache(limitBytes int) *Cache {
 	if limitBytes <= 0 {
 		limitBytes = DefaultCacheBytes
 	}
-	c := &Cache{}
+	c := &Cache{limit: limitBytes}
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.limit = limitBytes / cacheShards

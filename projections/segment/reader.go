@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/minio/minlz"
-
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -197,34 +195,4 @@ func (r *Reader) Text(d DocID, buf []byte) ([]byte, error) {
 	lo, hi := r.TextRange(d)
 	b, err := NewText(r).Bytes(lo, hi)
 	return append(buf[:0], b...), err
-}
-
-// Symbols returns the symbols of a document, ordered by offset.
-func (r *Reader) Symbols(d DocID) ([]code.Symbol, error) {
-	lo, hi := r.SymbolRange(d)
-	if lo == hi {
-		return nil, nil
-	}
-	names, err := NewText(r).Bytes(lo, hi)
-	if err != nil {
-		return nil, err
-	}
-	return r.symbolsNamed(d, names)
-}
-
-func (r *Reader) symbolsNamed(d DocID, names []byte) (symbols []code.Symbol, err error) {
-	group := upper(r.head.groupFirst, uint32(d))
-	if group < 0 {
-		return nil, fmt.Errorf("%w: no symbols for document %d", ErrCorrupt, d)
-	}
-	skip := int(uint32(d) - r.head.groupFirst[group])
-	err = r.value(numberedKey(r.id, partSymbols, uint32(group)), func(b []byte) error {
-		raw, err := minlz.Decode(nil, b)
-		if err != nil {
-			return fmt.Errorf("%w: symbol group %d: %w", ErrCorrupt, group, err)
-		}
-		symbols, err = decodeSymbols(raw, skip, names, r.head.kinds)
-		return err
-	})
-	return symbols, err
 }

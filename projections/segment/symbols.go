@@ -13,17 +13,18 @@ import (
 // symbol is in the symbol text, so a record holds the rest:
 //
 //	group    = minlz( document… )
-//	document = count record…
+//	document = bytes of the records, record…
 //	record   = offset delta, line delta, end line − line + 1 or 0, name length,
 //	           kind, parent
 //	parent   = 0 for none; else 1 + length of name, name, kind — or, where it is
 //	           that of the record before, the single number 1
 type symbolWriter struct {
-	kinds  nameTable
-	raw    []byte
-	groups [][]byte
-	first  []uint32 // first document of each group
-	next   uint32   // next document
+	kinds   nameTable
+	raw     []byte
+	records []byte // of the last document
+	groups  [][]byte
+	first   []uint32 // first document of each group
+	next    uint32   // next document
 }
 
 // parentSame repeats the parent of the record before; a parent of n bytes is
@@ -41,27 +42,31 @@ func (w *symbolWriter) add(symbols []code.Symbol) error {
 		w.first = append(w.first, w.next)
 	}
 	w.next++
-	b := binary.AppendUvarint(w.raw, uint64(len(symbols)))
+	w.records = w.records[:0]
 	var last code.Symbol
 	for i := range symbols {
-		s := &symbols[i]
-		end := uint64(0)
-		if s.EndLine >= s.Line {
-			end = uint64(s.EndLine-s.Line) + 1
-		}
-		b = binary.AppendUvarint(b, uint64(s.Offset-last.Offset))
-		b = binary.AppendUvarint(b, uint64(s.Line-last.Line))
-		b = binary.AppendUvarint(b, end)
-		b = binary.AppendUvarint(b, uint64(len(s.Name)))
-		b = binary.AppendUvarint(b, uint64(w.kinds.index(string(s.Kind))))
-		b = w.appendParent(b, s, &last)
-		last = *s
+		w.records = w.appendRecord(w.records, &symbols[i], &last)
+		last = symbols[i]
 	}
-	w.raw = b
-	if len(b) >= symbolGroupBytes {
+	w.raw = binary.AppendUvarint(w.raw, uint64(len(w.records)))
+	w.raw = append(w.raw, w.records...)
+	if len(w.raw) >= symbolGroupBytes {
 		return w.flush()
 	}
 	return nil
+}
+
+func (w *symbolWriter) appendRecord(b []byte, s, last *code.Symbol) []byte {
+	end := uint64(0)
+	if s.EndLine >= s.Line {
+		end = uint64(s.EndLine-s.Line) + 1
+	}
+	b = binary.AppendUvarint(b, uint64(s.Offset-last.Offset))
+	b = binary.AppendUvarint(b, uint64(s.Line-last.Line))
+	b = binary.AppendUvarint(b, end)
+	b = binary.AppendUvarint(b, uint64(len(s.Name)))
+	b = binary.AppendUvarint(b, uint64(w.kinds.index(string(s.Kind))))
+	return w.appendParent(b, s, last)
 }
 
 func (w *symbolWriter) appendParent(b []byte, s, last *code.Symbol) []byte {
@@ -88,64 +93,6 @@ func (w *symbolWriter) flush() error {
 	w.groups = append(w.groups, group)
 	w.raw = w.raw[:0]
 	return nil
-}
-
-// decodeSymbols returns the symbols of the skip'th document of a group, with
-// names cut from the document's symbol text.
-func decodeSymbols(group []byte, skip int, names []byte, kinds []string) ([]code.Symbol, error) {
-	d := decoder{b: group}
-	for range skip {
-		skipSymbols(&d)
-	}
-	n := d.uvarint(code.MaxSymbolsPerDocument)
-	symbols := make([]code.Symbol, 0, min(n, uint64(len(d.b))))
-	var last code.Symbol
-	for range n {
-		s, size := readSymbol(&d, &last, kinds)
-		if d.failed || size >= len(names) {
-			return nil, fmt.Errorf("%w: symbols", ErrCorrupt)
-		}
-		s.Name, names = string(names[:size]), names[size+1:]
-		symbols = append(symbols, s)
-		last = s
-	}
-	return symbols, nil
-}
-
-func skipSymbols(d *decoder) {
-	var last code.Symbol
-	for range d.uvarint(code.MaxSymbolsPerDocument) {
-		if last, _ = readSymbol(d, &last, nil); d.failed {
-			return
-		}
-	}
-}
-
-// readSymbol reads one record that follows last, and the length of its name.
-func readSymbol(d *decoder, last *code.Symbol, kinds []string) (s code.Symbol, nameBytes int) {
-	s.Offset = last.Offset + uint32(d.uvarint(maxSpace))
-	s.Line = last.Line + uint32(d.uvarint(maxSpace))
-	if end := d.uvarint(maxSpace); end > 0 {
-		s.EndLine = s.Line + uint32(end) - 1
-	}
-	nameBytes = int(d.uvarint(code.MaxSymbolBytes))
-	s.Kind = kindAt(kinds, d.uvarint(maxNames))
-	switch parent := d.uvarint(maxParentBytes + parentLength); parent {
-	case parentNone:
-	case parentSame:
-		s.Parent, s.ParentKind = last.Parent, last.ParentKind
-	default:
-		s.Parent = string(d.bytes(parent - parentLength))
-		s.ParentKind = kindAt(kinds, d.uvarint(maxNames))
-	}
-	return s, nameBytes
-}
-
-func kindAt(kinds []string, i uint64) code.SymbolKind {
-	if i < uint64(len(kinds)) {
-		return code.SymbolKind(kinds[i])
-	}
-	return ""
 }
 
 // A nameTable numbers strings as they come.

@@ -2,11 +2,6 @@ package segment
 
 import "bytes"
 
-// cacheFrames is how many frames one Text adds to the shared cache, 16 MiB: what
-// a query that looks here and there needs to be quick the next time. A scan that
-// reads more decompresses into buffers of its own and leaves the cache to others.
-const cacheFrames = 1024
-
 // A Text reads pieces of a segment's text space. It remembers the last two
 // frames, so it is cheap to read on from where one is, and to look a little
 // ahead. It belongs to one goroutine.
@@ -73,7 +68,7 @@ func (t *Text) join(lo, hi int) ([]byte, error) {
 		n := at / FrameBytes
 		base, end := n*FrameBytes, min(hi, (n+1)*FrameBytes)
 		piece := out[at-lo : end-lo]
-		if at == base && end == base+t.r.frameSize(n) && t.added >= cacheFrames && !t.has(n) {
+		if at == base && end == base+t.r.frameSize(n) && !t.adds() && !t.has(n) {
 			if err := t.unpack(piece, n); err != nil {
 				return nil, err
 			}
@@ -88,6 +83,9 @@ func (t *Text) join(lo, hi int) ([]byte, error) {
 	}
 	return out, nil
 }
+
+// adds reports whether t may add a frame to the cache.
+func (t *Text) adds() bool { return t.r.cache != nil && t.added < t.r.cache.framesForOne() }
 
 // has reports whether a frame is at hand without decompression.
 func (t *Text) has(n int) bool {
@@ -121,7 +119,7 @@ func (t *Text) frame(n int) ([]byte, error) {
 	if t.has(n) {
 		return t.slots[t.recent].frame, nil
 	}
-	if t.r.cache != nil && t.added < cacheFrames {
+	if t.adds() {
 		frame := make([]byte, t.r.frameSize(n))
 		if err := t.unpack(frame, n); err != nil {
 			return nil, err

@@ -144,8 +144,8 @@ func (s *scope) may(n node, positive bool, columns []bitset) bitset {
 		}
 		return none(columns)
 	case *placeNode:
-		if positive {
-			return columns[n.number]
+		if column := columns[n.number]; positive || column == nil {
+			return column // nil: not evaluated, anything is possible
 		}
 		return complement(columns[n.number])
 	}

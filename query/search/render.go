@@ -12,9 +12,11 @@ import (
 
 // A renderer turns hits into files for people: lines, columns, symbols.
 type renderer struct {
-	run  *run
-	text *segment.Text
-	of   *segment.Reader
+	run     *run
+	text    *segment.Text
+	of      *segment.Reader
+	outline segment.Outline // symbols of the file in hand
+	name    *segment.Text   // reads their names
 	// paths are the path patterns of the query, to show what matched in a path.
 	paths []*predicate
 }
@@ -37,7 +39,7 @@ func (n *run) render(result *Result, shown []hit) error {
 		result.Files = append(result.Files, f)
 	}
 	if r.text != nil {
-		result.Stats.ContentBytes += r.text.LoadedBytes()
+		result.Stats.ContentBytes += r.text.LoadedBytes() + r.name.LoadedBytes()
 	}
 	slices.SortStableFunc(result.Files, func(a, b FileMatch) int { return cmp.Compare(b.Score, a.Score) })
 	return nil
@@ -61,13 +63,14 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 		return f, err
 	}
 	f.Blob = key.Blob
-	symbols, err := seg.Reader.Symbols(h.doc)
-	if err != nil {
-		return f, err
-	}
-	placeSymbols(h, symbols)
-	if f.Chunks, err = r.chunks(h, symbols); err != nil {
-		return f, err
+	if len(h.matches) > 0 {
+		if err := seg.Reader.Outline(h.doc, &r.outline); err != nil {
+			return f, err
+		}
+		placeSymbols(h, &r.outline)
+		if f.Chunks, err = r.chunks(h); err != nil {
+			return f, err
+		}
 	}
 	if len(f.Chunks) == 0 {
 		f.PathRanges = r.pathRanges(f.Path)
@@ -80,27 +83,27 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 		}
 		f.Content = slices.Clone(text)
 	}
-	r.score(&f, h, places.Flags[h.place]|seg.Reader.Flags(h.doc), len(symbols) > 0)
+	r.score(&f, h, places.Flags[h.place]|seg.Reader.Flags(h.doc))
 	return f, nil
 }
 
 func (r *renderer) use(reader *segment.Reader) {
 	switch {
 	case r.text == nil:
-		r.text = segment.NewText(reader)
+		r.text, r.name = segment.NewText(reader), segment.NewText(reader)
 	case r.of != reader:
 		r.text.Reset(reader)
+		r.name.Reset(reader)
 	}
 	r.of = reader
 }
 
 // placeSymbols replaces numbers of symbols by where their names are, and orders
 // the matches, without repetition.
-func placeSymbols(h *hit, symbols []code.Symbol) {
+func placeSymbols(h *hit, symbols *segment.Outline) {
 	for i := range h.matches {
-		if m := &h.matches[i]; m.symbol >= 0 && int(m.symbol) < len(symbols) {
-			s := &symbols[m.symbol]
-			m.start, m.end = s.Offset, s.Offset+uint32(len(s.Name))
+		if m := &h.matches[i]; m.symbol >= 0 && int(m.symbol) < symbols.Len() {
+			m.start, m.end = symbols.Range(int(m.symbol))
 		}
 	}
 	slices.SortStableFunc(h.matches, func(a, b match) int { return cmp.Compare(a.start, b.start) })
@@ -114,7 +117,7 @@ func placeSymbols(h *hit, symbols []code.Symbol) {
 }
 
 // chunks renders the matches of a hit with their lines.
-func (r *renderer) chunks(h *hit, symbols []code.Symbol) ([]Chunk, error) {
+func (r *renderer) chunks(h *hit) ([]Chunk, error) {
 	lo, hi := r.of.TextRange(h.doc)
 	var chunks []Chunk
 	end := -1 // of the last chunk, in the text space
@@ -131,7 +134,7 @@ func (r *renderer) chunks(h *hit, symbols []code.Symbol) ([]Chunk, error) {
 				}
 			}
 		}
-		chunk, err := r.chunk(h, from, to, h.matches[first:i], symbols)
+		chunk, err := r.chunk(h, from, to, h.matches[first:i])
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +153,7 @@ func (r *renderer) chunks(h *hit, symbols []code.Symbol) ([]Chunk, error) {
 
 // join makes one chunk of two that overlap by their context.
 func (r *renderer) join(h *hit, from, to int, a, b Chunk) (Chunk, error) {
-	joined, err := r.chunk(h, from, to, nil, nil)
+	joined, err := r.chunk(h, from, to, nil)
 	if err != nil {
 		return joined, err
 	}
@@ -227,7 +230,7 @@ func (r *renderer) lineEnd(hi, at, lines int) (int, error) {
 }
 
 // chunk renders the lines from from up to to with the matches in them.
-func (r *renderer) chunk(h *hit, from, to int, matches []match, symbols []code.Symbol) (Chunk, error) {
+func (r *renderer) chunk(h *hit, from, to int, matches []match) (Chunk, error) {
 	lo, _ := r.of.TextRange(h.doc)
 	line, err := r.text.Lines(h.doc, from)
 	if err != nil {
@@ -242,7 +245,10 @@ func (r *renderer) chunk(h *hit, from, to int, matches []match, symbols []code.S
 	defined := false
 	for _, m := range matches {
 		c.Ranges = append(c.Ranges, Range{at.seek(int(m.start)), at.seek(int(m.end))})
-		s := symbolAt(symbols, m)
+		s, err := r.symbol(m)
+		if err != nil {
+			return c, err
+		}
 		defined = defined || s != nil
 		c.Symbols = append(c.Symbols, s)
 	}
@@ -277,16 +283,14 @@ func (l *locator) seek(offset int) Location {
 	return l.at
 }
 
-// symbolAt returns the symbol whose name a match overlaps.
-func symbolAt(symbols []code.Symbol, m match) *code.Symbol {
-	i, _ := slices.BinarySearchFunc(symbols, m.end, func(s code.Symbol, end uint32) int { return cmp.Compare(s.Offset, end) })
-	if i == 0 {
-		return nil
+// symbol returns the symbol whose name a match overlaps, nil if there is none.
+func (r *renderer) symbol(m match) (*code.Symbol, error) {
+	i := r.outline.At(m.start, m.end)
+	if i < 0 {
+		return nil, nil
 	}
-	if s := &symbols[i-1]; s.Offset+uint32(len(s.Name)) > m.start {
-		return s
-	}
-	return nil
+	s, err := r.outline.Symbol(i, r.name)
+	return &s, err
 }
 
 // pathRanges shows what the path patterns of the query match in a path; the

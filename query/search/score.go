@@ -24,7 +24,7 @@ const (
 )
 
 // score sets the score of a file from what is known of its matches and its place.
-func (r *renderer) score(f *FileMatch, h *hit, flags code.Flags, _ bool) {
+func (r *renderer) score(f *FileMatch, h *hit, flags code.Flags) {
 	add := func(points float64, reason string) {
 		f.Score += points
 		if r.run.request.Explain {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
 // A match is a place in a document's text, or the symbol of that number.
@@ -30,6 +31,7 @@ type visitor struct {
 	lookup   lookup
 	text     *segment.Text
 	matchers []*matcher
+	paths    []*scan.Literals // of the predicates on paths, as far as needed
 	keep     int         // matches whose details are kept for each segment
 	limit    int         // matches after which a segment is left
 	several  bool        // matches of several atoms are merged, so all of a document are kept
@@ -55,7 +57,7 @@ type atomState struct {
 func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
 	v := &visitor{
 		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1,
-		matchers: make([]*matcher, len(s.c.atoms)), findings: make([]finding, len(s.c.atoms)),
+		matchers: make([]*matcher, len(s.c.atoms)), paths: make([]*scan.Literals, len(s.c.predicates)), findings: make([]finding, len(s.c.atoms)),
 		columns: make([]bitset, len(s.c.predicates)+1), state: make([]atomState, len(s.c.atoms)),
 	}
 	v.lookup.stats = &v.stats
@@ -107,13 +109,43 @@ func (v *visitor) prepare() (bool, error) {
 	places := v.seg.Places
 	v.columns[len(v.columns)-1] = newBitset(places.Len())
 	for i, p := range v.s.c.predicates {
-		v.columns[i] = v.s.column(p, v.seg)
+		if v.columns[i] = nil; p.path == nil {
+			v.columns[i] = v.s.column(p, v.seg)
+		}
 	}
-	v.allowed = v.s.may(v.s.c.root, true, v.columns)
-	if places.Len() == 0 || v.allowed != nil && v.allowed.next(0) < 0 {
-		v.stats.SegmentsFiltered++
+	if !v.filter() {
 		return false, nil
 	}
+	if err := v.find(); err != nil {
+		return false, err
+	}
+	if len(v.s.c.atoms) > 0 && v.nextDocument(v.s.c.root, 0) < 0 {
+		return false, nil
+	}
+	if v.fewCandidates() {
+		return true, nil // paths are looked at one by one
+	}
+	for i, p := range v.s.c.predicates {
+		if p.path != nil {
+			v.columns[i] = v.s.column(p, v.seg)
+		}
+	}
+	return v.filter(), nil
+}
+
+// filter finds the places that the predicates allow, by the columns there are,
+// and reports whether there are any.
+func (v *visitor) filter() bool {
+	v.allowed = v.s.may(v.s.c.root, true, v.columns)
+	if v.seg.Places.Len() == 0 || v.allowed != nil && v.allowed.next(0) < 0 {
+		v.stats.SegmentsFiltered++
+		return false
+	}
+	return true
+}
+
+// find asks the index about each atom.
+func (v *visitor) find() error {
 	v.lookup.r = v.seg.Reader
 	if v.text == nil {
 		v.text = segment.NewText(v.seg.Reader)
@@ -122,13 +154,34 @@ func (v *visitor) prepare() (bool, error) {
 	for i, a := range v.s.c.atoms {
 		f, err := v.lookup.find(a)
 		if err != nil {
-			return false, err
+			return err
 		}
 		v.findings[i] = f
 		v.state[i] = atomState{matches: v.state[i].matches[:0]}
 		v.matchers[i].use(v.text, &v.findings[i])
 	}
-	return true, nil
+	return nil
+}
+
+// fewCandidates reports whether some atom that the query needs has so few blocks
+// that matching single paths beats matching all of them.
+func (v *visitor) fewCandidates() bool {
+	for _, n := range conjuncts(v.s.c.root) {
+		if a, ok := n.(*atomNode); ok {
+			if f := &v.findings[a.number]; !f.all && f.blocks.Len() < v.seg.Places.Len()/8 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// conjuncts returns the nodes that must all be true for n to be.
+func conjuncts(n node) []node {
+	if and, ok := n.(*andNode); ok {
+		return and.kids
+	}
+	return []node{n}
 }
 
 // nextAllowed returns the first live document at or after d with a place that the
@@ -296,10 +349,28 @@ func (v *visitor) eval(n node, d segment.DocID, place int) (bool, error) {
 	case *constNode:
 		return n.value, nil
 	case *placeNode:
-		return v.columns[n.number].has(place), nil
+		if column := v.columns[n.number]; column != nil {
+			return column.has(place), nil
+		}
+		return v.matchesPath(n.predicate, v.seg.Places.Path(place)), nil
 	}
 	s, err := v.search(n.(*atomNode).atom, d)
 	return err == nil && s.count > 0, err
+}
+
+// matchesPath matches a single path.
+func (v *visitor) matchesPath(p *predicate, path []byte) bool {
+	if !p.path.Exact {
+		return p.path.Regexp.Match(path)
+	}
+	l := v.paths[p.number]
+	if l == nil {
+		l = scan.NewLiterals(p.path.Sets[0], p.path.Fold)
+		v.paths[p.number] = l
+	}
+	l.Reset(path)
+	start, _ := l.Next(0)
+	return start >= 0
 }
 
 // gather adds the matches of the atoms that make a node true.

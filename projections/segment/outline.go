@@ -1,0 +1,173 @@
+package segment
+
+import (
+	"fmt"
+
+	"github.com/minio/minlz"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// An Outline is the symbols of one document, in order of their offsets, decoded
+// as far as is needed to find one. It is filled by Reader.Outline and may be
+// filled again; it belongs to one goroutine.
+type Outline struct {
+	r       *Reader
+	doc     DocID
+	group   []byte
+	of      *Reader // what group was read of, and which
+	number  int
+	records []symbolRecord
+}
+
+// A symbolRecord is a symbol without its strings.
+type symbolRecord struct {
+	offset, line, endLine uint32
+	name                  uint32 // offset of the name in the document's symbol text
+	nameBytes             uint16
+	kind, parentKind      uint16
+	parent                []byte // of the group
+}
+
+// Outline fills o with the symbols of a document.
+func (r *Reader) Outline(d DocID, o *Outline) error {
+	o.r, o.doc, o.records = r, d, o.records[:0]
+	if lo, hi := r.SymbolRange(d); lo == hi {
+		return nil
+	}
+	number := upper(r.head.groupFirst, uint32(d))
+	if number < 0 {
+		return fmt.Errorf("%w: no symbols for document %d", ErrCorrupt, d)
+	}
+	if o.of != r || o.number != number {
+		if err := o.read(number); err != nil {
+			return err
+		}
+	}
+	return o.decode(int(uint32(d) - r.head.groupFirst[number]))
+}
+
+func (o *Outline) read(number int) error {
+	o.of = nil
+	err := o.r.value(numberedKey(o.r.id, partSymbols, uint32(number)), func(b []byte) (err error) {
+		if size, err := minlz.DecodedLen(b); err != nil || size > maxSpace {
+			return fmt.Errorf("%w: symbol group %d", ErrCorrupt, number)
+		}
+		if o.group, err = minlz.Decode(o.group[:cap(o.group)], b); err != nil {
+			return fmt.Errorf("%w: symbol group %d: %w", ErrCorrupt, number, err)
+		}
+		return nil
+	})
+	if err == nil {
+		o.of, o.number = o.r, number
+	}
+	return err
+}
+
+// decode reads the records of the document after skip others in the group.
+func (o *Outline) decode(skip int) error {
+	d := decoder{b: o.group}
+	for range skip {
+		d.bytes(d.uvarint(maxSpace))
+	}
+	in := decoder{b: d.bytes(d.uvarint(maxSpace)), failed: d.failed}
+	lo, hi := o.r.SymbolRange(o.doc)
+	var last symbolRecord
+	name := uint32(0)
+	for len(in.b) > 0 && !in.failed {
+		s := readSymbol(&in, &last)
+		s.name = name
+		name += uint32(s.nameBytes) + 1
+		o.records = append(o.records, s)
+		last = s
+	}
+	if in.failed || int(name) != hi-lo || len(o.records) > code.MaxSymbolsPerDocument {
+		return fmt.Errorf("%w: symbols of document %d", ErrCorrupt, o.doc)
+	}
+	return nil
+}
+
+// readSymbol reads one record that follows last.
+func readSymbol(d *decoder, last *symbolRecord) symbolRecord {
+	s := symbolRecord{offset: last.offset + uint32(d.uvarint(maxSpace)), line: last.line + uint32(d.uvarint(maxSpace))}
+	if end := d.uvarint(maxSpace); end > 0 {
+		s.endLine = s.line + uint32(end) - 1
+	}
+	s.nameBytes = uint16(d.uvarint(code.MaxSymbolBytes))
+	s.kind = uint16(d.uvarint(maxNames))
+	switch parent := d.uvarint(maxParentBytes + parentLength); parent {
+	case parentNone:
+	case parentSame:
+		s.parent, s.parentKind = last.parent, last.parentKind
+	default:
+		s.parent = d.bytes(parent - parentLength)
+		s.parentKind = uint16(d.uvarint(maxNames))
+	}
+	return s
+}
+
+// Len returns the number of symbols.
+func (o *Outline) Len() int { return len(o.records) }
+
+// Range returns where the name of symbol i is in the document's text.
+func (o *Outline) Range(i int) (start, end uint32) {
+	s := &o.records[i]
+	return s.offset, s.offset + uint32(s.nameBytes)
+}
+
+// At returns the number of the symbol whose name overlaps start to end in the
+// document's text, or -1.
+func (o *Outline) At(start, end uint32) int {
+	lo, hi := 0, len(o.records)
+	for lo < hi {
+		if mid := (lo + hi) / 2; o.records[mid].offset < end {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 0 {
+		return -1
+	}
+	if _, stop := o.Range(lo - 1); stop > start {
+		return lo - 1
+	}
+	return -1
+}
+
+// Symbol returns symbol i. t reads the segment.
+func (o *Outline) Symbol(i int, t *Text) (code.Symbol, error) {
+	s := &o.records[i]
+	lo, _ := o.r.SymbolRange(o.doc)
+	name, err := t.Bytes(lo+int(s.name), lo+int(s.name)+int(s.nameBytes))
+	out := code.Symbol{Name: string(name), Kind: o.r.kind(s.kind), Offset: s.offset, Line: s.line, EndLine: s.endLine}
+	if len(s.parent) > 0 {
+		out.Parent, out.ParentKind = string(s.parent), o.r.kind(s.parentKind)
+	}
+	return out, err
+}
+
+// kind returns the name of a kind.
+func (r *Reader) kind(i uint16) code.SymbolKind {
+	if int(i) >= len(r.head.kinds) {
+		return ""
+	}
+	return code.SymbolKind(r.head.kinds[i])
+}
+
+// Symbols returns the symbols of a document, ordered by offset.
+func (r *Reader) Symbols(d DocID) ([]code.Symbol, error) {
+	var o Outline
+	if err := r.Outline(d, &o); err != nil || o.Len() == 0 {
+		return nil, err
+	}
+	symbols, t := make([]code.Symbol, 0, o.Len()), NewText(r)
+	for i := range o.Len() {
+		s, err := o.Symbol(i, t)
+		if err != nil {
+			return nil, err
+		}
+		symbols = append(symbols, s)
+	}
+	return symbols, nil
+}
