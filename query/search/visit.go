@@ -32,10 +32,10 @@ type visitor struct {
 	text     *segment.Text
 	matchers []*matcher
 	paths    []*scan.Literals // of the predicates on paths, as far as needed
-	keep     int         // matches whose details are kept for each segment
-	limit    int         // matches after which a segment is left
-	several  bool        // matches of several atoms are merged, so all of a document are kept
-	stop     func() bool // the time is over, or nobody waits any more
+	keep     int              // matches whose details are kept for each segment
+	limit    int              // matches after which a segment is left
+	several  bool             // matches of several atoms are merged, so all of a document are kept
+	stop     func() bool      // the time is over, or nobody waits any more
 
 	// of the current segment
 	seg      Segment

@@ -147,8 +147,8 @@ func Default() Config {
 		Ingest:   Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second)},
 		Pipeline: Pipeline{MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5},
 		Query:    Query{Timeout: Duration(20 * time.Second), MaxMatches: 1_000_000, MaxBodyBytes: 2 << 20},
-		Cache:    Cache{FramesBytes: 128 << 20, BlocksBytes: 160 << 20, LogBytes: 8 << 20},
-		Runtime:  Runtime{MemoryLimitBytes: 700 << 20, GCPercent: 50, DrainTimeout: Duration(25 * time.Second)},
+		Cache:    Cache{FramesBytes: 320 << 20, BlocksBytes: 128 << 20, LogBytes: 8 << 20},
+		Runtime:  Runtime{MemoryLimitBytes: 900 << 20, GCPercent: 50, DrainTimeout: Duration(25 * time.Second)},
 	}
 }
 
