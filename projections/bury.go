@@ -8,29 +8,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Headers of a dead letter, beside those of the record itself.
-const (
-	HeaderDeadPosition = "quarry-dead-position"
-	HeaderDeadReason   = "quarry-dead-reason"
-	HeaderDeadSource   = "quarry-dead-source"
-)
-
-// Bounds of a dead letter.
-const (
-	maxReasonBytes = 2 << 10
-	// maxBuriedBytes leaves room below the log's bound of a record for the headers
-	// added. The value of a larger record is left out: its position tells where
-	// it is.
-	maxBuriedBytes = 960 << 10
-)
-
 // bury moves a record that cannot be applied to the dead letters, then moves
 // the checkpoint past it.
-func (p *partition) bury(ctx context.Context, rec event.Record, reason error) error {
+func (p *partition) bury(ctx context.Context, rec event.Record, attempts int, reason error) error {
 	p.r.metrics.records.WithLabelValues(resultPoison).Inc()
 	p.r.o.Logger.Error("a record cannot be applied; it is skipped and kept in the dead letters",
-		"partition", p.number, "offset", rec.Position.Offset, "error", reason)
-	if err := p.appendDeadLetter(ctx, deadLetter(rec, reason)); err != nil {
+		"partition", p.number, "offset", rec.Position.Offset, "attempts", attempts, "error", reason)
+	if err := p.appendDeadLetter(ctx, event.DeadLetter(rec, "projections", attempts, reason)); err != nil {
 		return err
 	}
 	b := p.r.o.Store.NewBatch()
@@ -60,25 +44,4 @@ func (p *partition) appendDeadLetter(ctx context.Context, letter event.Record) e
 			return ctx.Err()
 		}
 	}
-}
-
-// deadLetter returns rec as it goes to the dead letters.
-func deadLetter(rec event.Record, reason error) event.Record {
-	text := reason.Error()
-	letter := event.Record{
-		Key:   rec.Key,
-		Value: rec.Value,
-		Headers: append(append([]event.Header(nil), rec.Headers...),
-			event.Header{Name: HeaderDeadPosition, Value: []byte(rec.Position.String())},
-			event.Header{Name: HeaderDeadReason, Value: []byte(text[:min(len(text), maxReasonBytes)])},
-			event.Header{Name: HeaderDeadSource, Value: []byte("projections")}),
-	}
-	size := len(letter.Key) + len(letter.Value)
-	for _, h := range letter.Headers {
-		size += len(h.Name) + len(h.Value)
-	}
-	if size > maxBuriedBytes {
-		letter.Value = nil
-	}
-	return letter
 }

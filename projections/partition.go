@@ -118,9 +118,9 @@ func (p *partition) apply(ctx context.Context, rec event.Record) error {
 	}
 	p.oldest.CompareAndSwap(0, rec.Time.UnixNano())
 	defer p.r.o.Decoder.Forget(p.number)
-	err := p.attempt(ctx, rec)
+	attempts, err := p.attempt(ctx, rec)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errStore) {
-		err = p.bury(ctx, rec, err)
+		err = p.bury(ctx, rec, attempts, err)
 	}
 	if err != nil {
 		return err
@@ -129,19 +129,21 @@ func (p *partition) apply(ctx context.Context, rec event.Record) error {
 	return nil
 }
 
-// attempt applies rec, again and again as its failures ask for.
-func (p *partition) attempt(ctx context.Context, rec event.Record) error {
+// attempt applies rec, again and again as its failures ask for. It returns how
+// many attempts there were, without those that found a store unavailable.
+func (p *partition) attempt(ctx context.Context, rec event.Record) (attempts int, err error) {
 	blocked := false
 	defer func() { p.setBlocked(&blocked, false) }()
-	for attempts, wait := 1, minWait; ; wait = min(2*wait, maxWait) {
+	attempts = 1
+	for wait := minWait; ; wait = min(2*wait, maxWait) {
 		err := p.applyOnce(ctx, rec)
 		if err == nil {
 			p.note(rec)
-			return nil
+			return attempts, nil
 		}
 		unavailable := errors.Is(err, ErrUnavailable)
 		if errors.Is(err, errStore) || errors.Is(err, ErrPoison) || attempts >= p.r.o.Attempts && !unavailable {
-			return err
+			return attempts, err
 		}
 		if unavailable && !blocked {
 			p.r.o.Logger.Error("a partition waits for a store to answer; it goes on by itself once it does",
@@ -152,7 +154,7 @@ func (p *partition) attempt(ctx context.Context, rec event.Record) error {
 		p.setBlocked(&blocked, unavailable)
 		p.r.metrics.retries.Inc()
 		if !pause(ctx, wait) {
-			return ctx.Err()
+			return attempts, ctx.Err()
 		}
 	}
 }

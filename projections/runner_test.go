@@ -218,7 +218,10 @@ func TestRunnerBuriesPoison(t *testing.T) {
 	for _, h := range dead[0].Headers {
 		headers[h.Name] = string(h.Value)
 	}
-	if headers["ce_id"] != "7" || headers[projections.HeaderDeadPosition] != "quarry.events/0/1" || !strings.Contains(headers[projections.HeaderDeadReason], "cannot be applied") {
+	if last := dead[1].Headers[len(dead[1].Headers)-1]; last.Name != event.HeaderDeadAttempts || string(last.Value) != "3" {
+		t.Fatalf("last header %s: %s", last.Name, last.Value)
+	}
+	if headers["ce_id"] != "7" || headers[event.HeaderDeadPosition] != "quarry.events/0/1" || !strings.Contains(headers[event.HeaderDeadReason], "cannot be applied") {
 		t.Fatalf("headers %v", headers)
 	}
 	if n := r.metric("quarry_projections_records_total", "poison"); n != 2 {

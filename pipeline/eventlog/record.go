@@ -13,20 +13,10 @@ const MaxNameBytes = 249
 // nameCharacters are what names of topics and groups are made of.
 const nameCharacters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
 
-// SizeOf returns the bytes of rec that MaxRecordBytes bounds: key, value and
-// headers.
-func SizeOf(rec *event.Record) int {
-	n := len(rec.Key) + len(rec.Value)
-	for _, h := range rec.Headers {
-		n += len(h.Name) + len(h.Value)
-	}
-	return n
-}
-
 // CheckRecord returns an error that wraps ErrRecordTooLarge if rec exceeds
 // MaxRecordBytes.
 func CheckRecord(rec *event.Record) error {
-	if n := SizeOf(rec); n > MaxRecordBytes {
+	if n := rec.SizeBytes(); n > MaxRecordBytes {
 		return fmt.Errorf("record of %d bytes, at most %d: %w", n, MaxRecordBytes, ErrRecordTooLarge)
 	}
 	return nil

@@ -16,25 +16,23 @@ const maxReasonBytes = 2 << 10
 
 // DeadLetter returns the record that is put to TopicDeadLetters for a record that
 // a stage gave up on: its key, value and headers, and why, where and after how
-// many attempts. A record whose value would not fit any more leaves the value
-// out: its position tells where it is.
+// many attempts. What would not fit into a record any more is left out, the
+// value first, then key and headers: the position tells where they are. The
+// letter shares memory with rec.
 func DeadLetter(rec Record, source string, attempts int, reason error) Record {
 	text := reason.Error()
-	letter := Record{
-		Key:   rec.Key,
-		Value: rec.Value,
-		Headers: append(append([]Header(nil), rec.Headers...),
-			Header{HeaderDeadPosition, []byte(rec.Position.String())},
-			Header{HeaderDeadReason, []byte(text[:min(len(text), maxReasonBytes)])},
-			Header{HeaderDeadSource, []byte(source)},
-			Header{HeaderDeadAttempts, strconv.AppendInt(nil, int64(attempts), 10)}),
+	added := []Header{
+		{HeaderDeadPosition, []byte(rec.Position.String())},
+		{HeaderDeadReason, []byte(text[:min(len(text), maxReasonBytes)])},
+		{HeaderDeadSource, []byte(source)},
+		{HeaderDeadAttempts, strconv.AppendInt(nil, int64(attempts), 10)},
 	}
-	size := len(letter.Key) + len(letter.Value)
-	for _, h := range letter.Headers {
-		size += len(h.Name) + len(h.Value)
-	}
-	if size > MaxValueBytes {
+	letter := Record{Key: rec.Key, Value: rec.Value, Headers: append(append([]Header(nil), rec.Headers...), added...)}
+	if letter.SizeBytes() > MaxValueBytes {
 		letter.Value = nil
+	}
+	if letter.SizeBytes() > MaxValueBytes {
+		letter.Key, letter.Headers = nil, added
 	}
 	return letter
 }

@@ -49,3 +49,13 @@ type Record struct {
 	// Time is when the log took the record.
 	Time time.Time
 }
+
+// SizeBytes returns the size of key, value and headers, which is what bounds of
+// records count.
+func (r *Record) SizeBytes() int {
+	n := len(r.Key) + len(r.Value)
+	for _, h := range r.Headers {
+		n += len(h.Name) + len(h.Value)
+	}
+	return n
+}

@@ -75,7 +75,7 @@ func (l *Log) route(t *topic, number int32, records []event.Record) (*appending,
 			to = eventlog.PartitionOf(rec.Key, l.partitions)
 		}
 		a.items[i] = appendItem{t.partitions[to], rec}
-		a.bytes += eventlog.SizeOf(rec)
+		a.bytes += rec.SizeBytes()
 	}
 	return a, nil
 }

@@ -96,7 +96,7 @@ func route(partition, n int32, records []event.Record) (map[int32]*appending, er
 		}
 		a.records = append(a.records, rec)
 		a.indexes = append(a.indexes, i)
-		a.bytes += eventlog.SizeOf(rec)
+		a.bytes += rec.SizeBytes()
 	}
 	return parts, nil
 }
@@ -163,7 +163,7 @@ func (l *Log) write(id partitionID, batch []*appending) error {
 func firstRequest(records []*event.Record) []*event.Record {
 	size := 0
 	for i, rec := range records {
-		size += eventlog.SizeOf(rec) + recordOverheadBytes + headerOverheadBytes*len(rec.Headers)
+		size += rec.SizeBytes() + recordOverheadBytes + headerOverheadBytes*len(rec.Headers)
 		if size > maxRequestBytes && i > 0 {
 			return records[:i]
 		}
@@ -194,7 +194,7 @@ func (l *Log) produce(ctx context.Context, id partitionID, records []*event.Reco
 	l.metrics.batchRecords.Observe(float64(len(records)))
 	l.metrics.appendedRecords.Add(float64(len(records)))
 	for _, rec := range records {
-		l.metrics.appendedBytes.Add(float64(eventlog.SizeOf(rec)))
+		l.metrics.appendedBytes.Add(float64(rec.SizeBytes()))
 	}
 	return event.Offset(base), nil
 }
