@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -616,39 +617,31 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// flaky fails every other call.
+// flaky fails most calls, in turns: before it does anything, or after.
 type flaky struct {
 	*embeddedlog.Log
 	*segmentstore.Directory
-	mu struct {
-		sync.Mutex
-		calls int
-	}
+	appends, puts atomic.Int64
 }
 
 var errFlaky = errors.New("does not answer")
 
-func (f *flaky) fails() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.mu.calls++
-	return f.mu.calls%2 == 1
-}
-
-// Append fails before or after the record was added.
+// Append fails before the record was added, then after, then not.
 func (f *flaky) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
-	if f.fails() && f.fails() {
+	turn := f.appends.Add(1) % 3
+	if turn == 1 {
 		return nil, errFlaky
 	}
 	positions, err := f.Log.Append(ctx, topic, partition, records...)
-	if f.fails() {
+	if turn == 2 {
 		return nil, errFlaky
 	}
 	return positions, err
 }
 
+// Put fails every other time.
 func (f *flaky) Put(ctx context.Context, name, path string) error {
-	if f.fails() {
+	if f.puts.Add(1)%2 == 1 {
 		return errFlaky
 	}
 	return f.Directory.Put(ctx, name, path)
