@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 )
@@ -36,6 +37,8 @@ type Pattern struct {
 	TextAnchors bool
 	// Sets are sets of literals of which every match contains one, none empty.
 	Sets [][]string
+	// Foreign says that every match has a byte outside ASCII.
+	Foreign bool
 	// Run is a run of bytes that every match contains; Bytes is 0 if none helps.
 	Run Run
 }
@@ -51,7 +54,10 @@ func Literal(text string, fold bool) *Pattern {
 	if fold {
 		text = string(postings.AppendFold(nil, []byte(text)))
 	}
-	return &Pattern{Exact: true, Fold: fold, Multiline: strings.Contains(text, "\n"), Sets: [][]string{{text}}}
+	return &Pattern{
+		Exact: true, Fold: fold, Multiline: strings.Contains(text, "\n"), Sets: [][]string{{text}},
+		Foreign: !isASCII(text),
+	}
 }
 
 // Regexp returns the Pattern of a regular expression in RE2 syntax.
@@ -83,7 +89,33 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 			return nil, fmt.Errorf("%w: %w", ErrPattern, err)
 		}
 	}
+	p.Foreign = slices.ContainsFunc(p.Sets, allForeign) || p.Run.Bytes > 0 && !slices.Contains(p.Run.Class[:utf8.RuneSelf], true)
 	return p, nil
+}
+
+// ShortestLiteral returns the length in bytes of the shortest literal of the best set;
+// 0 if there is no set.
+func (p *Pattern) ShortestLiteral() int {
+	if len(p.Sets) == 0 {
+		return 0
+	}
+	shortest := maxLiteralBytes
+	for _, s := range p.Sets[0] {
+		shortest = min(shortest, len(s))
+	}
+	return shortest
+}
+
+// allForeign reports whether no literal of a set is ASCII.
+func allForeign(set []string) bool { return !slices.ContainsFunc(set, isASCII) }
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // usable reports whether every literal of a set says something.

@@ -99,6 +99,9 @@ func checkSuperset(t *testing.T, expression string, fold bool, text string) {
 		if p.Exact && !slices.Contains(p.Sets[0], seen) {
 			t.Fatalf("%q (fold %v) matches %q, which is none of %q", expression, fold, m, p.Sets[0])
 		}
+		if p.Foreign && isASCII(m) {
+			t.Fatalf("%q (fold %v) matches %q, which is ASCII", expression, fold, m)
+		}
 		if p.Run.Bytes > 0 && !hasRun(m, p.Run) {
 			t.Fatalf("%q matches %q, which has no run of %d", expression, m, p.Run.Bytes)
 		}

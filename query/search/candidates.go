@@ -49,6 +49,9 @@ type lookup struct {
 // find returns the blocks where an atom may match, by the set of literals that
 // the segment has least of.
 func (l *lookup) find(a *atom) (finding, error) {
+	if a.re2 != nil {
+		return finding{all: true}, nil
+	}
 	best, bestCost := -1, 0
 	for i, set := range a.pattern.Sets {
 		cost := l.cost(set)

@@ -35,11 +35,15 @@ type atom struct {
 	label   string
 	// negated says that only whether there is a match counts, not which.
 	negated bool
-	// re2 scans text for a pattern that names no literal and no run: it is a
+	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
 	// deterministic automaton, six times as fast at that as package regexp. Nil
 	// where there is a literal, or RE2 refuses the pattern.
 	re2 *re2.Regexp
 }
+
+// minHintBytes is the length of a literal below which nearly every line has it:
+// such a pattern is searched as if it had none.
+const minHintBytes = 2
 
 // A predicate is a condition on places, by one of its columns.
 type predicate struct {
@@ -150,7 +154,7 @@ func (c *compiled) text(q *syntax.Text) (node, error) {
 
 func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query) node {
 	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), negated: c.negations > 0}
-	if p != nil && !p.Exact && len(p.Sets) == 0 && p.Run.Bytes == 0 {
+	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 {
 		a.re2, _ = re2.Compile(p.Expression)
 	}
 	c.atoms = append(c.atoms, a)

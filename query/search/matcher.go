@@ -143,7 +143,7 @@ func (m *matcher) runLines(lo, hi, from, to int, emit func(start, end int) bool)
 	if err != nil {
 		return 0, false, err
 	}
-	if m.literals == nil && m.pattern.Run.Bytes == 0 {
+	if m.re2 != nil || m.literals == nil && m.pattern.Run.Bytes == 0 {
 		return m.runRegion(text, base, emit)
 	}
 	if m.literals != nil {

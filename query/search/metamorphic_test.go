@@ -111,6 +111,9 @@ func (m *model) addSegment(t *testing.T, rng *rand.Rand, n int) {
 		p := modelPlace{text: text, lang: code.Language([]string{"C", "Go", "Python"}[rng.IntN(3)])}
 		p.symbols = modelSymbols(text)
 		doc := segment.Document{Key: code.DocumentKey{Blob: sha1.Sum(text), Language: p.lang}, Text: text, Symbols: p.symbols}
+		if bytes.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) < 0 {
+			doc.Flags = code.FlagASCII
+		}
 		if err := b.Add(doc); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +220,7 @@ func (m *model) matches(t *testing.T, q syntax.Query, p *modelPlace) (bool, int)
 		n := count(t, q.Pattern, q.Regexp, q.Case != syntax.CaseYes, p.text)
 		return n > 0, n
 	case *syntax.Symbol:
-		re, n := regexp.MustCompile("(?i)"+q.Pattern), 0
+		re, n := expression(q.Pattern, q.Case), 0
 		for _, s := range p.symbols {
 			if re.MatchString(s.Name) {
 				n++
@@ -225,7 +228,7 @@ func (m *model) matches(t *testing.T, q syntax.Query, p *modelPlace) (bool, int)
 		}
 		return n > 0, n
 	case *syntax.File:
-		return regexp.MustCompile("(?i)" + q.Pattern).MatchString(p.path), 0
+		return expression(q.Pattern, q.Case).MatchString(p.path), 0
 	case *syntax.Repo:
 		return regexp.MustCompile("(?i)" + q.Pattern).MatchString(m.repos[p.repo].Name), 0
 	case *syntax.Language:
@@ -237,11 +240,18 @@ func (m *model) matches(t *testing.T, q syntax.Query, p *modelPlace) (bool, int)
 	return false, 0
 }
 
+func expression(pattern string, c syntax.Case) *regexp.Regexp {
+	if c != syntax.CaseYes {
+		pattern = "(?i)" + pattern
+	}
+	return regexp.MustCompile(pattern)
+}
+
 func randomQuery(rng *rand.Rand) string {
 	terms := []string{
 		"kmalloc", "KFREE", "if", "x", "{", "naïve", "k", "世界", "straße", `case:yes Kmalloc`, `"foo.bar"`, "unique1_3", "absent_word",
 		`regex:[0-9]{12}`, `regex:^kmalloc`, `regex:err$`, `regex:(kmalloc|kfree|struct)`, `regex:k\w+c`, `regex:[^\x00-\x7F]{2}`,
-		`regex:str.*if`, `regex:\bif\b`, `regex:.`, `regex:\s{2}`, `regex:a|b|(err)`, `regex:[a-c]{3}`, `regex:k?x*`, "return", "long",
+		`regex:str.*if`, `regex:\bif\b`, `regex:.`, `regex:\s{2}`, `regex:a|b|(err)`, `regex:[a-c]{3}`, `regex:k?x*`, "ü", "ß", `regex:x.f`, `regex:\d{1,2}\.`, "return", "long",
 		"file:src", "file:test", "repo:repo1", "lang:go", "lang:c", "sym:kmal", "sym:^struct$", `file:\.c$`, "sym:.", "repo:.",
 	}
 	pick := func() string { return terms[rng.IntN(len(terms))] }
@@ -282,7 +292,7 @@ func TestMetamorphic(t *testing.T) {
 
 func (m *model) check(t *testing.T, s *Searcher, q *syntax.Parsed, rng *rand.Rand) {
 	files, total := map[string]int{}, 0
-	single := !strings.ContainsAny(q.Text, " ") || strings.HasPrefix(q.Text, "case:")
+	single := !strings.ContainsAny(strings.TrimPrefix(q.Text, "case:yes "), " ")
 	for i := range m.places {
 		p := &m.places[i]
 		if !syntax.HasRevision(q.Root) && p.ref != m.refs[0] {

@@ -6,6 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // A match is a place in a document's text, or the symbol of that number.
@@ -440,7 +441,7 @@ func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
 	}
 	lo, hi, _ := v.bounds(a, int(d))
 	f := &v.findings[a.number]
-	if !f.hasAlso(lo, hi) {
+	if !f.hasAlso(lo, hi) || a.pattern.Foreign && !a.symbols && v.seg.Reader.Flags(d)&code.FlagASCII != 0 {
 		return s, nil
 	}
 	v.stats.FilesLoaded++

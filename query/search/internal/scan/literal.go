@@ -3,6 +3,7 @@ package scan
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/projections/postings"
@@ -16,9 +17,12 @@ type literal struct {
 	anchor int  // index in text of the byte that is looked for
 	lower  byte
 	upper  byte // equal to lower if it has no case
-	// slippery says that the anchor may stand in a text as a rune outside ASCII
-	// (k as the Kelvin sign, s as the long s) or is itself outside ASCII.
+	// slippery says that the anchor may stand in a text as a rune outside ASCII:
+	// k as the Kelvin sign, s as the long s.
 	slippery bool
+	// foreign is the first rune outside ASCII, whose first byte is the anchor then;
+	// 0 if there is none or the case counts.
+	foreign rune
 }
 
 // A cursor remembers the next place of the anchor in each case, so that a case
@@ -42,8 +46,25 @@ func newLiteral(text string, fold bool) *literal {
 	if l.lower >= 'a' && l.lower <= 'z' {
 		l.upper = l.lower - 'a' + 'A'
 	}
-	l.slippery = l.lower >= utf8.RuneSelf || l.lower == 'k' || l.lower == 's'
+	l.slippery = l.lower == 'k' || l.lower == 's'
+	if fold && !l.plain {
+		l.anchorForeign()
+	}
 	return l
+}
+
+// anchorForeign makes the first rune outside ASCII the anchor: it stands in a
+// text as a rune outside ASCII, and those are rare.
+func (l *literal) anchorForeign() {
+	for l.anchor = 0; l.text[l.anchor] < utf8.RuneSelf; {
+		l.anchor++
+	}
+	r, size := utf8.DecodeRune(l.text[l.anchor:])
+	if r == utf8.RuneError && size == 1 {
+		l.slippery = true // a byte that is no UTF-8: try every place
+		return
+	}
+	l.foreign, l.slippery = r, false
 }
 
 // frequency ranks bytes of source code; a byte outside ASCII, or one that folds
@@ -60,7 +81,7 @@ func frequency(c byte) int {
 }
 
 // needsASCII reports whether it helps next to know that a text is ASCII.
-func (l *literal) needsASCII() bool { return l.fold && l.slippery && l.lower < utf8.RuneSelf }
+func (l *literal) needsASCII() bool { return l.fold && l.slippery && l.plain }
 
 // next returns the first occurrence that starts at or after from, or -1, -1.
 // ascii says that the text is known to be ASCII.
@@ -73,7 +94,9 @@ func (l *literal) next(text []byte, from int, ascii bool, c *cursor) (start, end
 			return from + i, from + i + len(l.text)
 		}
 		return -1, -1
-	case l.slippery && !(ascii && l.lower < utf8.RuneSelf):
+	case l.foreign != 0:
+		return l.nextForeign(text, from)
+	case l.slippery && !ascii:
 		return l.nextSlippery(text, from)
 	}
 	return l.nextAnchored(text, from, c)
@@ -186,6 +209,32 @@ func foldAt(dst *[utf8.UTFMax]byte, text []byte) (size, n int) {
 	return size, utf8.EncodeRune(dst[:], postings.FoldRune(r))
 }
 
+// nextForeign looks at every rune outside ASCII.
+func (l *literal) nextForeign(text []byte, from int) (start, end int) {
+	for i := indexForeign(text, from); i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		if (r != utf8.RuneError || size > 1) && postings.FoldRune(r) == l.foreign {
+			if start, end, ok := l.around(text, i); ok && start >= from {
+				return start, end
+			}
+		}
+		i = indexForeign(text, i+size)
+	}
+	return -1, -1
+}
+
+// indexForeign returns the place of the first byte outside ASCII at or after at.
+func indexForeign(text []byte, at int) int {
+	for ; at+8 <= len(text); at += 8 {
+		if w := binary.LittleEndian.Uint64(text[at:]) & 0x8080808080808080; w != 0 {
+			return at + bits.TrailingZeros64(w)/8
+		}
+	}
+	for ; at < len(text) && text[at] < utf8.RuneSelf; at++ {
+	}
+	return at
+}
+
 // nextSlippery tries every rune: the literal has no byte that always stands for
 // itself. Only texts that the index lets through get here.
 func (l *literal) nextSlippery(text []byte, from int) (start, end int) {
@@ -199,17 +248,4 @@ func (l *literal) nextSlippery(text []byte, from int) (start, end int) {
 	return -1, -1
 }
 
-func isASCII(b []byte) bool {
-	for len(b) >= 8 {
-		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
-			return false
-		}
-		b = b[8:]
-	}
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
+func isASCII(b []byte) bool { return indexForeign(b, 0) == len(b) }
