@@ -43,7 +43,7 @@ type site struct {
 
 func newSite(t testing.TB, seed uint64) *site {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	s := &site{TB: t, ctx: ctx, rng: rand.New(rand.NewPCG(seed, 3)), documents: map[code.DocumentKey]segment.Document{}}
 	var err error
@@ -552,6 +552,55 @@ func TestRestart(t *testing.T) {
 	m.verify(s.documents)
 	if m.refused > 0 || len(m.held()) != len(s.documents) {
 		t.Errorf("%d refused, %d documents held of %d", m.refused, len(m.held()), len(s.documents))
+	}
+}
+
+// slowLog appends when it is told to.
+type slowLog struct {
+	*embeddedlog.Log
+	began, release chan struct{}
+}
+
+// Append fails if ctx ends before it was released; the record is added all the
+// same, as one that was on its way to the disk.
+func (l *slowLog) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	l.began <- struct{}{}
+	select {
+	case <-ctx.Done():
+	case <-l.release:
+	}
+	positions, err := l.Log.Append(context.WithoutCancel(ctx), topic, partition, records...)
+	return positions, errors.Join(err, ctx.Err())
+}
+
+// TestStopWaitsForAppend stops a compactor while a merge is on its way into the
+// log: Run returns once it is there.
+func TestStopWaitsForAppend(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 10)
+	for range FanIn {
+		s.push(0, s.document())
+	}
+	log := &slowLog{s.log, make(chan struct{}), make(chan struct{})}
+	ctx, stop := context.WithCancel(s.ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- New(Options{Log: log, Objects: s.store, TempDir: filepath.Join(t.TempDir(), "merges")}).Run(ctx)
+	}()
+	<-log.began
+	stop()
+	select {
+	case err := <-done:
+		t.Fatalf("Run returned before the append: %v", err)
+	case log.release <- struct{}{}:
+	}
+	s.check(<-done)
+	m := newMirror(s, 0)
+	high, err := s.log.HighWater(s.ctx, event.TopicEvents)
+	s.check(err)
+	s.check(m.readTo(s.ctx, high[0]))
+	if m.merges != 1 {
+		t.Errorf("%d merges in the log, want 1", m.merges)
 	}
 }
 

@@ -18,6 +18,9 @@ const (
 	// hurry is the patience with a View while the last wait was in vain: merges
 	// must keep up with the log even if the projections do not.
 	hurry = 10 * time.Millisecond
+	// appendTimeout bounds an append, which goes on when the partition is taken
+	// away.
+	appendTimeout = 10 * time.Second
 )
 
 // follower is a partition held.
@@ -261,7 +264,9 @@ func (f *follower) mergeFailed(p plan, err error) error {
 }
 
 // append appends the pending merge. If it fails, the next round tries again,
-// unless the log then says that it was appended after all.
+// unless the log then says that it was appended after all. The end of ctx does
+// not cut it off: a record that arrived after the partition was given away would
+// be above the high-water mark that its next holder plans by.
 func (f *follower) append(ctx context.Context) error {
 	m := f.pending
 	if !f.state.holds(m.inputs) {
@@ -273,6 +278,8 @@ func (f *follower) append(ctx context.Context) error {
 		f.pending = nil
 		return failed(failureLog, "encode merge", err)
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendTimeout)
+	defer cancel()
 	positions, err := f.c.o.Log.Append(ctx, f.c.o.Topic, f.partition, rec)
 	if err != nil {
 		return failed(failureLog, "append merge", err)
