@@ -116,6 +116,8 @@ func incompleteReason(in *parsedSearch, r *search.Result) string {
 	switch {
 	case r.Exhaustive && r.Stats.Displayed >= r.Stats.Matches:
 		return ""
+	case r.Stopped == search.StopByteLimit:
+		return string(r.Stopped)
 	case r.Exhaustive:
 		return "display limit"
 	case in.capped && r.Stats.Matches >= in.Matches:

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,11 +20,19 @@ type renderer struct {
 	name    *segment.Text   // reads their names
 	// paths are the path patterns of the query, to show what matched in a path.
 	paths []*predicate
+	left  int64 // bytes that the result may still grow by
 }
 
+// What parts of an answer take as JSON, without their text.
+const (
+	fileBytes  = 512
+	chunkBytes = 192
+	rangeBytes = 128
+)
+
 // render fills in the files of a result and orders them by score.
-func (n *run) render(result *Result, shown []hit) error {
-	r := &renderer{run: n}
+func (n *run) render(ctx context.Context, result *Result, shown []hit, maxBytes int64) error {
+	r := &renderer{run: n, left: maxBytes}
 	for _, p := range n.scope.c.predicates {
 		if p.path != nil {
 			r.paths = append(r.paths, p)
@@ -31,12 +40,21 @@ func (n *run) render(result *Result, shown []hit) error {
 	}
 	result.Files = make([]FileMatch, 0, len(shown))
 	for i := range shown {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.left <= 0 {
+			break
+		}
 		f, err := r.file(&shown[i])
 		if err != nil {
 			return err
 		}
 		result.Stats.Displayed += max(len(shown[i].matches), 1)
 		result.Files = append(result.Files, f)
+	}
+	if r.left <= 0 && result.Stopped == StopNone && result.Stats.Displayed < min(result.Stats.Matches, n.display) {
+		result.Stopped = StopByteLimit
 	}
 	if r.text != nil {
 		result.Stats.ContentBytes += r.text.LoadedBytes() + r.name.LoadedBytes()
@@ -48,6 +66,7 @@ func (n *run) render(result *Result, shown []hit) error {
 func (r *renderer) file(h *hit) (FileMatch, error) {
 	seg := r.run.segments[h.segment]
 	r.use(seg.Reader)
+	r.left -= fileBytes
 	places, sc := seg.Places, r.run.scope
 	f := FileMatch{
 		Repo: sc.repos[places.Repo[h.place]], Ref: sc.refOf(seg, h.place),
@@ -82,6 +101,7 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 			return f, err
 		}
 		f.Content = slices.Clone(text)
+		r.left -= int64(len(text))
 	}
 	r.score(&f, h, places.Flags[h.place]|seg.Reader.Flags(h.doc))
 	return f, nil
@@ -116,59 +136,57 @@ func placeSymbols(h *hit, symbols *segment.Outline) {
 	h.matches = kept
 }
 
-// chunks renders the matches of a hit with their lines.
+// chunks renders the matches of a hit with their lines, as far as there is room
+// for them; the others are taken from the hit.
 func (r *renderer) chunks(h *hit) ([]Chunk, error) {
-	lo, hi := r.of.TextRange(h.doc)
 	var chunks []Chunk
-	end := -1 // of the last chunk, in the text space
-	for i := 0; i < len(h.matches); {
-		from, to, err := r.lines(lo, hi, lo+int(h.matches[i].start), lo+int(h.matches[i].end))
+	done := 0
+	for done < len(h.matches) && r.left > 0 {
+		h.matches = h.matches[:min(len(h.matches), done+int(r.left/rangeBytes)+1)]
+		from, to, n, err := r.extent(h, h.matches[done:])
 		if err != nil {
 			return nil, err
 		}
-		first := i
-		for i++; i < len(h.matches) && lo+int(h.matches[i].start) < to; i++ {
-			if stop := lo + int(h.matches[i].end); stop > to || r.run.request.ContextLines > 0 {
-				if _, to, err = r.lines(lo, hi, lo+int(h.matches[i].start), stop); err != nil {
-					return nil, err
-				}
-			}
-		}
-		chunk, err := r.chunk(h, from, to, h.matches[first:i])
+		chunk, err := r.chunk(h, from, to, h.matches[done:done+n])
 		if err != nil {
 			return nil, err
 		}
-		if n := len(chunks); n > 0 && from < end {
-			chunks[n-1], err = r.join(h, lo+chunks[n-1].Start.ByteOffset, to, chunks[n-1], chunk)
-			if err != nil {
-				return nil, err
-			}
-		} else {
-			chunks = append(chunks, chunk)
-		}
-		end = to
+		chunks = append(chunks, chunk)
+		done += n
+		r.left -= chunkBytes + int64(to-from) + int64(n)*rangeBytes
 	}
+	h.matches = h.matches[:done]
 	return chunks, nil
 }
 
-// join makes one chunk of two that overlap by their context.
-func (r *renderer) join(h *hit, from, to int, a, b Chunk) (Chunk, error) {
-	joined, err := r.chunk(h, from, to, nil)
-	if err != nil {
-		return joined, err
+// extent returns the whole lines of the first match, those of the matches that
+// they reach with their context, and the number of these matches. Each line is
+// looked at once, however many matches it has.
+func (r *renderer) extent(h *hit, matches []match) (from, to, n int, err error) {
+	lo, hi := r.of.TextRange(h.doc)
+	if from, to, err = r.lines(lo, hi, lo+int(matches[0].start), lo+int(matches[0].end)); err != nil {
+		return 0, 0, 0, err
 	}
-	joined.Ranges = append(a.Ranges, b.Ranges...)
-	if len(a.Symbols)+len(b.Symbols) > 0 {
-		joined.Symbols = append(padded(a), padded(b)...)
+	for n = 1; n < len(matches); {
+		last := n
+		for last < len(matches) && lo+int(matches[last].start) < to {
+			last++
+		}
+		if last == n {
+			before, err := r.lineStart(lo, lo+int(matches[n].start), r.run.request.ContextLines)
+			if err != nil || before >= to {
+				return from, to, n, err
+			}
+			last++
+		}
+		n = last
+		if stop := lo + int(matches[n-1].end); stop > to || r.run.request.ContextLines > 0 {
+			if to, err = r.lineEnd(hi, stop, r.run.request.ContextLines); err != nil {
+				return 0, 0, 0, err
+			}
+		}
 	}
-	return joined, nil
-}
-
-func padded(c Chunk) []*code.Symbol {
-	if len(c.Symbols) > 0 {
-		return c.Symbols
-	}
-	return make([]*code.Symbol, len(c.Ranges))
+	return from, to, n, nil
 }
 
 // lines returns the whole lines around start and end, with context.

@@ -32,6 +32,8 @@ const (
 	StopNone       StopReason = ""
 	StopMatchLimit StopReason = "match limit"
 	StopTimeLimit  StopReason = "time limit"
+	// StopByteLimit says that what was found is larger than an answer may be.
+	StopByteLimit StopReason = "byte limit"
 )
 
 // Result is the answer.
@@ -129,7 +131,8 @@ type Explain struct {
 	// its patterns.
 	Query string   `json:"query"`
 	Atoms []string `json:"atoms"`
-	// Segments has a line for each segment visited.
+	// Segments has a line for each segment, in their order, until the search
+	// stopped.
 	Segments []SegmentExplain `json:"segments"`
 	Stopped  StopReason       `json:"stopped,omitempty"`
 }
@@ -138,7 +141,7 @@ type Explain struct {
 type SegmentExplain struct {
 	ID              string `json:"id"`
 	Documents       int    `json:"documents"`
-	CandidateBlocks []int  `json:"candidateBlocks"` // of each atom; -1 for all
+	CandidateBlocks []int  `json:"candidateBlocks"` // of each atom; -1 for all; none if a filter excludes the segment
 	FilesConsidered int    `json:"filesConsidered"`
 	Matches         int    `json:"matches"`
 	IndexBytes      int64  `json:"indexBytes"`

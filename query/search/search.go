@@ -27,6 +27,9 @@ type Options struct {
 	MaxConcurrent int
 	// MaxWait bounds the wait for a place. Default 10 s.
 	MaxWait time.Duration
+	// MaxResultBytes bounds the files of one result, by what they take as JSON;
+	// the rest is counted and not rendered. Default 64 MiB.
+	MaxResultBytes int64
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 }
@@ -40,6 +43,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.MaxWait <= 0 {
 		o.MaxWait = 10 * time.Second
+	}
+	if o.MaxResultBytes <= 0 {
+		o.MaxResultBytes = 64 << 20
 	}
 }
 
@@ -121,7 +127,7 @@ func (s *Searcher) search(ctx context.Context, view View, r Request) (*Result, e
 	if err := run.all(ctx, s.options.MaxDuration, s.helpers); err != nil {
 		return nil, err
 	}
-	result, err := run.result()
+	result, err := run.result(ctx, s.options.MaxResultBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +265,7 @@ func (n *run) visit(v *visitor, i int) {
 }
 
 // result puts together what the visitors found, in the order of segments.
-func (n *run) result() (*Result, error) {
+func (n *run) result(ctx context.Context, maxBytes int64) (*Result, error) {
 	result := &Result{Stats: n.mu.stats, Exhaustive: true}
 	var shown []hit
 	room := n.display
@@ -284,7 +290,7 @@ func (n *run) result() (*Result, error) {
 		}
 	}
 	n.conclude(result)
-	return result, n.render(result, shown)
+	return result, n.render(ctx, result, shown, maxBytes)
 }
 
 // appendShown adds a hit, cut to the room that is left.
