@@ -21,6 +21,8 @@ func (a *atom) describe() string {
 		region = "symbols"
 	}
 	switch {
+	case a.re2 != nil:
+		return fmt.Sprintf("%s in %s: every line, at once", a.label, region)
 	case p.Exact:
 		return fmt.Sprintf("%s in %s: literals %q", a.label, region, p.Sets[0])
 	case len(p.Sets) > 0:
@@ -31,7 +33,8 @@ func (a *atom) describe() string {
 	return fmt.Sprintf("%s in %s: every line", a.label, region)
 }
 
-// explain describes the last visit, which began with the given stats.
+// explain describes the last visit, which began with the given stats. It names no
+// candidates where the index was not asked.
 func (v *visitor) explain(before *Stats, matches int, took time.Duration) *SegmentExplain {
 	e := &SegmentExplain{
 		ID: v.seg.Reader.ID().String(), Documents: v.seg.Reader.Documents(), Matches: matches, Micros: took.Microseconds(),
@@ -39,7 +42,7 @@ func (v *visitor) explain(before *Stats, matches int, took time.Duration) *Segme
 		IndexBytes:      v.stats.IndexBytes - before.IndexBytes,
 		ContentBytes:    v.stats.ContentBytes - before.ContentBytes,
 	}
-	for i := range v.findings {
+	for i := range v.findings[:v.found] {
 		blocks := -1
 		if f := &v.findings[i]; !f.all {
 			blocks = f.blocks.Len()

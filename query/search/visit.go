@@ -40,7 +40,8 @@ type visitor struct {
 
 	// of the current segment
 	seg      Segment
-	findings []finding
+	findings []finding // of the atoms, up to found
+	found    int
 	columns  []bitset // of the predicates, and an empty one
 	allowed  bitset   // places for which the predicates allow the query to be true
 	state    []atomState
@@ -71,7 +72,7 @@ func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
 // visit returns the hits in a segment, in order of documents and places, and how
 // many matches they have; it stops once there are more than limit.
 func (v *visitor) visit(number int, seg Segment) (hits []hit, count int, err error) {
-	v.seg, v.kept = seg, 0
+	v.seg, v.kept, v.found = seg, 0, 0
 	possible, err := v.prepare()
 	if err != nil || !possible {
 		v.stats.SegmentsSkipped++
@@ -157,7 +158,7 @@ func (v *visitor) find() error {
 		if err != nil {
 			return err
 		}
-		v.findings[i] = f
+		v.findings[i], v.found = f, i+1
 		v.state[i] = atomState{matches: v.state[i].matches[:0]}
 		v.matchers[i].use(v.text, &v.findings[i])
 	}
