@@ -7,6 +7,8 @@ SEED     ?=
 REF      ?= main
 CORPORA  ?= .cache/corpora/bench
 ZOEKT_BIN ?=
+QUICK    ?=
+OUT      ?= .cache/bench.md
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
 
@@ -55,8 +57,9 @@ e2e: ## the built binary: serve, index, push, search, kill, restart
 cover: ## coverage of all packages, as a page
 	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./... && $(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
 
-bench: build ## the table of docs/performance.md; CORPORA=DIR ZOEKT_BIN=DIR
-	bin/searchbench run --corpora $(CORPORA) --quarry bin/quarry $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN))
+bench: build ## the tables of docs/performance.md, to OUT=FILE; CORPORA=DIR ZOEKT_BIN=DIR QUICK=1
+	@mkdir -p $(dir $(OUT))
+	bin/searchbench run --corpora $(CORPORA) --quarry bin/quarry --out $(OUT) $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN)) $(if $(QUICK),--quick)
 
 bench-compare: ## Go benchmarks here and at REF=main, ten runs each
 	$(GO) run ./cmd/internal/tasks bench-compare --ref $(REF)
