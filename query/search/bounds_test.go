@@ -1,8 +1,13 @@
 package search
 
 import (
+	"bytes"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/quarrysearch/quarry/query/plan"
 )
 
 // An answer has a size whatever is asked for, and says that it was cut.
@@ -27,5 +32,57 @@ func TestResultBytesAreBounded(t *testing.T) {
 		if r.Stats.Matches != all.Stats.Matches || r.Stats.Displayed >= all.Stats.Displayed || r.Stats.Displayed != ranges || ranges == 0 {
 			t.Fatalf("%d of %d matches counted, %d displayed, %d ranges", r.Stats.Matches, all.Stats.Matches, r.Stats.Displayed, ranges)
 		}
+	}
+}
+
+// A long text has the same matches whether or not its search can be stopped.
+func TestLongMatcherFindsWhatRegexpFinds(t *testing.T) {
+	texts := []string{"", "a", "aab\nxay a", "k\u212a\xff\xc3(a\xe4\xbd", strings.Repeat("ab \n\u00e9", 50), "\r\na\r\n\r\n"}
+	for _, expression := range []string{`a`, `a*`, `(?m)^a|b$`, `\ba\b`, `\Ba`, `[^b]+`, `a|ab|`, `(a)(b)?`, `\Aa`, `b\z`, `(?s).`, `x*?y?`, `\x{e9}|\xff`} {
+		p, err := plan.Regexp(expression, false)
+		if err != nil || p.Regexp == nil {
+			continue // a choice of literals
+		}
+		for _, text := range texts {
+			var got, want [][2]int
+			eachMatch(p.Regexp, []byte(text), 7, func(start, end int) bool { want = append(want, [2]int{start, end}); return true })
+			done := newLongMatcher(p).each([]byte(text), 7, func() bool { return false }, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
+			if !done || !slices.Equal(got, want) {
+				t.Errorf("%s in %q: got %v, want %v", expression, text, got, want)
+			}
+		}
+	}
+}
+
+// A search that nobody waits for ends within a line, however dear the line is.
+func TestLongLineIsLeftWhenTheTimeIsOver(t *testing.T) {
+	p, err := plan.Regexp("(?:x?[a-z]y?){900}[0-9]", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := 0
+	m := &matcher{pattern: p, stats: &Stats{}, stop: func() bool { looks++; return looks > 2 }}
+	text := bytes.Repeat([]byte("a"), 1<<20) // minutes of work
+	if m.eachMatch(text, 0, func(int, int) bool { return true }) {
+		t.Fatal("the search went on")
+	}
+}
+
+// The matches of several patterns in one document are not held without bound.
+func TestHeldMatchesAreBounded(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
+	c, err := compile(parse(t, "i e"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := newVisitor(newScope(c, m.Repositories(), nil), 1<<20, 1<<20, func() bool { return false })
+	v.maxHeld = 3
+	for i, s := range m.Segments() {
+		if _, _, err := v.visit(i, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !v.exceeded || v.held > v.maxHeld+1 {
+		t.Fatalf("%d held", v.held)
 	}
 }

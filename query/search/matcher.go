@@ -16,6 +16,10 @@ import (
 // runBlocks bounds the successive blocks that are searched at once: 64 KiB.
 const runBlocks = 16
 
+// longReach is the reach of literals above which blocks are searched singly: in
+// text that repeats them but for the last byte, a run takes its length times theirs.
+const longReach = 4 << 10
+
 // maxFoldGrowth is how much longer than a folded literal an occurrence can be:
 // the Kelvin sign has three bytes for one.
 const maxFoldGrowth = 3
@@ -34,6 +38,9 @@ type matcher struct {
 	// continues says that the run in hand begins where a line does: at the start of
 	// the document, or where the run before it ended.
 	continues bool
+	long      *longMatcher // made when a text needs it
+	// stop says, between two runs, that nobody waits for more matches.
+	stop func() bool
 }
 
 // use prepares for a segment, where the finding says which literals occur.
@@ -72,9 +79,9 @@ func (m *matcher) each(lo, hi int, f *finding, emit func(start, end int) bool) e
 		return m.eachWhole(lo, hi, emit)
 	}
 	next := lo
-	for block := f.next(lo / postings.BlockBytes); block >= 0 && block*postings.BlockBytes < hi; {
+	for block := f.next(lo / postings.BlockBytes); block >= 0 && block*postings.BlockBytes < hi && !m.stop(); {
 		last := block
-		for (last+1)%runBlocks != 0 && f.next(last+1) == last+1 {
+		for m.reach <= longReach && (last+1)%runBlocks != 0 && f.next(last+1) == last+1 {
 			last++
 		}
 		from, to := max(block*postings.BlockBytes, next), min((last+1)*postings.BlockBytes, hi)
@@ -180,11 +187,25 @@ func (m *matcher) line(line []byte, base int, emit func(start, end int) bool) bo
 		line = line[:n-1]
 	}
 	if !m.once {
-		return eachMatch(m.pattern.Regexp, line, base, emit)
+		return m.eachMatch(line, base, emit)
 	}
 	// An empty match says that the line matches; so does one with characters.
 	loc := m.pattern.Regexp.FindIndex(line)
 	return loc == nil || emit(base+loc[0], base+max(loc[1], loc[0]+1))
+}
+
+// eachMatch emits the matches of the regular expression in a text.
+func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) bool) bool {
+	if len(text) < longText {
+		return eachMatch(m.pattern.Regexp, text, base, emit)
+	}
+	if m.long == nil {
+		m.long = newLongMatcher(m.pattern)
+	}
+	if !m.long.takesLong(text) {
+		return eachMatch(m.pattern.Regexp, text, base, emit)
+	}
+	return m.long.each(text, base, m.stop, emit)
 }
 
 func eachMatch(re *regexp.Regexp, text []byte, base int, emit func(start, end int) bool) bool {
@@ -249,7 +270,7 @@ func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) boo
 		}
 		return end, true, nil
 	}
-	return end, eachMatch(m.pattern.Regexp, text, base, emit), nil
+	return end, m.eachMatch(text, base, emit), nil
 }
 
 func (m *matcher) eachLine(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
@@ -270,6 +291,6 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 		return err
 	}
 	m.stats.RegexpsConsidered++
-	eachMatch(m.pattern.Regexp, text, lo, emit)
+	m.eachMatch(text, lo, emit)
 	return nil
 }

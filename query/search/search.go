@@ -148,8 +148,10 @@ type run struct {
 	display  int
 	started  time.Time
 
-	halted atomic.Bool  // by time or by the caller
-	cutoff atomic.Int32 // segments after this one are not needed any more
+	halted atomic.Bool // by time or by the caller, or because of exceeded
+	// exceeded says that a document has more matches than a visitor may hold.
+	exceeded atomic.Bool
+	cutoff   atomic.Int32 // segments after this one are not needed any more
 
 	mu struct {
 		sync.Mutex
@@ -245,6 +247,10 @@ func (n *run) take() (int, bool) {
 func (n *run) visit(v *visitor, i int) {
 	before, started := v.stats, time.Now()
 	hits, count, err := v.visit(i, n.segments[i])
+	if v.exceeded {
+		n.exceeded.Store(true)
+		n.halted.Store(true)
+	}
 	d := visited{hits: hits, count: count, ok: true}
 	if n.request.Explain {
 		d.explain = v.explain(&before, count, time.Since(started))
@@ -305,6 +311,8 @@ func (n *run) conclude(r *Result) {
 	case r.Stats.Matches > n.request.Matches:
 		r.Stats.Matches = n.request.Matches + 1
 		r.Stopped = StopMatchLimit
+	case n.exceeded.Load():
+		r.Stopped = StopByteLimit
 	case n.halted.Load():
 		r.Stopped = StopTimeLimit
 	}

@@ -46,7 +46,19 @@ type visitor struct {
 	allowed  bitset   // places for which the predicates allow the query to be true
 	state    []atomState
 	kept     int
+	maxHeld  int  // see the constant
+	held     int  // matches in state, if several
+	exceeded bool // held has reached its bound: the search ends
 }
+
+// maxHeld bounds the matches of one document that are held to be merged: 48 MiB.
+const maxHeld = 4 << 20
+
+// maxIdle bounds the matches for which an atom keeps memory between documents.
+const maxIdle = 64 << 10
+
+// halts reports whether the visit of a document is to be given up.
+func (v *visitor) halts() bool { return v.exceeded || v.stop() }
 
 // atomState is what is known of an atom in the current document.
 type atomState struct {
@@ -58,13 +70,13 @@ type atomState struct {
 
 func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
 	v := &visitor{
-		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1,
+		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1, maxHeld: maxHeld,
 		matchers: make([]*matcher, len(s.c.atoms)), paths: make([]*scan.Literals, len(s.c.predicates)), findings: make([]finding, len(s.c.atoms)),
 		columns: make([]bitset, len(s.c.predicates)+1), state: make([]atomState, len(s.c.atoms)),
 	}
 	v.lookup.stats = &v.stats
 	for i, a := range s.c.atoms {
-		v.matchers[i] = &matcher{pattern: a.pattern, stats: &v.stats, re2: a.re2, once: a.symbols}
+		v.matchers[i] = &matcher{pattern: a.pattern, stats: &v.stats, re2: a.re2, once: a.symbols, stop: v.halts}
 	}
 	return v
 }
@@ -89,7 +101,7 @@ func (v *visitor) visit(number int, seg Segment) (hits []hit, count int, err err
 			d = v.nextAllowed(next)
 			continue
 		}
-		if v.stop() {
+		if v.halts() {
 			break
 		}
 		found, n, err := v.document(number, segment.DocID(d))
@@ -284,6 +296,7 @@ func (v *visitor) bounds(a *atom, d int) (lo, hi, end int) {
 // document evaluates the query for the places of a document.
 func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, err error) {
 	v.stats.FilesConsidered++
+	v.held = 0
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
 		if v.allowed != nil && !v.allowed.has(i) {
@@ -292,6 +305,9 @@ func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, 
 		ok, err := v.eval(v.s.c.root, d, i)
 		if err != nil {
 			return nil, 0, err
+		}
+		if v.halts() {
+			return nil, 0, nil // what was not found may be there
 		}
 		if !ok {
 			continue
@@ -305,6 +321,9 @@ func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, 
 			continue
 		}
 		h.matches = h.matches[:min(len(h.matches), v.keep-v.kept)]
+		if cap(h.matches) > 2*len(h.matches) {
+			h.matches = slices.Clone(h.matches) // what was merged is not kept with the hit
+		}
 		v.kept += len(h.matches)
 		count += h.count
 		hits = append(hits, h)
@@ -436,6 +455,9 @@ func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
 	if s.known && s.doc == d {
 		return s, nil
 	}
+	if cap(s.matches) > maxIdle {
+		s.matches = nil
+	}
 	*s = atomState{doc: d, known: true, matches: s.matches[:0]}
 	if v.nextOfAtom(a, int(d)) != int(d) {
 		return s, nil
@@ -451,7 +473,11 @@ func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
 		if v.several || len(s.matches) < v.keep-v.kept {
 			s.matches = append(s.matches, match{uint32(start - lo), uint32(end - lo), -1})
 		}
-		return s.count <= v.limit && !a.negated
+		if v.several {
+			v.held++
+			v.exceeded = v.exceeded || v.held > v.maxHeld
+		}
+		return s.count <= v.limit && !a.negated && !v.exceeded
 	}
 	if err := v.matchers[a.number].each(lo, hi, f, emit); err != nil {
 		return nil, err
