@@ -84,6 +84,7 @@ func (i *index) close() {
 func (i *index) add(group *boot.Group) {
 	group.Add("projections", i.runner.Run)
 	group.Add("places", i.places.Run)
+	group.Add("repair", i.repair.Run)
 }
 
 // openQuery opens the projections and the API over them.
@@ -126,6 +127,7 @@ func (s *Server) openIndex(ctx context.Context, home *projections.Home) error {
 	if err != nil {
 		return errors.Join(err, rows.Close())
 	}
+	s.index.repair = newRepairer(s.log, s.index.places, s.o.Logger)
 	s.opened(rows)
 	s.opened(closer(s.index.close))
 	return nil
