@@ -24,6 +24,7 @@ type index struct {
 	catalog *catalog.Catalog
 	places  *places.Places
 	runner  *projections.Runner
+	repair  *repairer // nil in a rebuild
 }
 
 // indexOptions say what an index is built on.
