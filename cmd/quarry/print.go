@@ -50,6 +50,9 @@ func (p *printer) file(f *client.File) {
 	}
 }
 
+// repository prints the name of a repository that was itself looked for.
+func (p *printer) repository(name string) { p.line(p.style.Path(p.style.Clean(name))) }
+
 // hasContext reports whether a chunk of f begins before its first match, so
 // that a gap between chunks is worth a mark.
 func hasContext(f *client.File) bool {

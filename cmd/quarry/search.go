@@ -18,11 +18,11 @@ type serverFlag struct {
 
 type searchCommand struct {
 	serverFlag
-	Query   []string        `arg:"" help:"What to look for, in the query language: words, \"quoted text\", repo: file: lang: sym: …"`
+	Query   []string        `arg:"" help:"What to look for, in the query language: words, \"quoted text\", repo: file: lang: sym: … A query that begins with - goes after --."`
 	JSON    bool            `help:"Print the answer of the API as it is."`
 	Regex   bool            `short:"e" help:"Terms are regular expressions."`
 	Case    bool            `short:"s" help:"Distinguish upper and lower case."`
-	Matches int             `short:"n" name:"max-count" placeholder:"N" default:"1000" help:"Stop after N matches."`
+	Matches int             `short:"n" name:"max-count" placeholder:"N" default:"1000" help:"Stop after N matches; ${default} unless said."`
 	Context int             `short:"C" placeholder:"N" help:"Show N lines around each match."`
 	Colour  terminal.Colour `name:"color" enum:"auto,always,never" default:"auto" help:"When to colour: auto, always or never."`
 }
@@ -60,10 +60,31 @@ func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err 
 	for i := range response.Files {
 		p.file(&response.Files[i])
 	}
-	if !response.Exhaustive {
-		_, _ = fmt.Fprintf(s.err, "quarry: stopped after %d matches, there are more: -n says how many to show\n", response.Stats.ActualMatchCount)
+	if len(response.Files) == 0 { // else they are those of the files
+		for _, r := range response.Repositories {
+			p.repository(r.Name)
+		}
 	}
-	return len(response.Files) > 0, p.flush()
+	for _, n := range response.Notices {
+		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", n.Message)
+	}
+	if !response.Exhaustive {
+		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", incomplete(response))
+	}
+	return len(response.Files)+len(response.Repositories) > 0, p.flush()
+}
+
+// incomplete says why an answer may lack matches, and what to do.
+func incomplete(r *client.SearchResponse) string {
+	text := fmt.Sprintf("stopped after %d matches", r.Stats.ActualMatchCount)
+	switch r.IncompleteReason {
+	case "match limit":
+		return text + ", there are more: -n says how many to show"
+	case "time limit":
+		return text + " at the server's time limit, there may be more: narrow the query with repo: or file:"
+	default:
+		return text + " (" + r.IncompleteReason + "), there may be more"
+	}
 }
 
 func (c *searchCommand) printJSON(ctx context.Context, s streams, server *client.Client, request client.SearchRequest) (bool, error) {
@@ -71,12 +92,13 @@ func (c *searchCommand) printJSON(ctx context.Context, s streams, server *client
 	if err := server.RawSearch(ctx, request, &answer); err != nil {
 		return false, err
 	}
-	var files struct {
-		Files []json.RawMessage `json:"files"`
+	var found struct {
+		Files        []json.RawMessage `json:"files"`
+		Repositories []json.RawMessage `json:"repositoryInfo"`
 	}
-	if err := json.Unmarshal(answer.Bytes(), &files); err != nil {
+	if err := json.Unmarshal(answer.Bytes(), &found); err != nil {
 		return false, fmt.Errorf("read the answer: %w", err)
 	}
 	_, err := s.out.Write(append(bytes.TrimRight(answer.Bytes(), "\n"), '\n'))
-	return len(files.Files) > 0, err
+	return len(found.Files)+len(found.Repositories) > 0, err
 }

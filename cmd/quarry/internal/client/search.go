@@ -20,8 +20,20 @@ type SearchResponse struct {
 	Stats struct {
 		ActualMatchCount int `json:"actualMatchCount"`
 	} `json:"stats"`
-	Files      []File `json:"files"`
-	Exhaustive bool   `json:"isSearchExhaustive"`
+	Files []File `json:"files"`
+	// Repositories are those of the files, or, without files, those that a query
+	// with type:repo found.
+	Repositories []struct {
+		Name string `json:"name"`
+	} `json:"repositoryInfo"`
+	Notices          []Notice `json:"notices"`
+	Exhaustive       bool     `json:"isSearchExhaustive"`
+	IncompleteReason string   `json:"incompleteReason"` // empty if Exhaustive
+}
+
+// Notice tells how a part of the query was read.
+type Notice struct {
+	Message string `json:"message"`
 }
 
 // File is a file with matches.
