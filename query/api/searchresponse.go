@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -104,6 +105,10 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 	}
 	out.RepositoryInfo = repositories.infos()
 	out.Stats = newSearchStats(r)
+	if s := in.Query.Select; s != syntax.SelectDefault {
+		// Said rather than refused: the answer holds what was asked for, and more.
+		out.Notices = append(out.Notices, notice{"select:" + s.String() + " is read, but not applied in this version: all matches are shown.", 0, len(in.Query.Text)})
+	}
 	for _, n := range in.Query.Notices {
 		out.Notices = append(out.Notices, notice{n.Message, n.At.Start, n.At.End})
 	}
