@@ -98,7 +98,7 @@ type Pipeline struct {
 // Query bounds a search.
 type Query struct {
 	Timeout       Duration `yaml:"timeout" doc:"Longest time of one search; what was found until then is the answer."`
-	MaxConcurrent int      `yaml:"maxConcurrent" doc:"Searches at once; others wait. 0: two per CPU."`
+	MaxConcurrent int      `yaml:"maxConcurrent" doc:"Searches at once; others wait. 0: four per CPU."`
 	MaxMatches    int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever was asked for."`
 	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a request."`
 }
