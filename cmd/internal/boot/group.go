@@ -57,6 +57,8 @@ func (g *Group) Run(ctx context.Context) error {
 	var first *actor
 	select {
 	case <-ctx.Done():
+		// Draining may take as long as drain, which looks like a hang when nobody says so.
+		g.log.Info("stopping", "atMost", g.drain)
 	case first = <-returned:
 	}
 	stuck := g.stop(first)
