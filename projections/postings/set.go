@@ -14,21 +14,6 @@ type Set struct {
 	blocks int // bound of the block numbers
 }
 
-// All returns the set of all blocks from lo up to but not including hi, among blocks.
-func All(lo, hi, blocks int) Set {
-	s := Set{dense: make([]uint64, (blocks+63)/64), blocks: blocks}
-	for b := lo; b < hi; {
-		if b%64 == 0 && b+64 <= hi {
-			s.dense[b/64] = ^uint64(0)
-			b += 64
-			continue
-		}
-		s.dense[b/64] |= 1 << (b % 64)
-		b++
-	}
-	return s
-}
-
 // SetOf decodes a list into a set of blocks below blocks.
 func SetOf(l *List, blocks int) (Set, error) {
 	if l.Len() > blocks/sparseShare {
@@ -134,21 +119,6 @@ func (s *Set) Union(other Set) {
 	for _, b := range other.sparse {
 		s.dense[b/64] |= 1 << (b % 64)
 	}
-}
-
-// Clip removes the blocks outside lo ≤ block < hi.
-func (s *Set) Clip(lo, hi int) {
-	if s.dense == nil {
-		kept := s.sparse[:0]
-		for _, b := range s.sparse {
-			if int(b) >= lo && int(b) < hi {
-				kept = append(kept, b)
-			}
-		}
-		s.sparse = kept
-		return
-	}
-	s.Intersect(All(lo, hi, s.blocks))
 }
 
 // Len returns the number of blocks.

@@ -51,9 +51,6 @@ func StartSecure(t testing.TB, user, password string) *Broker {
 	return start(t, &kafkalog.SASL{Mechanism: "scram-sha-256", Username: user, Password: password})
 }
 
-// Brokers returns the addresses.
-func (b *Broker) Brokers() []string { return b.Addresses }
-
 // Stop ends the broker as an operator does.
 func (b *Broker) Stop() {
 	b.t.Helper()
