@@ -1,0 +1,222 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/scan"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// document evaluates the query for the places of a document.
+func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, err error) {
+	v.stats.FilesConsidered++
+	v.held = 0
+	places := v.seg.Places
+	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
+		if v.allowed != nil && !v.allowed.has(i) {
+			continue
+		}
+		ok, err := v.eval(v.s.c.root, d, i)
+		if err != nil {
+			return nil, 0, err
+		}
+		if v.halts() {
+			return nil, 0, nil // what was not found may be there
+		}
+		if !ok {
+			continue
+		}
+		h := hit{segment: number, place: i, doc: d}
+		if err := v.gather(v.s.c.root, &h); err != nil {
+			return nil, 0, err
+		}
+		h.finish()
+		if sameFile(hits, h, places) {
+			continue
+		}
+		h.matches = h.matches[:min(len(h.matches), v.keep-v.kept)]
+		if cap(h.matches) > 2*len(h.matches) {
+			h.matches = slices.Clone(h.matches) // what was merged is not kept with the hit
+		}
+		v.kept += len(h.matches)
+		count += h.count
+		hits = append(hits, h)
+	}
+	return hits, count, nil
+}
+
+// sameFile reports whether hits has the file of h already, found on another ref,
+// and adds the place to it.
+func sameFile(hits []hit, h hit, places *segment.Places) bool {
+	if places.Ref == nil {
+		return false
+	}
+	for i := range hits {
+		other := &hits[i]
+		if places.Repo[other.place] == places.Repo[h.place] && string(places.Path(other.place)) == string(places.Path(h.place)) {
+			other.also = append(other.also, h.place)
+			return true
+		}
+	}
+	return false
+}
+
+// eval decides a node for a document and a place.
+func (v *visitor) eval(n node, d segment.DocID, place int) (bool, error) {
+	switch n := n.(type) {
+	case *andNode:
+		for _, k := range n.kids {
+			if ok, err := v.eval(k, d, place); err != nil || !ok {
+				return false, err
+			}
+		}
+		return true, nil
+	case *orNode:
+		for _, k := range n.kids {
+			if ok, err := v.eval(k, d, place); err != nil || ok {
+				return ok, err
+			}
+		}
+		return false, nil
+	case *notNode:
+		ok, err := v.eval(n.kid, d, place)
+		return !ok, err
+	case *constNode:
+		return n.value, nil
+	case *placeNode:
+		if column := v.columns[n.number]; column != nil {
+			return column.has(place), nil
+		}
+		return v.matchesPath(n.predicate, v.seg.Places.Path(place)), nil
+	}
+	s, err := v.search(n.(*atomNode).atom, d)
+	return err == nil && s.count > 0, err
+}
+
+// matchesPath matches a single path.
+func (v *visitor) matchesPath(p *predicate, path []byte) bool {
+	if !p.path.Exact {
+		return p.path.Regexp.Match(path)
+	}
+	l := v.paths[p.number]
+	if l == nil {
+		l = scan.NewLiterals(p.path.Sets[0], p.path.Fold)
+		v.paths[p.number] = l
+	}
+	l.Reset(path)
+	start, _ := l.Next(0)
+	return start >= 0
+}
+
+// gather adds the matches of the atoms that make a node true.
+func (v *visitor) gather(n node, h *hit) error {
+	switch n := n.(type) {
+	case *andNode:
+		for _, k := range n.kids {
+			if err := v.gather(k, h); err != nil {
+				return err
+			}
+		}
+	case *orNode:
+		for _, k := range n.kids {
+			ok, err := v.eval(k, h.doc, h.place)
+			if err == nil && ok {
+				err = v.gather(k, h)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	case *atomNode:
+		s, err := v.search(n.atom, h.doc)
+		if err != nil {
+			return err
+		}
+		if len(h.matches) > 0 && len(s.matches) > 0 {
+			h.count += merge(&h.matches, s.matches) + s.count - len(s.matches)
+			return nil
+		}
+		h.matches = append(h.matches, s.matches...)
+		h.count += s.count
+	}
+	return nil
+}
+
+// merge adds matches in order, leaves out those that overlap one that is there,
+// and returns how many came in.
+func merge(into *[]match, more []match) int {
+	before := len(*into)
+	all := slices.Concat(*into, more)
+	slices.SortStableFunc(all, func(a, b match) int { return int(a.start) - int(b.start) })
+	out := all[:0]
+	for _, m := range all {
+		if n := len(out); n > 0 && m.start < out[n-1].end && m.symbol < 0 && out[n-1].symbol < 0 {
+			continue
+		}
+		out = append(out, m)
+	}
+	*into = out
+	return len(out) - before
+}
+
+// finish gives a hit without matches in the text the one match that its path is.
+func (h *hit) finish() { h.count = max(h.count, 1) }
+
+// search returns the matches of an atom in a document, from the last search if
+// that was the same.
+func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
+	s := &v.state[a.number]
+	if s.known && s.doc == d {
+		return s, nil
+	}
+	if cap(s.matches) > maxIdle {
+		s.matches = nil
+	}
+	*s = atomState{doc: d, known: true, matches: s.matches[:0]}
+	if v.nextOfAtom(a, int(d)) != int(d) {
+		return s, nil
+	}
+	lo, hi, _ := v.bounds(a, int(d))
+	f := &v.findings[a.number]
+	if !f.hasAlso(lo, hi) || a.pattern.Foreign && !a.symbols && v.seg.Reader.Flags(d)&code.FlagASCII != 0 {
+		return s, nil
+	}
+	v.stats.FilesLoaded++
+	emit := func(start, end int) bool {
+		s.count++
+		if v.several || len(s.matches) < v.keep-v.kept {
+			s.matches = append(s.matches, match{uint32(start - lo), uint32(end - lo), -1})
+		}
+		if v.several {
+			v.held++
+			v.exceeded = v.exceeded || v.held > v.maxHeld
+		}
+		return s.count <= v.limit && !a.negated && !v.exceeded
+	}
+	if err := v.matchers[a.number].each(lo, hi, f, emit); err != nil {
+		return nil, err
+	}
+	if a.symbols && len(s.matches) > 0 {
+		return s, v.numberSymbols(s, lo, hi)
+	}
+	return s, nil
+}
+
+// numberSymbols turns offsets in the symbol text into numbers of symbols.
+func (v *visitor) numberSymbols(s *atomState, lo, hi int) error {
+	names, err := v.text.Bytes(lo, hi)
+	if err != nil {
+		return err
+	}
+	symbol, at := int32(0), 0
+	for i := range s.matches {
+		for m := &s.matches[i]; at < int(m.start); at++ {
+			if names[at] == '\n' {
+				symbol++
+			}
+		}
+		s.matches[i].symbol = symbol
+	}
+	return nil
+}
