@@ -22,7 +22,8 @@ build: ## bin/quarry and bin/searchbench
 	$(GO) build -trimpath -buildvcs=auto -o bin/ ./cmd/quarry ./cmd/searchbench
 
 run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard library indexed
-	$(GO) run ./cmd/internal/tasks run
+	$(GO) build -o .cache/run/ ./cmd/internal/tasks
+	.cache/run/tasks run
 
 generate: ## files that follow from code: the schema and the pages with tables
 	QUARRY_GENERATE=1 $(GO) test -count=1 ./cmd/internal/config ./cmd/internal/docscheck ./cmd/quarry/internal/server
