@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/projections"
@@ -147,6 +148,11 @@ func (s *Server) renew(ctx context.Context, home *projections.Home, reason error
 	return s.openIndex(ctx, home)
 }
 
+// searchSlack is what a request has beyond the time of its search: it may have
+// waited for a place (search.Options.MaxWait), and a search whose time is over
+// still answers with what it has.
+const searchSlack = 25 * time.Second
+
 func (s *Server) openAPI() error {
 	c := s.o.Config
 
@@ -163,7 +169,7 @@ func (s *Server) openAPI() error {
 		PublicURL:     s.publicURL(),
 		MaxMatches:    c.Query.MaxMatches,
 		MaxBodyBytes:  int64(c.Query.MaxBodyBytes),
-		SearchTimeout: c.Query.Timeout.Std(),
+		SearchTimeout: c.Query.Timeout.Std() + searchSlack,
 		Logger:        s.o.Logger,
 		Registerer:    s.o.Registerer,
 	})

@@ -153,3 +153,19 @@ func TestRegisterIsHeldToThePolicy(t *testing.T) {
 		t.Errorf("refused repositories left events:\n%s", body)
 	}
 }
+
+// TestSearchOutOfTimeAnswersWithWhatItHas holds that the API waits longer than a
+// search takes: a search whose time is over is a partial answer, not a failure.
+func TestSearchOutOfTimeAnswersWithWhatItHas(t *testing.T) {
+	s := running(t, testConfig(t, "query.timeout=1ns"))
+	body := strings.NewReader(`{"query":"anything","matches":10}`)
+	resp, err := http.Post(s.URL()+"/api/search", "application/json", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), `"incompleteReason":"time limit"`) {
+		t.Fatalf("status %d, %s: %v", resp.StatusCode, text, err)
+	}
+}
