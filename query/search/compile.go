@@ -1,8 +1,10 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-enry/go-enry/v2"
@@ -140,7 +142,31 @@ func (c *compiled) nodes(qs []syntax.Query) ([]node, error) {
 		}
 		kids = append(kids, n)
 	}
+	// What needs no text is decided first.
+	slices.SortStableFunc(kids, func(a, b node) int { return cmp.Compare(dear(a), dear(b)) })
 	return kids, nil
+}
+
+// dear returns 1 for a node that looks at text, 0 for one that does not.
+func dear(n node) int {
+	switch n := n.(type) {
+	case *atomNode:
+		return 1
+	case *notNode:
+		return dear(n.kid)
+	case *andNode:
+		return dearest(n.kids)
+	case *orNode:
+		return dearest(n.kids)
+	}
+	return 0
+}
+
+func dearest(kids []node) int {
+	if slices.ContainsFunc(kids, func(k node) bool { return dear(k) > 0 }) {
+		return 1
+	}
+	return 0
 }
 
 func (c *compiled) text(q *syntax.Text) (node, error) {
