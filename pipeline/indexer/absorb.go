@@ -14,8 +14,9 @@ import (
 // The indexed state of a mirror can be behind the log: this process may have
 // died between an append and what follows it, or another worker may have held
 // the partition meanwhile. An event built on such a state would name a base that
-// the projections do not have. So before the first record of a partition, and
-// after every failure, what the log says is read and the mirrors follow it.
+// the projections do not have. So before the first record of a partition, where
+// one is missing, and after an announcement that failed, what the log says is
+// read and the mirrors follow it.
 
 // absorbed remembers up to where the mirrors follow each partition.
 type absorbed struct {

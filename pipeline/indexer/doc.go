@@ -29,8 +29,9 @@
 //     indexed state in the mirror. A crash between two steps repeats the steps
 //     after the last that is durable; IDs are derived from the event that is
 //     handled, so the repetition is recognised.
-//     Before the first record of a partition, and after every failure, the mirrors
-//     are made to follow the log, so that no event names a base that is not there.
+//     Before the first record of a partition, where one is missing, and after an
+//     announcement that failed, the mirrors are made to follow the log, so that no
+//     event names a base that is not there.
 //  3. A document is analysed in the language of its place; a blob that stands in
 //     two languages is two documents.
 //  4. Losing a mirror costs a full manifest, no more. What was registered is then

@@ -138,7 +138,6 @@ func (x *Indexer) inOrder(ctx context.Context, ev event.Event, at event.Position
 		}
 	}
 	if err := x.event(ctx, ev, at, job); err != nil {
-		x.absorbed.forget(at.Partition)
 		return err
 	}
 	x.absorbed.set(at.Partition, at.Offset+1)

@@ -114,10 +114,15 @@ func (x *Indexer) announce(ctx context.Context, m *mirror.Mirror, ev *event.Revi
 	if err != nil {
 		return err
 	}
-	if _, err := x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec); err != nil {
-		return fmt.Errorf("announce %s at %s: %w", ev.Ref, ev.Commit, err)
+	if _, err = x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec); err != nil {
+		err = fmt.Errorf("announce %s at %s: %w", ev.Ref, ev.Commit, err)
+	} else {
+		err = m.SetIndexed(ctx, ev.Ref, ev.Commit, rev.head)
 	}
-	return m.SetIndexed(ctx, ev.Ref, ev.Commit, rev.head)
+	if err != nil {
+		x.absorbed.forget(c.at.Partition) // the log may have what the mirror does not know
+	}
+	return err
 }
 
 // encode returns the record of an event, with its changes in the segment store

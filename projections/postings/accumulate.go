@@ -17,8 +17,8 @@ const (
 )
 
 // An Accumulator collects the postings of one segment while its text goes by.
-// It needs about 2.3 bytes for each posting and 4 MiB besides; a segment of
-// 128 MiB has some 30 million postings.
+// It needs two bytes for each posting, the rest of the last chunk of each list,
+// and 4 MiB besides.
 type Accumulator struct {
 	extract *extractor
 	lists   []listState // by dense number

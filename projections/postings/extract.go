@@ -1,10 +1,5 @@
 package postings
 
-import (
-	"encoding/binary"
-	"unicode/utf8"
-)
-
 // Dense numbers of trigrams. A trigram of three common bytes has the number
 // made of three 6-bit codes, so that the set of those seen in a block is a
 // bitmap of 32 KiB that stays in the first-level cache. The others are numbered
@@ -63,7 +58,7 @@ func (x *extractor) reset() {
 func (x *extractor) next(window []byte, block int) []uint32 {
 	x.block++
 	ascii := window[:min(len(window), block+OverhangBytes)]
-	if isASCII(ascii) {
+	if IndexForeign(ascii, 0) == len(ascii) {
 		return x.scan(ascii)
 	}
 	window = window[:min(len(window), block+OverhangBytes*maxFoldShrink)]
@@ -122,21 +117,6 @@ func (x *extractor) trigram(id uint32) Trigram {
 
 // size returns one more than the largest dense number in use.
 func (x *extractor) size() int { return commonDense + len(x.rare.trigrams) }
-
-func isASCII(b []byte) bool {
-	for len(b) >= 8 {
-		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
-			return false
-		}
-		b = b[8:]
-	}
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
 
 // A rareTable numbers trigrams that have a rare byte, by open addressing.
 type rareTable struct {

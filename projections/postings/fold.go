@@ -1,6 +1,8 @@
 package postings
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"unicode"
 	"unicode/utf8"
 )
@@ -52,6 +54,22 @@ func foldSlow(r rune) rune {
 		return least + 'a' - 'A'
 	}
 	return least
+}
+
+// IndexForeign returns the place of the first byte outside ASCII at or after at;
+// len(text) if there is none.
+func IndexForeign(text []byte, at int) int {
+	rest := text[at:]
+	for len(rest) >= 8 {
+		if w := binary.LittleEndian.Uint64(rest) & 0x8080808080808080; w != 0 {
+			return len(text) - len(rest) + bits.TrailingZeros64(w)/8
+		}
+		rest = rest[8:]
+	}
+	for len(rest) > 0 && rest[0] < utf8.RuneSelf {
+		rest = rest[1:]
+	}
+	return len(text) - len(rest)
 }
 
 // AppendFold appends the folded text to dst. The result may be shorter or

@@ -133,9 +133,6 @@ func (s *Set) Len() int {
 	return n
 }
 
-// Blocks returns the bound of the block numbers.
-func (s *Set) Blocks() int { return s.blocks }
-
 // Next returns the smallest member that is at least block, or -1.
 func (s *Set) Next(block int) int {
 	if s.dense == nil {

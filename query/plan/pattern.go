@@ -128,44 +128,27 @@ func usable(set []string) bool {
 	return len(set) > 0
 }
 
+// some reports whether a node of a pattern satisfies is.
+func some(re *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
+	return is(re) || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return some(sub, is) })
+}
+
 // namesRune reports whether a pattern asks for r by name: as a literal, or, for
 // the line feed, by a dot under (?s).
 func namesRune(re *syntax.Regexp, r rune) bool {
-	if re.Op == syntax.OpAnyChar && r == '\n' {
-		return true
-	}
-	if re.Op == syntax.OpLiteral {
-		for _, c := range re.Rune {
-			if c == r {
-				return true
-			}
-		}
-	}
-	for _, sub := range re.Sub {
-		if namesRune(sub, r) {
-			return true
-		}
-	}
-	return false
+	return some(re, func(re *syntax.Regexp) bool {
+		return re.Op == syntax.OpAnyChar && r == '\n' || re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r)
+	})
 }
 
 // hasOp reports whether one of the operators occurs in a pattern.
 func hasOp(re *syntax.Regexp, ops ...syntax.Op) bool {
-	return slices.Contains(ops, re.Op) ||
-		slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return hasOp(sub, ops...) })
+	return some(re, func(re *syntax.Regexp) bool { return slices.Contains(ops, re.Op) })
 }
 
 // folds reports whether a part of a pattern ignores case.
 func folds(re *syntax.Regexp) bool {
-	if re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0 {
-		return true
-	}
-	for _, sub := range re.Sub {
-		if folds(sub) {
-			return true
-		}
-	}
-	return false
+	return some(re, func(re *syntax.Regexp) bool { return re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0 })
 }
 
 // withoutLineFeed takes the line feed out of every class, in place.

@@ -11,8 +11,8 @@ import (
 const maxLists = 16
 
 // Costs by which an intersection stops, in nanoseconds: looking at a candidate
-// block against reading and intersecting one more list. Measured with frames in
-// the cache; a cold frame makes looking dearer, so the bias is towards lists.
+// block against reading and intersecting one more list. Estimates, for
+// frames in the cache or not: only their ratio matters.
 const (
 	blockCost    = 4000
 	listCost     = 2500

@@ -38,8 +38,8 @@ type atom struct {
 	// negated says that only whether there is a match counts, not which.
 	negated bool
 	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
-	// deterministic automaton, six times as fast at that as package regexp. Nil
-	// where there is a literal, or RE2 refuses the pattern.
+	// deterministic automaton, several times as fast at that as package regexp.
+	// Nil where there is a literal, or RE2 refuses the pattern.
 	re2 *re2.Regexp
 }
 

@@ -3,6 +3,7 @@ package search
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/wasilibs/go-re2"
@@ -46,7 +47,7 @@ type matcher struct {
 // use prepares for a segment, where the finding says which literals occur.
 func (m *matcher) use(text *segment.Text, f *finding) {
 	m.text = text
-	if len(f.literals) > 0 && !equal(f.literals, m.of) {
+	if len(f.literals) > 0 && !slices.Equal(f.literals, m.of) {
 		m.of = f.literals
 		m.literals = scan.NewLiterals(f.literals, m.pattern.Fold)
 		m.reach = 0
@@ -57,18 +58,6 @@ func (m *matcher) use(text *segment.Text, f *finding) {
 			m.reach *= maxFoldGrowth
 		}
 	}
-}
-
-func equal(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // each calls emit for every match in the text between lo and hi, offsets of the

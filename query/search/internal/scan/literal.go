@@ -2,8 +2,6 @@ package scan
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/projections/postings"
@@ -211,28 +209,16 @@ func foldAt(dst *[utf8.UTFMax]byte, text []byte) (size, n int) {
 
 // nextForeign looks at every rune outside ASCII.
 func (l *literal) nextForeign(text []byte, from int) (start, end int) {
-	for i := indexForeign(text, from); i < len(text); {
+	for i := postings.IndexForeign(text, from); i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		if (r != utf8.RuneError || size > 1) && postings.FoldRune(r) == l.foreign {
 			if start, end, ok := l.around(text, i); ok && start >= from {
 				return start, end
 			}
 		}
-		i = indexForeign(text, i+size)
+		i = postings.IndexForeign(text, i+size)
 	}
 	return -1, -1
-}
-
-// indexForeign returns the place of the first byte outside ASCII at or after at.
-func indexForeign(text []byte, at int) int {
-	for ; at+8 <= len(text); at += 8 {
-		if w := binary.LittleEndian.Uint64(text[at:]) & 0x8080808080808080; w != 0 {
-			return at + bits.TrailingZeros64(w)/8
-		}
-	}
-	for ; at < len(text) && text[at] < utf8.RuneSelf; at++ {
-	}
-	return at
 }
 
 // nextSlippery tries every rune: the literal has no byte that always stands for
@@ -248,4 +234,4 @@ func (l *literal) nextSlippery(text []byte, from int) (start, end int) {
 	return -1, -1
 }
 
-func isASCII(b []byte) bool { return indexForeign(b, 0) == len(b) }
+func isASCII(b []byte) bool { return postings.IndexForeign(b, 0) == len(b) }
