@@ -62,6 +62,7 @@ func newTable(old *segment.Places, more int) *table {
 	t.p.Repo = make([]uint32, 0, n)
 	t.p.Flags = make([]code.Flags, 0, n)
 	t.p.PathEnd = make([]uint32, 0, n)
+	t.p.Stem = make([]uint32, 0, n)
 	t.p.Paths = make([]byte, 0, len(old.Paths)+64*more)
 	return t
 }
@@ -79,6 +80,7 @@ func (t *table) copyRows(old *segment.Places, from, to int) {
 	t.p.Doc = append(t.p.Doc, old.Doc[from:to]...)
 	t.p.Repo = append(t.p.Repo, old.Repo[from:to]...)
 	t.p.Flags = append(t.p.Flags, old.Flags[from:to]...)
+	t.p.Stem = append(t.p.Stem, old.Stem[from:to]...)
 	t.p.Paths = append(t.p.Paths, old.Paths[start:old.PathEnd[to-1]]...)
 	for _, end := range old.PathEnd[from:to] {
 		t.p.PathEnd = append(t.p.PathEnd, end+shift)
@@ -89,6 +91,7 @@ func (t *table) add(c *tableChange) {
 	t.p.Doc = append(t.p.Doc, c.document)
 	t.p.Repo = append(t.p.Repo, c.number)
 	t.p.Flags = append(t.p.Flags, c.flags)
+	t.p.Stem = append(t.p.Stem, segment.StemHash(c.path))
 	at := len(t.p.Paths)
 	t.p.Paths = append(t.p.Paths, c.path...)
 	// Columns hold a line feed in a path as a NUL byte, which no path has.

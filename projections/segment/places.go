@@ -22,6 +22,8 @@ type Places struct {
 	// A line feed inside a path stands as a NUL byte, which no path has.
 	PathEnd []uint32
 	Paths   []byte
+	// Stem is StemHash of each path.
+	Stem []uint32
 	// First[d] up to First[d+1] are the places of document d.
 	First []uint32
 	// Live has bit d set if document d has a place.
@@ -45,7 +47,7 @@ func (p *Places) IsLive(d DocID) bool { return p.Live[d/64]>>(d%64)&1 != 0 }
 
 // SizeBytes returns the memory the columns take.
 func (p *Places) SizeBytes() int {
-	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live)
+	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.Stem)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live)
 }
 
 // A PlacesBuilder collects places in order.
@@ -62,6 +64,7 @@ func NewPlacesBuilder(documents int) *PlacesBuilder {
 		Repo:    make([]uint32, 0, documents),
 		Flags:   make([]code.Flags, 0, documents),
 		PathEnd: make([]uint32, 0, documents),
+		Stem:    make([]uint32, 0, documents),
 		First:   make([]uint32, 0, documents+1),
 		Live:    make([]uint64, (documents+63)/64),
 	}}
@@ -86,6 +89,7 @@ func (b *PlacesBuilder) Add(d DocID, repo, ref uint32, flags code.Flags, path st
 		p.Ref = append(p.Ref, ref)
 	}
 	p.Flags = append(p.Flags, flags)
+	p.Stem = append(p.Stem, StemHash(path))
 	p.appendPath(path)
 	p.Live[d/64] |= 1 << (d % 64)
 }
