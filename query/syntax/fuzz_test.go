@@ -11,7 +11,7 @@ import (
 // FuzzParse holds the invariants of doc.go for any text: no panic, errors that point into the text, trees of the
 // promised shape, and the same tree again after printing, whatever the options.
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"foo bar", `"a\"b" or -c`, "(a (b or c)) -(d)", "case:yes type:file x", `file:"a b" r:(x|y)`,
+	for _, text := range []string{"foo bar", `"a\"b" or -c`, "(a (b or c)) -(d)", "case:yes type:file x", "type:symbol a content:b -(regex:c literal:d)", `t:repo "a.b" select:file c:"(x"`, `file:"a b" r:(x|y)`,
 		"not not a", "() (()) -()", "if (err != nil) {", `[ \t]+ (a b)c`, "repo:x a or b", "case:auto (case:no A) regex:B literal:("} {
 		f.Add(text, false, false)
 		f.Add(text, true, true)

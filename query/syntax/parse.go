@@ -24,6 +24,7 @@ type parser struct {
 	instructions int
 	classes      int
 	notices      []Notice
+	bare         map[Query]bool // terms without a keyword: what type: is about
 }
 
 // operator is a word between operands; zero is none.
@@ -89,7 +90,7 @@ func (p *parser) parse() (*Parsed, *Error) {
 	}
 	p.resolveDefaults(root)
 	p.noticeExclusions(root)
-	return &Parsed{Root: root, Type: set.kind, Select: set.sel, Text: p.text, Notices: p.notices}, nil
+	return &Parsed{Root: p.retarget(root, set.kind), Type: set.kind, Select: set.sel, Text: p.text, Notices: p.notices}, nil
 }
 
 func (p *parser) checkText() *Error {
@@ -212,7 +213,7 @@ func (p *parser) operand(i, end, depth int) (item, int, *Error) {
 	}
 	if p.text[i] == '"' {
 		if close := p.quotedToken(i, end); close >= 0 {
-			q, err := p.term(Span{i, close}, Span{i + 1, close - 1}, true, p.o.Regexp)
+			q, err := p.bareTerm(Span{i, close}, Span{i + 1, close - 1}, true)
 			return item{query: q}, close, err
 		}
 	}
@@ -222,7 +223,7 @@ func (p *parser) operand(i, end, depth int) (item, int, *Error) {
 	}
 	next := p.wordEnd(i, end)
 	p.noticeKeyword(i, end)
-	q, err := p.term(Span{i, next}, Span{i, next}, false, p.o.Regexp)
+	q, err := p.bareTerm(Span{i, next}, Span{i, next}, false)
 	return item{query: q}, next, err
 }
 
@@ -271,6 +272,19 @@ func (p *parser) parenthesised(i, close, depth int) (item, int, *Error) {
 	}
 	q, set, err := p.group(i+1, close, depth+1)
 	return item{query: q, settings: set}, close + 1, err
+}
+
+// bareTerm is term for one without a keyword, which type: may be about.
+func (p *parser) bareTerm(at, raw Span, quoted bool) (Query, *Error) {
+	q, err := p.term(at, raw, quoted, p.o.Regexp)
+	if err != nil {
+		return nil, err
+	}
+	if p.bare == nil {
+		p.bare = make(map[Query]bool)
+	}
+	p.bare[q] = true
+	return q, nil
 }
 
 // term makes a Text of what stands at raw.

@@ -5,8 +5,11 @@ import "strings"
 // Print writes a tree as a query from which Parse, with the same Options, reads the same tree.
 //
 // A term that is not of the mode of o is written with regex: or literal:, a case that is not that of o with case:.
-func Print(q Query, o Options) string {
-	p := printer{o: o, terms: CaseNo, repos: CaseNo}
+func Print(q Query, o Options) string { return printTyped(q, o, TypeDefault) }
+
+// printTyped prints a tree as the root of a query of that type: where there is one, a term needs its keyword.
+func printTyped(q Query, o Options, kind TypeKind) string {
+	p := printer{o: o, keywords: kind != TypeDefault, terms: CaseNo, repos: CaseNo}
 	if o.CaseSensitive {
 		p.terms = CaseYes
 	}
@@ -27,7 +30,7 @@ func (q *Parsed) Print(o Options) string {
 	if q.Select != SelectDefault {
 		settings += "select:" + q.Select.String() + " "
 	}
-	return settings + Print(q.Root, o)
+	return settings + printTyped(q.Root, o, q.Type)
 }
 
 // String writes the whole query as Parse reads it with zero Options.
@@ -36,6 +39,7 @@ func (q *Parsed) String() string { return q.Print(Options{}) }
 // printer writes a tree. terms and repos are the cases that a leaf gets where none is written.
 type printer struct {
 	o            Options
+	keywords     bool // content: is written
 	terms, repos Case
 	b            strings.Builder
 }
@@ -206,6 +210,8 @@ func (p *printer) bare(q Query) {
 
 func (p *printer) text(q *Text) {
 	switch {
+	case q.Regexp == p.o.Regexp && p.keywords:
+		p.filter(filterContent, q.Pattern)
 	case q.Regexp == p.o.Regexp && isBareTerm(q.Pattern, q.Regexp):
 		p.b.WriteString(q.Pattern)
 	case q.Regexp == p.o.Regexp && q.Pattern != "":

@@ -113,6 +113,49 @@ func TestPrintThenParseIsIdentity(t *testing.T) {
 	}
 }
 
+// TestPrintThenParseIsIdentityUnderType is the same for whole queries, where type: makes bare terms patterns on names.
+func TestPrintThenParseIsIdentityUnderType(t *testing.T) {
+	for seed := range uint64(2_000) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		q := &Parsed{Root: randomTree(r, 3), Type: TypeKind(r.IntN(len(typeWords))), Select: SelectKind(r.IntN(len(selectWords)))}
+		for _, o := range allOptions {
+			printed := q.Print(o)
+			again, err := Parse(printed, o)
+			if err != nil {
+				t.Fatalf("seed %d: %s %+v\nprinted %s\n%v", seed, dump(q.Root), o, printed, err)
+			}
+			if !Equal(q.Root, again.Root) || q.Type != again.Type || q.Select != again.Select {
+				t.Fatalf("seed %d: %s %+v\nprinted %s\nread    %s", seed, dump(q.Root), o, printed, dump(again.Root))
+			}
+		}
+	}
+}
+
+// TestRandomLeafKnowsEveryLeaf holds the generator to every leaf that a filter or a term can make.
+func TestRandomLeafKnowsEveryLeaf(t *testing.T) {
+	made := map[string]bool{}
+	r := rand.New(rand.NewPCG(1, 8))
+	for range 2_000 {
+		made[fmt.Sprintf("%T", randomLeaf(r))] = true
+	}
+	for keyword, f := range keywords {
+		var q Query
+		switch {
+		case f.leaf != nil && f.words != nil:
+			q = f.leaf(f.words[0], Span{})
+		case f.leaf != nil:
+			q = f.leaf("a", Span{})
+		case f.value == valueSetting:
+			continue
+		default:
+			q = &Text{}
+		}
+		if !made[fmt.Sprintf("%T", q)] {
+			t.Errorf("%s: makes a %T, which no random tree has", keyword, q)
+		}
+	}
+}
+
 // evaluate gives a tree its value where each leaf has the one that truth says.
 func evaluate(q Query, truth func(leaf Query) bool) bool {
 	switch q := q.(type) {
