@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/quarrysearch/quarry/query/search"
-	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -95,7 +94,7 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 		server: s, files: r.Files, IncompleteReason: incompleteReason(in, r), Explain: r.Explain,
 	}
 	out.Exhaustive = out.IncompleteReason == ""
-	// A query of type:repo has no files: repositoryInfo is its answer.
+	// A query of type:repo or select:repo has no files: repositoryInfo is its answer.
 	var repositories repositories
 	for _, repository := range r.Repositories {
 		repositories.add(repository)
@@ -105,10 +104,6 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 	}
 	out.RepositoryInfo = repositories.infos()
 	out.Stats = newSearchStats(r)
-	if s := in.Query.Select; s != syntax.SelectDefault {
-		// Said rather than refused: the answer holds what was asked for, and more.
-		out.Notices = append(out.Notices, notice{"select:" + s.String() + " is read, but not applied in this version: all matches are shown.", 0, len(in.Query.Text)})
-	}
 	for _, n := range in.Query.Notices {
 		out.Notices = append(out.Notices, notice{n.Message, n.At.Start, n.At.End})
 	}

@@ -35,8 +35,8 @@ type atom struct {
 	pattern *plan.Pattern
 	symbols bool // looks at the symbol text
 	label   string
-	// negated says that only whether there is a match counts, not which.
-	negated bool
+	// decides says that only whether there is a match counts, not which.
+	decides bool
 	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
 	// deterministic automaton, several times as fast at that as package regexp.
 	// Nil where there is a literal, or RE2 refuses the pattern.
@@ -65,40 +65,19 @@ type compiled struct {
 	revisions  bool // some predicate is about refs
 	everyRef   bool // one of them is negated: what it excludes is among all refs
 	negations  int  // around the node that is being compiled
+	shown      syntax.SelectKind
 }
 
 // compile turns a parsed query into a compiled one.
 func compile(p *syntax.Parsed) (*compiled, error) {
-	c := &compiled{revisions: syntax.HasRevision(p.Root)}
-	root, err := c.node(retarget(syntax.Simplify(p.Root), p.Type))
+	c := &compiled{revisions: syntax.HasRevision(p.Root), shown: shownOf(p)}
+	tree := syntax.Simplify(p.Root)
+	if c.shown == syntax.SelectSymbol {
+		tree = withSymbols(tree)
+	}
+	root, err := c.node(tree)
 	c.root = root
 	return c, err
-}
-
-// retarget makes the terms of a query of type:file or type:symbol match names.
-func retarget(q syntax.Query, t syntax.TypeKind) syntax.Query {
-	if t == syntax.TypeDefault {
-		return q
-	}
-	return syntax.Map(q, func(q syntax.Query) syntax.Query {
-		text, ok := q.(*syntax.Text)
-		if !ok {
-			return q
-		}
-		pattern := text.Pattern
-		if !text.Regexp {
-			pattern = regexp.QuoteMeta(pattern)
-		}
-		switch t {
-		case syntax.TypeFile:
-			return &syntax.File{Pattern: pattern, Case: text.Case, At: text.At}
-		case syntax.TypeSymbol:
-			return &syntax.Symbol{Pattern: pattern, Case: text.Case, At: text.At}
-		case syntax.TypeRepo:
-			return &syntax.Repo{Pattern: pattern, Case: text.Case, At: text.At}
-		}
-		return q
-	})
 }
 
 func (c *compiled) node(q syntax.Query) (node, error) {
@@ -179,7 +158,7 @@ func (c *compiled) text(q *syntax.Text) (node, error) {
 }
 
 func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query) node {
-	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), negated: c.negations > 0}
+	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), decides: c.negations > 0 || c.entriesOnly()}
 	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 {
 		a.re2, _ = re2.Compile(p.Expression)
 	}

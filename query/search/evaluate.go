@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -14,7 +15,7 @@ func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, 
 	v.held = 0
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.allowed != nil && !v.allowed.has(i) {
+		if v.allowed != nil && !v.allowed.has(i) || v.foundAt(i) {
 			continue
 		}
 		ok, err := v.eval(v.s.c.root, d, i)
@@ -28,11 +29,10 @@ func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, 
 			continue
 		}
 		h := hit{segment: number, place: i, doc: d}
-		if err := v.gather(v.s.c.root, &h); err != nil {
+		if ok, err = v.collect(&h); err != nil {
 			return nil, 0, err
 		}
-		h.finish()
-		if sameFile(hits, h, places) {
+		if !ok || sameFile(hits, h, places) {
 			continue
 		}
 		h.matches = h.matches[:min(len(h.matches), v.keep-v.kept)]
@@ -143,15 +143,17 @@ func (v *visitor) gather(n node, h *hit) error {
 	return nil
 }
 
-// merge adds matches in order, leaves out those that overlap one that is there,
-// and returns how many came in.
+// merge adds matches in order, symbols first, leaves out those that overlap one
+// before them, and returns how many came in.
 func merge(into *[]match, more []match) int {
 	before := len(*into)
 	all := slices.Concat(*into, more)
-	slices.SortStableFunc(all, func(a, b match) int { return int(a.start) - int(b.start) })
+	slices.SortStableFunc(all, func(a, b match) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.symbol, a.symbol))
+	})
 	out := all[:0]
 	for _, m := range all {
-		if n := len(out); n > 0 && m.start < out[n-1].end && m.symbol < 0 && out[n-1].symbol < 0 {
+		if n := len(out); n > 0 && m.start < out[n-1].end {
 			continue
 		}
 		out = append(out, m)
@@ -192,7 +194,7 @@ func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
 			v.held++
 			v.exceeded = v.exceeded || v.held > v.maxHeld
 		}
-		return s.count <= v.limit && !a.negated && !v.exceeded
+		return (v.several || s.count <= v.limit) && !a.decides && !v.exceeded
 	}
 	if err := v.matchers[a.number].each(lo, hi, f, emit); err != nil {
 		return nil, err
@@ -203,7 +205,8 @@ func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
 	return s, nil
 }
 
-// numberSymbols turns offsets in the symbol text into numbers of symbols.
+// numberSymbols turns offsets in the symbol text into numbers of symbols, and, if
+// they are to be merged with other matches, into their places in the text.
 func (v *visitor) numberSymbols(s *atomState, lo, hi int) error {
 	names, err := v.text.Bytes(lo, hi)
 	if err != nil {
@@ -217,6 +220,17 @@ func (v *visitor) numberSymbols(s *atomState, lo, hi int) error {
 			}
 		}
 		s.matches[i].symbol = symbol
+	}
+	if !v.several {
+		return nil
+	}
+	if err := v.seg.Reader.Outline(s.doc, &v.outline); err != nil {
+		return err
+	}
+	for i := range s.matches {
+		if m := &s.matches[i]; int(m.symbol) < v.outline.Len() {
+			m.start, m.end = v.outline.Range(int(m.symbol))
+		}
 	}
 	return nil
 }

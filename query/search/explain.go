@@ -7,7 +7,7 @@ import (
 
 // explain returns how the query is run, without the segments.
 func (n *run) explain() *Explain {
-	e := &Explain{Query: n.request.Query.Root.String()}
+	e := &Explain{Query: n.request.Query.String()}
 	for _, a := range n.scope.c.atoms {
 		e.Atoms = append(e.Atoms, a.describe())
 	}

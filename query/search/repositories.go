@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,14 +21,12 @@ func repositories(sc *scope, r Request) *Result {
 			result.Repositories = append(result.Repositories, repo)
 		}
 	}
-	slices.SortFunc(result.Repositories, func(a, b *Repository) int {
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
-	result.Stats.Matches = len(result.Repositories)
+	sortRepositories(result.Repositories)
+	result.Stats.Matches = min(len(result.Repositories), r.Matches+1)
 	if len(result.Repositories) > r.Matches {
-		result.Repositories = result.Repositories[:r.Matches]
 		result.Exhaustive, result.Stopped = false, StopMatchLimit
 	}
+	result.Repositories = result.Repositories[:min(len(result.Repositories), r.shown())]
 	result.Stats.Displayed = len(result.Repositories)
 	return result
 }

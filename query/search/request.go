@@ -24,6 +24,14 @@ type Request struct {
 	Explain bool
 }
 
+// shown returns how many matches may be displayed.
+func (r *Request) shown() int {
+	if r.Display <= 0 || r.Display > r.Matches {
+		return r.Matches
+	}
+	return r.Display
+}
+
 // StopReason says why a search did not look at everything.
 type StopReason string
 
@@ -40,7 +48,8 @@ const (
 type Result struct {
 	// Files are ordered by falling Score.
 	Files []FileMatch
-	// Repositories are the answer to a query of type:repo, ordered by name.
+	// Repositories are the answer to a query of type:repo or select:repo, ordered
+	// by name; Files are empty then, and a match is a repository.
 	Repositories []*Repository
 	Stats        Stats
 	// Exhaustive says that every match there is was counted.

@@ -157,8 +157,9 @@ type run struct {
 		sync.Mutex
 		next   int // next segment to visit
 		done   []visited
-		prefix int // segments from 0 up that are done
-		count  int // matches in those
+		prefix int             // segments from 0 up that are done
+		count  int             // matches in those
+		seen   map[uint32]bool // repositories in those, if they are the answer
 		err    error
 		stats  Stats
 	}
@@ -172,12 +173,10 @@ type visited struct {
 }
 
 func newRun(sc *scope, segments []Segment, r Request) *run {
-	n := &run{scope: sc, segments: segments, request: r, display: r.Display, started: time.Now()}
-	if n.display <= 0 || n.display > r.Matches {
-		n.display = r.Matches
-	}
+	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now()}
 	n.cutoff.Store(math.MaxInt32)
 	n.mu.done = make([]visited, len(segments))
+	n.mu.seen = make(map[uint32]bool)
 	return n
 }
 
@@ -262,7 +261,7 @@ func (n *run) visit(v *visitor, i int) {
 	}
 	n.mu.done[i] = d
 	for n.mu.prefix < len(n.mu.done) && n.mu.done[n.mu.prefix].ok {
-		n.mu.count += n.mu.done[n.mu.prefix].count
+		n.mu.count += n.fresh(&n.mu.done[n.mu.prefix], n.mu.seen)
 		if n.mu.count > n.request.Matches {
 			n.cutoff.Store(min(n.cutoff.Load(), int32(n.mu.prefix)))
 		}
@@ -279,12 +278,13 @@ func (n *run) result(ctx context.Context, maxBytes int64) (*Result, error) {
 	if n.request.Explain {
 		result.Explain = n.explain()
 	}
+	seen := make(map[uint32]bool)
 	for i := 0; i <= last; i++ {
 		d := &n.mu.done[i]
 		if d.explain != nil {
 			result.Explain.Segments = append(result.Explain.Segments, *d.explain)
 		}
-		for _, h := range d.hits {
+		for _, h := range n.distinct(d.hits, seen) {
 			if result.Stats.Matches > n.request.Matches {
 				break
 			}
@@ -296,6 +296,10 @@ func (n *run) result(ctx context.Context, maxBytes int64) (*Result, error) {
 		}
 	}
 	n.conclude(result)
+	if n.scope.c.shown == syntax.SelectRepo {
+		n.list(result, shown)
+		return result, nil
+	}
 	return result, n.render(ctx, result, shown, maxBytes)
 }
 

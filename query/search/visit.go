@@ -32,7 +32,7 @@ type visitor struct {
 	paths    []*scan.Literals // of the predicates on paths, as far as needed
 	keep     int              // matches whose details are kept for each segment
 	limit    int              // matches after which a segment is left
-	several  bool             // matches of several atoms are merged, so all of a document are kept
+	several  bool             // matches of several atoms are merged, or chosen from, so all of a document are kept
 	stop     func() bool      // the time is over, or nobody waits any more
 
 	// of the current segment
@@ -43,9 +43,11 @@ type visitor struct {
 	allowed  bitset   // places for which the predicates allow the query to be true
 	state    []atomState
 	kept     int
-	maxHeld  int  // see the constant
-	held     int  // matches in state, if several
-	exceeded bool // held has reached its bound: the search ends
+	maxHeld  int             // see the constant
+	held     int             // matches in state, if several
+	exceeded bool            // held has reached its bound: the search ends
+	outline  segment.Outline // symbols of the document in hand, where they decide what is a match
+	sought   map[uint32]bool // repositories still to be found; nil unless they are the answer
 }
 
 // maxHeld bounds the matches of one document that are held to be merged: 48 MiB.
@@ -67,7 +69,7 @@ type atomState struct {
 
 func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
 	v := &visitor{
-		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1, maxHeld: maxHeld,
+		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1 || s.c.choosesSymbols(), maxHeld: maxHeld,
 		matchers: make([]*matcher, len(s.c.atoms)), paths: make([]*scan.Literals, len(s.c.predicates)), findings: make([]finding, len(s.c.atoms)),
 		columns: make([]bitset, len(s.c.predicates)+1), state: make([]atomState, len(s.c.atoms)),
 	}
@@ -88,6 +90,7 @@ func (v *visitor) visit(number int, seg Segment) (hits []hit, count int, err err
 		return nil, 0, err
 	}
 	v.stats.Segments++
+	v.seek()
 	loaded := v.text.LoadedBytes()
 	defer func() { v.stats.ContentBytes += v.text.LoadedBytes() - loaded }()
 	for d := v.nextAllowed(0); d >= 0; {
@@ -98,7 +101,7 @@ func (v *visitor) visit(number int, seg Segment) (hits []hit, count int, err err
 			d = v.nextAllowed(next)
 			continue
 		}
-		if v.halts() {
+		if v.halts() || v.foundAll() {
 			break
 		}
 		found, n, err := v.document(number, segment.DocID(d))

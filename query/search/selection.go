@@ -1,0 +1,159 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// shownOf returns what a query wants to see: what select: says, or else what
+// type: asks for.
+func shownOf(q *syntax.Parsed) syntax.SelectKind {
+	if q.Select != syntax.SelectDefault {
+		return q.Select
+	}
+	switch q.Type {
+	case syntax.TypeFile:
+		return syntax.SelectFile
+	case syntax.TypeRepo:
+		return syntax.SelectRepo
+	case syntax.TypeSymbol:
+		return syntax.SelectSymbol
+	}
+	return syntax.SelectDefault
+}
+
+// entriesOnly reports whether only files or repositories are shown: of each
+// pattern it is enough to know whether it matches.
+func (c *compiled) entriesOnly() bool {
+	return c.shown == syntax.SelectFile || c.shown == syntax.SelectRepo
+}
+
+// choosesSymbols reports whether some matches may lie on no symbol where only
+// those that do are shown.
+func (c *compiled) choosesSymbols() bool {
+	return c.shown == syntax.SelectSymbol && slices.ContainsFunc(c.atoms, func(a *atom) bool { return !a.symbols })
+}
+
+// withSymbols makes a query that shows symbols, but has no pattern, one for all
+// symbols of the files that its filters select.
+func withSymbols(q syntax.Query) syntax.Query {
+	patterns := false
+	syntax.Walk(q, func(q syntax.Query) bool {
+		switch q.(type) {
+		case *syntax.Text, *syntax.Symbol:
+			patterns = true
+		}
+		return !patterns
+	})
+	if patterns {
+		return q
+	}
+	return &syntax.And{Children: []syntax.Query{q, &syntax.Symbol{Pattern: ".", Case: syntax.CaseNo}}}
+}
+
+// collect gives a hit the matches that the query wants to see, and reports
+// whether the hit is one with these alone.
+func (v *visitor) collect(h *hit) (bool, error) {
+	shown := v.s.c.shown
+	if v.s.c.entriesOnly() {
+		h.count = 1
+		if v.sought != nil {
+			delete(v.sought, v.seg.Places.Repo[h.place])
+		}
+		return true, nil
+	}
+	if err := v.gather(v.s.c.root, h); err != nil {
+		return false, err
+	}
+	if v.s.c.choosesSymbols() {
+		if err := v.onSymbols(h); err != nil {
+			return false, err
+		}
+	}
+	if shown == syntax.SelectSymbol || shown == syntax.SelectContent {
+		return h.count > 0, nil
+	}
+	h.finish()
+	return true, nil
+}
+
+// onSymbols leaves the matches that lie on the name of a symbol.
+func (v *visitor) onSymbols(h *hit) error {
+	if err := v.seg.Reader.Outline(h.doc, &v.outline); err != nil {
+		return err
+	}
+	h.matches = slices.DeleteFunc(h.matches, func(m match) bool {
+		return m.symbol < 0 && v.outline.At(m.start, m.end) < 0
+	})
+	h.count = len(h.matches)
+	return nil
+}
+
+// seek takes up the repositories of the segment in hand, if they are the answer:
+// each is left once it was found.
+func (v *visitor) seek() {
+	if v.s.c.shown != syntax.SelectRepo {
+		return
+	}
+	v.sought = make(map[uint32]bool)
+	for _, repo := range v.seg.Places.Repo {
+		v.sought[repo] = true
+	}
+}
+
+// foundAt reports whether a place says nothing new: its repository is the answer,
+// and was found.
+func (v *visitor) foundAt(place int) bool {
+	return v.sought != nil && !v.sought[v.seg.Places.Repo[place]]
+}
+
+// foundAll reports whether nothing more can be found in the segment in hand.
+func (v *visitor) foundAll() bool { return v.sought != nil && len(v.sought) == 0 }
+
+// fresh returns how many matches the hits of a segment add to those of the
+// segments before it: repositories count once, and seen remembers them.
+func (n *run) fresh(d *visited, seen map[uint32]bool) int {
+	if n.scope.c.shown != syntax.SelectRepo {
+		return d.count
+	}
+	before := len(seen)
+	for i := range d.hits {
+		seen[n.repoOf(&d.hits[i])] = true
+	}
+	return len(seen) - before
+}
+
+// distinct leaves the hits of repositories that seen does not have, and adds them
+// there, if repositories are the answer.
+func (n *run) distinct(hits []hit, seen map[uint32]bool) []hit {
+	if n.scope.c.shown != syntax.SelectRepo {
+		return hits
+	}
+	return slices.DeleteFunc(hits, func(h hit) bool {
+		repo := n.repoOf(&h)
+		again := seen[repo]
+		seen[repo] = true
+		return again
+	})
+}
+
+func (n *run) repoOf(h *hit) uint32 { return n.segments[h.segment].Places.Repo[h.place] }
+
+// list makes the repositories of a result of its hits.
+func (n *run) list(result *Result, shown []hit) {
+	result.Stats.Files = 0
+	for _, h := range shown {
+		result.Repositories = append(result.Repositories, n.scope.repos[n.repoOf(&h)])
+	}
+	result.Stats.Displayed = len(result.Repositories)
+	sortRepositories(result.Repositories)
+}
+
+// sortRepositories orders repositories by name.
+func sortRepositories(repos []*Repository) {
+	slices.SortFunc(repos, func(a, b *Repository) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+}
