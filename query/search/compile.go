@@ -66,11 +66,13 @@ type compiled struct {
 	everyRef   bool // one of them is negated: what it excludes is among all refs
 	negations  int  // around the node that is being compiled
 	shown      syntax.SelectKind
+	contexts   map[string]Context
 }
 
-// compile turns a parsed query into a compiled one.
-func compile(p *syntax.Parsed) (*compiled, error) {
-	c := &compiled{revisions: syntax.HasRevision(p.Root), shown: shownOf(p)}
+// compile turns a parsed query into a compiled one, where contexts are the known
+// search contexts.
+func compile(p *syntax.Parsed, contexts map[string]Context) (*compiled, error) {
+	c := &compiled{contexts: contexts, revisions: syntax.HasRevision(p.Root), shown: shownOf(p)}
 	tree := syntax.Simplify(p.Root)
 	if c.shown == syntax.SelectSymbol {
 		tree = withSymbols(tree)
@@ -199,7 +201,11 @@ func (c *compiled) repository(q syntax.Query) (node, error) {
 	case *syntax.Visibility:
 		p.repo = func(r *Repository) bool { return q.Want == syntax.Any || r.Private == (q.Want == syntax.Private) }
 	case *syntax.Context:
-		return nil, fmt.Errorf("search context %q: %w", q.Name, code.ErrNotFound)
+		holds, ok := c.contexts[q.Name]
+		if !ok {
+			return nil, fmt.Errorf("search context %q: %w", q.Name, code.ErrNotFound)
+		}
+		p.repo = func(r *Repository) bool { return holds(r.Name) }
 	default:
 		return nil, fmt.Errorf("query node %T is not supported", q)
 	}

@@ -30,6 +30,8 @@ type Options struct {
 	// MaxResultBytes bounds the files of one result, by what they take as JSON;
 	// the rest is counted and not rendered. Default 64 MiB.
 	MaxResultBytes int64
+	// Contexts are the search contexts that a query may name.
+	Contexts map[string]Context
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer
 }
@@ -109,7 +111,7 @@ func (s *Searcher) enter(ctx context.Context) error {
 
 func (s *Searcher) search(ctx context.Context, view View, r Request) (*Result, error) {
 	start := time.Now()
-	c, err := compile(r.Query)
+	c, err := compile(r.Query, s.options.Contexts)
 	if err != nil {
 		return nil, err
 	}

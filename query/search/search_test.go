@@ -60,6 +60,30 @@ func TestUnknownContextIsNotFound(t *testing.T) {
 	}
 }
 
+func TestContextIsASetOfRepositories(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(3, 1)))
+	s := New(Options{Contexts: map[string]Context{"first": func(name string) bool { return name == "host/repo0" }}})
+	of := func(query string) (in, all int) {
+		r, err := s.Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.Files {
+			if f.Repo.Name == "host/repo0" {
+				in++
+			}
+		}
+		return in, len(r.Files)
+	}
+	in, all := of("a")
+	if with, n := of("context:first a"); with != in || n != in {
+		t.Errorf("%d of %d files are in the context, want %d", with, n, in)
+	}
+	if with, n := of("-scope:first a"); with != 0 || n != all-in {
+		t.Errorf("%d of %d files are in the context, want 0 of %d", with, n, all-in)
+	}
+}
+
 func TestTypes(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
 	s := New(Options{Registerer: prometheus.NewRegistry()})

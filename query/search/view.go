@@ -26,6 +26,10 @@ func (r *Repository) DefaultRef() code.Ref {
 	return code.BranchRef(r.DefaultBranch)
 }
 
+// A Context is a search context, a set of repositories that has a name: whether it
+// holds the repository of that full name.
+type Context func(repository string) bool
+
 // Segment is a segment and where its documents stand.
 type Segment struct {
 	Reader *segment.Reader

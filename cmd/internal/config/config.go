@@ -101,6 +101,15 @@ type Query struct {
 	MaxConcurrent int      `yaml:"maxConcurrent" doc:"Searches at once; others wait. 0: four per CPU."`
 	MaxMatches    int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever was asked for."`
 	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a request."`
+	// Contexts are values of the filter context:.
+	Contexts []Context `yaml:"contexts" doc:"Search contexts: sets of repositories for the filter context:. Set in the file only."`
+}
+
+// Context is a set of repositories that queries name as context:NAME.
+type Context struct {
+	Name    string   `yaml:"name" doc:"Value of context: that stands for the set: letters, digits, dash and underscore."`
+	Include []string `yaml:"include" doc:"Globs on full repository names: * is any run without a slash, ** any run. A repository is in the set if one matches."`
+	Exclude []string `yaml:"exclude" doc:"Globs of repositories that are not, whatever include says."`
 }
 
 // Cache sizes the caches.

@@ -105,6 +105,8 @@ func TestMistakes(t *testing.T) {
 		{name: "relative root", set: []string{"git.allowedRoots=src"}, want: []string{"git.allowedRoots", "absolute"}},
 		{name: "network", set: []string{"git.allowedNetworks=10.0.0.0"}, want: []string{"git.allowedNetworks"}},
 		{name: "connection", file: "connections:\n  - {name: a/b, kind: gitolite}\n", want: []string{"connections[0].name", "connections[0].kind", "connections[0].secrets"}},
+		{name: "context", file: "query:\n  contexts:\n    - {name: a b}\n    - {name: c, include: ['']}\n    - {name: c, include: ['**']}\n", want: []string{"query.contexts[0].name", "query.contexts[0].include", "query.contexts[1]: ", "given twice"}},
+		{name: "unknown key of a context", file: "query:\n  contexts:\n    - {name: a, includes: ['**']}\n", want: []string{"line 3", `"query.contexts.include"`}},
 		{name: "secret that is not set", file: "connections:\n  - {name: a, kind: github, secrets: ['env:QUARRY_NO_SUCH_VARIABLE']}\n", want: []string{"QUARRY_NO_SUCH_VARIABLE"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

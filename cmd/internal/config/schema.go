@@ -94,13 +94,18 @@ func Markdown() string {
 		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", f.Path, f.Env, codeSpan(f.Default), meaning)
 	}
-	b.WriteString("\nFor each of `connections`:\n\n| Key | Kind | Meaning |\n| --- | --- | --- |\n")
-	t := reflect.TypeFor[Connection]()
+	writeSections(&b, "connections", reflect.TypeFor[Connection]())
+	writeSections(&b, "query.contexts", reflect.TypeFor[Context]())
+	return b.String()
+}
+
+// writeSections writes the table of a list of sections, which have type t.
+func writeSections(b *strings.Builder, path string, t reflect.Type) {
+	fmt.Fprintf(b, "\nFor each of `%s`:\n\n| Key | Kind | Meaning |\n| --- | --- | --- |\n", path)
 	for i := range t.NumField() {
 		f := t.Field(i)
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", f.Tag.Get("yaml"), kindOf(f.Type), f.Tag.Get("doc"))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.Tag.Get("yaml"), kindOf(f.Type), f.Tag.Get("doc"))
 	}
-	return b.String()
 }
 
 func codeSpan(s string) string {

@@ -16,6 +16,17 @@ import (
 // maxConnections bounds the connections; each costs a route and its secrets.
 const maxConnections = 1000
 
+// Bounds of search contexts: a query compares the name of every repository with
+// every glob of the contexts it names.
+const (
+	maxContexts     = 1000
+	maxContextGlobs = 1000 // of include and exclude together
+	maxGlobBytes    = 256
+)
+
+// nameForm is the form of names that stand in URLs and queries.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
 // Validate reports every setting that cannot work, with its path.
 func (c *Config) Validate() error {
 	var errs []error
@@ -28,6 +39,7 @@ func (c *Config) Validate() error {
 	c.validateLog(report)
 	c.validateGit(report)
 	c.validateConnections(report)
+	c.validateContexts(report)
 	return errors.Join(errs...)
 }
 
@@ -137,7 +149,6 @@ func (c *Config) validateGit(report reporter) {
 }
 
 func (c *Config) validateConnections(report reporter) {
-	name := regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 	if len(c.Connections) > maxConnections {
 		report("connections", "%d of them: at most %d", len(c.Connections), maxConnections)
 	}
@@ -146,7 +157,7 @@ func (c *Config) validateConnections(report reporter) {
 	for i, connection := range c.Connections {
 		path := fmt.Sprintf("connections[%d]", i)
 		switch {
-		case !name.MatchString(connection.Name):
+		case !nameForm.MatchString(connection.Name):
 			report(path+".name", "%.80q: want 1 to 64 letters, digits, dashes or underscores", connection.Name)
 		case seen[connection.Name]:
 			report(path+".name", "%q is given twice", connection.Name)
@@ -161,6 +172,35 @@ func (c *Config) validateConnections(report reporter) {
 		for j, secret := range connection.Secrets {
 			if _, err := secret.Value(); err != nil {
 				report(fmt.Sprintf("%s.secrets[%d]", path, j), "%v", err)
+			}
+		}
+	}
+}
+
+func (c *Config) validateContexts(report reporter) {
+	if len(c.Query.Contexts) > maxContexts {
+		report("query.contexts", "%d of them: at most %d", len(c.Query.Contexts), maxContexts)
+	}
+	seen := map[string]bool{}
+	for i, context := range c.Query.Contexts {
+		path := fmt.Sprintf("query.contexts[%d]", i)
+		switch {
+		case !nameForm.MatchString(context.Name):
+			report(path+".name", "%.80q: want 1 to 64 letters, digits, dashes or underscores", context.Name)
+		case seen[context.Name]:
+			report(path+".name", "%q is given twice", context.Name)
+		}
+		seen[context.Name] = true
+		if len(context.Include) == 0 {
+			report(path+".include", "at least one glob is needed: ** stands for all repositories")
+		}
+		globs := slices.Concat(context.Include, context.Exclude)
+		if len(globs) > maxContextGlobs {
+			report(path, "%d globs: at most %d", len(globs), maxContextGlobs)
+		}
+		for _, glob := range globs {
+			if glob == "" || len(glob) > maxGlobBytes {
+				report(path, "%.80q is no glob of 1 to %d bytes", glob, maxGlobBytes)
 			}
 		}
 	}

@@ -159,6 +159,7 @@ func (s *Server) openAPI() error {
 	server, err := api.New(api.Options{
 		Searcher: search.New(search.Options{
 			MaxDuration: c.Query.Timeout.Std(), MaxConcurrent: c.Query.MaxConcurrent, Registerer: s.o.Registerer,
+			Contexts: searchContexts(c.Query.Contexts),
 		}),
 		Views:         &views{places: s.index.places},
 		Catalog:       s.repositories,

@@ -1,0 +1,21 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/query/search"
+)
+
+// searchContexts makes the configured search contexts known to queries.
+func searchContexts(configured []config.Context) map[string]search.Context {
+	contexts := make(map[string]search.Context, len(configured))
+	for _, c := range configured {
+		contexts[c.Name] = func(repository string) bool {
+			matches := func(glob string) bool { return mirror.MatchGlob(glob, repository) }
+			return slices.ContainsFunc(c.Include, matches) && !slices.ContainsFunc(c.Exclude, matches)
+		}
+	}
+	return contexts
+}
