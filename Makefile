@@ -58,9 +58,9 @@ e2e: ## the built binary: serve, index, push, search, kill, restart
 cover: ## coverage of all packages, as a page
 	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./... && $(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
 
-bench: build ## the tables of docs/performance.md, to OUT=FILE; CORPORA=DIR ZOEKT_BIN=DIR QUICK=1
+bench: build ## the tables of docs/performance.md, to OUT=FILE; CORPORA=DIR ZOEKT_BIN=DIR QUICK=1 BENCHFLAGS=
 	@mkdir -p $(dir $(OUT))
-	bin/searchbench run --corpora $(CORPORA) --quarry bin/quarry --out $(OUT) $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN)) $(if $(QUICK),--quick)
+	bin/searchbench run --corpora $(CORPORA) --quarry bin/quarry --out $(OUT) $(if $(ZOEKT_BIN),--zoekt-bin $(ZOEKT_BIN)) $(if $(QUICK),--quick) $(BENCHFLAGS)
 
 bench-compare: ## Go benchmarks here and at REF=main, ten runs each
 	$(GO) run ./cmd/internal/tasks bench-compare --ref $(REF)

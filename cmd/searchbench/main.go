@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/bench"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
 
@@ -26,7 +27,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var c cli
-	k := kong.Parse(&c, kong.Name("searchbench"), kong.Description("Measures Quarry beside zoekt and ripgrep."), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
+	k := kong.Parse(&c, kong.Name("searchbench"), kong.Description("Measures Quarry beside zoekt and ripgrep."), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Vars{"steps": fmt.Sprint(bench.Steps), "sets": fmt.Sprint(bench.Sets)})
 	k.FatalIfErrorf(k.Run())
 }
 

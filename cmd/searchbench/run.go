@@ -22,9 +22,12 @@ type runCommand struct {
 	Set      []string `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
 	ZoektBin string   `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it there is nothing to compare with."`
 	Queries  []string `type:"existingfile" help:"Files of queries instead of the built-in suite."`
-	Work     string   `type:"path" help:"Folder for indexes and clones; its content is replaced. Default: work below the corpora."`
-	Reuse    bool     `help:"Keep zoekt's index of an earlier run in the work folder."`
-	Quick    bool     `help:"Fewer runs of each query, five pushes, no normal run of zoekt after a push."`
+	Work     string   `type:"path" xor:"work" help:"Folder for indexes and clones; its content is replaced. Default: work below the corpora."`
+	Reuse    string   `type:"existingdir" xor:"work" help:"Work folder of an earlier run: its indexes are kept, and the figures of zoekt and ripgrep that it has are taken."`
+	Again    bool     `help:"With --reuse: keep the indexes, but measure zoekt and ripgrep again."`
+	Only     []string `help:"Take these steps alone: ${steps}. Quarry is imported anew where import is among them."`
+	Sets     []string `help:"Import and ask these sets alone: ${sets}."`
+	Quick    bool     `help:"Fewer and shorter runs, five pushes, no normal run of zoekt after a push, no cap per shard."`
 	Out      string   `type:"path" help:"Write the report to this Markdown file as well."`
 }
 
@@ -47,20 +50,32 @@ func (c *runCommand) Run(ctx context.Context) error {
 	return err
 }
 
+// What --quick asks for. Slow queries are asked once.
 const (
-	quickRuns   = 3
-	quickPushes = 5
+	quickRuns        = 3
+	quickPushes      = 5
+	quickQueryBudget = 10 * time.Second
 )
 
 func (c *runCommand) options() (bench.Options, error) {
-	opts := bench.Options{Corpora: c.Corpora, Work: c.Work, Reuse: c.Reuse, Log: logLine}
-	if opts.Work == "" {
+	opts := bench.Options{Corpora: c.Corpora, Work: c.Work, Again: c.Again, Log: logLine}
+	switch {
+	case c.Reuse != "":
+		opts.Work, opts.Reuse = c.Reuse, true
+	case opts.Work == "":
 		opts.Work = filepath.Join(c.Corpora, "work")
 	}
 	if c.Quick {
-		opts.Runs, opts.Pushes, opts.SkipNormalPush = quickRuns, quickPushes, true
+		opts.Runs, opts.Pushes, opts.QueryBudget = quickRuns, quickPushes, quickQueryBudget
+		opts.SkipNormalPush, opts.SkipCapped = true, true
 	}
 	var err error
+	if opts.Steps, err = bench.ParseSteps(c.Only); err != nil {
+		return opts, err
+	}
+	if opts.Sets, err = bench.ParseSets(c.Sets); err != nil {
+		return opts, err
+	}
 	if opts.Queries, err = readQueries(c.Queries); err != nil {
 		return opts, err
 	}

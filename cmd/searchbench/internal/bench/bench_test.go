@@ -35,15 +35,19 @@ func (f *fake) Search(context.Context, engine.Request) (engine.Answer, error) {
 func TestAsk(t *testing.T) {
 	const ms = time.Millisecond
 	f := &fake{times: []time.Duration{90 * ms, 5 * ms, 1 * ms, 3 * ms}}
-	got := ask(context.Background(), f, engine.Request{}, 3)
-	if got.first != 90*ms || got.median != 3*ms || got.matches != 3 || f.asked.Load() != 4 {
+	got := ask(context.Background(), f, engine.Request{}, 3, defaultQueryBudget)
+	if got.First != 90*ms || got.Median != 3*ms || got.Matches != 3 || f.asked.Load() != 4 {
 		t.Errorf("%+v after %d questions, want first 90 ms, median 3 ms after 4", got, f.asked.Load())
 	}
-	slow := &fake{times: []time.Duration{queryBudget}}
-	if got := ask(context.Background(), slow, engine.Request{}, 5); got.median != queryBudget || slow.asked.Load() != 2 {
+	slow := &fake{times: []time.Duration{defaultQueryBudget * 2 / 5}}
+	if got := ask(context.Background(), slow, engine.Request{}, 5, defaultQueryBudget); got.Median != defaultQueryBudget*2/5 || slow.asked.Load() != 2 {
 		t.Errorf("slow query: %d questions, want a warm-up and one run", slow.asked.Load())
 	}
-	if got := ask(context.Background(), &fake{times: []time.Duration{ms}, err: errors.New("no")}, engine.Request{}, 3); got.err == nil || got.ok() {
+	slower := &fake{times: []time.Duration{defaultQueryBudget * 2 / 3}}
+	if got := ask(context.Background(), slower, engine.Request{}, 5, defaultQueryBudget); got.Median != got.First || slower.asked.Load() != 1 {
+		t.Errorf("%+v after %d questions, want the warm-up alone", got, slower.asked.Load())
+	}
+	if got := ask(context.Background(), &fake{times: []time.Duration{ms}, err: errors.New("no")}, engine.Request{}, 3, defaultQueryBudget); got.err == nil || got.ok() {
 		t.Errorf("error: %+v", got)
 	}
 }
@@ -53,12 +57,12 @@ func TestStatistics(t *testing.T) {
 	if median(d) != 3 || quantile(d, 0.99) != 5 || quantile(d, 0.2) != 1 || d[0] != 5 || quantile(nil, 0.5) != 0 {
 		t.Errorf("median %d, p99 %d, p20 %d, input %v", median(d), quantile(d, 0.99), quantile(d, 0.2), d)
 	}
-	timings := []timing{{median: 1000}, {median: 100_000}, {median: 7, err: errors.New("no")}, {median: 10}}
+	timings := []timing{{Median: 1000}, {Median: 100_000}, {Median: 7, err: errors.New("no")}, {Median: 10}}
 	if got := geometricMean(timings, func(i int) bool { return i < 3 }); got < 9_990 || got > 10_010 {
 		t.Errorf("geometric mean %d, want 10000", got)
 	}
-	best := better([]timing{{median: 5}, {median: 2}, {err: errors.New("no")}}, []timing{{median: 3}, {median: 4}, {median: 9}})
-	if best[0].median != 3 || best[1].median != 2 || best[2].median != 9 {
+	best := better([]timing{{Median: 5}, {Median: 2}, {err: errors.New("no")}}, []timing{{Median: 3}, {Median: 4}, {Median: 9}})
+	if best[0].Median != 3 || best[1].Median != 2 || best[2].Median != 9 {
 		t.Errorf("better: %+v", best)
 	}
 }
@@ -67,11 +71,11 @@ func TestLoadCountsQueriesAndErrors(t *testing.T) {
 	queries := []suite.Query{{Text: "a"}, {Text: "b"}}
 	f := &fake{times: []time.Duration{time.Millisecond, 3 * time.Millisecond}}
 	load := measureLoad(context.Background(), f, queries, forZoekt, 20*time.Millisecond)
-	if int64(load.queries) != f.asked.Load() || load.errors != 0 || load.p99 != 3*time.Millisecond || load.perSecond() <= 0 {
+	if int64(load.Queries) != f.asked.Load() || load.Errors != 0 || load.P99 != 3*time.Millisecond || load.perSecond() <= 0 {
 		t.Errorf("%+v after %d questions", load, f.asked.Load())
 	}
 	f = &fake{times: []time.Duration{1}, err: errors.New("no")}
-	if load := measureLoad(context.Background(), f, queries, forZoekt, 5*time.Millisecond); load.queries != 0 || load.errors == 0 {
+	if load := measureLoad(context.Background(), f, queries, forZoekt, 5*time.Millisecond); load.Queries != 0 || load.Errors == 0 {
 		t.Errorf("failing server: %+v", load)
 	}
 }
@@ -123,19 +127,23 @@ func TestReport(t *testing.T) {
 		Options: Options{
 			Queries: []suite.Query{{Class: "phrase", Name: "p", Text: "p"}, {Class: "1-char", Name: "c", Text: "c"}}, Scans: []suite.Query{{Class: "scan", Name: "s", Text: "s|t"}}, Runs: 5,
 		},
-		manifest: manifest,
-		absent:   []string{"something: no"},
+		manifest: manifest, zoektLedger: &ledger{},
+		absent: []string{"something: no"},
 		zoekt: &figures{
-			imports: map[string]importFigure{"linux": {wall: 60 * time.Second, peakBytes: 2000 << 20, textBytes: 1e9}}, diskBytes: 4e9,
-			suite: []timing{{median: 40 * ms}, {median: 8 * ms}}, suiteRE2: []timing{{median: 20 * ms}, {median: 9 * ms}}, load: &loadFigure{queries: 100, wall: time.Second},
+			imports: map[string]importFigure{"linux": {Wall: 60 * time.Second, PeakBytes: 2000 << 20, TextBytes: 1e9}}, diskBytes: 4e9,
+			plain: answers{suite: []timing{{Median: 40 * ms}, {Median: 8 * ms}}, load: &loadFigure{Queries: 100, Wall: time.Second}},
+			re2:   answers{suite: []timing{{Median: 20 * ms}, {Median: 9 * ms}}},
 		},
 		quarry: &figures{
-			imports: map[string]importFigure{"linux": {wall: 10 * time.Second, peakBytes: 500 << 20, textBytes: 1e9}}, diskBytes: 3e9,
-			suite: []timing{{median: 1 * ms}, {median: 16 * ms}}, scans: []timing{{median: 10 * ms}}, load: &loadFigure{queries: 400, wall: time.Second},
-			pushes: []pushFigure{{searchable: 90 * ms}},
+			imports: map[string]importFigure{"linux": {Wall: 10 * time.Second, PeakBytes: 500 << 20, TextBytes: 1e9}}, diskBytes: 3e9,
+			plain: answers{
+				suite: []timing{{Median: 1 * ms}, {Median: 16 * ms}}, scans: []timing{{Median: 10 * ms}}, load: &loadFigure{Queries: 400, Wall: time.Second},
+			},
+			pushes: []pushFigure{{Searchable: 90 * ms}},
 		},
-		ripgrep: []timing{{median: 5 * ms}},
+		ripgrep: []timing{{Median: 5 * ms}},
 	}
+	b.ensureDefaults()
 	text := b.report().Markdown()
 	for _, want := range []string{
 		"| import Linux (1000 MB of text) with symbols, from git | 60.0 s, 16.7 MB/s, peak 2000 MiB | 10.0 s, 100.0 MB/s, peak 500 MiB | 6.00 × | ≥ 3.0 × faster | reached |",

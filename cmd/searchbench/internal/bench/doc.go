@@ -10,5 +10,6 @@
 //
 //  1. The corpora are never written to: repositories that receive pushes are clones in the work directory.
 //  2. A step that fails is reported under "not measured" with its reason; the others go on.
-//  3. Every loop has a bound in count and in time (constants in this package).
+//  3. What is taken from an earlier run (ledger.go) is counted, and the report says that it is not of one run.
+//  4. Every loop has a bound in count and in time (constants in this package).
 package bench

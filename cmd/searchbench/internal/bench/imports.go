@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,74 +14,118 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
-// importFigure is one import of a set.
-type importFigure struct {
-	wall      time.Duration
-	peakBytes int64
-	textBytes int64
-}
-
 func (f importFigure) megabytesPerSecond() float64 {
-	return float64(f.textBytes) / 1e6 / f.wall.Seconds()
+	return float64(f.TextBytes) / 1e6 / f.Wall.Seconds()
 }
 
 func (f importFigure) String() string {
-	if f.wall == 0 {
+	if f.Wall == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.1f s, %.1f MB/s, peak %d MiB", f.wall.Seconds(), f.megabytesPerSecond(), f.peakBytes>>20)
+	return fmt.Sprintf("%.1f s, %.1f MB/s, peak %d MiB", f.Wall.Seconds(), f.megabytesPerSecond(), f.PeakBytes>>20)
 }
-
-type memoryFigure struct{ residentBytes, anonymousBytes int64 }
 
 // importTimeout bounds one import of a set.
 const importTimeout = 30 * time.Minute
 
 func (b *bench) zoektIndex() string { return filepath.Join(b.Work, "zoekt-index") }
 
-// importZoekt runs zoekt-git-index once per set.
+// imported names the ledger's entry that says that an index is complete: the sets it holds.
+const imported = "imported"
+
+// importZoekt runs zoekt-git-index once per set, unless the index of an earlier run is complete and may be kept.
 func (b *bench) importZoekt(ctx context.Context) (map[string]importFigure, error) {
-	imports := make(map[string]importFigure)
-	if _, err := os.Stat(b.zoektIndex()); err == nil && b.Reuse {
-		b.missing("zoekt's imports: its index of an earlier run was taken")
-		return imports, nil
+	imports, err := b.earlierImports(b.zoektLedger, StepImport)
+	if err != nil || imports != nil {
+		return imports, err
 	}
-	for _, set := range sets {
-		repositories := b.repositories(set, "zoekt")
-		b.Log("zoekt: importing %s (%d repositories)", set, len(repositories))
-		ctx, cancel := context.WithTimeout(ctx, importTimeout)
+	if err := b.startOver(ctx, "zoekt", b.zoektIndex(), b.zoektLedger); err != nil {
+		return nil, err
+	}
+	return b.importSets(ctx, "zoekt", b.zoektLedger, func(ctx context.Context, repositories map[string]string) (time.Duration, int64, error) {
 		usage, err := b.Zoekt.Index(ctx, b.zoektIndex(), false, slices.Sorted(maps.Values(repositories))...)
-		cancel()
-		if err != nil {
-			return imports, fmt.Errorf("zoekt import of %s: %w", set, err)
+		return usage.Wall, usage.PeakBytes, err
+	})
+}
+
+// importQuarry imports each set into a running server. If imports are asked for they are made: they are what is worked on.
+func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, error) {
+	if !b.does(StepImport) {
+		if imports, err := b.earlierImports(b.quarryLedger, ""); err != nil || imports != nil {
+			return imports, err
 		}
-		imports[set] = importFigure{wall: usage.Wall, peakBytes: usage.PeakBytes, textBytes: b.textBytes(set)}
-		b.Log("zoekt: %s: %s", set, imports[set])
+	}
+	if err := b.startOver(ctx, "quarry", b.quarryData(), b.quarryLedger); err != nil {
+		return nil, err
+	}
+	server, err := b.serveQuarry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.stop("quarry serve", server.Stop)
+	return b.importSets(ctx, "quarry", b.quarryLedger, func(ctx context.Context, repositories map[string]string) (time.Duration, int64, error) {
+		server.ResetPeak()
+		wall, err := server.Index(ctx, repositories)
+		return wall, server.Usage().PeakBytes, err
+	})
+}
+
+// earlierImports returns nil if there is no index to keep. The figures of its imports are given if this step wants them.
+func (b *bench) earlierImports(l *ledger, step Step) (map[string]importFigure, error) {
+	var held []string
+	entry, ok := l.entries[imported]
+	if !ok || !b.Reuse {
+		return nil, nil
+	}
+	if err := json.Unmarshal(entry.Figure, &held); err != nil || !slices.Equal(held, b.Sets) {
+		return nil, fmt.Errorf("%s: the index there holds the sets %v, not %v: %w", l.path, held, b.Sets, errors.Join(ErrSets, err))
+	}
+	imports := make(map[string]importFigure)
+	for _, set := range b.Sets {
+		var f importFigure
+		if b.does(step) && l.get("import/"+set, &f) {
+			imports[set] = f
+		}
 	}
 	return imports, nil
 }
 
-// importQuarry imports each set into a running server.
-func (b *bench) importQuarry(ctx context.Context, server *engine.QuarryServer) (map[string]importFigure, error) {
+// startOver removes an index with all that is known of it, and takes a fresh clone to push to.
+func (b *bench) startOver(ctx context.Context, program, index string, l *ledger) error {
+	if err := l.clear(); err != nil {
+		return err
+	}
+	for _, path := range []string{index, b.linuxClone(program)} {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return b.cloneLinux(ctx, program)
+}
+
+// importSets imports the sets one after the other; index returns wall time and peak memory.
+func (b *bench) importSets(
+	ctx context.Context, program string, l *ledger, index func(context.Context, map[string]string) (time.Duration, int64, error),
+) (map[string]importFigure, error) {
 	imports := make(map[string]importFigure)
-	for _, set := range sets {
-		repositories := b.repositories(set, "quarry")
-		b.Log("quarry: importing %s (%d repositories)", set, len(repositories))
-		server.ResetPeak()
+	for _, set := range b.Sets {
+		repositories := b.repositories(set, program)
+		b.Log("%s: importing %s (%d repositories)", program, set, len(repositories))
 		ctx, cancel := context.WithTimeout(ctx, importTimeout)
-		wall, err := server.Index(ctx, repositories)
+		wall, peak, err := index(ctx, repositories)
 		cancel()
 		if err != nil {
-			return imports, fmt.Errorf("quarry import of %s: %w", set, err)
+			return imports, fmt.Errorf("%s import of %s: %w", program, set, err)
 		}
-		imports[set] = importFigure{wall: wall, peakBytes: server.Usage().PeakBytes, textBytes: b.textBytes(set)}
-		b.Log("quarry: %s: %s", set, imports[set])
+		imports[set] = importFigure{Wall: wall, PeakBytes: peak, TextBytes: b.textBytes(set)}
+		b.Log("%s: %s: %s", program, set, imports[set])
+		if err := l.put("import/"+set, imports[set]); err != nil {
+			return imports, err
+		}
 	}
-	return imports, nil
+	return imports, l.put(imported, b.Sets)
 }
 
 // diskBytes adds up the blocks of all files below root, each once however many names it has, without the folders in skip.

@@ -22,19 +22,11 @@ const (
 	maxLoadQueries = 1_000_000
 )
 
-type loadFigure struct {
-	queries  int
-	errors   int
-	wall     time.Duration
-	p50, p99 time.Duration
-}
-
-func (f loadFigure) perSecond() float64 { return float64(f.queries) / f.wall.Seconds() }
-
 // warmLoad is measureLoad after a warm-up.
-func warmLoad(ctx context.Context, s engine.Searcher, queries []suite.Query, translate word) loadFigure {
-	measureLoad(ctx, s, queries, translate, loadWarmUp)
-	return measureLoad(ctx, s, queries, translate, loadDuration)
+func (b *bench) warmLoad(ctx context.Context, s *source, queries []suite.Query) loadFigure {
+	_, _ = s.searcher.Search(ctx, s.word(queries[0])) // may start the server; what is wrong with it the clients will see
+	measureLoad(ctx, s.searcher, queries, s.word, loadWarmUp)
+	return measureLoad(ctx, s.searcher, queries, s.word, loadDuration)
 }
 
 // measureLoad runs the clients and waits for the last answer of each.
@@ -47,13 +39,13 @@ func measureLoad(ctx context.Context, s engine.Searcher, queries []suite.Query, 
 		clients.Go(func() { results[i] = runClient(ctx, s, queries, translate, uint64(i), deadline) })
 	}
 	clients.Wait()
-	f := loadFigure{wall: time.Since(start)}
+	f := loadFigure{Wall: time.Since(start)}
 	var all []time.Duration
 	for _, r := range results {
 		all = append(all, r.latencies...)
-		f.errors += r.errors
+		f.Errors += r.errors
 	}
-	f.queries, f.p50, f.p99 = len(all), median(all), quantile(all, 0.99)
+	f.Queries, f.P50, f.P99 = len(all), median(all), quantile(all, 0.99)
 	return f
 }
 

@@ -2,20 +2,15 @@ package bench
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
-
-// pushFigure is one push of one file.
-type pushFigure struct {
-	// indexed is the wall time of zoekt-git-index; zero for quarry.
-	indexed time.Duration
-	// searchable is from the delivery of the web hook (quarry), or the start of zoekt-git-index, until the new word is found.
-	searchable time.Duration
-}
 
 const (
 	// pushTimeout bounds the wait for one word; a normal run of zoekt takes as long as an import.
@@ -24,13 +19,30 @@ const (
 	pushPoll = 2 * time.Millisecond
 )
 
-// linuxPushes are the prepared commits to use.
-func (b *bench) linuxPushes() []corpus.Push {
-	pushes := b.manifest.Set("linux")[0].Pushes
+// pushed names the ledger's entry that counts the commits an index has received: each can be pushed once.
+const pushed = "pushed"
+
+var errNoPushes = errors.New("no prepared commit is left that this index does not hold; import anew")
+
+// linuxPushes are the prepared commits to use, those left out that an index that is kept holds already.
+func (b *bench) linuxPushes(l *ledger) (pushes []corpus.Push, before int, err error) {
+	linux := b.manifest.Set("linux")
+	if len(linux) == 0 || !slices.Contains(b.Sets, "linux") {
+		return nil, 0, fmt.Errorf("%w: the set linux is not measured", errNoPushes)
+	}
+	if entry, ok := l.entries[pushed]; ok {
+		if err := json.Unmarshal(entry.Figure, &before); err != nil {
+			return nil, 0, err
+		}
+	}
+	pushes = linux[0].Pushes[min(before, len(linux[0].Pushes)):]
 	if b.Pushes > 0 && b.Pushes < len(pushes) {
 		pushes = pushes[:b.Pushes]
 	}
-	return pushes
+	if len(pushes) == 0 {
+		return nil, before, errNoPushes
+	}
+	return pushes, before, nil
 }
 
 // moveBranch brings one prepared commit into a clone, as a push does.
@@ -64,8 +76,15 @@ func waitForWord(ctx context.Context, s engine.Searcher, word string, start time
 // pushQuarry delivers each commit as a signed web hook.
 func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]pushFigure, error) {
 	var figures []pushFigure
+	pushes, before, err := b.linuxPushes(b.quarryLedger)
+	if err != nil {
+		return nil, err
+	}
 	clone := b.linuxClone("quarry")
-	for _, p := range b.linuxPushes() {
+	for i, p := range pushes {
+		if err := b.quarryLedger.put(pushed, before+i+1); err != nil {
+			return figures, err
+		}
 		if err := b.moveBranch(ctx, clone, p); err != nil {
 			return figures, err
 		}
@@ -77,32 +96,45 @@ func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]
 		if err != nil {
 			return figures, err
 		}
-		figures = append(figures, pushFigure{searchable: searchable})
+		figures = append(figures, pushFigure{Searchable: searchable})
 		b.Log("quarry: %s searchable after %s", p.Branch, searchable.Round(time.Millisecond))
 	}
 	return figures, nil
 }
 
 // pushZoekt runs zoekt-git-index in the clone by hand, since zoekt takes no web hooks; delta mode but for the last commit, if a normal run is wanted.
-func (b *bench) pushZoekt(ctx context.Context, server *engine.ZoektServer, f *figures) error {
-	pushes := b.linuxPushes()
+func (b *bench) pushZoekt(ctx context.Context, server *lateZoekt, f *figures) error {
+	if b.zoektLedger.get("pushes", &f.pushes) {
+		b.zoektLedger.get("normalPush", &f.normalPush)
+		return nil
+	}
+	pushes, before, err := b.linuxPushes(b.zoektLedger)
+	if err != nil {
+		return err
+	}
+	if err := server.ready(); err != nil {
+		return err
+	}
 	for i, p := range pushes {
+		if err := b.zoektLedger.put(pushed, before+i+1); err != nil {
+			return err
+		}
 		normal := i == len(pushes)-1 && !b.SkipNormalPush
 		figure, err := b.pushOneZoekt(ctx, server, p, !normal)
 		if err != nil {
 			return err
 		}
-		b.Log("zoekt: %s indexed in %s (delta %v), searchable after %s", p.Branch, figure.indexed.Round(time.Millisecond), !normal, figure.searchable.Round(time.Millisecond))
+		b.Log("zoekt: %s indexed in %s (delta %v), searchable after %s", p.Branch, figure.Indexed.Round(time.Millisecond), !normal, figure.Searchable.Round(time.Millisecond))
 		if normal {
 			f.normalPush = &figure
 		} else {
 			f.pushes = append(f.pushes, figure)
 		}
 	}
-	return nil
+	return errors.Join(b.zoektLedger.put("pushes", f.pushes), b.zoektLedger.put("normalPush", f.normalPush))
 }
 
-func (b *bench) pushOneZoekt(ctx context.Context, server *engine.ZoektServer, p corpus.Push, delta bool) (pushFigure, error) {
+func (b *bench) pushOneZoekt(ctx context.Context, server *lateZoekt, p corpus.Push, delta bool) (pushFigure, error) {
 	clone := b.linuxClone("zoekt")
 	if err := b.moveBranch(ctx, clone, p); err != nil {
 		return pushFigure{}, err
@@ -115,5 +147,5 @@ func (b *bench) pushOneZoekt(ctx context.Context, server *engine.ZoektServer, p 
 		return pushFigure{}, err
 	}
 	searchable, err := waitForWord(ctx, server, p.Word, start)
-	return pushFigure{indexed: usage.Wall, searchable: searchable}, err
+	return pushFigure{Indexed: usage.Wall, Searchable: searchable}, err
 }

@@ -24,12 +24,23 @@ const (
 func (b *bench) report() report.Report {
 	r := report.Report{Title: "Run of " + time.Now().UTC().Format("2006-01-02"), Machine: b.machine, Inputs: b.inputs(), Missing: b.absent}
 	zoekt, quarry := orEmpty(b.zoekt), orEmpty(b.quarry)
-	r.Rows = append(r.Rows, b.importRows(zoekt, quarry)...)
-	r.Rows = append(r.Rows, b.sizeRows(zoekt, quarry)...)
-	r.Rows = append(r.Rows, b.queryRows(zoekt, quarry)...)
-	r.Rows = append(r.Rows, b.scanRows(zoekt, quarry)...)
-	r.Rows = append(r.Rows, loadRow(zoekt.load, quarry.load), pushRow(zoekt, quarry))
-	r.Tables = []report.Table{b.classTable(zoekt, quarry), b.queryTable(zoekt, quarry)}
+	add := func(s Step, rows ...report.Row) {
+		if b.does(s) {
+			r.Rows = append(r.Rows, rows...)
+		}
+	}
+	add(StepImport, b.importRows(zoekt, quarry)...)
+	add(StepSuite, b.sizeRows(zoekt, quarry)...)
+	add(StepSuite, b.queryRows(zoekt, quarry)...)
+	add(StepScans, b.scanRows(zoekt, quarry)...)
+	add(StepLoad, loadRow(zoekt.plain.load, quarry.plain.load))
+	add(StepPushes, pushRow(zoekt, quarry))
+	if b.does(StepSuite) {
+		r.Tables = append(r.Tables, b.classTable(zoekt, quarry), b.queryTable(zoekt, quarry))
+	}
+	if b.zoektLedger.replayed > 0 {
+		r.Compared = "zoekt, from an earlier run"
+	}
 	return r
 }
 
@@ -42,7 +53,7 @@ func orEmpty(f *figures) *figures {
 
 func (b *bench) inputs() []string {
 	var lines []string
-	for _, set := range sets {
+	for _, set := range b.Sets {
 		repositories := b.manifest.Set(set)
 		files := 0
 		for _, r := range repositories {
@@ -50,7 +61,15 @@ func (b *bench) inputs() []string {
 		}
 		lines = append(lines, fmt.Sprintf("%s: %d repositories, %d text files, %.1f MB of text", set, len(repositories), files, float64(b.textBytes(set))/1e6))
 	}
-	return append(lines, fmt.Sprintf("%d queries, median of %d runs after one to warm up; %d scans", len(b.Queries), b.Runs, len(b.Scans)))
+	lines = append(lines, fmt.Sprintf("%d queries, median of %d runs after one to warm up; %d scans", len(b.Queries), b.Runs, len(b.Scans)))
+	if len(b.Steps) < len(Steps) {
+		lines = append(lines, fmt.Sprintf("only these steps: %s", strings.Trim(fmt.Sprint(b.Steps), "[]")))
+	}
+	if n := b.zoektLedger.replayed; n > 0 {
+		lines = append(lines, fmt.Sprintf("**zoekt from an earlier run**: %d of the figures of zoekt and ripgrep are from %s or later. This is not one run.",
+			n, b.zoektLedger.oldest.Format("2006-01-02 15:04 MST")))
+	}
+	return lines
 }
 
 // verdict says whether got reaches goal, where more is better, and what is missing.
@@ -90,9 +109,9 @@ func (b *bench) importRows(zoekt, quarry *figures) []report.Row {
 	row := func(set, label string, goal float64) report.Row {
 		z, q := zoekt.imports[set], quarry.imports[set]
 		figure := fmt.Sprintf("import %s (%.0f MB of text) with symbols, from git", label, float64(b.textBytes(set))/1e6)
-		return compare(report.Row{Figure: figure, Zoekt: z.String(), Quarry: q.String(), Reach: fmt.Sprintf("≥ %.1f × faster", goal)}, z.wall.Seconds(), q.wall.Seconds(), goal)
+		return compare(report.Row{Figure: figure, Zoekt: z.String(), Quarry: q.String(), Reach: fmt.Sprintf("≥ %.1f × faster", goal)}, z.Wall.Seconds(), q.Wall.Seconds(), goal)
 	}
-	peakZ, peakQ := zoekt.imports["linux"].peakBytes, quarry.imports["linux"].peakBytes
+	peakZ, peakQ := zoekt.imports["linux"].PeakBytes, quarry.imports["linux"].PeakBytes
 	return []report.Row{
 		row("linux", "Linux", goalLinuxFactor),
 		bound(report.Row{
@@ -118,10 +137,10 @@ func (b *bench) sizeRows(zoekt, quarry *figures) []report.Row {
 		return fmt.Sprintf("%.2f (%s)", float64(n)/text, report.MiB(n))
 	}
 	memory := func(m memoryFigure) string {
-		if m.residentBytes == 0 {
+		if m.ResidentBytes == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s, of it %s anonymous", report.MiB(m.residentBytes), report.MiB(m.anonymousBytes))
+		return fmt.Sprintf("%s, of it %s anonymous", report.MiB(m.ResidentBytes), report.MiB(m.AnonymousBytes))
 	}
 	return []report.Row{
 		bound(report.Row{
@@ -131,12 +150,12 @@ func (b *bench) sizeRows(zoekt, quarry *figures) []report.Row {
 		bound(report.Row{
 			Figure: fmt.Sprintf("memory of the server after the query suite over %.2f GB of text", text/1e9),
 			Zoekt:  memory(zoekt.memory), Quarry: memory(quarry.memory), Reach: "≤ " + report.MiB(goalMemory),
-		}, float64(zoekt.memory.residentBytes), float64(quarry.memory.residentBytes), goalMemory),
+		}, float64(zoekt.memory.ResidentBytes), float64(quarry.memory.ResidentBytes), goalMemory),
 	}
 }
 
 func (b *bench) queryRows(zoekt, quarry *figures) []report.Row {
-	best := better(zoekt.suite, zoekt.suiteRE2)
+	best := zoekt.bestSuite()
 	all := func(int) bool { return true }
 	easy := func(i int) bool { return b.Queries[i].Easy() }
 	nEasy := 0
@@ -149,19 +168,19 @@ func (b *bench) queryRows(zoekt, quarry *figures) []report.Row {
 		if len(best) == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%s default, %s RE2, %s the better of each", report.Milliseconds(geometricMean(zoekt.suite, keep)),
-			report.Milliseconds(geometricMean(zoekt.suiteRE2, keep)), report.Milliseconds(geometricMean(best, keep)))
+		return fmt.Sprintf("%s default, %s RE2, %s the better of each", report.Milliseconds(geometricMean(zoekt.plain.suite, keep)),
+			report.Milliseconds(geometricMean(zoekt.re2.suite, keep)), report.Milliseconds(geometricMean(best, keep)))
 	}
 	row := func(figure string, keep func(int) bool) report.Row {
-		q := geometricMean(quarry.suite, keep)
+		q := geometricMean(quarry.plain.suite, keep)
 		return compare(report.Row{Figure: figure, Zoekt: describe(keep), Quarry: report.Milliseconds(q), Reach: "≤ 1/2 of the better"},
 			float64(geometricMean(best, keep)), float64(q), goalQueryFactor)
 	}
 	return []report.Row{
 		row(fmt.Sprintf("%d queries of %d classes: geometric mean of the medians", len(b.Queries), len(b.classes())), all),
 		row(fmt.Sprintf("the %d easy ones of them", nEasy), easy),
-		cappedRow(zoekt.capped, quarry.suite),
-		b.slowerClasses(best, quarry.suite),
+		cappedRow(zoekt.capped, quarry.plain.suite),
+		b.slowerClasses(best, quarry.plain.suite),
 	}
 }
 
@@ -209,12 +228,12 @@ func (b *bench) scanRows(zoekt, quarry *figures) []report.Row {
 	var rows []report.Row
 	for i, q := range b.Scans {
 		row := report.Row{Figure: fmt.Sprintf("every hit of `%s`; ripgrep %s", q.Text, medianOf(b.ripgrep, i)), Reach: "not slower than ripgrep", Verdict: notMeasured}
-		row.Zoekt, row.Quarry = medianOf(zoekt.scans, i), medianOf(quarry.scans, i)
-		if re2 := medianOf(zoekt.scansRE2, i); re2 != "" {
+		row.Zoekt, row.Quarry = medianOf(zoekt.plain.scans, i), medianOf(quarry.plain.scans, i)
+		if re2 := medianOf(zoekt.re2.scans, i); re2 != "" {
 			row.Zoekt += " (RE2 " + re2 + ")"
 		}
-		if i < len(quarry.scans) && i < len(b.ripgrep) && quarry.scans[i].ok() && b.ripgrep[i].ok() {
-			factor := float64(b.ripgrep[i].median) / float64(quarry.scans[i].median)
+		if i < len(quarry.plain.scans) && i < len(b.ripgrep) && quarry.plain.scans[i].ok() && b.ripgrep[i].ok() {
+			factor := float64(b.ripgrep[i].Median) / float64(quarry.plain.scans[i].Median)
 			row.Ratio, row.Verdict = report.Times(factor)+" of ripgrep", verdict(factor, 1)
 		}
 		rows = append(rows, row)
@@ -226,17 +245,17 @@ func medianOf(timings []timing, i int) string {
 	if i >= len(timings) || !timings[i].ok() {
 		return ""
 	}
-	return report.Milliseconds(timings[i].median)
+	return report.Milliseconds(timings[i].Median)
 }
 
 func loadRow(zoekt, quarry *loadFigure) report.Row {
 	describe := func(f *loadFigure) (string, float64) {
-		if f == nil || f.queries == 0 {
+		if f == nil || f.Queries == 0 {
 			return "", 0
 		}
-		text := fmt.Sprintf("%.1f queries/s, p50 %s, p99 %s", f.perSecond(), report.Milliseconds(f.p50), report.Milliseconds(f.p99))
-		if f.errors > 0 {
-			text += fmt.Sprintf(", %d errors", f.errors)
+		text := fmt.Sprintf("%.1f queries/s, p50 %s, p99 %s", f.perSecond(), report.Milliseconds(f.P50), report.Milliseconds(f.P99))
+		if f.Errors > 0 {
+			text += fmt.Sprintf(", %d errors", f.Errors)
 		}
 		return text, f.perSecond()
 	}
@@ -258,17 +277,17 @@ func pushRow(zoekt, quarry *figures) report.Row {
 	row := report.Row{Figure: "push of one file to Linux: web hook received → searchable", Reach: "p50 no more than its delta mode's"}
 	var delta, indexed, ours []time.Duration
 	for _, p := range zoekt.pushes {
-		delta, indexed = append(delta, p.searchable), append(indexed, p.indexed)
+		delta, indexed = append(delta, p.Searchable), append(indexed, p.Indexed)
 	}
 	for _, p := range quarry.pushes {
-		ours = append(ours, p.searchable)
+		ours = append(ours, p.Searchable)
 	}
 	if len(delta) > 0 {
 		row.Zoekt = fmt.Sprintf("delta mode by hand: p50 %s, p99 %s (zoekt-git-index alone p50 %s)", report.Milliseconds(median(delta)),
 			report.Milliseconds(quantile(delta, 0.99)), report.Milliseconds(median(indexed)))
 	}
 	if zoekt.normalPush != nil {
-		row.Zoekt += "; normal mode " + report.Milliseconds(zoekt.normalPush.searchable)
+		row.Zoekt += "; normal mode " + report.Milliseconds(zoekt.normalPush.Searchable)
 	}
 	if len(ours) > 0 {
 		row.Quarry = fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(median(ours)), report.Milliseconds(quantile(ours, 0.99)))

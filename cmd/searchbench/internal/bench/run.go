@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
@@ -26,33 +27,59 @@ type Options struct {
 	Absent  []error
 	Queries []suite.Query
 	Scans   []suite.Query
+	// Steps to take; nil means all. The imports are made in any case where there is no index to keep.
+	Steps []Step
+	// Sets of repositories to import, in this order; nil means all.
+	Sets []string
 	// Runs after the warm-up whose median counts. Default 5.
 	Runs int
 	// Pushes bounds the pushes to Linux. Default: all that are prepared.
 	Pushes int
 	// SkipNormalPush leaves out zoekt's run without its delta mode, which takes as long as an import.
 	SkipNormalPush bool
-	// Reuse takes zoekt's index of an earlier run in Work, without figures for its imports.
+	// QueryBudget bounds all runs of one query. Default 40 s.
+	QueryBudget time.Duration
+	// SkipCapped leaves out zoekt with a cap per shard, which no goal is held against.
+	SkipCapped bool
+	// Reuse keeps the indexes of an earlier run in Work, and takes zoekt's and ripgrep's figures of that run where there are any.
 	Reuse bool
+	// Again measures zoekt and ripgrep anew on the indexes that are kept.
+	Again bool
 	Log   func(format string, args ...any)
 }
 
 const defaultRuns = 5
 
-// sets that are imported, in this order. The Go library is imported between the two timed sets.
-var sets = []string{"linux", "go", "mixed"}
+// Sets that there are. The Go library is imported between the two timed sets.
+var Sets = []string{"linux", "go", "mixed"}
+
+// ErrSets is returned for sets that are not there.
+var ErrSets = errors.New("sets of repositories do not fit")
+
+func (o *Options) ensureDefaults() {
+	if o.Runs == 0 {
+		o.Runs = defaultRuns
+	}
+	if o.QueryBudget == 0 {
+		o.QueryBudget = defaultQueryBudget
+	}
+	if o.Steps == nil {
+		o.Steps = Steps
+	}
+	if o.Sets == nil {
+		o.Sets = Sets
+	}
+}
 
 // Run measures everything. The error says only that it could not begin or was interrupted; the report says the rest.
 func Run(ctx context.Context, opts Options) (report.Report, error) {
-	if opts.Runs == 0 {
-		opts.Runs = defaultRuns
-	}
+	opts.ensureDefaults()
 	manifest, err := corpus.ReadManifest(opts.Corpora)
 	if err != nil {
 		return report.Report{}, err
 	}
 	b := &bench{Options: opts, manifest: manifest, machine: report.Describe()}
-	if err := b.prepare(ctx); err != nil {
+	if err := b.prepare(); err != nil {
 		return report.Report{}, err
 	}
 	for _, reason := range opts.Absent {
@@ -64,7 +91,7 @@ func Run(ctx context.Context, opts Options) (report.Report, error) {
 	if opts.Quarry != nil && ctx.Err() == nil {
 		b.quarry = b.measureQuarry(ctx)
 	}
-	if opts.Ripgrep != nil && ctx.Err() == nil {
+	if opts.Ripgrep != nil && b.does(StepScans) && ctx.Err() == nil {
 		b.ripgrep = b.measureRipgrep(ctx)
 	}
 	return b.report(), ctx.Err()
@@ -78,22 +105,8 @@ type bench struct {
 	zoekt    *figures
 	quarry   *figures
 	ripgrep  []timing
-}
-
-// figures are what is measured of one program. Zero values mean not measured.
-type figures struct {
-	imports   map[string]importFigure // by set
-	diskBytes int64                   // all that is needed to search
-	memory    memoryFigure
-	suite     []timing // parallel to Options.Queries
-	suiteRE2  []timing // zoekt's opt-in engine
-	capped    []timing // zoekt with a cap per shard, the faster of its two engines
-	scans     []timing // parallel to Options.Scans
-	scansRE2  []timing
-	load      *loadFigure
-	pushes    []pushFigure
-	// normalPush is zoekt's run without delta mode.
-	normalPush *pushFigure
+	// zoektLedger keeps ripgrep's figures as well: both are what is compared with. quarryLedger is never replayed.
+	zoektLedger, quarryLedger *ledger
 }
 
 func (b *bench) missing(format string, args ...any) {
@@ -102,11 +115,11 @@ func (b *bench) missing(format string, args ...any) {
 	b.absent = append(b.absent, strings.ReplaceAll(line, "\n", " "))
 }
 
-// prepare checks the corpora and makes the work directory.
-func (b *bench) prepare(ctx context.Context) error {
-	for _, set := range sets {
+// prepare checks the corpora and opens the work directory.
+func (b *bench) prepare() error {
+	for _, set := range b.Sets {
 		if len(b.manifest.Set(set)) == 0 {
-			return fmt.Errorf("the corpora lack the set %q; build them all", set)
+			return fmt.Errorf("%w: the corpora lack the set %q; build them all", ErrSets, set)
 		}
 	}
 	if !b.Reuse {
@@ -114,12 +127,12 @@ func (b *bench) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, name := range []string{"zoekt", "quarry"} {
-		if err := b.cloneLinux(ctx, name); err != nil {
-			return err
-		}
+	var err error
+	if b.zoektLedger, err = openLedger(filepath.Join(b.Work, "zoekt-figures.json"), b.Reuse && !b.Again); err != nil {
+		return err
 	}
-	return nil
+	b.quarryLedger, err = openLedger(filepath.Join(b.Work, "quarry-figures.json"), false)
+	return err
 }
 
 // linuxClone is the repository that a program indexes as linux and that receives the pushes.
@@ -150,6 +163,15 @@ func (b *bench) repositories(set, program string) map[string]string {
 	return paths
 }
 
+// chosen are the repositories of the sets that are measured.
+func (b *bench) chosen() []corpus.Built {
+	var all []corpus.Built
+	for _, set := range b.Sets {
+		all = append(all, b.manifest.Set(set)...)
+	}
+	return all
+}
+
 func (b *bench) textBytes(set string) int64 {
 	var n int64
 	for _, r := range b.manifest.Set(set) {
@@ -160,7 +182,7 @@ func (b *bench) textBytes(set string) int64 {
 
 func (b *bench) allTextBytes() int64 {
 	var n int64
-	for _, set := range sets {
+	for _, set := range b.Sets {
 		n += b.textBytes(set)
 	}
 	return n

@@ -21,7 +21,7 @@ func (b *bench) classes() []string {
 
 // classTable gives each class its geometric means, and the query in which Quarry compares worst.
 func (b *bench) classTable(zoekt, quarry *figures) report.Table {
-	best := better(zoekt.suite, zoekt.suiteRE2)
+	best := zoekt.bestSuite()
 	t := report.Table{
 		Title:  "Classes of queries",
 		Note:   "Geometric means of the medians. Ratio: the better of zoekt ÷ Quarry; above 1 Quarry is faster.",
@@ -36,13 +36,13 @@ func (b *bench) classTable(zoekt, quarry *figures) report.Table {
 			}
 		}
 		row := []string{
-			class, strconv.Itoa(n), report.Milliseconds(geometricMean(zoekt.suite, in)), report.Milliseconds(geometricMean(zoekt.suiteRE2, in)),
-			report.Milliseconds(geometricMean(zoekt.capped, in)), report.Milliseconds(geometricMean(quarry.suite, in)), "", "", "",
+			class, strconv.Itoa(n), report.Milliseconds(geometricMean(zoekt.plain.suite, in)), report.Milliseconds(geometricMean(zoekt.re2.suite, in)),
+			report.Milliseconds(geometricMean(zoekt.capped, in)), report.Milliseconds(geometricMean(quarry.plain.suite, in)), "", "", "",
 		}
-		if z, q := geometricMean(best, in), geometricMean(quarry.suite, in); z > 0 && q > 0 {
+		if z, q := geometricMean(best, in), geometricMean(quarry.plain.suite, in); z > 0 && q > 0 {
 			row[6] = fmt.Sprintf("%.2f", float64(z)/float64(q))
 		}
-		if name, ratio, ok := b.worst(best, quarry.suite, in); ok {
+		if name, ratio, ok := b.worst(best, quarry.plain.suite, in); ok {
 			row[7], row[8] = name, fmt.Sprintf("%.2f", ratio)
 		}
 		t.Rows = append(t.Rows, row)
@@ -55,7 +55,7 @@ func (b *bench) worst(best, quarry []timing, in func(int) bool) (name string, ra
 		if !in(i) || i >= len(best) || i >= len(quarry) || !best[i].ok() || !quarry[i].ok() {
 			continue
 		}
-		if r := float64(best[i].median) / float64(quarry[i].median); !ok || r < ratio {
+		if r := float64(best[i].Median) / float64(quarry[i].Median); !ok || r < ratio {
 			name, ratio, ok = b.Queries[i].Name, r, true
 		}
 	}
@@ -74,18 +74,18 @@ func (b *bench) queryTable(zoekt, quarry *figures) report.Table {
 		if i >= len(timings) || !timings[i].ok() {
 			return ""
 		}
-		return report.Milliseconds(timings[i].first) + " / " + report.Milliseconds(timings[i].median)
+		return report.Milliseconds(timings[i].First) + " / " + report.Milliseconds(timings[i].Median)
 	}
 	count := func(timings []timing, i int) string {
 		if i >= len(timings) || !timings[i].ok() {
 			return ""
 		}
-		return strconv.Itoa(timings[i].matches)
+		return strconv.Itoa(timings[i].Matches)
 	}
 	for i, q := range b.Queries {
 		t.Rows = append(t.Rows, []string{
-			q.Name + ": `" + q.Text + "`", strconv.Itoa(q.Limit), cell(zoekt.suite, i), cell(zoekt.suiteRE2, i), cell(quarry.suite, i),
-			count(zoekt.suite, i), count(quarry.suite, i),
+			q.Name + ": `" + q.Text + "`", strconv.Itoa(q.Limit), cell(zoekt.plain.suite, i), cell(zoekt.re2.suite, i), cell(quarry.plain.suite, i),
+			count(zoekt.plain.suite, i), count(quarry.plain.suite, i),
 		})
 	}
 	return t

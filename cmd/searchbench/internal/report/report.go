@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -23,9 +24,11 @@ type Report struct {
 	Title   string
 	Machine Machine
 	Inputs  []string // corpora, versions, settings: one line each
-	Rows    []Row
-	Missing []string // what could not be measured or compared, with the reason
-	Tables  []Table
+	// Compared heads the column of what Quarry is compared with. Default: zoekt.
+	Compared string
+	Rows     []Row
+	Missing  []string // what could not be measured or compared, with the reason
+	Tables   []Table
 }
 
 // Table is a detail below the main table.
@@ -48,7 +51,8 @@ func (r Report) Markdown() string {
 		rows[i] = []string{row.Figure, row.Zoekt, row.Quarry, row.Ratio, row.Reach, row.Verdict}
 	}
 	b.WriteByte('\n')
-	writeTable(&b, []string{"figure", "zoekt", "quarry", "ratio", "reach", ""}, rows)
+	compared := cmp.Or(r.Compared, "zoekt")
+	writeTable(&b, []string{"figure", compared, "quarry", "ratio", "reach", ""}, rows)
 	if len(r.Missing) > 0 {
 		b.WriteString("\nNot measured or not compared:\n\n")
 		for _, line := range r.Missing {

@@ -12,17 +12,21 @@ import (
 
 // timing is one query of one program.
 type timing struct {
-	first   time.Duration // of the warm-up
-	median  time.Duration
-	matches int
-	files   int
+	First   time.Duration   `json:"first"` // of the warm-up
+	Median  time.Duration   `json:"median"`
+	All     []time.Duration `json:"all"` // without the warm-up, but see ask
+	Matches int             `json:"matches"`
+	Files   int             `json:"files"`
 	err     error
 }
 
-func (t timing) ok() bool { return t.err == nil && t.median > 0 }
+func (t timing) ok() bool { return t.err == nil && t.Median > 0 }
 
-// queryBudget bounds all runs of one query: a query of ten seconds is not run six times.
-const queryBudget = 40 * time.Second
+// p99 is the slowest run where there are fewer than a hundred.
+func (t timing) p99() time.Duration { return quantile(t.All, 0.99) }
+
+// defaultQueryBudget bounds all runs of one query: a query of ten seconds is not run six times.
+const defaultQueryBudget = 40 * time.Second
 
 // word translates a query for one program.
 type word func(suite.Query) engine.Request
@@ -34,40 +38,26 @@ func forQuarry(q suite.Query) engine.Request {
 	return engine.Request{Text: text, Limit: q.Limit, Repositories: form == suite.FormRepositories}
 }
 
-// askAll asks every query, one client, one after the other.
-func (b *bench) askAll(ctx context.Context, name string, s engine.Searcher, queries []suite.Query, translate word) []timing {
-	timings := make([]timing, len(queries))
-	for i, q := range queries {
-		timings[i] = ask(ctx, s, translate(q), b.Runs)
-		if err := timings[i].err; err != nil {
-			if interrupted(err) {
-				return timings
-			}
-			b.missing("%s: query %s: %v", name, q.Name, err)
-			continue
-		}
-		b.Log("%s: %-26s first %9s median %9s, %d matches in %d files", name, q.Name, timings[i].first.Round(10*time.Microsecond),
-			timings[i].median.Round(10*time.Microsecond), timings[i].matches, timings[i].files)
-	}
-	return timings
-}
-
-// ask runs a query once to warm up and then runs times, as far as the budget allows; at least once.
-func ask(ctx context.Context, s engine.Searcher, request engine.Request, runs int) timing {
-	start := time.Now()
+// ask runs a query once to warm up and then runs times, as far as the budget allows. A warm-up that takes half of the budget is the measurement:
+// nothing that slow is made quicker by what it leaves in a cache.
+func ask(ctx context.Context, s engine.Searcher, request engine.Request, runs int, budget time.Duration) timing {
 	answer, err := s.Search(ctx, request)
 	if err != nil {
 		return timing{err: err}
 	}
-	t := timing{first: answer.Elapsed, matches: answer.Matches, files: answer.Files}
-	var all []time.Duration
-	for len(all) < runs && (len(all) == 0 || time.Since(start)+answer.Elapsed < queryBudget) {
+	spent := answer.Elapsed
+	t := timing{First: answer.Elapsed, Matches: answer.Matches, Files: answer.Files}
+	if answer.Elapsed > budget/2 {
+		t.All = append(t.All, answer.Elapsed)
+	}
+	for len(t.All) < runs && (len(t.All) == 0 || spent+answer.Elapsed < budget) {
 		if answer, err = s.Search(ctx, request); err != nil {
 			return timing{err: err}
 		}
-		all = append(all, answer.Elapsed)
+		spent += answer.Elapsed
+		t.All = append(t.All, answer.Elapsed)
 	}
-	t.median = median(all)
+	t.Median = median(t.All)
 	return t
 }
 
@@ -95,7 +85,7 @@ func geometricMean(timings []timing, keep func(i int) bool) time.Duration {
 	sum, n := 0.0, 0
 	for i, t := range timings {
 		if t.ok() && keep(i) {
-			sum += math.Log(float64(t.median))
+			sum += math.Log(float64(t.Median))
 			n++
 		}
 	}
@@ -112,7 +102,7 @@ func better(a, b []timing) []timing {
 	}
 	best := slices.Clone(a)
 	for i := range best {
-		if i < len(b) && b[i].ok() && (!best[i].ok() || b[i].median < best[i].median) {
+		if i < len(b) && b[i].ok() && (!best[i].ok() || b[i].Median < best[i].Median) {
 			best[i] = b[i]
 		}
 	}

@@ -1,0 +1,50 @@
+package bench
+
+import "time"
+
+// figures are what is measured of one program. Zero values mean not measured.
+type figures struct {
+	imports   map[string]importFigure // by set
+	diskBytes int64                   // all that is needed to search
+	memory    memoryFigure
+	plain     answers  // of the server as it comes
+	re2       answers  // of zoekt's opt-in engine
+	capped    []timing // zoekt with a cap per shard, the faster of its two engines
+	pushes    []pushFigure
+	// normalPush is zoekt's run without delta mode.
+	normalPush *pushFigure
+}
+
+// bestSuite and bestScans are the better of the two engines, query by query.
+func (f *figures) bestSuite() []timing { return better(f.plain.suite, f.re2.suite) }
+func (f *figures) bestScans() []timing { return better(f.plain.scans, f.re2.scans) }
+
+// importFigure is one import of a set.
+type importFigure struct {
+	Wall      time.Duration `json:"wall"`
+	PeakBytes int64         `json:"peakBytes"`
+	TextBytes int64         `json:"textBytes"`
+}
+
+type memoryFigure struct {
+	ResidentBytes  int64 `json:"residentBytes"`
+	AnonymousBytes int64 `json:"anonymousBytes"`
+}
+
+type loadFigure struct {
+	Queries int           `json:"queries"`
+	Errors  int           `json:"errors"`
+	Wall    time.Duration `json:"wall"`
+	P50     time.Duration `json:"p50"`
+	P99     time.Duration `json:"p99"`
+}
+
+func (f loadFigure) perSecond() float64 { return float64(f.Queries) / f.Wall.Seconds() }
+
+// pushFigure is one push of one file.
+type pushFigure struct {
+	// Indexed is the wall time of zoekt-git-index; zero for quarry.
+	Indexed time.Duration `json:"indexed"`
+	// Searchable is from the delivery of the web hook (quarry), or the start of zoekt-git-index, until the new word is found.
+	Searchable time.Duration `json:"searchable"`
+}

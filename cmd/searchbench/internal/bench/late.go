@@ -1,0 +1,44 @@
+package bench
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+// lateZoekt is a server that is started by its first question: where all figures are those of an earlier run, none is started.
+type lateZoekt struct {
+	start     func() (*engine.ZoektServer, error)
+	running   *engine.ZoektServer // nil until asked
+	failed    error
+	capShards bool
+}
+
+var _ engine.Searcher = (*lateZoekt)(nil)
+
+var errNotAsked = errors.New("its server was not asked in this run, and no earlier run left the figure")
+
+// Search implements engine.Searcher. The first question must not be asked concurrently with others; warm-ups see to that.
+func (l *lateZoekt) Search(ctx context.Context, q engine.Request) (engine.Answer, error) {
+	if err := l.ready(); err != nil {
+		return engine.Answer{}, err
+	}
+	l.running.CapShards = l.capShards
+	return l.running.Search(ctx, q)
+}
+
+// ready starts the server if it does not run. A start that failed is not tried again for every query.
+func (l *lateZoekt) ready() error {
+	if l.running == nil && l.failed == nil {
+		l.running, l.failed = l.start()
+	}
+	return l.failed
+}
+
+func (l *lateZoekt) stop() error {
+	if l.running == nil {
+		return nil
+	}
+	return l.running.Stop()
+}

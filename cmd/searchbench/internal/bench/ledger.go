@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A ledger keeps what was measured of a program beside its index, so that work on the other program need not measure it again. What is taken from
+// an earlier run is counted, and the report says so: the figures of two runs are not those of one.
+type ledger struct {
+	path string
+	// replay takes figures from the ledger; otherwise they are only written to it.
+	replay  bool
+	now     func() time.Time
+	entries map[string]ledgerEntry
+	// replayed counts the figures that were taken; oldest is the first of their times.
+	replayed int
+	oldest   time.Time
+}
+
+type ledgerEntry struct {
+	At     time.Time       `json:"at"`
+	Figure json.RawMessage `json:"figure"`
+}
+
+// openLedger reads the ledger at path; one that is not there is empty.
+func openLedger(path string, replay bool) (*ledger, error) {
+	l := &ledger{path: path, replay: replay, now: time.Now, entries: make(map[string]ledgerEntry)}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return l, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &l.entries)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the figures of an earlier run: %s: %w", path, err)
+	}
+	return l, nil
+}
+
+// get decodes an entry into figure, if it is there and may be taken.
+func (l *ledger) get(key string, figure any) bool {
+	entry, ok := l.entries[key]
+	if !ok || !l.replay || json.Unmarshal(entry.Figure, figure) != nil {
+		return false
+	}
+	l.replayed++
+	if l.oldest.IsZero() || entry.At.Before(l.oldest) {
+		l.oldest = entry.At
+	}
+	return true
+}
+
+// put writes an entry to disk at once: a run that is interrupted leaves what it has. Figures are few and slow to make.
+func (l *ledger) put(key string, figure any) error {
+	encoded, err := json.Marshal(figure)
+	if err != nil {
+		return err
+	}
+	l.entries[key] = ledgerEntry{At: l.now().UTC().Truncate(time.Second), Figure: encoded}
+	data, err := json.MarshalIndent(l.entries, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o755); err != nil {
+		return err
+	}
+	next := l.path + ".next"
+	if err := os.WriteFile(next, data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, l.path)
+}
+
+// clear forgets everything: the index that was measured is gone.
+func (l *ledger) clear() error {
+	l.entries = make(map[string]ledgerEntry)
+	if err := os.Remove(l.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// recall returns the figure of an earlier run, or measures it. An error is never recorded.
+func recall[T any](l *ledger, key string, measure func() (T, error)) (T, error) {
+	var figure T
+	if l.get(key, &figure) {
+		return figure, nil
+	}
+	figure, err := measure()
+	if err != nil {
+		return figure, err
+	}
+	return figure, l.put(key, figure)
+}

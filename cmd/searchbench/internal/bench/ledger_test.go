@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
+)
+
+func newTestBench(t *testing.T, path string, replay bool) *bench {
+	t.Helper()
+	l, err := openLedger(path, replay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{zoektLedger: l, Options: Options{Log: t.Logf, Reuse: replay, Sets: []string{"go"}, Runs: 2}}
+	b.ensureDefaults()
+	return b
+}
+
+// What a run measured, a later one takes; what failed or is new, it measures. The report says that there are two runs in it.
+func TestAskAllTakesFiguresOfAnEarlierRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "work", "figures.json")
+	queries := []suite.Query{{Name: "a", Text: "a", Limit: 1}, {Name: "b", Text: "b"}}
+	first := newTestBench(t, path, false)
+	engine := &fake{times: []time.Duration{time.Millisecond}}
+	first.askAll(context.Background(), &source{name: "zoekt", searcher: engine, word: forZoekt, ledger: first.zoektLedger}, "suite", queries[:1], 2)
+	failing := &fake{times: []time.Duration{1}, err: errors.New("no")}
+	first.askAll(context.Background(), &source{name: "zoekt", searcher: failing, word: forZoekt, ledger: first.zoektLedger}, "suite", queries[1:], 2)
+
+	second := newTestBench(t, path, true)
+	again := &fake{times: []time.Duration{9 * time.Millisecond}}
+	got := second.askAll(context.Background(), &source{name: "zoekt", searcher: again, word: forZoekt, ledger: second.zoektLedger}, "suite", queries, 2)
+	if got[0].Median != time.Millisecond || got[1].Median != 9*time.Millisecond || again.asked.Load() != 3 {
+		t.Errorf("%+v after %d questions, want the first one recalled and the second one asked three times", got, again.asked.Load())
+	}
+	if text := second.report().Markdown(); !strings.Contains(text, "| zoekt, from an earlier run |") || !strings.Contains(text, "**zoekt from an earlier run**: 1 of the figures") {
+		t.Errorf("the report hides that it is of two runs:\n%s", text)
+	}
+	third := newTestBench(t, path, false) // --again
+	third.askAll(context.Background(), &source{name: "zoekt", searcher: again, word: forZoekt, ledger: third.zoektLedger}, "suite", queries, 2)
+	if again.asked.Load() != 9 || third.zoektLedger.replayed != 0 {
+		t.Errorf("%d questions, want all asked again", again.asked.Load())
+	}
+}
+
+// An index is kept only when it is complete and holds the sets that are asked for.
+func TestEarlierImports(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "figures.json")
+	first := newTestBench(t, path, true)
+	figure := importFigure{Wall: time.Second, PeakBytes: 5, TextBytes: 7}
+	if err := first.zoektLedger.put("import/go", figure); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := newTestBench(t, path, true).earlierImports(newTestBench(t, path, true).zoektLedger, StepImport); got != nil || err != nil {
+		t.Errorf("incomplete index: %v %v, want it imported again", got, err)
+	}
+	if err := first.zoektLedger.put(imported, []string{"go"}); err != nil {
+		t.Fatal(err)
+	}
+	second := newTestBench(t, path, true)
+	if got, err := second.earlierImports(second.zoektLedger, StepImport); err != nil || got["go"] != figure {
+		t.Errorf("%+v %v, want %+v", got, err, figure)
+	}
+	second.Sets = Sets
+	if _, err := second.earlierImports(second.zoektLedger, StepImport); !errors.Is(err, ErrSets) {
+		t.Errorf("other sets: %v, want ErrSets", err)
+	}
+}
+
+func TestPushesAreTakenOnce(t *testing.T) {
+	b := newTestBench(t, filepath.Join(t.TempDir(), "figures.json"), false)
+	b.manifest = corpus.Manifest{Repositories: []corpus.Built{{Name: "linux", Set: "linux", Pushes: []corpus.Push{{Word: "a"}, {Word: "b"}, {Word: "c"}}}}}
+	if _, _, err := b.linuxPushes(b.zoektLedger); !errors.Is(err, errNoPushes) {
+		t.Errorf("without linux: %v", err)
+	}
+	b.Sets, b.Pushes = Sets, 2
+	for _, want := range []string{"ab", "c", ""} {
+		pushes, before, err := b.linuxPushes(b.zoektLedger)
+		words := ""
+		for _, p := range pushes {
+			words += p.Word
+		}
+		if words != want || (want == "") != errors.Is(err, errNoPushes) {
+			t.Errorf("%q %v, want %q", words, err, want)
+		}
+		if err := b.zoektLedger.put(pushed, before+len(pushes)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestParseSteps(t *testing.T) {
+	if steps, err := ParseSteps([]string{"suite", "load"}); err != nil || !slices.Equal(steps, []Step{StepSuite, StepLoad}) {
+		t.Errorf("%v %v", steps, err)
+	}
+	if steps, err := ParseSteps(nil); err != nil || len(steps) != len(Steps) {
+		t.Errorf("%v %v, want all", steps, err)
+	}
+	if _, err := ParseSteps([]string{"sweet"}); !errors.Is(err, ErrStep) {
+		t.Errorf("%v, want ErrStep", err)
+	}
+	if sets, err := ParseSets([]string{"mixed", "linux"}); err != nil || !slices.Equal(sets, []string{"linux", "mixed"}) {
+		t.Errorf("%v %v, want them in order of import", sets, err)
+	}
+	if _, err := ParseSets([]string{"bsd"}); !errors.Is(err, ErrSets) {
+		t.Errorf("%v, want ErrSets", err)
+	}
+}

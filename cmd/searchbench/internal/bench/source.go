@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
+)
+
+// A source is one server that is asked, under a name of its own in logs and in the ledger of its program.
+type source struct {
+	name     string
+	searcher engine.Searcher
+	word     word
+	ledger   *ledger
+}
+
+// answers are what is measured of one server. Zero values mean not measured.
+type answers struct {
+	suite []timing // parallel to Options.Queries
+	scans []timing // parallel to Options.Scans
+	load  *loadFigure
+}
+
+// askAll asks every query, one client, one after the other. kind tells apart the same query in two lists.
+func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []suite.Query, runs int) []timing {
+	timings := make([]timing, len(queries))
+	for i, q := range queries {
+		key := fmt.Sprintf("%s/%s/%d/%s", s.name, kind, q.Limit, q.Text)
+		var err error
+		timings[i], err = recall(s.ledger, key, func() (timing, error) {
+			t := ask(ctx, s.searcher, s.word(q), runs, b.QueryBudget)
+			if t.err == nil {
+				b.Log("%s: %-26s first %9s median %9s, %d matches in %d files", s.name, q.Name, t.First.Round(10*time.Microsecond),
+					t.Median.Round(10*time.Microsecond), t.Matches, t.Files)
+			}
+			return t, t.err
+		})
+		timings[i].err = err
+		if interrupted(err) {
+			return timings
+		}
+		if err != nil {
+			b.missing("%s: query %s: %v", s.name, q.Name, err)
+		}
+	}
+	return timings
+}
+
+// askLoad measures the throughput of the interactive mix.
+func (b *bench) askLoad(ctx context.Context, s *source) *loadFigure {
+	load, err := recall(s.ledger, s.name+"/load", func() (loadFigure, error) {
+		f := b.warmLoad(ctx, s, suite.Interactive(b.Queries))
+		b.Log("%s: %.1f queries/s, p99 %s", s.name, f.perSecond(), f.P99.Round(time.Millisecond))
+		return f, ctx.Err()
+	})
+	if err != nil {
+		b.missing("%s: throughput: %v", s.name, err)
+		return nil
+	}
+	return &load
+}

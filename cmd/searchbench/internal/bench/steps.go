@@ -1,0 +1,56 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Step is a part of a run that can be asked for alone.
+type Step string
+
+// The steps, in the order in which they are taken of each program.
+const (
+	StepImport Step = "import" // imports, timed; the others take the index that is there
+	StepSuite  Step = "suite"  // the query suite; memory and disk after it
+	StepLoad   Step = "load"   // throughput
+	StepScans  Step = "scans"  // exact counts that an index helps little
+	StepPushes Step = "pushes" // freshness
+)
+
+// Steps are all of them.
+var Steps = []Step{StepImport, StepSuite, StepLoad, StepScans, StepPushes}
+
+// ErrStep is returned for a name that is no step's.
+var ErrStep = errors.New("no such step")
+
+// ParseSteps reads names of steps; none means all.
+func ParseSteps(names []string) ([]Step, error) {
+	var steps []Step
+	for _, name := range names {
+		if !slices.Contains(Steps, Step(name)) {
+			return nil, fmt.Errorf("%w: %q; there are %s", ErrStep, name, strings.Trim(fmt.Sprint(Steps), "[]"))
+		}
+		steps = append(steps, Step(name))
+	}
+	if len(steps) == 0 {
+		return Steps, nil
+	}
+	return steps, nil
+}
+
+func (b *bench) does(s Step) bool { return slices.Contains(b.Steps, s) }
+
+// ParseSets reads names of sets and gives them in the order in which they are imported; none means all.
+func ParseSets(names []string) ([]string, error) {
+	for _, name := range names {
+		if !slices.Contains(Sets, name) {
+			return nil, fmt.Errorf("%w: %q is none of %v", ErrSets, name, Sets)
+		}
+	}
+	if len(names) == 0 {
+		return Sets, nil
+	}
+	return slices.DeleteFunc(slices.Clone(Sets), func(set string) bool { return !slices.Contains(names, set) }), nil
+}

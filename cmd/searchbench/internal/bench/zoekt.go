@@ -1,0 +1,78 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+// measureZoekt runs everything on zoekt: two servers over one index, one after the other.
+func (b *bench) measureZoekt(ctx context.Context) *figures {
+	f := &figures{}
+	var err error
+	if f.imports, err = b.importZoekt(ctx); err != nil {
+		b.missing("%v", err)
+		return f
+	}
+	if b.does(StepSuite) {
+		if f.diskBytes, err = recall(b.zoektLedger, "disk", func() (int64, error) { return diskBytes(b.zoektIndex()) }); err != nil {
+			b.missing("zoekt's bytes on disk: %v", err)
+		}
+	}
+	b.askZoekt(ctx, f, true)
+	b.askZoekt(ctx, f, false)
+	return f
+}
+
+// askZoekt measures one of the two engines on a server of its own. Pushes come last, on the server as it comes.
+func (b *bench) askZoekt(ctx context.Context, f *figures, re2 bool) {
+	server := &lateZoekt{start: func() (*engine.ZoektServer, error) { return b.Zoekt.Serve(ctx, b.zoektIndex(), len(b.chosen()), re2) }}
+	defer b.stop("zoekt-webserver", server.stop)
+	s, a := &source{name: "zoekt", searcher: server, word: forZoekt, ledger: b.zoektLedger}, &f.plain
+	if re2 {
+		s.name, a = "zoekt-re2", &f.re2
+	}
+	if b.does(StepSuite) {
+		a.suite = b.askAll(ctx, s, "suite", b.Queries, b.Runs)
+		if !re2 {
+			b.zoektMemory(f, server)
+		}
+		f.capped = better(b.askCapped(ctx, s, server), f.capped)
+	}
+	if b.does(StepLoad) {
+		a.load = b.askLoad(ctx, s)
+	}
+	if b.does(StepScans) {
+		a.scans = b.askAll(ctx, s, "scan", b.Scans, b.Runs)
+	}
+	if b.does(StepPushes) && !re2 {
+		if err := b.pushZoekt(ctx, server, f); err != nil {
+			b.missing("zoekt's pushes: %v", err)
+		}
+	}
+}
+
+// zoektMemory reads the memory after a suite that this server was asked, or takes what was read after the suite of an earlier run.
+func (b *bench) zoektMemory(f *figures, server *lateZoekt) {
+	var err error
+	f.memory, err = recall(b.zoektLedger, "memory", func() (memoryFigure, error) {
+		if server.running == nil {
+			return memoryFigure{}, errNotAsked
+		}
+		m := server.running.Memory()
+		return memoryFigure{m.ResidentBytes, m.AnonymousBytes}, nil
+	})
+	if err != nil {
+		b.missing("zoekt's memory: %v", err)
+	}
+}
+
+// askCapped asks the suite once more with a cap per shard.
+func (b *bench) askCapped(ctx context.Context, s *source, server *lateZoekt) []timing {
+	if b.SkipCapped {
+		return nil
+	}
+	server.capShards = true
+	defer func() { server.capShards = false }()
+	return b.askAll(ctx, s, "capped", b.Queries, b.Runs)
+}
