@@ -185,12 +185,14 @@ func (b *build) live(e *entry, documents int) ([]uint64, error) {
 	return live, nil
 }
 
-func (b *build) addDocuments(ctx context.Context, e *entry, r *segment.Reader, live []uint64) error {
+func (b *build) addDocuments(ctx context.Context, e *entry, r *segment.Reader, live []uint64) (err error) {
 	keys, err := r.Keys()
 	if err != nil {
 		return &inputError{e, err}
 	}
-	text := segment.NewText(r)
+	var cursor segment.Cursor
+	defer func() { err = errors.Join(err, cursor.Close()) }()
+	text := segment.NewText(r, &cursor)
 	for d, key := range keys {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -57,7 +58,7 @@ func (p *Places) bring(ctx context.Context, h *handle) error {
 
 // open opens the reader of a segment that is in the store.
 func (p *Places) open(h *handle) error {
-	reader, err := segment.Open(p.store, h.id, p.cache)
+	reader, err := segment.Open(segmentKeys{p.store}, h.id, p.cache)
 	if errors.Is(err, segment.ErrCorrupt) || errors.Is(err, segment.ErrFormat) {
 		return fmt.Errorf("places: %w: %w", projections.ErrPoison, err)
 	}
@@ -66,4 +67,14 @@ func (p *Places) open(h *handle) error {
 	}
 	h.reader = reader
 	return nil
+}
+
+// segmentKeys are the keys of segments in a store.
+type segmentKeys struct{ *store.Store }
+
+var _ segment.Walkable = segmentKeys{}
+
+// Walk implements segment.Walkable.
+func (s segmentKeys) Walk() (segment.Walker, error) {
+	return s.Iter([]byte{segment.KeyPrefix}, []byte{segment.KeyPrefix + 1})
 }

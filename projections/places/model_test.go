@@ -2,6 +2,7 @@ package places_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -393,7 +394,9 @@ func (h *history) checkLookups(v *places.View) error {
 					return fmt.Errorf("lookup of %s %s %q: held %v", r.Name, name, path, got.Reader != nil)
 				}
 				if got.Reader != nil {
-					if k, err := got.Reader.Key(got.Number); err != nil || k != f.Key {
+					var cursor segment.Cursor
+					k, err := got.Reader.Key(&cursor, got.Number)
+					if err = errors.Join(err, cursor.Close()); err != nil || k != f.Key {
 						return fmt.Errorf("lookup of %s %s %q: document %v, %w", r.Name, name, path, k, err)
 					}
 				}

@@ -45,12 +45,9 @@ func frameInGroup(group []byte, i, n int) ([]byte, error) {
 func (r *Reader) frameSize(n int) int { return min(FrameBytes, r.SpaceEnd()-n*FrameBytes) }
 
 // readGroup appends the value that frame n is in to buf.
-func (r *Reader) readGroup(n int, buf []byte) ([]byte, error) {
-	err := r.value(numberedKey(r.id, partFrame, uint32(n/groupFrames)), func(b []byte) error {
-		buf = append(buf, b...)
-		return nil
-	})
-	return buf, err
+func (r *Reader) readGroup(c *Cursor, n int, buf []byte) ([]byte, error) {
+	b, err := c.numbered(r, partFrame, uint32(n/groupFrames))
+	return append(buf, b...), err
 }
 
 // unpack decompresses frame n of a group into dst, which has the frame's size.

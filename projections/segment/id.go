@@ -57,10 +57,13 @@ const (
 const partAt = 1 + len(ID{})
 
 func partKey(id ID, part byte) []byte {
-	key := make([]byte, 0, partAt+5)
-	key = append(key, KeyPrefix)
-	key = append(key, id[:]...)
-	return append(key, part)
+	return appendPartKey(make([]byte, 0, partAt+5), id, part)
+}
+
+func appendPartKey(dst []byte, id ID, part byte) []byte {
+	dst = append(dst, KeyPrefix)
+	dst = append(dst, id[:]...)
+	return append(dst, part)
 }
 
 func numberedKey(id ID, part byte, n uint32) []byte {

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/minio/minlz"
@@ -30,7 +31,7 @@ type symbolRecord struct {
 }
 
 // Outline fills o with the symbols of a document.
-func (r *Reader) Outline(d DocID, o *Outline) error {
+func (r *Reader) Outline(c *Cursor, d DocID, o *Outline) error {
 	o.r, o.doc, o.records = r, d, o.records[:0]
 	if lo, hi := r.SymbolRange(d); lo == hi {
 		return nil
@@ -40,28 +41,27 @@ func (r *Reader) Outline(d DocID, o *Outline) error {
 		return fmt.Errorf("%w: no symbols for document %d", ErrCorrupt, d)
 	}
 	if o.of != r || o.number != number {
-		if err := o.read(number); err != nil {
+		if err := o.read(c, number); err != nil {
 			return err
 		}
 	}
 	return o.decode(int(uint32(d) - r.head.groupFirst[number]))
 }
 
-func (o *Outline) read(number int) error {
+func (o *Outline) read(c *Cursor, number int) error {
 	o.of = nil
-	err := o.r.value(numberedKey(o.r.id, partSymbols, uint32(number)), func(b []byte) (err error) {
-		if size, err := minlz.DecodedLen(b); err != nil || size > maxSpace {
-			return fmt.Errorf("%w: symbol group %d", ErrCorrupt, number)
-		}
-		if o.group, err = minlz.Decode(o.group[:cap(o.group)], b); err != nil {
-			return fmt.Errorf("%w: symbol group %d: %w", ErrCorrupt, number, err)
-		}
-		return nil
-	})
-	if err == nil {
-		o.of, o.number = o.r, number
+	b, err := c.numbered(o.r, partSymbols, uint32(number))
+	if err != nil {
+		return err
 	}
-	return err
+	if size, err := minlz.DecodedLen(b); err != nil || size > maxSpace {
+		return fmt.Errorf("%w: symbol group %d", ErrCorrupt, number)
+	}
+	if o.group, err = minlz.Decode(o.group[:cap(o.group)], b); err != nil {
+		return fmt.Errorf("%w: symbol group %d: %w", ErrCorrupt, number, err)
+	}
+	o.of, o.number = o.r, number
+	return nil
 }
 
 // decode reads the records of the document after skip others in the group.
@@ -156,12 +156,15 @@ func (r *Reader) kind(i uint16) code.SymbolKind {
 }
 
 // Symbols returns the symbols of a document, ordered by offset.
-func (r *Reader) Symbols(d DocID) ([]code.Symbol, error) {
+func (r *Reader) Symbols(d DocID) (symbols []code.Symbol, err error) {
+	var c Cursor
+	defer func() { err = errors.Join(err, c.Close()) }()
 	var o Outline
-	if err := r.Outline(d, &o); err != nil || o.Len() == 0 {
+	if err := r.Outline(&c, d, &o); err != nil || o.Len() == 0 {
 		return nil, err
 	}
-	symbols, t := make([]code.Symbol, 0, o.Len()), NewText(r)
+	symbols = make([]code.Symbol, 0, o.Len())
+	t := NewText(r, &c)
 	for i := range o.Len() {
 		s, err := o.Symbol(i, t)
 		if err != nil {

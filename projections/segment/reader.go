@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -87,7 +88,7 @@ func (r *Reader) Documents() int { return r.head.documents }
 
 // ResidentBytes returns the memory the reader keeps.
 func (r *Reader) ResidentBytes() int {
-	return 8*len(r.dir.trigrams) + 15*r.head.documents + 4*(len(r.head.frameLines)+len(r.head.pageStart)+len(r.head.groupFirst))
+	return 8*len(r.dir.trigrams) + 4*len(r.dir.bucket) + 15*r.head.documents + 4*(len(r.head.frameLines)+len(r.head.pageStart)+len(r.head.groupFirst))
 }
 
 // Keys returns the keys of all documents, in order.
@@ -107,16 +108,17 @@ func (r *Reader) Keys() ([]code.DocumentKey, error) {
 }
 
 // Key returns the key of a document.
-func (r *Reader) Key(d DocID) (code.DocumentKey, error) {
+func (r *Reader) Key(c *Cursor, d DocID) (code.DocumentKey, error) {
 	key := code.DocumentKey{Language: r.Language(d)}
-	err := r.value(partKey(r.id, partKeys), func(b []byte) error {
-		if len(b) != r.head.documents*len(key.Blob) {
-			return fmt.Errorf("%w: keys", ErrCorrupt)
-		}
-		key.Blob = code.BlobID(b[int(d)*len(key.Blob):])
-		return nil
-	})
-	return key, err
+	b, err := c.value(r, partKeys)
+	if err != nil {
+		return key, err
+	}
+	if len(b) != r.head.documents*len(key.Blob) {
+		return key, fmt.Errorf("%w: keys", ErrCorrupt)
+	}
+	key.Blob = code.BlobID(b[int(d)*len(key.Blob):])
+	return key, nil
 }
 
 // Language returns the language of a document.
@@ -164,35 +166,39 @@ func (r *Reader) DocumentOfSymbol(offset int) DocID {
 	return DocID(upper(r.docs.symbolText, uint32(offset)))
 }
 
-// ListBytes returns the size of a trigram's encoded posting list, 0 if no block
-// has the trigram. A longer list has more blocks, up to the size of a bitmap.
-func (r *Reader) ListBytes(t postings.Trigram) int {
-	_, size := r.dir.find(t)
-	return int(size)
+// A ListRef says where the posting list of a trigram is in a segment. The zero
+// ListRef stands for no list.
+type ListRef struct{ start, size uint32 }
+
+// Bytes returns the size of the encoded list, 0 if no block has the trigram. A
+// longer list has more blocks, up to the size of a bitmap.
+func (l ListRef) Bytes() int { return int(l.size) }
+
+// FindList looks up the posting list of a trigram.
+func (r *Reader) FindList(t postings.Trigram) ListRef {
+	start, size := r.dir.find(t)
+	return ListRef{start, size}
 }
 
-// AppendList appends the encoded posting list of a trigram to dst; nothing if
-// it has none.
-func (r *Reader) AppendList(dst []byte, t postings.Trigram) ([]byte, error) {
-	start, size := r.dir.find(t)
-	if size == 0 {
-		return dst, nil
+// List reads a posting list that FindList found. It is valid until the next call
+// of a method of c.
+func (r *Reader) List(c *Cursor, l ListRef) (postings.List, error) {
+	page := upper(r.head.pageStart, l.start)
+	at := l.start - r.head.pageStart[page]
+	b, err := c.numbered(r, partPage, uint32(page))
+	if err != nil {
+		return postings.List{}, err
 	}
-	page := upper(r.head.pageStart, start)
-	at := start - r.head.pageStart[page]
-	err := r.value(numberedKey(r.id, partPage, uint32(page)), func(b []byte) error {
-		if uint64(at)+uint64(size) > uint64(len(b)) {
-			return fmt.Errorf("%w: page %d", ErrCorrupt, page)
-		}
-		dst = append(dst, b[at:at+size]...)
-		return nil
-	})
-	return dst, err
+	if uint64(at)+uint64(l.size) > uint64(len(b)) {
+		return postings.List{}, fmt.Errorf("%w: page %d", ErrCorrupt, page)
+	}
+	return postings.ParseList(b[at : at+l.size])
 }
 
 // Text returns the text of a document. It may use buf, and it is not shared.
 func (r *Reader) Text(d DocID, buf []byte) ([]byte, error) {
+	var c Cursor
 	lo, hi := r.TextRange(d)
-	b, err := NewText(r).Bytes(lo, hi)
-	return append(buf[:0], b...), err
+	b, err := NewText(r, &c).Bytes(lo, hi)
+	return append(buf[:0], b...), errors.Join(err, c.Close())
 }

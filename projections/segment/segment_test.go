@@ -100,6 +100,8 @@ func checkDocuments(t *testing.T, r *Reader, docs []Document) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := &Cursor{}
+	defer func() { _ = c.Close() }()
 	for i, want := range docs {
 		d := DocID(i)
 		text, err := r.Text(d, nil)
@@ -110,7 +112,7 @@ func checkDocuments(t *testing.T, r *Reader, docs []Document) {
 		if err != nil || !slices.Equal(symbols, want.Symbols) {
 			t.Fatalf("document %d: symbols %v, want %v: %v", i, symbols, want.Symbols, err)
 		}
-		key, err := r.Key(d)
+		key, err := r.Key(c, d)
 		if err != nil || key != want.Key || keys[i] != want.Key || r.Flags(d) != want.Flags {
 			t.Fatalf("document %d: key %v, want %v: %v", i, key, want.Key, err)
 		}
@@ -119,7 +121,7 @@ func checkDocuments(t *testing.T, r *Reader, docs []Document) {
 			t.Fatalf("document %d is not at its offsets", i)
 		}
 		at := lo + (hi-lo)*2/3
-		lines, err := NewText(r).Lines(d, at)
+		lines, err := NewText(r, c).Lines(d, at)
 		if err != nil || lines != bytes.Count(want.Text[:at-lo], lineFeed) {
 			t.Fatalf("document %d: %d lines before %d: %v", i, lines, at-lo, err)
 		}
@@ -139,26 +141,24 @@ func checkPostings(t *testing.T, r *Reader, docs []Document) {
 	if len(space) != r.SpaceEnd() {
 		t.Fatalf("text space of %d bytes, want %d", r.SpaceEnd(), len(space))
 	}
+	c := &Cursor{}
+	defer func() { _ = c.Close() }()
 	for at := 0; at+3 <= len(space); at += 1 + len(space)/500 {
 		piece := space[at : at+3]
 		if bytes.IndexFunc(piece, func(r rune) bool { return r >= 0x80 }) >= 0 {
 			continue
 		}
 		tri := postings.AppendTrigrams(nil, postings.AppendFold(nil, piece))[0]
-		encoded, err := r.AppendList(nil, tri)
-		if err != nil || len(encoded) != r.ListBytes(tri) || len(encoded) == 0 {
-			t.Fatalf("list of %v: %d bytes: %v", tri, len(encoded), err)
-		}
-		l, err := postings.ParseList(encoded)
+		l, err := r.List(c, r.FindList(tri))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("list of %v: %v", tri, err)
 		}
 		blocks, _ := l.AppendBlocks(nil)
 		if _, found := slices.BinarySearch(blocks, uint32(at/postings.BlockBytes)); !found {
 			t.Fatalf("block %d is missing in the list of %v", at/postings.BlockBytes, tri)
 		}
 	}
-	if r.ListBytes(postings.MakeTrigram('q', 'q', 'q')) != 0 {
+	if r.FindList(postings.MakeTrigram('q', 'q', 'q')).Bytes() != 0 {
 		t.Fatal("a list of a trigram that does not occur")
 	}
 }
@@ -240,9 +240,55 @@ func TestIngestedSegmentReadsAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkDocuments(t, r, docs)
+	if r, err = Open(walkable{db}, meta.ID, cache); err != nil {
+		t.Fatal(err)
+	}
 	checkDocuments(t, r, docs)
+	checkPostings(t, r, docs)
 	if s := cache.Stats(); s.Hits == 0 || s.Bytes > 2<<20 {
 		t.Fatalf("cache: %+v", s)
+	}
+}
+
+// walkable makes a database a source that is walked.
+type walkable struct{ *pebble.DB }
+
+type walker struct{ *pebble.Iterator }
+
+func (w walkable) Walk() (Walker, error) {
+	it, err := w.NewIter(nil)
+	return walker{it}, err
+}
+
+func (w walker) Err() error { return w.Error() }
+
+// TestCursorMissingPart holds that a key which is not there is an error, and not
+// the value of the next.
+func TestCursorMissingPart(t *testing.T) {
+	path, meta := build(t, Options{}, randomDocuments(rand.New(rand.NewPCG(4, 2)), 3))
+	db, err := pebble.Open(t.TempDir(), &pebble.Options{FormatMajorVersion: TableFormat, FS: vfs.Default})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Ingest(t.Context(), []string{path}); err != nil {
+		t.Fatal(err)
+	}
+	for _, src := range []Source{db, walkable{db}} {
+		r, err := Open(src, meta.ID, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &Cursor{}
+		if b, err := c.numbered(r, partFrame, 1<<20); err == nil {
+			t.Errorf("%T: got %d bytes of a frame that is not there", src, len(b))
+		}
+		if b, err := c.value(r, partKeys); err != nil || len(b) == 0 {
+			t.Errorf("%T: keys: %d bytes: %v", src, len(b), err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

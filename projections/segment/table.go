@@ -3,7 +3,7 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
+	"math/bits"
 	"sort"
 
 	"github.com/quarrysearch/quarry/projections/postings"
@@ -75,6 +75,33 @@ func decodeDocuments(b []byte, h *header) (*documentTable, error) {
 type directory struct {
 	trigrams []postings.Trigram
 	start    []uint32 // one more at the end
+	// bucket[b] is the first trigram t with t>>shift ≥ b; one more at the end. It
+	// saves a search the first steps, which miss the processor's caches.
+	bucket []uint32
+	shift  uint
+}
+
+// trigramBits is the size of a trigram, bucketShare how many of them one bucket
+// has on average.
+const (
+	trigramBits = 24
+	bucketShare = 8
+)
+
+// index fills in bucket.
+func (d *directory) index() {
+	size := min(bits.Len(uint(len(d.trigrams)/bucketShare)), trigramBits)
+	d.shift = uint(trigramBits - size)
+	d.bucket = make([]uint32, 1<<size+1)
+	b := 0
+	for i, t := range d.trigrams {
+		for ; b <= int(t>>d.shift); b++ {
+			d.bucket[b] = uint32(i)
+		}
+	}
+	for ; b < len(d.bucket); b++ {
+		d.bucket[b] = uint32(len(d.trigrams))
+	}
 }
 
 func (d *directory) add(t postings.Trigram, size int) {
@@ -111,6 +138,7 @@ func decodeDirectory(b []byte, h *header) (*directory, error) {
 		d.trigrams = append(d.trigrams, postings.Trigram(t))
 		d.start = append(d.start, uint32(at))
 	}
+	d.index()
 	if end := h.pageStart[len(h.pageStart)-1]; uint64(end) != at {
 		return nil, fmt.Errorf("%w: postings of %d bytes, directory of %d", ErrCorrupt, end, at)
 	}
@@ -119,11 +147,19 @@ func decodeDirectory(b []byte, h *header) (*directory, error) {
 
 // find returns the place of a trigram's list; size is 0 if it has none.
 func (d *directory) find(t postings.Trigram) (start, size uint32) {
-	i, found := slices.BinarySearch(d.trigrams, t)
-	if !found {
+	b := t >> d.shift
+	lo, hi := d.bucket[b], d.bucket[b+1]
+	for lo < hi {
+		if mid := (lo + hi) / 2; d.trigrams[mid] < t {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if int(lo) == len(d.trigrams) || d.trigrams[lo] != t {
 		return 0, 0
 	}
-	return d.start[i], d.start[i+1] - d.start[i]
+	return d.start[lo], d.start[lo+1] - d.start[lo]
 }
 
 // upper returns the index of the last of ascending bounds that is at most v.

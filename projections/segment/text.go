@@ -7,6 +7,7 @@ import "bytes"
 // ahead. It belongs to one goroutine.
 type Text struct {
 	r      *Reader
+	cursor *Cursor
 	slots  [2]slot
 	recent int    // the slot used last
 	group  int    // number of the group in packed, -1 for none
@@ -23,9 +24,9 @@ type slot struct {
 	own   []byte // buffer for a frame that is not in the cache
 }
 
-// NewText returns a Text of a segment.
-func NewText(r *Reader) *Text {
-	t := &Text{}
+// NewText returns a Text of a segment that reads by a cursor.
+func NewText(r *Reader, c *Cursor) *Text {
+	t := &Text{cursor: c}
 	t.Reset(r)
 	return t
 }
@@ -146,7 +147,7 @@ func (t *Text) frame(n int) ([]byte, error) {
 func (t *Text) unpack(dst []byte, n int) (err error) {
 	if g := n / groupFrames; t.group != g {
 		t.group = -1
-		if t.packed, err = t.r.readGroup(n, t.packed[:0]); err != nil {
+		if t.packed, err = t.r.readGroup(t.cursor, n, t.packed[:0]); err != nil {
 			return err
 		}
 		t.group = g

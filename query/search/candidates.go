@@ -39,11 +39,12 @@ func (f *finding) none() bool { return !f.all && f.blocks.Len() == 0 }
 
 // A lookup asks the index of one segment.
 type lookup struct {
-	r        *segment.Reader
-	stats    *Stats
-	trigrams []postings.Trigram
-	encoded  []byte
-	folded   []byte
+	r      *segment.Reader
+	cursor *segment.Cursor
+	stats  *Stats
+	// of the query, by literal
+	trigrams map[string][]postings.Trigram
+	lists    []segment.ListRef
 }
 
 // find returns the blocks where an atom may match, by the set of literals that
@@ -51,6 +52,9 @@ type lookup struct {
 func (l *lookup) find(a *atom) (finding, error) {
 	if a.re2 != nil {
 		return finding{all: true}, nil
+	}
+	if a.pattern.Exact && len(a.pattern.Sets) == 1 {
+		return l.union(a.pattern.Sets[0])
 	}
 	best, bestCost := -1, 0
 	for i, set := range a.pattern.Sets {
@@ -104,24 +108,38 @@ func (l *lookup) cost(set []string) int {
 func (l *lookup) literalCost(literal string) int {
 	smallest := l.r.Blocks()
 	for _, t := range l.trigramsOf(literal) {
-		l.stats.TrigramLookups++
-		size := l.r.ListBytes(t)
+		size := l.list(t).Bytes()
 		if size == 0 {
 			return 0
 		}
-		l.stats.TrigramMatches++
 		smallest = min(smallest, size)
 	}
 	return max(smallest, 1)
 }
 
+// list looks up a trigram.
+func (l *lookup) list(t postings.Trigram) segment.ListRef {
+	l.stats.TrigramLookups++
+	list := l.r.FindList(t)
+	if list.Bytes() > 0 {
+		l.stats.TrigramMatches++
+	}
+	return list
+}
+
 // trigramsOf returns the distinct trigrams of a literal, folded.
 func (l *lookup) trigramsOf(literal string) []postings.Trigram {
-	l.folded = postings.AppendFold(l.folded[:0], []byte(literal))
-	l.trigrams = postings.AppendTrigrams(l.trigrams[:0], l.folded)
-	slices.Sort(l.trigrams)
-	l.trigrams = slices.Compact(l.trigrams)
-	return l.trigrams
+	trigrams, ok := l.trigrams[literal]
+	if !ok {
+		trigrams = postings.AppendTrigrams(nil, postings.AppendFold(nil, []byte(literal)))
+		slices.Sort(trigrams)
+		trigrams = slices.Compact(trigrams)
+		if l.trigrams == nil {
+			l.trigrams = map[string][]postings.Trigram{}
+		}
+		l.trigrams[literal] = trigrams
+	}
+	return trigrams
 }
 
 // union returns the blocks that may hold one of a set of literals.
@@ -150,28 +168,28 @@ func (l *lookup) union(set []string) (finding, error) {
 // intersect returns the blocks that have the trigrams of a literal, the rarest
 // first, as far as reading a further list is cheaper than looking at the blocks.
 func (l *lookup) intersect(literal string) (blocks postings.Set, all bool, err error) {
-	trigrams := l.trigramsOf(literal)
-	if len(trigrams) == 0 {
-		return postings.Set{}, true, nil
-	}
-	slices.SortFunc(trigrams, func(a, b postings.Trigram) int { return l.r.ListBytes(a) - l.r.ListBytes(b) })
-	candidates := 0
-	for i, t := range trigrams[:min(len(trigrams), maxLists)] {
-		size := l.r.ListBytes(t)
-		if size == 0 {
+	l.lists = l.lists[:0]
+	for _, t := range l.trigramsOf(literal) {
+		list := l.list(t)
+		if list.Bytes() == 0 {
 			return postings.Set{}, false, nil
 		}
-		if i > 0 && candidates*blockCost < listCost+size*listByteCost {
+		l.lists = append(l.lists, list)
+	}
+	if len(l.lists) == 0 {
+		return postings.Set{}, true, nil
+	}
+	slices.SortFunc(l.lists, func(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() })
+	candidates := 0
+	for i, ref := range l.lists[:min(len(l.lists), maxLists)] {
+		if i > 0 && candidates*blockCost < listCost+ref.Bytes()*listByteCost {
 			break
 		}
-		if l.encoded, err = l.r.AppendList(l.encoded[:0], t); err != nil {
-			return postings.Set{}, false, err
-		}
-		l.stats.IndexBytes += int64(size)
-		list, err := postings.ParseList(l.encoded)
+		list, err := l.r.List(l.cursor, ref)
 		if err != nil {
 			return postings.Set{}, false, err
 		}
+		l.stats.IndexBytes += int64(ref.Bytes())
 		if i == 0 {
 			blocks, err = postings.SetOf(&list, l.r.Blocks())
 		} else {

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ import (
 // A renderer turns hits into files for people: lines, columns, symbols.
 type renderer struct {
 	run     *run
+	cursor  segment.Cursor
 	text    *segment.Text
 	of      *segment.Reader
 	outline segment.Outline // symbols of the file in hand
@@ -31,8 +33,9 @@ const (
 )
 
 // render fills in the files of a result and orders them by score.
-func (n *run) render(ctx context.Context, result *Result, shown []hit, maxBytes int64) error {
+func (n *run) render(ctx context.Context, result *Result, shown []hit, maxBytes int64) (err error) {
 	r := &renderer{run: n, left: maxBytes}
+	defer func() { err = errors.Join(err, r.cursor.Close()) }()
 	for _, p := range n.scope.c.predicates {
 		if p.path != nil {
 			r.paths = append(r.paths, p)
@@ -77,13 +80,13 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 	for _, i := range h.also {
 		f.Refs = append(f.Refs, sc.refOf(seg, i))
 	}
-	key, err := seg.Reader.Key(h.doc)
+	key, err := seg.Reader.Key(&r.cursor, h.doc)
 	if err != nil {
 		return f, err
 	}
 	f.Blob = key.Blob
 	if len(h.matches) > 0 {
-		if err := seg.Reader.Outline(h.doc, &r.outline); err != nil {
+		if err := seg.Reader.Outline(&r.cursor, h.doc, &r.outline); err != nil {
 			return f, err
 		}
 		placeSymbols(h, &r.outline)
@@ -110,7 +113,7 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 func (r *renderer) use(reader *segment.Reader) {
 	switch {
 	case r.text == nil:
-		r.text, r.name = segment.NewText(reader), segment.NewText(reader)
+		r.text, r.name = segment.NewText(reader, &r.cursor), segment.NewText(reader, &r.cursor)
 	case r.of != reader:
 		r.text.Reset(reader)
 		r.name.Reset(reader)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,8 +231,10 @@ func (n *run) work(summon func()) {
 		current = i
 		n.visit(v, i)
 	}
+	err := v.close()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.mu.err = cmp.Or(n.mu.err, err)
 	n.mu.stats.add(&v.stats)
 }
 

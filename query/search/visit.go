@@ -27,6 +27,7 @@ type visitor struct {
 	s        *scope
 	stats    Stats
 	lookup   lookup
+	cursor   segment.Cursor
 	text     *segment.Text
 	matchers []*matcher
 	paths    []*scan.Literals // of the predicates on paths, as far as needed
@@ -73,12 +74,15 @@ func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
 		matchers: make([]*matcher, len(s.c.atoms)), paths: make([]*scan.Literals, len(s.c.predicates)), findings: make([]finding, len(s.c.atoms)),
 		columns: make([]bitset, len(s.c.predicates)+1), state: make([]atomState, len(s.c.atoms)),
 	}
-	v.lookup.stats = &v.stats
+	v.lookup.stats, v.lookup.cursor = &v.stats, &v.cursor
 	for i, a := range s.c.atoms {
 		v.matchers[i] = &matcher{pattern: a.pattern, stats: &v.stats, re2: a.re2, once: a.symbols, stop: v.halts}
 	}
 	return v
 }
+
+// close gives up what the visitor holds of the store.
+func (v *visitor) close() error { return v.cursor.Close() }
 
 // visit returns the hits in a segment, in order of documents and places, and how
 // many matches they have; it stops once there are more than limit.
@@ -162,7 +166,7 @@ func (v *visitor) filter() bool {
 func (v *visitor) find() error {
 	v.lookup.r = v.seg.Reader
 	if v.text == nil {
-		v.text = segment.NewText(v.seg.Reader)
+		v.text = segment.NewText(v.seg.Reader, &v.cursor)
 	}
 	v.text.Reset(v.seg.Reader)
 	for i, a := range v.s.c.atoms {

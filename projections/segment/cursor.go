@@ -1,0 +1,114 @@
+package segment
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A Walker moves over the keys of a source. *store.Iterator is one.
+type Walker interface {
+	// SeekGE moves to the first key at or behind key and reports whether there is
+	// one; Key and Value are valid until the next move.
+	SeekGE(key []byte) bool
+	Key() []byte
+	Value() []byte
+	Err() error
+	Close() error
+}
+
+// A Walkable is a Source that also offers walkers over the keys of all segments.
+// To seek with one costs a quarter of a Get, which sets one up each time.
+type Walkable interface {
+	Walk() (Walker, error)
+}
+
+// A Cursor reads values of segments for one goroutine. It sees a source as it was
+// at the first read, so it must not outlive the view that the segments are of,
+// and it must be closed. It is at its best while the source stays the same. The
+// zero Cursor is ready for use.
+type Cursor struct {
+	src    Source // of the last read
+	walker Walker
+	closer io.Closer // of the value read last, if there is no walker
+	key    []byte
+}
+
+// Close gives up what the cursor holds. It may be used again, and must then be
+// closed again.
+func (c *Cursor) Close() error {
+	err := c.done()
+	if c.walker != nil {
+		err = errors.Join(err, c.walker.Close())
+	}
+	c.walker, c.src = nil, nil
+	return err
+}
+
+// done gives up the value read last.
+func (c *Cursor) done() error {
+	if c.closer == nil {
+		return nil
+	}
+	err := c.closer.Close()
+	c.closer = nil
+	return err
+}
+
+// value returns a part of a segment, valid until the next call of a method.
+func (c *Cursor) value(r *Reader, part byte) ([]byte, error) {
+	c.key = appendPartKey(c.key[:0], r.id, part)
+	return c.get(r.src)
+}
+
+// numbered returns a numbered part of a segment, valid until the next call of a
+// method.
+func (c *Cursor) numbered(r *Reader, part byte, n uint32) ([]byte, error) {
+	c.key = binary.BigEndian.AppendUint32(appendPartKey(c.key[:0], r.id, part), n)
+	return c.get(r.src)
+}
+
+func (c *Cursor) get(src Source) (value []byte, err error) {
+	if err := c.turn(src); err != nil {
+		return nil, err
+	}
+	if c.walker == nil {
+		value, c.closer, err = src.Get(c.key)
+	} else {
+		value, err = c.seek()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read part %q: %w", c.key[partAt:], err)
+	}
+	return value, nil
+}
+
+// turn gives up the last value and makes src the source.
+func (c *Cursor) turn(src Source) error {
+	if err := c.done(); err != nil || c.src == src {
+		return err
+	}
+	if err := c.Close(); err != nil {
+		return err
+	}
+	c.src = src
+	walkable, ok := src.(Walkable)
+	if !ok {
+		return nil
+	}
+	var err error
+	c.walker, err = walkable.Walk()
+	return err
+}
+
+func (c *Cursor) seek() ([]byte, error) {
+	if c.walker.SeekGE(c.key) && bytes.Equal(c.walker.Key(), c.key) {
+		return c.walker.Value(), c.walker.Err()
+	}
+	return nil, cmp.Or(c.walker.Err(), code.ErrNotFound)
+}
