@@ -224,7 +224,7 @@ func (v *visitor) numberSymbols(s *atomState, lo, hi int) error {
 	if !v.several {
 		return nil
 	}
-	if err := v.seg.Reader.Outline(s.doc, &v.outline); err != nil {
+	if err := v.seg.Reader.Outline(&v.cursor, s.doc, &v.outline); err != nil {
 		return err
 	}
 	for i := range s.matches {

@@ -81,7 +81,7 @@ func (v *visitor) collect(h *hit) (bool, error) {
 
 // onSymbols leaves the matches that lie on the name of a symbol.
 func (v *visitor) onSymbols(h *hit) error {
-	if err := v.seg.Reader.Outline(h.doc, &v.outline); err != nil {
+	if err := v.seg.Reader.Outline(&v.cursor, h.doc, &v.outline); err != nil {
 		return err
 	}
 	h.matches = slices.DeleteFunc(h.matches, func(m match) bool {
