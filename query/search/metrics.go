@@ -1,6 +1,10 @@
 package search
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
+)
 
 type metrics struct {
 	seconds    prometheus.Histogram
@@ -11,7 +15,7 @@ type metrics struct {
 	files      prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer, c *admission.Controller) *metrics {
 	m := &metrics{
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_search_duration_seconds", Help: "Time of a search, from its arrival to its answer.",
@@ -36,8 +40,33 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	if reg != nil {
 		reg.MustRegister(m.seconds, m.wait, m.incomplete, m.content, m.index, m.files)
+		reg.MustRegister(admissionMetrics(c)...)
 	}
 	return m
+}
+
+// admissionMetrics show what the controller counts by itself.
+func admissionMetrics(c *admission.Controller) []prometheus.Collector {
+	gauge := func(name, class, help string, value func(admission.Counts) int) prometheus.Collector {
+		o := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"class": class}}
+		return prometheus.NewGaugeFunc(o, func() float64 { return float64(value(c.Counts())) })
+	}
+	counter := func(name, help string, value func(admission.Counts) float64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(c.Counts()) })
+	}
+	const (
+		running, runningHelp = "quarry_search_running", "Searches that run: interactive ones, and heavy ones that take turns."
+		waiting, waitingHelp = "quarry_search_waiting", "Searches that wait for a place, or, being heavy, for turns."
+	)
+	return []prometheus.Collector{
+		gauge(running, "interactive", runningHelp, func(n admission.Counts) int { return n.Interactive }),
+		gauge(running, "heavy", runningHelp, func(n admission.Counts) int { return n.Heavy }),
+		gauge(waiting, "interactive", waitingHelp, func(n admission.Counts) int { return n.Waiting }),
+		gauge(waiting, "heavy", waitingHelp, func(n admission.Counts) int { return n.HeavyWaiting }),
+		counter("quarry_search_demotions_total", "Searches that became heavy.", func(n admission.Counts) float64 { return float64(n.Demotions) }),
+		counter("quarry_search_refusals_total", "Searches refused because too many waited.", func(n admission.Counts) float64 { return float64(n.Refusals) }),
+		counter("quarry_search_yielded_seconds_total", "Time that workers of heavy searches waited for a processor.", func(n admission.Counts) float64 { return n.Yielded.Seconds() }),
+	}
 }
 
 func (m *metrics) observe(r *Result) {

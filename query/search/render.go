@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -33,7 +34,7 @@ const (
 )
 
 // render fills in the files of a result and orders them by score.
-func (n *run) render(ctx context.Context, result *Result, shown []hit, maxBytes int64) (err error) {
+func (n *run) render(ctx context.Context, w *admission.Worker, result *Result, shown []hit, maxBytes int64) (err error) {
 	r := &renderer{run: n, left: maxBytes}
 	defer func() { err = errors.Join(err, r.cursor.Close()) }()
 	for _, p := range n.scope.c.predicates {
@@ -43,6 +44,7 @@ func (n *run) render(ctx context.Context, result *Result, shown []hit, maxBytes 
 	}
 	result.Files = make([]FileMatch, 0, len(shown))
 	for i := range shown {
+		w.Step()
 		if err := ctx.Err(); err != nil {
 			return err
 		}

@@ -1,9 +1,7 @@
 package search
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -13,21 +11,27 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// ErrBusy says that no place for the search came free in time.
-var ErrBusy = errors.New("too many searches at once")
+// ErrBusy says that there are too many searches: no place came free in time, or
+// too many that take long wait already.
+var ErrBusy = admission.ErrBusy
 
 // Options configure a Searcher. The zero value works.
 type Options struct {
 	// MaxDuration bounds one search; it then returns what it has. Default 30 s.
 	MaxDuration time.Duration
-	// MaxConcurrent bounds the searches that run at once; others wait. Default
-	// four for each processor.
-	MaxConcurrent int
-	// MaxWait bounds the wait for a place. Default 10 s.
-	MaxWait time.Duration
+	// MaxConcurrent bounds the searches that have just begun, MaxWaiting those that
+	// wait for a place among them, MaxWait how long. Defaults four for each
+	// processor, 256 and 10 s.
+	MaxConcurrent, MaxWaiting int
+	MaxWait                   time.Duration
+	// MaxHeavy bounds the searches that have turned out to take long and take turns
+	// at the processors, MaxHeavyWaiting those that wait for that. Defaults two for
+	// each processor, and 64.
+	MaxHeavy, MaxHeavyWaiting int
 	// MaxResultBytes bounds the files of one result, by what they take as JSON;
 	// the rest is counted and not rendered. Default 64 MiB.
 	MaxResultBytes int64
@@ -41,12 +45,6 @@ func (o *Options) ensureDefaults() {
 	if o.MaxDuration <= 0 {
 		o.MaxDuration = 30 * time.Second
 	}
-	if o.MaxConcurrent <= 0 {
-		o.MaxConcurrent = 4 * runtime.GOMAXPROCS(0)
-	}
-	if o.MaxWait <= 0 {
-		o.MaxWait = 10 * time.Second
-	}
 	if o.MaxResultBytes <= 0 {
 		o.MaxResultBytes = 64 << 20
 	}
@@ -54,20 +52,24 @@ func (o *Options) ensureDefaults() {
 
 // A Searcher runs queries.
 type Searcher struct {
-	options Options
-	places  chan struct{} // one for each search that runs
-	helpers chan struct{} // one for each processor that a search may use besides its own
-	metrics *metrics
+	options   Options
+	admission *admission.Controller
+	helpers   chan struct{} // one for each processor that a search may use besides its own
+	metrics   *metrics
 }
 
 // New returns a Searcher.
 func New(o Options) *Searcher {
 	o.ensureDefaults()
+	c := admission.New(admission.Options{
+		MaxInteractive: o.MaxConcurrent, MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,
+		MaxHeavy: o.MaxHeavy, MaxHeavyWaiting: o.MaxHeavyWaiting,
+	})
 	return &Searcher{
-		options: o,
-		places:  make(chan struct{}, o.MaxConcurrent),
-		helpers: make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 0)),
-		metrics: newMetrics(o.Registerer),
+		options:   o,
+		admission: c,
+		helpers:   make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 0)),
+		metrics:   newMetrics(o.Registerer, c),
 	}
 }
 
@@ -77,12 +79,13 @@ func New(o Options) *Searcher {
 // StopReason.
 func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, error) {
 	start := time.Now()
-	if err := s.enter(ctx); err != nil {
+	ticket, err := s.admission.Enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	defer func() { <-s.places }()
+	defer ticket.Leave()
 	waited := time.Since(start)
-	result, err := s.search(ctx, view, r)
+	result, err := s.search(ctx, ticket, view, r)
 	if err != nil {
 		return nil, err
 	}
@@ -92,26 +95,10 @@ func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, e
 	return result, nil
 }
 
-func (s *Searcher) enter(ctx context.Context) error {
-	select {
-	case s.places <- struct{}{}:
-		return nil
-	default:
-	}
-	timer := time.NewTimer(s.options.MaxWait)
-	defer timer.Stop()
-	select {
-	case s.places <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return fmt.Errorf("%w: none of %d places came free in %v", ErrBusy, s.options.MaxConcurrent, s.options.MaxWait)
-	}
-}
-
-func (s *Searcher) search(ctx context.Context, view View, r Request) (*Result, error) {
+func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view View, r Request) (*Result, error) {
 	start := time.Now()
+	w := ticket.Worker(ctx.Done())
+	defer w.End()
 	c, err := compile(r.Query, s.options.Contexts)
 	if err != nil {
 		return nil, err
@@ -126,11 +113,13 @@ func (s *Searcher) search(ctx context.Context, view View, r Request) (*Result, e
 		return repositories(sc, r), nil
 	}
 	planned := time.Since(start)
+	w.Pause()
 	run := newRun(sc, segments, r)
-	if err := run.all(ctx, s.options.MaxDuration, s.helpers); err != nil {
+	if err := run.all(ctx, s.options.MaxDuration, crew{ticket, s.helpers}); err != nil {
 		return nil, err
 	}
-	result, err := run.result(ctx, s.options.MaxResultBytes)
+	w.Resume()
+	result, err := run.result(ctx, w, s.options.MaxResultBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -138,10 +127,6 @@ func (s *Searcher) search(ctx context.Context, view View, r Request) (*Result, e
 	result.Stats.Searching = time.Since(start) - planned
 	return result, nil
 }
-
-// aloneFor is how long a search keeps to its own processor: most are done by
-// then, and many at once share the machine better.
-const aloneFor = 300 * time.Microsecond
 
 // A run visits segments, in order, by one or more visitors.
 type run struct {
@@ -155,6 +140,7 @@ type run struct {
 	// exceeded says that a document has more matches than a visitor may hold.
 	exceeded atomic.Bool
 	cutoff   atomic.Int32 // segments after this one are not needed any more
+	finish   func()       // ends the wait of workers for a processor: nothing is left to do
 
 	mu struct {
 		sync.Mutex
@@ -176,66 +162,11 @@ type visited struct {
 }
 
 func newRun(sc *scope, segments []Segment, r Request) *run {
-	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now()}
+	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now(), finish: func() {}}
 	n.cutoff.Store(math.MaxInt32)
 	n.mu.done = make([]visited, len(segments))
 	n.mu.seen = make(map[uint32]bool)
 	return n
-}
-
-// all visits the segments until the limit is reached, ctx ends or time is over.
-func (n *run) all(ctx context.Context, limit time.Duration, helpers chan struct{}) error {
-	timed, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	defer context.AfterFunc(timed, func() { n.halted.Store(true) })()
-	if timed.Err() != nil {
-		n.halted.Store(true)
-	}
-	var group sync.WaitGroup
-	n.work(func() {
-		for range cap(helpers) {
-			select {
-			case helpers <- struct{}{}:
-				group.Go(func() {
-					defer func() { <-helpers }()
-					n.work(nil)
-				})
-			default:
-				return
-			}
-		}
-	})
-	group.Wait()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return n.mu.err
-}
-
-// work visits one segment after the other. summon, if not nil, is called once
-// when the search turns out to take longer.
-func (n *run) work(summon func()) {
-	current := 0
-	v := newVisitor(n.scope, n.display, n.request.Matches, func() bool {
-		return n.halted.Load() || current > int(n.cutoff.Load())
-	})
-	for {
-		if summon != nil && time.Since(n.started) > aloneFor {
-			summon()
-			summon = nil
-		}
-		i, ok := n.take()
-		if !ok {
-			break
-		}
-		current = i
-		n.visit(v, i)
-	}
-	err := v.close()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.mu.err = cmp.Or(n.mu.err, err)
-	n.mu.stats.add(&v.stats)
 }
 
 func (n *run) take() (int, bool) {
@@ -254,6 +185,7 @@ func (n *run) visit(v *visitor, i int) {
 	if v.exceeded {
 		n.exceeded.Store(true)
 		n.halted.Store(true)
+		n.finish()
 	}
 	d := visited{hits: hits, count: count, ok: true}
 	if n.request.Explain {
@@ -272,10 +204,13 @@ func (n *run) visit(v *visitor, i int) {
 		}
 		n.mu.prefix++
 	}
+	if n.mu.prefix > int(n.cutoff.Load()) || n.mu.err != nil {
+		n.finish()
+	}
 }
 
 // result puts together what the visitors found, in the order of segments.
-func (n *run) result(ctx context.Context, maxBytes int64) (*Result, error) {
+func (n *run) result(ctx context.Context, w *admission.Worker, maxBytes int64) (*Result, error) {
 	result := &Result{Stats: n.mu.stats, Exhaustive: true}
 	var shown []hit
 	room := n.display
@@ -305,7 +240,7 @@ func (n *run) result(ctx context.Context, maxBytes int64) (*Result, error) {
 		n.list(result, shown)
 		return result, nil
 	}
-	return result, n.render(ctx, result, shown, maxBytes)
+	return result, n.render(ctx, w, result, shown, maxBytes)
 }
 
 // appendShown adds a hit, cut to the room that is left.

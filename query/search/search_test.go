@@ -46,7 +46,11 @@ func TestTimeLimitIsSaid(t *testing.T) {
 func TestPlacesForSearchesAreBounded(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
 	s := New(Options{MaxConcurrent: 1, MaxWait: time.Millisecond})
-	s.places <- struct{}{}
+	ticket, err := s.admission.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ticket.Leave()
 	if _, err := s.Search(t.Context(), m, Request{Query: parse(t, "if"), Matches: 1}); !errors.Is(err, ErrBusy) {
 		t.Fatalf("got %v", err)
 	}

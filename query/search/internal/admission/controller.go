@@ -1,0 +1,205 @@
+package admission
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrBusy says that there are too many searches.
+var ErrBusy = errors.New("too many searches at once")
+
+// Options configure a Controller. The zero value works.
+type Options struct {
+	// Processors that searches share. Default GOMAXPROCS.
+	Processors int
+	// MaxInteractive is the number of places, and so of interactive searches at
+	// once. Default four for each processor.
+	MaxInteractive int
+	// MaxWaiting bounds the searches that wait for a place, MaxWait how long.
+	// Defaults 256 and 10 s.
+	MaxWaiting int
+	MaxWait    time.Duration
+	// MaxHeavy is the number of seats, and so of heavy searches that take turns;
+	// MaxHeavyWaiting bounds those that wait for one. Defaults two for each
+	// processor, and 64.
+	MaxHeavy, MaxHeavyWaiting int
+	// Slice is the work, of all its workers together, after which a search is
+	// heavy. Default 25 ms.
+	Slice time.Duration
+}
+
+func (o *Options) ensureDefaults() {
+	if o.Processors <= 0 {
+		o.Processors = runtime.GOMAXPROCS(0)
+	}
+	if o.MaxInteractive <= 0 {
+		o.MaxInteractive = 4 * o.Processors
+	}
+	if o.MaxWaiting <= 0 {
+		o.MaxWaiting = 256
+	}
+	if o.MaxWait <= 0 {
+		o.MaxWait = 10 * time.Second
+	}
+	if o.MaxHeavy <= 0 {
+		o.MaxHeavy = 2 * o.Processors
+	}
+	if o.MaxHeavyWaiting <= 0 {
+		o.MaxHeavyWaiting = 64
+	}
+	if o.Slice <= 0 {
+		o.Slice = 25 * time.Millisecond
+	}
+}
+
+const (
+	// turn is how long a heavy worker keeps a processor that another heavy one
+	// waits for.
+	turn = 5 * time.Millisecond
+	// quantum is how often a heavy worker lets the goroutines run that the runtime
+	// has found runnable meanwhile, such as the handler of a new request.
+	quantum = 250 * time.Microsecond
+	// Where interactive workers take all processors, a heavy one runs for floorRun
+	// after floorPause: a fifth of one processor.
+	floorRun   = time.Millisecond
+	floorPause = 4 * time.Millisecond
+)
+
+// A Controller lets searches in.
+type Controller struct {
+	o       Options
+	start   time.Time
+	places  chan struct{} // one for each interactive search
+	waiting atomic.Int64  // for a place
+	// excess says that a heavy worker has to give way.
+	excess atomic.Bool
+
+	demotions, refusals atomic.Int64
+	yielded             atomic.Int64 // nanoseconds
+
+	mu struct {
+		sync.Mutex
+		interactive int       // interactive workers that run
+		heavy       int       // heavy workers that run
+		floor       bool      // one of these has the floor share
+		armed       bool      // the timer of the floor share runs
+		queue       []*Worker // heavy workers that wait for a processor
+		seated      int       // heavy searches with a seat
+		standing    []*Ticket // heavy searches without one
+	}
+}
+
+// New returns a Controller.
+func New(o Options) *Controller {
+	o.ensureDefaults()
+	return &Controller{o: o, start: time.Now(), places: make(chan struct{}, o.MaxInteractive)}
+}
+
+// Enter waits for a place. It fails with ErrBusy, or the error of ctx.
+func (c *Controller) Enter(ctx context.Context) (*Ticket, error) {
+	select {
+	case c.places <- struct{}{}:
+		return newTicket(c), nil
+	default:
+	}
+	if n := c.waiting.Add(1); n > int64(c.o.MaxWaiting) {
+		c.waiting.Add(-1)
+		return nil, c.refuse(fmt.Errorf("%w: %d wait for a place already", ErrBusy, c.o.MaxWaiting))
+	}
+	defer c.waiting.Add(-1)
+	timer := time.NewTimer(c.o.MaxWait)
+	defer timer.Stop()
+	select {
+	case c.places <- struct{}{}:
+		return newTicket(c), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		return nil, c.refuse(fmt.Errorf("%w: none of %d places came free in %v", ErrBusy, c.o.MaxInteractive, c.o.MaxWait))
+	}
+}
+
+func (c *Controller) refuse(err error) error {
+	c.refusals.Add(1)
+	return err
+}
+
+// Counts is what a Controller is doing, and what it has done.
+type Counts struct {
+	// Searches with a place, and those that wait for one.
+	Interactive, Waiting int
+	// Heavy searches with a seat, and those that wait for one.
+	Heavy, HeavyWaiting int
+	// Demotions of searches to heavy ones, Refusals by ErrBusy, since the start.
+	Demotions, Refusals int64
+	// Yielded is how long heavy workers waited for a processor.
+	Yielded time.Duration
+}
+
+// Counts returns the figures of this moment.
+func (c *Controller) Counts() Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Counts{
+		Interactive: len(c.places), Waiting: int(c.waiting.Load()), Heavy: c.mu.seated, HeavyWaiting: len(c.mu.standing),
+		Demotions: c.demotions.Load(), Refusals: c.refusals.Load(), Yielded: time.Duration(c.yielded.Load()),
+	}
+}
+
+// now returns the time since the Controller was made, by the monotonic clock.
+func (c *Controller) now() time.Duration { return time.Since(c.start) }
+
+// interactiveLocked notes that interactive workers began or ended.
+func (c *Controller) interactiveLocked(change int) {
+	c.mu.interactive += change
+	c.dispatchLocked()
+}
+
+// freeLocked returns the processors that interactive workers leave.
+func (c *Controller) freeLocked() int { return max(c.o.Processors-c.mu.interactive, 0) }
+
+// dispatchLocked gives free processors to heavy workers that wait, or says that
+// one has to give way.
+func (c *Controller) dispatchLocked() {
+	free := c.freeLocked()
+	for c.mu.heavy < free && len(c.mu.queue) > 0 {
+		c.grantLocked()
+	}
+	if free > 0 {
+		c.mu.floor = false
+	}
+	share := 0
+	if c.mu.floor {
+		share = 1
+	}
+	c.excess.Store(c.mu.heavy > free+share)
+	if c.mu.heavy == 0 && len(c.mu.queue) > 0 && !c.mu.armed {
+		c.mu.armed = true
+		time.AfterFunc(floorPause, c.grantFloor)
+	}
+}
+
+func (c *Controller) grantLocked() {
+	w := c.mu.queue[0]
+	c.mu.queue = slices.Delete(c.mu.queue, 0, 1)
+	c.mu.heavy++
+	w.grant <- struct{}{} // has room: a worker waits for one at a time
+}
+
+// grantFloor lets one heavy worker run although there is no processor for it.
+func (c *Controller) grantFloor() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.armed = false
+	if c.mu.heavy == 0 && len(c.mu.queue) > 0 {
+		c.mu.floor = true
+		c.grantLocked()
+	}
+	c.dispatchLocked()
+}

@@ -1,0 +1,38 @@
+package admission
+
+import "runtime"
+
+// yield gives way to interactive workers, to heavy ones whose turn it is, or,
+// for a moment, to whatever the runtime has to run.
+func (w *Worker) yield() {
+	select {
+	case <-w.done:
+		w.ended = true
+		return
+	default:
+	}
+	c := w.t.c
+	c.mu.Lock()
+	if !w.givesWayLocked() {
+		c.mu.Unlock()
+		w.quantum = 0
+		runtime.Gosched()
+		w.last = c.now()
+		return
+	}
+	w.state = paused
+	c.mu.heavy--
+	c.mu.floor = false
+	w.queueLocked()
+	c.mu.Unlock()
+	w.wait()
+}
+
+// givesWayLocked reports whether the worker's processor is another's.
+func (w *Worker) givesWayLocked() bool {
+	c := w.t.c
+	if c.mu.heavy > c.freeLocked() {
+		return !c.mu.floor || w.turn >= floorRun
+	}
+	return len(c.mu.queue) > 0 && w.turn >= turn
+}
