@@ -127,6 +127,9 @@ func (v *visitor) prepare() (bool, error) {
 	places := v.seg.Places
 	v.columns[len(v.columns)-1] = newBitset(places.Len())
 	for i, p := range v.s.c.predicates {
+		if v.stop() {
+			return false, nil
+		}
 		if v.columns[i] = nil; p.path == nil {
 			v.columns[i] = v.s.column(p, v.seg)
 		}
@@ -134,7 +137,7 @@ func (v *visitor) prepare() (bool, error) {
 	if !v.filter() {
 		return false, nil
 	}
-	if err := v.find(); err != nil {
+	if err := v.find(); err != nil || v.found < len(v.s.c.atoms) {
 		return false, err
 	}
 	if len(v.s.c.atoms) > 0 && v.nextDocument(v.s.c.root, 0) < 0 {
@@ -144,6 +147,9 @@ func (v *visitor) prepare() (bool, error) {
 		return true, nil // paths are looked at one by one
 	}
 	for i, p := range v.s.c.predicates {
+		if v.stop() {
+			return false, nil
+		}
 		if p.path != nil {
 			v.columns[i] = v.s.column(p, v.seg)
 		}
@@ -170,6 +176,9 @@ func (v *visitor) find() error {
 	}
 	v.text.Reset(v.seg.Reader)
 	for i, a := range v.s.c.atoms {
+		if v.stop() {
+			return nil // nobody waits for what is not asked
+		}
 		f, err := v.lookup.find(a)
 		if err != nil {
 			return err
