@@ -21,7 +21,18 @@ type literal struct {
 	// foreign is the first rune outside ASCII, whose first byte is the anchor then;
 	// 0 if there is none or the case counts.
 	foreign rune
+	// spent are the bytes compared in the text in hand; once they are too many, the
+	// automaton goes on.
+	spent     int
+	automaton *automaton
 }
+
+// Comparing around an anchor is given up for the automaton after maxCompared times
+// the bytes of the text. A literal shorter than minRepetitive cannot cost much.
+const (
+	maxCompared   = 4
+	minRepetitive = 32
+)
 
 // A cursor remembers the next place of the anchor in each case, so that a case
 // that does not occur is not looked for again after every occurrence. A place
@@ -92,6 +103,8 @@ func (l *literal) next(text []byte, from int, ascii bool, c *cursor) (start, end
 			return from + i, from + i + len(l.text)
 		}
 		return -1, -1
+	case l.isDear(text):
+		return l.automaton.next(text, from)
 	case l.foreign != 0:
 		return l.nextForeign(text, from)
 	case l.slippery && !ascii:
@@ -100,11 +113,24 @@ func (l *literal) next(text []byte, from int, ascii bool, c *cursor) (start, end
 	return l.nextAnchored(text, from, c)
 }
 
+// isDear reports whether comparing has taken too long in this text, and prepares
+// what is to be done instead.
+func (l *literal) isDear(text []byte) bool {
+	if len(l.text) < minRepetitive || l.spent <= maxCompared*len(text) {
+		return false
+	}
+	if l.automaton == nil {
+		l.automaton = newAutomaton(l.text)
+	}
+	return true
+}
+
 // nextAnchored looks at every place of the anchor, in either case.
 func (l *literal) nextAnchored(text []byte, from int, c *cursor) (start, end int) {
 	if l.upper == l.lower {
 		c.upper = len(text)
 	}
+	repetitive := len(l.text) >= minRepetitive
 	for at := from; ; {
 		if c.lower < at {
 			c.lower = indexFrom(text, at, l.lower)
@@ -119,7 +145,9 @@ func (l *literal) nextAnchored(text []byte, from int, c *cursor) (start, end int
 		if start, end, ok := l.around(text, i); ok && start >= from {
 			return start, end
 		}
-		at = i + 1
+		if at = i + 1; repetitive && l.isDear(text) {
+			return l.automaton.next(text, from)
+		}
 	}
 }
 
@@ -141,9 +169,11 @@ func (l *literal) around(text []byte, i int) (start, end int, ok bool) {
 				break
 			}
 			if postings.FoldByte(c) != l.text[j] {
+				l.spent += j
 				return 0, 0, false
 			}
 		}
+		l.spent += len(l.text)
 		if !foreign {
 			return start, end, true
 		}
@@ -159,37 +189,35 @@ func (l *literal) around(text []byte, i int) (start, end int, ok bool) {
 // forward matches the literal from its byte at on, from text[i] on, rune by rune.
 func (l *literal) forward(text []byte, i, at int) (end int, ok bool) {
 	var folded [utf8.UTFMax]byte
-	for at < len(l.text) {
-		if i >= len(text) {
-			return 0, false
-		}
+	first := at
+	for at < len(l.text) && i < len(text) {
 		size, n := foldAt(&folded, text[i:])
 		if n > len(l.text)-at || string(folded[:n]) != string(l.text[at:at+n]) {
-			return 0, false
+			break
 		}
 		i += size
 		at += n
 	}
-	return i, true
+	l.spent += at - first
+	return i, at == len(l.text)
 }
 
 // backward matches the part of the literal before its anchor against the text
 // before i.
 func (l *literal) backward(text []byte, i int) (start int, ok bool) {
 	var folded [utf8.UTFMax]byte
-	for at := l.anchor; at > 0; {
-		if i == 0 {
-			return 0, false
-		}
+	at := l.anchor
+	for at > 0 && i > 0 {
 		_, size := utf8.DecodeLastRune(text[:i])
-		i -= size
-		_, n := foldAt(&folded, text[i:])
+		_, n := foldAt(&folded, text[i-size:])
 		if n > at || string(folded[:n]) != string(l.text[at-n:at]) {
-			return 0, false
+			break
 		}
+		i -= size
 		at -= n
 	}
-	return i, true
+	l.spent += l.anchor - at
+	return i, at == 0
 }
 
 // foldAt folds the first rune of text; it returns the size of the rune and of
@@ -215,6 +243,9 @@ func (l *literal) nextForeign(text []byte, from int) (start, end int) {
 			if start, end, ok := l.around(text, i); ok && start >= from {
 				return start, end
 			}
+			if l.isDear(text) {
+				return l.automaton.next(text, from)
+			}
 		}
 		i = postings.IndexForeign(text, i+size)
 	}
@@ -227,6 +258,9 @@ func (l *literal) nextSlippery(text []byte, from int) (start, end int) {
 	for i := from; i < len(text); {
 		if end, ok := l.forward(text, i, 0); ok {
 			return i, end
+		}
+		if l.isDear(text) {
+			return l.automaton.next(text, from)
 		}
 		_, size := utf8.DecodeRune(text[i:])
 		i += size

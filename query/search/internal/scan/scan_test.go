@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,64 @@ func TestLiteralAgreesWithRegexp(t *testing.T) {
 			}
 			if start, _ := l.Next(at); start >= 0 {
 				t.Fatalf("seed %d: %q in %q (fold %v): extra match at %d", seed, literal, text, fold, start)
+			}
+		}
+	}
+}
+
+// occurrences lists where a folded literal occurs.
+func occurrences(next func(text []byte, from int) (start, end int), text []byte) (all [][2]int) {
+	for at := 0; ; {
+		start, end := next(text, at)
+		if start < 0 {
+			return all
+		}
+		all = append(all, [2]int{start, end})
+		at = end
+	}
+}
+
+// TestAutomatonAgreesWithAnchors compares the two ways to find a folded literal.
+func TestAutomatonAgreesWithAnchors(t *testing.T) {
+	for seed := range uint64(20000) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		text := []byte(randomText(rng, rng.IntN(60)))
+		literal := strings.ReplaceAll(randomText(rng, 1+rng.IntN(4)), "\xff", "")
+		if rng.IntN(3) == 0 {
+			literal = strings.Repeat(literal, 2)
+		}
+		if literal == "" {
+			continue
+		}
+		folded := postings.AppendFold(nil, []byte(literal))
+		l := NewLiterals([]string{string(folded)}, true)
+		l.Reset(text)
+		want := occurrences(func(_ []byte, from int) (int, int) { return l.Next(from) }, text)
+		if got := occurrences(newAutomaton(folded).next, text); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: %q in %q: got %v, want %v", seed, literal, text, got, want)
+		}
+	}
+}
+
+// TestRepetitiveTextsTakeLinearWork counts the bytes compared for literals that
+// nearly occur everywhere.
+func TestRepetitiveTextsTakeLinearWork(t *testing.T) {
+	const n = 1 << 16
+	for _, c := range []struct{ unit, last string }{{"a", "b"}, {"k", "x"}, {"ks", "s"}, {"é", "e"}, {"\u212a", "x"}, {"ab", "c"}, {"aé", "é"}} {
+		literal := strings.Repeat(c.unit, n/2/len(c.unit)) + c.last
+		text := []byte(strings.Repeat(c.unit, n/len(c.unit)))
+		for _, found := range []bool{false, true} {
+			if found {
+				text = append(text, c.last...)
+			}
+			l := NewLiterals([]string{string(postings.AppendFold(nil, []byte(literal)))}, true)
+			l.Reset(text)
+			got := len(occurrences(func(_ []byte, from int) (int, int) { return l.Next(from) }, text))
+			if (got > 0) != found {
+				t.Errorf("%q… in a text of %q: %d occurrences", c.unit, c.unit, got)
+			}
+			if most := maxCompared*len(text) + len(literal); l.finders[0].spent > most {
+				t.Errorf("%q… in a text of %q: %d bytes compared, want at most %d", c.unit, c.unit, l.finders[0].spent, most)
 			}
 		}
 	}
