@@ -46,9 +46,33 @@ func TestLongMatcherFindsWhatRegexpFinds(t *testing.T) {
 		for _, text := range texts {
 			var got, want [][2]int
 			eachMatch(p.Regexp, []byte(text), 7, func(start, end int) bool { want = append(want, [2]int{start, end}); return true })
-			done := newLongMatcher(p).each([]byte(text), 7, func() bool { return false }, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
+			done := newLongMatcher(p).each([]byte(text), 0, 7, func() bool { return false }, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
 			if !done || !slices.Equal(got, want) {
 				t.Errorf("%s in %q: got %v, want %v", expression, text, got, want)
+			}
+		}
+	}
+}
+
+// A text that takes long for each of its matches is searched in two ways, one after
+// the other, which agree.
+func TestDearMatchesAreFoundAsByRegexp(t *testing.T) {
+	for _, expression := range []string{`a.*b|c`, `\bc\b|a.*b`, `c?`, `a.*b|c?`, `(?:a.*b){3}|c+`, `^a|c$`, `\Bc|.\z`} {
+		p, err := plan.Regexp(expression, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, unit := range []string{"ac ", "ac\u00e9", "c", "\xffc ca", "xacx "} {
+			text := []byte(strings.Repeat(unit, 6000/len(unit)))
+			var got, want [][2]int
+			eachMatch(p.Regexp, text, 7, func(start, end int) bool { want = append(want, [2]int{start, end}); return true })
+			m := &matcher{pattern: p, stats: &Stats{}, stop: func() bool { return false }}
+			done := m.eachMatch(text, 7, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
+			if !done || !slices.Equal(got, want) {
+				t.Errorf("%s in %q…: %d matches, want %d", expression, unit, len(got), len(want))
+			}
+			if m.long == nil && len(want) > 0 {
+				t.Errorf("%s in %q…: was searched at once", expression, unit)
 			}
 		}
 	}

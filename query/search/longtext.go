@@ -3,64 +3,97 @@ package search
 import (
 	"io"
 	"regexp"
-	"regexp/syntax"
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/query/plan"
 )
 
-// longText is the size from which on a text may take package regexp too long to
-// be left alone with it, and maxSteps the instructions by bytes that it may: about
-// half a second. Only a line or a document of its own is as long as that.
-const (
-	longText = 4 << 10
-	maxSteps = 1 << 24
-)
+// maxSteps bounds the instructions by bytes that package regexp may take without
+// being asked whether anybody waits: about 30 ms. To find one match may take the
+// instructions of the program times the bytes that are left of the text; to find
+// all of them, that for each of them.
+const maxSteps = 1 << 22
 
-// pollRunes is how many runes are read between two looks at stop.
-const pollRunes = 256
+// pollSteps are the steps between two looks at stop: about a millisecond.
+const pollSteps = 1 << 17
+
+// eachMatch emits the matches of the regular expression in a text that are not
+// empty, until emit or m.stop want no more.
+func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) bool) bool {
+	steps := max(len(text)*m.pattern.Instructions, 1)
+	at, most := 0, -1 // matches to look for at once
+	switch {
+	case steps > maxSteps:
+		most = 0
+	case steps*len(text) > maxSteps:
+		most = maxSteps / steps
+	}
+	if most != 0 {
+		// FindAllIndex keeps what is before a match in sight for \b and ^, which
+		// FindIndex on the rest of the text would not.
+		locs := m.pattern.Regexp.FindAllIndex(text, most)
+		for _, loc := range locs {
+			if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
+				return false
+			}
+		}
+		if len(locs) != most {
+			return true
+		}
+		at = afterMatch(text, locs[most-1])
+	}
+	if m.long == nil {
+		m.long = newLongMatcher(m.pattern)
+	}
+	return m.long.each(text, at, base, m.stop, emit)
+}
+
+// eachMatch emits the matches of an expression in a short text that are not empty.
+func eachMatch(re *regexp.Regexp, text []byte, base int, emit func(start, end int) bool) bool {
+	for _, loc := range re.FindAllIndex(text, -1) {
+		if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// afterMatch returns where the match after one may start.
+func afterMatch(text []byte, loc []int) int {
+	if loc[0] < loc[1] {
+		return loc[1]
+	}
+	_, size := utf8.DecodeRune(text[loc[0]:])
+	return loc[0] + max(size, 1)
+}
 
 // A longMatcher finds the matches of a regular expression in a long text so that
-// it can be stopped within. It is slower than FindAllIndex, and holds one match at
-// a time.
+// it can be stopped within. It holds one match at a time, and takes up to twice as
+// long as FindAllIndex.
 type longMatcher struct {
 	first *regexp.Regexp
 	// next matches the rune before the match, too: ^ and \b look at it.
 	next *regexp.Regexp
-	size int // instructions of the program
+	poll int // runes to read between two looks at stop
 }
 
 func newLongMatcher(p *plan.Pattern) *longMatcher {
 	next := regexp.MustCompile(`(?s:.)(` + p.Expression + `)`)
-	size := maxSteps
-	if tree, err := syntax.Parse(p.Expression, syntax.Perl); err == nil {
-		if program, err := syntax.Compile(tree.Simplify()); err == nil {
-			size = len(program.Inst)
-		}
-	}
-	return &longMatcher{first: p.Regexp, next: next, size: size}
+	return &longMatcher{first: p.Regexp, next: next, poll: max(pollSteps/max(p.Instructions, 1), 1)}
 }
 
-// takesLong reports whether a text needs each.
-func (l *longMatcher) takesLong(text []byte) bool { return len(text)*l.size > maxSteps }
-
-// each emits the matches that are not empty until emit returns false or stop
-// returns true.
-func (l *longMatcher) each(text []byte, base int, stop func() bool, emit func(start, end int) bool) bool {
-	for at := 0; at < len(text); {
+// each emits the matches from at on that are not empty until emit returns false or
+// stop returns true.
+func (l *longMatcher) each(text []byte, at, base int, stop func() bool, emit func(start, end int) bool) bool {
+	for at < len(text) {
 		start, end := l.find(text, at, stop)
 		if start < 0 || stop() {
 			return !stop()
 		}
-		if start == end {
-			_, size := utf8.DecodeRune(text[start:])
-			at = start + max(size, 1)
-			continue
-		}
-		if !emit(base+start, base+end) {
+		if start < end && !emit(base+start, base+end) {
 			return false
 		}
-		at = end
+		at = afterMatch(text, []int{start, end})
 	}
 	return true
 }
@@ -69,14 +102,14 @@ func (l *longMatcher) each(text []byte, base int, stop func() bool, emit func(st
 // believed once stop returns true.
 func (l *longMatcher) find(text []byte, at int, stop func() bool) (start, end int) {
 	if at == 0 {
-		if loc := l.first.FindReaderIndex(&runeReader{text: text, stop: stop}); loc != nil {
+		if loc := l.first.FindReaderIndex(&runeReader{text: text, poll: l.poll, stop: stop}); loc != nil {
 			return loc[0], loc[1]
 		}
 		return -1, -1
 	}
 	_, size := utf8.DecodeLastRune(text[:at])
 	base := at - size
-	if loc := l.next.FindReaderSubmatchIndex(&runeReader{text: text[base:], stop: stop}); loc != nil {
+	if loc := l.next.FindReaderSubmatchIndex(&runeReader{text: text[base:], poll: l.poll, stop: stop}); loc != nil {
 		return base + loc[2], base + loc[3]
 	}
 	return -1, -1
@@ -87,12 +120,13 @@ type runeReader struct {
 	text []byte
 	at   int
 	read int
+	poll int
 	stop func() bool
 }
 
 // ReadRune implements io.RuneReader.
 func (r *runeReader) ReadRune() (rune, int, error) {
-	if r.read++; r.at >= len(r.text) || r.read%pollRunes == 0 && r.stop() {
+	if r.read++; r.at >= len(r.text) || r.read%r.poll == 0 && r.stop() {
 		return 0, 0, io.EOF
 	}
 	c, size := utf8.DecodeRune(r.text[r.at:])

@@ -2,8 +2,8 @@ package search
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/wasilibs/go-re2"
@@ -17,9 +17,18 @@ import (
 // runBlocks bounds the successive blocks that are searched at once: 64 KiB.
 const runBlocks = 16
 
-// longReach is the reach of literals above which blocks are searched singly: in
-// text that repeats them but for the last byte, a run takes its length times theirs.
-const longReach = 4 << 10
+// slowRun is how long a run may take; its successor has fewer blocks if it took
+// longer, and more if it did not. Nobody is asked within a run whether it is still
+// waited for.
+const slowRun = 10 * time.Millisecond
+
+// maxSlowRuns bounds the slow runs of one block each, one after the other, before RE2
+// is given up. A single one may be slow because the machine is busy.
+const maxSlowRuns = 3
+
+// longLine is the length in bytes from which on a line is searched by itself, so
+// that the search can be stopped within it.
+const longLine = 2 << 10
 
 // maxFoldGrowth is how much longer than a folded literal an occurrence can be:
 // the Kelvin sign has three bytes for one.
@@ -40,6 +49,8 @@ type matcher struct {
 	// the document, or where the run before it ended.
 	continues bool
 	long      *longMatcher // made when a text needs it
+	runBlocks int          // blocks that are searched at once, at most
+	slowRuns  int          // of one block, since the last one that was not
 	// stop says, between two runs, that nobody waits for more matches.
 	stop func() bool
 }
@@ -47,6 +58,11 @@ type matcher struct {
 // use prepares for a segment, where the finding says which literals occur.
 func (m *matcher) use(text *segment.Text, f *finding) {
 	m.text = text
+	if m.runBlocks == 0 {
+		if m.runBlocks = runBlocks; m.re2 != nil {
+			m.runBlocks = 1 // until it is known to be fast
+		}
+	}
 	if len(f.literals) > 0 && !slices.Equal(f.literals, m.of) {
 		m.of = f.literals
 		m.literals = scan.NewLiterals(f.literals, m.pattern.Fold)
@@ -70,13 +86,13 @@ func (m *matcher) each(lo, hi int, f *finding, emit func(start, end int) bool) e
 	next := lo
 	for block := f.next(lo / postings.BlockBytes); block >= 0 && block*postings.BlockBytes < hi && !m.stop(); {
 		last := block
-		for m.reach <= longReach && (last+1)%runBlocks != 0 && f.next(last+1) == last+1 {
+		for (last+1)%m.runBlocks != 0 && f.next(last+1) == last+1 {
 			last++
 		}
 		from, to := max(block*postings.BlockBytes, next), min((last+1)*postings.BlockBytes, hi)
 		if from < to {
 			m.continues = from == next
-			end, more, err := m.run(lo, hi, from, to, emit)
+			end, more, err := m.timedRun(lo, hi, from, to, emit)
 			if err != nil || !more {
 				return err
 			}
@@ -93,6 +109,27 @@ func (f *finding) next(block int) int {
 		return block
 	}
 	return f.blocks.Next(block)
+}
+
+// timedRun is run, and chooses how many blocks the next one has by how long a
+// regular expression took for this one.
+func (m *matcher) timedRun(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
+	if m.re2 == nil {
+		return m.run(lo, hi, from, to, emit)
+	}
+	started := time.Now()
+	end, more, err := m.run(lo, hi, from, to, emit)
+	switch took := time.Since(started); {
+	case took <= slowRun:
+		m.runBlocks, m.slowRuns = min(2*m.runBlocks, runBlocks), 0
+	case m.runBlocks > 1:
+		m.runBlocks = max(m.runBlocks/4, 1)
+	default:
+		if m.slowRuns++; m.slowRuns == maxSlowRuns {
+			m.re2 = nil // no expression for RE2; package regexp can be stopped
+		}
+	}
+	return end, more, err
 }
 
 // run finds the matches that start between from and to. It returns where the
@@ -183,31 +220,6 @@ func (m *matcher) line(line []byte, base int, emit func(start, end int) bool) bo
 	return loc == nil || emit(base+loc[0], base+max(loc[1], loc[0]+1))
 }
 
-// eachMatch emits the matches of the regular expression in a text.
-func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) bool) bool {
-	if len(text) < longText {
-		return eachMatch(m.pattern.Regexp, text, base, emit)
-	}
-	if m.long == nil {
-		m.long = newLongMatcher(m.pattern)
-	}
-	if !m.long.takesLong(text) {
-		return eachMatch(m.pattern.Regexp, text, base, emit)
-	}
-	return m.long.each(text, base, m.stop, emit)
-}
-
-func eachMatch(re *regexp.Regexp, text []byte, base int, emit func(start, end int) bool) bool {
-	// FindAllIndex keeps what is before a match in sight for \b and ^, which
-	// FindIndex on the rest of the text would not.
-	for _, loc := range re.FindAllIndex(text, -1) {
-		if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
-			return false
-		}
-	}
-	return true
-}
-
 // lineMargin is how far around a run a line end is looked for at first.
 const lineMargin = 256
 
@@ -248,18 +260,27 @@ func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err e
 func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
 	end := base + len(text)
 	m.stats.RegexpsConsidered++
-	if m.once || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR {
+	if m.re2 == nil || m.once || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR || hasLongLine(text) || !utf8.Valid(text) {
 		return m.eachLine(text, base, emit)
 	}
-	if m.re2 != nil && utf8.Valid(text) {
-		for _, loc := range m.re2.FindAllIndex(text, -1) {
-			if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
-				return end, false, nil
-			}
+	for _, loc := range m.re2.FindAllIndex(text, -1) {
+		if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
+			return end, false, nil
 		}
-		return end, true, nil
 	}
-	return end, m.eachMatch(text, base, emit), nil
+	return end, true, nil
+}
+
+// hasLongLine reports whether a text has a line of longLine bytes.
+func hasLongLine(text []byte) bool {
+	for at := 0; len(text)-at >= longLine; {
+		last := bytes.LastIndexByte(text[at:at+longLine], '\n')
+		if last < 0 {
+			return true
+		}
+		at += last + 1
+	}
+	return false
 }
 
 func (m *matcher) eachLine(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
