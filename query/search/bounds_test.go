@@ -63,7 +63,7 @@ func TestDearMatchesAreFoundAsByRegexp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, unit := range []string{"ac ", "ac\u00e9", "c", "\xffc ca", "xacx "} {
-			text := []byte(strings.Repeat(unit, 6000/len(unit)))
+			text := []byte(strings.Repeat(unit, 4000/len(unit)))
 			var got, want [][2]int
 			eachMatch(p.Regexp, text, 7, func(start, end int) bool { want = append(want, [2]int{start, end}); return true })
 			m := &matcher{pattern: p, stats: &Stats{}, stop: func() bool { return false }}
@@ -71,7 +71,7 @@ func TestDearMatchesAreFoundAsByRegexp(t *testing.T) {
 			if !done || !slices.Equal(got, want) {
 				t.Errorf("%s in %q…: %d matches, want %d", expression, unit, len(got), len(want))
 			}
-			if m.long == nil && len(want) > 0 {
+			if m.long == nil && len(want) > 1000 {
 				t.Errorf("%s in %q…: was searched at once", expression, unit)
 			}
 		}
