@@ -106,6 +106,9 @@ func ConnectQuarry(address string) *QuarryServer {
 	return &QuarryServer{url: strings.TrimSuffix(address, "/"), client: newHTTPClient()}
 }
 
+// URL is where the server answers, metrics included.
+func (s *QuarryServer) URL() string { return s.url }
+
 // writeQuarryConfig writes JSON, which is YAML as well.
 func writeQuarryConfig(path string, roots []string, secret []byte) error {
 	config := map[string]any{

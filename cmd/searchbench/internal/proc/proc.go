@@ -115,6 +115,12 @@ func (p *Process) Stop() error {
 	return p.err
 }
 
+// Kill ends the program's whole group at once, as a crash does, and waits.
+func (p *Process) Kill() {
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	<-p.done
+}
+
 // tailBytes is what is kept of a program's output.
 const tailBytes = 64 << 10
 

@@ -46,6 +46,21 @@ func (p *Process) Usage() Usage {
 // Memory reads the group's memory now.
 func (p *Process) Memory() Memory { return groupMemory(p.cmd.Process.Pid).Memory }
 
+// WrittenBytes is what the program and the children it waited for have sent to the disk so far; 0 if the kernel does not say.
+func (p *Process) WrittenBytes() int64 {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/io")
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(data) {
+		if n, ok := bytes.CutPrefix(line, []byte("write_bytes: ")); ok {
+			written, _ := strconv.ParseInt(string(bytes.TrimSpace(n)), 10, 64)
+			return written
+		}
+	}
+	return 0
+}
+
 // ResetPeak starts the peak anew, for measuring one phase of a server's life.
 func (p *Process) ResetPeak() {
 	if p.sampler != nil {

@@ -50,9 +50,10 @@ func (r Report) Markdown() string {
 	for i, row := range r.Rows {
 		rows[i] = []string{row.Figure, row.Zoekt, row.Quarry, row.Ratio, row.Reach, row.Verdict}
 	}
-	b.WriteByte('\n')
-	compared := cmp.Or(r.Compared, "zoekt")
-	writeTable(&b, []string{"figure", compared, "quarry", "ratio", "reach", ""}, rows)
+	if len(rows) > 0 {
+		b.WriteByte('\n')
+		writeTable(&b, []string{"figure", cmp.Or(r.Compared, "zoekt"), "quarry", "ratio", "reach", ""}, rows)
+	}
 	if len(r.Missing) > 0 {
 		b.WriteString("\nNot measured or not compared:\n\n")
 		for _, line := range r.Missing {

@@ -1,0 +1,67 @@
+package corpus
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Commits writes the commits of a repository that is made from nothing, on Branch. The first error stays; Write returns it.
+type Commits struct {
+	w        *bufio.Writer
+	sequence int
+	err      error
+}
+
+// Begin opens the next commit; the files written until the next Begin are its changes.
+func (c *Commits) Begin(message string) {
+	c.sequence++
+	if c.err == nil {
+		commitHeader(c.w, "refs/heads/"+Branch, message, c.sequence)
+	}
+}
+
+// File writes one ordinary file of the commit that was begun.
+func (c *Commits) File(path string, content []byte) {
+	if c.err == nil {
+		c.err = modify(c.w, "100644", path, content)
+	}
+}
+
+// WriteRepository makes the bare repository dir anew, with what write writes, and hardly compresses it: it is read once. dir is removed first.
+func WriteRepository(ctx context.Context, dir string, write func(c *Commits)) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := initBare(ctx, dir); err != nil {
+		return err
+	}
+	config, err := os.OpenFile(filepath.Join(dir, "config"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = config.WriteString("[core]\n\tcompression = 1\n[pack]\n\tdepth = 0\n")
+	if closeErr := config.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("configure %s: %w", dir, err)
+	}
+	return fastImport(ctx, dir, func(w *bufio.Writer) error {
+		c := &Commits{w: w}
+		write(c)
+		return c.err
+	})
+}
+
+// History returns the commits of Branch in the repository dir, the oldest first.
+func History(ctx context.Context, dir string) ([]string, error) {
+	out, err := git(dir, "rev-list", "--reverse", "refs/heads/"+Branch).output(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return strings.Fields(string(out)), nil
+}

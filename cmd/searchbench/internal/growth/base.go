@@ -1,0 +1,189 @@
+package growth
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of what is taken of a tree.
+const (
+	// maxFileBytes leaves out what is data rather than source.
+	maxFileBytes = 512 << 10
+	// commonShare is the part of the files above which a word is common: it is the same in all copies.
+	commonShare = 500
+	// minCommonFiles is its lower bound, for small trees.
+	minCommonFiles = 8
+	// minWordBytes is the length from which identifiers are renamed.
+	minWordBytes = 4
+)
+
+// file is one text file of the tree.
+type file struct {
+	path    string
+	content []byte
+}
+
+// base is the tree that everything is made of.
+type base struct {
+	files []file
+	bytes int64
+	// frequency is the number of files that have a word; only identifiers of minWordBytes and more.
+	frequency map[string]int
+	// names is the number of files of a name, whatever their folders.
+	names  map[string]int
+	common int
+}
+
+// wordPattern is what counts as an identifier.
+var wordPattern = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
+// readBase reads the text files below dir, in the order of their paths.
+func readBase(dir string) (*base, error) {
+	b := &base{frequency: map[string]int{}, names: map[string]int{}}
+	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(name)
+		if err != nil || len(content) > maxFileBytes || bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) {
+			return err
+		}
+		relative, err := filepath.Rel(dir, name)
+		b.files = append(b.files, file{filepath.ToSlash(relative), content})
+		b.bytes += int64(len(content))
+		return err
+	})
+	if err == nil && len(b.files) == 0 {
+		err = fmt.Errorf("no text files below %s", dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the tree to measure with: %w", err)
+	}
+	b.count()
+	return b, nil
+}
+
+// count fills frequency.
+func (b *base) count() {
+	for _, f := range b.files {
+		b.names[path.Base(f.path)]++
+		seen := map[string]bool{}
+		eachWord(f.content, func(from, to int) {
+			if word := f.content[from:to]; to-from >= minWordBytes && !seen[string(word)] {
+				seen[string(word)] = true
+				b.frequency[string(word)]++
+			}
+		})
+	}
+	b.common = max(len(b.files)/commonShare, minCommonFiles)
+}
+
+// eachWord calls f for each identifier of text.
+func eachWord(text []byte, f func(from, to int)) {
+	for i := 0; i < len(text); {
+		if !isLetter(text[i]) {
+			// A number with letters behind it is no identifier.
+			digit := text[i] >= '0' && text[i] <= '9'
+			for i++; digit && i < len(text) && isWordByte(text[i]); i++ {
+			}
+			continue
+		}
+		from := i
+		for i++; i < len(text) && isWordByte(text[i]); i++ {
+		}
+		f(from, i)
+	}
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
+
+func isWordByte(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' }
+
+// renamed returns the content of a file in a copy; copy 0 is the original. Two letters that number the copy go into the middle of each rare
+// identifier, so that a word of one copy is no part of a word of another. A file without a rare identifier gets the letters as a last line.
+func (b *base) renamed(content []byte, copy int) []byte {
+	if copy == 0 {
+		return content
+	}
+	mark := copyMark(copy)
+	out := make([]byte, 0, len(content)+len(content)/8)
+	at := 0
+	eachWord(content, func(from, to int) {
+		if to-from < minWordBytes || b.frequency[string(content[from:to])] >= b.common {
+			return
+		}
+		middle := (from + to) / 2
+		out = append(append(out, content[at:middle]...), mark...)
+		at = middle
+	})
+	out = append(out, content[at:]...)
+	if at == 0 {
+		out = append(append(out, '\n'), append(mark, '\n')...)
+	}
+	return out
+}
+
+// renamedPath does the same to a path whose name few files have.
+func (b *base) renamedPath(name string, copy int) string {
+	stem, _, _ := strings.Cut(path.Base(name), ".")
+	if copy == 0 || len(stem) < minWordBytes || b.names[path.Base(name)] >= b.common {
+		return name
+	}
+	middle := len(name) - len(path.Base(name)) + len(stem)/2
+	return name[:middle] + string(copyMark(copy)) + name[middle:]
+}
+
+// copyMark returns the two or more letters of a copy, from 1.
+func copyMark(copy int) []byte {
+	return []byte{'q' + byte(copy%7), 'a' + byte(copy/7%26), 'j' + byte(copy/182%10)}
+}
+
+// maxLine is the length of a line above which a file is data: its words are not asked for.
+const maxLine = 400
+
+func isSource(f *file) bool {
+	for line := range bytes.Lines(f.content) {
+		if len(line) > maxLine {
+			return false
+		}
+	}
+	return true
+}
+
+// rareWords returns n identifiers of 10 to 24 bytes that one source file has, spread over the tree, for which accept holds.
+func (b *base) rareWords(n int, accept func(f *file, word string) bool) []string {
+	var all []string
+	for i := range b.files {
+		f := &b.files[i]
+		if !isSource(f) {
+			continue
+		}
+		eachWord(f.content, func(from, to int) {
+			if word := f.content[from:to]; to-from >= 10 && to-from <= 24 && b.frequency[string(word)] == 1 && accept(f, string(word)) {
+				all = append(all, string(word))
+			}
+		})
+	}
+	slices.Sort(all)
+	return spread(slices.Compact(all), n)
+}
+
+// spread returns n elements of all at equal distances.
+func spread[E any](all []E, n int) []E {
+	if len(all) <= n {
+		return all
+	}
+	out := make([]E, n)
+	for i := range out {
+		out[i] = all[(2*i+1)*len(all)/(2*n)]
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package growth
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+)
+
+// measureCopies imports more and more copies of the tree into one server, keeps its data at each size, and compares servers on what was kept.
+func (g *growth) measureCopies(ctx context.Context) error {
+	stages, err := g.importCopies(ctx)
+	if err != nil {
+		return err
+	}
+	return g.compareStages(ctx, "Copies of one tree", g.kinds, stages)
+}
+
+func (g *growth) importCopies(ctx context.Context) ([]*stage, error) {
+	growing := &stage{name: "copies", data: g.data("copies")}
+	defer g.stop(growing)
+	var stages []*stage
+	done, text := 0, int64(0)
+	for _, size := range g.Copies {
+		paths := map[string]string{}
+		for n := done; n < size; n++ {
+			name := fmt.Sprintf("copy-%03d", n)
+			paths[name] = filepath.Join(g.repositories(), name+".git")
+			bytes, err := g.writeCopy(ctx, paths[name], g.base.files, n)
+			if err != nil {
+				return nil, err
+			}
+			text += bytes
+		}
+		done = size
+		s := &stage{name: fmt.Sprintf("%d ×", size), data: g.data(fmt.Sprintf("copies-%d", size)), repositories: size, textBytes: text}
+		if err := g.grow(ctx, growing, s, paths); err != nil {
+			return nil, err
+		}
+		stages = append(stages, s)
+	}
+	return stages, nil
+}
+
+// writeCopy makes the repository of one copy of some files, and returns their size.
+func (g *growth) writeCopy(ctx context.Context, dir string, files []file, copy int) (int64, error) {
+	total := int64(0)
+	err := corpus.WriteRepository(ctx, dir, func(c *corpus.Commits) {
+		c.Begin("all")
+		for _, f := range files {
+			content := g.base.renamed(f.content, copy)
+			total += int64(len(content))
+			c.File(g.base.renamedPath(f.path, copy), content)
+		}
+	})
+	return total, err
+}
+
+// grow imports repositories into the server that grows, and keeps its data as those of a stage.
+func (g *growth) grow(ctx context.Context, growing, s *stage, paths map[string]string) error {
+	if err := g.serve(ctx, growing); err != nil {
+		return err
+	}
+	var err error
+	if s.imported, err = growing.server.Index(ctx, paths); err != nil {
+		return err
+	}
+	if err := g.settle(ctx, growing); err != nil {
+		return err
+	}
+	g.Log("%s: imported in %s", s.name, s.imported)
+	g.stop(growing)
+	return keep(growing.data, s.data)
+}
+
+// compareStages asks servers on all stages, starts them again and reports.
+func (g *growth) compareStages(ctx context.Context, title string, kinds []kind, stages []*stage) error {
+	for _, s := range stages {
+		if err := g.serve(ctx, s); err != nil {
+			return err
+		}
+		defer g.stop(s)
+		if err := g.settle(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := g.ask(ctx, kinds, stages, g.Rounds); err != nil {
+		return err
+	}
+	for _, s := range stages {
+		if err := g.look(ctx, s); err != nil {
+			return err
+		}
+	}
+	for range g.Starts {
+		for _, cold := range []bool{false, true} {
+			for _, s := range stages {
+				if err := g.start(ctx, s, kinds[0].requests[0], cold); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	g.report.Tables = append(g.report.Tables, stageTable(title, kinds, stages))
+	return nil
+}

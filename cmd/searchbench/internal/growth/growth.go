@@ -1,0 +1,104 @@
+package growth
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+)
+
+// Options say what to measure. Quarry, Tree, Work and Log are required; a size of zero takes its default, a negative one leaves the experiment out.
+type Options struct {
+	Quarry *engine.Quarry
+	// Tree is the folder of files that everything is made of.
+	Tree string
+	// Work holds repositories and data directories; its content is replaced.
+	Work string
+	// Copies are the sizes of the first experiment, ascending. Default: DefaultCopies.
+	Copies []int
+	// Small is the number of small repositories. Default: DefaultSmall.
+	Small int
+	// Pushes is the number of pushes before the comparison. Default: DefaultPushes.
+	Pushes int
+	// Rounds is how often each question is asked. Default: DefaultRounds.
+	Rounds int
+	// Starts is how often each server is killed and started, from the page cache and from the disk. Default: DefaultStarts.
+	Starts int
+	Log    func(format string, args ...any)
+}
+
+// Defaults of Options: some minutes on two cores.
+const (
+	DefaultSmall  = 200
+	DefaultPushes = 500
+	DefaultRounds = 15
+	DefaultStarts = 3
+)
+
+// DefaultCopies are the sizes of a short run.
+var DefaultCopies = []int{1, 4}
+
+func (o *Options) ensureDefaults() {
+	if len(o.Copies) == 0 {
+		o.Copies = DefaultCopies
+	}
+	for _, d := range []struct {
+		size *int
+		to   int
+	}{{&o.Small, DefaultSmall}, {&o.Pushes, DefaultPushes}, {&o.Rounds, DefaultRounds}, {&o.Starts, DefaultStarts}} {
+		if *d.size == 0 {
+			*d.size = d.to
+		}
+	}
+}
+
+// growth is one run.
+type growth struct {
+	Options
+	base   *base
+	kinds  []kind
+	report report.Report
+}
+
+// Run measures and returns the tables. What fails is named in the report, and in the error.
+func Run(ctx context.Context, o Options) (report.Report, error) {
+	o.ensureDefaults()
+	g := &growth{Options: o, report: report.Report{Title: "Growth", Machine: report.Describe()}}
+	if err := os.MkdirAll(g.repositories(), 0o755); err != nil {
+		return g.report, err
+	}
+	var err error
+	if g.base, err = readBase(o.Tree); err != nil {
+		return g.report, err
+	}
+	g.kinds = g.base.questions()
+	g.input()
+	var failed []error
+	for _, experiment := range []struct {
+		name string
+		do   func(context.Context) error
+		size int
+	}{
+		{"copies", g.measureCopies, g.Copies[0]}, {"small repositories", g.measureSmall, g.Small}, {"pushes", g.measurePushes, g.Pushes},
+	} {
+		if experiment.size < 0 {
+			continue
+		}
+		began := time.Now()
+		if err := experiment.do(ctx); err != nil {
+			failed = append(failed, err)
+			g.report.Missing = append(g.report.Missing, experiment.name+": "+err.Error())
+		}
+		g.Log("%s: done in %s", experiment.name, time.Since(began).Round(time.Second))
+	}
+	return g.report, errors.Join(failed...)
+}
+
+// repositories is where what is imported lies.
+func (g *growth) repositories() string { return filepath.Join(g.Work, "git") }
+
+func (g *growth) data(name string) string { return filepath.Join(g.Work, "data-"+name) }

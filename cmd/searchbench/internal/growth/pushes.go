@@ -1,0 +1,231 @@
+package growth
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+const (
+	// pushed is the name of the repository that is pushed to.
+	pushed = "pushed"
+	// comparedPushes go to the aged and to the fresh server in turn, at the end.
+	comparedPushes = 100
+	// endPushes is how many pushes at both ends of the history are summed up.
+	endPushes = 200
+	// Files worth an edit: ordinary sources.
+	minEditedBytes, maxEditedBytes = 2 << 10, 64 << 10
+	// pushPoll is the pause between two questions for a word, pushTimeout bounds the wait.
+	pushPoll    = time.Millisecond
+	pushTimeout = time.Minute
+	// logEvery is how often progress is told.
+	logEvery = 500
+)
+
+// history is a repository with a commit for each push.
+type history struct {
+	dir     string
+	commits []string // the first is the tree as it is imported
+	words   []string // words[i] came with commits[i+1]
+	// changedBytes is the size of the files that the first n pushes changed.
+	changedBytes int64
+}
+
+// writeHistory makes a repository with n pushes of one file each; first of which count as changed.
+func (g *growth) writeHistory(ctx context.Context, n, first int) (*history, error) {
+	h := &history{dir: filepath.Join(g.repositories(), pushed+".git")}
+	edited := slices.DeleteFunc(slices.Clone(g.base.files), func(f file) bool {
+		return len(f.content) < minEditedBytes || len(f.content) > maxEditedBytes
+	})
+	if len(edited) == 0 {
+		return nil, fmt.Errorf("no file of %d to %d bytes to edit", minEditedBytes, maxEditedBytes)
+	}
+	err := corpus.WriteRepository(ctx, h.dir, func(c *corpus.Commits) {
+		c.Begin("all")
+		for _, f := range g.base.files {
+			c.File(f.path, f.content)
+		}
+		for i := range n {
+			f := &edited[i*7919%len(edited)]
+			word := fmt.Sprintf("growth_push_%06d_word", i)
+			f.content = append(slices.Clip(f.content), "\n// "+word+"\n"...)
+			c.Begin(word)
+			c.File(f.path, f.content)
+			h.words = append(h.words, word)
+			if i < first {
+				h.changedBytes += int64(len(f.content))
+			}
+		}
+	})
+	if err == nil {
+		h.commits, err = corpus.History(ctx, h.dir)
+	}
+	return h, err
+}
+
+// move makes the branch of the repository point to a commit, as a push to the host does.
+func (h *history) move(n int) error {
+	ref := filepath.Join(h.dir, "refs", "heads", corpus.Branch)
+	if err := os.WriteFile(ref+".new", []byte(h.commits[n]+"\n"), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(ref+".new", ref)
+}
+
+// deliver tells a server of the n-th push, from 0, and waits until its word is found.
+func (h *history) deliver(ctx context.Context, s *engine.QuarryServer, n int) (time.Duration, error) {
+	start := time.Now()
+	if err := s.Push(ctx, pushed, "refs/heads/"+corpus.Branch, h.commits[n], h.commits[n+1]); err != nil {
+		return 0, err
+	}
+	for {
+		answer, err := s.Search(ctx, engine.Request{Text: h.words[n], Limit: 1})
+		if err != nil {
+			return 0, fmt.Errorf("wait for %s: %w", h.words[n], err)
+		}
+		took := time.Since(start)
+		if answer.Matches > 0 {
+			return took, nil
+		}
+		if took > pushTimeout {
+			return 0, fmt.Errorf("%s is not found after %s", h.words[n], pushTimeout)
+		}
+		if err := pause(ctx, pushPoll); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// pushFigures are the times from delivery to found.
+type pushFigures struct {
+	history     []time.Duration // of the aged server
+	aged, fresh []time.Duration // in turn
+	// bounds seen while pushing.
+	maxSegments float64
+	written     int64
+}
+
+// measurePushes ages one server with pushes, builds another from what they lead to, and compares the two.
+func (g *growth) measurePushes(ctx context.Context) error {
+	h, err := g.writeHistory(ctx, g.Pushes+comparedPushes, g.Pushes)
+	if err != nil {
+		return err
+	}
+	aged := &stage{name: "after the pushes", data: g.data("aged"), repositories: 1, textBytes: g.base.bytes}
+	fresh := &stage{name: "fresh build", data: g.data("fresh"), repositories: 1, textBytes: g.base.bytes}
+	defer g.stop(aged)
+	defer g.stop(fresh)
+	var f pushFigures
+	if err := g.age(ctx, h, aged, &f); err != nil {
+		return err
+	}
+	if err := g.importAt(ctx, h, fresh, g.Pushes); err != nil {
+		return err
+	}
+	stages := []*stage{aged, fresh}
+	kinds := append(slices.Clone(g.kinds), kind{"words of pushes", wordsOf(h, g.Pushes)})
+	if err := g.ask(ctx, kinds, stages, g.Rounds); err != nil {
+		return err
+	}
+	for _, s := range stages {
+		if err := g.look(ctx, s); err != nil {
+			return err
+		}
+	}
+	for n := range comparedPushes {
+		if err := g.pushBoth(ctx, h, g.Pushes+n, stages, &f); err != nil {
+			return err
+		}
+	}
+	g.report.Tables = append(g.report.Tables, g.pushTable(h, &f, aged.state), stageTable("After the pushes against a fresh build", kinds, stages))
+	return nil
+}
+
+func wordsOf(h *history, pushes int) []engine.Request {
+	var requests []engine.Request
+	for _, word := range spread(h.words[:pushes], questionsOfKind) {
+		requests = append(requests, engine.Request{Text: word, Limit: firstMatches})
+	}
+	return requests
+}
+
+// importAt imports the repository as it is after n pushes.
+func (g *growth) importAt(ctx context.Context, h *history, s *stage, n int) error {
+	if err := os.RemoveAll(s.data); err != nil {
+		return err
+	}
+	if err := h.move(n); err != nil {
+		return err
+	}
+	if err := g.serve(ctx, s); err != nil {
+		return err
+	}
+	var err error
+	if s.imported, err = s.server.Index(ctx, map[string]string{pushed: h.dir}); err != nil {
+		return err
+	}
+	return g.settle(ctx, s)
+}
+
+// age imports the repository and pushes to it.
+func (g *growth) age(ctx context.Context, h *history, s *stage, f *pushFigures) error {
+	if err := g.importAt(ctx, h, s, 0); err != nil {
+		return err
+	}
+	before := s.server.WrittenBytes()
+	for n := range g.Pushes {
+		if err := h.move(n + 1); err != nil {
+			return err
+		}
+		took, err := h.deliver(ctx, s.server, n)
+		if err != nil {
+			return err
+		}
+		f.history = append(f.history, took)
+		if n%logEvery == logEvery-1 || n%20 == 0 {
+			m, err := metrics(ctx, s.server.URL())
+			if err != nil {
+				return err
+			}
+			f.maxSegments = max(f.maxSegments, m["quarry_places_segments"])
+		}
+		if n%logEvery == logEvery-1 {
+			g.Log("%d pushes, the last %d in %s each", n+1, logEvery, median(f.history[n+1-logEvery:]))
+		}
+	}
+	f.written = s.server.WrittenBytes() - before
+	return g.settle(ctx, s)
+}
+
+// pushBoth delivers one more push to both servers, one after the other; they take turns in being first.
+func (g *growth) pushBoth(ctx context.Context, h *history, n int, stages []*stage, f *pushFigures) error {
+	if err := h.move(n + 1); err != nil {
+		return err
+	}
+	figures := []*[]time.Duration{&f.aged, &f.fresh}
+	for turn := range stages {
+		i := (turn + n) % len(stages)
+		took, err := h.deliver(ctx, stages[i].server, n)
+		if err != nil {
+			return fmt.Errorf("%s: %w", stages[i].name, err)
+		}
+		*figures[i] = append(*figures[i], took)
+	}
+	return nil
+}
+
+// names of the classes of kinds, for logs.
+func names(kinds []kind) string {
+	var out []string
+	for _, k := range kinds {
+		out = append(out, fmt.Sprintf("%s (%d)", k.name, len(k.requests)))
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,68 @@
+package growth
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+// kind is a class of questions; its figure is the geometric mean of the medians of its questions.
+type kind struct {
+	name     string
+	requests []engine.Request
+}
+
+const (
+	// firstMatches is the limit of an ordinary question.
+	firstMatches = 100
+	// questionsOfKind bounds the questions of a kind that are chosen from the tree.
+	questionsOfKind = 8
+)
+
+// function finds names of functions in several languages: what follows is looked up by sym:.
+var function = regexp.MustCompile(`(?m)^(?:func|def|fn|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
+
+// questions chooses what is asked, from the tree.
+func (b *base) questions() []kind {
+	ask := func(texts ...string) []engine.Request {
+		requests := make([]engine.Request, len(texts))
+		for i, text := range texts {
+			requests[i] = engine.Request{Text: text, Limit: firstMatches}
+		}
+		return requests
+	}
+	plain := b.rareWords(questionsOfKind, func(*file, string) bool { return true })
+	symbols := b.rareWords(questionsOfKind, func(f *file, word string) bool {
+		for _, m := range function.FindAllSubmatch(f.content, -1) {
+			if string(m[1]) == word {
+				return true
+			}
+		}
+		return false
+	})
+	for i, s := range symbols {
+		symbols[i] = "sym:^" + s + "$"
+	}
+	return []kind{
+		{"selective literal", ask(plain...)},
+		{"common literal", ask("return", "import", "error")},
+		{"exact symbol", ask(symbols...)},
+		{"common symbol", ask("sym:init", "sym:get")},
+		{"path", ask(b.paths()...)},
+		{"no match", ask("zzqqxxyyzz_none", "returnstructerror")},
+	}
+}
+
+// paths returns filters on files whose name no other one has.
+func (b *base) paths() []string {
+	var unique []string
+	for _, f := range b.files {
+		stem, _, _ := strings.Cut(path.Base(f.path), ".")
+		if b.names[path.Base(f.path)] == 1 && len(stem) >= 10 && wordPattern.FindString(stem) == stem {
+			unique = append(unique, "type:file "+regexp.QuoteMeta(f.path))
+		}
+	}
+	return spread(unique, questionsOfKind)
+}

@@ -1,0 +1,110 @@
+package growth
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
+)
+
+const (
+	// Small repositories have from minSmallFiles to minSmallFiles+smallSpread-1 files.
+	minSmallFiles = 10
+	smallSpread   = 21
+	// smallStep is the factor between the two sizes that are compared.
+	smallStep = 10
+	// maxTargets bounds the repositories of one quarry index.
+	maxTargets = 500
+)
+
+// measureSmall compares a tenth of the small repositories with all of them.
+func (g *growth) measureSmall(ctx context.Context) error {
+	growing := &stage{name: "small", data: g.data("small")}
+	defer g.stop(growing)
+	cut := cutter{base: g.base}
+	var stages []*stage
+	done, text := 0, int64(0)
+	for _, size := range []int{max(g.Small/smallStep, 1), g.Small} {
+		paths := map[string]string{}
+		for n := done; n < size; n++ {
+			name := fmt.Sprintf("small-%05d", n)
+			paths[name] = filepath.Join(g.repositories(), name+".git")
+			files, copy := cut.next(n)
+			bytes, err := g.writeCopy(ctx, paths[name], files, copy)
+			if err != nil {
+				return err
+			}
+			text += bytes
+		}
+		done = size
+		s := &stage{name: fmt.Sprintf("%d small", size), data: g.data(fmt.Sprintf("small-%d", size)), repositories: size, textBytes: text}
+		if err := g.growMany(ctx, growing, s, paths); err != nil {
+			return err
+		}
+		stages = append(stages, s)
+	}
+	return g.compareStages(ctx, "Small repositories", g.kindsOf(cut.taken(stages[0].repositories)), stages)
+}
+
+// cutter cuts the tree into small repositories, pass by pass; each pass is another copy.
+type cutter struct {
+	base *base
+	at   int
+	copy int
+	// first is where the n-th repository ends in the first pass.
+	first []int
+}
+
+// next returns the files of the n-th repository and the number of their copy.
+func (c *cutter) next(n int) ([]file, int) {
+	size := min(minSmallFiles+n*7%smallSpread, len(c.base.files))
+	if c.at+size > len(c.base.files) {
+		c.at, c.copy = 0, c.copy+1
+	}
+	files := c.base.files[c.at : c.at+size]
+	c.at += size
+	if c.copy == 0 {
+		c.first = append(c.first, c.at)
+	}
+	return files, c.copy
+}
+
+// taken returns the files of the original that the first n repositories have.
+func (c *cutter) taken(n int) []file { return c.base.files[:c.first[min(n, len(c.first))-1]] }
+
+// kindsOf chooses the questions from a part of the tree: the smaller stage must have the answers as well.
+func (g *growth) kindsOf(files []file) []kind {
+	part := *g.base
+	part.files = files
+	return part.questions()
+}
+
+// growMany is grow for many repositories: few quarry index that wait for many each.
+func (g *growth) growMany(ctx context.Context, growing, s *stage, paths map[string]string) error {
+	if err := g.serve(ctx, growing); err != nil {
+		return err
+	}
+	began := time.Now()
+	for chunk := range slices.Chunk(slices.Sorted(maps.Values(paths)), maxTargets) {
+		if err := indexMany(ctx, g.Quarry, growing.server.URL(), chunk); err != nil {
+			return err
+		}
+	}
+	s.imported = time.Since(began)
+	if err := g.settle(ctx, growing); err != nil {
+		return err
+	}
+	g.Log("%s: imported in %s", s.name, s.imported)
+	g.stop(growing)
+	return keep(growing.data, s.data)
+}
+
+func indexMany(ctx context.Context, q *engine.Quarry, url string, paths []string) error {
+	_, err := proc.Run(ctx, proc.Spec{Path: q.Path, Args: append([]string{"index", "--server", url}, paths...), Unmetered: true})
+	return err
+}

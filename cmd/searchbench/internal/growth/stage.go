@@ -1,0 +1,301 @@
+package growth
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+// stage is one size of an experiment: a data directory and what was measured on it.
+type stage struct {
+	name         string
+	data         string
+	repositories int
+	textBytes    int64
+	imported     time.Duration
+
+	server *engine.QuarryServer
+	// answers are the times of each question, in the order of the kinds.
+	answers [][][]time.Duration
+	starts  []time.Duration
+	cold    []time.Duration
+	state   state
+}
+
+// state is what a settled server says of itself.
+type state struct {
+	residentBytes, anonymousBytes int64
+	diskBytes                     int64
+	segments, tables              float64
+	metrics                       map[string]float64
+}
+
+const (
+	// settleTime is how long no merge may have happened for a server to count as settled, settleTimeout bounds the wait.
+	settleTime    = 4 * time.Second
+	settleTimeout = 5 * time.Minute
+	// startTimeout bounds the time from a ready server to its first right answer.
+	startTimeout = time.Minute
+	// maxMetricsBytes bounds one answer of /metrics.
+	maxMetricsBytes = 16 << 20
+)
+
+// serve starts the server of a stage.
+func (g *growth) serve(ctx context.Context, s *stage) (err error) {
+	s.server, err = g.Quarry.Serve(ctx, s.data, []string{g.repositories()})
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.name, err)
+	}
+	return nil
+}
+
+// stop ends it, if it runs.
+func (g *growth) stop(s *stage) {
+	if s.server == nil {
+		return
+	}
+	if err := s.server.Stop(); err != nil {
+		g.Log("%s: quarry serve did not end well: %v", s.name, err)
+	}
+	s.server = nil
+}
+
+// settle waits until nothing is merged any more.
+func (g *growth) settle(ctx context.Context, s *stage) error {
+	deadline := time.Now().Add(settleTimeout)
+	last, since := -1.0, time.Now()
+	for time.Now().Before(deadline) {
+		m, err := metrics(ctx, s.server.URL())
+		if err != nil {
+			return err
+		}
+		if n := m["quarry_compactor_merges_total"] + m["quarry_places_excised_total"] - m["quarry_projections_lag_records"]; n != last {
+			last, since = n, time.Now()
+		}
+		if time.Since(since) > settleTime {
+			return nil
+		}
+		if err := pause(ctx, settleTime/8); err != nil {
+			return err
+		}
+	}
+	g.Log("%s: still merging after %s", s.name, settleTimeout)
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// look reads what the server says of itself.
+func (g *growth) look(ctx context.Context, s *stage) error {
+	m, err := metrics(ctx, s.server.URL())
+	if err != nil {
+		return err
+	}
+	memory := s.server.Memory()
+	disk, err := diskBytes(s.data, filepath.Join(s.data, "mirrors"))
+	s.state = state{
+		residentBytes: memory.ResidentBytes, anonymousBytes: memory.AnonymousBytes, diskBytes: disk,
+		segments: m["quarry_places_segments"], tables: m["quarry_store_tables"], metrics: m,
+	}
+	return err
+}
+
+// metrics returns the samples of a server by name with labels, and by name alone those of one name added up.
+func metrics(ctx context.Context, url string) (map[string]float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s/metrics: %s", url, resp.Status)
+	}
+	return parseMetrics(io.LimitReader(resp.Body, maxMetricsBytes))
+}
+
+// parseMetrics reads the text format of Prometheus: NAME{LABELS} VALUE.
+func parseMetrics(r io.Reader) (map[string]float64, error) {
+	sums := map[string]float64{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		line := lines.Text()
+		space := strings.LastIndexByte(line, ' ')
+		if space < 0 || line[0] == '#' {
+			continue
+		}
+		name, _, _ := strings.Cut(line[:space], "{")
+		value, err := strconv.ParseFloat(line[space+1:], 64)
+		if err != nil {
+			return nil, fmt.Errorf("metrics: %q: %w", line, err)
+		}
+		sums[name] += value
+		if name != line[:space] {
+			sums[line[:space]] = value
+		}
+	}
+	return sums, lines.Err()
+}
+
+// sortedNames returns the names of samples in order.
+func sortedNames(m map[string]float64) []string { return slices.Sorted(maps.Keys(m)) }
+
+// diskBytes adds up the blocks of the files below root, a file of several names once.
+func diskBytes(root string, skip ...string) (int64, error) {
+	type inode struct{ device, number uint64 }
+	seen := map[inode]bool{}
+	total := int64(0)
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && slices.Contains(skip, path) {
+			return filepath.SkipDir
+		}
+		var info fs.FileInfo
+		if err == nil {
+			info, err = entry.Info()
+		}
+		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok && !seen[inode{stat.Dev, stat.Ino}] {
+			seen[inode{stat.Dev, stat.Ino}] = true
+			total += stat.Blocks * 512
+		}
+		return nil
+	})
+	return total, err
+}
+
+// ask asks every question rounds times of all stages, which take turns.
+func (g *growth) ask(ctx context.Context, kinds []kind, stages []*stage, rounds int) error {
+	for _, s := range stages {
+		s.answers = make([][][]time.Duration, len(kinds))
+		for k := range kinds {
+			s.answers[k] = make([][]time.Duration, len(kinds[k].requests))
+		}
+	}
+	for round := range rounds + 1 {
+		for k := range kinds {
+			for i, request := range kinds[k].requests {
+				for _, s := range stages {
+					answer, err := s.server.Search(ctx, request)
+					if err != nil {
+						return fmt.Errorf("%s: %s: %w", s.name, request.Text, err)
+					}
+					if round > 0 { // the first one warms up
+						s.answers[k][i] = append(s.answers[k][i], answer.Elapsed)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// figure is the geometric mean of the medians of a kind.
+func (s *stage) figure(k int) time.Duration {
+	sum := 0.0
+	for _, times := range s.answers[k] {
+		sum += math.Log(float64(median(times)))
+	}
+	return time.Duration(math.Exp(sum / float64(max(len(s.answers[k]), 1))))
+}
+
+func median(times []time.Duration) time.Duration { return quantile(times, 0.5) }
+
+func quantile(times []time.Duration, q float64) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+// start kills the server of a stage and measures from the start of the next process to its first right answer.
+func (g *growth) start(ctx context.Context, s *stage, question engine.Request, cold bool) error {
+	if s.server != nil {
+		s.server.Kill()
+		s.server = nil
+	}
+	if cold {
+		if err := dropPages(s.data); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	if err := g.serve(ctx, s); err != nil {
+		return err
+	}
+	for {
+		answer, err := s.server.Search(ctx, question)
+		if err == nil && answer.Matches > 0 {
+			break
+		}
+		if time.Since(began) > startTimeout {
+			return errors.Join(fmt.Errorf("%s: no right answer within %s", s.name, startTimeout), err)
+		}
+	}
+	if took := time.Since(began); cold {
+		s.cold = append(s.cold, took)
+	} else {
+		s.starts = append(s.starts, took)
+	}
+	return nil
+}
+
+// dropPages takes the files below dir out of the page cache; what is not yet on the disk stays.
+func dropPages(dir string) error {
+	const dontNeed = 4 // POSIX_FADV_DONTNEED
+	syscall.Sync()
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		_, _, errno := syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, dontNeed, 0, 0)
+		if errno != 0 {
+			err = errno
+		}
+		return errors.Join(err, f.Close())
+	})
+}
+
+// keep copies the data directory of a stopped server, to go on from it later.
+func keep(from, to string) error {
+	if err := os.RemoveAll(to); err != nil {
+		return err
+	}
+	return os.CopyFS(to, os.DirFS(from))
+}
