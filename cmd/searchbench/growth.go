@@ -14,9 +14,9 @@ type growthCommand struct {
 	Set    []string `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
 	Tree   string   `required:"" type:"existingdir" help:"Folder of sources that everything is made of: 60 to 100 MB of text do, such as tree/go of the corpora."`
 	Work   string   `required:"" type:"path" help:"Folder for repositories and data directories; its content is replaced."`
-	Copies []int    `default:"1,4" help:"Numbers of copies of the tree to compare, ascending; -1 for none."`
-	Small  int      `default:"200" help:"Number of small repositories; -1 for none."`
-	Pushes int      `default:"500" help:"Number of pushes of one file; -1 for none."`
+	Copies []int    `default:"1,4" help:"Numbers of copies of the tree to compare, ascending; empty for none."`
+	Small  int      `default:"200" help:"Number of small repositories; 0 for none."`
+	Pushes int      `default:"500" help:"Number of pushes of one file; 0 for none."`
 	Rounds int      `default:"15" help:"How often each question is asked."`
 	Starts int      `default:"3" help:"How often each server is killed and started again."`
 	Out    string   `type:"path" help:"Write the report to this Markdown file as well."`

@@ -18,6 +18,6 @@
 // # Invariants
 //
 //  1. The same tree gives the same repositories: nothing is random.
-//  2. Every size is an option; the zero value of Options measures in minutes.
+//  2. Every size is an option; searchbench growth without flags for them takes minutes.
 //  3. Everything lies below Options.Work, whose content is replaced; every server that is started is stopped.
 package growth

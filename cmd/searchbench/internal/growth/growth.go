@@ -11,18 +11,18 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// Options say what to measure. Quarry, Tree, Work and Log are required; a size of zero takes its default, a negative one leaves the experiment out.
+// Options say what to measure. Quarry, Tree, Work and Log are required; an experiment of size zero is left out.
 type Options struct {
 	Quarry *engine.Quarry
 	// Tree is the folder of files that everything is made of.
 	Tree string
 	// Work holds repositories and data directories; its content is replaced.
 	Work string
-	// Copies are the sizes of the first experiment, ascending. Default: DefaultCopies.
+	// Copies are the sizes of the first experiment, ascending.
 	Copies []int
-	// Small is the number of small repositories. Default: DefaultSmall.
+	// Small is the number of small repositories.
 	Small int
-	// Pushes is the number of pushes before the comparison. Default: DefaultPushes.
+	// Pushes is the number of pushes before the comparison.
 	Pushes int
 	// Rounds is how often each question is asked. Default: DefaultRounds.
 	Rounds int
@@ -31,28 +31,18 @@ type Options struct {
 	Log    func(format string, args ...any)
 }
 
-// Defaults of Options: some minutes on two cores.
+// Defaults of Options.
 const (
-	DefaultSmall  = 200
-	DefaultPushes = 500
 	DefaultRounds = 15
 	DefaultStarts = 3
 )
 
-// DefaultCopies are the sizes of a short run.
-var DefaultCopies = []int{1, 4}
-
 func (o *Options) ensureDefaults() {
-	if len(o.Copies) == 0 {
-		o.Copies = DefaultCopies
+	if o.Rounds <= 0 {
+		o.Rounds = DefaultRounds
 	}
-	for _, d := range []struct {
-		size *int
-		to   int
-	}{{&o.Small, DefaultSmall}, {&o.Pushes, DefaultPushes}, {&o.Rounds, DefaultRounds}, {&o.Starts, DefaultStarts}} {
-		if *d.size == 0 {
-			*d.size = d.to
-		}
+	if o.Starts <= 0 {
+		o.Starts = DefaultStarts
 	}
 }
 
@@ -83,9 +73,9 @@ func Run(ctx context.Context, o Options) (report.Report, error) {
 		do   func(context.Context) error
 		size int
 	}{
-		{"copies", g.measureCopies, g.Copies[0]}, {"small repositories", g.measureSmall, g.Small}, {"pushes", g.measurePushes, g.Pushes},
+		{"copies", g.measureCopies, len(g.Copies)}, {"small repositories", g.measureSmall, g.Small}, {"pushes", g.measurePushes, g.Pushes},
 	} {
-		if experiment.size < 0 {
+		if experiment.size <= 0 {
 			continue
 		}
 		began := time.Now()
