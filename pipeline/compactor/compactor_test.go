@@ -362,7 +362,9 @@ func (s *site) start(o Options) (stop func()) {
 	if o.Objects == nil {
 		o.Objects = s.store
 	}
-	o.TempDir = filepath.Join(s.TempDir(), "merges")
+	if o.TempDir == "" {
+		o.TempDir = filepath.Join(s.TempDir(), "merges")
+	}
 	done := make(chan error, 1)
 	go func() { done <- New(o).Run(ctx) }()
 	stop = sync.OnceFunc(func() {
@@ -370,7 +372,7 @@ func (s *site) start(o Options) (stop func()) {
 		if err := <-done; err != nil {
 			s.Errorf("Run: %v", err)
 		}
-		if left, _ := os.ReadDir(o.TempDir); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(o.TempDir, tempPattern)); len(left) > 0 {
 			s.Errorf("left behind: %v", left)
 		}
 	})

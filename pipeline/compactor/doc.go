@@ -14,6 +14,7 @@
 //
 // # Course of a round
 //
+//	resume      once: from the snapshot of the partition, if there is one of this log
 //	catch up    read the partition up to its high-water mark
 //	plan        Policy on the segments that live, by the log
 //	look        a View that has applied all that was read; correct the segments by it
@@ -24,7 +25,8 @@
 //
 //  1. It acts only on partitions that its consumer group assigns to it. The group
 //     is a lock and a display: its offsets are never read. The state is built from
-//     the oldest record on, each time a partition is assigned.
+//     the oldest record on, each time a partition is assigned, or from a snapshot
+//     that holds what those records would give.
 //  2. Nothing is planned before the partition was read up to its high-water mark,
 //     own merges included. So no segment is the input of two merges.
 //  3. A document is left out only if a View of at least the record read last says
@@ -43,6 +45,12 @@
 // Run has a goroutine for each partition it holds, by way of the log's Join; all
 // are gone when it returns. One merge is made at a time in a process, with one
 // builder: about 200 MB for the largest, nothing to speak of for small ones.
+//
+// # Merges of a quiet partition
+//
+// Merges by number wait for FanIn segments. Where nothing has come for
+// Options.Quiet, what they have left is merged too, in steps that at least double
+// each input. So a query on what nobody pushes to visits a few segments.
 //
 // It does not read places or manifests, and it holds no state that the log could
 // not restore.

@@ -43,6 +43,11 @@ type follower struct {
 	// committed is what was stored for display, showAt when the next time is.
 	committed event.Offset
 	showAt    time.Time
+	// saved is the position of the last snapshot.
+	saved event.Offset
+	// quietAt is when merges begin that only a quiet partition gets; zero when
+	// there are none to be made before the next revision.
+	quietAt time.Time
 }
 
 type pending struct {
@@ -59,6 +64,9 @@ func (c *Compactor) follow(ctx context.Context, a eventlog.Assignment) error {
 		state: newState(a.Partition(), c.o.Liveness != nil), census: census{metrics: c.metrics},
 	}
 	defer f.close()
+	if err := f.resume(ctx); err != nil {
+		return nil // the partition was taken away
+	}
 	var pause backoff
 	for {
 		err := f.round(ctx)
@@ -80,6 +88,7 @@ func (c *Compactor) follow(ctx context.Context, a eventlog.Assignment) error {
 
 func (f *follower) close() {
 	f.closeReader()
+	f.save()
 	f.census.update(f.c.o.Policy, nil)
 }
 
@@ -142,13 +151,21 @@ func (f *follower) read(ctx context.Context) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return f.state.read(rec), nil
+	changed = f.state.read(rec)
+	if changed && event.TypeOf(rec) == event.TypeRevisionIndexed {
+		f.quietAt = time.Now().Add(f.c.o.Quiet)
+	}
+	return changed, nil
 }
 
 // await reads until a record says something of segments, or until it is time to
-// look for dead text.
+// look for dead text, or until nothing has come for long enough.
 func (f *follower) await(ctx context.Context) error {
-	untilLook, cancel := context.WithDeadline(ctx, f.lookAt)
+	at := f.lookAt
+	if !f.quietAt.IsZero() && f.quietAt.Before(at) {
+		at = f.quietAt
+	}
+	untilLook, cancel := context.WithDeadline(ctx, at)
 	defer cancel()
 	for {
 		changed, err := f.read(untilLook)
@@ -161,13 +178,15 @@ func (f *follower) await(ctx context.Context) error {
 	}
 }
 
-// show commits the position, for whoever looks at the group; not too often, since
-// it costs the embedded log a sync of the disk.
+// show commits the position, for whoever looks at the group, and saves the state,
+// for the next start; not too often, since it costs the embedded log a sync of the
+// disk.
 func (f *follower) show(ctx context.Context) {
 	if f.state.next == f.committed || time.Now().Before(f.showAt) {
 		return
 	}
 	f.showAt = time.Now().Add(f.c.o.Interval)
+	f.save()
 	if err := f.assignment.Commit(ctx, f.state.next); err != nil {
 		f.log.Debug("cannot commit the position that the group shows", "error", err)
 		return
@@ -177,7 +196,7 @@ func (f *follower) show(ctx context.Context) {
 
 // consider merges if the policy says so and reports whether it did anything.
 func (f *follower) consider(ctx context.Context) (acted bool, err error) {
-	p := f.c.o.Policy.choose(f.state.segments)
+	p := f.choose()
 	due := !time.Now().Before(f.lookAt)
 	if due {
 		f.lookAt = time.Now().Add(f.c.o.Interval)
@@ -189,12 +208,25 @@ func (f *follower) consider(ctx context.Context) (acted bool, err error) {
 	if view != nil {
 		defer view.Release()
 		f.correct(view)
-		p = f.c.o.Policy.choose(f.state.segments)
+		p = f.choose()
 	}
 	if len(p.inputs) == 0 || p.reason == reasonDead && view == nil {
 		return false, nil
 	}
 	return true, f.merge(ctx, p, view)
+}
+
+// choose asks the policy, for a quiet partition too if it is one.
+func (f *follower) choose() plan {
+	p := f.c.o.Policy.choose(f.state.segments)
+	if len(p.inputs) > 0 || f.quietAt.IsZero() || time.Now().Before(f.quietAt) {
+		return p
+	}
+	if inputs := f.c.o.Policy.quiet(f.state.segments); len(inputs) > 0 {
+		return plan{inputs, reasonQuiet}
+	}
+	f.quietAt = time.Time{}
+	return p
 }
 
 // look returns a View that has applied all that was read; nil if there is none

@@ -32,7 +32,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		merges: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_compactor_merges_total",
-			Help: "Merges appended to the log, by reason: number of segments, or dead text.",
+			Help: "Merges appended to the log, by reason: number of segments, dead text, or what a quiet partition has left.",
 		}, []string{"reason"}),
 		inputs:      counter("input_segments_total", "Segments that were merged."),
 		outputs:     counter("output_segments_total", "Segments that merges made."),
@@ -56,7 +56,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Failures, by reason: log, store, input (it cannot be read), refused (by the projections).",
 		}, []string{"reason"}),
 	}
-	for _, reason := range []string{reasonNumber, reasonDead} {
+	for _, reason := range []string{reasonNumber, reasonDead, reasonQuiet} {
 		m.merges.WithLabelValues(reason)
 	}
 	for _, reason := range []string{failureLog, failureStore, failureInput, failureRefused} {

@@ -50,7 +50,8 @@ type Options struct {
 	Liveness Liveness
 	// TempDir is a directory that no other process uses; it is made if it is not
 	// there. On the file system of the segment store, inputs and outputs are moved
-	// and linked instead of copied. It takes at most twice Policy.MaxTextBytes.
+	// and linked instead of copied. It takes at most twice Policy.MaxTextBytes, and
+	// a snapshot of each partition, some 200 bytes for each segment.
 	TempDir string
 	// Group is the consumer group. Default: DefaultGroup.
 	Group string
@@ -65,6 +66,9 @@ type Options struct {
 	// Patience bounds the wait for a View. If there is none by then, the merge
 	// drops nothing. Default: DefaultPatience.
 	Patience time.Duration
+	// Quiet is how long no revision may have come before segments are merged that
+	// are too few for a merge by number. Default: DefaultQuiet.
+	Quiet time.Duration
 	// MergeTimeout bounds one merge. Default: DefaultMergeTimeout.
 	MergeTimeout time.Duration
 	// Logger defaults to none.
@@ -88,6 +92,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.Patience <= 0 {
 		o.Patience = DefaultPatience
+	}
+	if o.Quiet <= 0 {
+		o.Quiet = DefaultQuiet
 	}
 	if o.MergeTimeout <= 0 {
 		o.MergeTimeout = DefaultMergeTimeout

@@ -102,6 +102,7 @@ type plan struct {
 const (
 	reasonNumber = "number"
 	reasonDead   = "dead"
+	reasonQuiet  = "quiet"
 )
 
 // choose returns the next merge; no inputs if there is none to be made. Merges

@@ -28,6 +28,9 @@ func TestPolicy(t *testing.T) {
 		case "choose":
 			segments, names := parseSegments(t, d.Input)
 			return describePlan(p.choose(segments), names)
+		case "quiet":
+			segments, names := parseSegments(t, d.Input)
+			return describePlan(plan{p.quiet(segments), reasonQuiet}, names)
 		}
 		t.Fatalf("unknown command %q", d.Cmd)
 		return ""
@@ -189,6 +192,18 @@ func (w *world) settle() {
 	}
 }
 
+// rest does what a partition gets in which nothing happens for a while.
+func (w *world) rest() {
+	for {
+		w.settle()
+		inputs := w.policy.quiet(w.segments)
+		if len(inputs) == 0 {
+			return
+		}
+		w.merge(plan{inputs, reasonQuiet})
+	}
+}
+
 func (w *world) merge(p plan) {
 	w.merges++
 	text, gone := int64(0), map[*entry]bool{}
@@ -203,7 +218,7 @@ func (w *world) merge(p plan) {
 		}
 		delete(w.content, e)
 	}
-	if p.reason == reasonNumber && len(p.inputs) < 2 || len(p.inputs) > MaxInputs || text > w.policy.MaxTextBytes {
+	if p.reason != reasonDead && len(p.inputs) < 2 || len(p.inputs) > MaxInputs || text > w.policy.MaxTextBytes {
 		w.t.Fatalf("merge of %d segments with %d bytes (%s)", len(p.inputs), text, p.reason)
 	}
 	rest := w.segments[:0]
@@ -264,4 +279,96 @@ func TestBounds(t *testing.T) {
 			t.Errorf("write amplification %.2f, want at most %d", amplification, bound)
 		}
 	}
+}
+
+// checkRested holds what is left after a rest to its bound: of the segments that
+// are not sealed each is larger than all smaller ones together, unless they do
+// not fit into one.
+func (w *world) checkRested() {
+	small, size := 0, int64(0)
+	for _, e := range w.segments {
+		if w.policy.tier(e.size()) < w.policy.Tiers() {
+			small++
+			size += e.size()
+		}
+	}
+	doublings := 1
+	for bound := int64(documentBytes); bound < w.policy.sealedBytes(); bound *= 2 {
+		doublings++
+	}
+	if limit := doublings + int(2*size/w.policy.MaxTextBytes); small > limit {
+		w.t.Fatalf("%d segments are left of %d bytes, want at most %d", small, size, limit)
+	}
+}
+
+// TestPushesAreBounded makes ten thousand pushes of arbitrary shape into one
+// partition, merging after each, and holds the number of segments and what is
+// written to the bounds of docs/adr/0007: at most FanIn-1 segments in each tier
+// beside the sealed ones, and each document written once per tier; resting now
+// and then may add a write per doubling, and leaves a few segments.
+func TestPushesAreBounded(t *testing.T) {
+	shapes := []struct {
+		name string
+		// documents and bytes of the next push.
+		push func(rng *rand.Rand) (documents int, bytes int64)
+		// edits: each document replaces a living one.
+		edits bool
+		// rests is one in how many pushes that is followed by a rest; 0: none is.
+		rests int
+		// most bounds the amplification: what was seen, rounded up, and below the
+		// bound that the policy gives.
+		most float64
+	}{
+		{"edits of one file", func(rng *rand.Rand) (int, int64) { return 1, 1<<10 + rng.Int64N(60<<10) }, true, 0, 5},
+		{"edits with rests", func(rng *rand.Rand) (int, int64) { return 1, 1<<10 + rng.Int64N(60<<10) }, true, 50, 8},
+		{"a push at a time, each followed by a rest", func(rng *rand.Rand) (int, int64) { return 1, 1<<10 + rng.Int64N(60<<10) }, false, 1, 9},
+		{"tiny files", func(*rand.Rand) (int, int64) { return 1, 100 }, false, 0, 5},
+		{"sizes over six decades", func(rng *rand.Rand) (int, int64) { n := 1 + rng.IntN(1<<rng.IntN(6)); return n, rng.Int64N(1 << rng.IntN(20)) }, false, 0, 5},
+		{"sizes over six decades, edits, rests", func(rng *rand.Rand) (int, int64) { n := 1 + rng.IntN(1<<rng.IntN(6)); return n, rng.Int64N(1 << rng.IntN(20)) }, true, 20, 7},
+		{"just below the bound of a tier", func(*rand.Rand) (int, int64) { return 1, tierBytes - documentBytes - 1 }, false, 0, 5},
+	}
+	for i, shape := range shapes {
+		t.Run(shape.name, func(t *testing.T) {
+			w := &world{t: t, rng: rand.New(rand.NewPCG(uint64(i), 11)), content: map[*entry][]*fakeDocument{}}
+			w.policy.ensureDefaults()
+			for range 3 { // what was imported before
+				w.pushOf(2000, 40<<20)
+			}
+			imported, most := w.ingested, 0
+			for n := range 10_000 {
+				documents, bytes := shape.push(w.rng)
+				if shape.edits {
+					w.kill(documents)
+				}
+				w.pushOf(documents, bytes)
+				w.settle()
+				w.check()
+				most = max(most, len(w.segments))
+				if shape.rests > 0 && n%shape.rests == 0 {
+					w.rest()
+					w.checkRested()
+				}
+			}
+			amplification := float64(w.written) / float64(w.ingested-imported)
+			t.Logf("%d MiB pushed, %d merges, at most %d segments, %d at the end, write amplification %.2f",
+				(w.ingested-imported)>>20, w.merges, most, len(w.segments), amplification)
+			sealed := int(2 * w.ingested / w.policy.MaxTextBytes)
+			if limit := (FanIn-1)*w.policy.Tiers() + sealed; most > limit {
+				t.Errorf("%d segments at once, want at most %d", most, limit)
+			}
+			if amplification > shape.most {
+				t.Errorf("write amplification %.2f, want at most %.0f", amplification, shape.most)
+			}
+		})
+	}
+}
+
+// pushOf adds a segment of documents of one size.
+func (w *world) pushOf(documents int, bytes int64) {
+	list := make([]*fakeDocument, documents)
+	for i := range list {
+		list[i] = &fakeDocument{text: bytes / int64(documents)}
+	}
+	w.alive = append(w.alive, list...)
+	w.ingested += w.add(list).size()
 }

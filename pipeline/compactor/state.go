@@ -12,6 +12,8 @@ type state struct {
 	partition int32
 	// next is the offset after the last record read.
 	next event.Offset
+	// last is the record before next, if one was read.
+	last event.Record
 	// segments are in the order in which the log brought them.
 	segments []*entry
 	byID     map[segment.ID]*entry
@@ -38,7 +40,7 @@ func wants(rec event.Record) bool {
 // segments. A record that cannot be decoded changes nothing: the projections put
 // it to the dead letters.
 func (s *state) read(rec event.Record) bool {
-	s.next = rec.Position.Offset + 1
+	s.next, s.last = rec.Position.Offset+1, rec
 	if !wants(rec) {
 		return false
 	}

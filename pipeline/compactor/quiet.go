@@ -1,0 +1,52 @@
+package compactor
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// DefaultQuiet is how long nothing must have been indexed in a partition before
+// what merges by number have left is merged as well: longer than the pause
+// between the pushes of a busy installation, short for people.
+const DefaultQuiet = 5 * time.Second
+
+// quiet returns the segments to merge when nothing comes: as many as fit of the
+// smallest, of which none is larger than all the others together. So each is
+// lifted into a segment of at least twice its size, whatever comes in between,
+// and a document is written once per doubling at most; and of what is left, each
+// segment is larger than all smaller ones together: their number is that of the
+// doublings from the smallest to a sealed one, mostly two or three.
+//
+// Rejected: a smaller FanIn. It would have the same effect on the number of
+// segments, and make merges dearer just when there is no time for them.
+func (p Policy) quiet(segments []*entry) []*entry {
+	var small []*entry
+	for _, e := range segments {
+		if p.tierOf(e) < p.Tiers() {
+			small = append(small, e)
+		}
+	}
+	slices.SortStableFunc(small, func(a, b *entry) int { return cmp.Compare(a.size(), b.size()) })
+	take, size, text := 0, int64(0), int64(0)
+	for i, e := range small[:min(len(small), MaxInputs)] {
+		if text += e.ref.TextBytes; text > p.MaxTextBytes {
+			break
+		}
+		if i > 0 && e.size() <= size {
+			take = i + 1
+		}
+		size += e.size()
+	}
+	chosen := map[*entry]bool{}
+	for _, e := range small[:take] {
+		chosen[e] = true
+	}
+	var inputs []*entry
+	for _, e := range segments { // in the order of the log
+		if chosen[e] {
+			inputs = append(inputs, e)
+		}
+	}
+	return inputs
+}
