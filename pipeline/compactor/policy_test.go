@@ -323,8 +323,14 @@ func TestPushesAreBounded(t *testing.T) {
 		{"edits with rests", func(rng *rand.Rand) (int, int64) { return 1, 1<<10 + rng.Int64N(60<<10) }, true, 50, 8},
 		{"a push at a time, each followed by a rest", func(rng *rand.Rand) (int, int64) { return 1, 1<<10 + rng.Int64N(60<<10) }, false, 1, 9},
 		{"tiny files", func(*rand.Rand) (int, int64) { return 1, 100 }, false, 0, 5},
-		{"sizes over six decades", func(rng *rand.Rand) (int, int64) { n := 1 + rng.IntN(1<<rng.IntN(6)); return n, rng.Int64N(1 << rng.IntN(20)) }, false, 0, 5},
-		{"sizes over six decades, edits, rests", func(rng *rand.Rand) (int, int64) { n := 1 + rng.IntN(1<<rng.IntN(6)); return n, rng.Int64N(1 << rng.IntN(20)) }, true, 20, 7},
+		{"sizes over six decades", func(rng *rand.Rand) (int, int64) {
+			n := 1 + rng.IntN(1<<rng.IntN(6))
+			return n, rng.Int64N(1 << rng.IntN(20))
+		}, false, 0, 5},
+		{"sizes over six decades, edits, rests", func(rng *rand.Rand) (int, int64) {
+			n := 1 + rng.IntN(1<<rng.IntN(6))
+			return n, rng.Int64N(1 << rng.IntN(20))
+		}, true, 20, 7},
 		{"just below the bound of a tier", func(*rand.Rand) (int, int64) { return 1, tierBytes - documentBytes - 1 }, false, 0, 5},
 	}
 	for i, shape := range shapes {

@@ -87,7 +87,9 @@ func TestSnapshotOfAnotherLog(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		"another log": func(string) error { return nil },
 		"damaged":     func(path string) error { return os.WriteFile(path, []byte(`{"version":1,`), 0o600) },
-		"ahead":       func(path string) error { return (&snapshot{Version: snapshotVersion, Topic: event.TopicEvents, Partition: 1, Next: 1 << 40}).write(filepath.Dir(path)) },
+		"ahead": func(path string) error {
+			return (&snapshot{Version: snapshotVersion, Topic: event.TopicEvents, Partition: 1, Next: 1 << 40}).write(filepath.Dir(path))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, 23)

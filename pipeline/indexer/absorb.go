@@ -25,6 +25,8 @@ type absorbed struct {
 		// next is the record that must come next for the state to be known: the one
 		// after the last that was handled.
 		next map[int32]event.Offset
+		// marked is the offset of the last mark of each partition.
+		marked map[int32]event.Offset
 		// later has the refs of which the log tells by a cause that is still to be
 		// handled again. What an earlier cause would say of them, readers drop as
 		// overtaken.
@@ -69,6 +71,21 @@ func (a *absorbed) set(partition int32, next event.Offset) {
 	a.mu.next[partition] = next
 }
 
+// advance is set; it reports whether it is time for a mark, and then counts anew.
+func (a *absorbed) advance(partition int32, next event.Offset, every int) bool {
+	a.set(partition, next)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if last, ok := a.mu.marked[partition]; ok && next >= last && next < last+event.Offset(every) {
+		return false
+	}
+	if a.mu.marked == nil {
+		a.mu.marked = map[int32]event.Offset{}
+	}
+	a.mu.marked[partition] = next
+	return true
+}
+
 func (a *absorbed) forget(partition int32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,16 +98,20 @@ type refKey struct {
 	ref  code.Ref
 }
 
-// catchUp makes the mirrors follow the log of a partition, from its beginning to
-// its end: a million records take about a second.
+// catchUp makes the mirrors follow the log of a partition, from the last mark, or
+// from its beginning, to its end: a million records take about a second.
 func (x *Indexer) catchUp(ctx context.Context, at event.Position) error {
 	high, err := x.o.Log.HighWater(ctx, at.Topic)
 	if err != nil {
 		return fmt.Errorf("catch up with the log: %w", err)
 	}
+	from, err := x.marked(ctx, at)
+	if err != nil {
+		return fmt.Errorf("catch up with the log: %w", err)
+	}
 	last := map[refKey]code.CommitID{}
 	heads := map[code.RepositoryID]code.Ref{}
-	err = x.scan(ctx, event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}, func(ev event.Event) {
+	err = x.scan(ctx, from, event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}, func(ev event.Event) {
 		switch ev := ev.(type) {
 		case *event.RevisionIndexed:
 			k := refKey{ev.Repository, ev.Ref}
@@ -142,13 +163,13 @@ func (x *Indexer) follow(ctx context.Context, k refKey, commit code.CommitID, he
 	return err
 }
 
-// scan calls visit for the events of the given types in a partition, up to but
-// not including a position.
-func (x *Indexer) scan(ctx context.Context, end event.Position, visit func(event.Event), types ...event.Type) (err error) {
-	if end.Offset == 0 {
+// scan calls visit for the events of the given types in a partition, from an
+// offset up to but not including a position.
+func (x *Indexer) scan(ctx context.Context, from event.Offset, end event.Position, visit func(event.Event), types ...event.Type) (err error) {
+	if from >= end.Offset {
 		return nil
 	}
-	reader, err := x.o.Log.Tail(ctx, end.Topic, end.Partition, 0)
+	reader, err := x.o.Log.Tail(ctx, end.Topic, end.Partition, from)
 	if err != nil {
 		return err
 	}

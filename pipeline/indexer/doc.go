@@ -31,7 +31,8 @@
 //     handled, so the repetition is recognised.
 //     Before the first record of a partition, where one is missing, and after an
 //     announcement that failed, the mirrors are made to follow the log, so that no
-//     event names a base that is not there.
+//     event names a base that is not there: from the last mark on, which is kept
+//     beside the mirrors.
 //  3. A document is analysed in the language of its place; a blob that stands in
 //     two languages is two documents.
 //  4. Losing a mirror costs a full manifest, no more. What was registered is then

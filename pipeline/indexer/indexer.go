@@ -81,9 +81,11 @@ type Indexer struct {
 	places   chan struct{} // one for each segment that is built
 	small    chan struct{} // the same for what is below smallBytes
 	absorbed absorbed
-	builders sync.Pool // of *segment.Builder
-	jobs     jobs
-	metrics  *metrics
+	// markEvery is the constant but in tests.
+	markEvery int
+	builders  sync.Pool // of *segment.Builder
+	jobs      jobs
+	metrics   *metrics
 }
 
 var _ worker.Handler = (*Indexer)(nil)
@@ -93,7 +95,7 @@ func New(o Options) (*Indexer, error) {
 	if err := o.ensureDefaults(); err != nil {
 		return nil, err
 	}
-	x := &Indexer{o: o, places: make(chan struct{}, o.Builders), small: make(chan struct{}, smallPlaces), metrics: newMetrics(o.Registerer)}
+	x := &Indexer{o: o, places: make(chan struct{}, o.Builders), small: make(chan struct{}, smallPlaces), metrics: newMetrics(o.Registerer), markEvery: markEvery}
 	x.builders.New = func() any { return segment.NewBuilder(segment.Options{}) }
 	return x, nil
 }
@@ -103,7 +105,7 @@ func New(o Options) (*Indexer, error) {
 func (x *Indexer) Wants(rec event.Record) bool {
 	if !wanted(rec) {
 		if x.absorbed.continues(rec.Position) {
-			x.absorbed.set(rec.Position.Partition, rec.Position.Offset+1)
+			x.reached(&rec)
 		}
 		return false
 	}
@@ -125,13 +127,14 @@ func (x *Indexer) Handle(ctx context.Context, rec event.Record) error {
 		return fmt.Errorf("%w: %w", worker.ErrPermanent, err)
 	}
 	job := x.jobs.begin(ev.Key())
-	err = classify(x.inOrder(ctx, ev, rec.Position, job))
+	err = classify(x.inOrder(ctx, ev, &rec, job))
 	x.jobs.end(ev.Key(), job, err, x.o.Now())
 	return err
 }
 
 // inOrder handles an event on mirrors that follow the log.
-func (x *Indexer) inOrder(ctx context.Context, ev event.Event, at event.Position, job *job) error {
+func (x *Indexer) inOrder(ctx context.Context, ev event.Event, rec *event.Record, job *job) error {
+	at := rec.Position
 	if !x.absorbed.continues(at) {
 		if err := x.catchUp(ctx, at); err != nil {
 			return err
@@ -140,7 +143,7 @@ func (x *Indexer) inOrder(ctx context.Context, ev event.Event, at event.Position
 	if err := x.event(ctx, ev, at, job); err != nil {
 		return err
 	}
-	x.absorbed.set(at.Partition, at.Offset+1)
+	x.reached(rec)
 	return nil
 }
 
@@ -280,7 +283,7 @@ func (x *Indexer) repository(ctx context.Context, m *mirror.Mirror, id code.Repo
 // repository last.
 func (x *Indexer) registration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
 	found := false
-	err = x.scan(ctx, before, func(ev event.Event) {
+	err = x.scan(ctx, 0, before, func(ev event.Event) {
 		if ev.Key() != id {
 			return
 		}

@@ -12,6 +12,7 @@
 // # Layout
 //
 //	DIR/git.config               the only configuration git reads beside a mirror's own
+//	DIR/notes/NAME               what SetNote stored: true of these mirrors, lost with them
 //	DIR/NN/REPOSITORY/           one mirror; NN = ID mod 256, in hexadecimal
 //	  quarry.json                what was registered: code.Repository
 //	  git/                       the bare repository

@@ -1,0 +1,79 @@
+package indexer
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// markEvery is how many records of a partition lie between two marks. It bounds
+// what is read again after a start.
+const markEvery = 64
+
+// A mark says that the mirrors follow a partition up to an offset. It is kept
+// beside them, and lost with them. Without it catchUp reads the partition from
+// its beginning, in the way of the first push after a start.
+type mark struct {
+	Next event.Offset `json:"next"`
+	// Last is the hash of the record before Next: in another log it is another.
+	Last []byte `json:"last"`
+}
+
+func markName(topic event.Topic, partition int32) string {
+	return fmt.Sprintf("%s-%d.json", topic, partition)
+}
+
+func hashOf(rec *event.Record) []byte {
+	h := sha256.New()
+	h.Write(rec.Key)
+	h.Write([]byte{0})
+	h.Write(rec.Value)
+	return h.Sum(nil)
+}
+
+// reached notes that the mirrors follow the log up to and with rec. Every so many
+// records that is made a mark, for the next process.
+func (x *Indexer) reached(rec *event.Record) {
+	next := rec.Position.Offset + 1
+	if !x.absorbed.advance(rec.Position.Partition, next, x.markEvery) {
+		return
+	}
+	b, err := json.Marshal(mark{next, hashOf(rec)})
+	if err == nil {
+		err = x.o.Mirrors.SetNote(markName(rec.Position.Topic, rec.Position.Partition), b)
+	}
+	if err != nil {
+		x.o.Logger.Warn("it could not be noted how far the mirrors follow the log, the next start reads more of it", "error", err)
+	}
+}
+
+// marked returns where to begin to follow the log before the record at is
+// handled: the mark, if there is one of this log. One behind the record that
+// follows it is of no use: what overtakes the record may lie below the mark.
+func (x *Indexer) marked(ctx context.Context, at event.Position) (event.Offset, error) {
+	b, err := x.o.Mirrors.Note(markName(at.Topic, at.Partition))
+	if err != nil {
+		return 0, nil // there is none
+	}
+	var m mark
+	if err := json.Unmarshal(b, &m); err != nil || m.Next <= 0 || m.Next > at.Offset+1 {
+		return 0, nil
+	}
+	reader, err := x.o.Log.Tail(ctx, at.Topic, at.Partition, m.Next-1)
+	if err != nil {
+		return 0, err
+	}
+	rec, err := reader.Next(ctx)
+	if err = errors.Join(err, reader.Close()); err != nil {
+		return 0, err
+	}
+	if !bytes.Equal(hashOf(&rec), m.Last) {
+		return 0, nil
+	}
+	return m.Next, nil
+}
