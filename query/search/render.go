@@ -2,14 +2,11 @@ package search
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -33,39 +30,22 @@ const (
 	rangeBytes = 128
 )
 
-// render fills in the files of a result and orders them by score.
-func (n *run) render(ctx context.Context, w *admission.Worker, result *Result, shown []hit, maxBytes int64) (err error) {
+func newRenderer(n *run, maxBytes int64) *renderer {
 	r := &renderer{run: n, left: maxBytes}
-	defer func() { err = errors.Join(err, r.cursor.Close()) }()
 	for _, p := range n.scope.c.predicates {
 		if p.path != nil {
 			r.paths = append(r.paths, p)
 		}
 	}
-	result.Files = make([]FileMatch, 0, len(shown))
-	for i := range shown {
-		w.Step()
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if r.left <= 0 {
-			break
-		}
-		f, err := r.file(&shown[i])
-		if err != nil {
-			return err
-		}
-		result.Stats.Displayed += max(len(shown[i].matches), 1)
-		result.Files = append(result.Files, f)
+	return r
+}
+
+// loaded returns how much text was decompressed.
+func (r *renderer) loaded() int64 {
+	if r.text == nil {
+		return 0
 	}
-	if r.left <= 0 && result.Stopped == StopNone && result.Stats.Displayed < min(result.Stats.Matches, n.display) {
-		result.Stopped = StopByteLimit
-	}
-	if r.text != nil {
-		result.Stats.ContentBytes += r.text.LoadedBytes() + r.name.LoadedBytes()
-	}
-	slices.SortStableFunc(result.Files, func(a, b FileMatch) int { return cmp.Compare(b.Score, a.Score) })
-	return nil
+	return r.text.LoadedBytes() + r.name.LoadedBytes()
 }
 
 func (r *renderer) file(h *hit) (FileMatch, error) {

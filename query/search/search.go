@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -78,6 +79,12 @@ func New(o Options) *Searcher {
 // or the error of ctx; a search that ran out of time is no failure but has a
 // StopReason.
 func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, error) {
+	return s.admit(ctx, view, r, nil)
+}
+
+// admit runs a request once there is a place for it. Files go to emit, unless it
+// is nil.
+func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
@@ -85,7 +92,7 @@ func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, e
 	}
 	defer ticket.Leave()
 	waited := time.Since(start)
-	result, err := s.search(ctx, ticket, view, r)
+	result, err := s.search(ctx, ticket, view, r, emit)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +102,7 @@ func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, e
 	return result, nil
 }
 
-func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view View, r Request) (*Result, error) {
+func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
 	w := ticket.Worker(ctx.Done())
 	defer w.End()
@@ -115,17 +122,19 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	planned := time.Since(start)
 	w.Pause()
 	run := newRun(sc, segments, r)
-	if err := run.all(ctx, s.options.MaxDuration, crew{ticket, s.helpers}); err != nil {
+	a := newAnswer(run, w, s.options.MaxResultBytes)
+	work := func(ctx context.Context) error { return run.all(ctx, s.options.MaxDuration, crew{ticket, s.helpers}) }
+	if emit == nil {
+		err = a.all(ctx, work)
+	} else {
+		err = a.stream(ctx, work, emit)
+	}
+	if err = errors.Join(err, a.close()); err != nil {
 		return nil, err
 	}
-	w.Resume()
-	result, err := run.result(ctx, w, s.options.MaxResultBytes)
-	if err != nil {
-		return nil, err
-	}
-	result.Stats.Planning = planned
-	result.Stats.Searching = time.Since(start) - planned
-	return result, nil
+	a.result.Stats.Planning = planned
+	a.result.Stats.Searching = time.Since(start) - planned
+	return a.result, nil
 }
 
 // A run visits segments, in order, by one or more visitors.
@@ -141,6 +150,8 @@ type run struct {
 	exceeded atomic.Bool
 	cutoff   atomic.Int32 // segments after this one are not needed any more
 	finish   func()       // ends the wait of workers for a processor: nothing is left to do
+	// progress has a value when segments from 0 up are done that were not before.
+	progress chan struct{}
 
 	mu struct {
 		sync.Mutex
@@ -162,7 +173,7 @@ type visited struct {
 }
 
 func newRun(sc *scope, segments []Segment, r Request) *run {
-	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now(), finish: func() {}}
+	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now(), finish: func() {}, progress: make(chan struct{}, 1)}
 	n.cutoff.Store(math.MaxInt32)
 	n.mu.done = make([]visited, len(segments))
 	n.mu.seen = make(map[uint32]bool)
@@ -203,50 +214,19 @@ func (n *run) visit(v *visitor, i int) {
 			n.cutoff.Store(min(n.cutoff.Load(), int32(n.mu.prefix)))
 		}
 		n.mu.prefix++
+		n.tell()
 	}
 	if n.mu.prefix > int(n.cutoff.Load()) || n.mu.err != nil {
 		n.finish()
 	}
 }
 
-// result puts together what the visitors found, in the order of segments.
-func (n *run) result(ctx context.Context, w *admission.Worker, maxBytes int64) (*Result, error) {
-	result := &Result{Stats: n.mu.stats, Exhaustive: true}
-	var shown []hit
-	room := n.display
-	last := min(len(n.segments)-1, int(n.cutoff.Load()))
-	if n.request.Explain {
-		result.Explain = n.explain()
+// tell says that there is progress.
+func (n *run) tell() {
+	select {
+	case n.progress <- struct{}{}:
+	default: // said already, and nobody has looked since
 	}
-	seen := make(map[uint32]bool)
-	for i := 0; i <= last; i++ {
-		d := &n.mu.done[i]
-		if d.explain != nil {
-			result.Explain.Segments = append(result.Explain.Segments, *d.explain)
-		}
-		for _, h := range n.distinct(d.hits, seen) {
-			if result.Stats.Matches > n.request.Matches {
-				break
-			}
-			result.Stats.Matches += h.count
-			result.Stats.Files++
-			if room > 0 {
-				shown, room = appendShown(shown, h, room)
-			}
-		}
-	}
-	n.conclude(result)
-	if n.scope.c.shown == syntax.SelectRepo {
-		n.list(result, shown)
-		return result, nil
-	}
-	return result, n.render(ctx, w, result, shown, maxBytes)
-}
-
-// appendShown adds a hit, cut to the room that is left.
-func appendShown(shown []hit, h hit, room int) ([]hit, int) {
-	h.matches = h.matches[:min(len(h.matches), room)]
-	return append(shown, h), room - max(len(h.matches), 1)
 }
 
 func (n *run) conclude(r *Result) {

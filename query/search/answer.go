@@ -1,0 +1,127 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// An answer is put together from what the visitors found, in the order of
+// segments, whatever the order in which it was found.
+type answer struct {
+	run      *run
+	worker   *admission.Worker // of the goroutine that renders
+	renderer *renderer
+	result   *Result
+	room     int             // matches that may still be shown
+	seen     map[uint32]bool // repositories, if they are the answer
+	next     int             // segment to take from
+	listed   []hit           // repositories, if they are the answer
+}
+
+func newAnswer(n *run, w *admission.Worker, maxBytes int64) *answer {
+	return &answer{
+		run: n, worker: w, renderer: newRenderer(n, maxBytes), room: n.display,
+		result: &Result{Exhaustive: true}, seen: make(map[uint32]bool),
+	}
+}
+
+func (a *answer) close() error { return a.renderer.cursor.Close() }
+
+// all answers at the end of the work.
+func (a *answer) all(ctx context.Context, work func(context.Context) error) error {
+	if err := work(ctx); err != nil {
+		return err
+	}
+	a.worker.Resume()
+	shown := a.take(a.last())
+	a.result.Files = make([]FileMatch, 0, len(shown))
+	for i := range shown {
+		if err := a.render(ctx, &shown[i]); err != nil {
+			return err
+		}
+	}
+	a.conclude()
+	sortFiles(a.result.Files)
+	return nil
+}
+
+// last returns the segment after the last one that counts. The work is done.
+func (a *answer) last() int { return min(len(a.run.mu.done), int(a.run.cutoff.Load())+1) }
+
+// take returns the hits to show of the segments up to, but without, to.
+func (a *answer) take(to int) []hit {
+	var shown []hit
+	stats := &a.result.Stats
+	for ; a.next < to; a.next++ {
+		d := &a.run.mu.done[a.next]
+		for _, h := range a.run.distinct(d.hits, a.seen) {
+			if stats.Matches > a.run.request.Matches {
+				break
+			}
+			stats.Matches += h.count
+			stats.Files++
+			if a.room > 0 {
+				shown, a.room = appendShown(shown, h, a.room)
+			}
+		}
+		d.hits = nil
+	}
+	if a.run.scope.c.shown == syntax.SelectRepo {
+		a.listed = append(a.listed, shown...)
+		return nil
+	}
+	return shown
+}
+
+// appendShown adds a hit, cut to the room that is left.
+func appendShown(shown []hit, h hit, room int) ([]hit, int) {
+	h.matches = h.matches[:min(len(h.matches), room)]
+	return append(shown, h), room - max(len(h.matches), 1)
+}
+
+// render adds the file of a hit to the result, if it has room for it.
+func (a *answer) render(ctx context.Context, h *hit) error {
+	a.worker.Step()
+	if err := ctx.Err(); err != nil || a.renderer.left <= 0 {
+		return err
+	}
+	f, err := a.renderer.file(h)
+	if err != nil {
+		return err
+	}
+	a.result.Stats.Displayed += max(len(h.matches), 1)
+	a.result.Files = append(a.result.Files, f)
+	return nil
+}
+
+// conclude completes the result once everything is rendered.
+func (a *answer) conclude() {
+	n, r := a.run, a.result
+	r.Stats.add(&n.mu.stats)
+	if n.request.Explain {
+		r.Explain = n.explain()
+		for i := range a.last() {
+			if e := n.mu.done[i].explain; e != nil {
+				r.Explain.Segments = append(r.Explain.Segments, *e)
+			}
+		}
+	}
+	n.conclude(r)
+	if n.scope.c.shown == syntax.SelectRepo {
+		n.list(r, a.listed)
+		return
+	}
+	if a.renderer.left <= 0 && r.Stopped == StopNone && r.Stats.Displayed < min(r.Stats.Matches, n.display) {
+		r.Stopped = StopByteLimit
+	}
+	r.Stats.ContentBytes += a.renderer.loaded()
+}
+
+// sortFiles puts the best first.
+func sortFiles(files []FileMatch) {
+	slices.SortStableFunc(files, func(a, b FileMatch) int { return cmp.Compare(b.Score, a.Score) })
+}

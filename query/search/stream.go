@@ -1,0 +1,132 @@
+package search
+
+import (
+	"context"
+	"time"
+)
+
+// Emit takes the files of a part of an answer, best first, and what the part
+// counts: Matches, Files, Displayed and Duration. The files may be memory of the
+// view. An error ends the search.
+type Emit func(files []FileMatch, stats Stats) error
+
+// Bounds of a part. It is sent when it has partBytes, or when the next file is
+// not there yet; but the first one apart not before partInterval has passed since
+// the one before, so that many small segments make no storm.
+const (
+	partBytes    = 128 << 10
+	partInterval = 30 * time.Millisecond
+)
+
+// Stream is Search with the files given to emit in parts, as they are found, in
+// the calling goroutine. The result has no files. All parts together have the
+// files, matches and counts that Search would return; the order is that of Search
+// within each part. While emit takes its time, the search goes on.
+func (s *Searcher) Stream(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+	return s.admit(ctx, view, r, emit)
+}
+
+// stream answers while the work goes on.
+func (a *answer) stream(ctx context.Context, work func(context.Context) error, emit Emit) error {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	p := part{answer: a, emit: emit, since: time.Now(), due: time.Now()}
+	err := p.follow(ctx, done)
+	if err != nil {
+		cancel()
+		<-done // nothing of the run may outlive the view
+		return err
+	}
+	cancel()
+	a.conclude()
+	a.result.Files = nil
+	return nil
+}
+
+// A part is what of an answer was not emitted yet: the files of its result.
+type part struct {
+	*answer
+	emit  Emit
+	since time.Time // when the part before was sent
+	due   time.Time // when this one may be sent although it is small
+	sent  Stats     // counts of the parts before
+	bytes int64     // that were left to the renderer when the part began
+}
+
+// follow renders and emits what is found until done has a value, which it
+// returns.
+func (p *part) follow(ctx context.Context, done chan error) error {
+	p.bytes = p.renderer.left
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		var pause <-chan time.Time
+		if len(p.result.Files) > 0 {
+			timer.Reset(time.Until(p.due))
+			pause = timer.C
+		}
+		select {
+		case err := <-done:
+			done <- err // for who waits for the end of the work
+			if err == nil {
+				err = p.add(ctx, p.take(p.last()))
+			}
+			if err == nil {
+				err = p.flush()
+			}
+			return err
+		case <-p.run.progress:
+			if err := p.add(ctx, p.ready()); err != nil {
+				return err
+			}
+		case <-pause:
+			if err := p.flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ready returns what is to be shown of the segments done so far.
+func (p *part) ready() []hit {
+	n := p.run
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return p.take(min(n.mu.prefix, int(n.cutoff.Load())+1))
+}
+
+// add renders hits, and sends the part whenever it is large enough.
+func (p *part) add(ctx context.Context, hits []hit) error {
+	p.worker.Resume()
+	defer p.worker.Pause()
+	for i := range hits {
+		if err := p.render(ctx, &hits[i]); err != nil {
+			return err
+		}
+		if p.bytes-p.renderer.left >= partBytes || len(p.result.Files) > 0 && time.Now().After(p.due) {
+			p.worker.Pause()
+			if err := p.flush(); err != nil {
+				return err
+			}
+			p.worker.Resume()
+		}
+	}
+	return nil
+}
+
+// flush sends the part, if it has anything.
+func (p *part) flush() error {
+	if len(p.result.Files) == 0 {
+		return nil
+	}
+	files, now, total := p.result.Files, time.Now(), &p.result.Stats
+	sortFiles(files)
+	stats := Stats{
+		Matches: total.Matches - p.sent.Matches, Files: total.Files - p.sent.Files, Displayed: total.Displayed - p.sent.Displayed,
+		Duration: now.Sub(p.since),
+	}
+	p.sent, p.since, p.due, p.bytes = *total, now, now.Add(partInterval), p.renderer.left
+	p.result.Files = nil // not reused: it may be in use still
+	return p.emit(files, stats)
+}

@@ -1,0 +1,158 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// collect streams a request and returns the parts put together, and how many
+// they were.
+func collect(t *testing.T, s *Searcher, v View, r Request) (*Result, int) {
+	t.Helper()
+	var files []FileMatch
+	var sum Stats
+	parts := 0
+	result, err := s.Stream(t.Context(), v, r, func(part []FileMatch, stats Stats) error {
+		if len(part) == 0 || !slices.IsSortedFunc(part, func(a, b FileMatch) int { return int(b.Score - a.Score) }) {
+			t.Errorf("part %d has %d files, or they are not in order", parts, len(part))
+		}
+		files = append(files, part...)
+		sum.Displayed += stats.Displayed
+		parts++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Files != nil || sum.Displayed != result.Stats.Displayed && result.Repositories == nil {
+		t.Fatalf("the parts display %d matches, the result %d", sum.Displayed, result.Stats.Displayed)
+	}
+	result.Files = files
+	return result, parts
+}
+
+// inOrder returns the files of an answer as JSON, whatever their order was.
+func inOrder(t *testing.T, r *Result) []string {
+	t.Helper()
+	var out []string
+	for i := range r.Files {
+		text, err := json.Marshal(&r.Files[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(text))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestPartsOfStreamAreTheAnswer(t *testing.T) {
+	for seed := range uint64(8) {
+		m := newModel(t, rand.New(rand.NewPCG(seed, 3)))
+		for _, r := range []Request{
+			{Query: parse(t, "i"), Matches: 1 << 20},
+			{Query: parse(t, "i"), Matches: 7},
+			{Query: parse(t, "i e"), Matches: 1 << 20, Display: 5, Whole: true},
+			{Query: parse(t, "sym:a"), Matches: 100, ContextLines: 2},
+			{Query: parse(t, "file:."), Matches: 1000},
+			{Query: parse(t, "select:repo i"), Matches: 1000},
+			{Query: parse(t, "type:repo repo"), Matches: 1000},
+			{Query: parse(t, "nothing-has-this"), Matches: 1000},
+		} {
+			for _, maxBytes := range []int64{0, 2000} {
+				s := New(Options{MaxResultBytes: maxBytes})
+				want, err := s.Search(t.Context(), m, r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, _ := collect(t, s, m, r)
+				if !slices.Equal(inOrder(t, got), inOrder(t, want)) || !reflect.DeepEqual(got.Repositories, want.Repositories) {
+					t.Fatalf("seed %d, %s, %d matches: the stream has %d files, the answer %d, or they differ", seed, r.Query.Root, r.Matches, len(got.Files), len(want.Files))
+				}
+				if got.Stats.Matches != want.Stats.Matches || got.Stats.Files != want.Stats.Files || got.Stopped != want.Stopped || got.Exhaustive != want.Exhaustive {
+					t.Fatalf("seed %d, %s: stream %+v %q, answer %+v %q", seed, r.Query.Root, got.Stats, got.Stopped, want.Stats, want.Stopped)
+				}
+			}
+		}
+	}
+}
+
+// streamed prepares a stream of everything that has an i, whose work a test does.
+func streamed(t *testing.T) (*answer, *visitor) {
+	t.Helper()
+	m := newModel(t, rand.New(rand.NewPCG(1, 3)))
+	if len(m.Segments()) < 2 {
+		t.Fatal("a test of parts wants segments")
+	}
+	c, err := compile(parse(t, "i"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := newRun(newScope(c, m.Repositories(), nil), m.Segments(), Request{Query: parse(t, "i"), Matches: 1 << 20})
+	ticket, err := New(Options{}).admission.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(ticket.Leave)
+	w := ticket.Worker(t.Context().Done())
+	w.Pause()
+	v := newVisitor(run.scope, run.display, run.request.Matches, func() bool { return false })
+	t.Cleanup(func() { _ = v.close() })
+	return newAnswer(run, w, 1<<20), v
+}
+
+// The first part leaves when the first segment is done, not at the end.
+func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
+	a, v := streamed(t)
+	emitted := make(chan struct{}, 100)
+	work := func(context.Context) error {
+		for i := range a.run.segments {
+			a.run.visit(v, i)
+			if i == 0 {
+				<-emitted // for ever, if the part is kept back
+			}
+		}
+		return nil
+	}
+	parts := 0
+	err := a.stream(t.Context(), work, func([]FileMatch, Stats) error {
+		parts++
+		emitted <- struct{}{}
+		return nil
+	})
+	if err = errors.Join(err, a.close()); err != nil || parts < 2 {
+		t.Fatalf("%d parts, %v", parts, err)
+	}
+}
+
+// When the reader is gone, so is the search.
+func TestErrorOfEmitEndsTheSearch(t *testing.T) {
+	a, v := streamed(t)
+	gone := errors.New("the reader is gone")
+	work := func(ctx context.Context) error {
+		a.run.visit(v, 0)
+		<-ctx.Done() // for ever, if nobody ends the search
+		return ctx.Err()
+	}
+	err := a.stream(t.Context(), work, func([]FileMatch, Stats) error { return gone })
+	if !errors.Is(err, gone) || a.close() != nil {
+		t.Fatalf("got %v", err)
+	}
+}
+
+// A large answer comes in parts of a bounded size.
+func TestPartsAreBounded(t *testing.T) {
+	m := &model{}
+	line := "main " + "file.go " + "Go " + strings.Repeat("needle in a line of hay that is not short\\n", 200)
+	m.script(t, strings.TrimSuffix(strings.Repeat(line+"\n", 40), "\n"))
+	r := Request{Query: parse(t, "needle"), Matches: 1 << 20}
+	if got, parts := collect(t, New(Options{}), m, r); parts < 5 || got.Stats.Displayed != 40*200 {
+		t.Fatalf("%d matches in %d parts", got.Stats.Displayed, parts)
+	}
+}
