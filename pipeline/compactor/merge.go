@@ -152,7 +152,9 @@ func (b *build) addSegment(ctx context.Context, e *entry) error {
 		return failed(failureStore, "fetch segment to merge", err)
 	}
 	defer os.Remove(path)
-	file, err := segment.OpenFile(path, segment.NewCache(symbolCacheBytes))
+	cache := segment.NewCache(symbolCacheBytes)
+	defer cache.Close()
+	file, err := segment.OpenFile(path, cache)
 	if err != nil {
 		return &inputError{e, err}
 	}

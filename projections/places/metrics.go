@@ -22,6 +22,8 @@ const outcomeAbsent = "segment_absent"
 //	quarry_places_doomed_segments                merged segments that wait for their last view
 //	quarry_places_excised_total                  segments removed
 //	quarry_places_revision_hits_total, …_misses_total, …_cache_bytes
+//
+// and those of the cache of frames, segment.Cache.
 type metrics struct {
 	reg                                   prometheus.Registerer
 	broken                                *prometheus.CounterVec
@@ -56,7 +58,11 @@ func newMetrics(reg prometheus.Registerer, p *Places) (*metrics, error) {
 }
 
 func (m *metrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.broken, m.excised, m.revisionHits, m.revisionMisses, m.state}
+	all := []prometheus.Collector{m.broken, m.excised, m.revisionHits, m.revisionMisses, m.state}
+	if m.state.p.cache != nil {
+		all = append(all, m.state.p.cache.Collectors()...)
+	}
+	return all
 }
 
 func (m *metrics) unregister() {

@@ -1,46 +1,22 @@
 package segment
 
 import (
-	"container/list"
-	"sync"
+	"sync/atomic"
+
+	"github.com/quarrysearch/quarry/projections/segment/internal/framecache"
 )
 
 // DefaultCacheBytes bounds a Cache that was made with 0.
 const DefaultCacheBytes = 256 << 20
 
-const cacheShards = 16
-
-// A Cache keeps decompressed frames, least recently used out first, up to a
-// bound of bytes over all segments. It is safe for concurrent use.
+// A Cache keeps decompressed frames of all readers that were opened with it, up
+// to a bound of bytes that it takes outside the Go heap, and gives back on Close.
+// It is safe for concurrent use.
 type Cache struct {
-	shards [cacheShards]cacheShard
+	frames *framecache.Cache
 	limit  int
-}
-
-// framesForOne is how many frames one Text may add to the cache: a quarter of it.
-// What looks here and there is quick the next time; a scan that reads more
-// decompresses into buffers of its own and leaves the cache to others.
-func (c *Cache) framesForOne() int { return c.limit / 4 / FrameBytes }
-
-type cacheShard struct {
-	mu struct {
-		sync.Mutex
-		entries      map[frameKey]*list.Element
-		order        *list.List // most recent first
-		bytes        int
-		hits, misses uint64
-	}
-	limit int
-}
-
-type frameKey struct {
-	id    ID
-	frame uint32
-}
-
-type cacheEntry struct {
-	key  frameKey
-	text []byte
+	// readers counts those that were opened, which gives each its keys.
+	readers atomic.Uint32
 }
 
 // NewCache returns a Cache bounded by limitBytes, or by DefaultCacheBytes if
@@ -49,65 +25,32 @@ func NewCache(limitBytes int) *Cache {
 	if limitBytes <= 0 {
 		limitBytes = DefaultCacheBytes
 	}
-	c := &Cache{limit: limitBytes}
-	for i := range c.shards {
-		s := &c.shards[i]
-		s.limit = limitBytes / cacheShards
-		s.mu.entries, s.mu.order = map[frameKey]*list.Element{}, list.New()
-	}
-	return c
+	return &Cache{limit: limitBytes, frames: framecache.New(framecache.Options{FrameBytes: FrameBytes, LimitBytes: limitBytes})}
 }
 
-func (c *Cache) shard(k frameKey) *cacheShard {
-	return &c.shards[(uint32(k.id[0])^k.frame)%cacheShards]
-}
-
-func (c *Cache) get(k frameKey) ([]byte, bool) {
-	s := c.shard(k)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.mu.entries[k]
-	if !ok {
-		s.mu.misses++
-		return nil, false
-	}
-	s.mu.hits++
-	s.mu.order.MoveToFront(e)
-	return e.Value.(*cacheEntry).text, true
-}
-
-// put adds a frame, which must not be changed afterwards.
-func (c *Cache) put(k frameKey, text []byte) {
-	s := c.shard(k)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.mu.entries[k]; ok {
-		return
-	}
-	s.mu.entries[k] = s.mu.order.PushFront(&cacheEntry{k, text})
-	s.mu.bytes += cap(text)
-	for s.mu.bytes > s.limit && s.mu.order.Len() > 1 {
-		last := s.mu.order.Back()
-		old := s.mu.order.Remove(last).(*cacheEntry)
-		delete(s.mu.entries, old.key)
-		s.mu.bytes -= cap(old.text)
-	}
-}
+// Close gives the memory back. No reader of the cache may be used any more.
+func (c *Cache) Close() error { return c.frames.Close() }
 
 // CacheStats is what a Cache has seen since it was made.
-type CacheStats struct {
-	Hits, Misses uint64
-	Bytes        int // now
-}
+type CacheStats = framecache.Stats
 
 // Stats sums up the cache.
-func (c *Cache) Stats() CacheStats {
-	var t CacheStats
-	for i := range c.shards {
-		s := &c.shards[i]
-		s.mu.Lock()
-		t.Hits, t.Misses, t.Bytes = t.Hits+s.mu.hits, t.Misses+s.mu.misses, t.Bytes+s.mu.bytes
-		s.mu.Unlock()
+func (c *Cache) Stats() CacheStats { return c.frames.Stats() }
+
+// framesForOne is how many frames one Text may add to the cache: a quarter of it.
+// What looks here and there is quick the next time; a scan that reads more
+// decompresses into buffers of its own, which stay in the processor's caches.
+func (c *Cache) framesForOne() int { return c.limit / 4 / FrameBytes }
+
+// reader returns the keys' upper half of another reader; 0 for no cache.
+func (c *Cache) reader() uint32 {
+	if c == nil {
+		return 0
 	}
-	return t
+	return c.readers.Add(1)
+}
+
+// frameKey is the key of a frame in the reader's cache.
+func (r *Reader) frameKey(n int) framecache.Key {
+	return framecache.Key(r.number)<<32 | framecache.Key(n)
 }

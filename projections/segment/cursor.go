@@ -37,11 +37,20 @@ type Cursor struct {
 	walker Walker
 	closer io.Closer // of the value read last, if there is no walker
 	key    []byte
+	texts  []*Text // that read by it
 }
 
-// Close gives up what the cursor holds. It may be used again, and must then be
-// closed again.
+// Close gives up what the cursor and the Texts that read by it hold. It may be
+// used again, and must then be closed again.
 func (c *Cursor) Close() error {
+	for _, t := range c.texts {
+		t.drop()
+	}
+	return c.leave()
+}
+
+// leave gives up the source.
+func (c *Cursor) leave() error {
 	err := c.done()
 	if c.walker != nil {
 		err = errors.Join(err, c.walker.Close())
@@ -93,7 +102,7 @@ func (c *Cursor) turn(src Source) error {
 	if err := c.done(); err != nil || c.src == src {
 		return err
 	}
-	if err := c.Close(); err != nil {
+	if err := c.leave(); err != nil {
 		return err
 	}
 	c.src = src

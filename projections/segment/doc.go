@@ -42,6 +42,9 @@
 //  4. Every value lies in one table block, whose checksum is verified when the
 //     block is read. The decoders take hostile bytes all the same and return
 //     ErrCorrupt.
+//  5. The bytes that a Text returned stay as they are until its next method is
+//     called or its Cursor closed: it holds its two frames in the Cache, whose
+//     memory is not the garbage collector's (internal/framecache).
 //
 // A Reader is safe for concurrent use; a Builder belongs to one goroutine. A
 // Reader does not know whether its documents are alive: Places does.

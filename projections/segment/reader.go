@@ -23,16 +23,18 @@ type Reader struct {
 	id    ID
 	src   Source
 	cache *Cache
-	head  *header
-	docs  *documentTable
-	dir   *directory
-	size  int64
+	// number tells its frames in the cache from those of other readers.
+	number uint32
+	head   *header
+	docs   *documentTable
+	dir    *directory
+	size   int64
 }
 
 // Open reads the resident parts of a segment. Frames read later are kept in c,
 // which readers share; nil keeps none.
 func Open(src Source, id ID, c *Cache) (*Reader, error) {
-	r := &Reader{id: id, src: src, cache: c}
+	r := &Reader{id: id, src: src, cache: c, number: c.reader()}
 	if err := r.load(); err != nil {
 		return nil, fmt.Errorf("open segment %s: %w", id, err)
 	}

@@ -1,10 +1,15 @@
 package segment
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/quarrysearch/quarry/projections/segment/internal/framecache"
+)
 
 // A Text reads pieces of a segment's text space. It remembers the last two
 // frames, so it is cheap to read on from where one is, and to look a little
-// ahead. It belongs to one goroutine.
+// ahead. The two are held in the cache until others take their place or the
+// Text's Cursor is closed. It belongs to one goroutine.
 type Text struct {
 	r      *Reader
 	cursor *Cursor
@@ -17,25 +22,38 @@ type Text struct {
 	loaded int64
 }
 
-// A slot holds a decompressed frame.
+// A slot has a decompressed frame.
 type slot struct {
 	n     int // number of the frame, -1 for none
 	frame []byte
-	own   []byte // buffer for a frame that is not in the cache
+	held  framecache.Hold // of the frame, if it is in the cache
+	own   []byte          // buffer for a frame that is not
+}
+
+// drop forgets the frame.
+func (s *slot) drop() {
+	s.held.Release()
+	s.held, s.n, s.frame = framecache.Hold{}, -1, nil
 }
 
 // NewText returns a Text of a segment that reads by a cursor.
 func NewText(r *Reader, c *Cursor) *Text {
 	t := &Text{cursor: c}
+	c.texts = append(c.texts, t)
 	t.Reset(r)
 	return t
 }
 
 // Reset makes t read another segment, with its buffers.
 func (t *Text) Reset(r *Reader) {
+	t.drop()
 	t.r, t.group = r, -1
+}
+
+// drop lets go of the frames at hand. What Bytes returned is not valid any more.
+func (t *Text) drop() {
 	for i := range t.slots {
-		t.slots[i].n, t.slots[i].frame = -1, nil
+		t.slots[i].drop()
 	}
 }
 
@@ -43,7 +61,7 @@ func (t *Text) Reset(r *Reader) {
 func (t *Text) LoadedBytes() int64 { return t.loaded }
 
 // Bytes returns the text from lo up to hi. The result is valid until the next
-// call of a method and must not be changed.
+// call of a method or the Close of t's cursor, and must not be changed.
 func (t *Text) Bytes(lo, hi int) ([]byte, error) {
 	if lo >= hi {
 		return nil, nil
@@ -96,14 +114,22 @@ func (t *Text) has(n int) bool {
 	if t.r.cache == nil {
 		return false
 	}
-	frame, ok := t.r.cache.get(frameKey{t.r.id, uint32(n)})
+	held, ok := t.r.cache.frames.Pin(t.r.frameKey(n))
 	if ok {
-		t.use(n, frame)
+		t.vacate().held = held
+		t.use(n, held.Bytes())
 	}
 	return ok
 }
 
-// use makes a frame the one used last.
+// vacate empties the slot that was not used last.
+func (t *Text) vacate() *slot {
+	s := &t.slots[1-t.recent]
+	s.drop()
+	return s
+}
+
+// use makes a frame, which is in the slot that was vacated, the one used last.
 func (t *Text) use(n int, frame []byte) {
 	t.recent = 1 - t.recent
 	t.slots[t.recent].n, t.slots[t.recent].frame = n, frame
@@ -120,27 +146,33 @@ func (t *Text) frame(n int) ([]byte, error) {
 	if t.has(n) {
 		return t.slots[t.recent].frame, nil
 	}
-	if t.adds() {
-		frame := make([]byte, t.r.frameSize(n))
-		if err := t.unpack(frame, n); err != nil {
-			return nil, err
-		}
-		t.r.cache.put(frameKey{t.r.id, uint32(n)}, frame)
-		t.added++
-		t.use(n, frame)
-		return frame, nil
-	}
-	s := &t.slots[1-t.recent]
-	if s.own == nil {
-		s.own = make([]byte, FrameBytes)
-	}
-	frame := s.own[:t.r.frameSize(n)]
-	s.n = -1
+	s := t.vacate()
+	frame := t.room(s, n)
 	if err := t.unpack(frame, n); err != nil {
+		s.drop()
 		return nil, err
 	}
 	t.use(n, frame)
+	if s.held != (framecache.Hold{}) {
+		s.held.Publish(t.r.frameKey(n))
+	}
 	return frame, nil
+}
+
+// room returns where frame n is to be put: in the cache, if t may add to it and it
+// has a place.
+func (t *Text) room(s *slot, n int) []byte {
+	if t.adds() {
+		if held, ok := t.r.cache.frames.Reserve(t.r.frameKey(n), t.r.frameSize(n)); ok {
+			t.added++
+			s.held = held
+			return held.Bytes()
+		}
+	}
+	if s.own == nil {
+		s.own = make([]byte, FrameBytes)
+	}
+	return s.own[:t.r.frameSize(n)]
 }
 
 // unpack decompresses a frame into dst, which has its size.

@@ -100,6 +100,7 @@ func TestHeldMatchesAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := newVisitor(newScope(c, m.Repositories(), nil), 1<<20, 1<<20, func() bool { return false })
+	defer v.close()
 	v.maxHeld = 3
 	for i, s := range m.Segments() {
 		if _, _, err := v.visit(i, s); err != nil {

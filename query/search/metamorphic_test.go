@@ -52,6 +52,7 @@ type model struct {
 	segments []Segment
 	branches []Segment
 	refs     []code.Ref
+	cache    *segment.Cache
 }
 
 func (m *model) Segments() []Segment         { return m.segments }
@@ -86,7 +87,13 @@ func randomText(rng *rand.Rand) []byte {
 }
 
 func newModel(t *testing.T, rng *rand.Rand) *model {
-	m := &model{refs: []code.Ref{"refs/heads/main", "refs/heads/dev"}}
+	m := &model{refs: []code.Ref{"refs/heads/main", "refs/heads/dev"}, cache: segment.NewCache(12 * segment.FrameBytes)}
+	t.Cleanup(func() {
+		if held := m.cache.Stats().Held; held != 0 {
+			t.Errorf("searches left %d frames held", held)
+		}
+		_ = m.cache.Close()
+	})
 	for i := range 1 + rng.IntN(3) {
 		m.repos = append(m.repos, &Repository{Repository: code.Repository{
 			ID: code.RepositoryID(i + 1), Name: fmt.Sprintf("host/repo%d", i), DefaultBranch: "main", Archived: i == 1,
@@ -128,7 +135,7 @@ func (m *model) addSegment(t *testing.T, rng *rand.Rand, n int) {
 	if _, err := b.Finish(path); err != nil {
 		t.Fatal(err)
 	}
-	f, err := segment.OpenFile(path, segment.NewCache(1<<20))
+	f, err := segment.OpenFile(path, m.cache)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,6 +98,8 @@ func (s *Server) openQuery(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.frames = segment.NewCache(int(s.o.Config.Cache.FramesBytes))
+	s.opened(s.frames)
 	err = s.openIndex(ctx, home)
 	if errors.Is(err, projections.ErrSchema) {
 		err = s.renew(ctx, home, err)
@@ -124,7 +126,7 @@ func (s *Server) openIndex(ctx context.Context, home *projections.Home) error {
 		return fmt.Errorf("open projections: %w", err)
 	}
 	s.index, err = openIndex(ctx, indexOptions{
-		Options: s.o, store: rows, log: tailer{s.log}, dead: s.log, objects: s.segments, cache: segment.NewCache(int(c.Cache.FramesBytes)),
+		Options: s.o, store: rows, log: tailer{s.log}, dead: s.log, objects: s.segments, cache: s.frames,
 	})
 	if err != nil {
 		return errors.Join(err, rows.Close())

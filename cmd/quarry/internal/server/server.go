@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 )
 
@@ -47,6 +48,7 @@ type Server struct {
 	registrar *registrar
 
 	// Of the role query.
+	frames       *segment.Cache
 	index        *index
 	repositories *repositories
 	api          http.Handler

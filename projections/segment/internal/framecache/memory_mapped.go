@@ -1,0 +1,15 @@
+//go:build linux || darwin || freebsd
+
+package framecache
+
+import "syscall"
+
+// reserveMemory maps zeroed memory of the process's own; pages are taken when
+// they are first written. The heap stands in where the system says no.
+func reserveMemory(n int) (memory []byte, free func([]byte) error) {
+	memory, err := syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return make([]byte, n), func([]byte) error { return nil }
+	}
+	return memory, syscall.Munmap
+}

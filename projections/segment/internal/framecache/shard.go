@@ -1,0 +1,180 @@
+package framecache
+
+import (
+	"math/bits"
+	"sync"
+	"sync/atomic"
+)
+
+// maxHits bounds the rounds that a frame stays without being asked for.
+const maxHits = 3
+
+// freshShare is the part of the slots that new frames may have: one in so many.
+const freshShare = 10
+
+// maxRounds bounds how long room is looked for: hits are used up in maxHits
+// rounds, and what then keeps a slot is a hold.
+const maxRounds = maxHits + 1
+
+// A slot has room for a frame. key, size and hits are guarded by the shard's lock,
+// but for size while the slot is held, which does not change then.
+type slot struct {
+	key   Key // 0 until it is published
+	size  int32
+	holds atomic.Int32 // grows only under the lock
+	hits  uint8
+}
+
+// A shard is a part of the cache with a lock of its own.
+type shard struct {
+	memory     []byte
+	frameBytes int
+	slots      []slot
+	poison     bool
+
+	mu struct {
+		sync.Mutex
+		index       map[Key]uint32
+		used        int   // slots that were ever taken
+		fresh, kept queue // of slots in use
+		// ghosts remembers keys that left fresh, each until another takes its place.
+		ghosts                  []Key
+		hits, misses, evictions uint64
+	}
+}
+
+func (s *shard) init(memory []byte, frameBytes int, poison bool) {
+	n := len(memory) / frameBytes
+	s.memory, s.frameBytes, s.poison = memory, frameBytes, poison
+	s.slots = make([]slot, n)
+	s.mu.index = make(map[Key]uint32, n)
+	s.mu.fresh, s.mu.kept = newQueue(n), newQueue(n)
+	s.mu.ghosts = make([]Key, 1<<bits.Len(uint(n)))
+}
+
+func (s *shard) ghost(k Key) *Key { return &s.mu.ghosts[k.spread()%uint64(len(s.mu.ghosts))] }
+
+func (s *shard) pin(k Key) (Hold, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.mu.index[k]
+	if !ok {
+		s.mu.misses++
+		return Hold{}, false
+	}
+	s.mu.hits++
+	t := &s.slots[i]
+	t.hits = min(t.hits+1, maxHits)
+	t.holds.Add(1)
+	return Hold{s, i}, true
+}
+
+func (s *shard) reserve(k Key, size int) (Hold, bool) {
+	i, ok := s.room(k, size)
+	if !ok {
+		return Hold{}, false
+	}
+	h := Hold{s, i}
+	if s.poison {
+		b := h.Bytes()
+		b = b[:cap(b)]
+		for i := range b {
+			b[i] = 0xdb
+		}
+	}
+	return h, true
+}
+
+// room finds a slot for a frame, holds it and puts it into its queue.
+func (s *shard) room(k Key, size int) (uint32, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.vacateLocked()
+	if !ok {
+		return 0, false
+	}
+	t := &s.slots[i]
+	t.key, t.size, t.hits = 0, int32(size), 0
+	t.holds.Add(1)
+	if g := s.ghost(k); *g == k {
+		*g = 0
+		s.mu.kept.push(i)
+	} else {
+		s.mu.fresh.push(i)
+	}
+	return i, true
+}
+
+// vacateLocked takes a slot that nobody holds out of its queue.
+func (s *shard) vacateLocked() (uint32, bool) {
+	if s.mu.used < len(s.slots) {
+		s.mu.used++
+		return uint32(s.mu.used - 1), true
+	}
+	for range maxRounds * len(s.slots) {
+		fresh := s.mu.kept.n == 0 || s.mu.fresh.n > len(s.slots)/freshShare
+		from := &s.mu.kept
+		if fresh {
+			from = &s.mu.fresh
+		}
+		i := from.pop()
+		t := &s.slots[i]
+		switch {
+		case t.holds.Load() > 0:
+			from.push(i)
+		case t.hits > 0 && fresh:
+			t.hits = 0
+			s.mu.kept.push(i)
+		case t.hits > 0:
+			t.hits--
+			s.mu.kept.push(i)
+		default:
+			s.forgetLocked(t.key, fresh)
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// forgetLocked takes the frame of a key out of the index, if there is one.
+func (s *shard) forgetLocked(k Key, fresh bool) {
+	if k == 0 {
+		return
+	}
+	delete(s.mu.index, k)
+	s.mu.evictions++
+	if fresh {
+		*s.ghost(k) = k
+	}
+}
+
+func (s *shard) publish(k Key, i uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.mu.index[k]; ok {
+		return
+	}
+	s.mu.index[k] = i
+	s.slots[i].key = k
+}
+
+func (s *shard) addTo(t *Stats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.Hits, t.Misses, t.Evictions = t.Hits+s.mu.hits, t.Misses+s.mu.misses, t.Evictions+s.mu.evictions
+	t.Bytes += s.mu.used * s.frameBytes
+	t.Held += s.heldLocked()
+}
+
+func (s *shard) heldLocked() (n int) {
+	for i := range s.slots[:s.mu.used] {
+		n += int(s.slots[i].holds.Load())
+	}
+	return n
+}
+
+// emptyLocked leaves no slot to find and none to take.
+func (s *shard) emptyLocked() {
+	clear(s.mu.index)
+	s.slots, s.memory, s.mu.used = nil, nil, 0
+}

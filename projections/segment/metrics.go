@@ -1,0 +1,30 @@
+package segment
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Collectors returns the metrics of the cache, for its owner to register:
+//
+//	quarry_segment_frames_bytes            decompressed text that is kept
+//	quarry_segment_frames_held             of it, frames that searches look at right now
+//	quarry_segment_frames_hits_total, …_misses_total, …_evictions_total
+func (c *Cache) Collectors() []prometheus.Collector {
+	gauge := func(name, help string, read func(s *CacheStats) float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quarry_segment_frames_" + name, Help: help}, func() float64 {
+			s := c.Stats()
+			return read(&s)
+		})
+	}
+	counter := func(name, help string, read func(s *CacheStats) uint64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "quarry_segment_frames_" + name, Help: help}, func() float64 {
+			s := c.Stats()
+			return float64(read(&s))
+		})
+	}
+	return []prometheus.Collector{
+		gauge("bytes", "Bytes of decompressed text that are kept.", func(s *CacheStats) float64 { return float64(s.Bytes) }),
+		gauge("held", "Kept frames that searches look at right now.", func(s *CacheStats) float64 { return float64(s.Held) }),
+		counter("hits_total", "Frames of text found decompressed.", func(s *CacheStats) uint64 { return s.Hits }),
+		counter("misses_total", "Frames of text that were not kept.", func(s *CacheStats) uint64 { return s.Misses }),
+		counter("evictions_total", "Frames of text given up for others.", func(s *CacheStats) uint64 { return s.Evictions }),
+	}
+}
