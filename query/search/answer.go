@@ -10,7 +10,7 @@ import (
 )
 
 // An answer is put together from what the visitors found, in the order of
-// segments, whatever the order in which it was found.
+// tasks, whatever the order in which it was found.
 type answer struct {
 	run      *run
 	worker   *admission.Worker // of the goroutine that renders
@@ -18,7 +18,7 @@ type answer struct {
 	result   *Result
 	room     int             // matches that may still be shown
 	seen     map[uint32]bool // repositories, if they are the answer
-	next     int             // segment to take from
+	next     int             // task to take from
 	listed   []hit           // repositories, if they are the answer
 }
 
@@ -49,10 +49,10 @@ func (a *answer) all(ctx context.Context, work func(context.Context) error) erro
 	return nil
 }
 
-// last returns the segment after the last one that counts. The work is done.
+// last returns the task after the last one that counts. The work is done.
 func (a *answer) last() int { return min(len(a.run.mu.done), int(a.run.cutoff.Load())+1) }
 
-// take returns the hits to show of the segments up to, but without, to.
+// take returns the hits to show of the tasks up to, but without, to.
 func (a *answer) take(to int) []hit {
 	var shown []hit
 	stats := &a.result.Stats
@@ -103,12 +103,7 @@ func (a *answer) conclude() {
 	n, r := a.run, a.result
 	r.Stats.add(&n.mu.stats)
 	if n.request.Explain {
-		r.Explain = n.explain()
-		for i := range a.last() {
-			if e := n.mu.done[i].explain; e != nil {
-				r.Explain.Segments = append(r.Explain.Segments, *e)
-			}
-		}
+		r.Explain = n.explain(a.last())
 	}
 	n.conclude(r)
 	if n.scope.c.shown == syntax.SelectRepo {

@@ -12,6 +12,15 @@ func (b bitset) set(i int) { b[i/64] |= 1 << (i % 64) }
 
 func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
 
+// count returns the number of members.
+func (b bitset) count() int {
+	n := 0
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
 // next returns the smallest member that is at least i, or -1.
 func (b bitset) next(i int) int {
 	w := i / 64

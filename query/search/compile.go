@@ -35,6 +35,9 @@ type atom struct {
 	pattern *plan.Pattern
 	symbols bool // looks at the symbol text
 	label   string
+	// written is the literal as it was written, in its letter case; empty for
+	// another expression.
+	written string
 	// decides says that only whether there is a match counts, not which.
 	decides bool
 	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
@@ -102,7 +105,7 @@ func (c *compiled) node(q syntax.Query) (node, error) {
 		return c.text(q)
 	case *syntax.Symbol:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
-		return c.atom(p, true, q), err
+		return c.atom(p, true, q, writtenLiteral(q.Pattern)), err
 	case *syntax.File:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
 		return c.predicate(&predicate{path: p}), err
@@ -153,14 +156,14 @@ func dearest(kids []node) int {
 func (c *compiled) text(q *syntax.Text) (node, error) {
 	fold := q.Case != syntax.CaseYes
 	if !q.Regexp {
-		return c.atom(plan.Literal(q.Pattern, fold), false, q), nil
+		return c.atom(plan.Literal(q.Pattern, fold), false, q, q.Pattern), nil
 	}
 	p, err := plan.Regexp(q.Pattern, fold)
-	return c.atom(p, false, q), err
+	return c.atom(p, false, q, writtenLiteral(q.Pattern)), err
 }
 
-func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query) node {
-	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), decides: c.negations > 0 || c.entriesOnly()}
+func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query, written string) node {
+	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), written: written, decides: c.negations > 0 || c.entriesOnly()}
 	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 {
 		a.re2, _ = re2.Compile(p.Expression)
 	}

@@ -23,7 +23,7 @@ type crew struct {
 // errFinished ends the context of a run that has all it needs.
 var errFinished = errors.New("the search has what it needs")
 
-// all visits the segments until the limit is reached, ctx ends or time is over.
+// all does all tasks until the limit is reached, ctx ends or time is over.
 func (n *run) all(ctx context.Context, limit time.Duration, c crew) error {
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -36,7 +36,6 @@ func (n *run) all(ctx context.Context, limit time.Duration, c crew) error {
 	}
 	s := shift{run: n, crew: c, done: working.Done(), most: c.ticket.Processors()}
 	s.main()
-	s.group.Wait()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -55,15 +54,29 @@ type shift struct {
 	group sync.WaitGroup
 
 	workers int // that were begun, by the first of them
+	step    func(v *visitor, i int)
 }
 
 // main is the first worker, which calls others when the search turns out to take
 // longer: as many as there are helpers free, or, in a heavy search, as there are
-// processors.
+// processors. What needs a survey first has two shifts.
 func (s *shift) main() {
-	s.workers = 1
+	n, first := s.run, s.newWorker(nil)
+	defer first.end()
+	if n.survey {
+		s.together(first, len(n.segments), n.surveySegment)
+		n.surveyed()
+	}
+	s.together(first, n.agenda.tasks(), n.visit)
+}
+
+// together does a number of steps in order, by the first worker and those that it
+// calls.
+func (s *shift) together(first *worker, steps int, step func(v *visitor, i int)) {
+	s.run.mu.next, s.run.mu.end = 0, steps
+	s.workers, s.step = 1, step
 	alone := true
-	s.work(nil, func() {
+	first.work(step, func() {
 		if s.ticket.Heavy() {
 			s.summonAll()
 		} else if alone && time.Since(s.run.started) > aloneFor {
@@ -71,6 +84,9 @@ func (s *shift) main() {
 			s.summonFree()
 		}
 	})
+	first.turn.Pause()
+	s.group.Wait()
+	first.turn.Resume()
 }
 
 // summonFree begins a worker for each helper that is free.
@@ -94,41 +110,61 @@ func (s *shift) summonAll() {
 
 func (s *shift) add(token chan struct{}) {
 	s.workers++
-	s.group.Go(func() { s.work(token, func() {}) })
+	s.group.Go(func() {
+		w := s.newWorker(token)
+		defer w.end()
+		w.work(s.step, func() {})
+	})
 }
 
-// work visits one segment after the other, and calls between before each. token,
-// if not nil, is given back when it is not needed any more.
-func (s *shift) work(token chan struct{}, between func()) {
-	n, w := s.run, s.ticket.Worker(s.done)
-	defer w.End()
-	giveBack := func() {
-		if token != nil {
-			<-token
-			token = nil
+// A worker is a goroutine of a shift with its visitor.
+type worker struct {
+	run     *run
+	turn    *admission.Worker
+	token   chan struct{} // given back when it is not needed any more, if not nil
+	visitor *visitor
+}
+
+func (s *shift) newWorker(token chan struct{}) *worker {
+	n := s.run
+	w := &worker{run: n, turn: s.ticket.Worker(s.done), token: token}
+	w.visitor = newVisitor(n.scope, n.display, n.request.Matches, func() bool {
+		goes := w.turn.Step()
+		if w.token != nil && w.turn.Heavy() {
+			w.giveBack()
 		}
-	}
-	defer giveBack()
-	current := 0
-	v := newVisitor(n.scope, n.display, n.request.Matches, func() bool {
-		goes := w.Step()
-		if token != nil && w.Heavy() {
-			giveBack()
-		}
-		return !goes || n.halted.Load() || current > int(n.cutoff.Load())
+		return !goes || n.halted.Load() || w.visitor.task > int(n.cutoff.Load())
 	})
+	return w
+}
+
+func (w *worker) giveBack() {
+	if w.token != nil {
+		<-w.token
+		w.token = nil
+	}
+}
+
+// work does one step after the other, and calls between before each.
+func (w *worker) work(step func(v *visitor, i int), between func()) {
 	for {
 		between()
-		i, ok := n.take()
+		i, ok := w.run.take()
 		if !ok {
-			break
+			return
 		}
-		current = i
-		n.visit(v, i)
+		w.visitor.task = i
+		step(w.visitor, i)
 	}
-	err := v.close()
+}
+
+func (w *worker) end() {
+	w.giveBack()
+	w.turn.End()
+	err := w.visitor.close()
+	n := w.run
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.mu.err = cmp.Or(n.mu.err, err)
-	n.mu.stats.add(&v.stats)
+	n.mu.stats.add(&w.visitor.stats)
 }

@@ -88,6 +88,9 @@ func (v *visitor) eval(n node, d segment.DocID, place int) (bool, error) {
 		if column := v.columns[n.number]; column != nil {
 			return column.has(place), nil
 		}
+		if n.path == nil {
+			return v.s.holds(n.predicate, v.seg, place), nil
+		}
 		return v.matchesPath(n.predicate, v.seg.Places.Path(place)), nil
 	}
 	s, err := v.search(n.(*atomNode).atom, d)

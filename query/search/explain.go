@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// explain returns how the query is run, without the segments.
-func (n *run) explain() *Explain {
+// explain returns how the query was run, in the tasks before to.
+func (n *run) explain(to int) *Explain {
 	e := &Explain{Query: n.request.Query.String()}
 	for _, a := range n.scope.c.atoms {
 		e.Atoms = append(e.Atoms, a.describe())
 	}
+	e.Segments = n.mu.explain[:min(len(n.mu.explain), to)]
 	return e
 }
 
@@ -33,14 +34,21 @@ func (a *atom) describe() string {
 	return fmt.Sprintf("%s in %s: every line", a.label, region)
 }
 
-// explain describes the last visit, which began with the given stats. It names no
-// candidates where the index was not asked.
-func (v *visitor) explain(before *Stats, matches int, took time.Duration) *SegmentExplain {
-	e := &SegmentExplain{
-		ID: v.seg.Reader.ID().String(), Documents: v.seg.Reader.Documents(), Matches: matches, Micros: took.Microseconds(),
-		FilesConsidered: v.stats.FilesConsidered - before.FilesConsidered,
-		IndexBytes:      v.stats.IndexBytes - before.IndexBytes,
-		ContentBytes:    v.stats.ContentBytes - before.ContentBytes,
+// explainLocked adds what a step cost, which began with the given stats, to what is
+// said of a segment. It names no candidates where the index was not asked.
+func (n *run) explainLocked(v *visitor, segment int, before *Stats, matches int, took time.Duration) {
+	if n.mu.explain == nil {
+		return
+	}
+	e, r := &n.mu.explain[segment], v.seg.Reader
+	e.ID, e.Documents = r.ID().String(), r.Documents()
+	e.Matches += matches
+	e.Micros += took.Microseconds()
+	e.FilesConsidered += v.stats.FilesConsidered - before.FilesConsidered
+	e.IndexBytes += v.stats.IndexBytes - before.IndexBytes
+	e.ContentBytes += v.stats.ContentBytes - before.ContentBytes
+	if len(e.CandidateBlocks) > 0 || v.prospect == n.agenda.unasked {
+		return
 	}
 	for i := range v.findings[:v.found] {
 		blocks := -1
@@ -49,5 +57,4 @@ func (v *visitor) explain(before *Stats, matches int, took time.Duration) *Segme
 		}
 		e.CandidateBlocks = append(e.CandidateBlocks, blocks)
 	}
-	return e
 }

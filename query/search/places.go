@@ -59,6 +59,18 @@ func (s *scope) column(p *predicate, seg Segment) bitset {
 	return out
 }
 
+// holds evaluates a predicate that is not about paths on one place.
+func (s *scope) holds(p *predicate, seg Segment, place int) bool {
+	r := seg.Places.Repo[place]
+	switch {
+	case p.repo != nil:
+		return s.repoHas[p.number][r]
+	case p.language != nil:
+		return p.language[strings.ToLower(string(seg.Reader.Language(seg.Places.Doc[place])))]
+	}
+	return s.repos[r] != nil && p.ref(s.repos[r], s.refOf(seg, place))
+}
+
 // refOf returns the ref of a place.
 func (s *scope) refOf(seg Segment, place int) code.Ref {
 	if seg.Places.Ref == nil {

@@ -137,45 +137,55 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	return a.result, nil
 }
 
-// A run visits segments, in order, by one or more visitors.
+// A run does the tasks of its agenda, in order, by one or more visitors.
 type run struct {
 	scope    *scope
 	segments []Segment
 	request  Request
 	display  int
 	started  time.Time
+	agenda   *agenda
+	survey   bool // before the tasks, to put them in order
 
 	halted atomic.Bool // by time or by the caller, or because of exceeded
 	// exceeded says that a document has more matches than a visitor may hold.
 	exceeded atomic.Bool
-	cutoff   atomic.Int32 // segments after this one are not needed any more
+	cutoff   atomic.Int32 // tasks after this one are not needed any more
 	finish   func()       // ends the wait of workers for a processor: nothing is left to do
-	// progress has a value when segments from 0 up are done that were not before.
+	// progress has a value when tasks from 0 up are done that were not before.
 	progress chan struct{}
 
 	mu struct {
 		sync.Mutex
-		next   int // next segment to visit
-		done   []visited
-		prefix int             // segments from 0 up that are done
-		count  int             // matches in those
-		seen   map[uint32]bool // repositories in those, if they are the answer
-		err    error
-		stats  Stats
+		next, end int // next step to take, and the one after the last
+		done      []visited
+		prefix    int             // tasks from 0 up that are done
+		count     int             // matches in those
+		seen      map[uint32]bool // repositories in those, if they are the answer
+		err       error
+		stats     Stats
+		// candidates of the segments surveyed
+		candidates int
+		explain    []SegmentExplain // of the segments, if asked for
 	}
 }
 
 type visited struct {
-	hits    []hit
-	count   int
-	ok      bool
-	explain *SegmentExplain
+	hits       []hit
+	count      int
+	ok         bool
+	looked     bool // at documents
+	considered int  // documents
 }
 
 func newRun(sc *scope, segments []Segment, r Request) *run {
 	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now(), finish: func() {}, progress: make(chan struct{}, 1)}
 	n.cutoff.Store(math.MaxInt32)
-	n.mu.done = make([]visited, len(segments))
+	n.agenda, n.survey = newAgenda(sc.c, len(segments), &r)
+	n.mu.done = make([]visited, n.agenda.tasks())
+	if r.Explain {
+		n.mu.explain = make([]SegmentExplain, len(segments))
+	}
 	n.mu.seen = make(map[uint32]bool)
 	return n
 }
@@ -183,7 +193,7 @@ func newRun(sc *scope, segments []Segment, r Request) *run {
 func (n *run) take() (int, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.mu.next == len(n.segments) || n.mu.next > int(n.cutoff.Load()) || n.mu.err != nil || n.halted.Load() {
+	if n.mu.next == n.mu.end || n.mu.next > int(n.cutoff.Load()) || n.mu.err != nil || n.halted.Load() {
 		return 0, false
 	}
 	n.mu.next++
@@ -192,21 +202,18 @@ func (n *run) take() (int, bool) {
 
 func (n *run) visit(v *visitor, i int) {
 	before, started := v.stats, time.Now()
-	hits, count, err := v.visit(i, n.segments[i])
+	segment, t := n.agenda.task(i)
+	hits, count, err := v.visitTier(segment, n.segments[segment], t, n.agenda)
 	if v.exceeded {
 		n.exceeded.Store(true)
 		n.halted.Store(true)
 		n.finish()
 	}
-	d := visited{hits: hits, count: count, ok: true}
-	if n.request.Explain {
-		d.explain = v.explain(&before, count, time.Since(started))
-	}
+	d := visited{hits: hits, count: count, ok: true, looked: v.looked, considered: v.stats.FilesConsidered - before.FilesConsidered}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if err != nil && n.mu.err == nil {
-		n.mu.err = fmt.Errorf("search segment %s: %w", n.segments[i].Reader.ID(), err)
-	}
+	n.failLocked(segment, err)
+	n.explainLocked(v, segment, &before, count, time.Since(started))
 	n.mu.done[i] = d
 	for n.mu.prefix < len(n.mu.done) && n.mu.done[n.mu.prefix].ok {
 		n.mu.count += n.fresh(&n.mu.done[n.mu.prefix], n.mu.seen)
@@ -229,8 +236,13 @@ func (n *run) tell() {
 	}
 }
 
+func (n *run) failLocked(segment int, err error) {
+	if err != nil && n.mu.err == nil {
+		n.mu.err = fmt.Errorf("search segment %s: %w", n.segments[segment].Reader.ID(), err)
+	}
+}
+
 func (n *run) conclude(r *Result) {
-	r.Stats.SegmentsSkipped += len(n.segments) - n.mu.next
 	switch {
 	case r.Stats.Matches > n.request.Matches:
 		r.Stats.Matches = n.request.Matches + 1
@@ -241,10 +253,29 @@ func (n *run) conclude(r *Result) {
 		r.Stopped = StopTimeLimit
 	}
 	r.Exhaustive = r.Stopped == StopNone
-	for i := n.mu.next; i < len(n.segments); i++ {
-		r.Stats.FilesSkipped += n.segments[i].Places.Len()
-	}
+	n.account(&r.Stats)
 	if r.Explain != nil {
 		r.Explain.Stopped = r.Stopped
+	}
+}
+
+// account counts the segments that were visited and those that were not, and the
+// files that the search did not come to.
+func (n *run) account(s *Stats) {
+	steps, reached := len(n.mu.done), n.mu.next
+	for i := range n.segments {
+		looked, considered, task := false, 0, i
+		for ; task < steps; task += len(n.segments) {
+			looked = looked || n.mu.done[task].looked
+			considered += n.mu.done[task].considered
+		}
+		if looked {
+			s.Segments++
+		} else {
+			s.SegmentsSkipped++
+		}
+		if last := task - len(n.segments); last >= reached {
+			s.FilesSkipped += max(n.segments[i].Places.Len()-considered, 0)
+		}
 	}
 }

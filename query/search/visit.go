@@ -36,12 +36,13 @@ type visitor struct {
 	several  bool             // matches of several atoms are merged, or chosen from, so all of a document are kept
 	stop     func() bool      // the time is over, or nobody waits any more
 
+	task int // the step of the run in hand
+
 	// of the current segment
-	seg      Segment
-	findings []finding // of the atoms, up to found
-	found    int
-	columns  []bitset // of the predicates, and an empty one
-	allowed  bitset   // places for which the predicates allow the query to be true
+	seg Segment
+	*prospect
+	looked   bool         // at its documents
+	together postings.Set // see inTogether
 	state    []atomState
 	kept     int
 	maxHeld  int             // see the constant
@@ -49,6 +50,20 @@ type visitor struct {
 	exceeded bool            // held has reached its bound: the search ends
 	outline  segment.Outline // symbols of the document in hand, where they decide what is a match
 	sought   map[uint32]bool // repositories still to be found; nil unless they are the answer
+}
+
+// A prospect is what is known of a segment before its text is looked at.
+type prospect struct {
+	possible   bool      // the segment can have a hit
+	unfinished bool      // it was stopped before it knew
+	findings   []finding // of the atoms, up to found
+	found      int
+	columns    []bitset // of the predicates, nil where it was not evaluated, and an empty one
+	allowed    bitset   // places for which the predicates allow the query to be true
+}
+
+func newProspect(c *compiled) *prospect {
+	return &prospect{findings: make([]finding, len(c.atoms)), columns: make([]bitset, len(c.predicates)+1)}
 }
 
 // maxHeld bounds the matches of one document that are held to be merged: 48 MiB.
@@ -71,8 +86,8 @@ type atomState struct {
 func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
 	v := &visitor{
 		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1 || s.c.choosesSymbols(), maxHeld: maxHeld,
-		matchers: make([]*matcher, len(s.c.atoms)), paths: make([]*scan.Literals, len(s.c.predicates)), findings: make([]finding, len(s.c.atoms)),
-		columns: make([]bitset, len(s.c.predicates)+1), state: make([]atomState, len(s.c.atoms)),
+		matchers: make([]*matcher, len(s.c.atoms)), paths: make([]*scan.Literals, len(s.c.predicates)),
+		prospect: newProspect(s.c), state: make([]atomState, len(s.c.atoms)),
 	}
 	v.lookup.stats, v.lookup.cursor = &v.stats, &v.cursor
 	for i, a := range s.c.atoms {
@@ -87,16 +102,26 @@ func (v *visitor) close() error { return v.cursor.Close() }
 // visit returns the hits in a segment, in order of documents and places, and how
 // many matches they have; it stops once there are more than limit.
 func (v *visitor) visit(number int, seg Segment) (hits []hit, count int, err error) {
-	v.seg, v.kept, v.found = seg, 0, 0
-	possible, err := v.prepare()
-	if err != nil || !possible {
-		v.stats.SegmentsSkipped++
+	v.open(seg)
+	if err := v.prepare(); err != nil || !v.possible {
 		return nil, 0, err
 	}
-	v.stats.Segments++
-	v.seek()
-	loaded := v.text.LoadedBytes()
-	defer func() { v.stats.ContentBytes += v.text.LoadedBytes() - loaded }()
+	return v.walk(number, nil)
+}
+
+// open makes a segment the current one.
+func (v *visitor) open(seg Segment) {
+	v.seg, v.kept, v.looked = seg, 0, false
+	v.lookup.r = seg.Reader
+	if v.text == nil {
+		v.text = segment.NewText(seg.Reader, &v.cursor)
+	}
+	v.text.Reset(seg.Reader)
+}
+
+// walk visits the documents that can match and that wanted, if not nil, wants.
+func (v *visitor) walk(number int, wanted func(segment.DocID) bool) (hits []hit, count int, err error) {
+	defer v.begin()()
 	for d := v.nextAllowed(0); d >= 0; {
 		if next := v.nextDocument(v.s.c.root, d); next != d {
 			if next < 0 {
@@ -108,53 +133,73 @@ func (v *visitor) visit(number int, seg Segment) (hits []hit, count int, err err
 		if v.halts() || v.foundAll() {
 			break
 		}
-		found, n, err := v.document(number, segment.DocID(d))
-		if err != nil {
-			return nil, 0, err
-		}
-		hits = append(hits, found...)
-		if count += n; count > v.limit {
-			break
+		if wanted == nil || wanted(segment.DocID(d)) {
+			found, n, err := v.document(number, segment.DocID(d))
+			if err != nil {
+				return nil, 0, err
+			}
+			hits = append(hits, found...)
+			if count += n; count > v.limit {
+				break
+			}
 		}
 		d = v.nextAllowed(d + 1)
 	}
 	return hits, count, nil
 }
 
-// prepare evaluates the predicates and asks the index. It reports whether the
-// segment can have a hit.
-func (v *visitor) prepare() (bool, error) {
+// begin gets ready to look at the text of the current segment, and returns what to
+// do afterwards.
+func (v *visitor) begin() (end func()) {
+	v.looked = true
+	v.seek()
+	for i := range v.s.c.atoms {
+		v.state[i] = atomState{matches: v.state[i].matches[:0]}
+		v.matchers[i].use(v.text, &v.findings[i])
+	}
+	loaded := v.text.LoadedBytes()
+	return func() { v.stats.ContentBytes += v.text.LoadedBytes() - loaded }
+}
+
+// prepare evaluates the predicates and asks the index: it sets the prospect.
+func (v *visitor) prepare() (err error) {
+	v.found = 0
+	v.possible, v.unfinished, err = v.prospects()
+	return err
+}
+
+func (v *visitor) prospects() (possible, unfinished bool, err error) {
 	places := v.seg.Places
 	v.columns[len(v.columns)-1] = newBitset(places.Len())
 	for i, p := range v.s.c.predicates {
 		if v.stop() {
-			return false, nil
+			return false, true, nil
 		}
 		if v.columns[i] = nil; p.path == nil {
 			v.columns[i] = v.s.column(p, v.seg)
 		}
 	}
 	if !v.filter() {
-		return false, nil
+		return false, false, nil
 	}
 	if err := v.find(); err != nil || v.found < len(v.s.c.atoms) {
-		return false, err
+		return false, true, err
 	}
 	if len(v.s.c.atoms) > 0 && v.nextDocument(v.s.c.root, 0) < 0 {
-		return false, nil
+		return false, false, nil
 	}
 	if v.fewCandidates() {
-		return true, nil // paths are looked at one by one
+		return true, false, nil // paths are looked at one by one
 	}
 	for i, p := range v.s.c.predicates {
 		if v.stop() {
-			return false, nil
+			return false, true, nil
 		}
 		if p.path != nil {
 			v.columns[i] = v.s.column(p, v.seg)
 		}
 	}
-	return v.filter(), nil
+	return v.filter(), false, nil
 }
 
 // filter finds the places that the predicates allow, by the columns there are,
@@ -170,11 +215,6 @@ func (v *visitor) filter() bool {
 
 // find asks the index about each atom.
 func (v *visitor) find() error {
-	v.lookup.r = v.seg.Reader
-	if v.text == nil {
-		v.text = segment.NewText(v.seg.Reader, &v.cursor)
-	}
-	v.text.Reset(v.seg.Reader)
 	for i, a := range v.s.c.atoms {
 		if v.stop() {
 			return nil // nobody waits for what is not asked
@@ -184,8 +224,6 @@ func (v *visitor) find() error {
 			return err
 		}
 		v.findings[i], v.found = f, i+1
-		v.state[i] = atomState{matches: v.state[i].matches[:0]}
-		v.matchers[i].use(v.text, &v.findings[i])
 	}
 	return nil
 }

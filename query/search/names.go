@@ -1,0 +1,237 @@
+package search
+
+import (
+	"bytes"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/scan"
+)
+
+// A name is what a term would be as the name of a symbol or a file.
+type name struct {
+	exact string // as written
+	fold  string // folded
+}
+
+const (
+	// maxNames bounds the names that are looked for, and maxNameBytes their
+	// length: a name and the line feeds around it lie in one block.
+	maxNames     = 8
+	maxNameBytes = postings.OverhangBytes - 4
+)
+
+// namesOf returns the names that the terms of a query can be.
+func namesOf(c *compiled) []name {
+	var names []name
+	for _, a := range c.atoms {
+		switch {
+		case a.decides || a.pattern == nil:
+		case a.written != "":
+			names = appendName(names, a.written)
+		case a.pattern.Exact:
+			for _, literal := range a.pattern.Sets[0] {
+				names = appendName(names, literal)
+			}
+		}
+	}
+	return names
+}
+
+func appendName(names []name, written string) []name {
+	exact := trimName(written)
+	n := name{exact: exact, fold: string(postings.AppendFold(nil, []byte(exact)))}
+	if exact == "" || len(n.fold) > maxNameBytes || len(names) == maxNames || slices.Contains(names, n) {
+		return names
+	}
+	return append(names, n)
+}
+
+// trimName strips what cannot be part of a name from both ends of a literal; a
+// literal that has such characters inside as well is no name.
+func trimName(s string) string {
+	s = strings.TrimFunc(s, func(r rune) bool { return r < 0x80 && !isWord(byte(r)) })
+	for i := range len(s) {
+		if !isWord(s[i]) && strings.IndexByte("-.:$", s[i]) < 0 {
+			return ""
+		}
+	}
+	return s
+}
+
+// writtenLiteral returns the characters that a regular expression asks for, in
+// their letter case, if it is a literal, with or without anchors.
+func writtenLiteral(expression string) string {
+	tree, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return ""
+	}
+	parts := []*syntax.Regexp{tree}
+	if tree.Op == syntax.OpConcat {
+		parts = tree.Sub
+	}
+	literal := ""
+	for _, p := range parts {
+		switch p.Op {
+		case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary:
+		case syntax.OpLiteral:
+			literal += string(p.Rune)
+		default:
+			return ""
+		}
+	}
+	return literal
+}
+
+// A namer finds the documents of one segment that have the name of a term.
+type namer struct {
+	v       *visitor
+	exact   bitset // documents that define it in its letter case
+	any     bitset // all of them, exact included
+	pattern []byte
+}
+
+// named returns the documents of the current segment that have one of the names,
+// by tier from tierDefines on, and all of them as a set; nil if there are none.
+func (v *visitor) named(names []name) (tiers [3][]segment.DocID, taken bitset, err error) {
+	n := &namer{v: v, exact: newBitset(v.seg.Reader.Documents()), any: newBitset(v.seg.Reader.Documents())}
+	for i := range names {
+		if err := n.symbols(&names[i]); err != nil {
+			return tiers, nil, err
+		}
+		n.files(&names[i])
+	}
+	live := bitset(v.seg.Places.Live)
+	for d := n.any.next(0); d >= 0; d = n.any.next(d + 1) {
+		if !live.has(d) {
+			continue
+		}
+		t := tierNamed
+		if v.isAside(segment.DocID(d)) {
+			t = tierAside
+		} else if n.exact.has(d) {
+			t = tierDefines
+		}
+		tiers[t-tierDefines] = append(tiers[t-tierDefines], segment.DocID(d))
+	}
+	return tiers, n.any, nil
+}
+
+// files adds the documents of files that are called so.
+func (n *namer) files(x *name) {
+	places := n.v.seg.Places
+	stem := segment.StemHash(x.fold)
+	for i, h := range places.Stem {
+		if h == stem && isNameOf(x.fold, string(places.Path(i))) {
+			n.any.set(int(places.Doc[i]))
+		}
+	}
+}
+
+// isNameOf reports whether a file is called name, with or without what follows its
+// last dot.
+func isNameOf(fold, path string) bool {
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	return strings.EqualFold(base, fold) || strings.EqualFold(segment.Stem(base), fold)
+}
+
+// symbols adds the documents that define a symbol of that name: it stands in the
+// symbol text with line feeds around it.
+func (n *namer) symbols(x *name) error {
+	r := n.v.seg.Reader
+	start, end := r.TextEnd(), r.SpaceEnd()
+	if start == end {
+		return nil
+	}
+	n.pattern = append(append(append(n.pattern[:0], '\n'), x.fold...), '\n')
+	blocks, err := n.v.lookup.tail(n.pattern, start/postings.BlockBytes)
+	if err != nil || blocks.Len() == 0 {
+		return err
+	}
+	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
+	for b := blocks.Next(0); b >= 0; b = blocks.Next(b + 1) {
+		if err := n.block(x, finder, b, start, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block looks through a block of symbol text, whose first byte belongs to the
+// name that began in the block before.
+func (n *namer) block(x *name, finder *scan.Literals, b, start, end int) error {
+	from := max(b*postings.BlockBytes, start)
+	to := min((b+1)*postings.BlockBytes+len(x.fold)*maxFoldGrowth+2, end)
+	text, err := n.v.text.Bytes(from, to)
+	if err != nil {
+		return err
+	}
+	finder.Reset(text)
+	for at := 0; ; {
+		lo, hi := finder.Next(at)
+		if lo < 0 {
+			return nil
+		}
+		if at = hi; lo > 0 && text[lo-1] == '\n' || from+lo == start {
+			d := int(n.v.seg.Reader.DocumentOfSymbol(from + lo))
+			n.any.set(d)
+			if bytes.Equal(text[lo:hi-1], []byte(x.exact)) {
+				n.exact.set(d)
+			}
+		}
+	}
+}
+
+// maxUnlisted is the number of blocks that it is cheaper to look through than to
+// read a list.
+const maxUnlisted = 2
+
+// tail returns the blocks from first on that may have the folded literal, which
+// begins with a line feed; the first block may have it without.
+func (l *lookup) tail(folded []byte, first int) (postings.Set, error) {
+	trigrams := postings.AppendTrigrams(nil, folded)
+	lead := l.list(trigrams[0])
+	l.lists = append(l.lists[:0], lead)
+	for _, t := range trigrams[1:] {
+		list := l.list(t)
+		if list.Bytes() == 0 {
+			return postings.Set{}, nil
+		}
+		l.lists = append(l.lists, list)
+	}
+	slices.SortFunc(l.lists, func(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() })
+	var blocks postings.Set
+	for i, ref := range l.lists {
+		if i > 0 && (blocks.Len() <= maxUnlisted || ref == l.lists[i-1]) {
+			continue
+		}
+		next, err := l.tailOf(ref, first)
+		if err != nil {
+			return postings.Set{}, err
+		}
+		if ref == lead {
+			next.AddLeast(first)
+		}
+		if i == 0 {
+			blocks = next
+		} else {
+			blocks.Intersect(next)
+		}
+	}
+	return blocks, nil
+}
+
+func (l *lookup) tailOf(ref segment.ListRef, first int) (postings.Set, error) {
+	if ref.Bytes() == 0 {
+		return postings.Set{}, nil
+	}
+	l.stats.IndexBytes += int64(ref.Bytes())
+	list, err := l.r.List(l.cursor, ref)
+	if err != nil {
+		return postings.Set{}, err
+	}
+	return postings.Tail(&list, first, l.r.Blocks())
+}

@@ -1,0 +1,387 @@
+package search
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A tier is a group of documents. Where there are more candidates than a search
+// will look at, it looks at the tiers one after the other, each in the order of
+// segments and documents: what it finds until its limit is then likely to be what
+// people want. Every document is in one tier.
+type tier int
+
+const (
+	// tierAll is the one tier of a search with few candidates.
+	tierAll tier = iota
+	// tierDefines has documents that define a symbol with the name of a term, in
+	// its letter case; tierNamed those that do so in another case, and the files
+	// that are called so; tierAside those of both that are test code, vendored or
+	// generated.
+	tierDefines
+	tierNamed
+	tierAside
+	// tierTogether has documents with a block that may have all terms;
+	// tierTogetherAside the test code, vendored and generated ones.
+	tierTogether
+	tierTogetherAside
+	// tierMain has the other documents close to the root, tierDeep those further
+	// down; tierRest the test code, vendored and generated ones.
+	tierMain
+	tierDeep
+	tierRest
+	// tierAny has all that are not named, where the index does not say which
+	// documents to look at: to take them out of their order would only mean to
+	// decompress frames twice.
+	tierAny
+)
+
+const (
+	// maxOrderedAtoms and maxOrderedMatches bound the searches that look for an
+	// order: what the index says of each segment is held meanwhile.
+	maxOrderedAtoms   = 16
+	maxOrderedMatches = 1 << 16
+	// orderFrom is by how much the candidate blocks must outnumber the matches
+	// looked for to make an order worth while.
+	orderFrom = 2
+	// mainDepth is the number of directories down to which a document is close to
+	// the root.
+	mainDepth = 3
+	// maxUnaskedDocuments is how many named documents of a segment are looked at
+	// as a whole rather than asking the index where.
+	maxUnaskedDocuments = 8
+)
+
+const asideFlags = code.FlagTest | code.FlagVendored | code.FlagGenerated
+
+// An agenda says in which order a run visits what. Its tasks are the tiers by
+// the segments.
+type agenda struct {
+	segments int
+	names    []name
+	tiers    []tier
+	outlooks []outlook // nil if nothing is held between tasks
+	unasked  *prospect // of a segment whose index is not asked
+	together []int     // atoms that must all match, if several
+	needed   int       // candidates from which on the order counts
+}
+
+// An outlook is what is known of a segment between its tasks.
+type outlook struct {
+	mu sync.Mutex
+	// named are the documents of tierDefines, tierNamed and tierAside, and taken
+	// all of them.
+	named    [3][]segment.DocID
+	taken    bitset
+	searched bool // for names
+	// prospect is what the index says, nil as long as it was not asked.
+	prospect *prospect
+}
+
+// newAgenda begins with the segments in their order. survey says that those
+// must be surveyed to know whether another is worth while.
+func newAgenda(c *compiled, segments int, r *Request) (a *agenda, survey bool) {
+	a = &agenda{segments: segments, tiers: []tier{tierAll}}
+	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.shown == syntax.SelectRepo {
+		return a, false
+	}
+	a.names, a.needed = namesOf(c), orderFrom*r.Matches
+	if len(c.atoms) > 0 && !indexed(c.root) {
+		if len(a.names) > 0 {
+			a.order(c, tierAny)
+		}
+		return a, false
+	}
+	a.outlooks = make([]outlook, segments)
+	return a, true
+}
+
+// order puts the best first; rest are the tiers of what has no name of a term.
+func (a *agenda) order(c *compiled, rest ...tier) {
+	a.tiers = rest
+	if len(a.names) > 0 {
+		a.tiers = append([]tier{tierDefines, tierNamed, tierAside}, rest...)
+		a.unasked = unasked(c)
+	}
+	if a.outlooks == nil {
+		a.outlooks = make([]outlook, a.segments)
+	}
+}
+
+// surveyed decides by the number of candidates.
+func (a *agenda) surveyed(c *compiled, candidates int) {
+	if candidates <= a.needed {
+		return
+	}
+	for _, n := range conjuncts(c.root) {
+		if k, ok := n.(*atomNode); ok && atomIndexed(k.atom) && !k.symbols {
+			a.together = append(a.together, k.number)
+		}
+	}
+	rest := []tier{tierMain, tierDeep, tierRest}
+	if len(a.together) > 1 {
+		rest = append([]tier{tierTogether, tierTogetherAside}, rest...)
+	} else {
+		a.together = nil
+	}
+	a.order(c, rest...)
+}
+
+// tasks is the number of tasks, and task what the i'th is about.
+func (a *agenda) tasks() int { return a.segments * len(a.tiers) }
+
+func (a *agenda) task(i int) (segment int, t tier) { return i % a.segments, a.tiers[i/a.segments] }
+
+// indexed reports whether the index says which documents a node can be true for.
+func indexed(n node) bool {
+	switch n := n.(type) {
+	case *andNode:
+		return slices.ContainsFunc(n.kids, indexed)
+	case *orNode:
+		return !slices.ContainsFunc(n.kids, func(k node) bool { return !indexed(k) })
+	case *atomNode:
+		return atomIndexed(n.atom)
+	}
+	return false
+}
+
+func atomIndexed(a *atom) bool {
+	return a.re2 == nil && slices.ContainsFunc(a.pattern.Sets, func(set []string) bool {
+		return !slices.ContainsFunc(set, func(s string) bool { return len(s) < 3 })
+	})
+}
+
+// unasked is the prospect of a segment of which nothing is known.
+func unasked(c *compiled) *prospect {
+	p := &prospect{possible: true, findings: make([]finding, len(c.atoms)), columns: make([]bitset, len(c.predicates)+1)}
+	for i, a := range c.atoms {
+		p.findings[i] = finding{all: true}
+		if a.re2 == nil && len(a.pattern.Sets) > 0 {
+			p.findings[i].literals = a.pattern.Sets[0]
+		}
+	}
+	p.found = len(c.atoms)
+	return p
+}
+
+// candidates bounds the blocks, or without atoms the places, that can match.
+func (v *visitor) candidates(n node) int {
+	switch n := n.(type) {
+	case *andNode:
+		least := math.MaxInt32
+		for _, k := range n.kids {
+			least = min(least, v.candidates(k))
+		}
+		return least
+	case *orNode:
+		sum := 0
+		for _, k := range n.kids {
+			sum = min(sum+v.candidates(k), math.MaxInt32)
+		}
+		return sum
+	case *atomNode:
+		if f := &v.findings[n.number]; !f.all {
+			return f.blocks.Len()
+		}
+	}
+	return math.MaxInt32
+}
+
+// candidatesOf bounds the candidates of the current segment.
+func (v *visitor) candidatesOf() int {
+	switch {
+	case !v.possible:
+		return 0
+	case len(v.s.c.atoms) > 0:
+		return v.candidates(v.s.c.root)
+	case v.allowed == nil:
+		return v.seg.Places.Len()
+	}
+	return v.allowed.count()
+}
+
+// inTogether finds the blocks that may have a match of each of some atoms.
+func (v *visitor) inTogether(atoms []int) {
+	v.together = postings.Set{}
+	for i, n := range atoms {
+		if f := &v.findings[n]; i == 0 {
+			v.together = f.blocks
+		} else {
+			v.together = postings.Common(v.together, f.blocks)
+		}
+	}
+}
+
+// tierOf returns the tier of a document that has no name of a term.
+func (v *visitor) tierOf(d segment.DocID, together bool) tier {
+	aside := v.isAside(d)
+	if together {
+		lo, hi := v.seg.Reader.TextRange(d)
+		if b := v.together.Next(lo / postings.BlockBytes); b >= 0 && b*postings.BlockBytes < hi {
+			if aside {
+				return tierTogetherAside
+			}
+			return tierTogether
+		}
+	}
+	switch {
+	case aside:
+		return tierRest
+	case depth(v.seg.Places.Path(int(v.seg.Places.First[d]))) > mainDepth:
+		return tierDeep
+	}
+	return tierMain
+}
+
+// isAside reports whether a document is what people look for last. A document
+// with several places is taken for its first.
+func (v *visitor) isAside(d segment.DocID) bool {
+	return (v.seg.Places.Flags[v.seg.Places.First[d]]|v.seg.Reader.Flags(d))&asideFlags != 0
+}
+
+// survey asks the index of a segment, and returns what is to be held of it and
+// how many candidates it has.
+func (v *visitor) survey(seg Segment) (*prospect, int, error) {
+	v.open(seg)
+	v.prospect = newProspect(v.s.c)
+	err := v.prepare()
+	return v.prospect, v.candidatesOf(), err
+}
+
+// visitTier returns the hits of a tier of a segment.
+func (v *visitor) visitTier(number int, seg Segment, t tier, a *agenda) (hits []hit, count int, err error) {
+	v.open(seg)
+	var o *outlook
+	if a.outlooks != nil {
+		o = &a.outlooks[number]
+	}
+	switch {
+	case t == tierAll && o == nil:
+		return v.visit(number, seg)
+	case t >= tierDefines && len(a.names) > 0:
+		if err := v.lookAtNames(o, a); err != nil {
+			return nil, 0, err
+		}
+	}
+	if t >= tierDefines && t <= tierAside {
+		return v.visitNamed(number, o, o.named[t-tierDefines], a)
+	}
+	if err := v.ask(o); err != nil || !v.possible {
+		return nil, 0, err
+	}
+	if t == tierAll {
+		return v.walk(number, nil)
+	}
+	if len(a.together) > 0 {
+		v.inTogether(a.together)
+	}
+	return v.walk(number, func(d segment.DocID) bool {
+		return (o.taken == nil || !o.taken.has(int(d))) && (t == tierAny || v.tierOf(d, len(a.together) > 0) == t)
+	})
+}
+
+// lookAtNames finds out which documents of the current segment are named, once.
+func (v *visitor) lookAtNames(o *outlook, a *agenda) (err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.searched {
+		o.named, o.taken, err = v.named(a.names)
+		o.searched = err == nil
+	}
+	return err
+}
+
+// ask makes what the index says of the current segment the prospect, and holds it,
+// unless it was stopped meanwhile: then another visitor may need all of it.
+func (v *visitor) ask(o *outlook) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.prospect != nil {
+		v.prospect = o.prospect
+		return nil
+	}
+	p, _, err := v.survey(v.seg)
+	if err == nil && !p.unfinished {
+		o.prospect = p
+	}
+	return err
+}
+
+func (o *outlook) asked() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.prospect != nil
+}
+
+// visitNamed returns the hits among documents that have the name of a term.
+func (v *visitor) visitNamed(number int, o *outlook, docs []segment.DocID, a *agenda) (hits []hit, count int, err error) {
+	if len(docs) == 0 {
+		return nil, 0, nil
+	}
+	if v.prospect = a.unasked; len(docs) > maxUnaskedDocuments || o.asked() {
+		if err := v.ask(o); err != nil || !v.possible {
+			return nil, 0, err
+		}
+	}
+	defer v.begin()()
+	for _, d := range docs {
+		if v.nextDocument(v.s.c.root, int(d)) != int(d) {
+			continue
+		}
+		if v.halts() || v.foundAll() {
+			break
+		}
+		found, n, err := v.document(number, d)
+		if err != nil {
+			return nil, 0, err
+		}
+		hits = append(hits, found...)
+		if count += n; count > v.limit {
+			break
+		}
+	}
+	return hits, count, nil
+}
+
+// depth is the number of directories of a path.
+func depth(path []byte) int {
+	n := 0
+	for _, c := range path {
+		if c == '/' {
+			n++
+		}
+	}
+	return n
+}
+
+// surveySegment counts the candidates of a segment. Once there are so many that
+// the order counts, the other segments are asked when they are visited, if ever.
+func (n *run) surveySegment(v *visitor, i int) {
+	before, started := v.stats, time.Now()
+	p, candidates, err := v.survey(n.segments[i])
+	if err == nil && !p.unfinished {
+		n.agenda.outlooks[i].prospect = p
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.failLocked(i, err)
+	n.explainLocked(v, i, &before, 0, time.Since(started))
+	if n.mu.candidates += candidates; n.mu.candidates > n.agenda.needed {
+		n.mu.end = n.mu.next
+	}
+}
+
+// surveyed sets the tasks by what the survey found.
+func (n *run) surveyed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.agenda.surveyed(n.scope.c, n.mu.candidates)
+	n.mu.done = make([]visited, n.agenda.tasks())
+}
