@@ -52,15 +52,23 @@ func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err 
 	if c.JSON {
 		return c.printJSON(ctx, s, server, request)
 	}
-	response, err := server.Search(ctx, request)
+	return c.print(ctx, s, server, request)
+}
+
+// print shows what the server finds as it comes.
+func (c *searchCommand) print(ctx context.Context, s streams, server *client.Client, request client.SearchRequest) (found bool, err error) {
+	p := newPrinter(s.out, terminal.NewStyle(s.out, c.Colour, s.environ))
+	response, err := server.StreamSearch(ctx, request, func(files []client.File) error {
+		for i := range files {
+			p.file(&files[i])
+		}
+		return p.flush()
+	})
 	if err != nil {
 		return false, err
 	}
-	p := newPrinter(s.out, terminal.NewStyle(s.out, c.Colour, s.environ))
-	for i := range response.Files {
-		p.file(&response.Files[i])
-	}
-	if len(response.Files) == 0 { // else they are those of the files
+	found = p.files+len(response.Repositories) > 0
+	if p.files == 0 { // else they are those of the files
 		for _, r := range response.Repositories {
 			p.repository(r.Name)
 		}
@@ -71,7 +79,7 @@ func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err 
 	if !response.Exhaustive {
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", incomplete(response))
 	}
-	return len(response.Files)+len(response.Repositories) > 0, p.flush()
+	return found, p.flush()
 }
 
 // incomplete says why an answer may lack matches, and what to do.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -10,26 +11,42 @@ import (
 // TestSearchSays runs the command against answers of a server: what goes to
 // standard output, what to standard error, and the exit code.
 func TestSearchSays(t *testing.T) {
+	const (
+		all  = `{"type":"final","isSearchExhaustive":true}`
+		done = "[DONE]"
+	)
+	stopped := func(reason string) string {
+		return `{"type":"final","accumulatedStats":{"actualMatchCount":7},"incompleteReason":"` + reason + `"}`
+	}
 	for _, c := range []struct {
-		name, answer, out, err string
-		code                   int
+		name     string
+		frames   []string
+		out, err string
+		code     int
 	}{
-		{"nothing", `{"files":[],"isSearchExhaustive":true}`, "", "", exitFailed},
-		{"repositories", `{"files":[],"repositoryInfo":[{"name":"a/b"},{"name":"c"}],"isSearchExhaustive":true}`, "a/b\nc\n", "", exitOK},
-		{"a file, and its repository",
-			`{"files":[{"repository":"r","fileName":{"text":"f"}}],"repositoryInfo":[{"name":"r"}],"isSearchExhaustive":true}`, "r:f\n", "", exitOK},
-		{"a notice", `{"files":[],"notices":[{"message":"lang: is read as text"}],"isSearchExhaustive":true}`, "", "quarry: lang: is read as text\n", exitFailed},
-		{"match limit", `{"files":[],"stats":{"actualMatchCount":7},"incompleteReason":"match limit"}`, "",
+		{"nothing", []string{all, done}, "", "", exitFailed},
+		{"repositories", []string{`{"type":"chunk","files":[],"repositoryInfo":[{"name":"a/b"},{"name":"c"}]}`, all, done}, "a/b\nc\n", "", exitOK},
+		{"files, and their repository", []string{
+			`{"type":"chunk","files":[{"repository":"r","fileName":{"text":"f"}}],"repositoryInfo":[{"name":"r"}]}`,
+			`{"type":"chunk","files":[{"repository":"r","fileName":{"text":"g"}}],"repositoryInfo":[{"name":"r"}]}`, all, done,
+		}, "r:f\nr:g\n", "", exitOK},
+		{"a notice", []string{`{"type":"final","notices":[{"message":"lang: is read as text"}],"isSearchExhaustive":true}`, done},
+			"", "quarry: lang: is read as text\n", exitFailed},
+		{"match limit", []string{stopped("match limit"), done}, "",
 			"quarry: stopped after 7 matches, there are more: -n says how many to show\n", exitFailed},
-		{"time limit", `{"files":[],"stats":{"actualMatchCount":7},"incompleteReason":"time limit"}`, "",
+		{"time limit", []string{stopped("time limit"), done}, "",
 			"quarry: stopped after 7 matches at the server's time limit, there may be more: narrow the query with repo: or file:\n", exitFailed},
-		{"server match limit", `{"files":[],"stats":{"actualMatchCount":7},"incompleteReason":"server match limit"}`, "",
+		{"server match limit", []string{stopped("server match limit"), done}, "",
 			"quarry: stopped after 7 matches (server match limit), there may be more\n", exitFailed},
+		{"a failure in the middle", []string{`{"type":"chunk","files":[{"repository":"r","fileName":{"text":"f"}}]}`, `{"type":"error","error":{"message":"time is up"}}`},
+			"r:f\n", "quarry: time is up\n", exitUsage},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(c.answer))
+				w.Header().Set("Content-Type", "text/event-stream")
+				for _, f := range c.frames {
+					_, _ = fmt.Fprintf(w, ": a sign of life\n\ndata: %s\n\n", f)
+				}
 			}))
 			defer server.Close()
 			var out, err bytes.Buffer

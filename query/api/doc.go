@@ -5,6 +5,7 @@
 // to people in docs/api.md. Routes stand in routes.go, one file per resource:
 //
 //	search.go     POST /api/search
+//	stream.go     POST /api/stream_search
 //	find.go       POST /api/find_definitions, /api/find_references
 //	repos.go      GET /api/repos
 //	register.go   POST /api/repos, DELETE /api/repos/{repoId}, POST …/refresh

@@ -113,6 +113,28 @@ func (w *world) Search(ctx context.Context, _ search.View, r search.Request) (*s
 	return &out, nil
 }
 
+// Stream emits each file in a part of its own; what is wrong comes after the first
+// if the query says late.
+func (w *world) Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error) {
+	if strings.Contains(r.Query.Text, "late") {
+		files := w.result.Files[:1]
+		if err := emit(files, search.Stats{Matches: 3, Files: 1, Displayed: 3}); err != nil {
+			return nil, err
+		}
+	}
+	out, err := w.Search(ctx, v, r)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out.Files {
+		if err := errors.Join(emit(nil, search.Stats{}), emit(out.Files[i:i+1], search.Stats{Matches: 1, Files: 1, Displayed: 1})); err != nil {
+			return nil, err
+		}
+	}
+	out.Files = nil
+	return out, nil
+}
+
 // view counts its releases.
 type view struct {
 	search.View

@@ -140,6 +140,26 @@ func (s *Server) serve(route string, h handler) http.Handler {
 	})
 }
 
+// serveStream makes a handler of h, whose errors it answers unless the answer has
+// begun.
+func (s *Server) serveStream(route string, h streamHandler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		x.route = route
+		if x.err = h(w, r); x.err == nil {
+			return
+		}
+		p := errorReply(x.err, x.id)
+		x.status = p.status
+		if _, begun := errors.AsType[*begunError](x.err); begun {
+			return
+		}
+		if err := p.write(w); err != nil {
+			x.err = fmt.Errorf("write the answer: %w", err)
+		}
+	})
+}
+
 func exchangeOf(r *http.Request) *exchange {
 	return r.Context().Value(exchangeKey{}).(*exchange)
 }

@@ -34,6 +34,11 @@ const (
 	// answer once it is computed.
 	readTimeout  = 10 * time.Second
 	writeTimeout = 2 * time.Minute
+	// DefaultPartTimeout bounds the departure of 64 KiB of a stream: a reader that
+	// is slower is left.
+	DefaultPartTimeout = 15 * time.Second
+	// maxStreams bounds the streams at once, whose readers may be slow.
+	maxStreams = 256
 )
 
 // Searcher runs a query; search.Searcher is one.
@@ -41,6 +46,8 @@ type Searcher interface {
 	// Search returns the matches of r in v, or the context's error. It bounds the
 	// searches at once and their time by itself.
 	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
+	// Stream is Search with the files given to emit in parts, in this goroutine.
+	Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error)
 }
 
 // Views gives the current state of the index.
@@ -113,6 +120,7 @@ type Options struct {
 	MaxMatches    int
 	MaxBodyBytes  int64
 	SearchTimeout time.Duration
+	PartTimeout   time.Duration
 
 	Now        func() time.Time
 	Logger     *slog.Logger
@@ -128,6 +136,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.SearchTimeout == 0 {
 		o.SearchTimeout = DefaultSearchTimeout
+	}
+	if o.PartTimeout == 0 {
+		o.PartTimeout = DefaultPartTimeout
 	}
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }
@@ -148,7 +159,7 @@ func (o *Options) validate() error {
 	switch {
 	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil:
 		return errors.New("api: Searcher, Views, Catalog, Registrar and Status are required")
-	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0:
+	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}
 	if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -13,6 +13,10 @@ import (
 // handler computes the reply to a request; the wrapper writes it.
 type handler func(r *http.Request) (*reply, error)
 
+// streamHandler writes the answer to a request by itself; what it returns before
+// that is answered by the wrapper.
+type streamHandler func(w http.ResponseWriter, r *http.Request) error
+
 // reply is an answer before it is written.
 type reply struct {
 	status int

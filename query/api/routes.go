@@ -13,31 +13,38 @@ import (
 type route struct {
 	method, path string
 	handler      handler
+	// stream is set instead of handler where the answer is written as it comes.
+	stream streamHandler
 }
 
 func (s *Server) routes() []route {
 	return []route{
-		{http.MethodPost, "/api/search", s.search},
-		{http.MethodPost, "/api/find_definitions", s.findDefinitions},
-		{http.MethodPost, "/api/find_references", s.findReferences},
-		{http.MethodGet, "/api/repos", s.listRepositories},
-		{http.MethodPost, "/api/repos", s.registerRepository},
-		{http.MethodDelete, "/api/repos/{repoId}", s.removeRepository},
-		{http.MethodPost, "/api/repos/{repoId}/refresh", s.refreshRepository},
-		{http.MethodGet, "/api/repos/{repoId}/status", s.repositoryStatus},
-		{http.MethodGet, "/api/repos/{repoId}/skipped", s.skippedFiles},
-		{http.MethodGet, "/api/version", s.version},
-		{http.MethodGet, "/api/health", s.health},
-		{http.MethodGet, "/api/openapi.json", s.openAPI},
-		{http.MethodGet, "/healthz", s.health},
-		{http.MethodGet, "/readyz", s.ready},
+		{http.MethodPost, "/api/search", s.search, nil},
+		{http.MethodPost, "/api/stream_search", nil, s.streamSearch},
+		{http.MethodPost, "/api/find_definitions", s.findDefinitions, nil},
+		{http.MethodPost, "/api/find_references", s.findReferences, nil},
+		{http.MethodGet, "/api/repos", s.listRepositories, nil},
+		{http.MethodPost, "/api/repos", s.registerRepository, nil},
+		{http.MethodDelete, "/api/repos/{repoId}", s.removeRepository, nil},
+		{http.MethodPost, "/api/repos/{repoId}/refresh", s.refreshRepository, nil},
+		{http.MethodGet, "/api/repos/{repoId}/status", s.repositoryStatus, nil},
+		{http.MethodGet, "/api/repos/{repoId}/skipped", s.skippedFiles, nil},
+		{http.MethodGet, "/api/version", s.version, nil},
+		{http.MethodGet, "/api/health", s.health, nil},
+		{http.MethodGet, "/api/openapi.json", s.openAPI, nil},
+		{http.MethodGet, "/healthz", s.health, nil},
+		{http.MethodGet, "/readyz", s.ready, nil},
 	}
 }
 
 func (s *Server) router() *mux.Router {
 	router := mux.NewRouter().SkipClean(true)
 	for _, r := range s.routes() {
-		router.Handle(r.path, s.serve(r.path, r.handler)).Methods(methods(r.method)...)
+		h := s.serve(r.path, r.handler)
+		if r.stream != nil {
+			h = s.serveStream(r.path, r.stream)
+		}
+		router.Handle(r.path, h).Methods(methods(r.method)...)
 	}
 	router.NotFoundHandler = s.serve(unknownRoute, func(*http.Request) (*reply, error) { return nil, errNoRoute })
 	router.MethodNotAllowedHandler = s.serve(unknownRoute, func(r *http.Request) (*reply, error) {

@@ -164,23 +164,27 @@ func displayName(r *code.Repository) string {
 }
 
 // writeJSON implements streamer.
-func (p *searchResponse) writeJSON(w io.Writer) error {
+func (p *searchResponse) writeJSON(w io.Writer) error { return p.server.writeFiles(w, p.files, p) }
+
+// writeFiles writes an object with files, one by one, and the members of another
+// object, which has at least one.
+func (s *Server) writeFiles(w io.Writer, files []search.FileMatch, others any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	if _, err := io.WriteString(w, `{"files":[`); err != nil {
 		return err
 	}
-	for i := range p.files {
+	for i := range files {
 		if i > 0 {
 			if _, err := io.WriteString(w, ","); err != nil {
 				return err
 			}
 		}
-		if err := e.Encode(p.server.searchFile(&p.files[i])); err != nil {
+		if err := e.Encode(s.searchFile(&files[i])); err != nil {
 			return err
 		}
 	}
-	rest, err := encode(p)
+	rest, err := encode(others)
 	if err != nil {
 		return err
 	}

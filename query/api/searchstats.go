@@ -43,11 +43,16 @@ type searchStats struct {
 	MatchTreeConstruction int64 `json:"matchTreeConstruction"`
 	MatchTreeSearch       int64 `json:"matchTreeSearch"`
 	RegexpsConsidered     int   `json:"regexpsConsidered"`
-	// FlushReason is always the same: a blocking search answers once, at its end.
+	// FlushReason is flushReasonFinal, for a blocking search answers once, at its
+	// end, but for the parts of a stream.
 	FlushReason string `json:"flushReason"`
 }
 
-const flushReasonFinal = "FLUSH_REASON_FINAL_FLUSH"
+const (
+	flushReasonFinal = "FLUSH_REASON_FINAL_FLUSH"
+	// flushReasonPart is that of a part: its size, or there is no more for now.
+	flushReasonPart = "FLUSH_REASON_UNKNOWN_UNSPECIFIED"
+)
 
 func newSearchStats(r *search.Result) searchStats {
 	st := &r.Stats

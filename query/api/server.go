@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/schemas/openapi"
@@ -16,6 +17,7 @@ type Server struct {
 	openapi   []byte
 	metrics   *metrics
 	handler   http.Handler
+	streams   atomic.Int64 // at once
 }
 
 // New returns a Server of what o holds.

@@ -123,7 +123,10 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	w.Pause()
 	run := newRun(sc, segments, r)
 	a := newAnswer(run, w, s.options.MaxResultBytes)
-	work := func(ctx context.Context) error { return run.all(ctx, s.options.MaxDuration, crew{ticket, s.helpers}) }
+	work := func(ctx context.Context) error {
+		defer ticket.Leave() // whoever reads the answer slowly holds no place
+		return run.all(ctx, s.options.MaxDuration, crew{ticket, s.helpers})
+	}
 	if emit == nil {
 		err = a.all(ctx, work)
 	} else {

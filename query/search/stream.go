@@ -6,16 +6,18 @@ import (
 )
 
 // Emit takes the files of a part of an answer, best first, and what the part
-// counts: Matches, Files, Displayed and Duration. The files may be memory of the
-// view. An error ends the search.
+// counts: Matches, Files, Displayed and Duration. No files at all say that the
+// search goes on. The files may be memory of the view. An error ends the search.
 type Emit func(files []FileMatch, stats Stats) error
 
-// Bounds of a part. It is sent when it has partBytes, or when the next file is
-// not there yet; but the first one apart not before partInterval has passed since
-// the one before, so that many small segments make no storm.
+// Bounds of a part. It is sent when it has partBytes, or partInterval after the
+// one before, or after the start: so a quick search has one part, in the order of
+// Search, and many small segments make no storm. After partIdle without one the
+// reader hears that the search goes on.
 const (
 	partBytes    = 128 << 10
 	partInterval = 30 * time.Millisecond
+	partIdle     = 5 * time.Second
 )
 
 // Stream is Search with the files given to emit in parts, as they are found, in
@@ -31,7 +33,7 @@ func (a *answer) stream(ctx context.Context, work func(context.Context) error, e
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- work(ctx) }()
-	p := part{answer: a, emit: emit, since: time.Now(), due: time.Now()}
+	p := part{answer: a, emit: emit, since: time.Now(), due: time.Now().Add(partInterval)}
 	err := p.follow(ctx, done)
 	if err != nil {
 		cancel()
@@ -58,13 +60,13 @@ type part struct {
 // returns.
 func (p *part) follow(ctx context.Context, done chan error) error {
 	p.bytes = p.renderer.left
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(partIdle)
 	defer timer.Stop()
 	for {
-		var pause <-chan time.Time
 		if len(p.result.Files) > 0 {
 			timer.Reset(time.Until(p.due))
-			pause = timer.C
+		} else {
+			timer.Reset(partIdle)
 		}
 		select {
 		case err := <-done:
@@ -80,8 +82,8 @@ func (p *part) follow(ctx context.Context, done chan error) error {
 			if err := p.add(ctx, p.ready()); err != nil {
 				return err
 			}
-		case <-pause:
-			if err := p.flush(); err != nil {
+		case <-timer.C:
+			if err := p.tick(); err != nil {
 				return err
 			}
 		}
@@ -113,6 +115,14 @@ func (p *part) add(ctx context.Context, hits []hit) error {
 		}
 	}
 	return nil
+}
+
+// tick sends the part, or a sign of life.
+func (p *part) tick() error {
+	if len(p.result.Files) == 0 {
+		return p.emit(nil, Stats{})
+	}
+	return p.flush()
 }
 
 // flush sends the part, if it has anything.

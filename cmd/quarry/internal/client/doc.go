@@ -6,7 +6,7 @@
 // # Main types
 //
 //	Client         one server
-//	SearchRequest  and SearchResponse: POST /api/search
+//	SearchRequest  and SearchResponse: POST /api/search and /api/stream_search
 //	Error          the JSON error object, as an error
 //
 // # Invariants

@@ -1,7 +1,13 @@
 package client
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 )
@@ -17,9 +23,7 @@ type SearchRequest struct {
 
 // SearchResponse is its answer, as far as it is printed.
 type SearchResponse struct {
-	Stats struct {
-		ActualMatchCount int `json:"actualMatchCount"`
-	} `json:"stats"`
+	Stats Stats  `json:"stats"`
 	Files []File `json:"files"`
 	// Repositories are those of the files, or, without files, those that a query
 	// with type:repo found.
@@ -29,6 +33,11 @@ type SearchResponse struct {
 	Notices          []Notice `json:"notices"`
 	Exhaustive       bool     `json:"isSearchExhaustive"`
 	IncompleteReason string   `json:"incompleteReason"` // empty if Exhaustive
+}
+
+// Stats are the counts of an answer that are printed.
+type Stats struct {
+	ActualMatchCount int `json:"actualMatchCount"`
 }
 
 // Notice tells how a part of the query was read.
@@ -67,10 +76,63 @@ type Location struct {
 	Column     int `json:"column"`
 }
 
-// Search asks the server.
-func (c *Client) Search(ctx context.Context, r SearchRequest) (*SearchResponse, error) {
+// maxFrameBytes bounds one frame of a stream.
+const maxFrameBytes = 256 << 20
+
+// errCutOff says that a stream had no end.
+var errCutOff = errors.New("the answer ended in the middle")
+
+// StreamSearch asks the server for an answer in parts: each is called with the
+// files of one, and the answer, without files, is returned at the end.
+func (c *Client) StreamSearch(ctx context.Context, r SearchRequest, each func([]File) error) (*SearchResponse, error) {
+	body, err := c.Raw(ctx, http.MethodPost, "/api/stream_search", r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
 	out := new(SearchResponse)
-	return out, c.call(ctx, http.MethodPost, "/api/search", r, out)
+	lines := bufio.NewScanner(io.LimitReader(body, maxAnswerBytes))
+	lines.Buffer(nil, maxFrameBytes)
+	for lines.Scan() {
+		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
+		if !ok {
+			continue
+		}
+		if string(data) == "[DONE]" {
+			return out, nil
+		}
+		if err := out.take(data, each); err != nil {
+			return nil, err
+		}
+	}
+	if err := cmp.Or(ctx.Err(), lines.Err(), errCutOff); err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", c.base, err)
+	}
+	return out, nil
+}
+
+// take adds what a frame says.
+func (r *SearchResponse) take(data []byte, each func([]File) error) error {
+	var frame struct {
+		SearchResponse
+		Type        string `json:"type"`
+		Accumulated Stats  `json:"accumulatedStats"`
+		Error       Error  `json:"error"`
+	}
+	if err := json.Unmarshal(data, &frame); err != nil {
+		return fmt.Errorf("read a part of the answer: %w", err)
+	}
+	switch frame.Type {
+	case "chunk":
+		r.Repositories = append(r.Repositories, frame.Repositories...)
+		return each(frame.Files)
+	case "final":
+		r.Stats, r.Notices, r.Exhaustive = frame.Accumulated, frame.Notices, frame.Exhaustive
+		r.IncompleteReason = frame.IncompleteReason
+	case "error":
+		return &frame.Error
+	}
+	return nil
 }
 
 // RawSearch asks the server and copies its answer to w as it is.

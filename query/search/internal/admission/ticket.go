@@ -37,12 +37,18 @@ func (t *Ticket) Err() error {
 	return nil
 }
 
-// Leave gives back what the search has. All its workers have ended.
+// Leave gives back what the search has. A worker that remains, because it renders
+// what the others found, goes on as one of the search's class. Leaving twice does
+// no harm.
 func (t *Ticket) Leave() {
 	c := t.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if t.left {
+		return
+	}
 	t.left = true
+	defer t.unparkLocked()
 	switch {
 	case !t.heavy.Load():
 		<-c.places
@@ -55,12 +61,22 @@ func (t *Ticket) Leave() {
 	}
 }
 
+// unparkLocked lets the workers that wait for a seat wait for a processor.
+func (t *Ticket) unparkLocked() {
+	t.c.mu.queue = append(t.c.mu.queue, t.parked...)
+	t.parked = nil
+	t.c.dispatchLocked()
+}
+
 // demoteLocked makes the search heavy: its place is free, and it has or waits for
 // a seat.
 func (t *Ticket) demoteLocked() {
 	c := t.c
 	t.heavy.Store(true)
 	c.demotions.Add(1)
+	if t.left {
+		return
+	}
 	<-c.places
 	if c.mu.seated == c.o.MaxHeavy && len(c.mu.standing) >= c.o.MaxHeavyWaiting {
 		err := c.refuse(fmt.Errorf("%w: %d that take long wait already", ErrBusy, c.o.MaxHeavyWaiting))
@@ -78,10 +94,8 @@ func (c *Controller) seatLocked() {
 		c.mu.standing = slices.Delete(c.mu.standing, 0, 1)
 		t.seat = true
 		c.mu.seated++
-		c.mu.queue = append(c.mu.queue, t.parked...)
-		t.parked = nil
+		t.unparkLocked()
 	}
-	c.dispatchLocked()
 }
 
 // A Worker is a goroutine of a search. It is made running.
@@ -209,7 +223,7 @@ func (w *Worker) queueLocked() {
 		w.ended = true
 		return
 	}
-	if !w.t.seat {
+	if !w.t.seat && !w.t.left {
 		w.t.parked = append(w.t.parked, w)
 		return
 	}

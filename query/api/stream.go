@@ -1,0 +1,236 @@
+package api
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/search"
+)
+
+// errStreams says that there are too many streams.
+var errStreams = fmt.Errorf("%w: too many streams at once", ErrUnavailable)
+
+// streamSearch answers POST /api/stream_search: what /api/search answers, in
+// parts, as they are found. A failure before the first part is an error object
+// like any other, a later one a frame.
+func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
+	in, err := s.parseSearch(r)
+	if err != nil {
+		return err
+	}
+	if s.streams.Add(1) > maxStreams {
+		s.streams.Add(-1)
+		return errStreams
+	}
+	defer s.streams.Add(-1)
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
+	defer cancel()
+	view, err := s.o.Views.View(ctx)
+	if err != nil {
+		return fmt.Errorf("search: %w", err)
+	}
+	defer view.Release()
+	f := newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(s.o.SearchTimeout+writeTimeout))
+	result, err := s.o.Searcher.Stream(ctx, view, in.Request, func(files []search.FileMatch, stats search.Stats) error {
+		if len(files) == 0 {
+			return f.comment("the search goes on")
+		}
+		return f.files(s.newStreamChunk(files, stats))
+	})
+	if err == nil {
+		return s.finishStream(f, in, result)
+	}
+	if err = searchError(r, err); !f.begun {
+		return err
+	}
+	if f.err == nil {
+		f.failed(err, exchangeOf(r).id)
+	}
+	return &begunError{err}
+}
+
+// finishStream sends what is said at the end.
+func (s *Server) finishStream(f *frames, in *parsedSearch, result *search.Result) error {
+	response := s.newSearchResponse(in, result)
+	if response.IncompleteReason != "" {
+		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
+	}
+	var err error
+	if len(result.Repositories) > 0 {
+		err = f.frame(&streamChunk{Type: "chunk", Stats: response.Stats, Files: []struct{}{}, RepositoryInfo: response.RepositoryInfo})
+	}
+	err = errors.Join(err, f.frame(&streamFinal{
+		Type: "final", Stats: response.Stats, Exhaustive: response.Exhaustive,
+		IncompleteReason: response.IncompleteReason, Notices: response.Notices, Explain: response.Explain,
+	}), f.line("[DONE]"))
+	if err != nil {
+		return &begunError{err}
+	}
+	return nil
+}
+
+// begunError is a failure after the answer began: its status is sent.
+type begunError struct{ error }
+
+func (e *begunError) Unwrap() error { return e.error }
+
+// streamChunk is a part of the answer. Its stats and repositories are those of
+// the part alone. Files is there for a part that has none; else they are written
+// one by one.
+type streamChunk struct {
+	server *Server
+	files  []search.FileMatch
+
+	Type           string           `json:"type"`
+	Stats          searchStats      `json:"stats"`
+	RepositoryInfo []repositoryInfo `json:"repositoryInfo"`
+	Files          []struct{}       `json:"files,omitzero"`
+}
+
+func (s *Server) newStreamChunk(files []search.FileMatch, stats search.Stats) *streamChunk {
+	var repositories repositories
+	for i := range files {
+		repositories.add(files[i].Repo)
+	}
+	c := &streamChunk{server: s, files: files, Type: "chunk", RepositoryInfo: repositories.infos()}
+	c.Stats = newSearchStats(&search.Result{Stats: stats})
+	c.Stats.FlushReason = flushReasonPart
+	return c
+}
+
+// streamFinal ends an answer. Members beyond the first three are additions, as in
+// searchResponse.
+type streamFinal struct {
+	Type             string          `json:"type"`
+	Stats            searchStats     `json:"accumulatedStats"`
+	Exhaustive       bool            `json:"isSearchExhaustive"`
+	IncompleteReason string          `json:"incompleteReason,omitempty"`
+	Notices          []notice        `json:"notices,omitempty"`
+	Explain          *search.Explain `json:"explain,omitempty"`
+}
+
+// streamError is a failure after the first part.
+type streamError struct {
+	Type  string `json:"type"`
+	Error any    `json:"error"`
+}
+
+// frames writes the frames of a stream: lines "data: …", each followed by an
+// empty one. It keeps its first error.
+type frames struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	limit   time.Duration // of one write
+	end     time.Time     // of the whole answer
+	begun   bool
+	err     error
+	out     *bufio.Writer
+}
+
+func newFrames(w http.ResponseWriter, control *http.ResponseController, limit time.Duration, end time.Time) *frames {
+	f := &frames{w: w, control: control, limit: limit, end: end}
+	f.out = bufio.NewWriterSize(timely{f}, streamBytes)
+	return f
+}
+
+// timely gives every write of a stream its time. Writers without deadlines
+// (tests) are fine.
+type timely struct{ *frames }
+
+// Write implements io.Writer.
+func (t timely) Write(b []byte) (int, error) {
+	deadline := time.Now().Add(t.limit)
+	if t.end.Before(deadline) {
+		deadline = t.end
+	}
+	_ = t.control.SetWriteDeadline(deadline)
+	return t.w.Write(b)
+}
+
+// begin sends the header.
+func (f *frames) begin() {
+	if f.begun {
+		return
+	}
+	f.begun = true
+	h := f.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("Connection", "keep-alive")
+	h.Set("X-Accel-Buffering", "no")
+	f.w.WriteHeader(http.StatusOK)
+}
+
+// line sends one frame of text without line feeds.
+func (f *frames) line(text string) error { return f.send("data: "+text, nil) }
+
+// comment sends a line that readers of frames pass over.
+func (f *frames) comment(text string) error { return f.send(": "+text, nil) }
+
+// frame sends v as JSON.
+func (f *frames) frame(v any) error {
+	b, err := encode(v)
+	if err != nil {
+		// Only our own structs are sent.
+		panic(fmt.Sprintf("api: encode %T: %v", v, err))
+	}
+	return f.line(string(bytes.TrimRight(b, "\n")))
+}
+
+// files sends a part.
+func (f *frames) files(c *streamChunk) error {
+	return f.send("data: ", func(w io.Writer) error { return c.server.writeFiles(w, c.files, c) })
+}
+
+// send writes a line that begins with text, and what rest writes, and flushes.
+func (f *frames) send(text string, rest func(io.Writer) error) error {
+	if f.err != nil {
+		return f.err
+	}
+	f.begin()
+	_, err := f.out.WriteString(text)
+	if rest != nil && err == nil {
+		err = rest(oneLine{f.out})
+	}
+	if _, e := f.out.WriteString("\n\n"); err == nil {
+		err = e
+	}
+	if e := f.out.Flush(); err == nil {
+		err = e
+	}
+	if e := f.control.Flush(); err == nil && !errors.Is(e, http.ErrNotSupported) {
+		err = e
+	}
+	if err != nil {
+		f.err = fmt.Errorf("write the answer: %w", err)
+	}
+	return f.err
+}
+
+// failed tells a reader what happened.
+func (f *frames) failed(err error, requestID string) {
+	_ = f.frame(&streamError{Type: "error", Error: errorReply(err, requestID).body}) // a reader that has gone needs no answer
+}
+
+// oneLine leaves out line feeds: JSON has them only between its tokens.
+type oneLine struct{ w *bufio.Writer }
+
+// Write implements io.Writer.
+func (o oneLine) Write(b []byte) (int, error) {
+	for rest := b; len(rest) > 0; {
+		line, after, _ := bytes.Cut(rest, newline)
+		if _, err := o.w.Write(line); err != nil {
+			return 0, err
+		}
+		rest = after
+	}
+	return len(b), nil
+}
+
+var newline = []byte{'\n'}

@@ -1,0 +1,209 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/search"
+)
+
+// frames returns the data of the frames of a stream, as its clients read them.
+func frames(t *testing.T, body io.Reader) []string {
+	t.Helper()
+	var out []string
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		switch line := lines.Text(); {
+		case strings.HasPrefix(line, "data: "):
+			out = append(out, strings.TrimPrefix(line, "data: "))
+		case line != "" && !strings.HasPrefix(line, ":"):
+			t.Errorf("line %q is no frame", line)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+type frame struct {
+	Type  string
+	Stats struct {
+		ActualMatchCount int
+		FlushReason      string
+	}
+	Accumulated *struct{ TotalMatchCount int } `json:"accumulatedStats"`
+	Exhaustive  *bool                          `json:"isSearchExhaustive"`
+	Files       []json.RawMessage
+	Infos       []struct{ Name string } `json:"repositoryInfo"`
+	Error       struct {
+		StatusCode int
+		ErrorCode  string
+	}
+}
+
+func decodeFrame(t *testing.T, text string) (f frame) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		t.Fatalf("frame %q: %v", text, err)
+	}
+	return f
+}
+
+func TestStream(t *testing.T) {
+	w := newWorld()
+	s := newServer(t, w.options())
+	rec := post(s, "/api/stream_search", `{"query":"boil","matches":10}`)
+	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"} {
+		if got := rec.Header().Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	got := frames(t, rec.Body)
+	if len(got) != 4 || got[3] != "[DONE]" {
+		t.Fatalf("%d frames: %.200q", len(got), got)
+	}
+	var files []json.RawMessage
+	for _, text := range got[:2] {
+		f := decodeFrame(t, text)
+		if f.Type != "chunk" || len(f.Infos) != 1 || f.Stats.ActualMatchCount != 1 || f.Stats.FlushReason == "" {
+			t.Errorf("chunk %.300s", text)
+		}
+		files = append(files, f.Files...)
+	}
+	final := decodeFrame(t, got[2])
+	if final.Type != "final" || final.Accumulated == nil || final.Accumulated.TotalMatchCount != 4 || final.Exhaustive == nil || !*final.Exhaustive {
+		t.Errorf("final %.300s", got[2])
+	}
+	var blocking struct{ Files []json.RawMessage }
+	if err := json.Unmarshal(post(s, "/api/search", `{"query":"boil","matches":10}`).Body.Bytes(), &blocking); err != nil || len(files) != len(blocking.Files) {
+		t.Fatalf("%d files in the stream, %d in the answer, %v", len(files), len(blocking.Files), err)
+	}
+	for i := range files {
+		if string(files[i]) != strings.TrimSpace(string(blocking.Files[i])) {
+			t.Errorf("file %d: %s in the stream, %s in the answer", i, files[i], blocking.Files[i])
+		}
+	}
+	if a, r := w.acquired.Load(), w.released.Load(); a != 2 || a != r {
+		t.Errorf("%d views acquired, %d released", a, r)
+	}
+}
+
+func TestStreamOfRepositories(t *testing.T) {
+	rec := post(newServer(t, newWorld().options()), "/api/stream_search", `{"query":"type:repo e","matches":10}`)
+	got := frames(t, rec.Body)
+	if len(got) != 3 || len(decodeFrame(t, got[0]).Infos) != 2 || decodeFrame(t, got[0]).Files == nil {
+		t.Fatalf("frames %q", got)
+	}
+}
+
+// What fails before the first part is an answer like any other.
+func TestStreamFailsBeforeItBegins(t *testing.T) {
+	w := newWorld()
+	s := newServer(t, w.options())
+	for _, c := range []struct {
+		body   string
+		err    error
+		status int
+		code   string
+	}{
+		{`{"query":"a(b","matches":1,"isRegexEnabled":true}`, nil, 400, "FAILED_TO_PARSE_QUERY"},
+		{`{"matches":1}`, nil, 400, "INVALID_REQUEST_BODY"},
+		{`{"query":"context:team x","matches":1}`, nil, 404, "SEARCH_CONTEXT_NOT_FOUND"},
+		{`{"query":"x","matches":1}`, search.ErrBusy, 503, "UNAVAILABLE"},
+		{`{"query":"x","matches":1}`, errors.New("disk"), 500, "UNEXPECTED_ERROR"},
+	} {
+		w.err = c.err
+		rec := post(s, "/api/stream_search", c.body)
+		if rec.Code != c.status || !strings.Contains(rec.Body.String(), c.code) || rec.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s, %v: %d %s", c.body, c.err, rec.Code, rec.Body)
+		}
+	}
+	if a, r := w.acquired.Load(), w.released.Load(); a != r {
+		t.Errorf("%d views acquired, %d released", a, r)
+	}
+}
+
+// What fails later is the last frame, without [DONE].
+func TestStreamFailsLater(t *testing.T) {
+	w := newWorld()
+	w.err = errors.New("disk")
+	rec := post(newServer(t, w.options()), "/api/stream_search", `{"query":"late","matches":1}`)
+	got := frames(t, rec.Body)
+	if rec.Code != 200 || len(got) != 2 {
+		t.Fatalf("%d, frames %q", rec.Code, got)
+	}
+	if last := decodeFrame(t, got[1]); last.Type != "error" || last.Error.StatusCode != 500 || last.Error.ErrorCode != "UNEXPECTED_ERROR" || strings.Contains(got[1], "disk") {
+		t.Errorf("last frame %s", got[1])
+	}
+}
+
+// A client that goes away in the middle of a stream ends its search, and so does
+// one that stalls.
+func TestStreamOfLeavingClient(t *testing.T) {
+	w := newWorld()
+	w.block = true
+	server := httptest.NewServer(newServer(t, w.options()))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	request, _ := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/api/stream_search", strings.NewReader(`{"query":"late","matches":1}`))
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil || !strings.HasPrefix(line, "data: {") {
+		t.Fatalf("first line %q, %v", line, err)
+	}
+	cancel()
+	_ = response.Body.Close()
+	server.Close() // waits for the handler, whose search ends with the client alone
+	if a, r := w.acquired.Load(), w.released.Load(); a != 1 || r != 1 {
+		t.Errorf("%d views acquired, %d released", a, r)
+	}
+}
+
+// stalling is a searcher whose answer has no end.
+type stalling struct {
+	*world
+	err chan error
+}
+
+func (s *stalling) Stream(ctx context.Context, _ search.View, _ search.Request, emit search.Emit) (*search.Result, error) {
+	for {
+		if err := emit(s.result.Files, search.Stats{}); err != nil {
+			s.err <- err
+			return nil, err
+		}
+	}
+}
+
+// A client that does not read is left after a time.
+func TestStreamOfStallingClient(t *testing.T) {
+	s := &stalling{newWorld(), make(chan error, 1)}
+	o := s.options()
+	o.Searcher, o.PartTimeout = s, 20*time.Millisecond
+	server := httptest.NewServer(newServer(t, o))
+	defer server.Close()
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	const body = `{"query":"x","matches":1}`
+	if _, err := io.WriteString(conn, "POST /api/stream_search HTTP/1.1\r\nHost: h\r\nContent-Length: 25\r\n\r\n"+body); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.err; !errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "timeout") {
+		t.Errorf("the stream ended with %v", err)
+	}
+}
