@@ -2,7 +2,7 @@
 // the table of docs/performance.md.
 //
 //	searchbench corpora --out DIR                      build the source trees (docs/corpora.md)
-//	searchbench run --corpora DIR --quarry PATH …      measure; the table as Markdown
+//	searchbench run --corpora DIR --quarry PATH …      measure; the table as Markdown; --reuse WORK --only STEPS for a part of it
 //	searchbench verify --corpora DIR --quarry PATH …   compare files and match counts with ripgrep; fails on a difference
 //
 // It answers: how fast, how large and how right is this build, compared with what, on which machine?

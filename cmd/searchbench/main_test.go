@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
 func TestBuiltInListIsValid(t *testing.T) {
@@ -64,4 +66,31 @@ func TestBuiltInQueriesAreExpressionsForBoth(t *testing.T) {
 		t.Errorf("%d queries can be compared, want at least 50", comparable)
 	}
 	t.Logf("%d queries can be compared", comparable)
+}
+
+// The slowest hundredth must be more than one answer, and of repositories of every kind.
+func TestBuiltInClasses(t *testing.T) {
+	queries, err := builtIn("queries-first.json", "queries.json", "scans.json", "classes.json") // no name twice
+	if err != nil {
+		t.Fatal(err)
+	}
+	extra, err := builtIn("classes.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := make(map[string]int)
+	for _, q := range queries {
+		classes[q.Class]++
+		if q.Class == suite.ClassRare && (q.Limit != 100 || q.Mix != suite.MixNone) {
+			t.Errorf("%+v: want a limit of 100, and no part of the mix", q)
+		}
+	}
+	for _, q := range extra {
+		if q.Text != strings.ToLower(q.Text) {
+			t.Errorf("%s: capitals are case-sensitive to zoekt, which would be another question", q.Text)
+		}
+	}
+	if classes[suite.ClassRare] < 20 || classes[suite.ClassSymbolExact] == 0 || classes[suite.ClassSymbolRegex] == 0 || classes[suite.ClassSymbolCommon] == 0 {
+		t.Errorf("%v, want 20 rare literals or more, and three classes of symbols", classes)
+	}
 }

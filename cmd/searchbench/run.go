@@ -55,6 +55,8 @@ const (
 	quickRuns        = 3
 	quickPushes      = 5
 	quickQueryBudget = 10 * time.Second
+	quickLoad        = 8 * time.Second
+	quickCoreSet     = "go"
 )
 
 func (c *runCommand) options() (bench.Options, error) {
@@ -68,6 +70,7 @@ func (c *runCommand) options() (bench.Options, error) {
 	if c.Quick {
 		opts.Runs, opts.Pushes, opts.QueryBudget = quickRuns, quickPushes, quickQueryBudget
 		opts.SkipNormalPush, opts.SkipCapped = true, true
+		opts.LoadDuration, opts.CoreSet = quickLoad, quickCoreSet
 	}
 	var err error
 	if opts.Steps, err = bench.ParseSteps(c.Only); err != nil {
@@ -80,6 +83,9 @@ func (c *runCommand) options() (bench.Options, error) {
 		return opts, err
 	}
 	if opts.Scans, err = builtIn("scans.json"); err != nil {
+		return opts, err
+	}
+	if opts.Extra, err = builtIn("classes.json"); err != nil {
 		return opts, err
 	}
 	var absent [3]error

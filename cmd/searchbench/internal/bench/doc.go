@@ -2,9 +2,16 @@
 //
 // It answers: is Quarry as fast, as small and as fresh as its goals say, on this machine, now?
 //
-// Run does, in this order, for each program that is there: import Linux with symbols, import the mixed set, bytes on disk, start the server, the
-// query suite, memory, the throughput mix, the scans, twenty pushes. The programs are measured one after the other, never at the same time, so that
-// neither takes the other's cores. Ripgrep runs the scans on the checkouts last.
+// Run takes the steps of Steps in order, for each program that is there; each can be taken alone. The programs are measured one after the other,
+// never at the same time, so that neither takes the other's cores. Ripgrep runs the scans on the checkouts last.
+//
+//	imports.go, core.go, cold.go          before a server is asked
+//	source.go, timing.go                  one server that is asked queries, one after the other
+//	load.go, heavy.go, stable.go          many questions
+//	pushes.go                             freshness
+//	zoekt.go, quarry.go, ripgrep.go       the order of steps for each program
+//	ledger.go                             figures of an earlier run
+//	goals.go, *rows.go, tables.go         what is held against what, and how it is printed
 //
 // Invariants
 //

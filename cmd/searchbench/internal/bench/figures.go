@@ -7,6 +7,8 @@ type figures struct {
 	imports   map[string]importFigure // by set
 	diskBytes int64                   // all that is needed to search
 	memory    memoryFigure
+	core      *coreFigure
+	cold      *coldFigure
 	plain     answers  // of the server as it comes
 	re2       answers  // of zoekt's opt-in engine
 	capped    []timing // zoekt with a cap per shard, the faster of its two engines

@@ -3,36 +3,34 @@ package bench
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
 // lateZoekt is a server that is started by its first question: where all figures are those of an earlier run, none is started.
 type lateZoekt struct {
-	start     func() (*engine.ZoektServer, error)
-	running   *engine.ZoektServer // nil until asked
-	failed    error
-	capShards bool
+	start   func() (*engine.ZoektServer, error)
+	once    sync.Once
+	running *engine.ZoektServer // nil until asked
+	failed  error
 }
 
 var _ engine.Searcher = (*lateZoekt)(nil)
 
 var errNotAsked = errors.New("its server was not asked in this run, and no earlier run left the figure")
 
-// Search implements engine.Searcher. The first question must not be asked concurrently with others; warm-ups see to that.
+// Search implements engine.Searcher.
 func (l *lateZoekt) Search(ctx context.Context, q engine.Request) (engine.Answer, error) {
 	if err := l.ready(); err != nil {
 		return engine.Answer{}, err
 	}
-	l.running.CapShards = l.capShards
 	return l.running.Search(ctx, q)
 }
 
 // ready starts the server if it does not run. A start that failed is not tried again for every query.
 func (l *lateZoekt) ready() error {
-	if l.running == nil && l.failed == nil {
-		l.running, l.failed = l.start()
-	}
+	l.once.Do(func() { l.running, l.failed = l.start() })
 	return l.failed
 }
 
@@ -41,4 +39,17 @@ func (l *lateZoekt) stop() error {
 		return nil
 	}
 	return l.running.Stop()
+}
+
+// cappedZoekt asks the same server with a cap per shard.
+type cappedZoekt struct{ *lateZoekt }
+
+// Search implements engine.Searcher.
+func (c cappedZoekt) Search(ctx context.Context, q engine.Request) (engine.Answer, error) {
+	if err := c.ready(); err != nil {
+		return engine.Answer{}, err
+	}
+	capped := *c.running
+	capped.CapShards = true
+	return capped.Search(ctx, q)
 }

@@ -98,3 +98,13 @@ func recall[T any](l *ledger, key string, measure func() (T, error)) (T, error) 
 	}
 	return figure, l.put(key, figure)
 }
+
+// step is recall for a figure of its own line in the report; nil, with a reason in the report, if it could not be measured.
+func step[T any](b *bench, what string, l *ledger, key string, measure func() (T, error)) *T {
+	figure, err := recall(l, key, measure)
+	if err != nil {
+		b.missing("%s: %v", what, err)
+		return nil
+	}
+	return &figure
+}

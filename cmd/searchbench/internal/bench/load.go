@@ -13,8 +13,9 @@ import (
 
 // The throughput mix: clients that ask the interactive queries over and over, each in an order of its own.
 const (
-	loadClients  = 8
-	loadDuration = 15 * time.Second
+	loadClients = 8
+	// defaultLoadDuration is of each mix; the heavy one lasts until its list is through.
+	defaultLoadDuration = 15 * time.Second
 	// loadWarmUp comes before, unmeasured: the scans leave caches that belong to nobody's ordinary day, and some kernels give idle pages of files
 	// back although there is memory.
 	loadWarmUp = 10 * time.Second
@@ -26,7 +27,7 @@ const (
 func (b *bench) warmLoad(ctx context.Context, s *source, queries []suite.Query) loadFigure {
 	_, _ = s.searcher.Search(ctx, s.word(queries[0])) // may start the server; what is wrong with it the clients will see
 	measureLoad(ctx, s.searcher, queries, s.word, loadWarmUp)
-	return measureLoad(ctx, s.searcher, queries, s.word, loadDuration)
+	return measureLoad(ctx, s.searcher, queries, s.word, b.LoadDuration)
 }
 
 // measureLoad runs the clients and waits for the last answer of each.

@@ -27,6 +27,12 @@ func (b *bench) measureQuarry(ctx context.Context) *figures {
 		b.missing("%v", err)
 		return f
 	}
+	if b.does(StepCore) {
+		f.core = step(b, "quarry's core of indexing", b.quarryLedger, "core/"+b.coreSet(), func() (coreFigure, error) { return b.coreQuarry(ctx) })
+	}
+	if b.does(StepCold) {
+		f.cold = step(b, "quarry's cold start", b.quarryLedger, "cold", func() (coldFigure, error) { return b.coldQuarry(ctx) })
+	}
 	server, err := b.serveQuarry(ctx)
 	if err != nil {
 		b.missing("%v", err)
@@ -48,8 +54,14 @@ func (b *bench) askQuarry(ctx context.Context, f *figures, server *engine.Quarry
 			b.missing("quarry's bytes on disk: %v", err)
 		}
 	}
+	if b.does(StepClasses) {
+		f.plain.extra = b.askAll(ctx, s, "extra", b.Extra, b.ExtraRuns)
+	}
 	if b.does(StepLoad) {
-		f.plain.load = b.askLoad(ctx, s)
+		b.askLoads(ctx, s, &f.plain)
+	}
+	if b.does(StepStable) {
+		f.plain.stable = b.askStable(ctx, s)
 	}
 	if b.does(StepScans) {
 		f.plain.scans = b.askAll(ctx, s, "scan", b.Scans, b.Runs)

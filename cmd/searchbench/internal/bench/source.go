@@ -20,8 +20,12 @@ type source struct {
 // answers are what is measured of one server. Zero values mean not measured.
 type answers struct {
 	suite []timing // parallel to Options.Queries
+	extra []timing // parallel to Options.Extra
 	scans []timing // parallel to Options.Scans
 	load  *loadFigure
+	heavy *loadFigure
+	// stable is by the name of the query.
+	stable map[string]stableFigure
 }
 
 // askAll asks every query, one client, one after the other. kind tells apart the same query in two lists.
@@ -49,12 +53,21 @@ func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []su
 	return timings
 }
 
-// askLoad measures the throughput of the interactive mix.
-func (b *bench) askLoad(ctx context.Context, s *source) *loadFigure {
-	load, err := recall(s.ledger, s.name+"/load", func() (loadFigure, error) {
-		f := b.warmLoad(ctx, s, suite.Interactive(b.Queries))
-		b.Log("%s: %.1f queries/s, p99 %s", s.name, f.perSecond(), f.P99.Round(time.Millisecond))
-		return f, ctx.Err()
+// askLoads measures the throughput of the interactive mix, then of the one with heavy queries in it.
+func (b *bench) askLoads(ctx context.Context, s *source, a *answers) {
+	mix := suite.Interactive(b.Queries)
+	a.load = b.askLoad(s, "load", func() (loadFigure, error) { return b.warmLoad(ctx, s, mix), ctx.Err() })
+	heavy := b.heavyMix()
+	a.heavy = b.askLoad(s, "heavy", func() (loadFigure, error) {
+		return measureRounds(ctx, s.searcher, heavy, s.word, b.LoadDuration), ctx.Err()
+	})
+}
+
+func (b *bench) askLoad(s *source, kind string, measure func() (loadFigure, error)) *loadFigure {
+	load, err := recall(s.ledger, s.name+"/"+kind, func() (loadFigure, error) {
+		f, err := measure()
+		b.Log("%s: %s: %.2f queries/s, p99 %s, %d errors", s.name, kind, f.perSecond(), f.P99.Round(time.Millisecond), f.Errors)
+		return f, err
 	})
 	if err != nil {
 		b.missing("%s: throughput: %v", s.name, err)

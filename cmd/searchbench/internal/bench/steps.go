@@ -12,15 +12,20 @@ type Step string
 
 // The steps, in the order in which they are taken of each program.
 const (
-	StepImport Step = "import" // imports, timed; the others take the index that is there
-	StepSuite  Step = "suite"  // the query suite; memory and disk after it
-	StepLoad   Step = "load"   // throughput
-	StepScans  Step = "scans"  // exact counts that an index helps little
-	StepPushes Step = "pushes" // freshness
+	StepMachine Step = "machine" // what bounds a scan here
+	StepImport  Step = "import"  // imports, timed; the others take the index that is there
+	StepCore    Step = "core"    // the core of indexing alone
+	StepCold    Step = "cold"    // start with files out of memory
+	StepSuite   Step = "suite"   // the query suite; memory and disk after it
+	StepClasses Step = "classes" // classes of queries beside the suite: rare literals, symbols
+	StepLoad    Step = "load"    // throughput
+	StepStable  Step = "stable"  // the same request, the same list?
+	StepScans   Step = "scans"   // exact counts that an index helps little
+	StepPushes  Step = "pushes"  // freshness
 )
 
 // Steps are all of them.
-var Steps = []Step{StepImport, StepSuite, StepLoad, StepScans, StepPushes}
+var Steps = []Step{StepMachine, StepImport, StepCore, StepCold, StepSuite, StepClasses, StepLoad, StepStable, StepScans, StepPushes}
 
 // ErrStep is returned for a name that is no step's.
 var ErrStep = errors.New("no such step")

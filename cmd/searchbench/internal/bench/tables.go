@@ -90,3 +90,43 @@ func (b *bench) queryTable(zoekt, quarry *figures) report.Table {
 	}
 	return t
 }
+
+// extraTable lists the queries beside the suite.
+func (b *bench) extraTable(zoekt, quarry *figures) report.Table {
+	t := report.Table{
+		Title: "Rare literals and symbols", Note: fmt.Sprintf("Median / slowest of %d runs.", b.ExtraRuns),
+		Header: []string{"query", "zoekt", "zoekt RE2", "quarry", "matches zoekt", "matches quarry"},
+	}
+	cell := func(timings []timing, i int) string {
+		if at(timings, i).Median == 0 {
+			return ""
+		}
+		return report.Milliseconds(timings[i].Median) + " / " + report.Milliseconds(timings[i].p99())
+	}
+	for i, q := range b.Extra {
+		t.Rows = append(t.Rows, []string{
+			q.Class + ": `" + q.Text + "`", cell(zoekt.plain.extra, i), cell(zoekt.re2.extra, i), cell(quarry.plain.extra, i),
+			strconv.Itoa(at(zoekt.plain.extra, i).Matches), strconv.Itoa(at(quarry.plain.extra, i).Matches),
+		})
+	}
+	return t
+}
+
+// stableTable lists each limited request that was asked again and again.
+func (b *bench) stableTable(zoekt, quarry *figures) report.Table {
+	t := report.Table{
+		Title: "The same request again", Note: fmt.Sprintf("%d answers each, limit 100: different lists / matches counted / files read.", stableRequests),
+		Header: []string{"query", "zoekt", "zoekt RE2", "quarry"},
+	}
+	cell := func(figures map[string]stableFigure, name string) string {
+		f, ok := figures[name]
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("%d / %d / %d", f.Lists, f.Matches, f.FilesRead)
+	}
+	for _, q := range b.stableQueries() {
+		t.Rows = append(t.Rows, []string{"`" + q.Text + "`", cell(zoekt.plain.stable, q.Name), cell(zoekt.re2.stable, q.Name), cell(quarry.plain.stable, q.Name)})
+	}
+	return t
+}

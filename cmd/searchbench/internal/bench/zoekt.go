@@ -19,9 +19,20 @@ func (b *bench) measureZoekt(ctx context.Context) *figures {
 			b.missing("zoekt's bytes on disk: %v", err)
 		}
 	}
+	b.zoektApart(ctx, f)
 	b.askZoekt(ctx, f, true)
 	b.askZoekt(ctx, f, false)
 	return f
+}
+
+// zoektApart takes the steps that need no running server.
+func (b *bench) zoektApart(ctx context.Context, f *figures) {
+	if b.does(StepCore) {
+		f.core = step(b, "zoekt's core of indexing", b.zoektLedger, "core/"+b.coreSet(), func() (coreFigure, error) { return b.coreZoekt(ctx) })
+	}
+	if b.does(StepCold) {
+		f.cold = step(b, "zoekt's cold start", b.zoektLedger, "cold", func() (coldFigure, error) { return b.coldZoekt(ctx) })
+	}
 }
 
 // askZoekt measures one of the two engines on a server of its own. Pushes come last, on the server as it comes.
@@ -39,8 +50,14 @@ func (b *bench) askZoekt(ctx context.Context, f *figures, re2 bool) {
 		}
 		f.capped = better(b.askCapped(ctx, s, server), f.capped)
 	}
+	if b.does(StepClasses) {
+		a.extra = b.askAll(ctx, s, "extra", b.Extra, b.ExtraRuns)
+	}
 	if b.does(StepLoad) {
-		a.load = b.askLoad(ctx, s)
+		b.askLoads(ctx, s, a)
+	}
+	if b.does(StepStable) {
+		a.stable = b.askStable(ctx, s)
 	}
 	if b.does(StepScans) {
 		a.scans = b.askAll(ctx, s, "scan", b.Scans, b.Runs)
@@ -72,7 +89,5 @@ func (b *bench) askCapped(ctx context.Context, s *source, server *lateZoekt) []t
 	if b.SkipCapped {
 		return nil
 	}
-	server.capShards = true
-	defer func() { server.capShards = false }()
-	return b.askAll(ctx, s, "capped", b.Queries, b.Runs)
+	return b.askAll(ctx, &source{name: s.name, searcher: cappedZoekt{server}, word: s.word, ledger: s.ledger}, "capped", b.Queries, b.Runs)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net"
 	"net/http"
@@ -16,6 +17,10 @@ type Answer struct {
 	Elapsed time.Duration
 	Matches int
 	Files   int
+	// FilesRead counts the files whose text was looked at, as the program says.
+	FilesRead int
+	// List is a hash of the places that were returned, in their order; zero unless it was asked for.
+	List uint64
 }
 
 // Searcher answers queries; safe for concurrent use.
@@ -28,6 +33,8 @@ type Request struct {
 	Text string
 	// Limit is the largest number of matches; 0 asks for the exact number of all.
 	Limit int
+	// List asks for Answer.List.
+	List bool
 	// Repositories asks for repositories instead of matches (Quarry's GET /api/repos).
 	Repositories bool
 }
@@ -103,4 +110,19 @@ func waitReady(ctx context.Context, ended <-chan struct{}, ready func(context.Co
 		case <-ticker.C:
 		}
 	}
+}
+
+// A listed place is a file of an answer with the offsets of its matches.
+type listed struct {
+	repository, path string
+	offsets          []int
+}
+
+// hashList gives equal lists, and as good as only these, the same number; never zero.
+func hashList(places []listed) uint64 {
+	h := fnv.New64a()
+	for _, p := range places {
+		fmt.Fprintf(h, "%q %q %v\n", p.repository, p.path, p.offsets)
+	}
+	return max(h.Sum64(), 1)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -103,5 +104,31 @@ func TestQuarryRequests(t *testing.T) {
 	answer, err = s.Search(context.Background(), Request{Text: "a&b", Repositories: true})
 	if err != nil || answer.Matches != 2 || path != "/api/repos?perPage=100&query=a%26b" {
 		t.Errorf("repositories: %+v %v at %s", answer, err, path)
+	}
+}
+
+// The same places in another order, or a match elsewhere, are another list.
+func TestLists(t *testing.T) {
+	quarry := func(path string, offset int) string {
+		return fmt.Sprintf(`{"repository":"r","fileName":{"text":%q},"chunks":[{"matchRanges":[{"start":{"byteOffset":%d}}]}]}`, path, offset)
+	}
+	zoekt := func(path string, offset int) string {
+		return fmt.Sprintf(`{"Repository":"r","FileName":%q,"ChunkMatches":[{"Ranges":[{"Start":{"ByteOffset":%d}}]}]}`, path, offset)
+	}
+	for _, c := range []struct {
+		place func(string, int) string
+		hash  func([]byte) (uint64, error)
+		reply string
+	}{{quarry, quarryList, `{"files":[%s]}`}, {zoekt, zoektList, `{"Result":{"Files":[%s]}}`}} {
+		seen := make(map[uint64]string)
+		for _, files := range []string{"", c.place("a", 1), c.place("b", 1), c.place("a", 2), c.place("a", 1) + "," + c.place("b", 1), c.place("b", 1) + "," + c.place("a", 1)} {
+			data := fmt.Sprintf(c.reply, files)
+			first, err := c.hash([]byte(data))
+			second, _ := c.hash([]byte(data))
+			if err != nil || first == 0 || first != second || seen[first] != "" {
+				t.Errorf("%s: %d and %d, %v; the same as %s", data, first, second, err, seen[first])
+			}
+			seen[first] = data
+		}
 	}
 }

@@ -65,9 +65,27 @@ const (
 	serverStart = 2 * time.Minute
 )
 
-// Serve starts a server with all roles on a data directory. It may read repositories below roots. What differs from the defaults is the connection,
-// the roots and the caps on matches and time, without which an exhaustive count would be cut.
+// Serve is Launch, and waits until the server says that it is ready.
 func (q *Quarry) Serve(ctx context.Context, data string, roots []string) (*QuarryServer, error) {
+	s, err := q.Launch(data, roots)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, serverStart)
+	defer cancel()
+	err = waitReady(ctx, s.Done(), func(ctx context.Context) bool {
+		_, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/readyz", http.Header{}, nil)
+		return err == nil
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start quarry serve: %w: %s", err, s.Output()), s.Stop())
+	}
+	return s, nil
+}
+
+// Launch starts a server with all roles on a data directory and returns at once. It may read repositories below roots. What differs from the
+// defaults is the connection, the roots and the caps on matches and time, without which an exhaustive count would be cut.
+func (q *Quarry) Launch(data string, roots []string) (*QuarryServer, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -88,17 +106,7 @@ func (q *Quarry) Serve(ctx context.Context, data string, roots []string) (*Quarr
 	if err != nil {
 		return nil, err
 	}
-	s := &QuarryServer{Process: p, quarry: q, url: "http://" + address, secret: secret, client: newHTTPClient()}
-	ctx, cancel := context.WithTimeout(ctx, serverStart)
-	defer cancel()
-	err = waitReady(ctx, p.Done(), func(ctx context.Context) bool {
-		_, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/readyz", http.Header{}, nil)
-		return err == nil
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start quarry serve: %w: %s", err, p.Output()), p.Stop())
-	}
-	return s, nil
+	return &QuarryServer{Process: p, quarry: q, url: "http://" + address, secret: secret, client: newHTTPClient()}, nil
 }
 
 // ConnectQuarry takes a server that someone else started, for searches alone.
@@ -176,12 +184,47 @@ func (s *QuarryServer) Search(ctx context.Context, q Request) (Answer, error) {
 			Actual int `json:"actualMatchCount"`
 			Total  int `json:"totalMatchCount"`
 			Files  int `json:"fileCount"`
+			Read   int `json:"filesLoaded"`
 		} `json:"stats"`
 	}
 	if err := json.Unmarshal(data, &reply); err != nil {
 		return Answer{}, fmt.Errorf("quarry: decode answer to %s: %w", q.Text, err)
 	}
-	return Answer{Elapsed: elapsed, Matches: max(reply.Stats.Actual, reply.Stats.Total), Files: reply.Stats.Files}, nil
+	answer := Answer{Elapsed: elapsed, Matches: max(reply.Stats.Actual, reply.Stats.Total), Files: reply.Stats.Files, FilesRead: reply.Stats.Read}
+	if q.List {
+		answer.List, err = quarryList(data)
+	}
+	return answer, err
+}
+
+func quarryList(data []byte) (uint64, error) {
+	var reply struct {
+		Files []struct {
+			FileName   struct{ Text string } `json:"fileName"`
+			Repository string                `json:"repository"`
+			Chunks     []struct {
+				MatchRanges []struct {
+					Start struct {
+						ByteOffset int `json:"byteOffset"`
+					} `json:"start"`
+				} `json:"matchRanges"`
+			} `json:"chunks"`
+		} `json:"files"`
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return 0, fmt.Errorf("quarry: decode list: %w", err)
+	}
+	var places []listed
+	for _, f := range reply.Files {
+		place := listed{repository: f.Repository, path: f.FileName.Text}
+		for _, c := range f.Chunks {
+			for _, r := range c.MatchRanges {
+				place.offsets = append(place.offsets, r.Start.ByteOffset)
+			}
+		}
+		places = append(places, place)
+	}
+	return hashList(places), nil
 }
 
 func (s *QuarryServer) search(ctx context.Context, request quarrySearch) ([]byte, time.Duration, error) {

@@ -50,9 +50,17 @@ func (z *Zoekt) Index(ctx context.Context, indexDir string, delta bool, reposito
 	if delta {
 		args = append(args, "-delta")
 	}
-	return proc.Run(ctx, proc.Spec{
-		Path: filepath.Join(z.Bin, "zoekt-git-index"), Args: append(args, repositories...), Env: []string{"CTAGS_COMMAND=" + z.Ctags},
-	})
+	return z.index(ctx, append(args, repositories...))
+}
+
+// Profile is Index with a processor profile of the program, ctags and git left out, written to a file.
+func (z *Zoekt) Profile(ctx context.Context, indexDir, profile string, repositories ...string) (proc.Usage, error) {
+	args := []string{"-index", indexDir, "-require_ctags", "-submodules=false", "-cpu_profile", profile}
+	return z.index(ctx, append(args, repositories...))
+}
+
+func (z *Zoekt) index(ctx context.Context, args []string) (proc.Usage, error) {
+	return proc.Run(ctx, proc.Spec{Path: filepath.Join(z.Bin, "zoekt-git-index"), Args: args, Env: []string{"CTAGS_COMMAND=" + z.Ctags}})
 }
 
 // ZoektServer is a running zoekt-webserver.
@@ -67,8 +75,26 @@ type ZoektServer struct {
 
 var _ Searcher = (*ZoektServer)(nil)
 
-// Serve starts a webserver over indexDir and waits until it knows that many repositories. re2 switches its opt-in engine on for every file.
+// Serve is Launch, and waits until the server knows that many repositories.
 func (z *Zoekt) Serve(ctx context.Context, indexDir string, repositories int, re2 bool) (*ZoektServer, error) {
+	s, err := z.Launch(indexDir, re2)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	err = waitReady(ctx, s.Done(), func(ctx context.Context) bool {
+		n, err := s.repositories(ctx)
+		return err == nil && n >= repositories
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start zoekt-webserver: %w: %s", err, s.Output()), s.Stop())
+	}
+	return s, nil
+}
+
+// Launch starts a webserver over indexDir and returns at once. re2 switches its opt-in engine on for every file.
+func (z *Zoekt) Launch(indexDir string, re2 bool) (*ZoektServer, error) {
 	address, err := freeAddress()
 	if err != nil {
 		return nil, err
@@ -83,17 +109,7 @@ func (z *Zoekt) Serve(ctx context.Context, indexDir string, repositories int, re
 	if err != nil {
 		return nil, err
 	}
-	s := &ZoektServer{Process: p, url: "http://" + address, client: newHTTPClient()}
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	err = waitReady(ctx, p.Done(), func(ctx context.Context) bool {
-		n, err := s.repositories(ctx)
-		return err == nil && n >= repositories
-	})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start zoekt-webserver: %w: %s", err, p.Output()), p.Stop())
-	}
-	return s, nil
+	return &ZoektServer{Process: p, url: "http://" + address, client: newHTTPClient()}, nil
 }
 
 func (s *ZoektServer) repositories(ctx context.Context) (int, error) {
@@ -154,10 +170,41 @@ func (s *ZoektServer) Search(ctx context.Context, q Request) (Answer, error) {
 		return Answer{}, err
 	}
 	var reply struct {
-		Result struct{ MatchCount, FileCount int }
+		Result struct{ MatchCount, FileCount, FilesLoaded int }
 	}
 	if err := json.Unmarshal(data, &reply); err != nil {
 		return Answer{}, fmt.Errorf("zoekt: decode answer to %s: %w", q.Text, err)
 	}
-	return Answer{Elapsed: elapsed, Matches: reply.Result.MatchCount, Files: reply.Result.FileCount}, nil
+	answer := Answer{Elapsed: elapsed, Matches: reply.Result.MatchCount, Files: reply.Result.FileCount, FilesRead: reply.Result.FilesLoaded}
+	if q.List {
+		answer.List, err = zoektList(data)
+	}
+	return answer, err
+}
+
+func zoektList(data []byte) (uint64, error) {
+	var reply struct {
+		Result struct {
+			Files []struct {
+				Repository, FileName string
+				ChunkMatches         []struct {
+					Ranges []struct{ Start struct{ ByteOffset int } }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return 0, fmt.Errorf("zoekt: decode list: %w", err)
+	}
+	var places []listed
+	for _, f := range reply.Result.Files {
+		place := listed{repository: f.Repository, path: f.FileName}
+		for _, c := range f.ChunkMatches {
+			for _, r := range c.Ranges {
+				place.offsets = append(place.offsets, r.Start.ByteOffset)
+			}
+		}
+		places = append(places, place)
+	}
+	return hashList(places), nil
 }

@@ -26,6 +26,14 @@ const (
 	MixNone        Mix = "none"
 )
 
+// The classes beside the suite (testdata/classes.json).
+const (
+	ClassRare         = "rare"
+	ClassSymbolExact  = "symbol-exact"
+	ClassSymbolRegex  = "symbol-regex"
+	ClassSymbolCommon = "symbol-common"
+)
+
 // easy are the classes in which an index finds its matches by a literal of three or more characters and few of them are asked for: what people type.
 // The others need a scan, a long list or an exact count.
 var easy = map[string]bool{

@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
+)
+
+// The heavy mix: one list of queries, the same for every program and in the same order, of which clients take the next one. Every heavyEvery-th is a
+// scan, each scan once. The list is asked whole, and again until the time is over: a mix that is cut off counts too many of the slow queries in a slow
+// program, since these are what is under way at the end.
+const (
+	heavyEvery = 20
+	// maxHeavyRounds bounds a program that answers at once.
+	maxHeavyRounds = 1000
+)
+
+// heavyMix puts the interactive queries, in an order of chance that is always the same, between the scans.
+func (b *bench) heavyMix() []suite.Query {
+	interactive := slices.Clone(suite.Interactive(b.Queries))
+	if len(interactive) == 0 {
+		return nil
+	}
+	order := rand.New(rand.NewPCG(1, 2))
+	order.Shuffle(len(interactive), func(i, j int) { interactive[i], interactive[j] = interactive[j], interactive[i] })
+	var mix []suite.Query
+	for i, scan := range b.Scans {
+		for n := range heavyEvery - 1 {
+			mix = append(mix, interactive[(i*(heavyEvery-1)+n)%len(interactive)])
+		}
+		mix = append(mix, scan)
+	}
+	return mix
+}
+
+// measureRounds asks the list with all clients until it has been asked once and duration has passed.
+func measureRounds(ctx context.Context, s engine.Searcher, mix []suite.Query, translate word, duration time.Duration) loadFigure {
+	var f loadFigure
+	var all []time.Duration
+	start := time.Now()
+	for rounds := 0; rounds < maxHeavyRounds && ctx.Err() == nil && (rounds == 0 || time.Since(start) < duration); rounds++ {
+		latencies, failed := round(ctx, s, mix, translate)
+		all = append(all, latencies...)
+		f.Errors += failed
+	}
+	f.Wall = time.Since(start)
+	f.Queries, f.P50, f.P99 = len(all), median(all), quantile(all, 0.99)
+	return f
+}
+
+// round asks every query of the list once.
+func round(ctx context.Context, s engine.Searcher, mix []suite.Query, translate word) (latencies []time.Duration, failed int) {
+	var next atomic.Int64
+	results := make([]clientResult, loadClients)
+	var clients sync.WaitGroup
+	for i := range results {
+		clients.Go(func() {
+			for {
+				n := int(next.Add(1)) - 1
+				if n >= len(mix) || ctx.Err() != nil {
+					return
+				}
+				answer, err := s.Search(ctx, translate(mix[n]))
+				if err != nil {
+					results[i].errors++
+					continue
+				}
+				results[i].latencies = append(results[i].latencies, answer.Elapsed)
+			}
+		})
+	}
+	clients.Wait()
+	for _, r := range results {
+		latencies, failed = append(latencies, r.latencies...), failed+r.errors
+	}
+	return latencies, failed
+}

@@ -1,0 +1,167 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+)
+
+// scanRows compare each scan with ripgrep, and with zoekt where there is a goal for it.
+func (b *bench) scanRows(zoekt, quarry *figures) []report.Row {
+	var rows []report.Row
+	best := zoekt.bestScans()
+	for i, q := range b.Scans {
+		row := report.Row{Figure: fmt.Sprintf("every hit of `%s`; ripgrep %s", q.Text, medianOf(b.ripgrep, i)), Reach: "not slower than ripgrep", Verdict: notMeasured}
+		row.Zoekt, row.Quarry = medianOf(zoekt.plain.scans, i), medianOf(quarry.plain.scans, i)
+		if re2 := medianOf(zoekt.re2.scans, i); re2 != "" {
+			row.Zoekt += " (RE2 " + re2 + ")"
+		}
+		rows = append(rows, scanVerdict(row, scanGoals[q.Name], at(best, i), at(quarry.plain.scans, i), at(b.ripgrep, i)))
+	}
+	return rows
+}
+
+func at(timings []timing, i int) timing {
+	if i >= len(timings) || !timings[i].ok() {
+		return timing{}
+	}
+	return timings[i]
+}
+
+// scanVerdict holds a scan against both: it is reached only where both are.
+func scanVerdict(row report.Row, goal float64, zoekt, quarry, ripgrep timing) report.Row {
+	var ratios, missed []string
+	hold := func(other timing, what string, goal float64) {
+		if other.Median == 0 {
+			missed = append(missed, "no comparison"+what)
+			return
+		}
+		factor := float64(other.Median) / float64(quarry.Median)
+		ratios = append(ratios, report.Times(factor)+what)
+		if factor < goal {
+			missed = append(missed, fmt.Sprintf("missed%s: %.2f of the goal", what, factor/goal))
+		}
+	}
+	if goal > 0 {
+		row.Reach = reachFactor(goal) + " of the better, and " + row.Reach
+	}
+	if quarry.Median == 0 {
+		return row
+	}
+	if goal > 0 {
+		hold(zoekt, "", goal)
+	}
+	hold(ripgrep, " of ripgrep", 1)
+	row.Ratio, row.Verdict = strings.Join(ratios, ", "), strings.Join(missed, ", ")
+	if len(missed) == 0 {
+		row.Verdict = "reached"
+	}
+	return row
+}
+
+// bandwidthRow says which part of what memory gives the scans reach: text counted per second, whatever of it was decompressed or skipped.
+func (b *bench) bandwidthRow(quarry *figures) report.Row {
+	row := report.Row{
+		Figure: fmt.Sprintf("text per second of the exhaustive scans, and the part of memory's speed: all cores read %.1f GB/s (bytes.Count), bytes.Index %.1f, copy %.1f",
+			b.bandwidth.Count/1e9, b.bandwidth.Index/1e9, b.bandwidth.Copy/1e9),
+		Verdict: withoutGoal,
+	}
+	var cells []string
+	for i, q := range b.Scans {
+		if scanGoals[q.Name] == 0 {
+			continue // the index leaves out most of the text
+		}
+		if t := at(quarry.plain.scans, i); t.Median > 0 && b.bandwidth.Count > 0 {
+			speed := float64(b.allTextBytes()) / t.Median.Seconds()
+			cells = append(cells, fmt.Sprintf("`%s` %.2f GB/s (%.0f %%)", q.Text, speed/1e9, 100*speed/b.bandwidth.Count))
+		}
+	}
+	row.Quarry = strings.Join(cells, ", ")
+	return row
+}
+
+// loadRows compare the throughput of both mixes with the better of zoekt's engines: more is better.
+func (b *bench) loadRows(zoekt, quarry *figures) []report.Row {
+	row := func(figure string, plain, re2, ours *loadFigure, goal float64) report.Row {
+		row := report.Row{Figure: figure, Reach: fmt.Sprintf("≥ %.0f ×", goal), Zoekt: describeLoad(plain), Quarry: describeLoad(ours)}
+		if text := describeLoad(re2); text != "" {
+			row.Zoekt += "; RE2 " + text
+		}
+		return compareRates(row, max(rate(plain), rate(re2)), rate(ours), goal)
+	}
+	return []report.Row{
+		row(fmt.Sprintf("%d clients, interactive mix, %s", loadClients, b.LoadDuration), zoekt.plain.load, zoekt.re2.load, quarry.plain.load, goalLoadFactor),
+		row(fmt.Sprintf("%d clients, one in %d queries a scan, whole rounds of %d queries, %s or more", loadClients, heavyEvery, len(b.heavyMix()), b.LoadDuration),
+			zoekt.plain.heavy, zoekt.re2.heavy, quarry.plain.heavy, goalHeavyFactor),
+	}
+}
+
+func rate(f *loadFigure) float64 {
+	if f == nil || f.Queries == 0 {
+		return 0
+	}
+	return f.perSecond()
+}
+
+func describeLoad(f *loadFigure) string {
+	if rate(f) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.1f queries/s, p50 %s, p99 %s", f.perSecond(), report.Milliseconds(f.P50), report.Milliseconds(f.P99))
+	if f.Errors > 0 {
+		text += fmt.Sprintf(", %d errors", f.Errors)
+	}
+	return text
+}
+
+// stableRow says how many lists one request got, at the worst, and what was counted for a hundred matches of a common word.
+func stableRow(zoekt, quarry *figures) report.Row {
+	row := report.Row{Figure: fmt.Sprintf("different lists in %d answers to one limited request; matches counted for it", stableRequests), Reach: "always the same list", Verdict: notMeasured}
+	describe := func(figures map[string]stableFigure) (text string, lists int) {
+		var counted int
+		var name string
+		for n, f := range figures {
+			lists = max(lists, f.Lists)
+			if f.Matches > counted {
+				name, counted = n, f.Matches
+			}
+		}
+		if lists == 0 {
+			return "", 0
+		}
+		return fmt.Sprintf("%d at the most; up to %d matches (%s)", lists, counted, name), lists
+	}
+	var ours int
+	row.Zoekt, _ = describe(zoekt.plain.stable)
+	if row.Quarry, ours = describe(quarry.plain.stable); ours > 0 {
+		row.Verdict = "reached"
+	}
+	if ours > 1 {
+		row.Verdict = "missed"
+	}
+	return row
+}
+
+func pushRow(zoekt, quarry *figures) report.Row {
+	row := report.Row{Figure: "push of one file to Linux: web hook received → searchable", Reach: "p50 no more than its delta mode's"}
+	var delta, indexed, ours []time.Duration
+	for _, p := range zoekt.pushes {
+		delta, indexed = append(delta, p.Searchable), append(indexed, p.Indexed)
+	}
+	for _, p := range quarry.pushes {
+		ours = append(ours, p.Searchable)
+	}
+	if len(delta) > 0 {
+		row.Zoekt = fmt.Sprintf("delta mode by hand: p50 %s, p99 %s (zoekt-git-index alone p50 %s)", report.Milliseconds(median(delta)),
+			report.Milliseconds(quantile(delta, 0.99)), report.Milliseconds(median(indexed)))
+	}
+	if zoekt.normalPush != nil {
+		row.Zoekt += "; normal mode " + report.Milliseconds(zoekt.normalPush.Searchable)
+	}
+	if len(ours) > 0 {
+		row.Quarry = fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(median(ours)), report.Milliseconds(quantile(ours, 0.99)))
+	}
+	return compare(row, float64(median(indexed)), float64(median(ours)), 1)
+}

@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
+)
+
+// The list of the heavy mix is the same each time, and one in twenty of it is a scan; a round asks each query once.
+func TestHeavyMix(t *testing.T) {
+	b := &bench{Options: Options{Scans: []suite.Query{{Text: "s1"}, {Text: "s2"}}}}
+	for i := range 7 {
+		b.Queries = append(b.Queries, suite.Query{Text: fmt.Sprint(i), Mix: suite.MixInteractive})
+	}
+	mix := b.heavyMix()
+	if len(mix) != 2*heavyEvery || mix[heavyEvery-1].Text != "s1" || mix[2*heavyEvery-1].Text != "s2" || fmt.Sprint(mix) != fmt.Sprint(b.heavyMix()) {
+		t.Errorf("%v", mix)
+	}
+	f := &fake{times: []time.Duration{time.Millisecond}}
+	load := measureRounds(context.Background(), f, mix, forZoekt, 0)
+	if load.Queries != len(mix) || f.asked.Load() != int64(len(mix)) || load.Errors != 0 || load.perSecond() <= 0 {
+		t.Errorf("%+v after %d questions, want %d in one round", load, f.asked.Load(), len(mix))
+	}
+	f = &fake{times: []time.Duration{1}}
+	if load := measureRounds(context.Background(), f, mix, forZoekt, 20*time.Millisecond); load.Queries <= len(mix) || load.Queries%len(mix) != 0 {
+		t.Errorf("%d queries, want whole rounds of %d", load.Queries, len(mix))
+	}
+	f = &fake{times: []time.Duration{1}, err: errors.New("no")}
+	if load := measureRounds(context.Background(), f, mix, forZoekt, 0); load.Queries != 0 || load.Errors != len(mix) {
+		t.Errorf("failing server: %+v", load)
+	}
+}
+
+// moody answers with another list every third time.
+type moody struct{ asked int }
+
+func (m *moody) Search(_ context.Context, q engine.Request) (engine.Answer, error) {
+	m.asked++
+	a := engine.Answer{Matches: m.asked, FilesRead: 2 * m.asked}
+	if q.List {
+		a.List = uint64(1 + m.asked%3)
+	}
+	return a, nil
+}
+
+func TestCountLists(t *testing.T) {
+	m := &moody{}
+	f, err := countLists(context.Background(), &source{searcher: m, word: forZoekt}, suite.Query{Text: "x", Limit: 100})
+	if err != nil || f != (stableFigure{Lists: 3, Matches: stableRequests, FilesRead: 2 * stableRequests}) || m.asked != stableRequests {
+		t.Errorf("%+v %v after %d questions", f, err, m.asked)
+	}
+}
+
+// An answer that comes before all is loaded is not the right one.
+func TestFirstAnswerWaitsForTheWholeAnswer(t *testing.T) {
+	f := &fake{times: []time.Duration{1}, found: 4}
+	stopped := 0
+	start := func() (engine.Searcher, func() error, error) { return f, func() error { stopped++; return nil }, nil }
+	took, err := firstAnswer(context.Background(), start, engine.Request{}, 3)
+	if err != nil || f.asked.Load() != 4 || took < 3*coldPoll || stopped != 1 {
+		t.Errorf("%s %v after %d questions, stopped %d times", took, err, f.asked.Load(), stopped)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := firstAnswer(ctx, start, engine.Request{}, 99); !errors.Is(err, context.Canceled) || stopped != 2 {
+		t.Errorf("%v, stopped %d times, want Canceled and the server ended", err, stopped)
+	}
+	no := errors.New("no")
+	if _, err := firstAnswer(context.Background(), func() (engine.Searcher, func() error, error) { return nil, nil, no }, engine.Request{}, 1); !errors.Is(err, no) {
+		t.Errorf("%v, want the start's error", err)
+	}
+}
+
+// The rare literal must be in the sets that are measured.
+func TestRareQuery(t *testing.T) {
+	b := &bench{Options: Options{Extra: []suite.Query{{Class: suite.ClassSymbolExact, Text: "s"}, {Class: suite.ClassRare, Text: "a"}, {Class: suite.ClassRare, Text: "b"}}}}
+	q, n, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 2}, forZoekt)
+	if err != nil || q.Text != "b" || n != 3 {
+		t.Errorf("%+v %d %v, want the second rare one", q, n, err)
+	}
+	if _, _, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 9}, forZoekt); !errors.Is(err, errNoRareQuery) {
+		t.Errorf("%v, want errNoRareQuery", err)
+	}
+}
+
+// A step that fails is named in the report; the others go on.
+func TestStepNamesItsFailure(t *testing.T) {
+	b := newTestBench(t, filepath.Join(t.TempDir(), "figures.json"), false)
+	if got := step(b, "the core", b.zoektLedger, "core", func() (int, error) { return 1, errors.New("no") }); got != nil || len(b.absent) != 1 {
+		t.Errorf("%v, %q", got, b.absent)
+	}
+	if got := step(b, "the core", b.zoektLedger, "core", func() (int, error) { return 7, nil }); got == nil || *got != 7 {
+		t.Errorf("%v, want 7", got)
+	}
+}
+
+func TestProfileTimes(t *testing.T) {
+	kept, all, err := profileTimes([]byte("File: x\nType: cpu\nShowing nodes accounting for 5480ms, 47.82% of 11460ms total\n      flat\n"))
+	if err != nil || kept != 5480*time.Millisecond || all != 11460*time.Millisecond {
+		t.Errorf("%s of %s, %v", kept, all, err)
+	}
+	if _, _, err := profileTimes([]byte("no samples")); err == nil {
+		t.Error("no totals, no error")
+	}
+}
+
+func TestCoreSet(t *testing.T) {
+	b := &bench{}
+	b.ensureDefaults()
+	if got := b.coreSet(); got != "linux" {
+		t.Errorf("%s", got)
+	}
+	b.Sets = []string{"go", "mixed"}
+	if got := b.coreSet(); got != "go" {
+		t.Errorf("%s, want a set that is measured", got)
+	}
+}

@@ -1,0 +1,124 @@
+package core
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Figure is what feeding cost.
+type Figure struct {
+	TextBytes    int64         `json:"textBytes"`
+	SegmentBytes int64         `json:"segmentBytes"`
+	Documents    int           `json:"documents"`
+	Symbols      int           `json:"symbols"`
+	CPU          time.Duration `json:"cpu"` // user and system
+	Wall         time.Duration `json:"wall"`
+}
+
+// MegabytesPerCPUSecond is the figure to compare; 0 for an empty one.
+func (f Figure) MegabytesPerCPUSecond() float64 {
+	if f.CPU == 0 {
+		return 0
+	}
+	return float64(f.TextBytes) / 1e6 / f.CPU.Seconds()
+}
+
+// maxTextBytes bounds what is held in memory.
+const maxTextBytes = 4 << 30
+
+var errTooMuch = fmt.Errorf("the trees hold more than %d bytes of text", int64(maxTextBytes))
+
+// Read makes the documents of all text files below the roots. A file that the indexer would skip is left out.
+func Read(ctx context.Context, roots ...string) ([]segment.Document, error) {
+	var documents []segment.Document
+	var total int64
+	analyzer := analyze.New(analyze.Options{})
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err = errors.Join(err, ctx.Err()); err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			relative, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			r := analyzer.Document(relative, content)
+			if r.Skipped != "" {
+				return nil
+			}
+			if total += int64(len(r.Text)); total > maxTextBytes {
+				return errTooMuch
+			}
+			d := segment.Document{Text: r.Text, Symbols: r.Symbols, Flags: r.Flags &^ analyze.PlaceFlags, Key: code.DocumentKey{Language: r.Language}}
+			binary.BigEndian.PutUint64(d.Key.Blob[:], uint64(len(documents))) // equal files stay apart, as they do not in the indexer
+			documents = append(documents, d)
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read the texts of %s: %w", root, err)
+		}
+	}
+	return documents, nil
+}
+
+// Feed builds segments of the documents in dir.
+func Feed(documents []segment.Document, dir string) (Figure, error) {
+	f := Figure{Documents: len(documents)}
+	runtime.GC()
+	before, start := processorTime(), time.Now()
+	builder, next := segment.NewBuilder(segment.Options{}), 0
+	for next < len(documents) {
+		n, err := fill(builder, documents[next:])
+		if err != nil {
+			return f, err
+		}
+		next += n
+		meta, err := builder.Finish(filepath.Join(dir, fmt.Sprintf("segment-%d", next)))
+		if err != nil {
+			return f, err
+		}
+		f.TextBytes, f.SegmentBytes, f.Symbols = f.TextBytes+meta.TextBytes, f.SegmentBytes+meta.SizeBytes, f.Symbols+meta.Symbols
+		builder.Reset(segment.Options{})
+	}
+	f.CPU, f.Wall = processorTime()-before, time.Since(start)
+	return f, nil
+}
+
+// fill adds documents until the segment is full and returns how many it took, at least one.
+func fill(builder *segment.Builder, documents []segment.Document) (int, error) {
+	for i := range documents {
+		err := builder.Add(documents[i])
+		if errors.Is(err, segment.ErrFull) && i > 0 {
+			return i, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(documents), nil
+}
+
+// processorTime is that of all threads of this process.
+func processorTime() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		panic("getrusage of this process: " + err.Error()) // cannot fail with these arguments
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
