@@ -30,7 +30,7 @@
 //	p g partition(4) segment ID(16)                          → gone: it was merged away
 //	p l partition(4) sequence(4) document(4) repository(8) path            → flags: a place on a default branch
 //	p w partition(4) blob(20) size(1) language repository(8) path          → flags: the same, of an unheld document
-//	z x partition(4) offset(8) number(4)                     → segment ID(16): object to delete
+//	l x partition(4) offset(8) number(4)                     → segment ID(16): object to delete
 //
 // # Invariants
 //

@@ -16,9 +16,9 @@
 //	                store         m s projection name    → schema version (4)
 //	'c'  catalog    catalog       repositories, refs, skipped files
 //	'p'  places     places        manifests, documents, places
-//	's'  segments   segment       s segment ID(16) …     ingested, never written by a batch
-//	'z'  local      any           facts of this directory only (pending deletions):
+//	'l'  local      any           facts of this directory only (pending deletions):
 //	                              no function of the log, left out when stores are compared
+//	's'  segments   segment       s segment ID(16) …     ingested, never written by a batch
 //
 // Integers in keys are big-endian, so that keys order as numbers do.
 //
@@ -29,7 +29,9 @@
 //  2. A segment is in the store before the batch that names it commits, and is
 //     excised only after the batch that dropped it is durable (Sync).
 //  3. A batch never writes under 's'; nothing but IngestSegment does.
-//  4. Reads of a Batch see the store as it was before the batch. A projection
+//  4. 's' is behind all other families, so that no table holds keys on both sides of
+//     a segment, and no compaction of rows writes segments.
+//  5. Reads of a Batch see the store as it was before the batch. A projection
 //     that needs what it wrote for the same record keeps it in a variable.
 //
 // # Durability

@@ -5,13 +5,15 @@ import "encoding/binary"
 // Family is the first byte of a key: the package that owns the row.
 type Family byte
 
-// The families of the store. See the table in the package documentation.
+// The families of the store. See the table in the package documentation. That of
+// the segments is the last: a table of rows then never spans them, or compactions
+// of rows would write the segments beside them again.
 const (
 	FamilyMeta     Family = 'm'
 	FamilyCatalog  Family = 'c'
 	FamilyPlaces   Family = 'p'
 	FamilySegments Family = 's'
-	FamilyLocal    Family = 'z'
+	FamilyLocal    Family = 'l'
 )
 
 const (

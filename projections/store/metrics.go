@@ -15,7 +15,7 @@ import (
 //	quarry_store_tables                   sstables
 //	quarry_store_read_amplification       sorted runs that a read may touch
 //	quarry_store_memtable_bytes
-//	quarry_store_wal_bytes_total          bytes written to the write-ahead log
+//	quarry_store_written_bytes_total{by}  bytes written: wal, flush, compaction; and ingest, which links
 //	quarry_store_compactions_total, …_compaction_debt_bytes
 //	quarry_store_ingests_total
 //	quarry_store_snapshots                open snapshots
@@ -28,13 +28,20 @@ type metrics struct {
 type gauge struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
-	read func(m *pebble.Metrics) float64
+	// label is the value of the label, if the metric has one.
+	label []string
+	read  func(m *pebble.Metrics) float64
 }
 
 func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	m := &metrics{reg: reg, source: s}
 	add := func(kind prometheus.ValueType, name, help string, read func(m *pebble.Metrics) float64) {
-		m.gauges = append(m.gauges, gauge{prometheus.NewDesc("quarry_store_"+name, help, nil, nil), kind, read})
+		m.gauges = append(m.gauges, gauge{desc: prometheus.NewDesc("quarry_store_"+name, help, nil, nil), kind: kind, read: read})
+	}
+	written := prometheus.NewDesc("quarry_store_written_bytes_total",
+		"Bytes that came into the files of the store, by what brought them: wal, flush, compaction; or ingest, of segments, which are linked and not written.", []string{"by"}, nil)
+	by := func(label string, read func(m *pebble.Metrics) float64) {
+		m.gauges = append(m.gauges, gauge{written, prometheus.CounterValue, []string{label}, read})
 	}
 	const g, c = prometheus.GaugeValue, prometheus.CounterValue
 	add(g, "disk_bytes", "Bytes of all files of the store.", func(m *pebble.Metrics) float64 { return float64(m.DiskSpaceUsage()) })
@@ -44,7 +51,17 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 	add(g, "tables", "Number of sstables.", func(m *pebble.Metrics) float64 { t := m.Total(); return float64(t.TablesCount) })
 	add(g, "read_amplification", "Sorted runs that a read may touch.", func(m *pebble.Metrics) float64 { return float64(m.ReadAmp()) })
 	add(g, "memtable_bytes", "Bytes of rows not yet flushed.", func(m *pebble.Metrics) float64 { return float64(m.MemTable.Size) })
-	add(c, "wal_bytes_total", "Bytes written to the write-ahead log.", func(m *pebble.Metrics) float64 { return float64(m.WAL.BytesWritten) })
+	by("wal", func(m *pebble.Metrics) float64 { return float64(m.WAL.BytesWritten) })
+	// Total adds other bytes to the flushed ones; all flushes go to level 0.
+	by("flush", func(m *pebble.Metrics) float64 {
+		l := &m.Levels[0]
+		return float64(l.TableBytesFlushed + l.BlobBytesFlushed)
+	})
+	by("compaction", func(m *pebble.Metrics) float64 {
+		t := m.Total()
+		return float64(t.TableBytesCompacted + t.BlobBytesCompacted)
+	})
+	by("ingest", func(m *pebble.Metrics) float64 { t := m.Total(); return float64(t.TableBytesIngested) })
 	add(c, "compactions_total", "Compactions done.", func(m *pebble.Metrics) float64 { return float64(m.Compact.Count) })
 	add(g, "compaction_debt_bytes", "Bytes that compactions still have to move.", func(m *pebble.Metrics) float64 { return float64(m.Compact.EstimatedDebt) })
 	add(c, "ingests_total", "Segments and excises taken in.", func(m *pebble.Metrics) float64 { return float64(m.Ingest.Count) })
@@ -68,7 +85,9 @@ func (m *metrics) unregister() {
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	for i := range m.gauges {
-		ch <- m.gauges[i].desc
+		if i == 0 || m.gauges[i].desc != m.gauges[i-1].desc {
+			ch <- m.gauges[i].desc
+		}
 	}
 }
 
@@ -77,6 +96,6 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	now := m.source.db.Metrics()
 	for i := range m.gauges {
 		g := &m.gauges[i]
-		ch <- prometheus.MustNewConstMetric(g.desc, g.kind, g.read(now))
+		ch <- prometheus.MustNewConstMetric(g.desc, g.kind, g.read(now), g.label...)
 	}
 }

@@ -254,8 +254,12 @@ func TestMetrics(t *testing.T) {
 	s := open(t, "d", Options{Memory: NewMemory(), Registerer: reg})
 	families, err := reg.Gather()
 	must(t, err)
-	if len(families) != len(s.metrics.gauges) {
-		t.Fatalf("%d metrics of %d", len(families), len(s.metrics.gauges))
+	samples := 0
+	for _, f := range families {
+		samples += len(f.GetMetric())
+	}
+	if samples != len(s.metrics.gauges) {
+		t.Fatalf("%d samples of %d", samples, len(s.metrics.gauges))
 	}
 	must(t, s.Close())
 	s = open(t, "d", Options{Memory: NewMemory(), Registerer: reg})
@@ -263,3 +267,36 @@ func TestMetrics(t *testing.T) {
 }
 
 func nextOffset(i int) event.Offset { return event.Offset(i + 1) }
+
+// TestRowsDoNotMoveSegments flushes rows of every family and compacts them: no
+// segment may lie in a table's range of keys, or it would be written again.
+func TestRowsDoNotMoveSegments(t *testing.T) {
+	ctx := context.Background()
+	s := open(t, filepath.Join(t.TempDir(), "d"), Options{})
+	must(t, s.IngestSegment(ctx, []byte("sA"), []byte("sB"), table(t, "sA1", "sA2")))
+	for range 2 {
+		b := s.NewBatch()
+		for _, f := range []Family{FamilyMeta, FamilyCatalog, FamilyPlaces, FamilyLocal} {
+			must(t, b.Set([]byte{byte(f), 'x'}, []byte("row")))
+		}
+		must(t, b.Commit())
+		must(t, s.db.Flush())
+	}
+	must(t, s.db.Compact(ctx, []byte{0}, []byte{byte(FamilySegments)}, false))
+	for _, level := range s.db.Metrics().Levels[:6] {
+		if level.TablesCount > 0 {
+			t.Fatalf("the rows were not compacted: %+v", level)
+		}
+	}
+	ssts, err := s.db.SSTables()
+	must(t, err)
+	for _, level := range ssts {
+		for _, f := range level {
+			small, large := f.Smallest.UserKey[0], f.Largest.UserKey[0]
+			if (small == byte(FamilySegments)) != (large == byte(FamilySegments)) || small < byte(FamilySegments) && large > byte(FamilySegments) {
+				t.Errorf("a table from %q to %q", f.Smallest.UserKey, f.Largest.UserKey)
+			}
+		}
+	}
+	must(t, s.Close())
+}

@@ -158,16 +158,17 @@ func isSource(f *file) bool {
 	return true
 }
 
-// rareWords returns n identifiers of 10 to 24 bytes that one source file has, spread over the tree, for which accept holds.
-func (b *base) rareWords(n int, accept func(f *file, word string) bool) []string {
+// rareWords returns n identifiers of 10 to 24 bytes that one source file has, spread over the tree, that accept takes in its file.
+func (b *base) rareWords(n int, accept func(f *file) func(word string) bool) []string {
 	var all []string
 	for i := range b.files {
 		f := &b.files[i]
 		if !isSource(f) {
 			continue
 		}
+		accepted := accept(f)
 		eachWord(f.content, func(from, to int) {
-			if word := f.content[from:to]; to-from >= 10 && to-from <= 24 && b.frequency[string(word)] == 1 && accept(f, string(word)) {
+			if word := f.content[from:to]; to-from >= 10 && to-from <= 24 && b.frequency[string(word)] == 1 && accepted(string(word)) {
 				all = append(all, string(word))
 			}
 		})

@@ -33,14 +33,13 @@ func (b *base) questions() []kind {
 		}
 		return requests
 	}
-	plain := b.rareWords(questionsOfKind, func(*file, string) bool { return true })
-	symbols := b.rareWords(questionsOfKind, func(f *file, word string) bool {
+	plain := b.rareWords(questionsOfKind, func(*file) func(string) bool { return func(string) bool { return true } })
+	symbols := b.rareWords(questionsOfKind, func(f *file) func(string) bool {
+		functions := map[string]bool{}
 		for _, m := range function.FindAllSubmatch(f.content, -1) {
-			if string(m[1]) == word {
-				return true
-			}
+			functions[string(m[1])] = true
 		}
-		return false
+		return func(word string) bool { return functions[word] }
 	})
 	for i, s := range symbols {
 		symbols[i] = "sym:^" + s + "$"
