@@ -338,6 +338,7 @@ func (f *follower) report(m *pending) {
 	id := ""
 	if m.output != nil {
 		metrics.outputs.Inc()
+		metrics.segmentBytes.Add(float64(m.output.SizeBytes))
 		id = m.output.ID
 	}
 	f.log.Info("merged segments", "reason", m.reason, "inputs", len(m.inputs), "output", id,

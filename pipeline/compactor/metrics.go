@@ -18,6 +18,7 @@ type metrics struct {
 	merges                  *prometheus.CounterVec
 	inputs, outputs         prometheus.Counter
 	inputBytes, outputBytes prometheus.Counter
+	segmentBytes            prometheus.Counter
 	dropped                 prometheus.Counter
 	segments                *prometheus.GaugeVec
 	lost                    prometheus.Gauge
@@ -34,11 +35,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_compactor_merges_total",
 			Help: "Merges appended to the log, by reason: number of segments, dead text, or what a quiet partition has left.",
 		}, []string{"reason"}),
-		inputs:      counter("input_segments_total", "Segments that were merged."),
-		outputs:     counter("output_segments_total", "Segments that merges made."),
-		inputBytes:  counter("input_bytes_total", "Text of the segments that were merged."),
-		outputBytes: counter("output_bytes_total", "Text of the segments that merges made: divided by the text indexed, the write amplification."),
-		dropped:     counter("dropped_documents_total", "Documents that merges left out: dead, or held twice."),
+		inputs:       counter("input_segments_total", "Segments that were merged."),
+		outputs:      counter("output_segments_total", "Segments that merges made."),
+		inputBytes:   counter("input_bytes_total", "Text of the segments that were merged."),
+		outputBytes:  counter("output_bytes_total", "Text of the segments that merges made: divided by the text indexed, the write amplification."),
+		segmentBytes: counter("output_segment_bytes_total", "Size of the segments that merges made."),
+		dropped:      counter("dropped_documents_total", "Documents that merges left out: dead, or held twice."),
 		segments: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_compactor_segments",
 			Help: "Live segments of the partitions held, by tier; the highest are sealed.",
@@ -63,7 +65,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.failures.WithLabelValues(reason)
 	}
 	if reg != nil {
-		reg.MustRegister(m.merges, m.inputs, m.outputs, m.inputBytes, m.outputBytes, m.dropped, m.segments, m.lost, m.seconds, m.failures)
+		reg.MustRegister(m.merges, m.inputs, m.outputs, m.inputBytes, m.outputBytes, m.segmentBytes, m.dropped, m.segments, m.lost, m.seconds, m.failures)
 	}
 	return m
 }

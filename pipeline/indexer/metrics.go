@@ -25,6 +25,7 @@ type metrics struct {
 	seconds        prometheus.Histogram
 	text           prometheus.Counter
 	segments       prometheus.Counter
+	segmentBytes   prometheus.Counter
 	skipped        *prometheus.CounterVec
 	symbolFailures prometheus.Counter
 	caughtUp       prometheus.Counter
@@ -51,6 +52,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		segments: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_segments_total", Help: "Segments sealed.",
 		}),
+		segmentBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_segment_bytes_total", Help: "Size of the segments sealed.",
+		}),
 		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_indexer_skipped_files_total", Help: "Files not indexed, by reason.",
 		}, []string{"reason"}),
@@ -62,7 +66,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.text, m.segments, m.skipped, m.symbolFailures, m.caughtUp)
+		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp)
 	}
 	return m
 }

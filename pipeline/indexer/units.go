@@ -255,5 +255,6 @@ func (u *unit) seal(ctx context.Context) error {
 		ID: meta.ID.String(), SizeBytes: meta.SizeBytes, TextBytes: meta.TextBytes, Documents: meta.Documents,
 	})
 	u.x.metrics.segments.Inc()
+	u.x.metrics.segmentBytes.Add(float64(meta.SizeBytes))
 	return nil
 }

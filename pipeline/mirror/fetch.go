@@ -227,6 +227,7 @@ func (m *Mirror) transfer(ctx context.Context, src source, env []string, refs []
 	cancel(nil)
 	<-watched
 	m.ms.metrics.fetchBytes.Add(float64(max(0, m.packBytes()-before)))
+	m.ms.note(m)
 	return err
 }
 

@@ -12,6 +12,9 @@ type metrics struct {
 	failures     *prometheus.CounterVec // by reason
 	readBytes    prometheus.Counter
 	readers      prometheus.Gauge
+
+	repackSeconds  prometheus.Histogram
+	repackFailures prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -37,8 +40,17 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_mirror_reader_processes",
 			Help: "Processes that read objects, busy and idle.",
 		}),
+		repackSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "quarry_mirror_repack_seconds",
+			Help:    "Time of a repack of a mirror, during which its fetches wait.",
+			Buckets: prometheus.ExponentialBuckets(0.016, 2.5, 12),
+		}),
+		repackFailures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_mirror_repack_failures_total",
+			Help: "Repacks of a mirror that failed; the next fetch asks again.",
+		}),
 	}
-	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.readers)
+	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.readers, m.repackSeconds, m.repackFailures)
 	return m
 }
 

@@ -20,6 +20,7 @@ type Mirrors struct {
 	o       Options
 	git     *git
 	metrics *metrics
+	crowded crowded
 	mu      struct {
 		sync.Mutex
 		// known grows with the repositories this process worked on; a Mirror is
@@ -28,6 +29,8 @@ type Mirrors struct {
 		// idle readers, the longest idle first.
 		idle   []*Reader
 		closed bool
+		// due are the mirrors to repack.
+		due map[code.RepositoryID]bool
 	}
 }
 
@@ -44,7 +47,8 @@ func Open(ctx context.Context, o Options) (*Mirrors, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open mirrors: %w", err)
 	}
-	ms := &Mirrors{o: o, git: g, metrics: newMetrics(o.Registerer)}
+	ms := &Mirrors{o: o, git: g, metrics: newMetrics(o.Registerer), crowded: crowded{maxLoose, maxPacks}}
+	ms.mu.due = make(map[code.RepositoryID]bool)
 	ms.mu.known = make(map[code.RepositoryID]*Mirror)
 	return ms, nil
 }

@@ -19,17 +19,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-func TestCredentialsAndRedirects(t *testing.T) {
-	repo := gittest.New(t)
-	repo.CommitFiles("a", "1")
+// httpBackend serves a repository over http as /repository.
+func httpBackend(t *testing.T, repo *gittest.Repository) http.Handler {
+	t.Helper()
 	path, err := exec.Command("git", "--exec-path").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend := &cgi.Handler{
+	return &cgi.Handler{
 		Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
 		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(repo.Dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
 	}
+}
+
+func TestCredentialsAndRedirects(t *testing.T) {
+	repo := gittest.New(t)
+	repo.CommitFiles("a", "1")
+	backend := httpBackend(t, repo)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if to, ok := strings.CutPrefix(r.URL.Path, "/moved"); ok {
 			http.Redirect(w, r, to+"?"+r.URL.RawQuery, http.StatusMovedPermanently)

@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/pipeline/indexer"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -20,6 +21,7 @@ const workerGroup = "quarry-workers"
 
 // pipeline is what fetches, analyses and builds.
 type pipeline struct {
+	mirrors *mirror.Mirrors
 	indexer *indexer.Indexer
 	worker  *worker.Worker
 	// compactor is nil if merging is off.
@@ -40,7 +42,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		return fmt.Errorf("open mirrors: %w", err)
 	}
 	s.opened(mirrors)
-	p := new(pipeline)
+	p := &pipeline{mirrors: mirrors}
 	p.indexer, err = indexer.New(indexer.Options{
 		Log:          s.log,
 		Mirrors:      mirrors,
@@ -99,6 +101,7 @@ func (p *pipeline) add(group *boot.Group) {
 	if p.compactor != nil {
 		group.Add("compactor", p.compactor.Run)
 	}
+	group.Add("mirrors", p.mirrors.Run)
 	group.Add("worker", p.worker.Run)
 }
 

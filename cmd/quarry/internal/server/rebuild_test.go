@@ -26,7 +26,7 @@ func TestCompareRows(t *testing.T) {
 	}{
 		{"empty", nil, nil, 0, true},
 		{"equal", [][2]string{{"c1", "a"}, {"p1", "b"}}, [][2]string{{"c1", "a"}, {"p1", "b"}}, 2, true},
-		{"local rows do not count", [][2]string{{"c1", "a"}, {"z1", "b"}}, [][2]string{{"c1", "a"}}, 1, true},
+		{"local rows do not count", [][2]string{{"c1", "a"}, {"l1", "b"}, {"p1", "c"}}, [][2]string{{"c1", "a"}, {"p1", "c"}}, 2, true},
 		{"another value", [][2]string{{"c1", "a"}}, [][2]string{{"c1", "b"}}, 0, false},
 		{"another key", [][2]string{{"c1", "a"}}, [][2]string{{"c2", "a"}}, 0, false},
 		{"one more", [][2]string{{"c1", "a"}, {"c2", "a"}}, [][2]string{{"c1", "a"}}, 1, false},

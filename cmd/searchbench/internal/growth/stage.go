@@ -46,8 +46,9 @@ type state struct {
 }
 
 const (
-	// settleTime is how long no merge may have happened for a server to count as settled, settleTimeout bounds the wait.
-	settleTime    = 4 * time.Second
+	// settleTime is how long no merge may have happened for a server to count as settled: the compactor waits five seconds for a partition to be
+	// quiet, and one merge takes some. settleTimeout bounds the wait.
+	settleTime    = 12 * time.Second
 	settleTimeout = 5 * time.Minute
 	// startTimeout bounds the time from a ready server to its first right answer.
 	startTimeout = time.Minute

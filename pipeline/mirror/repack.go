@@ -1,0 +1,122 @@
+package mirror
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A push leaves a pack, or some loose objects, in a mirror, and git is told not to
+// tidy up after a fetch, in whose way that would be. So Run does, beside the
+// fetches. Repositories read by path have objects of their own and are left alone.
+const (
+	// repackEvery is how often Run looks for mirrors to repack.
+	repackEvery = time.Minute
+	// maxLoose and maxPacks are what a mirror may have before it is repacked: some
+	// 500 pushes of one file, or 32 larger ones. A lookup in git asks every pack.
+	maxLoose = 4096
+	maxPacks = 32
+	// looseSample is one of the 256 folders of loose objects: names are hashes, so
+	// one tells for all.
+	looseSample = "17"
+)
+
+// crowded bounds what lies in a mirror; the constants but in tests.
+type crowded struct{ loose, packs int }
+
+// note remembers a mirror that is to be repacked.
+func (ms *Mirrors) note(m *Mirror) {
+	loose, packs := m.objects()
+	if loose <= ms.crowded.loose && packs <= ms.crowded.packs {
+		return
+	}
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	ms.mu.due[m.id] = true
+}
+
+// objects estimates the loose objects and counts the packs.
+func (m *Mirror) objects() (loose, packs int) {
+	entries, _ := os.ReadDir(filepath.Join(m.gitDir(), "objects", looseSample)) // not there: none
+	loose = 256 * len(entries)
+	entries, _ = os.ReadDir(filepath.Join(m.gitDir(), "objects", "pack"))
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".pack") {
+			packs++
+		}
+	}
+	return loose, packs
+}
+
+// Run repacks mirrors as fetches make it necessary, one at a time, until ctx
+// ends. A fetch of the same mirror waits for it: a second or so, since only what
+// came since the last time is packed, and now and then packs of like sizes.
+func (ms *Mirrors) Run(ctx context.Context) error {
+	tick := time.NewTicker(repackEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			ms.repackDue(ctx)
+		}
+	}
+}
+
+// repackDue repacks what was noted. What fails is noted again by a later fetch.
+func (ms *Mirrors) repackDue(ctx context.Context) {
+	ms.mu.Lock()
+	due := ms.mu.due
+	ms.mu.due = map[code.RepositoryID]bool{}
+	ms.mu.Unlock()
+	for id := range due {
+		start := time.Now()
+		if err := ms.Mirror(id).repack(ctx); err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			ms.metrics.repackFailures.Inc()
+			ms.o.Logger.Warn("a mirror could not be repacked; it is tried again after a later fetch", "repository", id.String(), "error", err)
+			continue
+		}
+		ms.metrics.repackSeconds.Observe(time.Since(start).Seconds())
+	}
+}
+
+// repackEnv keeps a repack small: one thread, bounded memory, and nothing written
+// that only serves clients.
+var repackEnv = []string{
+	"GIT_CONFIG_COUNT=4",
+	"GIT_CONFIG_KEY_0=pack.threads", "GIT_CONFIG_VALUE_0=1",
+	"GIT_CONFIG_KEY_1=pack.windowMemory", "GIT_CONFIG_VALUE_1=64m",
+	"GIT_CONFIG_KEY_2=repack.writeBitmaps", "GIT_CONFIG_VALUE_2=false",
+	"GIT_CONFIG_KEY_3=repack.updateServerInfo", "GIT_CONFIG_VALUE_3=false",
+}
+
+// repack makes one pack of the loose objects and of those packs that are not at
+// least twice as large as all smaller ones together. It drops no object: what is
+// not reachable now may be the base of the next difference. Readers go on: git
+// looks for objects anew when a pack has gone.
+func (m *Mirror) repack(ctx context.Context) error {
+	if err := m.acquire(ctx); err != nil {
+		return err
+	}
+	defer m.release()
+	if !m.exists() || m.isBorrowed() {
+		return nil
+	}
+	_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), env: repackEnv, timeout: m.ms.o.FetchTimeout,
+		args: []string{"repack", "--quiet", "-d", "--geometric=2"}})
+	if err != nil {
+		return m.wrap("repack", err)
+	}
+	return nil
+}
+
+// isBorrowed reports whether the objects are those of a repository on disk.
+func (m *Mirror) isBorrowed() bool { return isFile(m.alternates()) }
