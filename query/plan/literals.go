@@ -199,9 +199,11 @@ func alternate(subs []*syntax.Regexp, fold bool) info {
 }
 
 func dedupe(set []string) []string {
+	seen := make(map[string]bool, len(set))
 	out := set[:0:0]
 	for _, s := range set {
-		if !slices.Contains(out, s) {
+		if !seen[s] {
+			seen[s] = true
 			out = append(out, s)
 		}
 	}

@@ -42,7 +42,7 @@ type atom struct {
 	decides bool
 	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
 	// deterministic automaton, several times as fast at that as package regexp.
-	// Nil where there is a literal, or RE2 refuses the pattern.
+	// Nil where there is a literal, the program is large, or RE2 refuses it.
 	re2 *re2.Regexp
 }
 
@@ -164,7 +164,7 @@ func (c *compiled) text(q *syntax.Text) (node, error) {
 
 func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query, written string) node {
 	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), written: written, decides: c.negations > 0 || c.entriesOnly()}
-	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 {
+	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 && suitsRE2(p) {
 		a.re2, _ = re2.Compile(p.Expression)
 	}
 	c.atoms = append(c.atoms, a)

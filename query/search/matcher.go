@@ -53,6 +53,8 @@ type matcher struct {
 	slowRuns  int          // of one block, since the last one that was not
 	// stop says, between two runs, that nobody waits for more matches.
 	stop func() bool
+	// piece is how much text RE2 is given at once.
+	piece piece
 }
 
 // use prepares for a segment, where the finding says which literals occur.
@@ -263,12 +265,7 @@ func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) boo
 	if m.re2 == nil || m.once || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR || hasLongLine(text) || !utf8.Valid(text) {
 		return m.eachLine(text, base, emit)
 	}
-	for _, loc := range m.re2.FindAllIndex(text, -1) {
-		if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
-			return end, false, nil
-		}
-	}
-	return end, true, nil
+	return end, m.eachPiece(text, base, emit), nil
 }
 
 // hasLongLine reports whether a text has a line of longLine bytes.

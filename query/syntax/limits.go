@@ -13,7 +13,7 @@ const (
 	MaxRegexpInstructions = 100_000
 	// MaxUnicodeClasses bounds the \p and \P escapes of a query: each one unfolds into some thousand ranges while a
 	// class is read, before its size can be counted.
-	MaxUnicodeClasses = 500
+	MaxUnicodeClasses = 50
 	// MaxNotices bounds the notices of a query.
 	MaxNotices = 10
 )
