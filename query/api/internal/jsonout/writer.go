@@ -1,0 +1,138 @@
+package jsonout
+
+import (
+	"encoding/json"
+	"io"
+	"strconv"
+	"sync"
+	"unicode/utf8"
+)
+
+// PieceBytes is the size from which on what was written leaves: nearly every
+// answer fits, and then has a length and one call of the system.
+const PieceBytes = 256 << 10
+
+// sliceBytes of a text are escaped between two looks at the buffer; each byte may
+// become six.
+const (
+	sliceBytes = 16 << 10
+	maxGrowth  = 6 * sliceBytes
+)
+
+// A Writer takes JSON to an io.Writer, in few pieces.
+type Writer struct {
+	w    io.Writer
+	b    []byte
+	sent bool
+	err  error
+}
+
+// buffers bounds nothing: what is not in use is the collector's.
+var writers = sync.Pool{New: func() any { return &Writer{b: make([]byte, 0, 32<<10)} }}
+
+// New returns a Writer to w. Free gives its buffer to others.
+func New(w io.Writer) *Writer {
+	o := writers.Get().(*Writer)
+	o.w, o.b, o.sent, o.err = w, o.b[:0], false, nil
+	return o
+}
+
+// Free ends the use of o. What was not flushed is lost.
+func (o *Writer) Free() {
+	if o.w = nil; cap(o.b) <= PieceBytes+maxGrowth {
+		writers.Put(o)
+	}
+}
+
+// Flush writes what there is and returns the first error.
+func (o *Writer) Flush() error {
+	if len(o.b) > 0 && o.err == nil {
+		o.sent = true
+		_, o.err = o.w.Write(o.b)
+	}
+	o.b = o.b[:0]
+	return o.err
+}
+
+// Err returns the first error of a piece that was written.
+func (o *Writer) Err() error { return o.err }
+
+// Whole returns the number of bytes of a text that lies in the buffer from its
+// first byte on; false if a piece of it has left.
+func (o *Writer) Whole() (int, bool) { return len(o.b), !o.sent }
+
+// yield flushes a buffer that is full.
+func (o *Writer) yield() {
+	if len(o.b) >= PieceBytes {
+		_ = o.Flush() // kept in err
+	}
+}
+
+// Raw appends JSON as it is.
+func (o *Writer) Raw(s string) {
+	o.b = append(o.b, s...)
+	o.yield()
+}
+
+// String appends a string.
+func (o *Writer) String(s string) {
+	o.b = AppendString(o.b, s)
+	o.yield()
+}
+
+// Text appends a text of any size as a string.
+func (o *Writer) Text(s []byte) {
+	o.b = append(o.b, '"')
+	for len(s) > sliceBytes {
+		n := cut(s, sliceBytes)
+		o.b = appendText(o.b, s[:n])
+		o.yield()
+		s = s[n:]
+	}
+	o.b = append(appendText(o.b, s), '"')
+	o.yield()
+}
+
+// cut returns n or a little less, so that no character of s is cut.
+func cut(s []byte, n int) int {
+	for i := n; i > n-utf8.UTFMax; i-- {
+		if utf8.RuneStart(s[i]) {
+			return i
+		}
+	}
+	return n // not UTF-8, so each byte is written on its own
+}
+
+// Int appends a number.
+func (o *Writer) Int(n int) { o.b = strconv.AppendInt(o.b, int64(n), 10) }
+
+// Uint appends a number.
+func (o *Writer) Uint(n uint64) { o.b = strconv.AppendUint(o.b, n, 10) }
+
+// Append lets f append JSON to the buffer: at most some kilobytes.
+func (o *Writer) Append(f func(b []byte) []byte) {
+	o.b = f(o.b)
+	o.yield()
+}
+
+// Value appends what encoding/json makes of v, and returns its error. It is held
+// whole.
+func (o *Writer) Value(v any) error {
+	e := json.NewEncoder((*sink)(o))
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	o.b = o.b[:len(o.b)-1] // the line feed of Encode
+	o.yield()
+	return nil
+}
+
+// sink is what the encoder of Value writes to.
+type sink Writer
+
+// Write implements io.Writer.
+func (s *sink) Write(p []byte) (int, error) {
+	s.b = append(s.b, p...)
+	return len(p), nil
+}
