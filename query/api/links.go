@@ -4,16 +4,61 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// fileURL is the page of a file in Quarry's own UI.
-func (s *Server) fileURL(repository string, ref code.Ref, path string) string {
+// links are what the pages of all files of one ref of a repository have in common.
+type links struct {
+	repo *search.Repository
+	ref  code.Ref
+	// web precedes the path in the address of the page in Quarry's own UI.
+	web string
+	// before and after the path stands what makes the address of the page on the
+	// code host; before is empty if the host has none that we know.
+	before, after string
+	// inQuery says that the path stands in the query of that address.
+	inQuery bool
+}
+
+func (s *Server) linksOf(r *search.Repository, ref code.Ref) links {
+	l := links{repo: r, ref: ref, web: s.filesURL(r.Name, ref)}
+	l.before, l.after, l.inQuery = externalFilesURL(&r.Repository, ref)
+	return l
+}
+
+// appendFile appends the address of the page of a file in Quarry's own UI.
+func (l *links) appendFile(b []byte, path string) []byte {
+	return appendEscaped(append(b, l.web...), path, false)
+}
+
+// appendExternal appends the address of the page of a file on its code host;
+// nothing if the host has none that we know.
+func (l *links) appendExternal(b []byte, path string) []byte {
+	switch {
+	case l.before == "":
+		return b
+	case l.inQuery:
+		b = append(append(b, l.before...), url.QueryEscape(path)...)
+	default:
+		b = appendEscaped(append(b, l.before...), path, true)
+	}
+	return append(b, l.after...)
+}
+
+// filesURL is what precedes the path of a file in the address of its page in
+// Quarry's own UI.
+func (s *Server) filesURL(repository string, ref code.Ref) string {
 	at := ""
 	if ref != "" {
 		at = "@" + escapePath(string(ref))
 	}
-	return s.o.PublicURL + "/browse/" + escapePath(repository) + at + "/-/blob/" + url.PathEscape(path)
+	return s.o.PublicURL + "/browse/" + escapePath(repository) + at + "/-/blob/"
+}
+
+// fileURL is the page of a file in Quarry's own UI.
+func (s *Server) fileURL(repository string, ref code.Ref, path string) string {
+	return s.filesURL(repository, ref) + url.PathEscape(path)
 }
 
 // repositoryURL is the root page of a repository in Quarry's own UI.
@@ -21,35 +66,36 @@ func (s *Server) repositoryURL(repository string) string {
 	return s.o.PublicURL + "/browse/" + escapePath(repository) + "/-/tree/"
 }
 
-// externalFileURL is the page of a file on its code host; empty if the host has
-// none that we know.
-func externalFileURL(r *code.Repository, ref code.Ref, path string) string {
+// externalFilesURL is what stands before and after the path of a file in the
+// address of its page on the code host, and whether the path stands in a query.
+// All is empty if the host has no pages that we know.
+func externalFilesURL(r *code.Repository, ref code.Ref) (before, after string, inQuery bool) {
 	web := externalURL(r)
 	if web == "" {
-		return ""
+		return "", "", false
 	}
 	branch := "HEAD"
 	if ref != "" {
 		branch = ref.Short()
 	}
-	b, p := escapePath(branch), escapePath(path)
+	b := escapePath(branch)
 	switch r.Kind {
 	case code.GitHub:
-		return web + "/blob/" + b + "/" + p
+		return web + "/blob/" + b + "/", "", false
 	case code.GitLab:
-		return web + "/-/blob/" + b + "/" + p
+		return web + "/-/blob/" + b + "/", "", false
 	case code.Gitea:
-		return web + "/src/branch/" + b + "/" + p
+		return web + "/src/branch/" + b + "/", "", false
 	case code.AzureDevOps:
-		return web + "?path=" + url.QueryEscape(path) + "&version=" + url.QueryEscape(branch)
+		return web + "?path=", "&version=" + url.QueryEscape(branch), true
 	case code.BitbucketCloud:
-		return web + "/src/" + b + "/" + p
+		return web + "/src/" + b + "/", "", false
 	case code.BitbucketServer:
-		return web + "/browse/" + p + "?at=" + url.QueryEscape(branch)
+		return web + "/browse/", "?at=" + url.QueryEscape(branch), false
 	case code.Gerrit:
-		return web + "/+/" + b + "/" + p
+		return web + "/+/" + b + "/", "", false
 	}
-	return ""
+	return "", "", false
 }
 
 // externalURL is the repository's page on its code host. It becomes a link in
@@ -61,11 +107,28 @@ func externalURL(r *code.Repository) string {
 	return strings.TrimRight(r.WebURL, "/")
 }
 
-// escapePath escapes the elements of a path and keeps its slashes.
-func escapePath(p string) string {
-	elements := strings.Split(p, "/")
-	for i, e := range elements {
-		elements[i] = url.PathEscape(e)
+// plainInPath says which bytes url.PathEscape leaves alone.
+var plainInPath = func() (plain [256]bool) {
+	for c := range plain {
+		one := string([]byte{byte(c)})
+		plain[c] = url.PathEscape(one) == one
 	}
-	return strings.Join(elements, "/")
+	return plain
+}()
+
+// appendEscaped appends a path as url.PathEscape has it, with or without its
+// slashes.
+func appendEscaped(b []byte, path string, slashes bool) []byte {
+	const hex = "0123456789ABCDEF"
+	for i := range len(path) {
+		if c := path[i]; plainInPath[c] || c == '/' && slashes {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return b
 }
+
+// escapePath escapes the elements of a path and keeps its slashes.
+func escapePath(p string) string { return string(appendEscaped(nil, p, true)) }

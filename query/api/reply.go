@@ -1,13 +1,14 @@
 package api
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
+	"strconv"
 	"time"
+
+	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 )
 
 // handler computes the reply to a request; the wrapper writes it.
@@ -30,7 +31,7 @@ type reply struct {
 // streamer writes a body in parts, where one buffer for all of it would be
 // large.
 type streamer interface {
-	writeJSON(w io.Writer) error
+	writeJSON(out *jsonout.Writer) error
 }
 
 func ok(body any) *reply { return &reply{status: http.StatusOK, body: body} }
@@ -49,34 +50,56 @@ func (p *reply) write(w http.ResponseWriter) error {
 	if h.Get("Content-Type") == "" {
 		h.Set("Content-Type", contentTypeJSON)
 	}
-	switch body := p.body.(type) {
-	case []byte:
-		w.WriteHeader(p.status)
-		_, err := w.Write(body)
-		return err
-	case streamer:
-		w.WriteHeader(p.status)
-		return stream(w, body)
+	body, isBytes := p.body.([]byte)
+	if streamed, ok := p.body.(streamer); ok {
+		return stream(w, p.status, streamed)
+	} else if !isBytes {
+		body = mustEncode(p.body)
 	}
-	b, err := encode(p.body)
-	if err != nil {
-		// Only our own structs are written.
-		panic(fmt.Sprintf("api: encode %T: %v", p.body, err))
-	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(p.status)
-	_, err = w.Write(b)
+	_, err := w.Write(body)
 	return err
 }
 
-// streamBytes is the buffer between an encoder and the connection.
-const streamBytes = 64 << 10
-
-func stream(w io.Writer, body streamer) error {
-	out := bufio.NewWriterSize(w, streamBytes)
-	if err := body.writeJSON(out); err != nil {
-		return err
+// stream writes a body in parts; one that fits into the buffer is written at once
+// and with its length.
+func stream(w http.ResponseWriter, status int, body streamer) error {
+	out := jsonout.New(&statusFirst{w, status, false})
+	defer out.Free()
+	if err := body.writeJSON(out); err != nil && out.Err() == nil {
+		panic(fmt.Sprintf("api: encode %T: %v", body, err)) // only our own structs are written
+	}
+	if size, whole := out.Whole(); whole {
+		w.Header().Set("Content-Length", strconv.Itoa(size))
 	}
 	return out.Flush()
+}
+
+// statusFirst sends the status before the first byte, so that a body that panics
+// before it can still be answered by a failure.
+type statusFirst struct {
+	http.ResponseWriter
+	status int
+	sent   bool
+}
+
+// Write implements io.Writer.
+func (s *statusFirst) Write(b []byte) (int, error) {
+	if !s.sent {
+		s.sent = true
+		s.WriteHeader(s.status)
+	}
+	return s.ResponseWriter.Write(b)
+}
+
+// mustEncode returns v, one of our own structs, as JSON.
+func mustEncode(v any) []byte {
+	b, err := encode(v)
+	if err != nil {
+		panic(fmt.Sprintf("api: encode %T: %v", v, err))
+	}
+	return b
 }
 
 // encode returns v as JSON without escapes for HTML, which no reader of ours

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"encoding/json"
-	"io"
-
+	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -23,30 +21,6 @@ type searchResponse struct {
 	Explain          *search.Explain `json:"explain,omitempty"`
 }
 
-type searchFile struct {
-	FileName       fileName `json:"fileName"`
-	WebURL         string   `json:"webUrl"`
-	ExternalWebURL string   `json:"externalWebUrl,omitempty"`
-	Repository     string   `json:"repository"`
-	RepositoryID   uint64   `json:"repositoryId"`
-	Language       string   `json:"language"`
-	Chunks         []chunk  `json:"chunks"`
-	Branches       []string `json:"branches"`
-	Content        string   `json:"content"`
-}
-
-type fileName struct {
-	Text        string      `json:"text"`
-	MatchRanges []textRange `json:"matchRanges"`
-}
-
-type chunk struct {
-	Content      string      `json:"content"`
-	MatchRanges  []textRange `json:"matchRanges"`
-	ContentStart location    `json:"contentStart"`
-	Symbols      []symbol    `json:"symbols"`
-}
-
 type textRange struct {
 	Start location `json:"start"`
 	End   location `json:"end"`
@@ -56,19 +30,6 @@ type location struct {
 	ByteOffset int `json:"byteOffset"`
 	LineNumber int `json:"lineNumber"`
 	Column     int `json:"column"`
-}
-
-// symbol is the definition that a match lies on; its words are empty for a match
-// that lies on none, beside one that does.
-type symbol struct {
-	Symbol string        `json:"symbol"`
-	Kind   string        `json:"kind"`
-	Parent *symbolParent `json:"parent,omitempty"`
-}
-
-type symbolParent struct {
-	Symbol string `json:"symbol"`
-	Kind   string `json:"kind"`
 }
 
 // repositoryInfo is a repository that the answer mentions. WebURL is its page on
@@ -164,91 +125,6 @@ func displayName(r *code.Repository) string {
 }
 
 // writeJSON implements streamer.
-func (p *searchResponse) writeJSON(w io.Writer) error { return p.server.writeFiles(w, p.files, p) }
-
-// writeFiles writes an object with files, one by one, and the members of another
-// object, which has at least one.
-func (s *Server) writeFiles(w io.Writer, files []search.FileMatch, others any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	if _, err := io.WriteString(w, `{"files":[`); err != nil {
-		return err
-	}
-	for i := range files {
-		if i > 0 {
-			if _, err := io.WriteString(w, ","); err != nil {
-				return err
-			}
-		}
-		if err := e.Encode(s.searchFile(&files[i])); err != nil {
-			return err
-		}
-	}
-	rest, err := encode(others)
-	if err != nil {
-		return err
-	}
-	// The rest is an object with members: its brace becomes the comma.
-	rest[0] = ','
-	_, err = w.Write(append([]byte("]"), rest...))
-	return err
-}
-
-func (s *Server) searchFile(m *search.FileMatch) *searchFile {
-	ref := m.Ref
-	if len(m.Refs) > 0 {
-		ref = m.Refs[0]
-	}
-	out := &searchFile{
-		FileName:       fileName{m.Path, textRanges(m.PathRanges)},
-		WebURL:         s.fileURL(m.Repo.Name, ref, m.Path),
-		ExternalWebURL: externalFileURL(&m.Repo.Repository, ref, m.Path),
-		Repository:     m.Repo.Name,
-		RepositoryID:   uint64(m.Repo.ID),
-		Language:       string(m.Language),
-		Chunks:         make([]chunk, len(m.Chunks)),
-		Branches:       branches(m),
-		Content:        string(m.Content),
-	}
-	for i := range m.Chunks {
-		out.Chunks[i] = newChunk(&m.Chunks[i])
-	}
-	return out
-}
-
-func branches(m *search.FileMatch) []string {
-	out := make([]string, 0, max(1, len(m.Refs)))
-	for _, ref := range m.Refs {
-		out = append(out, string(ref))
-	}
-	if len(out) == 0 && m.Ref != "" {
-		out = append(out, string(m.Ref))
-	}
-	return out
-}
-
-func newChunk(c *search.Chunk) chunk {
-	out := chunk{Content: string(c.Content), MatchRanges: textRanges(c.Ranges), ContentStart: location(c.Start), Symbols: make([]symbol, len(c.Symbols))}
-	for i, s := range c.Symbols {
-		if s != nil {
-			out.Symbols[i] = newSymbol(s)
-		}
-	}
-	return out
-}
-
-func newSymbol(s *code.Symbol) symbol {
-	out := symbol{Symbol: s.Name, Kind: string(s.Kind)}
-	if s.Parent != "" {
-		out.Parent = &symbolParent{s.Parent, string(s.ParentKind)}
-	}
-	return out
-}
-
-func textRanges(in []search.Range) []textRange {
-	out := make([]textRange, len(in))
-	for i, r := range in {
-		out[i] = textRange{location(r.Start), location(r.End)}
-	}
-	return out
+func (p *searchResponse) writeJSON(out *jsonout.Writer) error {
+	return p.server.writeFiles(out, p.files, p)
 }

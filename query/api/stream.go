@@ -1,15 +1,14 @@
 package api
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/search"
 )
 
@@ -37,6 +36,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer view.Release()
 	f := newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(s.o.SearchTimeout+writeTimeout))
+	defer f.close()
 	result, err := s.o.Searcher.Stream(ctx, view, in.Request, func(files []search.FileMatch, stats search.Stats) error {
 		if len(files) == 0 {
 			return f.comment("the search goes on")
@@ -130,14 +130,17 @@ type frames struct {
 	end     time.Time     // of the whole answer
 	begun   bool
 	err     error
-	out     *bufio.Writer
+	out     *jsonout.Writer
 }
 
 func newFrames(w http.ResponseWriter, control *http.ResponseController, limit time.Duration, end time.Time) *frames {
 	f := &frames{w: w, control: control, limit: limit, end: end}
-	f.out = bufio.NewWriterSize(timely{f}, streamBytes)
+	f.out = jsonout.New(timely{f})
 	return f
 }
+
+// close ends the use of f.
+func (f *frames) close() { f.out.Free() }
 
 // timely gives every write of a stream its time. Writers without deadlines
 // (tests) are fine.
@@ -175,32 +178,27 @@ func (f *frames) comment(text string) error { return f.send(": "+text, nil) }
 
 // frame sends v as JSON.
 func (f *frames) frame(v any) error {
-	b, err := encode(v)
-	if err != nil {
-		// Only our own structs are sent.
-		panic(fmt.Sprintf("api: encode %T: %v", v, err))
-	}
-	return f.line(string(bytes.TrimRight(b, "\n")))
+	return f.line(string(bytes.TrimRight(mustEncode(v), "\n")))
 }
 
 // files sends a part.
 func (f *frames) files(c *streamChunk) error {
-	return f.send("data: ", func(w io.Writer) error { return c.server.writeFiles(w, c.files, c) })
+	return f.send("data: ", func(out *jsonout.Writer) error { return c.server.writeFiles(out, c.files, c) })
 }
 
 // send writes a line that begins with text, and what rest writes, and flushes.
-func (f *frames) send(text string, rest func(io.Writer) error) error {
+// JSON has no line feed here, so it is one line.
+func (f *frames) send(text string, rest func(*jsonout.Writer) error) error {
 	if f.err != nil {
 		return f.err
 	}
 	f.begin()
-	_, err := f.out.WriteString(text)
-	if rest != nil && err == nil {
-		err = rest(oneLine{f.out})
+	f.out.Raw(text)
+	var err error
+	if rest != nil {
+		err = rest(f.out)
 	}
-	if _, e := f.out.WriteString("\n\n"); err == nil {
-		err = e
-	}
+	f.out.Raw("\n\n")
 	if e := f.out.Flush(); err == nil {
 		err = e
 	}
@@ -217,20 +215,3 @@ func (f *frames) send(text string, rest func(io.Writer) error) error {
 func (f *frames) failed(err error, requestID string) {
 	_ = f.frame(&streamError{Type: "error", Error: errorReply(err, requestID).body}) // a reader that has gone needs no answer
 }
-
-// oneLine leaves out line feeds: JSON has them only between its tokens.
-type oneLine struct{ w *bufio.Writer }
-
-// Write implements io.Writer.
-func (o oneLine) Write(b []byte) (int, error) {
-	for rest := b; len(rest) > 0; {
-		line, after, _ := bytes.Cut(rest, newline)
-		if _, err := o.w.Write(line); err != nil {
-			return 0, err
-		}
-		rest = after
-	}
-	return len(b), nil
-}
-
-var newline = []byte{'\n'}

@@ -128,11 +128,12 @@ func TestValuesStandAsTheyAreGiven(t *testing.T) {
 	o.Uint(1 << 63)
 	o.Raw(`,"c":`)
 	o.String("<d>\n")
-	o.Raw(`,"e":`)
-	if err := o.Value(map[string]any{"f": "<g>"}); err != nil {
-		t.Fatal(err)
+	for _, v := range []any{map[string]any{"e": "<f>"}, struct{}{}, map[string]any{"g": []int{}}} {
+		if err := o.Members(v); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := o.Value(func() {}); err == nil {
+	if err := o.Members(func() {}); err == nil {
 		t.Error("a function became JSON")
 	}
 	o.Append(func(b []byte) []byte { return append(b, '}') })
@@ -142,7 +143,7 @@ func TestValuesStandAsTheyAreGiven(t *testing.T) {
 	if err := o.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := p.text.String(), `{"a":-3,"b":9223372036854775808,"c":"<d>\n","e":{"f":"<g>"}}`; got != want {
+	if got, want := p.text.String(), `{"a":-3,"b":9223372036854775808,"c":"<d>\n","e":"<f>","g":[]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

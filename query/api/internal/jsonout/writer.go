@@ -1,6 +1,7 @@
 package jsonout
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"strconv"
@@ -27,7 +28,7 @@ type Writer struct {
 	err  error
 }
 
-// buffers bounds nothing: what is not in use is the collector's.
+// writers are those not in use; the collector takes them when it likes.
 var writers = sync.Pool{New: func() any { return &Writer{b: make([]byte, 0, 32<<10)} }}
 
 // New returns a Writer to w. Free gives its buffer to others.
@@ -39,7 +40,7 @@ func New(w io.Writer) *Writer {
 
 // Free ends the use of o. What was not flushed is lost.
 func (o *Writer) Free() {
-	if o.w = nil; cap(o.b) <= PieceBytes+maxGrowth {
+	if o.w = nil; cap(o.b) <= 2*(PieceBytes+maxGrowth) {
 		writers.Put(o)
 	}
 }
@@ -57,8 +58,8 @@ func (o *Writer) Flush() error {
 // Err returns the first error of a piece that was written.
 func (o *Writer) Err() error { return o.err }
 
-// Whole returns the number of bytes of a text that lies in the buffer from its
-// first byte on; false if a piece of it has left.
+// Whole returns the size of all that was written, and false if some of it has left
+// already.
 func (o *Writer) Whole() (int, bool) { return len(o.b), !o.sent }
 
 // yield flushes a buffer that is full.
@@ -115,20 +116,25 @@ func (o *Writer) Append(f func(b []byte) []byte) {
 	o.yield()
 }
 
-// Value appends what encoding/json makes of v, and returns its error. It is held
-// whole.
-func (o *Writer) Value(v any) error {
+// Members appends the members of the object that encoding/json makes of v, each
+// after a comma, and returns its error. They are held whole.
+func (o *Writer) Members(v any) error {
+	at := len(o.b)
 	e := json.NewEncoder((*sink)(o))
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	o.b = o.b[:len(o.b)-1] // the line feed of Encode
+	if o.b = bytes.TrimSuffix(o.b, []byte("}\n")); len(o.b) == at+1 {
+		o.b = o.b[:at] // it has none
+		return nil
+	}
+	o.b[at] = ','
 	o.yield()
 	return nil
 }
 
-// sink is what the encoder of Value writes to.
+// sink is what the encoder of Members writes to.
 type sink Writer
 
 // Write implements io.Writer.

@@ -1,0 +1,171 @@
+package api
+
+import (
+	"strconv"
+
+	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// rangesAtOnce is how many ranges are written between two looks at the buffer.
+const rangesAtOnce = 64
+
+// fileWriter writes the files of an answer as JSON, by hand: an answer has
+// hundreds of ranges with six numbers each. What the members mean is told in the
+// OpenAPI document.
+type fileWriter struct {
+	server *Server
+	out    *jsonout.Writer
+	links  links  // of the repository and ref of the last file
+	url    []byte // buffer
+}
+
+// writeFiles writes an object with files, one by one, and the members of another
+// object.
+func (s *Server) writeFiles(out *jsonout.Writer, files []search.FileMatch, others any) error {
+	w := fileWriter{server: s, out: out}
+	out.Raw(`{"files":[`)
+	for i := range files {
+		if i > 0 {
+			out.Raw(",")
+		}
+		if w.file(&files[i]); out.Err() != nil {
+			return out.Err()
+		}
+	}
+	out.Raw("]")
+	err := out.Members(others)
+	out.Raw("}")
+	return err
+}
+
+func (w *fileWriter) file(m *search.FileMatch) {
+	out := w.out
+	out.Raw(`{"fileName":{"text":`)
+	out.String(m.Path)
+	out.Raw(`,"matchRanges":`)
+	w.ranges(m.PathRanges)
+	out.Raw(`},`)
+	w.pages(m)
+	out.Raw(`"repository":`)
+	out.String(m.Repo.Name)
+	out.Raw(`,"repositoryId":`)
+	out.Uint(uint64(m.Repo.ID))
+	out.Raw(`,"language":`)
+	out.String(string(m.Language))
+	out.Raw(`,"chunks":[`)
+	for i := range m.Chunks {
+		if i > 0 {
+			out.Raw(",")
+		}
+		w.chunk(&m.Chunks[i])
+	}
+	out.Raw(`],"branches":`)
+	w.branches(m)
+	out.Raw(`,"content":`)
+	out.Text(m.Content)
+	out.Raw("}")
+}
+
+// pages writes where the file can be looked at.
+func (w *fileWriter) pages(m *search.FileMatch) {
+	ref := m.Ref
+	if len(m.Refs) > 0 {
+		ref = m.Refs[0]
+	}
+	if w.links.repo != m.Repo || w.links.ref != ref {
+		w.links = w.server.linksOf(m.Repo, ref)
+	}
+	w.url = w.links.appendFile(w.url[:0], m.Path)
+	w.out.Raw(`"webUrl":`)
+	w.out.Text(w.url)
+	w.out.Raw(",")
+	if w.url = w.links.appendExternal(w.url[:0], m.Path); len(w.url) > 0 {
+		w.out.Raw(`"externalWebUrl":`)
+		w.out.Text(w.url)
+		w.out.Raw(",")
+	}
+}
+
+func (w *fileWriter) branches(m *search.FileMatch) {
+	refs := m.Refs
+	if len(refs) == 0 && m.Ref != "" {
+		refs = []code.Ref{m.Ref}
+	}
+	w.out.Raw("[")
+	for i, ref := range refs {
+		if i > 0 {
+			w.out.Raw(",")
+		}
+		w.out.String(string(ref))
+	}
+	w.out.Raw("]")
+}
+
+func (w *fileWriter) chunk(c *search.Chunk) {
+	w.out.Raw(`{"content":`)
+	w.out.Text(c.Content)
+	w.out.Raw(`,"matchRanges":`)
+	w.ranges(c.Ranges)
+	w.out.Append(func(b []byte) []byte {
+		return append(appendLocation(append(b, `,"contentStart":`...), c.Start), `,"symbols":[`...)
+	})
+	for i, s := range c.Symbols {
+		if i > 0 {
+			w.out.Raw(",")
+		}
+		w.symbol(s)
+	}
+	w.out.Raw("]}")
+}
+
+// symbol writes the definition that a match lies on; its words are empty for a
+// match that lies on none, beside one that does.
+func (w *fileWriter) symbol(s *code.Symbol) {
+	if s == nil {
+		w.out.Raw(`{"symbol":"","kind":""}`)
+		return
+	}
+	w.out.Append(func(b []byte) []byte {
+		b = jsonout.AppendString(append(b, `{"symbol":`...), s.Name)
+		b = jsonout.AppendString(append(b, `,"kind":`...), string(s.Kind))
+		if s.Parent != "" {
+			b = jsonout.AppendString(append(b, `,"parent":{"symbol":`...), s.Parent)
+			b = append(jsonout.AppendString(append(b, `,"kind":`...), string(s.ParentKind)), '}')
+		}
+		return append(b, '}')
+	})
+}
+
+func (w *fileWriter) ranges(ranges []search.Range) {
+	w.out.Raw("[")
+	for at := 0; at < len(ranges); at += rangesAtOnce {
+		if at > 0 {
+			w.out.Raw(",")
+		}
+		w.out.Append(func(b []byte) []byte {
+			return appendRanges(b, ranges[at:min(at+rangesAtOnce, len(ranges))])
+		})
+	}
+	w.out.Raw("]")
+}
+
+func appendRanges(b []byte, ranges []search.Range) []byte {
+	for i := range ranges {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendLocation(append(b, `{"start":`...), ranges[i].Start)
+		b = appendLocation(append(b, `,"end":`...), ranges[i].End)
+		b = append(b, '}')
+	}
+	return b
+}
+
+func appendLocation(b []byte, l search.Location) []byte {
+	b = strconv.AppendInt(append(b, `{"byteOffset":`...), int64(l.ByteOffset), 10)
+	b = strconv.AppendInt(append(b, `,"lineNumber":`...), int64(l.LineNumber), 10)
+	b = strconv.AppendInt(append(b, `,"column":`...), int64(l.Column), 10)
+	return append(b, '}')
+}

@@ -1,0 +1,281 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// searchFile is a file of an answer as encoding/json would write it.
+type searchFile struct {
+	FileName       fileName `json:"fileName"`
+	WebURL         string   `json:"webUrl"`
+	ExternalWebURL string   `json:"externalWebUrl,omitempty"`
+	Repository     string   `json:"repository"`
+	RepositoryID   uint64   `json:"repositoryId"`
+	Language       string   `json:"language"`
+	Chunks         []chunk  `json:"chunks"`
+	Branches       []string `json:"branches"`
+	Content        string   `json:"content"`
+}
+
+type fileName struct {
+	Text        string      `json:"text"`
+	MatchRanges []textRange `json:"matchRanges"`
+}
+
+type chunk struct {
+	Content      string      `json:"content"`
+	MatchRanges  []textRange `json:"matchRanges"`
+	ContentStart location    `json:"contentStart"`
+	Symbols      []symbol    `json:"symbols"`
+}
+
+// symbol is the definition that a match lies on; its words are empty for a match
+// that lies on none, beside one that does.
+type symbol struct {
+	Symbol string        `json:"symbol"`
+	Kind   string        `json:"kind"`
+	Parent *symbolParent `json:"parent,omitempty"`
+}
+
+type symbolParent struct {
+	Symbol string `json:"symbol"`
+	Kind   string `json:"kind"`
+}
+
+func (s *Server) searchFile(m *search.FileMatch) *searchFile {
+	ref := m.Ref
+	if len(m.Refs) > 0 {
+		ref = m.Refs[0]
+	}
+	out := &searchFile{
+		FileName:       fileName{m.Path, textRanges(m.PathRanges)},
+		WebURL:         s.fileURL(m.Repo.Name, ref, m.Path),
+		ExternalWebURL: externalPage(m.Repo, ref, m.Path),
+		Repository:     m.Repo.Name,
+		RepositoryID:   uint64(m.Repo.ID),
+		Language:       string(m.Language),
+		Chunks:         make([]chunk, len(m.Chunks)),
+		Branches:       branches(m),
+		Content:        string(m.Content),
+	}
+	for i := range m.Chunks {
+		out.Chunks[i] = newChunk(&m.Chunks[i])
+	}
+	return out
+}
+
+func branches(m *search.FileMatch) []string {
+	out := make([]string, 0, max(1, len(m.Refs)))
+	for _, ref := range m.Refs {
+		out = append(out, string(ref))
+	}
+	if len(out) == 0 && m.Ref != "" {
+		out = append(out, string(m.Ref))
+	}
+	return out
+}
+
+func newChunk(c *search.Chunk) chunk {
+	out := chunk{Content: string(c.Content), MatchRanges: textRanges(c.Ranges), ContentStart: location(c.Start), Symbols: make([]symbol, len(c.Symbols))}
+	for i, s := range c.Symbols {
+		if s != nil {
+			out.Symbols[i] = newSymbol(s)
+		}
+	}
+	return out
+}
+
+func newSymbol(s *code.Symbol) symbol {
+	out := symbol{Symbol: s.Name, Kind: string(s.Kind)}
+	if s.Parent != "" {
+		out.Parent = &symbolParent{s.Parent, string(s.ParentKind)}
+	}
+	return out
+}
+
+func textRanges(in []search.Range) []textRange {
+	out := make([]textRange, len(in))
+	for i, r := range in {
+		out[i] = textRange{location(r.Start), location(r.End)}
+	}
+	return out
+}
+
+// externalPage is the page of a file on its code host, of GitHub and Azure DevOps.
+func externalPage(r *search.Repository, ref code.Ref, path string) string {
+	elements := strings.Split(path, "/")
+	for i := range elements {
+		elements[i] = url.PathEscape(elements[i])
+	}
+	branch := "HEAD"
+	if ref != "" {
+		branch = ref.Short()
+	}
+	switch {
+	case r.WebURL == "":
+		return ""
+	case r.Kind == code.GitHub:
+		return r.WebURL + "/blob/" + escapePath(branch) + "/" + strings.Join(elements, "/")
+	}
+	return r.WebURL + "?path=" + url.QueryEscape(path) + "&version=" + url.QueryEscape(branch)
+}
+
+// words are what texts and names are made of: code, what JSON escapes, what URLs
+// escape, and what is not UTF-8.
+var words = []string{
+	"func", " ", "\n", "\t", `"`, `\`, "<a&b>", "\x00", "\x1b", "\x7f", "é", "世界", "\u2028", "\u2029", "\xff", "\xe2\x82", "\ufffd", "/", "#", "?", "%", "a b", "+", "..", "😀",
+}
+
+func phrase(r *rand.Rand, most int) string {
+	var b strings.Builder
+	for range r.IntN(most + 1) {
+		b.WriteString(words[r.IntN(len(words))])
+	}
+	return b.String()
+}
+
+func randomRanges(r *rand.Rand, most int) (ranges []search.Range) {
+	for range r.IntN(most + 1) {
+		at := func() search.Location {
+			return search.Location{ByteOffset: r.IntN(1 << 30), LineNumber: r.IntN(9), Column: r.IntN(100)}
+		}
+		ranges = append(ranges, search.Range{Start: at(), End: at()})
+	}
+	return ranges
+}
+
+func randomFile(r *rand.Rand) search.FileMatch {
+	repo := &search.Repository{Repository: code.Repository{ID: code.RepositoryID(r.Uint64()), Name: "host/" + phrase(r, 2)}}
+	switch r.IntN(3) {
+	case 0:
+		repo.Kind, repo.WebURL = code.GitHub, "https://github.com/o/"+phrase(r, 1)+"x"
+	case 1:
+		repo.Kind, repo.WebURL = code.AzureDevOps, "https://dev.azure.com/o/r"
+	}
+	m := search.FileMatch{Repo: repo, Path: phrase(r, 6), PathRanges: randomRanges(r, 2), Language: code.Language(phrase(r, 1)), Content: []byte(phrase(r, 40))}
+	if r.IntN(4) > 0 {
+		m.Ref = code.Ref("refs/heads/" + phrase(r, 3))
+	}
+	for range r.IntN(3) {
+		m.Refs = append(m.Refs, code.Ref("refs/tags/"+phrase(r, 3)))
+	}
+	for range r.IntN(4) {
+		c := search.Chunk{Content: []byte(phrase(r, 30)), Ranges: randomRanges(r, 2*rangesAtOnce+1)}
+		for range r.IntN(3) {
+			s := &code.Symbol{Name: phrase(r, 2), Kind: code.SymbolKind(phrase(r, 1)), Parent: phrase(r, 1), ParentKind: "class"}
+			if r.IntN(3) == 0 {
+				s = nil
+			}
+			c.Symbols = append(c.Symbols, s)
+		}
+		m.Chunks = append(m.Chunks, c)
+	}
+	return m
+}
+
+// answer is files as writeFiles writes them, and as encoding/json does.
+func answer(t testing.TB, files []search.FileMatch) (got, want string) {
+	t.Helper()
+	s := &Server{o: Options{PublicURL: "https://code.example.com"}}
+	var b bytes.Buffer
+	out := jsonout.New(&b)
+	defer out.Free()
+	others := map[string]any{"stats": 1, "isSearchExhaustive": true}
+	if err := s.writeFiles(out, files, others); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	objects := make([]*searchFile, len(files))
+	for i := range files {
+		objects[i] = s.searchFile(&files[i])
+	}
+	list, err := encode(objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest, err := encode(others)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String(), fmt.Sprintf(`{"files":%s,%s`, bytes.TrimSpace(list), bytes.TrimSpace(rest[1:]))
+}
+
+// The bytes of an answer are those of encoding/json, for any text in it.
+func TestFilesAreThoseOfEncodingJSON(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 300 {
+		var files []search.FileMatch
+		for range r.IntN(4) {
+			f := randomFile(r)
+			files = append(files, f)
+			if r.IntN(2) == 0 {
+				f.Path = phrase(r, 3) // of the same repository and ref
+				files = append(files, f)
+			}
+		}
+		if got, want := answer(t, files); got != want || !json.Valid([]byte(got)) {
+			t.Fatalf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestPathsAreEscapedAsURLs(t *testing.T) {
+	for c := range 256 {
+		path := "a/" + string([]byte{byte(c)}) + "é"
+		if got, want := string(appendEscaped(nil, path, false)), url.PathEscape(path); got != want {
+			t.Errorf("%q: %s, want %s", path, got, want)
+		}
+	}
+}
+
+func BenchmarkFiles(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	line := strings.Repeat("\tif err := foo(a, \"b\"); err != nil {\n", 3)
+	var files []search.FileMatch
+	repo := &search.Repository{Repository: code.Repository{ID: 1, Name: "linux"}}
+	for range 50 {
+		m := search.FileMatch{Repo: repo, Ref: "refs/heads/main", Path: "drivers/gpu/drm/amd/display/dc.c", Language: "C"}
+		for range 2 {
+			m.Chunks = append(m.Chunks, search.Chunk{Content: []byte(line), Ranges: randomRanges(r, 2)})
+		}
+		files = append(files, m)
+	}
+	s := &Server{o: Options{PublicURL: "https://code.example.com"}}
+	b.Run("append", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			out := jsonout.New(discard{})
+			_ = s.writeFiles(out, files, struct{}{})
+			_ = out.Flush()
+			out.Free()
+		}
+	})
+	b.Run("encoding", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			e := json.NewEncoder(discard{})
+			e.SetEscapeHTML(false)
+			for i := range files {
+				_ = e.Encode(s.searchFile(&files[i]))
+			}
+		}
+	})
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
