@@ -72,6 +72,7 @@ type Builder struct {
 	packed     []byte // the last frame, compressed
 	frames     [][]byte
 	lines      uint32
+	runs       [postings.RunClasses][]byte // a column of levels for each class
 	symbolText []byte
 }
 
@@ -87,8 +88,11 @@ func (b *Builder) Reset(o Options) {
 	o.ensureDefaults()
 	b.postings.Reset()
 	*b = Builder{
-		options: o, postings: b.postings, keys: map[code.DocumentKey]struct{}{},
-		text: b.text[:0], packed: b.packed, symbolText: b.symbolText[:0], blobs: b.blobs[:0], rows: b.rows[:0],
+		options: o, postings: b.postings, runs: b.runs, keys: map[code.DocumentKey]struct{}{},
+		text: b.text[:0], packed: b.packed, symbolText: append(b.symbolText[:0], lineFeed...), blobs: b.blobs[:0], rows: b.rows[:0],
+	}
+	for c := range b.runs {
+		b.runs[c] = b.runs[c][:0]
 	}
 	b.head.frameLines = []uint32{0}
 	_, _ = b.hash.Write([]byte{formatVersion})
@@ -209,7 +213,9 @@ func (b *Builder) sealFrames(need int) error {
 
 func (b *Builder) sealFrame(n int) error {
 	for at := 0; at < n; at += postings.BlockBytes {
-		b.postings.AddBlock(b.text[at:], min(postings.BlockBytes, n-at))
+		block := min(postings.BlockBytes, n-at)
+		b.addRuns(b.text[at:], block)
+		b.postings.AddBlock(b.text[at:], block)
 	}
 	var err error
 	if b.packed, err = minlz.Encode(b.packed, b.text[:n], minlz.LevelBalanced); err != nil {
@@ -221,15 +227,24 @@ func (b *Builder) sealFrame(n int) error {
 	return nil
 }
 
+func (b *Builder) addRuns(window []byte, block int) {
+	levels := postings.Runs(window, block)
+	for c := range b.runs {
+		b.runs[c] = postings.AppendRunLevel(b.runs[c], b.postings.Blocks(), levels[c])
+	}
+}
+
 // Finish seals the segment and writes it, synced, as a table to path. The
 // builder must be Reset before it is used again.
 func (b *Builder) Finish(path string) (Meta, error) {
 	if b.head.documents == 0 {
 		return Meta{}, fmt.Errorf("segment %s: no documents", path)
 	}
-	b.head.symbolBytes = len(b.symbolText)
-	if err := b.addText(b.symbolText); err != nil {
-		return Meta{}, err
+	if b.head.symbols > 0 {
+		b.head.symbolBytes = len(b.symbolText)
+		if err := b.addText(b.symbolText); err != nil {
+			return Meta{}, err
+		}
 	}
 	if err := b.sealFrames(0); err != nil {
 		return Meta{}, err

@@ -50,6 +50,7 @@ const (
 	partHeader    = 'h'
 	partKeys      = 'k'
 	partPage      = 'p'
+	partRuns      = 'r'
 	partDirectory = 't'
 	partSymbols   = 'y'
 )

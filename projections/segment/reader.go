@@ -197,6 +197,18 @@ func (r *Reader) List(c *Cursor, l ListRef) (postings.List, error) {
 	return postings.ParseList(b[at : at+l.size])
 }
 
+// Runs returns the blocks that can start a run of bytes of a class.
+func (r *Reader) Runs(c *Cursor, q postings.RunQuery) (postings.Set, error) {
+	column, err := c.numbered(r, partRuns, uint32(q.Class))
+	if err != nil {
+		return postings.Set{}, err
+	}
+	if len(column) != postings.RunBytes(r.Blocks()) {
+		return postings.Set{}, fmt.Errorf("%w: runs", ErrCorrupt)
+	}
+	return q.Blocks(column, r.Blocks()), nil
+}
+
 // Text returns the text of a document. It may use buf, and it is not shared.
 func (r *Reader) Text(d DocID, buf []byte) ([]byte, error) {
 	var c Cursor

@@ -135,9 +135,13 @@ func checkPostings(t *testing.T, r *Reader, docs []Document) {
 	for _, d := range docs {
 		space = append(space, d.Text...)
 	}
-	for _, d := range docs {
+	for i, d := range docs {
+		if i == 0 && r.Meta().Symbols > 0 {
+			space = append(space, '\n')
+		}
 		space = appendSymbolText(space, d.Symbols)
 	}
+	checkRuns(t, r, space)
 	if len(space) != r.SpaceEnd() {
 		t.Fatalf("text space of %d bytes, want %d", r.SpaceEnd(), len(space))
 	}
@@ -160,6 +164,32 @@ func checkPostings(t *testing.T, r *Reader, docs []Document) {
 	}
 	if r.FindList(postings.MakeTrigram('q', 'q', 'q')).Bytes() != 0 {
 		t.Fatal("a list of a trigram that does not occur")
+	}
+}
+
+// checkRuns holds that each block with a run can be found by it.
+func checkRuns(t *testing.T, r *Reader, space []byte) {
+	t.Helper()
+	var word [256]bool
+	for c := range word {
+		word[c] = c == '_' || c >= 'a' && c <= 'z'
+	}
+	var c Cursor
+	defer func() { _ = c.Close() }()
+	for _, n := range []int{16, 21, 64, 90} {
+		q, ok := postings.FindRun(&word, n)
+		if !ok {
+			t.Fatalf("no class for a word of %d", n)
+		}
+		blocks, err := r.Runs(&c, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := postings.NextRun(space, 0, n, &word); at >= 0; at = postings.NextRun(space, at+1, n, &word) {
+			if b := at / postings.BlockBytes; blocks.Next(b) != b {
+				t.Fatalf("a run of %d bytes starts in block %d, which is not found", n, b)
+			}
+		}
 	}
 }
 

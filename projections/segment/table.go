@@ -46,6 +46,9 @@ func decodeDocuments(b []byte, h *header) (*documentTable, error) {
 	}
 	d := decoder{b: b}
 	text, names, lines := uint64(0), uint64(h.textBytes), uint64(0)
+	if h.symbolBytes > 0 {
+		names++ // the line feed before the first name
+	}
 	for range n {
 		t.text = append(t.text, uint32(text))
 		t.symbolText = append(t.symbolText, uint32(names))

@@ -79,6 +79,11 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 			return err
 		}
 	}
+	for c, column := range b.runs {
+		if err := w.Set(numberedKey(id, partRuns, uint32(c)), column); err != nil {
+			return err
+		}
+	}
 	if err := w.Set(partKey(id, partDirectory), dir.encode()); err != nil {
 		return err
 	}

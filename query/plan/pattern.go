@@ -40,6 +40,10 @@ type Pattern struct {
 	TextAnchors bool
 	// Sets are sets of literals of which every match contains one, none empty.
 	Sets [][]string
+	// LineStart and LineEnd say that every match is the one literal of Sets[0], at
+	// the beginning of a line and at the end of one, and that each such place is a
+	// match.
+	LineStart, LineEnd bool
 	// Foreign says that every match has a byte outside ASCII.
 	Foreign bool
 	// Run is a run of bytes that every match contains; Bytes is 0 if none helps.
@@ -86,7 +90,9 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 		p.Exact, p.Sets = usable(in.exact), [][]string{in.exact}
 	}
 	if !p.Exact {
-		p.Sets = in.required()
+		if p.Sets = in.required(); !p.Multiline {
+			p.bound(tree)
+		}
 		p.Run = findRun(tree)
 		if err := p.compile(tree); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrPattern, err)
@@ -106,6 +112,29 @@ func (p *Pattern) compile(simple *syntax.Regexp) (err error) {
 		p.Instructions = len(program.Inst)
 	}
 	return err
+}
+
+// Bounded reports whether the pattern is a literal with bounds of lines.
+func (p *Pattern) Bounded() bool { return p.LineStart || p.LineEnd }
+
+// bound recognises ^literal, literal$ and ^literal$.
+func (p *Pattern) bound(tree *syntax.Regexp) {
+	if tree.Op != syntax.OpConcat {
+		return
+	}
+	inner := tree.Sub
+	start := inner[0].Op == syntax.OpBeginLine
+	if start {
+		inner = inner[1:]
+	}
+	end := len(inner) > 0 && inner[len(inner)-1].Op == syntax.OpEndLine
+	if end {
+		inner = inner[:len(inner)-1]
+	}
+	in := concat(inner, p.Fold)
+	if (start || end) && len(in.exact) == 1 && !in.asserts && usable(in.exact) {
+		p.LineStart, p.LineEnd, p.Sets = start, end, [][]string{in.exact}
+	}
 }
 
 // ShortestLiteral returns the length in bytes of the shortest literal of the best set;

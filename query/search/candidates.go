@@ -53,6 +53,9 @@ func (l *lookup) find(a *atom) (finding, error) {
 	if a.re2 != nil {
 		return finding{all: true}, nil
 	}
+	if a.symbols && a.pattern.Bounded() {
+		return l.name(a)
+	}
 	if a.pattern.Exact && len(a.pattern.Sets) == 1 {
 		return l.union(a.pattern.Sets[0])
 	}
@@ -67,13 +70,41 @@ func (l *lookup) find(a *atom) (finding, error) {
 		}
 	}
 	if best < 0 {
-		return finding{all: true}, nil
+		return l.runs(a)
 	}
 	f, err := l.union(a.pattern.Sets[best])
 	if err != nil || f.none() || f.all || a.pattern.Exact {
 		return f, err
 	}
 	return f, l.further(&f, a.pattern.Sets, best)
+}
+
+// name finds the symbols that begin or end with a literal: there is a line feed
+// around each name in the index.
+func (l *lookup) name(a *atom) (finding, error) {
+	name := a.pattern.Sets[0][0]
+	if a.pattern.LineStart {
+		name = "\n" + name
+	}
+	if a.pattern.LineEnd {
+		name += "\n"
+	}
+	f, err := l.union([]string{name})
+	if len(f.literals) > 0 {
+		f.literals = a.pattern.Sets[0]
+	}
+	return f, err
+}
+
+// runs finds the blocks where the run of a pattern without literals can start.
+func (l *lookup) runs(a *atom) (finding, error) {
+	q, ok := postings.FindRun(&a.pattern.Run.Class, a.pattern.Run.Bytes)
+	if !ok {
+		return finding{all: true}, nil
+	}
+	blocks, err := l.r.Runs(l.cursor, q)
+	l.stats.IndexBytes += int64(postings.RunBytes(l.r.Blocks()))
+	return finding{blocks: blocks}, err
 }
 
 // further looks up the other sets of a pattern, where the first leaves many

@@ -170,7 +170,7 @@ func (h *hit) finish() { h.count = max(h.count, 1) }
 
 // search returns the matches of an atom in a document, from the last search if
 // that was the same.
-func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
+func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
 	s := &v.state[a.number]
 	if s.known && s.doc == d {
 		return s, nil
@@ -199,7 +199,12 @@ func (v *visitor) search(a *atom, d segment.DocID) (*atomState, error) {
 		}
 		return (v.several || s.count <= v.limit) && !a.decides && !v.exceeded
 	}
-	if err := v.matchers[a.number].each(lo, hi, f, emit); err != nil {
+	if v.sweep.works() && v.sweep.exact() {
+		err = v.sweep.each(lo, hi, emit)
+	} else {
+		err = v.matchers[a.number].each(lo, hi, f, emit)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if a.symbols && len(s.matches) > 0 {

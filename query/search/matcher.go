@@ -164,6 +164,23 @@ func (m *matcher) runExact(hi, from, to int, emit func(start, end int) bool) (in
 	}
 }
 
+// bounded reports whether an occurrence of the literal has the line bounds that
+// the pattern wants. It is in the document from lo to hi; base is the offset of
+// text, which has what is before and after it.
+func (m *matcher) bounded(text []byte, base, lo, hi, start, end int) bool {
+	if m.pattern.LineStart && start > lo && text[start-base-1] != '\n' {
+		return false
+	}
+	if !m.pattern.LineEnd || end == hi {
+		return true
+	}
+	rest := text[end-base : min(hi-base, len(text))]
+	if rest[0] == '\r' { // not part of the line: the literal does not name it
+		return len(rest) == 1 || rest[1] == '\n'
+	}
+	return rest[0] == '\n'
+}
+
 // lineEnd returns the place of the first line feed at or after at.
 func lineEnd(text []byte, at int) int {
 	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
@@ -202,7 +219,7 @@ func (m *matcher) runLines(lo, hi, from, to int, emit func(start, end int) bool)
 // nextHint returns the next place whose line may match, or -1.
 func (m *matcher) nextHint(text []byte, at int) int {
 	if m.literals == nil {
-		return scan.NextRun(text, at, m.pattern.Run.Bytes, &m.pattern.Run.Class)
+		return postings.NextRun(text, at, m.pattern.Run.Bytes, &m.pattern.Run.Class)
 	}
 	start, _ := m.literals.Next(at)
 	return start

@@ -257,7 +257,7 @@ func expression(pattern string, c syntax.Case) *regexp.Regexp {
 func randomQuery(rng *rand.Rand) string {
 	terms := []string{
 		"kmalloc", "KFREE", "if", "x", "{", "naïve", "k", "世界", "straße", `case:yes Kmalloc`, `"foo.bar"`, "unique1_3", "absent_word",
-		`regex:[0-9]{12}`, `regex:^kmalloc`, `regex:err$`, `regex:(kmalloc|kfree|struct)`, `regex:k\w+c`, `regex:[^\x00-\x7F]{2}`,
+		`regex:[0-9]{12}`, `regex:[0-9a-f]{16}`, `regex:\w{20}`, `regex:^if$`, `regex:^\s+if`, `regex:^kfree(x);$`, "sym:^k", "sym:e$", "sym:^parse$", `regex:^kmalloc`, `regex:err$`, `regex:(kmalloc|kfree|struct)`, `regex:k\w+c`, `regex:[^\x00-\x7F]{2}`,
 		`regex:str.*if`, `regex:\bif\b`, `regex:.`, `regex:\s{2}`, `regex:a|b|(err)`, `regex:[a-c]{3}`, `regex:k?x*`, "ü", "ß", `regex:x.f`, `regex:\d{1,2}\.`, "return", "long",
 		"file:src", "file:test", "repo:repo1", "lang:go", "lang:c", "sym:kmal", "sym:^struct$", `file:\.c$`, "sym:.", "repo:.",
 	}

@@ -30,6 +30,7 @@ type visitor struct {
 	cursor   segment.Cursor
 	text     *segment.Text
 	matchers []*matcher
+	sweep    *sweep           // nil if it does not help
 	paths    []*scan.Literals // of the predicates on paths, as far as needed
 	keep     int              // matches whose details are kept for each segment
 	limit    int              // matches after which a segment is left
@@ -89,6 +90,7 @@ func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
 		matchers: make([]*matcher, len(s.c.atoms)), paths: make([]*scan.Literals, len(s.c.predicates)),
 		prospect: newProspect(s.c), state: make([]atomState, len(s.c.atoms)),
 	}
+	v.sweep = newSweep(v)
 	v.lookup.stats, v.lookup.cursor = &v.stats, &v.cursor
 	for i, a := range s.c.atoms {
 		v.matchers[i] = &matcher{pattern: a.pattern, stats: &v.stats, re2: a.re2, once: a.symbols, stop: v.halts}
@@ -122,6 +124,10 @@ func (v *visitor) open(seg Segment) {
 // walk visits the documents that can match and that wanted, if not nil, wants.
 func (v *visitor) walk(number int, wanted func(segment.DocID) bool) (hits []hit, count int, err error) {
 	defer v.begin()()
+	if v.sweep != nil {
+		v.sweep.begin(wanted)
+		defer v.sweep.end()
+	}
 	for d := v.nextAllowed(0); d >= 0; {
 		if next := v.nextDocument(v.s.c.root, d); next != d {
 			if next < 0 {
@@ -145,7 +151,10 @@ func (v *visitor) walk(number int, wanted func(segment.DocID) bool) (hits []hit,
 		}
 		d = v.nextAllowed(d + 1)
 	}
-	return hits, count, nil
+	if v.sweep != nil {
+		err = v.sweep.err
+	}
+	return hits, count, err
 }
 
 // begin gets ready to look at the text of the current segment, and returns what to
@@ -316,10 +325,20 @@ func (v *visitor) nextOfAny(kids []node, d int) int {
 func (v *visitor) nextOfAtom(a *atom, d int) int {
 	f := &v.findings[a.number]
 	r := v.seg.Reader
-	if f.all && !a.symbols {
+	if f.all && !a.symbols && !v.sweep.works() {
 		return d
 	}
 	lo, hi, end := v.bounds(a, d)
+	if v.sweep.works() {
+		switch at := v.sweep.seek(lo); {
+		case at < 0:
+			return -1
+		case at < hi:
+			return d
+		default:
+			return v.sweep.document(at)
+		}
+	}
 	block := f.next(lo / postings.BlockBytes)
 	offset := max(block*postings.BlockBytes, lo)
 	switch {

@@ -1,8 +1,7 @@
-// Package scan finds literals and runs of bytes in text, quickly.
+// Package scan finds literals in text, quickly.
 //
 // It answers the question "where does this literal occur, in the case the query
-// asks for?". Literals finds the next of one or several, NextRun a run of bytes
-// of a class.
+// asks for?". Literals finds the next of one or several.
 //
 // # Method
 //

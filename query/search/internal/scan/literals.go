@@ -55,29 +55,3 @@ func (l *Literals) Next(from int) (start, end int) {
 	}
 	return best, end
 }
-
-// NextRun returns the start of the first run of n successive bytes of class that
-// lies at or after from, or -1. It looks at every n'th byte, and goes back only
-// from one that is in the class.
-func NextRun(text []byte, from, n int, class *[256]bool) int {
-	for at := from + n - 1; at < len(text); {
-		if !class[text[at]] {
-			at += n
-			continue
-		}
-		low := at
-		for low > from && at-low < n-1 && class[text[low-1]] {
-			low--
-		}
-		high := at
-		for high-low < n-1 && high+1 < len(text) && class[text[high+1]] {
-			high++
-		}
-		if high-low == n-1 {
-			return low
-		}
-		from = high + 1
-		at = from + n
-	}
-	return -1
-}

@@ -132,30 +132,6 @@ func TestLiteralsAgreeWithAlternation(t *testing.T) {
 	}
 }
 
-func TestNextRun(t *testing.T) {
-	var digits [256]bool
-	for c := '0'; c <= '9'; c++ {
-		digits[c] = true
-	}
-	for seed := range uint64(20000) {
-		rng := rand.New(rand.NewPCG(seed, 3))
-		text := make([]byte, rng.IntN(60))
-		for i := range text {
-			text[i] = "0123x"[rng.IntN(5)]
-		}
-		n, from := 1+rng.IntN(9), rng.IntN(8)
-		want := -1
-		for i := from; i+n <= len(text) && want < 0; i++ {
-			if bytes.IndexByte(text[i:i+n], 'x') < 0 {
-				want = i
-			}
-		}
-		if got := NextRun(text, from, n, &digits); got != want {
-			t.Fatalf("seed %d: run of %d in %q from %d: got %d, want %d", seed, n, text, from, got, want)
-		}
-	}
-}
-
 func BenchmarkLiteral(b *testing.B) {
 	text := bytes.Repeat([]byte("static int foo_bar(struct device *dev, u32 reg)\n{\n\treturn readl(dev->base + reg);\n}\n"), 1000)
 	for _, needle := range []string{"mutex_lock", "return", "if", "kmem_cache"} {

@@ -1,0 +1,233 @@
+package search
+
+import (
+	"sort"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+// firstBlocks is how many successive blocks a sweep looks at first; it then
+// doubles them up to runBlocks. A search that wants few matches reads little.
+const firstBlocks = 4
+
+// A sweep goes through the candidate blocks of the only atom of a query, over all
+// documents at once, and remembers where its literals are. Documents between two
+// occurrences cost nothing then: a block of symbol names is of some thirty
+// documents, most of which have no match.
+//
+// For a pattern that is its literals, what is found are the matches. For another
+// it is one place in each document that may match.
+type sweep struct {
+	v      *visitor
+	a      *atom
+	found  []occurrence // in the text from lo up to hi, by rising start
+	at     int          // the first of found that has not been passed
+	lo, hi int
+	blocks int // of the next run
+	wanted func(segment.DocID) bool
+	active bool
+	err    error
+}
+
+type occurrence struct{ start, end uint32 } // offsets of the text space
+
+// newSweep returns nil for a query or an atom that a sweep does not help.
+func newSweep(v *visitor) *sweep {
+	atoms := v.s.c.atoms
+	if len(atoms) != 1 || atoms[0].re2 != nil || len(atoms[0].pattern.Sets) == 0 {
+		return nil
+	}
+	return &sweep{v: v, a: atoms[0]}
+}
+
+// begin starts to go through the current segment for the documents that are
+// wanted, all of them if wanted is nil.
+func (s *sweep) begin(wanted func(segment.DocID) bool) {
+	s.clear()
+	s.blocks, s.err, s.wanted = firstBlocks, nil, wanted
+	s.active = s.v.matchers[0].literals != nil
+}
+
+func (s *sweep) end() { s.active = false }
+
+func (s *sweep) clear() { s.found, s.at, s.lo, s.hi = s.found[:0], 0, 0, 0 }
+
+// works reports whether the segment is gone through by occurrences.
+func (s *sweep) works() bool { return s != nil && s.active }
+
+// exact reports whether occurrences are matches.
+func (s *sweep) exact() bool { return s.a.pattern.Exact || s.a.pattern.Bounded() }
+
+// seek returns where the first occurrence at or after an offset begins, or -1.
+func (s *sweep) seek(offset int) int {
+	for {
+		switch {
+		case offset < s.lo:
+			s.clear() // to go back is rare: to look at a single document
+		case offset < s.hi:
+			s.move(offset)
+			if s.at < len(s.found) {
+				return int(s.found[s.at].start)
+			}
+			offset = s.hi
+		}
+		if !s.run(offset) {
+			return -1
+		}
+	}
+}
+
+// move makes at the first occurrence at or after an offset.
+func (s *sweep) move(offset int) {
+	if s.at > 0 && int(s.found[s.at-1].start) >= offset {
+		s.at = sort.Search(len(s.found), func(i int) bool { return int(s.found[i].start) >= offset })
+	}
+	for s.at < len(s.found) && int(s.found[s.at].start) < offset {
+		s.at++
+	}
+}
+
+// each calls emit for the matches between lo and hi, the text of one document,
+// until it returns false.
+func (s *sweep) each(lo, hi int, emit func(start, end int) bool) error {
+	for at := s.seek(lo); at >= 0 && at < hi; at = s.seek(at + 1) {
+		if o := s.found[s.at]; !emit(int(o.start), int(o.end)) {
+			break
+		}
+	}
+	return s.err
+}
+
+// run sweeps the next candidate blocks from an offset on that have a document
+// which the query allows. It reports whether there were any.
+func (s *sweep) run(offset int) bool {
+	v, f := s.v, &s.v.findings[0]
+	_, _, end := v.bounds(s.a, 0)
+	for asked := offset; !v.halts(); {
+		block := f.next(offset / postings.BlockBytes)
+		from := max(block*postings.BlockBytes, offset)
+		if block < 0 || from >= end {
+			return false
+		}
+		if offset = s.nextWanted(from, (block+1)*postings.BlockBytes); offset < 0 {
+			return false
+		} else if offset >= (block+1)*postings.BlockBytes {
+			continue
+		}
+		s.grow(from)
+		last := block
+		for (last+1)%s.blocks != 0 && f.next(last+1) == last+1 {
+			last++
+		}
+		s.err = s.collect(from, min((last+1)*postings.BlockBytes, end), end)
+		s.lo = asked
+		return s.err == nil
+	}
+	return false
+}
+
+// grow chooses the size of a run: more, the longer the sweep has gone on.
+func (s *sweep) grow(from int) {
+	if from < s.hi || s.hi == 0 {
+		s.blocks = firstBlocks
+		return
+	}
+	s.blocks = min(2*s.blocks, runBlocks)
+}
+
+// nextWanted returns an offset that is not behind the next document which the
+// query allows and which is wanted, as far as this can be told before to; or -1.
+func (s *sweep) nextWanted(from, to int) int {
+	for d := s.v.nextAllowed(s.document(from)); d >= 0; d = s.v.nextAllowed(d + 1) {
+		lo, _, _ := s.v.bounds(s.a, d)
+		if at := max(lo, from); at >= to || s.wanted == nil || s.wanted(segment.DocID(d)) {
+			return at
+		}
+	}
+	return -1
+}
+
+// document returns the document of an offset.
+func (s *sweep) document(offset int) int {
+	if s.a.symbols {
+		return int(s.v.seg.Reader.DocumentOfSymbol(offset))
+	}
+	return int(s.v.seg.Reader.DocumentAt(offset))
+}
+
+// collect finds the occurrences that start between from and to. None of them
+// reaches into another document.
+func (s *sweep) collect(from, to, end int) error {
+	m := s.v.matchers[0]
+	first, _, _ := s.v.bounds(s.a, 0)
+	base := max(from-1, first)
+	text, err := m.text.Bytes(base, min(end, to+m.reach+lineEndBytes))
+	if err != nil {
+		return err
+	}
+	s.found, s.at, s.hi = s.found[:0], 0, to
+	c := collector{sweep: s, m: m, text: text, base: base}
+	m.literals.Reset(text)
+	at := from
+	for at < to {
+		lo, hi, _ := s.v.bounds(s.a, s.document(at))
+		at = c.document(lo, hi, at, to)
+	}
+	s.hi = max(to, at)
+	return nil
+}
+
+// lineEndBytes is how far behind a match its line can be seen to end: \r\n.
+const lineEndBytes = 2
+
+// A collector finds the occurrences in a piece of the text space.
+type collector struct {
+	*sweep
+	m    *matcher
+	text []byte
+	base int  // offset of text
+	cut  bool // the literals are looked for in less than text
+}
+
+// document collects what starts in one document, from at on and before to, and
+// returns the place to go on at: to, if there is nothing left.
+func (c *collector) document(lo, hi, at, to int) int {
+	c.reset(len(c.text))
+	for at < min(hi, to) {
+		start, end := c.m.literals.Next(at - c.base)
+		start, end = c.base+start, c.base+end
+		switch {
+		case start < c.base && c.cut:
+			return hi
+		case start < c.base || start >= to:
+			return to
+		case start >= hi:
+			return start
+		case end > hi:
+			// It reaches into the next document; another literal may not.
+			c.reset(hi - c.base)
+			at = start
+			continue
+		case !c.m.bounded(c.text, c.base, lo, hi, start, end):
+			at = start + 1
+			continue
+		}
+		c.found = append(c.found, occurrence{uint32(start), uint32(end)})
+		if !c.exact() {
+			return hi
+		}
+		if at = end; c.m.once {
+			at = c.base + lineEnd(c.text, end-c.base)
+		}
+	}
+	return at
+}
+
+// reset makes the first n bytes of text what is searched.
+func (c *collector) reset(n int) {
+	if cut := n < len(c.text); cut || c.cut {
+		c.m.literals.Reset(c.text[:n])
+		c.cut = cut
+	}
+}
