@@ -18,6 +18,8 @@
 //	          the exact case is checked on the text.
 //	List      an encoded posting list; the encoding is drawn in
 //	          docs/format/postings.md.
+//	Run       successive bytes of one class; the longest of each block are kept, so
+//	          that a pattern without literals can be looked up.
 //	Set       a decoded set of blocks, sparse or as a bitmap.
 //
 // # Invariants

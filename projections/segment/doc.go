@@ -15,8 +15,8 @@
 //	0                        TextBytes                 TextBytes+SymbolBytes
 //	| document 0 | document 1 | … | names of document 0 | names of document 1 | … |
 //
-// The second part is the symbol text: the names of the symbols of each
-// document, in the order of their offsets, each followed by a line feed. A
+// The second part is the symbol text: a line feed, then the names of the symbols of
+// each document, in the order of their offsets, each followed by a line feed. A
 // search among symbols is a search in that region with the same postings.
 //
 // # Keys
@@ -29,6 +29,7 @@
 //	's' ID 'k'             keys: blob IDs, 20 bytes each
 //	's' ID 't'             trigram directory: trigram → place of its list
 //	's' ID 'p' page(4)     postings, in pages of about PageBytes
+//	's' ID 'r' class(4)    levels of the longest run of a class, for each block
 //	's' ID 'f' value(4)    text frames, a few to a value
 //	's' ID 'y' group(4)    symbols of a group of documents
 //

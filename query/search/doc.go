@@ -17,7 +17,8 @@
 //	documents  the tree walks the documents that may match by leaping from one to
 //	           the next (a leapfrog join over the block sets and the predicates)
 //	verify     the text of the candidate blocks is searched; only what matches
-//	           there is a match
+//	           there is a match. For a query with one pattern a sweep does so for
+//	           all documents at once
 //	rank       files are scored and sorted, and cut to what is displayed
 //	render     lines, columns and symbols are looked up for what is displayed
 //
