@@ -3,7 +3,10 @@ package growth
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
@@ -43,8 +46,28 @@ func (g *growth) importCopies(ctx context.Context) ([]*stage, error) {
 	return stages, nil
 }
 
+// doneName is the file in a repository, or beside a stage's data, that says that it is complete; it holds the size of the text.
+const doneName = ".growth-done"
+
+// done reports whether an earlier run has completed dir.
+func (g *growth) done(dir string) (textBytes int64, ok bool) {
+	b, err := os.ReadFile(filepath.Join(dir, doneName))
+	if err != nil || !g.Reuse {
+		return 0, false
+	}
+	textBytes, err = strconv.ParseInt(string(b), 10, 64)
+	return textBytes, err == nil
+}
+
+func markDone(dir string, textBytes int64) error {
+	return os.WriteFile(filepath.Join(dir, doneName), strconv.AppendInt(nil, textBytes, 10), 0o644)
+}
+
 // writeCopy makes the repository of one copy of some files, and returns their size.
 func (g *growth) writeCopy(ctx context.Context, dir string, files []file, copy int) (int64, error) {
+	if total, ok := g.done(dir); ok {
+		return total, nil
+	}
 	total := int64(0)
 	err := corpus.WriteRepository(ctx, dir, func(c *corpus.Commits) {
 		c.Begin("all")
@@ -54,24 +77,40 @@ func (g *growth) writeCopy(ctx context.Context, dir string, files []file, copy i
 			c.File(g.base.renamedPath(f.path, copy), content)
 		}
 	})
-	return total, err
+	if err != nil {
+		return 0, err
+	}
+	return total, markDone(dir, total)
 }
 
 // grow imports repositories into the server that grows, and keeps its data as those of a stage.
 func (g *growth) grow(ctx context.Context, growing, s *stage, paths map[string]string) error {
+	return g.growBy(ctx, growing, s, func() error {
+		_, err := growing.server.Index(ctx, paths)
+		return err
+	})
+}
+
+func (g *growth) growBy(ctx context.Context, growing, s *stage, index func() error) error {
+	if _, ok := g.done(s.data); ok {
+		return nil
+	}
 	if err := g.serve(ctx, growing); err != nil {
 		return err
 	}
-	var err error
-	if s.imported, err = growing.server.Index(ctx, paths); err != nil {
+	began := time.Now()
+	if err := index(); err != nil {
 		return err
 	}
+	g.Log("%s: imported in %s", s.name, time.Since(began))
 	if err := g.settle(ctx, growing); err != nil {
 		return err
 	}
-	g.Log("%s: imported in %s", s.name, s.imported)
 	g.stop(growing)
-	return keep(growing.data, s.data)
+	if err := keep(growing.data, s.data); err != nil {
+		return err
+	}
+	return markDone(s.data, s.textBytes)
 }
 
 // compareStages asks servers on all stages, starts them again and reports.

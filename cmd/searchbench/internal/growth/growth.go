@@ -16,8 +16,10 @@ type Options struct {
 	Quarry *engine.Quarry
 	// Tree is the folder of files that everything is made of.
 	Tree string
-	// Work holds repositories and data directories; its content is replaced.
+	// Work holds repositories and data directories; its content is replaced, but for what Reuse keeps.
 	Work string
+	// Reuse goes on with the repositories and stages of an earlier run with the same tree and sizes, that was cut short, say.
+	Reuse bool
 	// Copies are the sizes of the first experiment, ascending.
 	Copies []int
 	// Small is the number of small repositories.
@@ -58,7 +60,7 @@ type growth struct {
 func Run(ctx context.Context, o Options) (report.Report, error) {
 	o.ensureDefaults()
 	g := &growth{Options: o, report: report.Report{Title: "Growth", Machine: report.Describe()}}
-	if err := os.MkdirAll(g.repositories(), 0o755); err != nil {
+	if err := g.clear(); err != nil {
 		return g.report, err
 	}
 	var err error
@@ -86,6 +88,22 @@ func Run(ctx context.Context, o Options) (report.Report, error) {
 		g.Log("%s: done in %s", experiment.name, time.Since(began).Round(time.Second))
 	}
 	return g.report, errors.Join(failed...)
+}
+
+// clear removes what earlier runs left, unless it is to be used again.
+func (g *growth) clear() error {
+	if !g.Reuse {
+		left, err := filepath.Glob(filepath.Join(g.Work, "data-*"))
+		if err != nil {
+			return err
+		}
+		for _, path := range append(left, g.repositories()) {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return os.MkdirAll(g.repositories(), 0o755)
 }
 
 // repositories is where what is imported lies.

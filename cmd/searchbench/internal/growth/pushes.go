@@ -167,8 +167,7 @@ func (g *growth) importAt(ctx context.Context, h *history, s *stage, n int) erro
 	if err := g.serve(ctx, s); err != nil {
 		return err
 	}
-	var err error
-	if s.imported, err = s.server.Index(ctx, map[string]string{pushed: h.dir}); err != nil {
+	if _, err := s.server.Index(ctx, map[string]string{pushed: h.dir}); err != nil {
 		return err
 	}
 	return g.settle(ctx, s)

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
@@ -86,22 +85,14 @@ func (g *growth) kindsOf(files []file) []kind {
 
 // growMany is grow for many repositories: few quarry index that wait for many each.
 func (g *growth) growMany(ctx context.Context, growing, s *stage, paths map[string]string) error {
-	if err := g.serve(ctx, growing); err != nil {
-		return err
-	}
-	began := time.Now()
-	for chunk := range slices.Chunk(slices.Sorted(maps.Values(paths)), maxTargets) {
-		if err := indexMany(ctx, g.Quarry, growing.server.URL(), chunk); err != nil {
-			return err
+	return g.growBy(ctx, growing, s, func() error {
+		for chunk := range slices.Chunk(slices.Sorted(maps.Values(paths)), maxTargets) {
+			if err := indexMany(ctx, g.Quarry, growing.server.URL(), chunk); err != nil {
+				return err
+			}
 		}
-	}
-	s.imported = time.Since(began)
-	if err := g.settle(ctx, growing); err != nil {
-		return err
-	}
-	g.Log("%s: imported in %s", s.name, s.imported)
-	g.stop(growing)
-	return keep(growing.data, s.data)
+		return nil
+	})
 }
 
 func indexMany(ctx context.Context, q *engine.Quarry, url string, paths []string) error {

@@ -27,7 +27,6 @@ type stage struct {
 	data         string
 	repositories int
 	textBytes    int64
-	imported     time.Duration
 
 	server *engine.QuarryServer
 	// answers are the times of each question, in the order of the kinds.
