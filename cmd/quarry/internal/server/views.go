@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,12 @@ type state struct {
 	generation   uint64
 	segments     []search.Segment
 	repositories []*search.Repository
-	byID         map[code.RepositoryID]*search.Repository
+	// known are the repositories that repositories were made of: those that a push
+	// has not changed are taken over from the state before.
+	known []*places.Repository
+	// byID is made when it is asked for: only revisions other than the default
+	// branches need it.
+	byID func() map[code.RepositoryID]*search.Repository
 }
 
 // view is a places.View as a search.View.
@@ -46,26 +52,40 @@ func (v *views) View(context.Context) (search.View, error) {
 	acquired := v.places.Acquire()
 	current := v.last.Load()
 	if current == nil || current.generation != acquired.Generation() {
-		current = newState(acquired)
+		current = newState(acquired, current)
 		v.last.Store(current)
 	}
 	return view{acquired, current}, nil
 }
 
-func newState(v *places.View) *state {
+// newState costs a pointer for each repository, and more for each that changed
+// since the state before, which may be nil.
+func newState(v *places.View, before *state) *state {
 	known := v.Repositories()
 	s := &state{
 		generation:   v.Generation(),
 		segments:     searchSegments(v.Segments()),
 		repositories: make([]*search.Repository, len(known)),
-		byID:         make(map[code.RepositoryID]*search.Repository, len(known)),
+		known:        known,
 	}
 	for i, r := range known {
-		if r != nil {
+		switch {
+		case r == nil:
+		case before != nil && i < len(before.known) && before.known[i] == r:
+			s.repositories[i] = before.repositories[i]
+		default:
 			s.repositories[i] = repositoryOf(r)
-			s.byID[r.ID] = s.repositories[i]
 		}
 	}
+	s.byID = sync.OnceValue(func() map[code.RepositoryID]*search.Repository {
+		byID := make(map[code.RepositoryID]*search.Repository, len(s.repositories))
+		for _, r := range s.repositories {
+			if r != nil {
+				byID[r.ID] = r
+			}
+		}
+		return byID
+	})
 	return s
 }
 
@@ -103,7 +123,8 @@ func (v view) Repositories() []*search.Repository { return v.repositories }
 
 // Revisions implements search.View.
 func (v view) Revisions(ctx context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
-	segments, refs, err := v.View.Revisions(ctx, func(r *places.Repository, ref code.Ref) bool { return match(v.byID[r.ID], ref) })
+	byID := v.byID()
+	segments, refs, err := v.View.Revisions(ctx, func(r *places.Repository, ref code.Ref) bool { return match(byID[r.ID], ref) })
 	if errors.Is(err, places.ErrTooMany) {
 		// It is the query that asks for too much.
 		err = fmt.Errorf("%w: %w", syntax.ErrInvalid, err)
