@@ -53,13 +53,19 @@ func WriteRepository(ctx context.Context, dir string, write func(c *Commits)) er
 	return fastImport(ctx, dir, func(w *bufio.Writer) error {
 		c := &Commits{w: w}
 		write(c)
+		if c.err == nil {
+			fmt.Fprintf(w, "reset %s\nfrom refs/heads/%s\n\n", LastRef, Branch)
+		}
 		return c.err
 	})
 }
 
-// History returns the commits of Branch in the repository dir, the oldest first.
-func History(ctx context.Context, dir string) ([]string, error) {
-	out, err := git(dir, "rev-list", "--reverse", "refs/heads/"+Branch).output(ctx)
+// LastRef keeps the last commit that WriteRepository made, for those who move Branch afterwards.
+const LastRef = "refs/made/last"
+
+// History returns the commits of a ref in the repository dir, the oldest first.
+func History(ctx context.Context, dir, ref string) ([]string, error) {
+	out, err := git(dir, "rev-list", "--reverse", "--end-of-options", ref).output(ctx)
 	if err != nil {
 		return nil, err
 	}

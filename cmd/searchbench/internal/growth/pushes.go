@@ -47,27 +47,44 @@ func (g *growth) writeHistory(ctx context.Context, n, first int) (*history, erro
 	if len(edited) == 0 {
 		return nil, fmt.Errorf("no file of %d to %d bytes to edit", minEditedBytes, maxEditedBytes)
 	}
-	err := corpus.WriteRepository(ctx, h.dir, func(c *corpus.Commits) {
+	write := func(c *corpus.Commits) {
 		c.Begin("all")
 		for _, f := range g.base.files {
 			c.File(f.path, f.content)
 		}
-		for i := range n {
-			f := &edited[i*7919%len(edited)]
-			word := fmt.Sprintf("growth_push_%06d_word", i)
-			f.content = append(slices.Clip(f.content), "\n// "+word+"\n"...)
+		h.edit(c, edited, n, first)
+	}
+	if _, ok := g.done(h.dir); ok {
+		h.edit(nil, edited, n, first)
+	} else if err := corpus.WriteRepository(ctx, h.dir, write); err != nil {
+		return nil, err
+	} else if err := markDone(h.dir, h.changedBytes); err != nil {
+		return nil, err
+	}
+	// The branch may have been moved by an earlier run.
+	ids, err := corpus.History(ctx, h.dir, corpus.LastRef)
+	if err == nil && len(ids) != n+1 {
+		err = fmt.Errorf("%s has %d commits, want %d: made for another number of pushes", h.dir, len(ids), n+1)
+	}
+	h.commits = ids
+	return h, err
+}
+
+// edit makes the commits of n pushes; c nil only makes what is known of them.
+func (h *history) edit(c *corpus.Commits, edited []file, n, first int) {
+	for i := range n {
+		f := &edited[i*7919%len(edited)]
+		word := fmt.Sprintf("growth_push_%06d_word", i)
+		f.content = append(slices.Clip(f.content), "\n// "+word+"\n"...)
+		if c != nil {
 			c.Begin(word)
 			c.File(f.path, f.content)
-			h.words = append(h.words, word)
-			if i < first {
-				h.changedBytes += int64(len(f.content))
-			}
 		}
-	})
-	if err == nil {
-		h.commits, err = corpus.History(ctx, h.dir)
+		h.words = append(h.words, word)
+		if i < first {
+			h.changedBytes += int64(len(f.content))
+		}
 	}
-	return h, err
 }
 
 // move makes the branch of the repository point to a commit, as a push to the host does.
