@@ -62,6 +62,7 @@ func (c *Compactor) follow(ctx context.Context, a eventlog.Assignment) error {
 	f := &follower{
 		c: c, assignment: a, partition: a.Partition(), log: c.o.Logger.With("partition", a.Partition()),
 		state: newState(a.Partition(), c.o.Liveness != nil), census: census{metrics: c.metrics},
+		quietAt: time.Now().Add(c.o.Quiet), // whoever held it before may not have come to it
 	}
 	defer f.close()
 	if err := f.resume(ctx); err != nil {

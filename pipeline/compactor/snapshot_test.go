@@ -124,3 +124,21 @@ func TestQuietPartition(t *testing.T) {
 	m.until("one segment is left", func() bool { return m.indexed == s.pushes && len(m.segments) == 1 })
 	m.verify(s.documents)
 }
+
+// TestQuietPartitionAfterStart leaves the same to a compactor that starts from a
+// snapshot: nothing comes that could remind it.
+func TestQuietPartitionAfterStart(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 25)
+	m := newMirror(s, 1)
+	dir := t.TempDir()
+	stop := s.start(Options{TempDir: dir})
+	for range 2*FanIn - 1 {
+		s.push(1, s.document())
+	}
+	m.settle(s.pushes)
+	stop()
+	s.start(Options{TempDir: dir, Quiet: time.Millisecond})
+	m.until("one segment is left", func() bool { return len(m.segments) == 1 })
+	m.verify(s.documents)
+}
