@@ -2,6 +2,8 @@ package growth
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,10 +25,12 @@ const (
 	// Files worth an edit: ordinary sources.
 	minEditedBytes, maxEditedBytes = 2 << 10, 64 << 10
 	// pushPoll is the pause between two questions for a word, pushTimeout bounds the wait.
-	pushPoll    = time.Millisecond
+	pushPoll    = 2 * time.Millisecond
 	pushTimeout = time.Minute
 	// logEvery is how often progress is told.
 	logEvery = 500
+	// lookEvery is how often the number of segments is looked at.
+	lookEvery = 20
 )
 
 // history is a repository with a commit for each push.
@@ -122,11 +126,53 @@ func (h *history) deliver(ctx context.Context, s *engine.QuarryServer, n int) (t
 
 // pushFigures are the times from delivery to found.
 type pushFigures struct {
-	history     []time.Duration // of the aged server
+	aging
 	aged, fresh []time.Duration // in turn
-	// bounds seen while pushing.
-	maxSegments float64
-	written     int64
+}
+
+// aging is what was seen while pushing. It is kept in a file, so that a run that was cut short can be gone on with.
+type aging struct {
+	Times       []time.Duration
+	MaxSegments float64
+	// WrittenBytes is what the server sent to the disk, Counters what it counted, import included, in all runs.
+	WrittenBytes int64
+	Counters     map[string]float64
+}
+
+// countersOfAging are added up over the servers of all runs; those with a label are named by prefix.
+var countersOfAging = []string{
+	"quarry_indexer_text_bytes_total", "quarry_indexer_segment_bytes_total", "quarry_compactor_output_bytes_total",
+	"quarry_compactor_output_segment_bytes_total", "quarry_compactor_merges_total", "quarry_embeddedlog_appended_bytes_total", "quarry_store_written_bytes_total{",
+}
+
+func (a *aging) count(m map[string]float64) {
+	if a.Counters == nil {
+		a.Counters = map[string]float64{}
+	}
+	for name, n := range m {
+		if slices.ContainsFunc(countersOfAging, func(c string) bool { return name == c || strings.HasSuffix(c, "{") && strings.HasPrefix(name, c) }) {
+			a.Counters[name] += n
+		}
+	}
+}
+
+func (g *growth) agingPath() string { return filepath.Join(g.data("aged"), ".growth-aging") }
+
+// readAging returns what an earlier run has come to.
+func (g *growth) readAging() (a aging) {
+	b, err := os.ReadFile(g.agingPath())
+	if err != nil || !g.Reuse || json.Unmarshal(b, &a) != nil {
+		return aging{}
+	}
+	return a
+}
+
+func (g *growth) writeAging(a *aging) error {
+	b, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(g.agingPath(), b, 0o644)
 }
 
 // measurePushes ages one server with pushes, builds another from what they lead to, and compares the two.
@@ -161,7 +207,7 @@ func (g *growth) measurePushes(ctx context.Context) error {
 			return err
 		}
 	}
-	g.report.Tables = append(g.report.Tables, g.pushTable(h, &f, aged.state), stageTable("After the pushes against a fresh build", kinds, stages))
+	g.report.Tables = append(g.report.Tables, g.pushTable(h, &f), stageTable("After the pushes against a fresh build", kinds, stages))
 	return nil
 }
 
@@ -190,34 +236,51 @@ func (g *growth) importAt(ctx context.Context, h *history, s *stage, n int) erro
 	return g.settle(ctx, s)
 }
 
-// age imports the repository and pushes to it.
-func (g *growth) age(ctx context.Context, h *history, s *stage, f *pushFigures) error {
-	if err := g.importAt(ctx, h, s, 0); err != nil {
+// age imports the repository and pushes to it, or goes on with that.
+func (g *growth) age(ctx context.Context, h *history, s *stage, f *pushFigures) (err error) {
+	if f.aging = g.readAging(); len(f.Times) > 0 {
+		err = g.serve(ctx, s)
+	} else {
+		err = g.importAt(ctx, h, s, 0)
+	}
+	if err != nil {
 		return err
 	}
 	before := s.server.WrittenBytes()
-	for n := range g.Pushes {
-		if err := h.move(n + 1); err != nil {
-			return err
-		}
-		took, err := h.deliver(ctx, s.server, n)
+	for n := len(f.Times); n < g.Pushes && err == nil; n++ {
+		err = g.ageBy(ctx, h, s, f, n)
+	}
+	f.WrittenBytes += s.server.WrittenBytes() - before
+	if err == nil {
+		err = g.settle(ctx, s)
+	}
+	// Even if ctx has ended: the next run goes on from here.
+	m, metricsErr := metrics(context.WithoutCancel(ctx), s.server.URL())
+	f.count(m)
+	return errors.Join(err, metricsErr, g.writeAging(&f.aging))
+}
+
+// ageBy makes the n-th push.
+func (g *growth) ageBy(ctx context.Context, h *history, s *stage, f *pushFigures, n int) error {
+	if err := h.move(n + 1); err != nil {
+		return err
+	}
+	took, err := h.deliver(ctx, s.server, n)
+	if err != nil {
+		return err
+	}
+	f.Times = append(f.Times, took)
+	if n%lookEvery == 0 {
+		m, err := metrics(ctx, s.server.URL())
 		if err != nil {
 			return err
 		}
-		f.history = append(f.history, took)
-		if n%logEvery == logEvery-1 || n%20 == 0 {
-			m, err := metrics(ctx, s.server.URL())
-			if err != nil {
-				return err
-			}
-			f.maxSegments = max(f.maxSegments, m["quarry_places_segments"])
-		}
-		if n%logEvery == logEvery-1 {
-			g.Log("%d pushes, the last %d in %s each", n+1, logEvery, median(f.history[n+1-logEvery:]))
-		}
+		f.MaxSegments = max(f.MaxSegments, m["quarry_places_segments"])
 	}
-	f.written = s.server.WrittenBytes() - before
-	return g.settle(ctx, s)
+	if (n+1)%logEvery == 0 {
+		g.Log("%d pushes, the last %d in %s each", n+1, logEvery, median(f.Times[n+1-logEvery:]))
+	}
+	return nil
 }
 
 // pushBoth delivers one more push to both servers, one after the other; they take turns in being first.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"net/http"
 	"os"
@@ -163,9 +162,6 @@ func parseMetrics(r io.Reader) (map[string]float64, error) {
 	}
 	return sums, lines.Err()
 }
-
-// sortedNames returns the names of samples in order.
-func sortedNames(m map[string]float64) []string { return slices.Sorted(maps.Keys(m)) }
 
 // diskBytes adds up the blocks of the files below root, a file of several names once.
 func diskBytes(root string, skip ...string) (int64, error) {

@@ -2,8 +2,9 @@ package growth
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
@@ -61,7 +62,7 @@ func count(n float64) string { return strconv.FormatFloat(n, 'f', 0, 64) }
 func milliseconds(ms float64) string { return fmt.Sprintf("%.2f ms", ms) }
 
 // pushTable says what the pushes cost.
-func (g *growth) pushTable(h *history, f *pushFigures, now state) report.Table {
+func (g *growth) pushTable(h *history, f *pushFigures) report.Table {
 	t := report.Table{
 		Title:  "Pushes of one file",
 		Note:   "From the delivery of the signed web hook to the first answer that has the new word, one push after the other.",
@@ -70,22 +71,46 @@ func (g *growth) pushTable(h *history, f *pushFigures, now state) report.Table {
 	row := func(figure, format string, args ...any) {
 		t.Rows = append(t.Rows, []string{figure, fmt.Sprintf(format, args...)})
 	}
-	n := len(f.history)
-	ends := min(endPushes, n)
-	row("pushes", "%d", n)
-	row(fmt.Sprintf("the first %d: p50, p99", ends), "%s, %s", report.Milliseconds(median(f.history[:ends])), report.Milliseconds(quantile(f.history[:ends], 0.99)))
-	row(fmt.Sprintf("the last %d: p50, p99", ends), "%s, %s", report.Milliseconds(median(f.history[n-ends:])), report.Milliseconds(quantile(f.history[n-ends:], 0.99)))
-	row(fmt.Sprintf("%d more, in turn with a fresh build: p50, p99", len(f.aged)), "%s, %s", report.Milliseconds(median(f.aged)), report.Milliseconds(quantile(f.aged, 0.99)))
-	row("the fresh build's", "%s, %s", report.Milliseconds(median(f.fresh)), report.Milliseconds(quantile(f.fresh, 0.99)))
-	row("most segments seen", "%s", count(f.maxSegments))
-	m := now.metrics
-	row("text of the files changed", "%.1f MB", float64(h.changedBytes)/1e6)
-	row("text that merges wrote ÷ text indexed, import included", "%.2f", m["quarry_compactor_output_bytes_total"]/m["quarry_indexer_text_bytes_total"])
-	row("bytes written to the disk while pushing ÷ text of the files changed", "%.2f", float64(f.written)/float64(h.changedBytes))
-	for _, name := range sortedNames(m) {
-		if strings.HasPrefix(name, "quarry_store_written_bytes_total{") {
-			row("`"+name+"`", "%.1f MB", m[name]/1e6)
-		}
+	times := func(figure string, list []time.Duration) {
+		row(figure+": p50, p99", "%s, %s", report.Milliseconds(median(list)), report.Milliseconds(quantile(list, 0.99)))
 	}
+	n, ends := len(f.Times), min(endPushes, len(f.Times))
+	row("pushes", "%d", n)
+	times(fmt.Sprintf("the first %d", ends), f.Times[:ends])
+	times(fmt.Sprintf("the last %d", ends), f.Times[n-ends:])
+	times(fmt.Sprintf("%d more, in turn with a fresh build", len(f.aged)), f.aged)
+	times("the fresh build's", f.fresh)
+	row("median of the pairs, aged ÷ fresh", "%.2f", medianRatio(f.aged, f.fresh))
+	row("most segments seen", "%s", count(f.MaxSegments))
+	g.writtenRows(row, h, f)
 	return t
+}
+
+// writtenRows say how much was written for what changed; counters hold the import as well.
+func (g *growth) writtenRows(row func(figure, format string, args ...any), h *history, f *pushFigures) {
+	c := f.Counters
+	changed, indexed := float64(h.changedBytes), c["quarry_indexer_text_bytes_total"]
+	row("text of the files changed", "%.1f MB", changed/1e6)
+	row("merges", "%s", count(c["quarry_compactor_merges_total"]))
+	row("text that merges wrote ÷ text of the files changed", "%.2f", c["quarry_compactor_output_bytes_total"]/changed)
+	rows := c[`quarry_store_written_bytes_total{by="wal"}`] + c[`quarry_store_written_bytes_total{by="flush"}`] + c[`quarry_store_written_bytes_total{by="compaction"}`]
+	row("segments built, segments merged, rows of the store, log: MB", "%.1f, %.1f, %.1f, %.1f", c["quarry_indexer_segment_bytes_total"]/1e6,
+		c["quarry_compactor_output_segment_bytes_total"]/1e6, rows/1e6, c["quarry_embeddedlog_appended_bytes_total"]/1e6)
+	row("their sum ÷ text indexed, import included", "%.2f", (c["quarry_indexer_segment_bytes_total"]+c["quarry_compactor_output_segment_bytes_total"]+
+		rows+c["quarry_embeddedlog_appended_bytes_total"])/indexed)
+	row("compactions of rows, MB", "%.1f", c[`quarry_store_written_bytes_total{by="compaction"}`]/1e6)
+	row("bytes sent to the disk while pushing ÷ text of the files changed", "%.2f", float64(f.WrittenBytes)/changed)
+}
+
+// medianRatio is the median of the ratios of pairs.
+func medianRatio(a, b []time.Duration) float64 {
+	var ratios []float64
+	for i := range min(len(a), len(b)) {
+		ratios = append(ratios, float64(a[i])/float64(b[i]))
+	}
+	if len(ratios) == 0 {
+		return 0
+	}
+	slices.Sort(ratios)
+	return ratios[len(ratios)/2]
 }
