@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -30,6 +31,7 @@ type parsedSearch struct {
 	search.Request
 	// capped says that more matches were asked for than the server looks for.
 	capped bool
+	took   time.Duration // to parse the query
 }
 
 func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
@@ -44,7 +46,9 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	if err != nil {
 		return nil, err
 	}
+	started := time.Now()
 	out.Query, err = syntax.Parse(*in.Query, syntax.Options{Regexp: in.Regex, CaseSensitive: in.CaseSensitive})
+	out.took = time.Since(started)
 	return out, err
 }
 
@@ -100,7 +104,8 @@ func (s *Server) search(r *http.Request) (*reply, error) {
 	if response.IncompleteReason != "" {
 		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
 	}
-	out.body, out.release = response, view.Release
+	out.body = response
+	out.release = func() { result.Release(); view.Release() }
 	return out, nil
 }
 

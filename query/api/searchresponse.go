@@ -65,6 +65,9 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 	}
 	out.RepositoryInfo = repositories.infos()
 	out.Stats = newSearchStats(r)
+	if out.Explain != nil {
+		out.Explain.Stages.Parse = in.took.Microseconds()
+	}
 	for _, n := range in.Query.Notices {
 		out.Notices = append(out.Notices, notice{n.Message, n.At.Start, n.At.End})
 	}

@@ -92,6 +92,7 @@ func (n *Navigator) find(ctx context.Context, v search.View, r Request, leaf syn
 	if err != nil {
 		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)
 	}
+	defer found.Release()
 	return result(found, r.Symbol), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -45,7 +46,7 @@ func (a *answer) all(ctx context.Context, work func(context.Context) error) erro
 		}
 	}
 	a.conclude()
-	sortFiles(a.result.Files)
+	a.sortFiles()
 	return nil
 }
 
@@ -89,10 +90,16 @@ func (a *answer) render(ctx context.Context, h *hit) error {
 	if err := ctx.Err(); err != nil || a.renderer.left <= 0 {
 		return err
 	}
+	before, started := a.renderer.left, time.Now()
 	f, err := a.renderer.file(h)
 	if err != nil {
 		return err
 	}
+	if !a.run.holding.hold(before - a.renderer.left) {
+		a.renderer.left = 0 // no room for this file, nor for more
+		return nil
+	}
+	a.result.Stats.Rendering += time.Since(started)
 	a.result.Stats.Displayed += max(len(h.matches), 1)
 	a.result.Files = append(a.result.Files, f)
 	return nil
@@ -112,11 +119,16 @@ func (a *answer) conclude() {
 	}
 	if a.renderer.left <= 0 && r.Stopped == StopNone && r.Stats.Displayed < min(r.Stats.Matches, n.display) {
 		r.Stopped = StopByteLimit
+		if n.holding.spent.Load() {
+			r.Stopped = StopMemoryLimit
+		}
 	}
 	r.Stats.ContentBytes += a.renderer.loaded()
 }
 
 // sortFiles puts the best first.
-func sortFiles(files []FileMatch) {
-	slices.SortStableFunc(files, func(a, b FileMatch) int { return cmp.Compare(b.Score, a.Score) })
+func (a *answer) sortFiles() {
+	started := time.Now()
+	slices.SortStableFunc(a.result.Files, func(a, b FileMatch) int { return cmp.Compare(b.Score, a.Score) })
+	a.result.Stats.Ranking += time.Since(started)
 }

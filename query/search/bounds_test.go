@@ -35,6 +35,55 @@ func TestResultBytesAreBounded(t *testing.T) {
 	}
 }
 
+// What is found and shown is held within bounds, given back, and no ordinary
+// search is cut because of others.
+func TestMemoryIsBounded(t *testing.T) {
+	m := &model{}
+	line := "main file.go Go " + strings.Repeat("needle in hay\\n", 4000)
+	m.script(t, strings.TrimSuffix(strings.Repeat(line+"\n", 10), "\n"))
+	all := Request{Query: parse(t, "needle"), Matches: 1 << 20}
+	for _, o := range []Options{{MaxMemoryBytes: 2 << 20}, {TotalMemoryBytes: 1 << 20}} {
+		s := New(o)
+		r, err := s.Search(t.Context(), m, all)
+		if err != nil || r.Stopped != StopMemoryLimit || r.Stats.Displayed == 0 || r.Stats.Displayed >= 10*4000 {
+			t.Fatalf("%+v: %d displayed, %q, %v", o, r.Stats.Displayed, r.Stopped, err)
+		}
+		if used := s.memory.used.Load(); used <= 0 || used > 2<<20 {
+			t.Fatalf("%d bytes are held while the answer is read", used)
+		}
+		few, err := s.Search(t.Context(), m, Request{Query: parse(t, "needle"), Matches: 50})
+		if err != nil || few.Stopped != StopMatchLimit || few.Stats.Displayed != 50 {
+			t.Fatalf("beside it, 50 matches: %d displayed, %q, %v", few.Stats.Displayed, few.Stopped, err)
+		}
+		few.Release()
+		r.Release()
+		r.Release()
+		if used := s.memory.used.Load(); used != 0 {
+			t.Fatalf("%d bytes are held at the end", used)
+		}
+	}
+	s := New(Options{})
+	if _, parts := collect(t, s, m, all); parts < 2 || s.memory.used.Load() != 0 {
+		t.Fatalf("%d parts, %d bytes are held after a stream", parts, s.memory.used.Load())
+	}
+}
+
+// A search ends when it has looked at as much text as it may, and says so.
+func TestScannedTextIsBounded(t *testing.T) {
+	m := &model{}
+	line := "main file.go Go " + strings.Repeat("needle in hay\\n", 4000)
+	m.script(t, strings.TrimSuffix(strings.Repeat(line+"\n", 100), "\n"))
+	all := Request{Query: parse(t, "needle"), Matches: 1 << 20, Display: 1}
+	r, err := New(Options{MaxScanBytes: 2 << 20}).Search(t.Context(), m, all)
+	if err != nil || r.Stopped != StopScanLimit || r.Exhaustive || r.Stats.ScannedBytes < 2<<20 || r.Stats.ScannedBytes > 4<<20 {
+		t.Fatalf("%d bytes scanned, %q, %v", r.Stats.ScannedBytes, r.Stopped, err)
+	}
+	r, err = New(Options{}).Search(t.Context(), m, all)
+	if err != nil || r.Stopped != StopNone || r.Stats.Matches != 100*4000 {
+		t.Fatalf("without a bound: %d matches, %q, %v", r.Stats.Matches, r.Stopped, err)
+	}
+}
+
 // A long text has the same matches whether or not its search can be stopped.
 func TestLongMatcherFindsWhatRegexpFinds(t *testing.T) {
 	texts := []string{"", "a", "aab\nxay a", "k\u212a\xff\xc3(a\xe4\xbd", strings.Repeat("ab \n\u00e9", 50), "\r\na\r\n\r\n"}

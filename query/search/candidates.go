@@ -221,6 +221,7 @@ func (l *lookup) intersect(literal string) (blocks postings.Set, all bool, err e
 			return postings.Set{}, false, err
 		}
 		l.stats.IndexBytes += int64(ref.Bytes())
+		l.stats.Lists++
 		if i == 0 {
 			blocks, err = postings.SetOf(&list, l.r.Blocks())
 		} else {

@@ -129,12 +129,14 @@ func (s *shift) newWorker(token chan struct{}) *worker {
 	n := s.run
 	w := &worker{run: n, turn: s.ticket.Worker(s.done), token: token}
 	w.visitor = newVisitor(n.scope, n.display, n.request.Matches, func() bool {
+		n.countScanned(w.visitor)
 		goes := w.turn.Step()
 		if w.token != nil && w.turn.Heavy() {
 			w.giveBack()
 		}
 		return !goes || n.halted.Load() || w.visitor.task > int(n.cutoff.Load())
 	})
+	w.visitor.holding = n.holding
 	return w
 }
 

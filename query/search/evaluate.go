@@ -12,6 +12,7 @@ import (
 // document evaluates the query for the places of a document.
 func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, err error) {
 	v.stats.FilesConsidered++
+	v.hold(-int64(v.held) * matchBytes)
 	v.held = 0
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
@@ -40,6 +41,7 @@ func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, 
 			h.matches = slices.Clone(h.matches) // what was merged is not kept with the hit
 		}
 		v.kept += len(h.matches)
+		v.hold(hitBytes + int64(len(h.matches))*matchBytes)
 		count += h.count
 		hits = append(hits, h)
 	}
@@ -195,6 +197,7 @@ func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
 		}
 		if v.several {
 			v.held++
+			v.hold(matchBytes)
 			v.exceeded = v.exceeded || v.held > v.maxHeld
 		}
 		return (v.several || s.count <= v.limit) && !a.decides && !v.exceeded

@@ -15,6 +15,14 @@ func (n *run) explain(to int) *Explain {
 	return e
 }
 
+// stages returns where the time of a search went.
+func stages(s *Stats) Stages {
+	return Stages{
+		Wait: s.Wait.Microseconds(), Plan: s.Planning.Microseconds(), Candidates: s.Indexing.Microseconds(), Verify: s.Verifying.Microseconds(),
+		Rank: s.Ranking.Microseconds(), Render: s.Rendering.Microseconds(), Total: s.Duration.Microseconds(),
+	}
+}
+
 func (a *atom) describe() string {
 	p := a.pattern
 	region := "text"
@@ -47,6 +55,8 @@ func (n *run) explainLocked(v *visitor, segment int, before *Stats, matches int,
 	e.FilesConsidered += v.stats.FilesConsidered - before.FilesConsidered
 	e.IndexBytes += v.stats.IndexBytes - before.IndexBytes
 	e.ContentBytes += v.stats.ContentBytes - before.ContentBytes
+	e.ScannedBytes += v.stats.ScannedBytes - before.ScannedBytes
+	e.Lists += v.stats.Lists - before.Lists
 	if len(e.CandidateBlocks) > 0 || v.prospect == n.agenda.unasked {
 		return
 	}

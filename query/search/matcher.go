@@ -145,6 +145,7 @@ func (m *matcher) run(lo, hi, from, to int, emit func(start, end int) bool) (int
 
 func (m *matcher) runExact(hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
 	text, err := m.text.Bytes(from, min(hi, to+m.reach-1))
+	m.stats.ScannedBytes += int64(len(text))
 	if err != nil {
 		return 0, false, err
 	}
@@ -270,6 +271,7 @@ func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err e
 		}
 	}
 	text, err = m.text.Bytes(base, end)
+	m.stats.ScannedBytes += int64(len(text))
 	return text, base, err
 }
 
@@ -311,6 +313,7 @@ func (m *matcher) eachLine(text []byte, base int, emit func(start, end int) bool
 // eachWhole searches the whole document: a match may span any number of lines.
 func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 	text, err := m.text.Bytes(lo, hi)
+	m.stats.ScannedBytes += int64(len(text))
 	if err != nil {
 		return err
 	}

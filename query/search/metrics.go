@@ -11,11 +11,12 @@ type metrics struct {
 	wait       prometheus.Histogram
 	incomplete *prometheus.CounterVec
 	content    prometheus.Counter
+	scanned    prometheus.Counter
 	index      prometheus.Counter
 	files      prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer, c *admission.Controller) *metrics {
+func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *pool) *metrics {
 	m := &metrics{
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_search_duration_seconds", Help: "Time of a search, from its arrival to its answer.",
@@ -31,6 +32,9 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller) *metrics {
 		content: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_search_content_bytes_total", Help: "Text decompressed for searches.",
 		}),
+		scanned: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_search_scanned_bytes_total", Help: "Text that searches looked at, decompressed or from the cache.",
+		}),
 		index: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_search_index_bytes_total", Help: "Posting lists read for searches.",
 		}),
@@ -41,6 +45,9 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller) *metrics {
 	if reg != nil {
 		reg.MustRegister(m.seconds, m.wait, m.incomplete, m.content, m.index, m.files)
 		reg.MustRegister(admissionMetrics(c)...)
+		reg.MustRegister(m.scanned, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "quarry_search_memory_bytes", Help: "What searches hold of matches and files, beyond the first MiB of each.",
+		}, func() float64 { return float64(memory.used.Load()) }))
 	}
 	return m
 }
@@ -76,6 +83,7 @@ func (m *metrics) observe(r *Result) {
 		m.incomplete.WithLabelValues(string(r.Stopped)).Inc()
 	}
 	m.content.Add(float64(r.Stats.ContentBytes))
+	m.scanned.Add(float64(r.Stats.ScannedBytes))
 	m.index.Add(float64(r.Stats.IndexBytes))
 	m.files.Add(float64(r.Stats.FilesLoaded))
 }

@@ -229,6 +229,7 @@ func (l *lookup) tailOf(ref segment.ListRef, first int) (postings.Set, error) {
 		return postings.Set{}, nil
 	}
 	l.stats.IndexBytes += int64(ref.Bytes())
+	l.stats.Lists++
 	list, err := l.r.List(l.cursor, ref)
 	if err != nil {
 		return postings.Set{}, err

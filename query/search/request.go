@@ -42,6 +42,10 @@ const (
 	StopTimeLimit  StopReason = "time limit"
 	// StopByteLimit says that what was found is larger than an answer may be.
 	StopByteLimit StopReason = "byte limit"
+	// StopScanLimit says that the search looked at as much text as it may,
+	// StopMemoryLimit that what was found is more than it, or all together, may hold.
+	StopScanLimit   StopReason = "scan limit"
+	StopMemoryLimit StopReason = "memory limit"
 )
 
 // Result is the answer.
@@ -56,6 +60,17 @@ type Result struct {
 	Exhaustive bool
 	Stopped    StopReason
 	Explain    *Explain
+
+	holding *holding
+}
+
+// Release says that the files of the result are not needed any more: until then
+// they count as memory of the search. Without it they count for ever; releasing
+// twice, or a result that was made by hand, does no harm.
+func (r *Result) Release() {
+	if r.holding != nil {
+		r.holding.release()
+	}
 }
 
 // FileMatch is one place with its matches.
@@ -103,8 +118,13 @@ type Stats struct {
 	// Duration is all of Wait (for a free place), Planning and Searching, and the
 	// rendering of the answer.
 	Duration, Wait, Planning, Searching time.Duration
-	// ContentBytes of text were decompressed, IndexBytes of postings read.
-	ContentBytes, IndexBytes int64
+	// Of Searching, Indexing asked the index and Verifying looked at text, both
+	// summed over the workers; Ranking put files in order, Rendering filled them in.
+	Indexing, Verifying, Ranking, Rendering time.Duration
+	// ContentBytes of text were decompressed, ScannedBytes looked at, whether
+	// decompressed or from the cache, IndexBytes of postings read, in Lists.
+	ContentBytes, ScannedBytes, IndexBytes int64
+	Lists                                  int
 	// FilesConsidered were candidates of the index; FilesLoaded had text looked
 	// at; FilesSkipped are the files not considered because the search stopped.
 	FilesConsidered, FilesLoaded, FilesSkipped int
@@ -122,7 +142,9 @@ type Stats struct {
 
 func (s *Stats) add(o *Stats) {
 	s.ContentBytes += o.ContentBytes
+	s.ScannedBytes += o.ScannedBytes
 	s.IndexBytes += o.IndexBytes
+	s.Lists += o.Lists
 	s.FilesConsidered += o.FilesConsidered
 	s.FilesLoaded += o.FilesLoaded
 	s.Segments += o.Segments
@@ -132,6 +154,8 @@ func (s *Stats) add(o *Stats) {
 	s.TrigramMatches += o.TrigramMatches
 	s.RegexpsConsidered += o.RegexpsConsidered
 	s.Planning += o.Planning
+	s.Indexing += o.Indexing
+	s.Verifying += o.Verifying
 }
 
 // Explain is how a query was run.
@@ -140,10 +164,26 @@ type Explain struct {
 	// its patterns.
 	Query string   `json:"query"`
 	Atoms []string `json:"atoms"`
+	// Stages say where the time went.
+	Stages Stages `json:"stages"`
 	// Segments has a line for each segment, in their order, until the search
 	// stopped.
 	Segments []SegmentExplain `json:"segments"`
 	Stopped  StopReason       `json:"stopped,omitempty"`
+}
+
+// Stages are times in microseconds. Candidates and Verify are summed over the
+// workers of the search; Total is what passed, with all stages but Parse.
+type Stages struct {
+	// Parse is set by who parsed.
+	Parse      int64 `json:"parseMicros"`
+	Wait       int64 `json:"waitMicros"`
+	Plan       int64 `json:"planMicros"`
+	Candidates int64 `json:"candidatesMicros"`
+	Verify     int64 `json:"verifyMicros"`
+	Rank       int64 `json:"rankMicros"`
+	Render     int64 `json:"renderMicros"`
+	Total      int64 `json:"totalMicros"`
 }
 
 // SegmentExplain is what a segment cost.
@@ -153,7 +193,9 @@ type SegmentExplain struct {
 	CandidateBlocks []int  `json:"candidateBlocks"` // of each atom; -1 for all; none if a filter excludes the segment
 	FilesConsidered int    `json:"filesConsidered"`
 	Matches         int    `json:"matches"`
+	Lists           int    `json:"lists"` // of postings that were read
 	IndexBytes      int64  `json:"indexBytes"`
 	ContentBytes    int64  `json:"contentBytes"`
+	ScannedBytes    int64  `json:"scannedBytes"`
 	Micros          int64  `json:"micros"`
 }

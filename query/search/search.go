@@ -33,6 +33,13 @@ type Options struct {
 	// at the processors, MaxHeavyWaiting those that wait for that. Defaults two for
 	// each processor, and 64.
 	MaxHeavy, MaxHeavyWaiting int
+	// MaxScanBytes bounds the text that one search looks at, decompressed or from
+	// the cache. Default none.
+	MaxScanBytes int64
+	// MaxMemoryBytes bounds the matches and files that one search holds, and
+	// TotalMemoryBytes those of all searches, without the first MiB of each.
+	// Defaults 128 and 256 MiB.
+	MaxMemoryBytes, TotalMemoryBytes int64
 	// MaxResultBytes bounds the files of one result, by what they take as JSON;
 	// the rest is counted and not rendered. Default 64 MiB.
 	MaxResultBytes int64
@@ -46,6 +53,12 @@ func (o *Options) ensureDefaults() {
 	if o.MaxDuration <= 0 {
 		o.MaxDuration = 30 * time.Second
 	}
+	if o.MaxMemoryBytes <= 0 {
+		o.MaxMemoryBytes = 128 << 20
+	}
+	if o.TotalMemoryBytes <= 0 {
+		o.TotalMemoryBytes = 256 << 20
+	}
 	if o.MaxResultBytes <= 0 {
 		o.MaxResultBytes = 64 << 20
 	}
@@ -56,6 +69,7 @@ type Searcher struct {
 	options   Options
 	admission *admission.Controller
 	helpers   chan struct{} // one for each processor that a search may use besides its own
+	memory    *pool
 	metrics   *metrics
 }
 
@@ -66,11 +80,13 @@ func New(o Options) *Searcher {
 		MaxInteractive: o.MaxConcurrent, MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,
 		MaxHeavy: o.MaxHeavy, MaxHeavyWaiting: o.MaxHeavyWaiting,
 	})
+	memory := &pool{most: o.TotalMemoryBytes}
 	return &Searcher{
 		options:   o,
 		admission: c,
 		helpers:   make(chan struct{}, max(runtime.GOMAXPROCS(0)-1, 0)),
-		metrics:   newMetrics(o.Registerer, c),
+		memory:    memory,
+		metrics:   newMetrics(o.Registerer, c, memory),
 	}
 }
 
@@ -98,6 +114,10 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 	}
 	result.Stats.Wait = waited
 	result.Stats.Duration = time.Since(start)
+	if result.Explain != nil {
+		result.Explain.Stopped = result.Stopped
+		result.Explain.Stages = stages(&result.Stats)
+	}
 	s.metrics.observe(result)
 	return result, nil
 }
@@ -122,6 +142,8 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	planned := time.Since(start)
 	w.Pause()
 	run := newRun(sc, segments, r)
+	run.holding = &holding{pool: s.memory, most: s.options.MaxMemoryBytes}
+	run.mostScan = s.options.MaxScanBytes
 	a := newAnswer(run, w, s.options.MaxResultBytes)
 	work := func(ctx context.Context) error {
 		defer ticket.Leave() // whoever reads the answer slowly holds no place
@@ -132,9 +154,13 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	} else {
 		err = a.stream(ctx, work, emit)
 	}
-	if err = errors.Join(err, a.close()); err != nil {
+	if err = errors.Join(err, a.close()); err != nil || emit != nil {
+		run.holding.release()
+	}
+	if err != nil {
 		return nil, err
 	}
+	a.result.holding = run.holding
 	a.result.Stats.Planning = planned
 	a.result.Stats.Searching = time.Since(start) - planned
 	return a.result, nil
@@ -154,6 +180,10 @@ type run struct {
 	// exceeded says that a document has more matches than a visitor may hold.
 	exceeded atomic.Bool
 	cutoff   atomic.Int32 // tasks after this one are not needed any more
+	holding  *holding
+	scanned  atomic.Int64 // bytes of text that visitors looked at, as far as they said
+	mostScan int64        // bound of these, 0 for none
+	scanEnd  atomic.Bool  // it was reached
 	finish   func()       // ends the wait of workers for a processor: nothing is left to do
 	// progress has a value when tasks from 0 up are done that were not before.
 	progress chan struct{}
@@ -183,6 +213,7 @@ type visited struct {
 
 func newRun(sc *scope, segments []Segment, r Request) *run {
 	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now(), finish: func() {}, progress: make(chan struct{}, 1)}
+	n.holding = &holding{pool: &pool{most: math.MaxInt64}, most: math.MaxInt64} // until told otherwise
 	n.cutoff.Store(math.MaxInt32)
 	n.agenda, n.survey = newAgenda(sc.c, len(segments), &r)
 	n.mu.done = make([]visited, n.agenda.tasks())
@@ -231,6 +262,24 @@ func (n *run) visit(v *visitor, i int) {
 	}
 }
 
+// scanStep is how much text a visitor looks at before it says so.
+const scanStep = 1 << 20
+
+// countScanned adds up the text that visitors looked at, and ends the search when
+// it was enough.
+func (n *run) countScanned(v *visitor) {
+	more := v.stats.ScannedBytes - v.scanSaid
+	if n.mostScan <= 0 || more < scanStep {
+		return
+	}
+	v.scanSaid = v.stats.ScannedBytes
+	if n.scanned.Add(more) > n.mostScan {
+		n.scanEnd.Store(true)
+		n.halted.Store(true)
+		n.finish()
+	}
+}
+
 // tell says that there is progress.
 func (n *run) tell() {
 	select {
@@ -251,15 +300,14 @@ func (n *run) conclude(r *Result) {
 		r.Stats.Matches = n.request.Matches + 1
 		r.Stopped = StopMatchLimit
 	case n.exceeded.Load():
-		r.Stopped = StopByteLimit
+		r.Stopped = StopMemoryLimit
+	case n.scanEnd.Load():
+		r.Stopped = StopScanLimit
 	case n.halted.Load():
 		r.Stopped = StopTimeLimit
 	}
 	r.Exhaustive = r.Stopped == StopNone
 	n.account(&r.Stats)
-	if r.Explain != nil {
-		r.Explain.Stopped = r.Stopped
-	}
 }
 
 // account counts the segments that were visited and those that were not, and the

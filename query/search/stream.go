@@ -130,13 +130,16 @@ func (p *part) flush() error {
 	if len(p.result.Files) == 0 {
 		return nil
 	}
+	p.sortFiles()
 	files, now, total := p.result.Files, time.Now(), &p.result.Stats
-	sortFiles(files)
 	stats := Stats{
 		Matches: total.Matches - p.sent.Matches, Files: total.Files - p.sent.Files, Displayed: total.Displayed - p.sent.Displayed,
 		Duration: now.Sub(p.since),
 	}
+	size := p.bytes - p.renderer.left
 	p.sent, p.since, p.due, p.bytes = *total, now, now.Add(partInterval), p.renderer.left
 	p.result.Files = nil // not reused: it may be in use still
-	return p.emit(files, stats)
+	err := p.emit(files, stats)
+	p.run.holding.hold(-size)
+	return err
 }

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"time"
+
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
@@ -48,7 +50,10 @@ type visitor struct {
 	kept     int
 	maxHeld  int             // see the constant
 	held     int             // matches in state, if several
-	exceeded bool            // held has reached its bound: the search ends
+	exceeded bool            // held has reached its bound, or the search's memory: the search ends
+	holding  *holding        // of the search, nil for none
+	scanSaid int64           // of stats.ScannedBytes, see countScanned
+	unsaid   int64           // bytes of it that are not counted there yet
 	outline  segment.Outline // symbols of the document in hand, where they decide what is a match
 	sought   map[uint32]bool // repositories still to be found; nil unless they are the answer
 }
@@ -166,8 +171,11 @@ func (v *visitor) begin() (end func()) {
 		v.state[i] = atomState{matches: v.state[i].matches[:0]}
 		v.matchers[i].use(v.text, &v.findings[i])
 	}
-	loaded := v.text.LoadedBytes()
-	return func() { v.stats.ContentBytes += v.text.LoadedBytes() - loaded }
+	loaded, started := v.text.LoadedBytes(), time.Now()
+	return func() {
+		v.stats.ContentBytes += v.text.LoadedBytes() - loaded
+		v.stats.Verifying += time.Since(started)
+	}
 }
 
 // prepare evaluates the predicates and asks the index: it sets the prospect.
@@ -228,10 +236,12 @@ func (v *visitor) find() error {
 		if v.stop() {
 			return nil // nobody waits for what is not asked
 		}
+		started := time.Now()
 		f, err := v.lookup.find(a)
 		if err != nil {
 			return err
 		}
+		v.stats.Indexing += time.Since(started)
 		v.findings[i], v.found = f, i+1
 	}
 	return nil

@@ -97,10 +97,18 @@ type Pipeline struct {
 
 // Query bounds a search.
 type Query struct {
-	Timeout       Duration `yaml:"timeout" doc:"Longest time of one search; what was found until then is the answer."`
-	MaxConcurrent int      `yaml:"maxConcurrent" doc:"Searches at once; others wait. 0: four per CPU."`
-	MaxMatches    int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever was asked for."`
-	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a request."`
+	Timeout          Duration `yaml:"timeout" doc:"Longest time of one search; what was found until then is the answer."`
+	MaxConcurrent    int      `yaml:"maxConcurrent" doc:"Searches that begin at once; others wait. 0: four per CPU."`
+	MaxWaiting       int      `yaml:"maxWaiting" doc:"Searches that wait to begin; further ones are told to come again."`
+	MaxWait          Duration `yaml:"maxWait" doc:"Longest time that a search waits to begin."`
+	MaxHeavy         int      `yaml:"maxHeavy" doc:"Searches that have turned out to take long and share what the others leave of the CPUs. 0: two per CPU."`
+	MaxHeavyWaiting  int      `yaml:"maxHeavyWaiting" doc:"Searches that take long and wait for a share; further ones are told to come again."`
+	MaxMatches       int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever was asked for."`
+	MaxScanBytes     Bytes    `yaml:"maxScanBytes" doc:"Most text that one search looks at. 0: no bound but the time."`
+	MaxMemoryBytes   Bytes    `yaml:"maxMemoryBytes" doc:"Most memory that one search holds for matches and its answer."`
+	TotalMemoryBytes Bytes    `yaml:"totalMemoryBytes" doc:"The same for all searches together, but for the first MiB of each."`
+	MaxResultBytes   Bytes    `yaml:"maxResultBytes" doc:"Largest answer, roughly as JSON; what is beyond is counted and not shown."`
+	MaxBodyBytes     Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a request."`
 	// Contexts are values of the filter context:.
 	Contexts []Context `yaml:"contexts" doc:"Search contexts: sets of repositories for the filter context:. Set in the file only."`
 }
@@ -155,9 +163,12 @@ func Default() Config {
 		},
 		Ingest:   Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second)},
 		Pipeline: Pipeline{MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5},
-		Query:    Query{Timeout: Duration(20 * time.Second), MaxMatches: 1_000_000, MaxBodyBytes: 2 << 20},
-		Cache:    Cache{FramesBytes: 320 << 20, BlocksBytes: 128 << 20, LogBytes: 8 << 20},
-		Runtime:  Runtime{MemoryLimitBytes: 900 << 20, GCPercent: 50, DrainTimeout: Duration(25 * time.Second)},
+		Query: Query{
+			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
+			MaxMemoryBytes: 128 << 20, TotalMemoryBytes: 256 << 20, MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
+		},
+		Cache:   Cache{FramesBytes: 320 << 20, BlocksBytes: 128 << 20, LogBytes: 8 << 20},
+		Runtime: Runtime{MemoryLimitBytes: 900 << 20, GCPercent: 50, DrainTimeout: Duration(25 * time.Second)},
 	}
 }
 

@@ -150,18 +150,21 @@ func (s *Server) renew(ctx context.Context, home *projections.Home, reason error
 	return s.openIndex(ctx, home)
 }
 
-// searchSlack is what a request has beyond the time of its search: it may have
-// waited for a place (search.Options.MaxWait), and a search whose time is over
-// still answers with what it has.
-const searchSlack = 25 * time.Second
+// searchSlack is what a request has beyond the time of its search and of the wait
+// before it: a search whose time is over still answers with what it has.
+const searchSlack = 15 * time.Second
 
 func (s *Server) openAPI() error {
 	c := s.o.Config
 
 	server, err := api.New(api.Options{
 		Searcher: search.New(search.Options{
-			MaxDuration: c.Query.Timeout.Std(), MaxConcurrent: c.Query.MaxConcurrent, Registerer: s.o.Registerer,
-			Contexts: searchContexts(c.Query.Contexts),
+			MaxDuration:   c.Query.Timeout.Std(),
+			MaxConcurrent: c.Query.MaxConcurrent, MaxWaiting: c.Query.MaxWaiting, MaxWait: c.Query.MaxWait.Std(),
+			MaxHeavy: c.Query.MaxHeavy, MaxHeavyWaiting: c.Query.MaxHeavyWaiting,
+			MaxScanBytes: int64(c.Query.MaxScanBytes), MaxMemoryBytes: int64(c.Query.MaxMemoryBytes),
+			TotalMemoryBytes: int64(c.Query.TotalMemoryBytes), MaxResultBytes: int64(c.Query.MaxResultBytes),
+			Contexts: searchContexts(c.Query.Contexts), Registerer: s.o.Registerer,
 		}),
 		Views:         &views{places: s.index.places},
 		Catalog:       s.repositories,
@@ -172,7 +175,7 @@ func (s *Server) openAPI() error {
 		PublicURL:     s.publicURL(),
 		MaxMatches:    c.Query.MaxMatches,
 		MaxBodyBytes:  int64(c.Query.MaxBodyBytes),
-		SearchTimeout: c.Query.Timeout.Std() + searchSlack,
+		SearchTimeout: c.Query.Timeout.Std() + c.Query.MaxWait.Std() + searchSlack,
 		Logger:        s.o.Logger,
 		Registerer:    s.o.Registerer,
 	})
