@@ -22,6 +22,7 @@ type searchCommand struct {
 	JSON    bool            `help:"Print the answer of the API as it is."`
 	Regex   bool            `short:"e" help:"Terms are regular expressions."`
 	Case    bool            `short:"s" help:"Distinguish upper and lower case."`
+	Explain bool            `help:"Say on standard error how the query was run, and where the time went."`
 	Matches int             `short:"n" name:"max-count" placeholder:"N" default:"1000" help:"Stop after N matches; ${default} unless said."`
 	Context int             `short:"C" placeholder:"N" help:"Show N lines around each match."`
 	Colour  terminal.Colour `name:"color" enum:"auto,always,never" default:"auto" help:"When to colour: auto, always or never."`
@@ -47,7 +48,7 @@ func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err 
 		return false, err
 	}
 	request := client.SearchRequest{
-		Query: strings.Join(c.Query, " "), Matches: c.Matches, ContextLines: c.Context, Regex: c.Regex, CaseSensitive: c.Case,
+		Query: strings.Join(c.Query, " "), Matches: c.Matches, ContextLines: c.Context, Regex: c.Regex, CaseSensitive: c.Case, Explain: c.Explain,
 	}
 	if c.JSON {
 		return c.printJSON(ctx, s, server, request)
@@ -72,6 +73,12 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 		for _, r := range response.Repositories {
 			p.repository(r.Name)
 		}
+	}
+	if e := response.Explain; e != nil {
+		if err := p.flush(); err != nil {
+			return found, err
+		}
+		printExplain(s.err, e)
 	}
 	for _, n := range response.Notices {
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", n.Message)

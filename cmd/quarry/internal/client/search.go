@@ -19,6 +19,7 @@ type SearchRequest struct {
 	ContextLines  int    `json:"contextLines,omitempty"`
 	Regex         bool   `json:"isRegexEnabled,omitempty"`
 	CaseSensitive bool   `json:"isCaseSensitivityEnabled,omitempty"`
+	Explain       bool   `json:"explain,omitempty"`
 }
 
 // SearchResponse is its answer, as far as it is printed.
@@ -33,6 +34,30 @@ type SearchResponse struct {
 	Notices          []Notice `json:"notices"`
 	Exhaustive       bool     `json:"isSearchExhaustive"`
 	IncompleteReason string   `json:"incompleteReason"` // empty if Exhaustive
+	Explain          *Explain `json:"explain"`
+}
+
+// Explain tells how a query was run.
+type Explain struct {
+	Query    string           `json:"query"`
+	Atoms    []string         `json:"atoms"`
+	Stages   map[string]int64 `json:"stages"` // microseconds, such as planMicros
+	Segments []SegmentExplain `json:"segments"`
+	Stopped  string           `json:"stopped"`
+}
+
+// SegmentExplain tells what a segment cost.
+type SegmentExplain struct {
+	ID              string `json:"id"`
+	Documents       int    `json:"documents"`
+	CandidateBlocks []int  `json:"candidateBlocks"`
+	FilesConsidered int    `json:"filesConsidered"`
+	Matches         int    `json:"matches"`
+	Lists           int    `json:"lists"`
+	IndexBytes      int64  `json:"indexBytes"`
+	ContentBytes    int64  `json:"contentBytes"`
+	ScannedBytes    int64  `json:"scannedBytes"`
+	Micros          int64  `json:"micros"`
 }
 
 // Stats are the counts of an answer that are printed.
@@ -128,7 +153,7 @@ func (r *SearchResponse) take(data []byte, each func([]File) error) error {
 		return each(frame.Files)
 	case "final":
 		r.Stats, r.Notices, r.Exhaustive = frame.Accumulated, frame.Notices, frame.Exhaustive
-		r.IncompleteReason = frame.IncompleteReason
+		r.IncompleteReason, r.Explain = frame.IncompleteReason, frame.Explain
 	case "error":
 		return &frame.Error
 	}

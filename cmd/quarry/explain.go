@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+)
+
+// stageNames are the stages of a search, in their order, as the API calls them.
+var stageNames = []string{"parse", "wait", "plan", "candidates", "verify", "rank", "render", "total"}
+
+// maxExplained bounds the segments that are printed one by one.
+const maxExplained = 50
+
+// printExplain prints how a query was run. What cannot be written is lost: the
+// answer is not.
+func printExplain(w io.Writer, e *client.Explain) {
+	_, _ = fmt.Fprintf(w, "query: %s\n", e.Query)
+	for i, a := range e.Atoms {
+		_, _ = fmt.Fprintf(w, "pattern %d: %s\n", i+1, a)
+	}
+	var times []string
+	for _, name := range stageNames {
+		if micros, ok := e.Stages[name+"Micros"]; ok {
+			times = append(times, fmt.Sprintf("%s %v", name, time.Duration(micros)*time.Microsecond))
+		}
+	}
+	_, _ = fmt.Fprintf(w, "time: %s\n", strings.Join(times, ", "))
+	printSegments(w, e.Segments)
+	stopped := e.Stopped
+	if stopped == "" {
+		stopped = "everything was looked at"
+	}
+	_, _ = fmt.Fprintf(w, "ended: %s\n", stopped)
+}
+
+func printSegments(w io.Writer, segments []client.SegmentExplain) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, "segment\tdocuments\tcandidate blocks\tlists\tindex\tfiles\tscanned\tdecompressed\tmatches\ttime")
+	var rest client.SegmentExplain
+	for i := range segments {
+		s := &segments[i]
+		if i < maxExplained {
+			printSegment(t, shorten(s.ID), s)
+			continue
+		}
+		rest.Documents += s.Documents
+		rest.Lists += s.Lists
+		rest.IndexBytes += s.IndexBytes
+		rest.FilesConsidered += s.FilesConsidered
+		rest.ScannedBytes += s.ScannedBytes
+		rest.ContentBytes += s.ContentBytes
+		rest.Matches += s.Matches
+		rest.Micros += s.Micros
+	}
+	if n := len(segments) - maxExplained; n > 0 {
+		printSegment(t, fmt.Sprintf("and %d more", n), &rest)
+	}
+	_ = t.Flush() // see printExplain
+}
+
+func printSegment(t io.Writer, name string, s *client.SegmentExplain) {
+	_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\t%d\t%s\t%s\t%d\t%v\n", name, s.Documents, blocks(s.CandidateBlocks), s.Lists, kibibytes(s.IndexBytes),
+		s.FilesConsidered, kibibytes(s.ScannedBytes), kibibytes(s.ContentBytes), s.Matches, time.Duration(s.Micros)*time.Microsecond)
+}
+
+// blocks prints the candidates of each pattern.
+func blocks(counts []int) string {
+	if len(counts) == 0 {
+		return "-"
+	}
+	words := make([]string, len(counts))
+	for i, n := range counts {
+		if words[i] = strconv.Itoa(n); n < 0 {
+			words[i] = "all"
+		}
+	}
+	return strings.Join(words, ",")
+}
+
+// kibibytes rounds up, so that nothing but nothing is 0.
+func kibibytes(n int64) string { return fmt.Sprintf("%d KiB", (n+1023)>>10) }
+
+// shorten cuts an identifier to what tells it from others.
+func shorten(id string) string { return id[:min(len(id), 12)] }
