@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	// pushTimeout bounds the wait for one word; a normal run of zoekt takes as long as an import.
+	// pushTimeout bounds one run of zoekt-git-index; one without delta mode takes as long as an import.
 	pushTimeout = 10 * time.Minute
+	// wordTimeout bounds the wait for one word, once it is indexed or told to the server: a server that never shows it must not hold the others up.
+	wordTimeout = time.Minute
 	// pushPoll is the pause between two questions for the new word: short beside a push, long beside a question.
 	pushPoll = 2 * time.Millisecond
 )
@@ -53,7 +55,7 @@ func (b *bench) moveBranch(ctx context.Context, clone string, p corpus.Push) err
 
 // waitForWord asks until word is found and returns the time since start.
 func waitForWord(ctx context.Context, s engine.Searcher, word string, start time.Time) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	ctx, cancel := context.WithTimeout(ctx, wordTimeout)
 	defer cancel()
 	ticker := time.NewTicker(pushPoll)
 	defer ticker.Stop()

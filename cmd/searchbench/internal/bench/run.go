@@ -108,7 +108,7 @@ func Run(ctx context.Context, opts Options) (report.Report, error) {
 		b.missing("%v", reason)
 	}
 	if b.does(StepMachine) {
-		b.bandwidth = machine.MeasureBandwidth()
+		b.measureMachine()
 	}
 	if opts.Zoekt != nil {
 		b.zoekt = b.measureZoekt(ctx)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
@@ -119,5 +121,23 @@ func TestCoreSet(t *testing.T) {
 	b.Sets = []string{"go", "mixed"}
 	if got := b.coreSet(); got != "go" {
 		t.Errorf("%s, want a set that is measured", got)
+	}
+}
+
+func TestMeasureMachineNeedsText(t *testing.T) {
+	b := newTestBench(t, filepath.Join(t.TempDir(), "figures.json"), false)
+	b.Corpora, b.manifest = t.TempDir(), corpus.Manifest{Repositories: []corpus.Built{{Name: "go", Set: "go"}}}
+	b.measureMachine()
+	if len(b.absent) != 1 || b.bandwidth.Count != 0 {
+		t.Errorf("%q %+v, want it said that there is no text", b.absent, b.bandwidth)
+	}
+	tree := corpus.TreePath(b.Corpora, "go")
+	for path, text := range map[string]string{"a": "one", "b": "two", "c": "three"} {
+		if err := errors.Join(os.MkdirAll(tree, 0o755), os.WriteFile(filepath.Join(tree, path), []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sample, err := sampleText(tree, 4); err != nil || string(sample) != "onetwo" {
+		t.Errorf("%q %v, want no more than is asked for and the rest of a file", sample, err)
 	}
 }

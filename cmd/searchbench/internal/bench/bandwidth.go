@@ -1,0 +1,45 @@
+package bench
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
+)
+
+// sampleBytes of source text stand for all of it: more than the caches near a core hold.
+const sampleBytes = 16 << 20
+
+var errNoText = errors.New("the checkouts hold no text to measure with")
+
+// measureMachine says how fast memory is read here.
+func (b *bench) measureMachine() {
+	sample, err := sampleText(corpus.TreePath(b.Corpora, b.chosen()[0].Name), sampleBytes)
+	if err == nil && len(sample) == 0 {
+		err = errNoText
+	}
+	if err != nil {
+		b.missing("the speed of memory: %v", err)
+		return
+	}
+	b.bandwidth = machine.MeasureBandwidth(sample)
+}
+
+// sampleText reads files below root, in the order of their names, until it has size bytes or there are no more.
+func sampleText(root string, size int) ([]byte, error) {
+	var sample []byte
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if sample = append(sample, content...); len(sample) >= size {
+			return filepath.SkipAll
+		}
+		return err
+	})
+	return sample, err
+}
