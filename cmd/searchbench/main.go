@@ -18,11 +18,12 @@ import (
 var defaultList []byte
 
 type cli struct {
-	Corpora corporaCommand `cmd:"" help:"Build the source trees to measure on, by package managers, outside the project."`
-	Run     runCommand     `cmd:"" help:"Measure Quarry beside zoekt and ripgrep."`
-	Core    coreCommand    `cmd:"" hidden:"" help:"Feed source trees to the segment builder; for run."`
-	Verify  verifyCommand  `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
-	Growth  growthCommand  `cmd:"" help:"Measure how the figures grow with text, repositories and pushes."`
+	Corpora   corporaCommand   `cmd:"" help:"Build the source trees to measure on, by package managers, outside the project."`
+	Run       runCommand       `cmd:"" help:"Measure Quarry beside zoekt and ripgrep."`
+	Core      coreCommand      `cmd:"" hidden:"" help:"Feed source trees to the segment builder; for run."`
+	Verify    verifyCommand    `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
+	Relevance relevanceCommand `cmd:"" help:"Report how high Quarry and zoekt put the file that people look for."`
+	Growth    growthCommand    `cmd:"" help:"Measure how the figures grow with text, repositories and pushes."`
 }
 
 func main() {

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-//go:embed testdata/*.json
+//go:embed testdata/*.json testdata/relevance/*.json
 var testdata embed.FS
 
 type runCommand struct {

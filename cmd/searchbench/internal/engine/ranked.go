@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Limits of a ranked search, as a product's search box has them: Quarry looks for
+// rankedMatches; zoekt looks at everything, for it ranks what it has seen. Both
+// show rankedFiles files at least.
+const (
+	rankedMatches = 500
+	rankedFiles   = 100
+)
+
+// Ranked returns the files of an answer in their order.
+func (s *QuarryServer) Ranked(ctx context.Context, text string) ([]Place, error) {
+	data, _, err := s.search(ctx, quarrySearch{Query: text, Matches: rankedMatches})
+	if err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Files []struct {
+			FileName   struct{ Text string } `json:"fileName"`
+			Repository string                `json:"repository"`
+		} `json:"files"`
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return nil, fmt.Errorf("quarry: decode answer to %s: %w", text, err)
+	}
+	places := make([]Place, len(reply.Files))
+	for i, f := range reply.Files {
+		places[i] = Place{Repository: f.Repository, Path: f.FileName.Text}
+	}
+	return places, nil
+}
+
+// ConnectZoekt takes a webserver that someone else started.
+func ConnectZoekt(address string) *ZoektServer {
+	return &ZoektServer{url: strings.TrimSuffix(address, "/"), client: newHTTPClient()}
+}
+
+// Ranked returns the files of an answer in their order, by zoekt's default score
+// or by its BM25.
+func (s *ZoektServer) Ranked(ctx context.Context, text string, bm25 bool) ([]Place, error) {
+	opts := map[string]any{"ChunkMatches": true, "MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout, "UseBM25Scoring": bm25}
+	body, err := json.Marshal(map[string]any{"Q": text, "Opts": opts})
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/search", jsonHeader(), body)
+	if err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Result struct{ Files []struct{ FileName, Repository string } }
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return nil, fmt.Errorf("zoekt: decode answer to %s: %w", text, err)
+	}
+	places := make([]Place, len(reply.Result.Files))
+	for i, f := range reply.Result.Files {
+		places[i] = Place{Repository: f.Repository, Path: f.FileName}
+	}
+	return places, nil
+}

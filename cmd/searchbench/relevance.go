@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/relevance"
+)
+
+type relevanceCommand struct {
+	Corpora   string `required:"" type:"path" help:"Where searchbench corpora built them."`
+	Quarry    string `type:"path" help:"The quarry binary: a server of its own is started and the corpora are imported."`
+	QuarryURL string `help:"URL of a running server instead, which holds the corpora under their names."`
+	ZoektBin  string `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries."`
+	ZoektURL  string `help:"URL of a running zoekt-webserver -rpc instead."`
+	Work      string `type:"path" help:"Folder for data and indexes; replaced. Default: relevance below the corpora."`
+	Misses    bool   `help:"List the queries of the tuning half that Quarry does not put first."`
+}
+
+var errNobody = errors.New("nobody to ask: give --quarry or --quarry-url")
+
+func (c *relevanceCommand) Run(ctx context.Context) (err error) {
+	data, err := testdata.ReadFile("testdata/relevance/queries.json")
+	if err != nil {
+		return err
+	}
+	queries, err := relevance.Parse(data)
+	if err != nil {
+		return err
+	}
+	manifest, err := corpus.ReadManifest(c.Corpora)
+	if err != nil {
+		return err
+	}
+	repositories := make(map[string]string)
+	for _, r := range manifest.Repositories {
+		repositories[r.Name] = corpus.GitPath(c.Corpora, r.Name)
+	}
+	if c.Work == "" {
+		c.Work = filepath.Join(c.Corpora, "relevance")
+	}
+	runs, err := c.quarry(ctx, queries, repositories)
+	if err != nil {
+		return err
+	}
+	more, err := c.zoekt(ctx, queries, repositories)
+	if err != nil && !errors.Is(err, engine.ErrNoZoekt) {
+		return err
+	}
+	runs = append(runs, more...)
+	if c.Misses {
+		if err := relevance.Misses(os.Stderr, queries, runs); err != nil {
+			return err
+		}
+	}
+	return relevance.Report(os.Stdout, queries, runs)
+}
+
+func (c *relevanceCommand) quarry(ctx context.Context, queries []relevance.Query, repositories map[string]string) (runs []relevance.Run, err error) {
+	server := engine.ConnectQuarry(c.QuarryURL)
+	if c.QuarryURL == "" {
+		program, err := engine.OpenQuarry(c.Quarry, nil)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errNobody, err)
+		}
+		data := filepath.Join(c.Work, "quarry")
+		if err := errors.Join(os.RemoveAll(data), os.MkdirAll(c.Work, 0o755)); err != nil {
+			return nil, err
+		}
+		if server, err = program.Serve(ctx, data, []string{filepath.Dir(corpus.GitPath(c.Corpora, "x"))}); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, server.Stop()) }()
+		if _, err := server.Index(ctx, repositories); err != nil {
+			return nil, err
+		}
+	}
+	run, err := relevance.Measure(ctx, "Quarry", queries, func(ctx context.Context, q *relevance.Query) ([]engine.Place, error) {
+		return server.Ranked(ctx, q.Text)
+	})
+	return []relevance.Run{run}, err
+}
+
+func (c *relevanceCommand) zoekt(ctx context.Context, queries []relevance.Query, repositories map[string]string) (runs []relevance.Run, err error) {
+	server := engine.ConnectZoekt(c.ZoektURL)
+	if c.ZoektURL == "" {
+		program, err := engine.OpenZoekt(c.ZoektBin)
+		if err != nil {
+			return nil, err
+		}
+		index := filepath.Join(c.Work, "zoekt-index")
+		if err := os.RemoveAll(index); err != nil {
+			return nil, err
+		}
+		if _, err := program.Index(ctx, index, false, slices.Sorted(maps.Values(repositories))...); err != nil {
+			return nil, err
+		}
+		if server, err = program.Serve(ctx, index, len(repositories), false); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, server.Stop()) }()
+	}
+	for _, bm25 := range []bool{false, true} {
+		name := "zoekt"
+		if bm25 {
+			name = "zoekt, BM25"
+		}
+		run, err := relevance.Measure(ctx, name, queries, func(ctx context.Context, q *relevance.Query) ([]engine.Place, error) {
+			return server.Ranked(ctx, q.Zoekt(), bm25)
+		})
+		if err != nil {
+			return runs, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
