@@ -28,8 +28,11 @@
 //     where Result.Stopped says so. Exhaustive is exact.
 //  2. The same request on the same view gives the same answer: segments are
 //     visited in their order, or in parallel with results taken in that order.
-//  3. Memory is bounded by Request.Matches details for each segment visited, and
-//     the text of the files displayed; time by Options.MaxDuration.
+//  3. What a search holds is bounded by Options.MaxMemoryBytes, what all of them
+//     hold by TotalMemoryBytes; time by MaxDuration, text by MaxScanBytes.
+//  4. A visitor calls stop between two pieces of work of at most a millisecond: there
+//     it gives way to other searches (internal/admission), and there it ends.
+//  5. The parts of a stream have the files of the blocking answer.
 //
 // A Searcher is safe for concurrent use. It does not know how views come to be,
 // nor who is asking: a restriction of the caller is part of the query tree.
