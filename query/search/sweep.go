@@ -166,6 +166,7 @@ func (s *sweep) collect(from, to, end int) error {
 	if err != nil {
 		return err
 	}
+	m.stats.ScannedBytes += int64(len(text))
 	s.found, s.at, s.hi = s.found[:0], 0, to
 	c := collector{sweep: s, m: m, text: text, base: base}
 	m.literals.Reset(text)
