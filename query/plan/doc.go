@@ -19,16 +19,21 @@
 //
 // # Matching within lines
 //
-// A pattern matches within one line unless it names a line feed itself, as a
-// literal \n or as a dot under (?s). So classes such as \s and [^x] are read
-// without the line feed, as ripgrep does; the counts are equal to those of
-// ripgrep. ^ and $ are line anchors; for a pattern with $ that does not name the
-// carriage return, one before a line feed is not part of the line.
+// A pattern matches within one line unless it names a line feed itself: as a
+// character, alone or in a class, or as a dot under (?s). So classes such as \s and
+// [^x] are read without the line feed, as ripgrep does; the counts are equal to
+// those of ripgrep. ^ and $ are line anchors; for a pattern with $ that does not
+// name the carriage return, one before a line feed is not part of the line.
+//
+// A pattern that names the line feed, but not the carriage return, reads a carriage
+// return and line feed as one line feed: what it finds does not depend on how the
+// lines of a file end.
 //
 // # Invariants
 //
 //  1. Every non-empty match of Regexp, or of the literals if Exact, contains a
-//     member of each set of Sets, folded if Fold.
+//     member of each set of Sets, folded if Fold; so do the bytes of the text it
+//     was read from, where carriage returns were left out.
 //  2. Every non-empty match contains Run.Bytes successive bytes of Run.Class.
 //  3. At most maxLiterals literals in a set, of at most maxLiteralBytes.
 //

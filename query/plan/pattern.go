@@ -33,7 +33,8 @@ type Pattern struct {
 	// Multiline says that a match may have line feeds.
 	Multiline bool
 	// KeepCR says that a carriage return at the end of a line is text: the pattern
-	// does not look for the end of the line, or names the carriage return.
+	// neither has line feeds nor looks for the end of the line, or it names the
+	// carriage return.
 	KeepCR bool
 	// TextAnchors says that the pattern has \A or \z, which mean the ends of the
 	// line it is matched in.
@@ -56,8 +57,15 @@ type Run struct {
 	Bytes int
 }
 
-// Literal returns the Pattern of a literal.
+// Literal returns the Pattern of a literal. One with line feeds becomes a regular
+// expression, since they match those of any file, unless it names the carriage
+// return.
 func Literal(text string, fold bool) *Pattern {
+	if strings.Contains(text, "\n") && !strings.Contains(text, "\r") {
+		if p, err := Regexp(regexp.QuoteMeta(text), fold); err == nil {
+			return p
+		}
+	}
 	if fold {
 		text = string(postings.AppendFold(nil, []byte(text)))
 	}
@@ -77,23 +85,27 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPattern, err)
 	}
-	p := &Pattern{Multiline: namesRune(tree, '\n'), Fold: fold || folds(tree)}
-	p.KeepCR = namesRune(tree, '\r') || !hasOp(tree, syntax.OpEndLine, syntax.OpEndText)
+	p := &Pattern{Multiline: namesLineFeed(expression, tree), Fold: fold || folds(tree)}
+	p.KeepCR = namesRune(tree, '\r') || !p.Multiline && !hasOp(tree, syntax.OpEndLine, syntax.OpEndText)
 	p.TextAnchors = hasOp(tree, syntax.OpBeginText, syntax.OpEndText)
 	if !p.Multiline {
 		tree = withoutLineFeed(tree)
 	}
 	p.Expression = tree.String()
 	tree = tree.Simplify()
-	in := derive(tree, p.Fold)
+	certain := vague(tree, utf8.RuneError)
+	if p.Multiline && !p.KeepCR {
+		certain = vague(certain, '\n')
+	}
+	in := derive(certain, p.Fold)
 	if in.exact != nil && !in.asserts {
 		p.Exact, p.Sets = usable(in.exact), [][]string{in.exact}
 	}
 	if !p.Exact {
 		if p.Sets = in.required(); !p.Multiline {
-			p.bound(tree)
+			p.bound(certain)
 		}
-		p.Run = findRun(tree)
+		p.Run = findRun(certain)
 		if err := p.compile(tree); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrPattern, err)
 		}
@@ -177,8 +189,8 @@ func some(re *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
 	return is(re) || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return some(sub, is) })
 }
 
-// namesRune reports whether a pattern asks for r by name: as a literal, or, for
-// the line feed, by a dot under (?s).
+// namesRune reports whether a pattern asks for r as a character, or, if r is the
+// line feed, by a dot under (?s).
 func namesRune(re *syntax.Regexp, r rune) bool {
 	return some(re, func(re *syntax.Regexp) bool {
 		return re.Op == syntax.OpAnyChar && r == '\n' || re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r)

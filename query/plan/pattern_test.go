@@ -39,7 +39,8 @@ func TestPatterns(t *testing.T) {
 // randomExpression writes a random regular expression over a small alphabet, so
 // that it often matches.
 func randomExpression(rng *rand.Rand, depth int) string {
-	atoms := []string{"a", "b", "c", "k", "S", "é", "[ab]", "[^a]", ".", `\w`, `\s`, `\b`, "^", "$", "abc", "[0-9]", `\d`, "ſ", "[a-z]", `\(`}
+	atoms := []string{"a", "b", "c", "k", "S", "é", "[ab]", "[^a]", ".", `\w`, `\s`, `\b`, "^", "$", "abc", "[0-9]", `\d`, "ſ", "[a-z]", `\(`,
+		`\n`, "\n", `[\n\r]`, `[a\x{a}]`, `(?s:.)`, `\r`, "\ufffd", `\x{fffd}a`, "abc$", `\pL`, "[^\\n]", `\z`, `\A`}
 	if depth == 0 {
 		return atoms[rng.IntN(len(atoms))]
 	}
@@ -57,12 +58,40 @@ func randomExpression(rng *rand.Rand, depth int) string {
 }
 
 func randomText(rng *rand.Rand) string {
-	pieces := []string{"a", "b", "c", "abc", "k", "K", "K", "s", "ſ", "é", "É", "0", "12345", " ", "(", "\xff", "ab", "A"}
+	pieces := []string{"a", "b", "c", "abc", "k", "K", "K", "s", "ſ", "é", "É", "0", "12345", " ", "(", "\xff", "ab", "A", "\n", "\r\n", "\r", "\ufffd"}
 	var b strings.Builder
 	for range rng.IntN(30) {
 		b.WriteString(pieces[rng.IntN(len(pieces))])
 	}
 	return b.String()
+}
+
+// spans lists the texts that an expression matches, by a plain scan with the rules
+// of the package documentation.
+func spans(p *Pattern, reference *regexp.Regexp, text string) []string {
+	var all []string
+	if !p.Multiline {
+		for line := range strings.SplitSeq(text, "\n") {
+			if !p.KeepCR {
+				line = strings.TrimSuffix(line, "\r")
+			}
+			all = append(all, reference.FindAllString(line, -1)...)
+		}
+		return all
+	}
+	var read []byte
+	var from []int // where in text the bytes of read stand
+	for i := range len(text) {
+		if p.KeepCR || text[i] != '\r' || !strings.HasPrefix(text[i:], "\r\n") {
+			read, from = append(read, text[i]), append(from, i)
+		}
+	}
+	for _, loc := range reference.FindAllIndex(read, -1) {
+		if loc[0] < loc[1] {
+			all = append(all, text[from[loc[0]]:from[loc[1]-1]+1])
+		}
+	}
+	return all
 }
 
 // checkSuperset holds invariants 1 and 2 for every match of an expression.
@@ -80,10 +109,7 @@ func checkSuperset(t *testing.T, expression string, fold bool, text string) {
 	if err != nil {
 		return
 	}
-	if !p.Multiline {
-		text = strings.ReplaceAll(text, "\n", " ")
-	}
-	for _, m := range reference.FindAllString(text, -1) {
+	for _, m := range spans(p, reference, text) {
 		if m == "" {
 			continue
 		}
@@ -122,9 +148,26 @@ func hasRun(s string, r Run) bool {
 }
 
 func TestPatternIsSuperset(t *testing.T) {
-	for seed := range uint64(4000) {
+	for seed := range uint64(5_000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		checkSuperset(t, randomExpression(rng, 3), rng.IntN(2) == 0, randomText(rng))
+	}
+}
+
+func TestNamesLineFeed(t *testing.T) {
+	for expression, want := range map[string]bool{
+		`a\nb`: true, "a\nb": true, `\x0A`: true, `\x{00a}`: true, `\012`: true, `(?s)a.b`: true, `[\n]`: true, `[a\n]`: true, `[]\n]`: true,
+		"[\n\r]": true, `[[:alpha:]\n]`: true, `[\x{0A}b]`: true, `[ab]|\Q[\n]\E|[c\x0a]`: true, `[\]\n]`: true,
+		`a`: false, `[^\n]`: false, `[^]\n]`: false, `\s`: false, `[\s]`: false, `[^a]`: false, `.`: false, `[a\\n]`: false, `\Q[\n]\E[ab]`: false,
+		`\[\\n]`: false, `[\t-\r]`: false, `\x{aa}`: false, `[ab](?-s:.)`: false, `[a-z]\\n`: false,
+	} {
+		p, err := Regexp(expression, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Multiline != want {
+			t.Errorf("%q: multi-line %v", expression, p.Multiline)
+		}
 	}
 }
 
@@ -132,6 +175,8 @@ func FuzzPatternIsSuperset(f *testing.F) {
 	f.Add(`(kmalloc|kzalloc)\(`, true, "x = KMALLOC(3)")
 	f.Add(`[0-9]{16}`, false, "1234567890123456789")
 	f.Add(`spin_lock.*flags`, true, "SPIN_LOCK(a, flags)")
+	f.Add(`foo$\nbar[\n]x`, false, "foo\r\nbar\r\nx")
+	f.Add("a\ufffdb", true, "A\xffb")
 	f.Fuzz(func(t *testing.T, expression string, fold bool, text string) {
 		if len(expression) > 200 || len(text) > 2000 {
 			return

@@ -51,6 +51,9 @@ type matcher struct {
 	long      *longMatcher // made when a text needs it
 	runBlocks int          // blocks that are searched at once, at most
 	slowRuns  int          // of one block, since the last one that was not
+	// plain and returns are a document without carriage returns, for eachWhole.
+	plain   []byte
+	returns returns
 	// stop says, between two runs, that nobody waits for more matches.
 	stop func() bool
 	// piece is how much text RE2 is given at once.
@@ -82,7 +85,7 @@ func (m *matcher) use(text *segment.Text, f *finding) {
 // text space, in order, until emit returns false. Only the blocks of f are
 // looked at. Matches do not overlap and are not empty.
 func (m *matcher) each(lo, hi int, f *finding, emit func(start, end int) bool) error {
-	if m.pattern.Multiline && !m.pattern.Exact {
+	if m.pattern.Multiline && !m.pattern.Exact && !m.once {
 		return m.eachWhole(lo, hi, emit)
 	}
 	next := lo
@@ -308,16 +311,4 @@ func (m *matcher) eachLine(text []byte, base int, emit func(start, end int) bool
 		at = end + 1
 	}
 	return base + len(text), true, nil
-}
-
-// eachWhole searches the whole document: a match may span any number of lines.
-func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
-	text, err := m.text.Bytes(lo, hi)
-	m.stats.ScannedBytes += int64(len(text))
-	if err != nil {
-		return err
-	}
-	m.stats.RegexpsConsidered++
-	m.eachMatch(text, lo, emit)
-	return nil
 }

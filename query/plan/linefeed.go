@@ -1,0 +1,132 @@
+package plan
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// namesLineFeed reports whether a pattern asks for a line feed by name: as a
+// character, alone or in a class that is not negated, or by a dot under (?s).
+// Classes such as \s or [^x] have one without naming it.
+func namesLineFeed(expression string, tree *syntax.Regexp) bool {
+	return namesRune(tree, '\n') || hasOp(tree, syntax.OpCharClass) && classNamesLineFeed(expression)
+}
+
+// classNamesLineFeed reports whether a class of an expression, which compiles, names
+// the line feed.
+func classNamesLineFeed(expression string) bool {
+	within, negated := false, false
+	for rest := expression; rest != ""; {
+		size, lineFeed := character(rest)
+		switch {
+		case lineFeed && within && !negated:
+			return true
+		case within && rest[0] == ']':
+			within = false
+		case within && strings.HasPrefix(rest, "[:"):
+			size = max(strings.Index(rest, ":]")+len(":]"), size)
+		case !within && rest[0] == '[':
+			within, negated = true, strings.HasPrefix(rest, "[^")
+			size = classHead(rest)
+		}
+		rest = rest[size:]
+	}
+	return false
+}
+
+// classHead returns the length of what begins a class: [ or [^, and a ] that is
+// itself there.
+func classHead(rest string) int {
+	size := 1
+	if strings.HasPrefix(rest, "[^") {
+		size++
+	}
+	if strings.HasPrefix(rest[size:], "]") {
+		size++
+	}
+	return size
+}
+
+// lineFeeds are the ways to write a line feed.
+var lineFeeds = []string{"\n", `\n`, `\x0a`, `\x0A`, `\012`}
+
+// character returns the length of the character that an expression begins with, as
+// it is written, and whether it is a line feed.
+func character(rest string) (size int, lineFeed bool) {
+	for _, s := range lineFeeds {
+		if strings.HasPrefix(rest, s) {
+			return len(s), true
+		}
+	}
+	switch {
+	case strings.HasPrefix(rest, `\Q`):
+		if n := strings.Index(rest, `\E`); n >= 0 {
+			return n + len(`\E`), false
+		}
+		return len(rest), false
+	case strings.HasPrefix(rest, `\x{`):
+		n := strings.IndexByte(rest, '}')
+		digits := strings.TrimLeft(rest[len(`\x{`):max(n, len(`\x{`))], "0")
+		return max(n+1, 1), digits == "a" || digits == "A"
+	case rest[0] == '\\' && len(rest) > 1:
+		_, size = utf8.DecodeRuneInString(rest[1:])
+		return 1 + size, false
+	}
+	_, size = utf8.DecodeRuneInString(rest)
+	return size, false
+}
+
+// vague returns a tree that matches what re does, and more: where re names r,
+// anything may stand. It is for a rune that a match may show as other bytes: U+FFFD
+// stands for bytes that are no UTF-8, too, and a line feed for a carriage return with
+// it. class and findRun know of U+FFFD in a class.
+func vague(re *syntax.Regexp, r rune) *syntax.Regexp {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return vagueLiteral(re, r)
+	case syntax.OpCharClass:
+		if r == '\n' && inClass(re.Rune, r) {
+			return &syntax.Regexp{Op: syntax.OpAnyChar}
+		}
+		return re
+	}
+	out := *re
+	out.Sub = make([]*syntax.Regexp, len(re.Sub))
+	for i, sub := range re.Sub {
+		out.Sub[i] = vague(sub, r)
+	}
+	return &out
+}
+
+// inClass reports whether r is in one of the ranges (pairs of bounds).
+func inClass(ranges []rune, r rune) bool {
+	for i := 0; i+1 < len(ranges); i += 2 {
+		if ranges[i] <= r && r <= ranges[i+1] {
+			return true
+		}
+	}
+	return false
+}
+
+func vagueLiteral(re *syntax.Regexp, r rune) *syntax.Regexp {
+	if !slices.Contains(re.Rune, r) {
+		return re
+	}
+	out := &syntax.Regexp{Op: syntax.OpConcat}
+	for rest := re.Rune; len(rest) > 0; {
+		n := slices.Index(rest, r)
+		if n == 0 {
+			out.Sub = append(out.Sub, &syntax.Regexp{Op: syntax.OpAnyChar})
+			rest = rest[1:]
+			continue
+		}
+		if n < 0 {
+			n = len(rest)
+		}
+		out.Sub = append(out.Sub, &syntax.Regexp{Op: syntax.OpLiteral, Flags: re.Flags, Rune: rest[:n]})
+		rest = rest[n:]
+	}
+	return out
+}

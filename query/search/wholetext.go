@@ -1,0 +1,60 @@
+package search
+
+import "bytes"
+
+// eachWhole searches the whole document: a match may span any number of lines.
+func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
+	text, err := m.text.Bytes(lo, hi)
+	m.stats.ScannedBytes += int64(len(text))
+	if err != nil {
+		return err
+	}
+	m.stats.RegexpsConsidered++
+	if m.pattern.KeepCR || !bytes.Contains(text, crlf) {
+		m.eachMatch(text, lo, emit)
+		return nil
+	}
+	m.returns = m.returns[:0]
+	m.plain = withoutReturns(m.plain[:0], &m.returns, text)
+	m.eachMatch(m.plain, 0, func(start, end int) bool {
+		// An end is behind its last byte: a match that ends a line does not take
+		// the carriage return in.
+		return emit(lo+m.returns.place(start), lo+m.returns.place(end-1)+1)
+	})
+	return nil
+}
+
+var crlf = []byte("\r\n")
+
+// returns are the carriage returns that were left out of a text: for each, where
+// the byte behind it, a line feed, stands without it and the others. They are in
+// order.
+type returns []int
+
+// withoutReturns appends text to dst, without the carriage returns before line
+// feeds, of which it takes a note.
+func withoutReturns(dst []byte, left *returns, text []byte) []byte {
+	for {
+		n := bytes.Index(text, crlf)
+		if n < 0 {
+			return append(dst, text...)
+		}
+		dst = append(dst, text[:n]...)
+		*left = append(*left, len(dst))
+		dst = append(dst, '\n')
+		text = text[n+len(crlf):]
+	}
+}
+
+// place returns where in the text the byte at i of what is left of it stands.
+func (r returns) place(i int) int {
+	lo, hi := 0, len(r)
+	for lo < hi {
+		if mid := (lo + hi) / 2; r[mid] <= i {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return i + lo
+}
