@@ -138,33 +138,27 @@ func (v *visitor) gather(n node, h *hit) error {
 		if err != nil {
 			return err
 		}
-		if len(h.matches) > 0 && len(s.matches) > 0 {
-			h.count += merge(&h.matches, s.matches) + s.count - len(s.matches)
-			return nil
-		}
 		h.matches = append(h.matches, s.matches...)
 		h.count += s.count
 	}
 	return nil
 }
 
-// merge adds matches in order, symbols first, leaves out those that overlap one
-// before them, and returns how many came in.
-func merge(into *[]match, more []match) int {
-	before := len(*into)
-	all := slices.Concat(*into, more)
-	slices.SortStableFunc(all, func(a, b match) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.symbol, a.symbol))
+// settle orders the matches of several patterns, and leaves out those that overlap
+// one before them: of two that start at one place, a symbol is kept, or else the
+// longer. What is left does not depend on the order in which they were found.
+func (h *hit) settle() {
+	slices.SortFunc(h.matches, func(a, b match) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.symbol, a.symbol), cmp.Compare(b.end, a.end))
 	})
-	out := all[:0]
-	for _, m := range all {
-		if n := len(out); n > 0 && m.start < out[n-1].end {
-			continue
+	kept := h.matches[:0]
+	for _, m := range h.matches {
+		if n := len(kept); n == 0 || m.start >= kept[n-1].end {
+			kept = append(kept, m)
 		}
-		out = append(out, m)
 	}
-	*into = out
-	return len(out) - before
+	h.matches = kept
+	h.count = len(kept)
 }
 
 // finish gives a hit without matches in the text the one match that its path is.

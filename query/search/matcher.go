@@ -3,7 +3,6 @@ package search
 import (
 	"bytes"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"github.com/wasilibs/go-re2"
@@ -16,15 +15,6 @@ import (
 
 // runBlocks bounds the successive blocks that are searched at once: 64 KiB.
 const runBlocks = 16
-
-// slowRun is how long a run may take; its successor has fewer blocks if it took
-// longer, and more if it did not. Nobody is asked within a run whether it is still
-// waited for.
-const slowRun = 10 * time.Millisecond
-
-// maxSlowRuns bounds the slow runs of one block each, one after the other, before RE2
-// is given up. A single one may be slow because the machine is busy.
-const maxSlowRuns = 3
 
 // longLine is the length in bytes from which on a line is searched by itself, so
 // that the search can be stopped within it.
@@ -49,8 +39,6 @@ type matcher struct {
 	// the document, or where the run before it ended.
 	continues bool
 	long      *longMatcher // made when a text needs it
-	runBlocks int          // blocks that are searched at once, at most
-	slowRuns  int          // of one block, since the last one that was not
 	// plain and returns are a document without carriage returns, for eachWhole.
 	plain   []byte
 	returns returns
@@ -63,11 +51,6 @@ type matcher struct {
 // use prepares for a segment, where the finding says which literals occur.
 func (m *matcher) use(text *segment.Text, f *finding) {
 	m.text = text
-	if m.runBlocks == 0 {
-		if m.runBlocks = runBlocks; m.re2 != nil {
-			m.runBlocks = 1 // until it is known to be fast
-		}
-	}
 	if len(f.literals) > 0 && !slices.Equal(f.literals, m.of) {
 		m.of = f.literals
 		m.literals = scan.NewLiterals(f.literals, m.pattern.Fold)
@@ -91,13 +74,13 @@ func (m *matcher) each(lo, hi int, f *finding, emit func(start, end int) bool) e
 	next := lo
 	for block := f.next(lo / postings.BlockBytes); block >= 0 && block*postings.BlockBytes < hi && !m.stop(); {
 		last := block
-		for (last+1)%m.runBlocks != 0 && f.next(last+1) == last+1 {
+		for (last+1)%runBlocks != 0 && f.next(last+1) == last+1 {
 			last++
 		}
 		from, to := max(block*postings.BlockBytes, next), min((last+1)*postings.BlockBytes, hi)
 		if from < to {
 			m.continues = from == next
-			end, more, err := m.timedRun(lo, hi, from, to, emit)
+			end, more, err := m.run(lo, hi, from, to, emit)
 			if err != nil || !more {
 				return err
 			}
@@ -114,27 +97,6 @@ func (f *finding) next(block int) int {
 		return block
 	}
 	return f.blocks.Next(block)
-}
-
-// timedRun is run, and chooses how many blocks the next one has by how long a
-// regular expression took for this one.
-func (m *matcher) timedRun(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
-	if m.re2 == nil {
-		return m.run(lo, hi, from, to, emit)
-	}
-	started := time.Now()
-	end, more, err := m.run(lo, hi, from, to, emit)
-	switch took := time.Since(started); {
-	case took <= slowRun:
-		m.runBlocks, m.slowRuns = min(2*m.runBlocks, runBlocks), 0
-	case m.runBlocks > 1:
-		m.runBlocks = max(m.runBlocks/4, 1)
-	default:
-		if m.slowRuns++; m.slowRuns == maxSlowRuns {
-			m.re2 = nil // no expression for RE2; package regexp can be stopped
-		}
-	}
-	return end, more, err
 }
 
 // run finds the matches that start between from and to. It returns where the

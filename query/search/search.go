@@ -136,7 +136,7 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 			return nil, fmt.Errorf("open revisions: %w", err)
 		}
 	}
-	if r.Query.Type == syntax.TypeRepo && len(c.atoms) == 0 && onlyRepositories(c) {
+	if r.Query.Type == syntax.TypeRepo && c.shown == syntax.SelectRepo && len(c.atoms) == 0 && onlyRepositories(c) {
 		return repositories(sc, r), nil
 	}
 	planned := time.Since(start)

@@ -67,6 +67,9 @@ func (v *visitor) collect(h *hit) (bool, error) {
 	if err := v.gather(v.s.c.root, h); err != nil {
 		return false, err
 	}
+	if v.several {
+		h.settle()
+	}
 	if v.s.c.choosesSymbols() {
 		if err := v.onSymbols(h); err != nil {
 			return false, err

@@ -1,0 +1,338 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// An oracle answers a query by a plain scan of a model, with the rules of
+// docs/query-language.md and none of the code that it judges.
+type oracle struct {
+	t        testing.TB
+	m        *model
+	q        *syntax.Parsed
+	compiled map[string]*regexp.Regexp
+}
+
+// A spot is a match in a text.
+type spot struct {
+	start, end int
+	symbol     bool
+}
+
+// expected is an answer: the matches of each file, or the repositories.
+type expected struct {
+	files   map[string][]spot
+	repos   map[string]bool
+	matches int
+}
+
+// regexp compiles an expression, which may be asked for again.
+func (o *oracle) regexp(pattern string, fold bool) *regexp.Regexp {
+	flags := "(?m)"
+	if fold {
+		flags = "(?mi)"
+	}
+	re := o.compiled[flags+pattern]
+	if re == nil {
+		re = regexp.MustCompile(flags + pattern)
+		o.compiled[flags+pattern] = re
+	}
+	return re
+}
+
+// multiline and cr say by eye, for the patterns of the test, what the rules call
+// naming a line feed and a carriage return.
+func multiline(pattern string) bool {
+	pattern = strings.ReplaceAll(pattern, `[^\n]`, "")
+	return strings.Contains(pattern, "\n") || strings.Contains(pattern, `\n`) || strings.Contains(pattern, "(?s")
+}
+
+func namesCR(pattern string) bool {
+	return strings.Contains(pattern, "\r") || strings.Contains(pattern, `\r`)
+}
+
+// scan finds a pattern in a text: line by line, or as a whole.
+func (o *oracle) scan(pattern string, isRegexp, fold bool, text []byte) []spot {
+	hasEnd := isRegexp && strings.Contains(pattern, "$") && !strings.Contains(pattern, `\$`)
+	if !isRegexp {
+		pattern = regexp.QuoteMeta(pattern)
+	}
+	re := o.regexp(pattern, fold)
+	if multiline(pattern) {
+		return scanWhole(re, !namesCR(pattern), text)
+	}
+	var spots []spot
+	base := 0
+	for line := range bytes.SplitSeq(text, newline) {
+		if hasEnd && !namesCR(pattern) {
+			spots = appendSpots(spots, re, bytes.TrimSuffix(line, []byte("\r")), base)
+		} else {
+			spots = appendSpots(spots, re, line, base)
+		}
+		base += len(line) + 1
+	}
+	return spots
+}
+
+func appendSpots(spots []spot, re *regexp.Regexp, text []byte, base int) []spot {
+	for _, loc := range re.FindAllIndex(text, -1) {
+		if loc[0] < loc[1] {
+			spots = append(spots, spot{base + loc[0], base + loc[1], false})
+		}
+	}
+	return spots
+}
+
+// scanWhole finds matches across lines. With unify a carriage return before a line
+// feed is not there.
+func scanWhole(re *regexp.Regexp, unify bool, text []byte) []spot {
+	var read []byte
+	var from []int
+	for i := range text {
+		if !unify || !bytes.HasPrefix(text[i:], []byte("\r\n")) {
+			read, from = append(read, text[i]), append(from, i)
+		}
+	}
+	spots := appendSpots(nil, re, read, 0)
+	for i, s := range spots {
+		spots[i].start, spots[i].end = from[s.start], from[s.end-1]+1
+	}
+	return spots
+}
+
+// holds evaluates a query on a place: whether it is true, and the matches of the
+// leaves that make it so.
+func (o *oracle) holds(q syntax.Query, p *modelPlace) (bool, []spot) {
+	switch q := q.(type) {
+	case *syntax.And:
+		var all []spot
+		for _, k := range q.Children {
+			ok, spots := o.holds(k, p)
+			if !ok {
+				return false, nil
+			}
+			all = append(all, spots...)
+		}
+		return true, all
+	case *syntax.Or:
+		some, all := false, []spot(nil)
+		for _, k := range q.Children {
+			if ok, spots := o.holds(k, p); ok {
+				some, all = true, append(all, spots...)
+			}
+		}
+		return some, all
+	case *syntax.Not:
+		ok, _ := o.holds(q.Child, p)
+		return !ok, nil
+	case *syntax.Text:
+		spots := o.scan(q.Pattern, q.Regexp, q.Case != syntax.CaseYes, p.doc.text)
+		return len(spots) > 0, spots
+	case *syntax.Symbol:
+		spots := o.symbols(q, p.doc)
+		return len(spots) > 0, spots
+	}
+	return o.passes(q, p), nil
+}
+
+func (o *oracle) symbols(q *syntax.Symbol, d *modelDocument) (spots []spot) {
+	re := o.regexp(q.Pattern, q.Case != syntax.CaseYes)
+	for _, s := range d.symbols {
+		if re.MatchString(s.Name) {
+			spots = append(spots, spot{int(s.Offset), int(s.Offset) + len(s.Name), true})
+		}
+	}
+	return spots
+}
+
+// passes evaluates a filter.
+func (o *oracle) passes(q syntax.Query, p *modelPlace) bool {
+	repo := o.m.repos[p.repo]
+	switch q := q.(type) {
+	case *syntax.Const:
+		return q.Value
+	case *syntax.File:
+		return o.regexp(q.Pattern, q.Case != syntax.CaseYes).MatchString(p.path)
+	case *syntax.Repo:
+		return o.regexp(q.Pattern, q.Case != syntax.CaseYes).MatchString(repo.Name)
+	case *syntax.Language:
+		return strings.EqualFold(q.Name, string(p.doc.lang))
+	case *syntax.Revision:
+		return namesRef(q, p.ref)
+	case *syntax.RepoSet:
+		return slices.Contains(q.Names, repo.Name)
+	case *syntax.Archived:
+		return q.Want == syntax.Yes || repo.Archived == (q.Want == syntax.Only)
+	case *syntax.Fork:
+		return q.Want == syntax.Yes || repo.Fork == (q.Want == syntax.Only)
+	case *syntax.Visibility:
+		return q.Want == syntax.Any || repo.Private == (q.Want == syntax.Private)
+	}
+	o.t.Fatalf("no oracle for %T", q)
+	return false
+}
+
+func namesRef(q *syntax.Revision, ref code.Ref) bool {
+	return q.Pattern == syntax.AllRevisions || q.Pattern == syntax.DefaultRevision && ref == "refs/heads/main" || strings.Contains(string(ref), q.Pattern)
+}
+
+// searched reports whether a ref is looked at: the default branch, or those that
+// some rev: names, or all where one is negated.
+func (o *oracle) searched(ref code.Ref) bool {
+	if !syntax.HasRevision(o.q.Root) {
+		return ref == "refs/heads/main"
+	}
+	named := false
+	var walk func(q syntax.Query, negated bool)
+	walk = func(q syntax.Query, negated bool) {
+		switch q := q.(type) {
+		case *syntax.And:
+			for _, k := range q.Children {
+				walk(k, negated)
+			}
+		case *syntax.Or:
+			for _, k := range q.Children {
+				walk(k, negated)
+			}
+		case *syntax.Not:
+			walk(q.Child, true)
+		case *syntax.Revision:
+			named = named || negated || namesRef(q, ref)
+		}
+	}
+	walk(o.q.Root, false)
+	return named
+}
+
+// leaves tells whether a query has a leaf for which is holds.
+func leaves(q syntax.Query, is func(syntax.Query) bool) bool {
+	some := false
+	syntax.Walk(q, func(q syntax.Query) bool {
+		some = some || is(q)
+		return true
+	})
+	return some
+}
+
+func isPattern(q syntax.Query) bool {
+	switch q.(type) {
+	case *syntax.Text, *syntax.Symbol:
+		return true
+	}
+	return false
+}
+
+// needsFiles tells whether a leaf is about more than the repository.
+func needsFiles(q syntax.Query) bool {
+	switch q.(type) {
+	case *syntax.File, *syntax.Language, *syntax.Revision:
+		return true
+	}
+	return isPattern(q)
+}
+
+// answer is the whole answer.
+func (o *oracle) answer() expected {
+	e := expected{files: map[string][]spot{}, repos: map[string]bool{}}
+	if simple := syntax.Simplify(o.q.Root); o.q.Type == syntax.TypeRepo && o.kind() == syntax.SelectRepo && !leaves(simple, needsFiles) {
+		for i, r := range o.m.repos {
+			if ok, _ := o.holds(simple, &modelPlace{repo: i}); ok {
+				e.repos[r.Name] = true
+			}
+		}
+		e.matches = len(e.repos)
+		return e
+	}
+	if o.kind() == syntax.SelectSymbol && !leaves(syntax.Simplify(o.q.Root), isPattern) {
+		all := *o.q
+		all.Root = &syntax.And{Children: []syntax.Query{o.q.Root, &syntax.Symbol{Pattern: ".", Case: syntax.CaseNo}}}
+		o.q = &all
+	}
+	for i := range o.m.places {
+		p := &o.m.places[i]
+		if !o.searched(p.ref) {
+			continue
+		}
+		ok, spots := o.holds(o.q.Root, p)
+		if ok {
+			o.show(&e, p, spots)
+		}
+	}
+	for _, spots := range e.files {
+		e.matches += max(len(spots), 1)
+	}
+	e.matches += len(e.repos)
+	return e
+}
+
+// show adds what the query wants to see of a file.
+func (o *oracle) show(e *expected, p *modelPlace, spots []spot) {
+	repo := o.m.repos[p.repo].Name
+	key := fileKey(repo, p.path, p.doc.text)
+	spots = settled(spots)
+	switch kind := o.kind(); {
+	case kind == syntax.SelectRepo:
+		e.repos[repo] = true
+		return
+	case kind == syntax.SelectFile:
+		spots = nil
+	case kind == syntax.SelectSymbol:
+		if spots = slices.DeleteFunc(spots, func(s spot) bool { return !onSymbol(s, p.doc) }); len(spots) == 0 {
+			return
+		}
+	case kind == syntax.SelectContent && len(spots) == 0:
+		return
+	}
+	e.files[key] = spots
+}
+
+func (o *oracle) kind() syntax.SelectKind {
+	byType := map[syntax.TypeKind]syntax.SelectKind{
+		syntax.TypeFile: syntax.SelectFile, syntax.TypeRepo: syntax.SelectRepo, syntax.TypeSymbol: syntax.SelectSymbol,
+	}
+	if o.q.Select != syntax.SelectDefault {
+		return o.q.Select
+	}
+	return byType[o.q.Type]
+}
+
+// settled orders spots and leaves out those that overlap one before them.
+func settled(spots []spot) (kept []spot) {
+	byPlace := slices.Clone(spots)
+	slices.SortFunc(byPlace, func(a, b spot) int {
+		rank := func(s spot) int {
+			if s.symbol {
+				return 0
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(rank(a), rank(b)), cmp.Compare(b.end, a.end))
+	})
+	end := 0
+	for _, s := range byPlace {
+		if s.start >= end {
+			kept, end = append(kept, s), s.end
+		}
+	}
+	return kept
+}
+
+func onSymbol(s spot, d *modelDocument) bool {
+	return slices.ContainsFunc(d.symbols, func(x code.Symbol) bool {
+		return s.start < int(x.Offset)+len(x.Name) && int(x.Offset) < s.end
+	})
+}
+
+// fileKey names a file of an answer.
+func fileKey(repo, path string, text []byte) string {
+	return fmt.Sprintf("%s %s %x", repo, path, len(text)) + string(text[max(len(text)-20, 0):])
+}
