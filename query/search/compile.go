@@ -66,16 +66,20 @@ type compiled struct {
 	atoms      []*atom
 	predicates []*predicate
 	revisions  bool // some predicate is about refs
-	everyRef   bool // one of them is negated: what it excludes is among all refs
-	negations  int  // around the node that is being compiled
-	shown      syntax.SelectKind
-	contexts   map[string]Context
+	// refs select the refs that the query is about; everyRef says that one of them is
+	// negated: what it excludes is among all refs.
+	refs      []func(*Repository, code.Ref) bool
+	everyRef  bool
+	negations int // around the node that is being compiled
+	shown     syntax.SelectKind
+	contexts  map[string]Context
 }
 
 // compile turns a parsed query into a compiled one, where contexts are the known
 // search contexts.
 func compile(p *syntax.Parsed, contexts map[string]Context) (*compiled, error) {
 	c := &compiled{contexts: contexts, revisions: syntax.HasRevision(p.Root), shown: shownOf(p)}
+	c.nameRefs(p.Root, false)
 	tree := syntax.Simplify(p.Root)
 	if c.shown == syntax.SelectSymbol {
 		tree = withSymbols(tree)
@@ -94,7 +98,6 @@ func (c *compiled) node(q syntax.Query) (node, error) {
 		kids, err := c.nodes(q.Children)
 		return &orNode{kids}, err
 	case *syntax.Not:
-		c.everyRef = c.everyRef || syntax.HasRevision(q.Child)
 		c.negations++
 		kid, err := c.node(q.Child)
 		c.negations--
@@ -256,10 +259,21 @@ func (c *compiled) anyRef(r *Repository, ref code.Ref) bool {
 	if c.everyRef {
 		return true
 	}
-	for _, p := range c.predicates {
-		if p.ref != nil && p.ref(r, ref) {
-			return true
+	return slices.ContainsFunc(c.refs, func(has func(*Repository, code.Ref) bool) bool { return has(r, ref) })
+}
+
+// nameRefs collects which refs a query is about: every filter that names some
+// counts, even one that does not decide.
+func (c *compiled) nameRefs(q syntax.Query, negated bool) {
+	syntax.Walk(q, func(q syntax.Query) bool {
+		switch q := q.(type) {
+		case *syntax.Revision:
+			c.refs = append(c.refs, refMatcher(q.Pattern))
+			c.everyRef = c.everyRef || negated
+		case *syntax.Not:
+			c.nameRefs(q.Child, true)
+			return false
 		}
-	}
-	return false
+		return true
+	})
 }

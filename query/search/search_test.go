@@ -116,3 +116,19 @@ func TestTypes(t *testing.T) {
 		}
 	}
 }
+
+// A filter that does not decide is still one that names refs.
+func TestRevisionsAreNamedByWhatIsSimplifiedAway(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(4, 1)))
+	s := New(Options{})
+	files := func(query string) int {
+		r, err := s.Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Stats.Files
+	}
+	if want := files("rev:dev"); want == 0 || files("rev:dev or -()") != want {
+		t.Errorf("rev:dev finds %d files, rev:dev or -() finds %d", want, files("rev:dev or -()"))
+	}
+}
