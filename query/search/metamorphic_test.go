@@ -183,7 +183,7 @@ func TestMetamorphic(t *testing.T) {
 		one.build(t, 1)
 		ask := asker{rng, many}
 		judge := &oracle{t: t, m: many, compiled: map[string]*regexp.Regexp{}}
-		for range 40 {
+		for range 25 {
 			judge.q = ask.query()
 			text := judge.q.String()
 			parsed, err := syntax.Parse(text, syntax.Options{})

@@ -126,8 +126,8 @@ func placeSymbols(h *hit, symbols *segment.Outline) {
 func (r *renderer) chunks(h *hit) ([]Chunk, error) {
 	var chunks []Chunk
 	done := 0
-	for done < len(h.matches) && r.left > 0 {
-		h.matches = h.matches[:min(len(h.matches), done+int(r.left/rangeBytes)+1)]
+	for done < len(h.matches) && (r.left > 0 || done == 0) { // a file that is shown shows a match
+		h.matches = h.matches[:min(len(h.matches), done+int(max(r.left, 0)/rangeBytes)+1)]
 		from, to, n, err := r.extent(h, h.matches[done:])
 		if err != nil {
 			return nil, err
