@@ -53,7 +53,7 @@ func (b *bench) importZoekt(ctx context.Context) (map[string]importFigure, error
 // importQuarry imports each set into a running server. If imports are asked for they are made: they are what is worked on.
 func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, error) {
 	if !b.does(StepImport) {
-		if imports, err := b.earlierImports(b.quarryLedger, ""); err != nil || imports != nil {
+		if imports, err := b.earlierImports(b.quarryLedger, ""); err != nil || (imports != nil && b.opensQuarry(ctx)) {
 			return imports, err
 		}
 	}
@@ -70,6 +70,17 @@ func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, erro
 		wall, err := server.Index(ctx, repositories)
 		return wall, server.Usage().PeakBytes, err
 	})
+}
+
+// opensQuarry says whether this build serves the data that were kept: it may read another format than the one that wrote them.
+func (b *bench) opensQuarry(ctx context.Context) bool {
+	server, err := b.serveQuarry(ctx)
+	if err != nil {
+		b.Log("quarry: the index that was kept does not open with this build and is made anew: %v", err)
+		return false
+	}
+	b.stop("quarry serve", server.Stop)
+	return true
 }
 
 // earlierImports returns nil if there is no index to keep. The figures of its imports are given if this step wants them.

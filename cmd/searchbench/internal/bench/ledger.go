@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
 // A ledger keeps what was measured of a program beside its index, so that work on the other program need not measure it again. What is taken from
@@ -97,6 +100,15 @@ func recall[T any](l *ledger, key string, measure func() (T, error)) (T, error) 
 		return figure, err
 	}
 	return figure, l.put(key, figure)
+}
+
+// listKey tells lists of queries apart in the keys of figures that a whole list makes.
+func listKey(queries []suite.Query) string {
+	h := fnv.New64a()
+	for _, q := range queries {
+		fmt.Fprintf(h, "%q %d\n", q.Text, q.Limit)
+	}
+	return fmt.Sprintf("%d-%016x", len(queries), h.Sum64())
 }
 
 // step is recall for a figure of its own line in the report; nil, with a reason in the report, if it could not be measured.

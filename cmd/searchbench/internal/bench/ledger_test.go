@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
@@ -29,8 +31,8 @@ func TestAskAllTakesFiguresOfAnEarlierRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work", "figures.json")
 	queries := []suite.Query{{Name: "a", Text: "a", Limit: 1}, {Name: "b", Text: "b"}}
 	first := newTestBench(t, path, false)
-	engine := &fake{times: []time.Duration{time.Millisecond}}
-	first.askAll(context.Background(), &source{name: "zoekt", searcher: engine, word: forZoekt, ledger: first.zoektLedger}, "suite", queries[:1], 2)
+	asked := &fake{times: []time.Duration{time.Millisecond}}
+	first.askAll(context.Background(), &source{name: "zoekt", searcher: asked, word: forZoekt, ledger: first.zoektLedger}, "suite", queries[:1], 2)
 	failing := &fake{times: []time.Duration{1}, err: errors.New("no")}
 	first.askAll(context.Background(), &source{name: "zoekt", searcher: failing, word: forZoekt, ledger: first.zoektLedger}, "suite", queries[1:], 2)
 
@@ -111,5 +113,32 @@ func TestParseSteps(t *testing.T) {
 	}
 	if _, err := ParseSets([]string{"bsd"}); !errors.Is(err, ErrSets) {
 		t.Errorf("%v, want ErrSets", err)
+	}
+}
+
+// An index that this build cannot open is not kept.
+func TestImportAnewWhereTheKeptIndexDoesNotOpen(t *testing.T) {
+	work := t.TempDir()
+	binary := filepath.Join(work, "quarry")
+	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho another format >&2\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := newTestBench(t, filepath.Join(work, "zoekt.json"), true)
+	b.Work, b.Steps, b.Quarry = work, []Step{StepSuite}, &engine.Quarry{Path: binary}
+	b.quarryLedger = newTestBench(t, filepath.Join(work, "quarry.json"), false).zoektLedger
+	if err := errors.Join(b.quarryLedger.put(imported, b.Sets), os.MkdirAll(b.quarryData(), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.importQuarry(context.Background()) // of linux's clone: there are no corpora
+	if _, statErr := os.Stat(b.quarryData()); err == nil || !os.IsNotExist(statErr) || len(b.quarryLedger.entries) != 0 {
+		t.Errorf("%v, %v, %v: want the index gone and an import begun", err, statErr, b.quarryLedger.entries)
+	}
+}
+
+// Memory after another list, or throughput of one, is another figure.
+func TestListKey(t *testing.T) {
+	a, b := []suite.Query{{Text: "a"}, {Text: "b"}}, []suite.Query{{Text: "b"}, {Text: "a"}}
+	if listKey(a) != listKey(slices.Clone(a)) || listKey(a) == listKey(b) || listKey(a) == listKey(a[:1]) || listKey(a[:1]) == listKey([]suite.Query{{Text: "a", Limit: 1}}) {
+		t.Errorf("%s %s", listKey(a), listKey(b))
 	}
 }

@@ -56,15 +56,19 @@ func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []su
 // askLoads measures the throughput of the interactive mix, then of the one with heavy queries in it.
 func (b *bench) askLoads(ctx context.Context, s *source, a *answers) {
 	mix := suite.Interactive(b.Queries)
-	a.load = b.askLoad(s, "load", func() (loadFigure, error) { return b.warmLoad(ctx, s, mix), ctx.Err() })
+	if len(mix) == 0 {
+		b.missing("%s: throughput: none of the queries is of the interactive mix", s.name)
+		return
+	}
+	a.load = b.askLoad(s, "load", mix, func() (loadFigure, error) { return b.warmLoad(ctx, s, mix), ctx.Err() })
 	heavy := b.heavyMix()
-	a.heavy = b.askLoad(s, "heavy", func() (loadFigure, error) {
+	a.heavy = b.askLoad(s, "heavy", heavy, func() (loadFigure, error) {
 		return measureRounds(ctx, s.searcher, heavy, s.word, b.LoadDuration), ctx.Err()
 	})
 }
 
-func (b *bench) askLoad(s *source, kind string, measure func() (loadFigure, error)) *loadFigure {
-	load, err := recall(s.ledger, s.name+"/"+kind, func() (loadFigure, error) {
+func (b *bench) askLoad(s *source, kind string, mix []suite.Query, measure func() (loadFigure, error)) *loadFigure {
+	load, err := recall(s.ledger, s.name+"/"+kind+"/"+listKey(mix), func() (loadFigure, error) {
 		f, err := measure()
 		b.Log("%s: %s: %.2f queries/s, p99 %s, %d errors", s.name, kind, f.perSecond(), f.P99.Round(time.Millisecond), f.Errors)
 		return f, err

@@ -141,3 +141,13 @@ func TestMeasureMachineNeedsText(t *testing.T) {
 		t.Errorf("%q %v, want no more than is asked for and the rest of a file", sample, err)
 	}
 }
+
+func TestLoadNeedsAMix(t *testing.T) {
+	b := newTestBench(t, filepath.Join(t.TempDir(), "figures.json"), false)
+	b.Queries = []suite.Query{{Text: "a", Mix: suite.MixNone}}
+	f, a := &fake{times: []time.Duration{1}}, &answers{}
+	b.askLoads(context.Background(), &source{name: "zoekt", searcher: f, word: forZoekt, ledger: b.zoektLedger}, a)
+	if len(b.absent) != 1 || f.asked.Load() != 0 || a.load != nil {
+		t.Errorf("%q after %d questions, want it said", b.absent, f.asked.Load())
+	}
+}

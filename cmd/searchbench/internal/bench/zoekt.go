@@ -72,7 +72,7 @@ func (b *bench) askZoekt(ctx context.Context, f *figures, re2 bool) {
 // zoektMemory reads the memory after a suite that this server was asked, or takes what was read after the suite of an earlier run.
 func (b *bench) zoektMemory(f *figures, server *lateZoekt) {
 	var err error
-	f.memory, err = recall(b.zoektLedger, "memory", func() (memoryFigure, error) {
+	f.memory, err = recall(b.zoektLedger, "memory/"+listKey(b.Queries), func() (memoryFigure, error) {
 		if server.running == nil {
 			return memoryFigure{}, errNotAsked
 		}
