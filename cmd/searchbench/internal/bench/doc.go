@@ -8,6 +8,7 @@
 //	imports.go, core.go, cold.go          before a server is asked
 //	source.go, timing.go                  one server that is asked queries, one after the other
 //	load.go, heavy.go, stable.go          many questions
+//	stream.go, bandwidth.go               answers in parts; what memory gives
 //	pushes.go                             freshness
 //	zoekt.go, quarry.go, ripgrep.go       the order of steps for each program
 //	ledger.go                             figures of an earlier run

@@ -13,6 +13,7 @@ type figures struct {
 	re2       answers  // of zoekt's opt-in engine
 	capped    []timing // zoekt with a cap per shard, the faster of its two engines
 	pushes    []pushFigure
+	streams   []streamFigure // of quarry
 	// normalPush is zoekt's run without delta mode.
 	normalPush *pushFigure
 }

@@ -63,6 +63,9 @@ func (b *bench) askQuarry(ctx context.Context, f *figures, server *engine.Quarry
 	if b.does(StepStable) {
 		f.plain.stable = b.askStable(ctx, s)
 	}
+	if b.does(StepStream) {
+		f.streams = b.askStreams(ctx, server, s.word)
+	}
 	if b.does(StepScans) {
 		f.plain.scans = b.askAll(ctx, s, "scan", b.Scans, b.Runs)
 	}

@@ -36,6 +36,7 @@ func (b *bench) report() report.Report {
 	add(StepLoad, b.loadRows(zoekt, quarry)...)
 	add(StepSuite, b.slowestRow(zoekt, quarry))
 	add(StepStable, stableRow(zoekt, quarry))
+	add(StepStream, streamRow(quarry))
 	add(StepPushes, pushRow(zoekt, quarry))
 	if b.does(StepSuite) {
 		r.Tables = append(r.Tables, b.classTable(zoekt, quarry), b.queryTable(zoekt, quarry))

@@ -52,7 +52,8 @@ func testedBench() *bench {
 				scans: []timing{took(100 * ms), took(10 * ms)}, load: &loadFigure{Queries: 400, Wall: time.Second}, heavy: &loadFigure{Queries: 45, Wall: time.Second},
 				stable: map[string]stableFigure{"l": {Lists: 1, Matches: 101, FilesRead: 120}},
 			},
-			pushes: []pushFigure{{Searchable: 90 * ms}},
+			pushes:  []pushFigure{{Searchable: 90 * ms}},
+			streams: []streamFigure{{Query: "return", First: 2 * ms, Whole: 30 * ms, Chunks: 9}},
 		},
 		ripgrep: []timing{took(150 * ms), took(5 * ms)},
 	}
@@ -83,6 +84,7 @@ func TestReport(t *testing.T) {
 		"| slowest p99 of any query of the suite and the scans | 600 ms the better of each (scan-if) | 100 ms (scan-if) | 6.00 × | ≤ 1/5 of the better | reached |",
 		"| 4 at the most; up to 102000 matches (l) | 1 at the most; up to 101 matches (l) |  | always the same list | reached |",
 		"|  | p50 90.0 ms, p99 90.0 ms |  | p50 no more than its delta mode's | no comparison |",
+		"| 10,000 matches in parts: the first part / the whole answer |  | `return` 2.00 ms / 30.0 ms in 9 |  |  | no goal |",
 		"- something: no",
 		"| 1-char | 1 | 8.00 ms | 9.00 ms |  | 16.0 ms | 0.50 | c | 0.50 |",
 		"| rare: `r2` | 90.0 ms / 90.0 ms | 30.0 ms / 30.0 ms | 15.0 ms / 15.0 ms | 0 | 0 |",

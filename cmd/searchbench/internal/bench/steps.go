@@ -20,12 +20,13 @@ const (
 	StepClasses Step = "classes" // classes of queries beside the suite: rare literals, symbols
 	StepLoad    Step = "load"    // throughput
 	StepStable  Step = "stable"  // the same request, the same list?
+	StepStream  Step = "stream"  // the first part of an answer in parts
 	StepScans   Step = "scans"   // exact counts that an index helps little
 	StepPushes  Step = "pushes"  // freshness
 )
 
 // Steps are all of them.
-var Steps = []Step{StepMachine, StepImport, StepCore, StepCold, StepSuite, StepClasses, StepLoad, StepStable, StepScans, StepPushes}
+var Steps = []Step{StepMachine, StepImport, StepCore, StepCold, StepSuite, StepClasses, StepLoad, StepStable, StepStream, StepScans, StepPushes}
 
 // ErrStep is returned for a name that is no step's.
 var ErrStep = errors.New("no such step")

@@ -151,3 +151,21 @@ func TestLoadNeedsAMix(t *testing.T) {
 		t.Errorf("%q after %d questions, want it said", b.absent, f.asked.Load())
 	}
 }
+
+// slowStart is slow once, as a server is that must read its files.
+type slowStart struct{ asked int }
+
+func (s *slowStart) Stream(context.Context, engine.Request) (engine.Streamed, error) {
+	if s.asked++; s.asked == 1 {
+		return engine.Streamed{First: time.Hour, Whole: time.Hour, Chunks: 1}, nil
+	}
+	return engine.Streamed{First: time.Duration(s.asked), Whole: time.Duration(10 * s.asked), Chunks: 2}, nil
+}
+
+func TestAskStream(t *testing.T) {
+	s := &slowStart{}
+	f, err := askStream(context.Background(), s, suite.Query{Text: "x"}, forQuarry, 3)
+	if err != nil || f != (streamFigure{Query: "x", First: 3, Whole: 30, Chunks: 2}) || s.asked != 4 {
+		t.Errorf("%+v %v after %d questions, want medians without the first", f, err, s.asked)
+	}
+}

@@ -3,6 +3,7 @@
 // It answers: how is this program told to index, to answer a query, to take a push?
 //
 //	quarry.go    quarry serve, quarry index, POST /api/search, signed webhooks
+//	stream.go    POST /api/stream_search of quarry
 //	zoekt.go     zoekt-git-index, zoekt-webserver -rpc, POST /api/search
 //	ripgrep.go   rg over the checkouts
 //

@@ -1,14 +1,18 @@
 package engine
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
@@ -129,6 +133,27 @@ func TestLists(t *testing.T) {
 				t.Errorf("%s: %d and %d, %v; the same as %s", data, first, second, err, seen[first])
 			}
 			seen[first] = data
+		}
+	}
+}
+
+// The first part is the first frame that has files; a stream that does not end is an error.
+func TestReadStream(t *testing.T) {
+	const (
+		life  = ": alive\n\n"
+		empty = `data: {"type":"chunk","files":[]}` + "\n\n"
+		chunk = `data: {"type":"chunk","files":[{"repository":"r"}]}` + "\n\n"
+		final = `data: {"type":"final"}` + "\n\n"
+		done  = "data: [DONE]\n\n"
+	)
+	start := time.Now()
+	s, err := readStream(bufio.NewReader(strings.NewReader(life+empty+chunk+chunk+final+done)), start)
+	if err != nil || s.Chunks != 2 || s.First <= 0 || s.Whole < s.First {
+		t.Errorf("%+v %v, want two parts", s, err)
+	}
+	for _, broken := range []string{"", chunk + final, empty + final + done, chunk + `data: {"type":"error"}` + "\n\n"} {
+		if _, err := readStream(bufio.NewReader(strings.NewReader(broken)), start); !errors.Is(err, ErrStream) {
+			t.Errorf("%q: %v, want ErrStream", broken, err)
 		}
 	}
 }
