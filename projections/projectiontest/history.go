@@ -110,13 +110,13 @@ func (w *World) edit(files map[string]File) {
 }
 
 // isKnown returns what a worker believes to be held: it forgets at times, and
-// at times it believes what is not so.
+// at times, unless the world is faithful, it believes what is not so.
 func (w *World) isKnown(r *Repository) func(code.DocumentKey) bool {
 	return func(k code.DocumentKey) bool {
 		if w.Held[r.Partition][k] > 0 {
 			return w.Rand.IntN(4) != 0
 		}
-		return w.Rand.IntN(40) == 0
+		return !w.Faithful && w.Rand.IntN(40) == 0
 	}
 }
 

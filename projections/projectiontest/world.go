@@ -32,6 +32,8 @@ type World struct {
 	Held     []map[code.DocumentKey]int
 	// Broken counts the events written that cannot be taken over.
 	Broken int
+	// Faithful says that every document of a revision comes with it or is there.
+	Faithful bool
 
 	t       testing.TB
 	dir     string
@@ -110,6 +112,9 @@ func (w *World) Document(n int) code.DocumentKey {
 	w.texts[k] = text
 	return k
 }
+
+// Text returns the text of a document that Document has made.
+func (w *World) Text(k code.DocumentKey) []byte { return w.texts[k] }
 
 // Segment builds a segment of the documents and puts it into the segment store.
 func (w *World) Segment(partition int32, documents []code.DocumentKey) event.SegmentRef {
