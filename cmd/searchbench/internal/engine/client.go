@@ -19,6 +19,8 @@ type Answer struct {
 	Files   int
 	// FilesRead counts the files whose text was looked at, as the program says.
 	FilesRead int
+	// Incomplete is why the answer does not hold every match; empty if it does, or if the program does not say.
+	Incomplete string
 	// List is a hash of the places that were returned, in their order; zero unless it was asked for.
 	List uint64
 }

@@ -246,7 +246,8 @@ func (s *QuarryServer) Places(ctx context.Context, text string) (map[Place]int, 
 			Actual int `json:"actualMatchCount"`
 			Files  int `json:"fileCount"`
 		} `json:"stats"`
-		Files []struct {
+		Incomplete string `json:"incompleteReason"`
+		Files      []struct {
 			FileName   struct{ Text string } `json:"fileName"`
 			Repository string                `json:"repository"`
 			Chunks     []struct {
@@ -263,7 +264,56 @@ func (s *QuarryServer) Places(ctx context.Context, text string) (map[Place]int, 
 			places[Place{Repository: f.Repository, Path: f.FileName.Text}] += len(c.MatchRanges)
 		}
 	}
-	return places, Answer{Elapsed: elapsed, Matches: reply.Stats.Actual, Files: reply.Stats.Files}, nil
+	return places, Answer{Elapsed: elapsed, Matches: reply.Stats.Actual, Files: reply.Stats.Files, Incomplete: reply.Incomplete}, nil
+}
+
+// skippedPage is the number of skipped files that are listed at once.
+const skippedPage = 100
+
+// Skipped lists the files of a repository's default branch that are not searchable, by path, with the reason.
+func (s *QuarryServer) Skipped(ctx context.Context, repository string) (map[string]string, error) {
+	id, err := s.repositoryID(ctx, repository)
+	if err != nil {
+		return nil, err
+	}
+	skipped := make(map[string]string)
+	for page := 1; ; page++ {
+		address := fmt.Sprintf("%s/api/repos/%d/skipped?perPage=%d&page=%d", s.url, id, skippedPage, page)
+		data, _, err := roundTrip(ctx, s.client, http.MethodGet, address, http.Header{}, nil)
+		if err != nil {
+			return nil, err
+		}
+		var files []struct{ Path, Reason string }
+		if err := json.Unmarshal(data, &files); err != nil {
+			return nil, fmt.Errorf("quarry: decode skipped files of %s: %w", repository, err)
+		}
+		for _, f := range files {
+			skipped[f.Path] = f.Reason
+		}
+		if len(files) < skippedPage {
+			return skipped, nil
+		}
+	}
+}
+
+func (s *QuarryServer) repositoryID(ctx context.Context, name string) (uint64, error) {
+	data, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/api/repos?perPage=100&query="+url.QueryEscape(name), http.Header{}, nil)
+	if err != nil {
+		return 0, err
+	}
+	var repositories []struct {
+		ID   uint64 `json:"repoId"`
+		Name string `json:"repoName"`
+	}
+	if err := json.Unmarshal(data, &repositories); err != nil {
+		return 0, fmt.Errorf("quarry: decode list of repositories: %w", err)
+	}
+	for _, r := range repositories {
+		if r.Name == name {
+			return r.ID, nil
+		}
+	}
+	return 0, fmt.Errorf("quarry has no repository %s", name)
 }
 
 func (s *QuarryServer) listRepositories(ctx context.Context, word string) (Answer, error) {

@@ -66,6 +66,9 @@ func (r *Ripgrep) args(p suite.Plain) []string {
 		if strings.Contains(pattern, "$") {
 			args = append(args, "--crlf")
 		}
+		if suite.Multiline(pattern) {
+			args = append(args, "--multiline")
+		}
 		args = append(args, "--regexp", suite.Ripgrep(pattern))
 	}
 	return append(args, "--")

@@ -161,9 +161,15 @@ var perl = map[byte]string{
 
 var repetition = regexp.MustCompile(`^\{[0-9]+(,[0-9]*)?\}`)
 
-// Ripgrep rewrites an RE2 expression so that ripgrep's engine matches the same: ASCII classes and word boundaries, and a brace that begins no
-// repetition stands for itself.
+// Multiline says whether a pattern names the line feed, and so may match across lines.
+func Multiline(pattern string) bool {
+	return strings.Contains(pattern, `\n`) || strings.Contains(pattern, "(?s")
+}
+
+// Ripgrep rewrites an RE2 expression so that ripgrep's engine matches the same: ASCII classes and word boundaries, a line feed with the carriage
+// return that may stand before it, and a brace that begins no repetition stands for itself.
 func Ripgrep(pattern string) string {
+	namesCR := strings.Contains(pattern, `\r`)
 	var b strings.Builder
 	inClass := false
 	for i := 0; i < len(pattern); i++ {
@@ -177,6 +183,15 @@ func Ripgrep(pattern string) string {
 			continue
 		}
 		i++
+		if n := strings.IndexByte(pattern[i:], '}'); n > 0 && strings.ContainsRune("pPx", rune(pattern[i])) && strings.HasPrefix(pattern[i+1:], "{") {
+			b.WriteString(`\` + pattern[i:i+n+1]) // a name, no repetition
+			i += n
+			continue
+		}
+		if pattern[i] == 'n' && !inClass && !namesCR {
+			b.WriteString(`(?:\r?\n)`)
+			continue
+		}
 		b.WriteString(rewriteEscape(pattern[i], inClass))
 	}
 	return b.String()

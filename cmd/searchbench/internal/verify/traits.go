@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"unicode/utf8"
@@ -11,7 +10,6 @@ import (
 
 // trait is what excuses a difference.
 type trait struct {
-	binary      bool // a NUL byte, and no UTF-16 mark that would explain it
 	undecodable bool // not UTF-8
 	err         error
 }
@@ -38,6 +36,5 @@ func readTrait(path string) trait {
 	if err != nil {
 		return trait{err: err}
 	}
-	utf16 := bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff})
-	return trait{binary: !utf16 && bytes.IndexByte(data, 0) >= 0, undecodable: !utf8.Valid(data)}
+	return trait{undecodable: !utf8.Valid(data)}
 }

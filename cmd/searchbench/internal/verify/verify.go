@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,14 +13,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// maxListedMatches bounds an answer that is listed file by file: about 200 bytes of JSON a match.
-const maxListedMatches = 500_000
-
 // Searcher is the part of Quarry that is checked.
 type Searcher interface {
 	engine.Searcher
 	// Places lists the matches per file, and the totals of the answer's statistics.
 	Places(ctx context.Context, text string) (map[engine.Place]int, engine.Answer, error)
+	// Skipped lists the files of a repository that are not searchable, by path, with the reason.
+	Skipped(ctx context.Context, repository string) (map[string]string, error)
 }
 
 // Checker compares queries over a fixed set of checkouts.
@@ -28,17 +28,18 @@ type Checker struct {
 	Ripgrep *engine.Ripgrep
 	// Trees are the checkouts by repository name.
 	Trees map[string]string
-	files map[engine.Place]trait
+	// files remembers what was seen of files, skipped what the server said of repositories.
+	files   map[engine.Place]trait
+	skipped map[string]map[string]string
 }
 
 // Outcome of one query.
 type Outcome struct {
 	Query          suite.Query
-	Files, Matches int // ripgrep's, after the query's filters, without excused files
-	TotalsOnly     bool
+	Files, Matches int            // ripgrep's, after the query's filters, without excused files
 	Excused        map[string]int // reason → files
 	Differences    []Difference   // at most maxDifferences
-	Failed         int            // files that differ without a reason; in TotalsOnly, 1 if the totals differ
+	Failed         int            // files that differ without a reason
 }
 
 // Difference is a file without excuse.
@@ -60,29 +61,21 @@ func (c *Checker) Check(ctx context.Context, q suite.Query) (o Outcome, ok bool,
 	if err != nil {
 		return Outcome{}, true, err
 	}
-	total := 0
-	for place, n := range want {
+	for place := range want {
 		if !plain.Wants(place.Repository, place.Path) {
 			delete(want, place)
-			continue
 		}
-		total += n
 	}
 	text, _ := q.Quarry()
 	o = Outcome{Query: q, Excused: make(map[string]int)}
-	if total > maxListedMatches {
-		return o, true, c.checkTotals(ctx, &o, text, want)
-	}
-	got, answer, err := c.Quarry.Places(ctx, text)
+	got, err := c.list(ctx, &o, text, slices.Sorted(maps.Keys(c.treesFor(plain))), want)
 	if err != nil {
 		return o, true, err
 	}
-	c.compare(&o, plain, want, got)
-	if listed := sum(got); listed != answer.Matches || len(got) != answer.Files {
-		o.Failed++
-		o.Differences = append(o.Differences, Difference{engine.Place{Repository: "(statistics against list)"}, listed, answer.Matches})
+	if err := c.compare(ctx, &o, plain, want, got); err != nil {
+		return o, true, err
 	}
-	return o, true, nil
+	return o, true, c.checkTotals(ctx, &o, text, got)
 }
 
 // treesFor leaves out repositories that the query does not look at.
@@ -96,7 +89,7 @@ func (c *Checker) treesFor(plain suite.Plain) map[string]string {
 	return trees
 }
 
-func (c *Checker) compare(o *Outcome, plain suite.Plain, want, got map[engine.Place]int) {
+func (c *Checker) compare(ctx context.Context, o *Outcome, plain suite.Plain, want, got map[engine.Place]int) error {
 	for _, place := range union(want, got) {
 		w, g := want[place], got[place]
 		if w == g {
@@ -104,53 +97,75 @@ func (c *Checker) compare(o *Outcome, plain suite.Plain, want, got map[engine.Pl
 			o.Matches += w
 			continue
 		}
-		if reason := c.excuse(place, plain, g); reason != "" {
+		reason, err := c.excuse(ctx, place, plain, g)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
 			o.Excused[reason]++
 			continue
 		}
-		o.Failed++
-		if len(o.Differences) < maxDifferences {
-			o.Differences = append(o.Differences, Difference{place, w, g})
-		}
+		o.differ(place, w, g)
+	}
+	return nil
+}
+
+// differ notes a difference without excuse.
+func (o *Outcome) differ(place engine.Place, ripgrep, quarry int) {
+	o.Failed++
+	if len(o.Differences) < maxDifferences {
+		o.Differences = append(o.Differences, Difference{place, ripgrep, quarry})
 	}
 }
 
-// checkTotals compares sums over the files that are not binary.
-func (c *Checker) checkTotals(ctx context.Context, o *Outcome, text string, want map[engine.Place]int) error {
-	o.TotalsOnly = true
-	for place, n := range want {
-		if c.traits(place).binary {
-			o.Excused["binary"]++
-			continue
-		}
-		o.Files++
-		o.Matches += n
-	}
+// checkTotals holds the server to count what it lists.
+func (c *Checker) checkTotals(ctx context.Context, o *Outcome, text string, got map[engine.Place]int) error {
 	answer, err := c.Quarry.Search(ctx, engine.Request{Text: text})
 	if err != nil {
 		return err
 	}
-	if answer.Matches != o.Matches || answer.Files != o.Files {
-		o.Failed = 1
-		o.Differences = []Difference{
-			{engine.Place{Repository: "(total of matches)"}, o.Matches, answer.Matches}, {engine.Place{Repository: "(number of files)"}, o.Files, answer.Files},
-		}
+	if listed := sum(got); answer.Matches != listed || answer.Files != len(got) {
+		o.differ(engine.Place{Repository: "(matches listed against counted)"}, listed, answer.Matches)
+		o.differ(engine.Place{Repository: "(files listed against counted)"}, len(got), answer.Files)
 	}
 	return nil
 }
 
 // excuse returns why a file may differ, or "".
-func (c *Checker) excuse(place engine.Place, plain suite.Plain, quarry int) string {
+func (c *Checker) excuse(ctx context.Context, place engine.Place, plain suite.Plain, quarry int) (string, error) {
+	if quarry == 0 {
+		skipped, err := c.skippedOf(ctx, place.Repository)
+		if err != nil {
+			return "", err
+		}
+		if reason := skipped[place.Path]; reason != "" {
+			return "skipped as " + reason, nil
+		}
+	}
 	t := c.traits(place)
 	switch {
 	case t.err != nil:
-		return ""
-	case quarry == 0 && t.binary:
-		return "binary"
+		return "", nil
 	case t.undecodable && !asciiLiterals(plain.Patterns):
-		return "not UTF-8"
+		return "not UTF-8", nil
 	}
-	return ""
+	return "", nil
+}
+
+// skippedOf asks once for the files of a repository that the server does not search.
+func (c *Checker) skippedOf(ctx context.Context, repository string) (map[string]string, error) {
+	if skipped, ok := c.skipped[repository]; ok {
+		return skipped, nil
+	}
+	skipped, err := c.Quarry.Skipped(ctx, repository)
+	if err != nil {
+		return nil, err
+	}
+	if c.skipped == nil {
+		c.skipped = make(map[string]map[string]string)
+	}
+	c.skipped[repository] = skipped
+	return skipped, nil
 }
 
 // asciiLiterals says whether the patterns match the same bytes in any encoding that contains ASCII.
@@ -198,13 +213,8 @@ func (o Outcome) String() string {
 		verdict = "DIFFERENT"
 	}
 	fmt.Fprintf(&b, "%-9s %-24s %8d matches in %6d files", verdict, o.Query.Name, o.Matches, o.Files)
-	if o.TotalsOnly {
-		b.WriteString(" (totals)")
-	}
-	for _, reason := range []string{"binary", "not UTF-8"} {
-		if n := o.Excused[reason]; n > 0 {
-			fmt.Fprintf(&b, ", %d files excused: %s", n, reason)
-		}
+	for _, reason := range slices.Sorted(maps.Keys(o.Excused)) {
+		fmt.Fprintf(&b, ", %d files excused: %s", o.Excused[reason], reason)
 	}
 	if o.Failed > 0 {
 		fmt.Fprintf(&b, ", %d files differ without a reason", o.Failed)
