@@ -171,6 +171,9 @@ func (s *Server) logExchange(r *http.Request, x *exchange, took time.Duration) {
 	if x.status == http.StatusInternalServerError {
 		level = slog.LevelError
 	}
+	if !s.o.Logger.Enabled(r.Context(), level) {
+		return
+	}
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id), slog.String("method", r.Method), slog.String("route", x.route),
 		slog.Int("status", x.status), slog.Duration("took", took),

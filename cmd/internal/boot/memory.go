@@ -9,9 +9,9 @@ import (
 // bytes (soft) and to collect at gcPercent. GOMEMLIMIT and GOGC, where they are
 // set, win: an operator who sets them means it. Zero leaves Go's default.
 //
-// The heap grows to twice its live size by default. A server whose caches are
-// bounded has a large, steady live heap, so a lower percentage saves hundreds
-// of megabytes and costs little: few new pointers are made per query.
+// What is large and steady is not in the Go heap: frames of text and Pebble's
+// blocks. An import is what makes the heap large for a while, and the limit keeps
+// it from growing to twice that.
 func ApplyMemoryLimit(limit int64, gcPercent int) {
 	if limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit)

@@ -122,7 +122,7 @@ type Context struct {
 
 // Cache sizes the caches.
 type Cache struct {
-	FramesBytes Bytes `yaml:"framesBytes" doc:"Decompressed text of segments."`
+	FramesBytes Bytes `yaml:"framesBytes" doc:"Decompressed text of segments, outside the Go heap."`
 	BlocksBytes Bytes `yaml:"blocksBytes" doc:"Pebble's blocks: postings and compressed text."`
 	LogBytes    Bytes `yaml:"logBytes" doc:"Pebble's blocks of the embedded log."`
 }
@@ -167,8 +167,8 @@ func Default() Config {
 			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
 			MaxMemoryBytes: 128 << 20, TotalMemoryBytes: 256 << 20, MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
 		},
-		Cache:   Cache{FramesBytes: 320 << 20, BlocksBytes: 128 << 20, LogBytes: 8 << 20},
-		Runtime: Runtime{MemoryLimitBytes: 900 << 20, GCPercent: 50, DrainTimeout: Duration(25 * time.Second)},
+		Cache:   Cache{FramesBytes: 288 << 20, BlocksBytes: 96 << 20, LogBytes: 8 << 20},
+		Runtime: Runtime{MemoryLimitBytes: 512 << 20, GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
 	}
 }
 

@@ -12,11 +12,11 @@
 //
 // # Which frames stay
 //
-// Each shard has two queues of slots. New frames enter the first, a tenth of the
+// Each shard has two queues of slots. New frames enter the first, half of the
 // slots; those that were asked for again by the time they reach its end move to
 // the second, the others leave. A frame that left and comes back soon enters the
 // second at once. There it stays for as many rounds as it was asked for since the
-// last, at most maxHits. So a scan of everything passes through a tenth of the
+// last, at most maxHits. So a scan of everything passes through half of the
 // cache and leaves the rest to those who come back (Yang et al., "FIFO queues are
 // all you need for cache eviction", 2023).
 //
