@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/minio/minlz"
 	"github.com/zeebo/xxh3"
 
 	"github.com/quarrysearch/quarry/projections/postings"
@@ -69,7 +68,7 @@ type Builder struct {
 	head      header
 
 	text       []byte // not yet framed
-	packed     []byte // the last frame, compressed
+	packer     *packer
 	frames     [][]byte
 	lines      uint32
 	runs       [postings.RunClasses][]byte // a column of levels for each class
@@ -78,7 +77,7 @@ type Builder struct {
 
 // NewBuilder returns an empty Builder.
 func NewBuilder(o Options) *Builder {
-	b := &Builder{postings: postings.NewAccumulator()}
+	b := &Builder{postings: postings.NewAccumulator(), packer: &packer{}}
 	b.Reset(o)
 	return b
 }
@@ -89,7 +88,7 @@ func (b *Builder) Reset(o Options) {
 	b.postings.Reset()
 	*b = Builder{
 		options: o, postings: b.postings, runs: b.runs, keys: map[code.DocumentKey]struct{}{},
-		text: b.text[:0], packed: b.packed, symbolText: append(b.symbolText[:0], lineFeed...), blobs: b.blobs[:0], rows: b.rows[:0],
+		text: b.text[:0], packer: b.packer, symbolText: append(b.symbolText[:0], lineFeed...), blobs: b.blobs[:0], rows: b.rows[:0],
 	}
 	for c := range b.runs {
 		b.runs[c] = b.runs[c][:0]
@@ -125,7 +124,7 @@ func (b *Builder) Add(d Document) error {
 	}
 	b.addRow(d, names)
 	b.symbolText = appendSymbolText(b.symbolText, d.Symbols)
-	if err := b.symbols.add(d.Symbols); err != nil {
+	if err := b.symbols.add(d.Symbols, b.packer); err != nil {
 		return err
 	}
 	return b.addText(d.Text)
@@ -217,11 +216,11 @@ func (b *Builder) sealFrame(n int) error {
 		b.addRuns(b.text[at:], block)
 		b.postings.AddBlock(b.text[at:], block)
 	}
-	var err error
-	if b.packed, err = minlz.Encode(b.packed, b.text[:n], minlz.LevelBalanced); err != nil {
-		return fmt.Errorf("compress frame: %w", err)
+	frame, err := b.packer.pack(nil, b.text[:n])
+	if err != nil {
+		return err
 	}
-	b.frames = append(b.frames, bytes.Clone(b.packed))
+	b.frames = append(b.frames, frame)
 	b.lines += uint32(bytes.Count(b.text[:n], lineFeed))
 	b.head.frameLines = append(b.head.frameLines, b.lines)
 	return nil
@@ -249,7 +248,7 @@ func (b *Builder) Finish(path string) (Meta, error) {
 	if err := b.sealFrames(0); err != nil {
 		return Meta{}, err
 	}
-	if err := b.symbols.flush(); err != nil {
+	if err := b.symbols.flush(b.packer); err != nil {
 		return Meta{}, err
 	}
 	meta := Meta{TextBytes: int64(b.head.textBytes), Documents: b.head.documents, Symbols: b.head.symbols}

@@ -3,8 +3,6 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
-
-	"github.com/minio/minlz"
 )
 
 // packGroup puts compressed frames into one value: the sizes of all but the last,
@@ -57,12 +55,8 @@ func (r *Reader) unpack(dst, group []byte, n int) error {
 	if err != nil {
 		return err
 	}
-	if size, err := minlz.DecodedLen(packed); err != nil || size != len(dst) {
-		return fmt.Errorf("%w: frame %d has %d bytes, want %d", ErrCorrupt, n, size, len(dst))
-	}
-	out, err := minlz.Decode(dst, packed)
-	if err != nil || len(out) != len(dst) || &out[0] != &dst[0] {
-		return fmt.Errorf("%w: frame %d: %w", ErrCorrupt, n, err)
+	if err := unpack(dst, packed); err != nil {
+		return fmt.Errorf("frame %d: %w", n, err)
 	}
 	return nil
 }

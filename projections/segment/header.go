@@ -7,7 +7,7 @@ import (
 
 // formatVersion is the first byte of a header. A new version needs a page in
 // docs/format and a reader for the old one, or a rebuild of the projections.
-const formatVersion = 2
+const formatVersion = 3
 
 // FrameBytes is the size of a frame of text before compression: what has to be
 // decompressed to look at one block.

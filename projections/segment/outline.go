@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/minio/minlz"
-
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -54,11 +52,8 @@ func (o *Outline) read(c *Cursor, number int) error {
 	if err != nil {
 		return err
 	}
-	if size, err := minlz.DecodedLen(b); err != nil || size > maxSpace {
-		return fmt.Errorf("%w: symbol group %d", ErrCorrupt, number)
-	}
-	if o.group, err = minlz.Decode(o.group[:cap(o.group)], b); err != nil {
-		return fmt.Errorf("%w: symbol group %d: %w", ErrCorrupt, number, err)
+	if o.group, err = unpackSized(o.group, b); err != nil {
+		return fmt.Errorf("symbol group %d: %w", number, err)
 	}
 	o.of, o.number = o.r, number
 	return nil

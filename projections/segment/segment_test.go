@@ -355,3 +355,27 @@ func FuzzDecode(f *testing.F) {
 		_, _ = decodeDirectory(rows, h)
 	})
 }
+
+func FuzzUnpack(f *testing.F) {
+	var p packer
+	packed, err := p.packSized(nil, bytes.Repeat([]byte("kmalloc("), 40))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(packed)
+	f.Add([]byte{3, 'a', 'b', 'c'})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		text, err := unpackSized(nil, b)
+		if err != nil {
+			return
+		}
+		var p packer
+		again, err := p.packSized(nil, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := unpackSized(nil, again); err != nil || !bytes.Equal(back, text) {
+			t.Fatalf("%d bytes came back as %d: %v", len(text), len(back), err)
+		}
+	})
+}

@@ -4,15 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/minio/minlz"
-
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // A symbolWriter encodes the symbols of documents in groups. The name of a
 // symbol is in the symbol text, so a record holds the rest:
 //
-//	group    = minlz( document… )
+//	group    = packSized( document… )
 //	document = bytes of the records, record…
 //	record   = offset delta, line delta, end line − line + 1 or 0, name length,
 //	           kind, parent
@@ -37,7 +35,7 @@ const (
 	maxParentBytes = 4 * code.MaxSymbolBytes
 )
 
-func (w *symbolWriter) add(symbols []code.Symbol) error {
+func (w *symbolWriter) add(symbols []code.Symbol, p *packer) error {
 	if len(w.raw) == 0 {
 		w.first = append(w.first, w.next)
 	}
@@ -51,7 +49,7 @@ func (w *symbolWriter) add(symbols []code.Symbol) error {
 	w.raw = binary.AppendUvarint(w.raw, uint64(len(w.records)))
 	w.raw = append(w.raw, w.records...)
 	if len(w.raw) >= symbolGroupBytes {
-		return w.flush()
+		return w.flush(p)
 	}
 	return nil
 }
@@ -82,11 +80,11 @@ func (w *symbolWriter) appendParent(b []byte, s, last *code.Symbol) []byte {
 	return binary.AppendUvarint(b, uint64(w.kinds.index(string(s.ParentKind))))
 }
 
-func (w *symbolWriter) flush() error {
+func (w *symbolWriter) flush(p *packer) error {
 	if len(w.raw) == 0 {
 		return nil
 	}
-	group, err := minlz.Encode(nil, w.raw, minlz.LevelBalanced)
+	group, err := p.packSized(nil, w.raw)
 	if err != nil {
 		return fmt.Errorf("compress symbols: %w", err)
 	}

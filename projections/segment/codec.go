@@ -1,0 +1,73 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/pierrec/lz4/v4"
+)
+
+// packDepth is how many earlier places are tried for a match. More makes frames
+// hardly smaller.
+const packDepth = 32
+
+// A packer compresses pieces of at most some 64 KiB as LZ4 blocks: of the codecs
+// that were tried the quickest to decode by far (docs/adr/0013). What does not
+// shrink is kept as it is, and known by its size.
+type packer struct {
+	lz4 lz4.CompressorHC
+	buf []byte
+}
+
+// pack appends a piece to dst.
+func (p *packer) pack(dst, piece []byte) ([]byte, error) {
+	p.lz4.Level = packDepth
+	if n := lz4.CompressBlockBound(len(piece)); len(p.buf) < n {
+		p.buf = make([]byte, n)
+	}
+	n, err := p.lz4.CompressBlock(piece, p.buf)
+	if err != nil {
+		return nil, fmt.Errorf("compress %d bytes: %w", len(piece), err)
+	}
+	if n == 0 || n >= len(piece) {
+		return append(dst, piece...), nil
+	}
+	return append(dst, p.buf[:n]...), nil
+}
+
+// unpack fills dst, which has the size of the piece.
+func unpack(dst, packed []byte) error {
+	if len(packed) == len(dst) {
+		copy(dst, packed)
+		return nil
+	}
+	n, err := lz4.UncompressBlock(packed, dst)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if n != len(dst) {
+		return fmt.Errorf("%w: %d bytes unpacked, want %d", ErrCorrupt, n, len(dst))
+	}
+	return nil
+}
+
+// packSized appends a piece with its size before it.
+func (p *packer) packSized(dst, piece []byte) ([]byte, error) {
+	return p.pack(binary.AppendUvarint(dst, uint64(len(piece))), piece)
+}
+
+// unpackSized returns a piece that packSized wrote. It may use buf.
+func unpackSized(buf, b []byte) ([]byte, error) {
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size > maxExpansion*uint64(len(b)) {
+		return nil, fmt.Errorf("%w: size of a piece", ErrCorrupt)
+	}
+	if uint64(cap(buf)) < size {
+		buf = make([]byte, size)
+	}
+	return buf[:size], unpack(buf[:size], b[n:])
+}
+
+// maxExpansion is above what an LZ4 block can expand to: a byte stands for at most
+// 255.
+const maxExpansion = 256
