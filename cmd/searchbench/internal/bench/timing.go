@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
@@ -33,8 +34,12 @@ type word func(suite.Query) engine.Request
 
 func forZoekt(q suite.Query) engine.Request { return engine.Request{Text: q.Text, Limit: q.Limit} }
 
+// forQuarry asks what zoekt understands: a term with capital letters means them.
 func forQuarry(q suite.Query) engine.Request {
 	text, form := q.Quarry()
+	if form == suite.FormSearch && !strings.Contains(text, "case:") {
+		text = "case:auto " + text
+	}
 	return engine.Request{Text: text, Limit: q.Limit, Repositories: form == suite.FormRepositories}
 }
 

@@ -56,7 +56,9 @@ func (s *ZoektServer) Ranked(ctx context.Context, text string, bm25 bool) ([]Pla
 		return nil, err
 	}
 	var reply struct {
-		Result struct{ Files []struct{ FileName, Repository string } }
+		Result struct {
+			Files []struct{ FileName, Repository string }
+		}
 	}
 	if err := json.Unmarshal(data, &reply); err != nil {
 		return nil, fmt.Errorf("zoekt: decode answer to %s: %w", text, err)
