@@ -72,6 +72,8 @@ func (s *Server) finishStream(f *frames, in *parsedSearch, result *search.Result
 	if err != nil {
 		return &begunError{err}
 	}
+	// The connection may serve further requests, which are not all bounded.
+	_ = f.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	return nil
 }
 
