@@ -38,7 +38,7 @@ type Options struct {
 	MaxScanBytes int64
 	// MaxMemoryBytes bounds the matches and files that one search holds, and
 	// TotalMemoryBytes those of all searches, without the first MiB of each.
-	// Defaults 128 and 256 MiB.
+	// Defaults 96 and 128 MiB.
 	MaxMemoryBytes, TotalMemoryBytes int64
 	// MaxResultBytes bounds the files of one result, by what they take as JSON;
 	// the rest is counted and not rendered. Default 64 MiB.
@@ -54,10 +54,10 @@ func (o *Options) ensureDefaults() {
 		o.MaxDuration = 30 * time.Second
 	}
 	if o.MaxMemoryBytes <= 0 {
-		o.MaxMemoryBytes = 128 << 20
+		o.MaxMemoryBytes = 96 << 20
 	}
 	if o.TotalMemoryBytes <= 0 {
-		o.TotalMemoryBytes = 256 << 20
+		o.TotalMemoryBytes = 128 << 20
 	}
 	if o.MaxResultBytes <= 0 {
 		o.MaxResultBytes = 64 << 20

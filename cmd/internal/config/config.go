@@ -165,7 +165,7 @@ func Default() Config {
 		Pipeline: Pipeline{MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5},
 		Query: Query{
 			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
-			MaxMemoryBytes: 128 << 20, TotalMemoryBytes: 256 << 20, MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
+			MaxMemoryBytes: 96 << 20, TotalMemoryBytes: 128 << 20, MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
 		},
 		Cache:   Cache{FramesBytes: 288 << 20, BlocksBytes: 96 << 20, LogBytes: 8 << 20},
 		Runtime: Runtime{MemoryLimitBytes: 512 << 20, GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
