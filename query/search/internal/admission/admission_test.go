@@ -63,6 +63,24 @@ func TestSearchBecomesHeavyAndGivesItsPlaceAway(t *testing.T) {
 	})
 }
 
+// A storm of searches is worked off by short slices.
+func TestSliceIsShorterWhenOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Processors: 2, MaxInteractive: 1})
+		ticket := enter(t, c)
+		w := ticket.Worker(nil)
+		var group sync.WaitGroup
+		group.Go(func() { enter(t, c).Leave() })
+		synctest.Wait()
+		if !work(w, c.o.Slice/4+2*flush) || !w.Heavy() {
+			t.Error("the search keeps its place although another waits")
+		}
+		group.Wait()
+		w.End()
+		ticket.Leave()
+	})
+}
+
 // A heavy search that nobody disturbs never waits.
 func TestHeavyAloneNeverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ type Options struct {
 	// processor, and 64.
 	MaxHeavy, MaxHeavyWaiting int
 	// Slice is the work, of all its workers together, after which a search is
-	// heavy. Default 25 ms.
+	// heavy; a quarter of it, while another waits for a place. Default 25 ms.
 	Slice time.Duration
 }
 
@@ -150,6 +150,14 @@ func (c *Controller) Counts() Counts {
 		Interactive: len(c.places), Waiting: int(c.waiting.Load()), Heavy: c.mu.seated, HeavyWaiting: len(c.mu.standing),
 		Demotions: c.demotions.Load(), Refusals: c.refusals.Load(), Yielded: time.Duration(c.yielded.Load()),
 	}
+}
+
+// slice returns the work after which a search is heavy.
+func (c *Controller) slice() time.Duration {
+	if c.waiting.Load() > 0 {
+		return c.o.Slice / 4
+	}
+	return c.o.Slice
 }
 
 // now returns the time since the Controller was made, by the monotonic clock.

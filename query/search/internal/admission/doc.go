@@ -3,7 +3,7 @@
 //
 // It answers the question "which search may run now?". A search begins as
 // interactive: it takes a place and runs at once. When it has worked for
-// Options.Slice it becomes heavy: it gives its place to the next, takes a seat
+// Options.Slice, or a quarter of it if others wait for places, it becomes heavy: it gives its place to the next, takes a seat
 // among the heavy ones, and from then on its workers run on the processors that
 // interactive ones leave, turn by turn.
 //

@@ -161,7 +161,7 @@ func (w *Worker) Step() bool {
 func (w *Worker) slice() {
 	sum := w.t.worked.Add(int64(w.worked))
 	w.worked = 0
-	if time.Duration(sum) < w.t.c.o.Slice && !w.t.heavy.Load() {
+	if time.Duration(sum) < w.t.c.slice() && !w.t.heavy.Load() {
 		return
 	}
 	c := w.t.c
