@@ -4,11 +4,12 @@
 //	searchbench corpora --out DIR                      build the source trees (docs/corpora.md)
 //	searchbench run --corpora DIR --quarry PATH …      measure; the table as Markdown; --reuse WORK --only STEPS for a part of it
 //	searchbench verify --corpora DIR --quarry PATH …   compare files and match counts with ripgrep; fails on a difference
+//	searchbench growth --tree DIR --work DIR --quarry PATH …   measure how the figures grow with text, repositories and pushes
 //
 // It answers: how fast, how large and how right is this build, compared with what, on which machine?
 //
 // The pieces: internal/corpus (what is searched), internal/suite (what is asked), internal/proc (processes and their memory), internal/engine (one
-// file per program that is measured), internal/report (tables).
+// file per program that is measured), internal/growth (the experiments of growth), internal/report (tables).
 //
 // Everything is bounded in time and count, every server listens on loopback, and every process that is started is ended by its process group.
 // A comparison that cannot be made (no zoekt binaries) is reported as such, never left out.

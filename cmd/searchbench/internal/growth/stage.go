@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
 )
 
 // stage is one size of an experiment: a data directory and what was measured on it.
@@ -243,7 +244,7 @@ func (g *growth) start(ctx context.Context, s *stage, question engine.Request, c
 		s.server = nil
 	}
 	if cold {
-		if err := dropPages(s.data); err != nil {
+		if _, err := machine.DropFiles(s.data); err != nil {
 			return err
 		}
 	}
@@ -266,26 +267,6 @@ func (g *growth) start(ctx context.Context, s *stage, question engine.Request, c
 		s.starts = append(s.starts, took)
 	}
 	return nil
-}
-
-// dropPages takes the files below dir out of the page cache; what is not yet on the disk stays.
-func dropPages(dir string) error {
-	const dontNeed = 4 // POSIX_FADV_DONTNEED
-	syscall.Sync()
-	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		_, _, errno := syscall.Syscall6(syscall.SYS_FADVISE64, f.Fd(), 0, 0, dontNeed, 0, 0)
-		if errno != 0 {
-			err = errno
-		}
-		return errors.Join(err, f.Close())
-	})
 }
 
 // keep copies the data directory of a stopped server, to go on from it later.
