@@ -129,6 +129,8 @@ func (a *answer) conclude() {
 // sortFiles puts the best first.
 func (a *answer) sortFiles() {
 	started := time.Now()
-	slices.SortStableFunc(a.result.Files, func(a, b FileMatch) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(a.result.Files, func(a, b FileMatch) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repo.Name, b.Repo.Name), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Ref, b.Ref))
+	})
 	a.result.Stats.Ranking += time.Since(started)
 }

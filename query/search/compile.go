@@ -73,6 +73,7 @@ type compiled struct {
 	negations int // around the node that is being compiled
 	shown     syntax.SelectKind
 	contexts  map[string]Context
+	written   []string // what the atoms that find matches are as literals, as written
 }
 
 // compile turns a parsed query into a compiled one, where contexts are the known
@@ -171,6 +172,9 @@ func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query, written s
 		a.re2, _ = re2.Compile(p.Expression)
 	}
 	c.atoms = append(c.atoms, a)
+	if written != "" && !a.decides {
+		c.written = append(c.written, written)
+	}
 	return &atomNode{a}
 }
 

@@ -40,6 +40,9 @@ func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, 
 		if cap(h.matches) > 2*len(h.matches) {
 			h.matches = slices.Clone(h.matches) // what was merged is not kept with the hit
 		}
+		if err := v.appraise(&h); err != nil {
+			return nil, 0, err
+		}
 		v.kept += len(h.matches)
 		v.hold(hitBytes + int64(len(h.matches))*matchBytes)
 		count += h.count

@@ -48,9 +48,10 @@ const (
 	// order: what the index says of each segment is held meanwhile.
 	maxOrderedAtoms   = 16
 	maxOrderedMatches = 1 << 16
-	// orderFrom is by how much the candidate blocks must outnumber the matches
-	// looked for to make an order worth while.
-	orderFrom = 2
+	// An order is worth while from one candidate block for so many matches that are
+	// looked for: a block has a few of a term, and more of several.
+	orderShare          = 2
+	orderShareOfSeveral = 8
 	// mainDepth is the number of directories down to which a document is close to
 	// the root.
 	mainDepth = 3
@@ -88,11 +89,13 @@ type outlook struct {
 // newAgenda begins with the segments in their order. survey says that those
 // must be surveyed to know whether another is worth while.
 func newAgenda(c *compiled, segments int, r *Request) (a *agenda, survey bool) {
-	a = &agenda{segments: segments, tiers: []tier{tierAll}}
+	a = &agenda{segments: segments, tiers: []tier{tierAll}, names: namesOf(c)}
 	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.shown == syntax.SelectRepo {
 		return a, false
 	}
-	a.names, a.needed = namesOf(c), orderFrom*r.Matches
+	if a.needed = r.Matches / orderShare; len(c.atoms) > 1 {
+		a.needed = r.Matches / orderShareOfSeveral
+	}
 	if len(c.atoms) > 0 && !indexed(c.root) {
 		if len(a.names) > 0 {
 			a.order(c, tierAny)

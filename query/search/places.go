@@ -14,6 +14,8 @@ type scope struct {
 	c     *compiled
 	repos []*Repository
 	refs  []code.Ref // nil on default branches
+	// rarity is what each atom weighs; nil if all weigh the same.
+	rarity []float64
 	// repoHas[p][r] says whether repository r satisfies predicate p, if p is
 	// about repositories; it is computed once for all segments.
 	repoHas [][]bool

@@ -4,78 +4,240 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Weights of the score of a file. Definitions outweigh everything else; then
-// whole words; what people rarely look for comes last. docs/ranking.md explains
-// the order; the numbers only have to keep it.
+// Weights of the score of a file. docs/ranking.md explains them.
 const (
-	scoreDefinition = 1000
-	scoreWholeWord  = 300
-	scoreMatches    = 10 // for each match, up to maxScoredMatches
-	scoreDepth      = -2 // for each directory of the path
-	scoreTest       = -60
-	scoreVendored   = -40
-	scoreGenerated  = -120
+	scoreDefinition     = 1000 // a match is the whole name of a symbol, by its kind
+	scoreDefinitionFold = 0.75 // of that, in another letter case
+	scoreDefinitionPart = 0.25 // of that, if the match is a part of the name
+	scoreWholeWord      = 300
+	scoreExactCase      = 60
+	scoreFrequency      = 150
+	scorePhrase         = 900
+	scoreLine           = 500
+	scoreLines3         = 300
+	scoreRegion         = 120
+	scoreFileName       = 300 // the file is called like a term
+	scoreFileNamePart   = 80
+	scoreDepth          = -3 // for each directory of the path
+	scoreTest           = -150
+	scoreVendored       = -120
+	scoreGenerated      = -150
+	scoreProse          = -100
+	scoreArchived       = -60
+	scoreFork           = -30
+	scoreRecent         = 0.5 // for each year of the last push after scoreRecentSince: no clock is asked
+	scoreRecentSince    = 2000
+	maxScoreRecent      = 20
 
-	maxScoredMatches = 10
-	maxScoredDepth   = 20
+	maxScoredDepth  = 20
+	maxScoredRanges = 256
 )
+
+// kindWeights say how much of a definition a symbol is by its kind, in the words
+// of universal-ctags. What is not listed has kindOther.
+var kindWeights = map[code.SymbolKind]float64{
+	"class": 1, "struct": 1, "interface": 1, "type": 1, "trait": 1, "enum": 1, "union": 1, "typedef": 0.97, "object": 1, "record": 1, "protocol": 1,
+	"function": 1, "func": 1, "method": 0.95, "macro": 0.9, "constructor": 0.8, "subroutine": 1, "procedure": 1, "generator": 1, "annotation": 1,
+	"module": 0.7, "namespace": 0.5, "package": 0.5, "constant": 0.8, "variable": 0.6, "property": 0.6, "enumerator": 0.7,
+	"field": 0.45, "member": 0.45, "prototype": 0.6, "externvar": 0.4, "local": 0.2, "parameter": 0.2, "label": 0.2, "implementation": 0.6, "anonMember": 0.3,
+}
+
+const kindOther = 0.5
+
+// A scorer adds up the score of a file.
+type scorer struct {
+	f       *FileMatch
+	explain bool
+}
+
+func (s *scorer) add(points float64, reason string) {
+	if points == 0 {
+		return
+	}
+	s.f.Score += points
+	if s.explain {
+		s.f.Reasons = append(s.f.Reasons, fmt.Sprintf("%+.4g %s", points, reason))
+	}
+}
 
 // score sets the score of a file from what is known of its matches and its place.
 func (r *renderer) score(f *FileMatch, h *hit, flags code.Flags) {
-	add := func(points float64, reason string) {
-		f.Score += points
-		if r.run.request.Explain {
-			f.Reasons = append(f.Reasons, fmt.Sprintf("%+g %s", points, reason))
+	s := &scorer{f: f, explain: r.run.request.Explain}
+	r.scoreMatches(s, h)
+	s.add(scoreFrequency*float64(h.frequency), "how often, for the length")
+	switch h.near {
+	case nearPhrase:
+		s.add(scorePhrase, "the terms as they were written")
+	case nearLine:
+		s.add(scoreLine, "the terms in one line")
+	case nearLines3:
+		s.add(scoreLines3, "the terms in three lines")
+	case nearRegion:
+		s.add(scoreRegion, "the terms in ten lines")
+	}
+	r.scoreName(s)
+	r.scorePlace(s, flags)
+	r.scoreRepository(s)
+}
+
+// scoreMatches scores what matches are: definitions, whole words, in their letter
+// case.
+func (r *renderer) scoreMatches(s *scorer, h *hit) {
+	terms := r.run.scope.c.written
+	best, seen := 0.0, 0
+	var defined *code.Symbol
+	var words, exact uint64
+	for i := range s.f.Chunks {
+		c := &s.f.Chunks[i]
+		for j := range c.Ranges {
+			if seen++; seen > maxScoredRanges {
+				break
+			}
+			start, end := c.Ranges[j].Start.ByteOffset-c.Start.ByteOffset, c.Ranges[j].End.ByteOffset-c.Start.ByteOffset
+			term := termOf(terms, c.Content[start:end])
+			if term.exact {
+				exact |= 1 << term.number
+			}
+			if isWholeWord(c.Content, start, end) {
+				words |= 1 << term.number
+			}
+			if len(c.Symbols) > 0 && c.Symbols[j] != nil {
+				if points := r.definition(h, c.Symbols[j], c.Ranges[j], term); points > best {
+					best, defined = points, c.Symbols[j]
+				}
+			}
 		}
 	}
-	if defines(f.Chunks) {
-		add(scoreDefinition, "defines a symbol that matches")
+	if defined != nil {
+		s.add(best, "definition of "+string(defined.Kind)+" "+defined.Name)
 	}
-	if wholeWord(f.Chunks) {
-		add(scoreWholeWord, "matches a whole word")
+	n := float64(max(len(terms), 1))
+	s.add(scoreWholeWord*float64(min(ones(words), int(n)))/n, "whole words")
+	s.add(scoreExactCase*float64(min(ones(exact), int(n)))/n, "letter case")
+}
+
+// definition returns what it counts that a match lies on the name of a symbol. Of
+// several terms one alone says little, unless the others are there as well.
+func (r *renderer) definition(h *hit, sym *code.Symbol, at Range, term term) float64 {
+	weight, ok := kindWeights[sym.Kind]
+	if !ok {
+		weight = kindOther
 	}
-	add(float64(scoreMatches*min(h.count, maxScoredMatches)), "matches")
-	add(float64(scoreDepth*min(strings.Count(f.Path, "/"), maxScoredDepth)), "depth of the path")
+	points := scoreDefinition * weight
+	switch size := at.End.ByteOffset - at.Start.ByteOffset; {
+	case size < len(sym.Name):
+		points *= scoreDefinitionPart
+	case !term.exact && len(r.run.scope.c.written) > 0:
+		points *= scoreDefinitionFold
+	}
+	if n := len(r.run.scope.c.written); n > 1 {
+		inside := h.near >= nearLines3 && at.Start.ByteOffset >= int(h.start) && at.End.ByteOffset <= int(h.end)
+		if !inside {
+			points /= float64(n)
+		} else if h.near < nearPhrase {
+			points /= 2
+		}
+	}
+	return points
+}
+
+// A term is which of the literals of a query a match is.
+type term struct {
+	number int // 0 if it is none of them
+	exact  bool
+}
+
+func termOf(written []string, text []byte) term {
+	t := term{}
+	for i, w := range written {
+		if len(w) != len(text) || !strings.EqualFold(w, string(text)) {
+			continue
+		}
+		t.number = min(i, 63)
+		if t.exact = w == string(text); t.exact {
+			break
+		}
+	}
+	return t
+}
+
+// isWholeWord reports whether a piece of text has no letter, digit or underscore
+// beside it, or none at its own ends.
+func isWholeWord(text []byte, start, end int) bool {
+	return (start == 0 || !isWord(text[start-1]) || !isWord(text[start])) &&
+		(end >= len(text) || !isWord(text[end]) || end > 0 && !isWord(text[end-1]))
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+func ones(b uint64) int {
+	n := 0
+	for ; b != 0; b &= b - 1 {
+		n++
+	}
+	return n
+}
+
+// scoreName scores what the file is called.
+func (r *renderer) scoreName(s *scorer) {
+	best := 0.0
+	stem := strings.ToLower(segment.Stem(s.f.Path))
+	for _, n := range r.run.agenda.names {
+		switch {
+		case isNameOf(n.fold, s.f.Path):
+			best = max(best, scoreFileName)
+		case len(n.fold) > 2 && strings.Contains(stem, n.fold):
+			best = max(best, scoreFileNamePart+(scoreFileName-scoreFileNamePart)*float64(len(n.fold))/float64(len(stem))/2)
+		}
+	}
+	if n := len(r.run.scope.c.written); n > 1 {
+		best /= 2
+	}
+	s.add(best, "the name of the file")
+}
+
+// scorePlace scores where the file is and what it is.
+func (r *renderer) scorePlace(s *scorer, flags code.Flags) {
+	s.add(float64(scoreDepth*min(strings.Count(s.f.Path, "/"), maxScoredDepth)), "depth of the path")
 	for _, p := range []struct {
 		flag   code.Flags
 		points float64
 		reason string
 	}{{code.FlagTest, scoreTest, "test"}, {code.FlagVendored, scoreVendored, "vendored"}, {code.FlagGenerated, scoreGenerated, "generated"}} {
 		if flags&p.flag != 0 {
-			add(p.points, p.reason)
+			s.add(p.points, p.reason)
 		}
+	}
+	if prose[s.f.Language] {
+		s.add(scoreProse, "prose")
 	}
 }
 
-// defines reports whether a match is the whole name of a symbol defined there.
-func defines(chunks []Chunk) bool {
-	for i := range chunks {
-		for j, s := range chunks[i].Symbols {
-			if r := chunks[i].Ranges[j]; s != nil && r.End.ByteOffset-r.Start.ByteOffset == len(s.Name) {
-				return true
-			}
-		}
-	}
-	return false
+// prose are the languages of texts for people.
+var prose = map[code.Language]bool{
+	"": true, "Text": true, "Markdown": true, "reStructuredText": true, "HTML": true, "RDoc": true, "Gettext Catalog": true, "Roff": true,
+	"Roff Manpage": true, "AsciiDoc": true, "Textile": true, "Org": true, "TeX": true, "SVG": true, "Diff": true, "Source Map": true,
 }
 
-// wholeWord reports whether a match has no letter, digit or underscore beside it.
-func wholeWord(chunks []Chunk) bool {
-	for i := range chunks {
-		c := &chunks[i]
-		for _, r := range c.Ranges {
-			start, end := r.Start.ByteOffset-c.Start.ByteOffset, r.End.ByteOffset-c.Start.ByteOffset
-			if (start == 0 || !isWord(c.Content[start-1])) && (end >= len(c.Content) || !isWord(c.Content[end])) {
-				return true
-			}
-		}
+// scoreRepository scores the repository: what was pushed to last is ahead among
+// equals.
+func (r *renderer) scoreRepository(s *scorer) {
+	if s.f.Repo == nil {
+		return
 	}
-	return false
-}
-
-func isWord(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+	if s.f.Repo.Archived {
+		s.add(scoreArchived, "archived")
+	}
+	if s.f.Repo.Fork {
+		s.add(scoreFork, "fork")
+	}
+	if year := s.f.Repo.PushedAt.UTC().Year(); year > scoreRecentSince {
+		s.add(min(float64(year-scoreRecentSince)*scoreRecent, maxScoreRecent), "recently pushed")
+	}
 }

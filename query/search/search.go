@@ -215,6 +215,7 @@ func newRun(sc *scope, segments []Segment, r Request) *run {
 	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now(), finish: func() {}, progress: make(chan struct{}, 1)}
 	n.holding = &holding{pool: &pool{most: math.MaxInt64}, most: math.MaxInt64} // until told otherwise
 	n.cutoff.Store(math.MaxInt32)
+	sc.rarity = rarity(sc.c, segments)
 	n.agenda, n.survey = newAgenda(sc.c, len(segments), &r)
 	n.mu.done = make([]visited, n.agenda.tasks())
 	if r.Explain {

@@ -22,6 +22,7 @@ type hit struct {
 	count   int // matches; at least 1
 	matches []match
 	also    []int // places of the same document, repository and path on other refs
+	merit
 }
 
 // A visitor runs a query on segments, one at a time. It belongs to one goroutine.
@@ -39,7 +40,8 @@ type visitor struct {
 	several  bool             // matches of several atoms are merged, or chosen from, so all of a document are kept
 	stop     func() bool      // the time is over, or nobody waits any more
 
-	task int // the step of the run in hand
+	task        int          // the step of the run in hand
+	appearances []appearance // of the document in hand
 
 	// of the current segment
 	seg Segment

@@ -1,0 +1,208 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A merit is what the text of a document says of a hit, before anything is
+// rendered. It costs no more than a look at the matches that were found.
+type merit struct {
+	// frequency is the BM25 of the terms, from 0 to 1.
+	frequency float32
+	// near is how close together several terms stand at best, and start and end
+	// where that is in the document.
+	near       nearness
+	start, end uint32
+}
+
+// nearness is how close together all terms of a query stand.
+type nearness uint8
+
+const (
+	nearNot    nearness = iota
+	nearRegion          // within nearLines lines
+	nearLines3          // within three lines
+	nearLine            // in one line
+	nearPhrase          // one after the other as they were written, with nothing but punctuation and blanks between
+)
+
+const (
+	nearLines = 10
+	// nearBytes is the length from which on terms are apart, however few lines.
+	nearBytes = 2 << 10
+	// phraseGap is how much punctuation may stand between two terms of a phrase.
+	phraseGap = 4
+	// nearMatches bounds the matches of each term that are looked at.
+	nearMatches = 1 << 10
+	// Parameters of BM25, and the size of an ordinary document.
+	saturation, lengthShare = 1.2, 0.75
+	ordinaryBytes           = 16 << 10
+)
+
+// appraise sets the merit of a hit from the matches of the document in hand.
+func (v *visitor) appraise(h *hit) error {
+	lo, hi := v.seg.Reader.TextRange(h.doc)
+	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
+	sum, all := 0.0, 0.0
+	for i, a := range v.s.c.atoms {
+		if a.decides {
+			continue
+		}
+		weight := 1.0
+		if i < len(v.s.rarity) {
+			weight = v.s.rarity[i]
+		}
+		all += weight
+		if s := &v.state[i]; s.known && s.doc == h.doc && s.count > 0 {
+			sum += weight * float64(s.count) / (float64(s.count) + saturation*length)
+		}
+	}
+	if all > 0 {
+		h.frequency = float32(sum / all)
+	}
+	if len(v.s.c.atoms) > 1 {
+		return v.measure(h, lo)
+	}
+	return nil
+}
+
+// An appearance is a match of one of several terms.
+type appearance struct {
+	match
+	atom int
+}
+
+// measure finds the smallest piece of text with a match of every term.
+func (v *visitor) measure(h *hit, lo int) error {
+	terms := 0
+	v.appearances = v.appearances[:0]
+	for i, a := range v.s.c.atoms {
+		s := &v.state[i]
+		if a.decides || !s.known || s.doc != h.doc || len(s.matches) == 0 {
+			continue
+		}
+		terms++
+		for _, m := range s.matches[:min(len(s.matches), nearMatches)] {
+			v.appearances = append(v.appearances, appearance{m, i})
+		}
+	}
+	if terms < 2 {
+		return nil
+	}
+	slices.SortFunc(v.appearances, func(a, b appearance) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.atom, b.atom))
+	})
+	best := smallest(v.appearances, len(v.s.c.atoms), terms)
+	if best == nil {
+		return nil
+	}
+	for _, a := range best {
+		h.end = max(h.end, a.end)
+	}
+	if h.start = best[0].start; h.end-h.start > nearBytes {
+		return nil
+	}
+	text, err := v.text.Bytes(lo+int(h.start), lo+int(h.end))
+	if err != nil {
+		return err
+	}
+	h.near = nearnessOf(text, best, h.start, terms)
+	return nil
+}
+
+// smallest returns the shortest run of appearances that has all terms, the first of
+// equal ones; a phrase, if there is one.
+func smallest(all []appearance, atoms, terms int) []appearance {
+	seen := make([]int, atoms)
+	var best []appearance
+	have, first, size := 0, 0, uint32(math.MaxUint32)
+	for i, a := range all {
+		if seen[a.atom]++; seen[a.atom] == 1 {
+			have++
+		}
+		for have == terms {
+			if s := a.end - all[first].start; s < size {
+				best, size = all[first:i+1], s
+			}
+			if seen[all[first].atom]--; seen[all[first].atom] == 0 {
+				have--
+			}
+			first++
+		}
+	}
+	return best
+}
+
+// nearnessOf judges a piece of text that begins at start in its document.
+func nearnessOf(text []byte, run []appearance, start uint32, terms int) nearness {
+	if isPhrase(text, run, start, terms) {
+		return nearPhrase
+	}
+	switch lines := bytes.Count(text, newline); {
+	case lines == 0:
+		return nearLine
+	case lines < 3:
+		return nearLines3
+	case lines < nearLines:
+		return nearRegion
+	}
+	return nearNot
+}
+
+// isPhrase reports whether the terms follow one another as they were written.
+func isPhrase(text []byte, run []appearance, start uint32, terms int) bool {
+	if len(run) != terms {
+		return false
+	}
+	for i := 1; i < len(run); i++ {
+		from, to := run[i-1].end, run[i].start
+		if run[i].atom <= run[i-1].atom || to < from || to-from > phraseGap {
+			return false
+		}
+		if bytes.ContainsFunc(text[from-start:to-start], func(r rune) bool { return r >= 0x80 || isWord(byte(r)) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxRaritySegments bounds the segments that are asked how rare terms are.
+const maxRaritySegments = 64
+
+// rarity returns for each atom how much of a document it says, from 1 up: the
+// logarithm of the share of the index that its rarest trigram leaves, by the sizes
+// of lists alone. Nil for a single one.
+func rarity(c *compiled, segments []Segment) []float64 {
+	if len(c.atoms) < 2 || len(c.atoms) > maxOrderedAtoms {
+		return nil
+	}
+	lists, all := make([]int, len(c.atoms)), 0
+	l := &lookup{stats: &Stats{}}
+	for _, s := range segments[:min(len(segments), maxRaritySegments)] {
+		l.r = s.Reader
+		all += s.Reader.Blocks()
+		for i, a := range c.atoms {
+			lists[i] += l.least(a)
+		}
+	}
+	weights := make([]float64, len(c.atoms))
+	for i, n := range lists {
+		weights[i] = 1 + math.Log2(float64(all+1)/float64(min(n, all)+1))
+	}
+	return weights
+}
+
+// least estimates the blocks of an atom by its rarest set of literals.
+func (l *lookup) least(a *atom) int {
+	least := l.r.Blocks()
+	if a.pattern == nil || a.re2 != nil {
+		return least
+	}
+	for _, set := range a.pattern.Sets[:min(len(a.pattern.Sets), 2)] {
+		least = min(least, l.cost(set[:min(len(set), maxNames)]))
+	}
+	return least
+}
