@@ -21,6 +21,7 @@ type answer struct {
 	seen     map[uint32]bool // repositories, if they are the answer
 	next     int             // task to take from
 	listed   []hit           // repositories, if they are the answer
+	found    []hit           // all, if the worthiest of them are shown
 }
 
 func newAnswer(n *run, w *admission.Worker, maxBytes int64) *answer {
@@ -38,7 +39,10 @@ func (a *answer) all(ctx context.Context, work func(context.Context) error) erro
 		return err
 	}
 	a.worker.Resume()
-	shown := a.take(a.last())
+	shown, err := a.rest()
+	if err != nil {
+		return err
+	}
 	a.result.Files = make([]FileMatch, 0, len(shown))
 	for i := range shown {
 		if err := a.render(ctx, &shown[i]); err != nil {
@@ -65,7 +69,9 @@ func (a *answer) take(to int) []hit {
 			}
 			stats.Matches += h.count
 			stats.Files++
-			if a.room > 0 {
+			if a.run.picks() {
+				a.found = append(a.found, h)
+			} else if a.room > 0 {
 				shown, a.room = appendShown(shown, h, a.room)
 			}
 		}
@@ -76,6 +82,15 @@ func (a *answer) take(to int) []hit {
 		return nil
 	}
 	return shown
+}
+
+// rest returns the hits to show of the tasks that were not taken, at the end.
+func (a *answer) rest() ([]hit, error) {
+	shown := a.take(a.last())
+	if a.run.picks() {
+		return a.pick()
+	}
+	return shown, nil
 }
 
 // appendShown adds a hit, cut to the room that is left.

@@ -152,7 +152,7 @@ func TestHeldMatchesAreBounded(t *testing.T) {
 	defer v.close()
 	v.maxHeld = 3
 	for i, s := range m.Segments() {
-		if _, _, err := v.visit(i, s); err != nil {
+		if _, _, err := v.visit(i, s, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

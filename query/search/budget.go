@@ -7,7 +7,7 @@ import (
 
 // What is counted of what a search holds, in bytes.
 const (
-	hitBytes   = 96
+	hitBytes   = 128
 	matchBytes = 12
 	// holdStep is what a visitor counts for itself before it says so.
 	holdStep = 64 << 10

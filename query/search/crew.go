@@ -136,6 +136,7 @@ func (s *shift) newWorker(token chan struct{}) *worker {
 		}
 		return !goes || n.halted.Load() || w.visitor.task > int(n.cutoff.Load())
 	})
+	w.visitor.picks = n.picks()
 	w.visitor.holding = n.holding
 	return w
 }

@@ -36,13 +36,10 @@ func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, 
 		if !ok || sameFile(hits, h, places) {
 			continue
 		}
-		h.matches = h.matches[:min(len(h.matches), v.keep-v.kept)]
-		if cap(h.matches) > 2*len(h.matches) {
-			h.matches = slices.Clone(h.matches) // what was merged is not kept with the hit
-		}
 		if err := v.appraise(&h); err != nil {
 			return nil, 0, err
 		}
+		v.retain(&h)
 		v.kept += len(h.matches)
 		v.hold(hitBytes + int64(len(h.matches))*matchBytes)
 		count += h.count
@@ -141,8 +138,12 @@ func (v *visitor) gather(n node, h *hit) error {
 		if err != nil {
 			return err
 		}
-		h.matches = append(h.matches, s.matches...)
 		h.count += s.count
+		if !v.several {
+			h.matches = slices.Clip(s.matches) // retain takes a copy
+			return nil
+		}
+		h.matches = append(h.matches, s.matches...)
 	}
 	return nil
 }
@@ -189,7 +190,7 @@ func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
 	v.stats.FilesLoaded++
 	emit := func(start, end int) bool {
 		s.count++
-		if v.several || len(s.matches) < v.keep-v.kept {
+		if v.several || len(s.matches) < v.keep-v.kept || v.picks && len(s.matches) < v.keep {
 			s.matches = append(s.matches, match{uint32(start - lo), uint32(end - lo), -1})
 		}
 		if v.several {

@@ -96,11 +96,11 @@ type namer struct {
 
 // named returns the documents of the current segment that have one of the names,
 // by tier from tierDefines on, and all of them as a set; nil if there are none.
-func (v *visitor) named(names []name) (tiers [3][]segment.DocID, taken bitset, err error) {
+func (v *visitor) named(names []name) (tiers [3][]segment.DocID, defines, any bitset, err error) {
 	n := &namer{v: v, exact: newBitset(v.seg.Reader.Documents()), any: newBitset(v.seg.Reader.Documents())}
 	for i := range names {
 		if err := n.symbols(&names[i]); err != nil {
-			return tiers, nil, err
+			return tiers, nil, nil, err
 		}
 		n.files(&names[i])
 	}
@@ -117,7 +117,7 @@ func (v *visitor) named(names []name) (tiers [3][]segment.DocID, taken bitset, e
 		}
 		tiers[t-tierDefines] = append(tiers[t-tierDefines], segment.DocID(d))
 	}
-	return tiers, n.any, nil
+	return tiers, n.exact, n.any, nil
 }
 
 // files adds the documents of files that are called so.

@@ -81,7 +81,8 @@ type outlook struct {
 	// all of them.
 	named    [3][]segment.DocID
 	taken    bitset
-	searched bool // for names
+	defines  bitset // those that define a symbol
+	searched bool   // for names
 	// prospect is what the index says, nil as long as it was not asked.
 	prospect *prospect
 }
@@ -267,7 +268,11 @@ func (v *visitor) visitTier(number int, seg Segment, t tier, a *agenda) (hits []
 	}
 	switch {
 	case t == tierAll && o == nil:
-		return v.visit(number, seg)
+		return v.visit(number, seg, a.names)
+	case t == tierAll && v.picks:
+		if err := v.lookAtNames(o, a); err != nil {
+			return nil, 0, err
+		}
 	case t >= tierDefines && len(a.names) > 0:
 		if err := v.lookAtNames(o, a); err != nil {
 			return nil, 0, err
@@ -295,9 +300,10 @@ func (v *visitor) lookAtNames(o *outlook, a *agenda) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.searched {
-		o.named, o.taken, err = v.named(a.names)
+		o.named, o.defines, o.taken, err = v.named(a.names)
 		o.searched = err == nil
 	}
+	v.defines, v.isNamed = o.defines, o.taken
 	return err
 }
 
@@ -346,6 +352,7 @@ func (v *visitor) visitNamed(number int, o *outlook, docs []segment.DocID, a *ag
 			return nil, 0, err
 		}
 		hits = append(hits, found...)
+		v.thin(hits)
 		if count += n; count > v.limit {
 			break
 		}

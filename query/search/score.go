@@ -69,19 +69,15 @@ func (r *renderer) score(f *FileMatch, h *hit, flags code.Flags) {
 	s := &scorer{f: f, explain: r.run.request.Explain}
 	r.scoreMatches(s, h)
 	s.add(scoreFrequency*float64(h.frequency), "how often, for the length")
-	switch h.near {
-	case nearPhrase:
-		s.add(scorePhrase, "the terms as they were written")
-	case nearLine:
-		s.add(scoreLine, "the terms in one line")
-	case nearLines3:
-		s.add(scoreLines3, "the terms in three lines")
-	case nearRegion:
-		s.add(scoreRegion, "the terms in ten lines")
-	}
+	s.add(nearScores[h.near], nearReasons[h.near])
 	r.scoreName(s)
 	r.scorePlace(s, flags)
 	r.scoreRepository(s)
+}
+
+var nearReasons = [...]string{
+	nearRegion: "the terms in ten lines", nearLines3: "the terms in three lines", nearLine: "the terms in one line",
+	nearPhrase: "the terms as they were written",
 }
 
 // scoreMatches scores what matches are: definitions, whole words, in their letter
@@ -205,11 +201,7 @@ func (r *renderer) scoreName(s *scorer) {
 // scorePlace scores where the file is and what it is.
 func (r *renderer) scorePlace(s *scorer, flags code.Flags) {
 	s.add(float64(scoreDepth*min(strings.Count(s.f.Path, "/"), maxScoredDepth)), "depth of the path")
-	for _, p := range []struct {
-		flag   code.Flags
-		points float64
-		reason string
-	}{{code.FlagTest, scoreTest, "test"}, {code.FlagVendored, scoreVendored, "vendored"}, {code.FlagGenerated, scoreGenerated, "generated"}} {
+	for _, p := range flagScores {
 		if flags&p.flag != 0 {
 			s.add(p.points, p.reason)
 		}

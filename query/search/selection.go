@@ -87,7 +87,7 @@ func (v *visitor) onSymbols(h *hit) error {
 	if err := v.seg.Reader.Outline(&v.cursor, h.doc, &v.outline); err != nil {
 		return err
 	}
-	h.matches = slices.DeleteFunc(h.matches, func(m match) bool {
+	h.matches = slices.DeleteFunc(slices.Clone(h.matches), func(m match) bool {
 		return m.symbol < 0 && v.outline.At(m.start, m.end) < 0
 	})
 	h.count = len(h.matches)

@@ -72,7 +72,10 @@ func (p *part) follow(ctx context.Context, done chan error) error {
 		case err := <-done:
 			done <- err // for who waits for the end of the work
 			if err == nil {
-				err = p.add(ctx, p.take(p.last()))
+				var rest []hit
+				if rest, err = p.rest(); err == nil {
+					err = p.add(ctx, rest)
+				}
 			}
 			if err == nil {
 				err = p.flush()

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math"
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/postings"
@@ -23,6 +24,9 @@ type hit struct {
 	matches []match
 	also    []int // places of the same document, repository and path on other refs
 	merit
+	worth   float32 // see worthOf
+	dropped int32   // matches that there were, if not all are there any more
+	shown   bool
 }
 
 // A visitor runs a query on segments, one at a time. It belongs to one goroutine.
@@ -35,7 +39,8 @@ type visitor struct {
 	matchers []*matcher
 	sweep    *sweep           // nil if it does not help
 	paths    []*scan.Literals // of the predicates on paths, as far as needed
-	keep     int              // matches whose details are kept for each segment
+	keep     int              // matches whose details are kept for each task
+	picks    bool             // those of the worthiest files; else the first
 	limit    int              // matches after which a segment is left
 	several  bool             // matches of several atoms are merged, or chosen from, so all of a document are kept
 	stop     func() bool      // the time is over, or nobody waits any more
@@ -47,6 +52,9 @@ type visitor struct {
 	seg Segment
 	*prospect
 	looked   bool         // at its documents
+	defines  bitset       // documents that define a symbol with the name of a term, nil if not known
+	floor    float32      // worth of hits that cannot be shown
+	isNamed  bitset       // those and the others that have the name of a term
 	together postings.Set // see inTogether
 	state    []atomState
 	kept     int
@@ -110,10 +118,15 @@ func (v *visitor) close() error { return v.cursor.Close() }
 
 // visit returns the hits in a segment, in order of documents and places, and how
 // many matches they have; it stops once there are more than limit.
-func (v *visitor) visit(number int, seg Segment) (hits []hit, count int, err error) {
+func (v *visitor) visit(number int, seg Segment, names []name) (hits []hit, count int, err error) {
 	v.open(seg)
 	if err := v.prepare(); err != nil || !v.possible {
 		return nil, 0, err
+	}
+	if v.picks && len(names) > 0 {
+		if _, v.defines, v.isNamed, err = v.named(names); err != nil {
+			return nil, 0, err
+		}
 	}
 	return v.walk(number, nil)
 }
@@ -121,6 +134,7 @@ func (v *visitor) visit(number int, seg Segment) (hits []hit, count int, err err
 // open makes a segment the current one.
 func (v *visitor) open(seg Segment) {
 	v.seg, v.kept, v.looked = seg, 0, false
+	v.floor, v.defines, v.isNamed = -math.MaxFloat32, nil, nil
 	v.lookup.r = seg.Reader
 	if v.text == nil {
 		v.text = segment.NewText(seg.Reader, &v.cursor)
@@ -152,6 +166,7 @@ func (v *visitor) walk(number int, wanted func(segment.DocID) bool) (hits []hit,
 				return nil, 0, err
 			}
 			hits = append(hits, found...)
+			v.thin(hits)
 			if count += n; count > v.limit {
 				break
 			}

@@ -1,0 +1,190 @@
+package search
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// firstShare is the number of matches that each file shown has before another has
+// more, where not all that is found is shown.
+const firstShare = 10
+
+// pruneSlack is how many matches more than it may show a visitor keeps before it
+// drops those of the worst files.
+const pruneSlack = 1 << 10
+
+// worth is what a hit would score, by what is known before it is rendered; bonus
+// is for what its document defines.
+func (v *visitor) worthOf(h *hit) float32 {
+	worth := scoreFrequency*float64(h.frequency) + nearScores[h.near]
+	switch d := int(h.doc); {
+	case v.defines != nil && v.defines.has(d):
+		worth += scoreDefinition
+	case v.isNamed != nil && v.isNamed.has(d):
+		worth += scoreDefinition * scoreDefinitionFold / 2
+	}
+	flags := v.seg.Places.Flags[h.place] | v.seg.Reader.Flags(h.doc)
+	for _, f := range flagScores {
+		if flags&f.flag != 0 {
+			worth += f.points
+		}
+	}
+	return float32(worth + float64(scoreDepth*min(depth(v.seg.Places.Path(h.place)), maxScoredDepth)))
+}
+
+// retain keeps the matches of a hit that may be shown, as a copy of its own.
+func (v *visitor) retain(h *hit) {
+	room := v.keep - v.kept
+	if v.picks {
+		room = v.keep
+		if h.worth = v.worthOf(h); h.worth <= v.floor && len(h.matches) > 0 {
+			h.dropped, h.matches = int32(min(len(h.matches), room)), nil
+			return
+		}
+	}
+	h.matches = slices.Clone(h.matches[:min(len(h.matches), room)])
+}
+
+// thin drops the matches of the hits of a task that cannot be shown, once there are
+// many more than can.
+func (v *visitor) thin(hits []hit) {
+	if !v.picks || v.kept <= 2*v.keep+pruneSlack {
+		return
+	}
+	kept, floor := prune(hits, v.keep)
+	v.hold(-int64(v.kept-kept) * matchBytes)
+	v.kept, v.floor = kept, floor
+}
+
+// flagScores is what the flags of a file count.
+var flagScores = []struct {
+	flag   code.Flags
+	points float64
+	reason string
+}{{code.FlagTest, scoreTest, "test"}, {code.FlagVendored, scoreVendored, "vendored"}, {code.FlagGenerated, scoreGenerated, "generated"}}
+
+// nearScores is what the nearness of terms counts.
+var nearScores = [...]float64{nearNot: 0, nearRegion: scoreRegion, nearLines3: scoreLines3, nearLine: scoreLine, nearPhrase: scorePhrase}
+
+// An allotment says how many of its matches a hit may show.
+type allotment struct {
+	hit     *hit
+	order   int
+	matches int
+}
+
+// allot divides room for matches among hits, the worthiest first: a first share for
+// each, as far as there is room, and then all for one after the other. The hits that
+// get nothing are not in the result.
+func allot(hits []*hit, room int) []allotment {
+	all := make([]allotment, len(hits))
+	for i, h := range hits {
+		all[i] = allotment{hit: h, order: i}
+	}
+	slices.SortFunc(all, func(a, b allotment) int {
+		return cmp.Or(cmp.Compare(b.hit.worth, a.hit.worth), cmp.Compare(a.order, b.order))
+	})
+	n := 0
+	for ; n < len(all) && room > 0; n++ {
+		all[n].matches = min(all[n].hit.shows(), firstShare, room)
+		room -= all[n].matches
+	}
+	for i := 0; i < n && room > 0; i++ {
+		more := min(all[i].hit.shows()-all[i].matches, room)
+		all[i].matches += more
+		room -= more
+	}
+	return all[:n]
+}
+
+// shows is how many matches of a hit can be shown: a file that matches by its path
+// shows one.
+func (h *hit) shows() int {
+	if h.dropped > 0 {
+		return int(h.dropped)
+	}
+	return max(len(h.matches), 1)
+}
+
+// prune drops the matches of hits that cannot be shown, whatever else is found: a
+// hit that comes only takes room from others. It returns how many are left, and the
+// worth that a hit must exceed to be shown.
+func prune(hits []hit, room int) (kept int, floor float32) {
+	var with []*hit
+	for i := range hits {
+		if len(hits[i].matches) > 0 {
+			with = append(with, &hits[i])
+		}
+	}
+	floor = -math.MaxFloat32
+	for _, a := range allot(with, room) {
+		if n := len(a.hit.matches); a.matches < n {
+			a.hit.dropped = int32(n)
+			a.hit.matches = slices.Clone(a.hit.matches[:a.matches])
+		}
+		kept += len(a.hit.matches)
+		a.hit.shown = true
+		floor = a.hit.worth
+	}
+	if kept < room {
+		floor = -math.MaxFloat32
+	}
+	for _, h := range with {
+		if !h.shown {
+			h.dropped, h.matches = int32(len(h.matches)), nil
+		}
+		h.shown = false
+	}
+	return kept, floor
+}
+
+// picks reports whether the worthiest files are shown of more than can be: else
+// there is room for all.
+func (n *run) picks() bool {
+	return n.display < n.request.Matches && n.scope.c.shown != syntax.SelectRepo
+}
+
+// pick returns the hits to show of all that were found, with their matches.
+func (a *answer) pick() ([]hit, error) {
+	found := make([]*hit, len(a.found))
+	for i := range a.found {
+		found[i] = &a.found[i]
+	}
+	var shown []hit
+	for _, x := range allot(found, a.room) {
+		h := *x.hit
+		if len(h.matches) < x.matches && h.dropped > 0 {
+			if err := a.again(&h); err != nil {
+				return nil, err
+			}
+		}
+		h.matches = h.matches[:min(len(h.matches), x.matches)]
+		shown = append(shown, h)
+	}
+	a.found = nil
+	return shown, nil
+}
+
+// again finds the matches of a hit that were dropped because of worthier ones, which
+// turned out to lie behind the limit of the search.
+func (a *answer) again(h *hit) error {
+	n := a.run
+	v := newVisitor(n.scope, n.display, n.request.Matches, func() bool { return false })
+	v.open(n.segments[h.segment])
+	v.prospect = unasked(n.scope.c)
+	end := v.begin()
+	hits, _, err := v.document(h.segment, h.doc)
+	end()
+	for i := range hits {
+		if hits[i].place == h.place {
+			h.matches = hits[i].matches
+		}
+	}
+	a.result.Stats.ContentBytes += v.stats.ContentBytes
+	return errors.Join(err, v.close())
+}
