@@ -21,6 +21,8 @@ type relevanceCommand struct {
 	ZoektBin  string `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries."`
 	ZoektURL  string `help:"URL of a running zoekt-webserver -rpc instead."`
 	Work      string `type:"path" help:"Folder for data and indexes; replaced. Default: relevance below the corpora."`
+	Matches   int    `default:"5000" help:"Matches that Quarry looks for; zoekt looks at all."`
+	Display   int    `default:"500" help:"Matches that Quarry shows; zoekt shows those of 100 files."`
 	Misses    bool   `help:"List the queries of the tuning half that Quarry does not put first."`
 }
 
@@ -83,7 +85,7 @@ func (c *relevanceCommand) quarry(ctx context.Context, queries []relevance.Query
 		}
 	}
 	run, err := relevance.Measure(ctx, "Quarry", queries, func(ctx context.Context, q *relevance.Query) ([]engine.Place, error) {
-		return server.Ranked(ctx, q.Text)
+		return server.Ranked(ctx, q.Text, c.Matches, c.Display)
 	})
 	return []relevance.Run{run}, err
 }

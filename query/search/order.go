@@ -3,6 +3,7 @@ package search
 import (
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ type tier int
 const (
 	// tierAll is the one tier of a search with few candidates.
 	tierAll tier = iota
+	// tierPhrase has documents with a block that may have all terms one behind the
+	// other, a blank between: as a pasted line has them.
+	tierPhrase
 	// tierDefines has documents that define a symbol with the name of a term, in
 	// its letter case; tierNamed those that do so in another case, and the files
 	// that are called so; tierAside those of both that are test code, vendored or
@@ -71,6 +75,7 @@ type agenda struct {
 	outlooks []outlook // nil if nothing is held between tasks
 	unasked  *prospect // of a segment whose index is not asked
 	together []int     // atoms that must all match, if several
+	phrase   string    // what these are together; empty if nothing that was written so
 	needed   int       // candidates from which on the order counts
 }
 
@@ -129,13 +134,30 @@ func (a *agenda) surveyed(c *compiled, candidates int) {
 			a.together = append(a.together, k.number)
 		}
 	}
-	rest := []tier{tierMain, tierDeep, tierRest}
-	if len(a.together) > 1 {
-		rest = append([]tier{tierTogether, tierTogetherAside}, rest...)
-	} else {
+	if len(a.together) < 2 {
 		a.together = nil
+		a.order(c, tierMain, tierDeep, tierRest)
+		return
 	}
-	a.order(c, rest...)
+	a.order(c, tierTogether, tierTogetherAside, tierMain, tierDeep, tierRest)
+	if a.phrase = phraseOf(c); a.phrase != "" {
+		a.tiers = append([]tier{tierPhrase}, a.tiers...)
+	}
+}
+
+// phraseOf returns the terms of a query with a blank between, folded; empty if
+// they are not all literals that must match.
+func phraseOf(c *compiled) string {
+	n := 0
+	for _, k := range conjuncts(c.root) {
+		if k, ok := k.(*atomNode); ok && !k.symbols && k.written != "" {
+			n++
+		}
+	}
+	if n != len(c.atoms) || n != len(c.written) {
+		return ""
+	}
+	return string(postings.AppendFold(nil, []byte(strings.Join(c.written, " "))))
 }
 
 // tasks is the number of tasks, and task what the i'th is about.
@@ -211,37 +233,69 @@ func (v *visitor) candidatesOf() int {
 	return v.allowed.count()
 }
 
-// inTogether finds the blocks that may have a match of each of some atoms.
-func (v *visitor) inTogether(atoms []int) {
-	v.together = postings.Set{}
-	for i, n := range atoms {
+// placeTerms finds the blocks of the current segment that may have a match of each
+// of several terms, and those that may have them as a phrase.
+func (v *visitor) placeTerms(a *agenda) (err error) {
+	v.together, v.phrase = postings.Set{}, postings.Set{}
+	for i, n := range a.together {
 		if f := &v.findings[n]; i == 0 {
 			v.together = f.blocks
 		} else {
 			v.together = postings.Common(v.together, f.blocks)
 		}
 	}
+	if a.phrase != "" && v.together.Len() > 0 {
+		v.phrase, _, err = v.lookup.intersect(a.phrase)
+	}
+	return err
 }
 
-// tierOf returns the tier of a document that has no name of a term.
-func (v *visitor) tierOf(d segment.DocID, together bool) tier {
-	aside := v.isAside(d)
-	if together {
+// tierOf returns the tier of a document.
+func (v *visitor) tierOf(d segment.DocID, o *outlook, a *agenda) tier {
+	together := false
+	if len(a.together) > 0 {
 		lo, hi := v.seg.Reader.TextRange(d)
-		if b := v.together.Next(lo / postings.BlockBytes); b >= 0 && b*postings.BlockBytes < hi {
-			if aside {
-				return tierTogetherAside
-			}
-			return tierTogether
+		if hasBlock(&v.phrase, lo, hi) {
+			return tierPhrase
 		}
+		together = hasBlock(&v.together, lo, hi)
 	}
-	switch {
+	if t := o.tierOfName(d); t != tierAll && (together || len(a.together) == 0) {
+		return t
+	}
+	switch aside := v.isAside(d); {
+	case a.tiers[len(a.tiers)-1] == tierAny:
+		return tierAny
+	case together && aside:
+		return tierTogetherAside
+	case together:
+		return tierTogether
 	case aside:
 		return tierRest
 	case depth(v.seg.Places.Path(int(v.seg.Places.First[d]))) > mainDepth:
 		return tierDeep
 	}
 	return tierMain
+}
+
+// hasBlock reports whether a set has a block of the text between lo and hi.
+func hasBlock(s *postings.Set, lo, hi int) bool {
+	b := s.Next(lo / postings.BlockBytes)
+	return b >= 0 && b*postings.BlockBytes < hi
+}
+
+// tierOfName returns the tier of a document that has the name of a term, tierAll of
+// another.
+func (o *outlook) tierOfName(d segment.DocID) tier {
+	if o.taken == nil || !o.taken.has(int(d)) {
+		return tierAll
+	}
+	for i, docs := range o.named {
+		if _, ok := slices.BinarySearch(docs, d); ok {
+			return tierDefines + tier(i)
+		}
+	}
+	return tierAll
 }
 
 // isAside reports whether a document is what people look for last. A document
@@ -266,19 +320,15 @@ func (v *visitor) visitTier(number int, seg Segment, t tier, a *agenda) (hits []
 	if a.outlooks != nil {
 		o = &a.outlooks[number]
 	}
-	switch {
-	case t == tierAll && o == nil:
+	if t == tierAll && o == nil {
 		return v.visit(number, seg, a.names)
-	case t == tierAll && v.picks:
-		if err := v.lookAtNames(o, a); err != nil {
-			return nil, 0, err
-		}
-	case t >= tierDefines && len(a.names) > 0:
+	}
+	if len(a.names) > 0 && (t != tierAll || v.picks) {
 		if err := v.lookAtNames(o, a); err != nil {
 			return nil, 0, err
 		}
 	}
-	if t >= tierDefines && t <= tierAside {
+	if t >= tierDefines && t <= tierAside && len(a.together) == 0 {
 		return v.visitNamed(number, o, o.named[t-tierDefines], a)
 	}
 	if err := v.ask(o); err != nil || !v.possible {
@@ -287,12 +337,13 @@ func (v *visitor) visitTier(number int, seg Segment, t tier, a *agenda) (hits []
 	if t == tierAll {
 		return v.walk(number, nil)
 	}
-	if len(a.together) > 0 {
-		v.inTogether(a.together)
+	if err := v.placeTerms(a); err != nil {
+		return nil, 0, err
 	}
-	return v.walk(number, func(d segment.DocID) bool {
-		return (o.taken == nil || !o.taken.has(int(d))) && (t == tierAny || v.tierOf(d, len(a.together) > 0) == t)
-	})
+	if t == tierPhrase && v.phrase.Len() == 0 || t < tierMain && len(a.together) > 0 && v.together.Len() == 0 {
+		return nil, 0, nil
+	}
+	return v.walk(number, func(d segment.DocID) bool { return v.tierOf(d, o, a) == t })
 }
 
 // lookAtNames finds out which documents of the current segment are named, once.

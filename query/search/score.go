@@ -15,6 +15,8 @@ const (
 	scoreDefinitionPart = 0.25 // of that, if the match is a part of the name
 	scoreWholeWord      = 300
 	scoreExactCase      = 60
+	scoreString         = 120 // a match is all of a string
+	scoreLineStart      = 60  // a match is the first of its line
 	scoreFrequency      = 150
 	scorePhrase         = 900
 	scoreLine           = 500
@@ -84,7 +86,7 @@ var nearReasons = [...]string{
 // case.
 func (r *renderer) scoreMatches(s *scorer, h *hit) {
 	terms := r.run.scope.c.written
-	best, seen := 0.0, 0
+	best, own, seen := 0.0, 0.0, 0
 	var defined *code.Symbol
 	var words, exact uint64
 	for i := range s.f.Chunks {
@@ -100,6 +102,7 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 			}
 			if isWholeWord(c.Content, start, end) {
 				words |= 1 << term.number
+				own = max(own, ownOf(c.Content, start, end))
 			}
 			if len(c.Symbols) > 0 && c.Symbols[j] != nil {
 				if points := r.definition(h, c.Symbols[j], c.Ranges[j], term); points > best {
@@ -113,6 +116,9 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 	}
 	n := float64(max(len(terms), 1))
 	s.add(scoreWholeWord*float64(min(ones(words), int(n)))/n, "whole words")
+	if own /= n; defined == nil {
+		s.add(own, "a string or line of its own")
+	}
 	s.add(scoreExactCase*float64(min(ones(exact), int(n)))/n, "letter case")
 }
 
@@ -168,6 +174,22 @@ func isWholeWord(text []byte, start, end int) bool {
 		(end >= len(text) || !isWord(text[end]) || end > 0 && !isWord(text[end-1]))
 }
 
+// ownOf returns what it counts that a whole word is all of a string, or the first
+// of its line: keys of a configuration are defined so.
+func ownOf(text []byte, start, end int) float64 {
+	if start > 0 && end < len(text) && text[start-1] == text[end] && (text[end] == '"' || text[end] == '\'' || text[end] == '`') {
+		return scoreString
+	}
+	line := start
+	for line > 0 && (text[line-1] == ' ' || text[line-1] == '\t') {
+		line--
+	}
+	if line == 0 || text[line-1] == '\n' {
+		return scoreLineStart
+	}
+	return 0
+}
+
 func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
@@ -206,7 +228,7 @@ func (r *renderer) scorePlace(s *scorer, flags code.Flags) {
 			s.add(p.points, p.reason)
 		}
 	}
-	if prose[s.f.Language] {
+	if prose[s.f.Language] || inProse(s.f.Path) {
 		s.add(scoreProse, "prose")
 	}
 }
@@ -215,6 +237,20 @@ func (r *renderer) scorePlace(s *scorer, flags code.Flags) {
 var prose = map[code.Language]bool{
 	"": true, "Text": true, "Markdown": true, "reStructuredText": true, "HTML": true, "RDoc": true, "Gettext Catalog": true, "Roff": true,
 	"Roff Manpage": true, "AsciiDoc": true, "Textile": true, "Org": true, "TeX": true, "SVG": true, "Diff": true, "Source Map": true,
+}
+
+// proseFolders hold texts for people, in whatever language.
+var proseFolders = []string{"doc", "docs", "documentation", "releasenotes", "changelog", "changelogs", "changes", "locale", "examples", "samples"}
+
+func inProse(path string) bool {
+	for folder := range strings.SplitSeq(path[:strings.LastIndexByte(path, '/')+1], "/") {
+		for _, p := range proseFolders {
+			if strings.EqualFold(folder, p) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // scoreRepository scores the repository: what was pushed to last is ahead among

@@ -55,7 +55,8 @@ type visitor struct {
 	defines  bitset       // documents that define a symbol with the name of a term, nil if not known
 	floor    float32      // worth of hits that cannot be shown
 	isNamed  bitset       // those and the others that have the name of a term
-	together postings.Set // see inTogether
+	together postings.Set // see placeTerms
+	phrase   postings.Set
 	state    []atomState
 	kept     int
 	maxHeld  int             // see the constant

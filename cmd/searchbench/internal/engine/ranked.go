@@ -8,17 +8,14 @@ import (
 	"strings"
 )
 
-// Limits of a ranked search, as a product's search box has them: Quarry looks for
-// rankedMatches; zoekt looks at everything, for it ranks what it has seen. Both
-// show rankedFiles files at least.
-const (
-	rankedMatches = 500
-	rankedFiles   = 100
-)
+// rankedFiles is how many files zoekt shows. It looks at everything, for it ranks
+// what it has seen.
+const rankedFiles = 100
 
-// Ranked returns the files of an answer in their order.
-func (s *QuarryServer) Ranked(ctx context.Context, text string) ([]Place, error) {
-	data, _, err := s.search(ctx, quarrySearch{Query: text, Matches: rankedMatches})
+// Ranked returns the files of an answer in their order, of a search that looks for
+// some matches and shows some of them.
+func (s *QuarryServer) Ranked(ctx context.Context, text string, matches, display int) ([]Place, error) {
+	data, _, err := s.search(ctx, quarrySearch{Query: text, Matches: matches, Display: display})
 	if err != nil {
 		return nil, err
 	}
