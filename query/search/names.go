@@ -20,13 +20,19 @@ type name struct {
 const (
 	// maxNames bounds the names that are looked for, and maxNameBytes their
 	// length: a name and the line feeds around it lie in one block.
-	maxNames     = 8
-	maxNameBytes = postings.OverhangBytes - 4
+	maxNames = 8
+	// maxNamingTerms is the number of terms up to which one of them may be a name
+	// that is looked up; more are a piece of text.
+	maxNamingTerms = 3
+	maxNameBytes   = postings.OverhangBytes - 4
 )
 
 // namesOf returns the names that the terms of a query can be.
 func namesOf(c *compiled) []name {
 	var names []name
+	if len(c.written) > maxNamingTerms {
+		return nil
+	}
 	for _, a := range c.atoms {
 		switch {
 		case a.decides || a.pattern == nil:

@@ -52,10 +52,11 @@ const (
 	// order: what the index says of each segment is held meanwhile.
 	maxOrderedAtoms   = 16
 	maxOrderedMatches = 1 << 16
-	// An order is worth while from one candidate block for so many matches that are
-	// looked for: a block has a few of a term, and more of several.
-	orderShare          = 2
-	orderShareOfSeveral = 8
+	// orderShare: an order is worth while from one candidate block for so many
+	// matches that are looked for. A file with several terms has them so often that
+	// a few use up any limit.
+	orderShare      = 4
+	enoughOfSeveral = 16
 	// mainDepth is the number of directories down to which a document is close to
 	// the root.
 	mainDepth = 3
@@ -100,7 +101,7 @@ func newAgenda(c *compiled, segments int, r *Request) (a *agenda, survey bool) {
 		return a, false
 	}
 	if a.needed = r.Matches / orderShare; len(c.atoms) > 1 {
-		a.needed = r.Matches / orderShareOfSeveral
+		a.needed = min(a.needed, enoughOfSeveral)
 	}
 	if len(c.atoms) > 0 && !indexed(c.root) {
 		if len(a.names) > 0 {
@@ -141,7 +142,8 @@ func (a *agenda) surveyed(c *compiled, candidates int) {
 	}
 	a.order(c, tierTogether, tierTogetherAside, tierMain, tierDeep, tierRest)
 	if a.phrase = phraseOf(c); a.phrase != "" {
-		a.tiers = append([]tier{tierPhrase}, a.tiers...)
+		first := slices.Index(a.tiers, tierDefines) + 1
+		a.tiers = slices.Insert(a.tiers, first, tierPhrase)
 	}
 }
 
@@ -252,16 +254,16 @@ func (v *visitor) placeTerms(a *agenda) (err error) {
 
 // tierOf returns the tier of a document.
 func (v *visitor) tierOf(d segment.DocID, o *outlook, a *agenda) tier {
-	together := false
+	together, named := false, o.tierOfName(d)
 	if len(a.together) > 0 {
 		lo, hi := v.seg.Reader.TextRange(d)
-		if hasBlock(&v.phrase, lo, hi) {
+		together = hasBlock(&v.together, lo, hi)
+		if hasBlock(&v.phrase, lo, hi) && (named != tierDefines || !together) {
 			return tierPhrase
 		}
-		together = hasBlock(&v.together, lo, hi)
 	}
-	if t := o.tierOfName(d); t != tierAll && (together || len(a.together) == 0) {
-		return t
+	if named != tierAll && (together || len(a.together) == 0) {
+		return named
 	}
 	switch aside := v.isAside(d); {
 	case a.tiers[len(a.tiers)-1] == tierAny:
