@@ -195,6 +195,37 @@ func (n *namer) block(x *name, finder *scan.Literals, b, start, end int) error {
 // read a list.
 const maxUnlisted = 2
 
+// all returns the blocks that have all trigrams of a literal, however few are left
+// after some of them: they say where to look first, and it does not pay to look in
+// vain.
+func (l *lookup) all(literal string) (blocks postings.Set, err error) {
+	l.lists = l.lists[:0]
+	for _, t := range l.trigramsOf(literal) {
+		list := l.list(t)
+		if list.Bytes() == 0 {
+			return postings.Set{}, nil
+		}
+		l.lists = append(l.lists, list)
+	}
+	slices.SortFunc(l.lists, func(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() })
+	for i, ref := range l.lists {
+		list, err := l.r.List(l.cursor, ref)
+		if err != nil {
+			return postings.Set{}, err
+		}
+		l.stats.IndexBytes += int64(ref.Bytes())
+		if i == 0 {
+			blocks, err = postings.SetOf(&list, l.r.Blocks())
+		} else {
+			err = blocks.IntersectList(&list)
+		}
+		if err != nil || blocks.Len() == 0 {
+			return postings.Set{}, err
+		}
+	}
+	return blocks, nil
+}
+
 // tail returns the blocks from first on that may have the folded literal, which
 // begins with a line feed; the first block may have it without.
 func (l *lookup) tail(folded []byte, first int) (postings.Set, error) {

@@ -23,7 +23,8 @@ const (
 	// tierAll is the one tier of a search with few candidates.
 	tierAll tier = iota
 	// tierPhrase has documents with a block that may have all terms one behind the
-	// other, a blank between: as a pasted line has them.
+	// other, a blank between: as a pasted line has them; tierPhraseAside those of
+	// them that stand back.
 	tierPhrase
 	// tierDefines has documents that define a symbol with the name of a term, in
 	// its letter case; tierNamed those that do so in another case, and the files
@@ -34,6 +35,7 @@ const (
 	tierAside
 	// tierTogether has documents with a block that may have all terms;
 	// tierTogetherAside the test code, vendored and generated ones.
+	tierPhraseAside
 	tierTogether
 	tierTogetherAside
 	// tierMain has the other documents close to the root, tierDeep those further
@@ -64,6 +66,9 @@ const (
 	// as a whole rather than asking the index where.
 	maxUnaskedDocuments = 8
 )
+
+// largeBytes is the size of a document from which on it stands back.
+const largeBytes = 512 << 10
 
 const asideFlags = code.FlagTest | code.FlagVendored | code.FlagGenerated
 
@@ -143,7 +148,7 @@ func (a *agenda) surveyed(c *compiled, candidates int) {
 	a.order(c, tierTogether, tierTogetherAside, tierMain, tierDeep, tierRest)
 	if a.phrase = phraseOf(c); a.phrase != "" {
 		first := slices.Index(a.tiers, tierDefines) + 1
-		a.tiers = slices.Insert(a.tiers, first, tierPhrase)
+		a.tiers = slices.Insert(a.tiers, first, tierPhrase, tierPhraseAside)
 	}
 }
 
@@ -247,7 +252,7 @@ func (v *visitor) placeTerms(a *agenda) (err error) {
 		}
 	}
 	if a.phrase != "" && v.together.Len() > 0 {
-		v.phrase, _, err = v.lookup.intersect(a.phrase)
+		v.phrase, err = v.lookup.all(a.phrase)
 	}
 	return err
 }
@@ -258,7 +263,10 @@ func (v *visitor) tierOf(d segment.DocID, o *outlook, a *agenda) tier {
 	if len(a.together) > 0 {
 		lo, hi := v.seg.Reader.TextRange(d)
 		together = hasBlock(&v.together, lo, hi)
-		if hasBlock(&v.phrase, lo, hi) && (named != tierDefines || !together) {
+		switch phrase := hasBlock(&v.phrase, lo, hi) && (named != tierDefines || !together); {
+		case phrase && v.isAside(d):
+			return tierPhraseAside
+		case phrase:
 			return tierPhrase
 		}
 	}
@@ -300,10 +308,12 @@ func (o *outlook) tierOfName(d segment.DocID) tier {
 	return tierAll
 }
 
-// isAside reports whether a document is what people look for last. A document
+// isAside reports whether a document is what people look for last: test code,
+// vendored, generated, or so large that it is data or put together of others. A document
 // with several places is taken for its first.
 func (v *visitor) isAside(d segment.DocID) bool {
-	return (v.seg.Places.Flags[v.seg.Places.First[d]]|v.seg.Reader.Flags(d))&asideFlags != 0
+	lo, hi := v.seg.Reader.TextRange(d)
+	return (v.seg.Places.Flags[v.seg.Places.First[d]]|v.seg.Reader.Flags(d))&asideFlags != 0 || hi-lo >= largeBytes
 }
 
 // survey asks the index of a segment, and returns what is to be held of it and
@@ -342,7 +352,7 @@ func (v *visitor) visitTier(number int, seg Segment, t tier, a *agenda) (hits []
 	if err := v.placeTerms(a); err != nil {
 		return nil, 0, err
 	}
-	if t == tierPhrase && v.phrase.Len() == 0 || t < tierMain && len(a.together) > 0 && v.together.Len() == 0 {
+	if (t == tierPhrase || t == tierPhraseAside) && v.phrase.Len() == 0 || t < tierMain && len(a.together) > 0 && v.together.Len() == 0 {
 		return nil, 0, nil
 	}
 	return v.walk(number, func(d segment.DocID) bool { return v.tierOf(d, o, a) == t })
