@@ -60,20 +60,25 @@ func namesCR(pattern string) bool {
 	return strings.Contains(pattern, "\r") || strings.Contains(pattern, `\r`)
 }
 
-// scan finds a pattern in a text: line by line, or as a whole.
+// scan finds a pattern in a text.
 func (o *oracle) scan(pattern string, isRegexp, fold bool, text []byte) []spot {
 	hasEnd := isRegexp && strings.Contains(pattern, "$") && !strings.Contains(pattern, `\$`)
 	if !isRegexp {
 		pattern = regexp.QuoteMeta(pattern)
 	}
-	re := o.regexp(pattern, fold)
-	if multiline(pattern) {
-		return scanWhole(re, !namesCR(pattern), text)
+	lines := multiline(pattern)
+	return scanText(o.regexp(pattern, fold), lines, (lines || hasEnd) && !namesCR(pattern), text)
+}
+
+// scanText finds an expression line by line or, for one that names line feeds, in
+// the whole text. With unify a carriage return before a line feed is not there.
+func scanText(re *regexp.Regexp, lines, unify bool, text []byte) (spots []spot) {
+	if lines {
+		return scanWhole(re, unify, text)
 	}
-	var spots []spot
 	base := 0
 	for line := range bytes.SplitSeq(text, newline) {
-		if hasEnd && !namesCR(pattern) {
+		if unify {
 			spots = appendSpots(spots, re, bytes.TrimSuffix(line, []byte("\r")), base)
 		} else {
 			spots = appendSpots(spots, re, line, base)
@@ -92,8 +97,7 @@ func appendSpots(spots []spot, re *regexp.Regexp, text []byte, base int) []spot 
 	return spots
 }
 
-// scanWhole finds matches across lines. With unify a carriage return before a line
-// feed is not there.
+// scanWhole finds matches across lines.
 func scanWhole(re *regexp.Regexp, unify bool, text []byte) []spot {
 	var read []byte
 	var from []int

@@ -1,0 +1,93 @@
+package search
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// FuzzSearchIsAScan sends a pattern through the n-gram lookup of a real segment and
+// the matchers, and compares what is found with a scan of the text: the index must
+// never be too narrow. gap moves the text, so that it lies across borders of blocks.
+func FuzzSearchIsAScan(f *testing.F) {
+	f.Add(`(kmalloc|kzalloc)\(`, true, true, []byte("x = KMALLOC(3)\nkzalloc("), uint16(4090))
+	f.Add(`foo$\n^bar`, true, false, []byte("foo\r\nbar foo\nbar"), uint16(8188))
+	f.Add("a\ufffdb", true, true, []byte("A\xffb a\ufffdB"), uint16(3))
+	f.Add("straße", false, true, []byte("STRASSE STRAẞE straße"), uint16(4095))
+	f.Add(`[0-9]{16}|\pL{9}`, true, false, []byte("12345678901234567890 αβγδεζηθι"), uint16(4080))
+	f.Add("k", false, true, []byte("\u212a K k \u017f"), uint16(0))
+	f.Fuzz(checkIsAScan)
+}
+
+// TestSearchIsAScan is the same for patterns and texts that are likely to meet.
+func TestSearchIsAScan(t *testing.T) {
+	for seed := range uint64(150) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		text := randomText(rng)
+		text = text[:min(len(text), 1500)]
+		a := asker{rng, &model{documents: []*modelDocument{{text: append(text, 'x')}}}}
+		pattern, isRegexp := a.excerpt(), rng.IntN(2) == 0
+		if isRegexp {
+			pattern = a.expression(2)
+		}
+		checkIsAScan(t, pattern, isRegexp, rng.IntN(2) == 0, text, uint16(rng.IntN(9000)))
+	}
+}
+
+func checkIsAScan(t *testing.T, pattern string, isRegexp, fold bool, text []byte, gap uint16) {
+	if pattern == "" || len(pattern) > 100 || len(text) > 2000 || !utf8.ValidString(pattern) {
+		return
+	}
+	expression := pattern
+	if !isRegexp {
+		expression = regexp.QuoteMeta(pattern)
+	}
+	p, err := plan.Regexp(expression, fold)
+	if err != nil || p.Instructions > 2000 {
+		return
+	}
+	flags := "(?m:"
+	if fold {
+		flags = "(?mi:"
+	}
+	re, err := regexp.Compile(flags + expression + ")")
+	if err != nil {
+		return
+	}
+	c := syntax.CaseYes
+	if fold {
+		c = syntax.CaseNo
+	}
+	padded := append(bytes.Repeat([]byte("~"), int(gap)%9000), "\n"...)
+	padded = append(padded, text...)
+	d := &modelDocument{text: padded}
+	m := &model{
+		documents: []*modelDocument{d, {text: []byte("another")}}, refs: []code.Ref{"refs/heads/main"},
+		repos:  []*Repository{{Repository: code.Repository{ID: 1, Name: "r", DefaultBranch: "main"}}},
+		places: []modelPlace{{path: "a", ref: "refs/heads/main", doc: d}},
+	}
+	m.build(t, 1)
+	q := &syntax.Parsed{Root: &syntax.Text{Pattern: pattern, Regexp: isRegexp, Case: c}}
+	r, err := New(Options{}).Search(t.Context(), m, Request{Query: q, Matches: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []spot
+	for i := range r.Files {
+		got = append(got, spotsOf(&r.Files[i])...)
+	}
+	want := scanText(re, p.Multiline, !p.KeepCR, padded)
+	if !isRegexp {
+		want = scanText(re, strings.Contains(pattern, "\n"), strings.Contains(pattern, "\n") && !strings.Contains(pattern, "\r"), padded)
+	}
+	if !sameSpots(got, want) {
+		t.Fatalf("%q (regexp %v, fold %v) in %q behind %d bytes: found %v, want %v", pattern, isRegexp, fold, text, gap, head(got), head(want))
+	}
+}
