@@ -26,7 +26,7 @@ var runLevels = [16]int{0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56,
 // runMinimum is the length below which a run of a class is everywhere, and not
 // recorded. The common classes begin late: to find a run of n bytes, every n'th
 // is looked at.
-var runMinimum = [RunClasses]int{4, 8, 8, 12, 16, 24}
+var runMinimum = [RunClasses]int{4, 8, 8, 12, 24, 32}
 
 var runTable = newRunTable()
 

@@ -94,10 +94,10 @@ func TestFindRun(t *testing.T) {
 		{"0123456789", 16, RunDigit, true},
 		{"0123456789", 7, 0, false},
 		{"0123456789abcdef", 40, RunHex, true},
-		{"abc_", 16, RunWord, true},
-		{"abc_", 12, 0, false},
+		{"abc_", 24, RunWord, true},
+		{"abc_", 23, 0, false},
 		{"ABC_", 12, RunUpper, true},
-		{"a+/", 30, RunBase64, true},
+		{"a+/", 33, RunBase64, true},
 		{"a b", 60, 0, false},
 		{"\xc3\xbc", 4, RunForeign, true},
 	} {

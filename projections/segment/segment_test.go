@@ -176,7 +176,7 @@ func checkRuns(t *testing.T, r *Reader, space []byte) {
 	}
 	var c Cursor
 	defer func() { _ = c.Close() }()
-	for _, n := range []int{16, 21, 64, 90} {
+	for _, n := range []int{24, 31, 64, 90} {
 		q, ok := postings.FindRun(&word, n)
 		if !ok {
 			t.Fatalf("no class for a word of %d", n)
