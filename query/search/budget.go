@@ -64,6 +64,13 @@ func (h *holding) hold(n int64) bool {
 	return true
 }
 
+// draws reports whether the search holds memory of the pool.
+func (h *holding) draws() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.mu.drawn > 0
+}
+
 // release gives everything back.
 func (h *holding) release() {
 	h.mu.Lock()

@@ -267,6 +267,7 @@ func (c *checker) search(r Request) *Result {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	got.Release() // one Searcher serves the whole test
 	return got
 }
 

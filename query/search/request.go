@@ -65,7 +65,7 @@ type Result struct {
 }
 
 // Release says that the files of the result are not needed any more: until then
-// they count as memory of the search. Without it they count for ever; releasing
+// they count as memory of the search, or until the result is collected. Releasing
 // twice, or a result that was made by hand, does no harm.
 func (r *Result) Release() {
 	if r.holding != nil {

@@ -161,6 +161,9 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 		return nil, err
 	}
 	a.result.holding = run.holding
+	if emit == nil && run.holding.draws() {
+		runtime.AddCleanup(a.result, (*holding).release, run.holding) // for who forgets Release
+	}
 	a.result.Stats.Planning = planned
 	a.result.Stats.Searching = time.Since(start) - planned
 	return a.result, nil
