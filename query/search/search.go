@@ -144,6 +144,8 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	run := newRun(sc, segments, r)
 	run.holding = &holding{pool: s.memory, most: s.options.MaxMemoryBytes}
 	run.mostScan = s.options.MaxScanBytes
+	// More than this does not fit into the answer, and is not held.
+	run.display = min(run.display, int(s.options.MaxResultBytes/rangeBytes)+1)
 	a := newAnswer(run, w, s.options.MaxResultBytes)
 	work := func(ctx context.Context) error {
 		defer ticket.Leave() // whoever reads the answer slowly holds no place
