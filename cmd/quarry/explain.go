@@ -32,6 +32,9 @@ func printExplain(w io.Writer, e *client.Explain) {
 	}
 	_, _ = fmt.Fprintf(w, "time: %s\n", strings.Join(times, ", "))
 	printSegments(w, e.Segments)
+	for _, f := range e.Files {
+		_, _ = fmt.Fprintf(w, "score %.0f %s %s: %s\n", f.Score, f.Repository, f.Path, strings.Join(f.Reasons, ", "))
+	}
 	stopped := e.Stopped
 	if stopped == "" {
 		stopped = "everything was looked at"

@@ -22,7 +22,12 @@ type answer struct {
 	next     int             // task to take from
 	listed   []hit           // repositories, if they are the answer
 	found    []hit           // all, if the worthiest of them are shown
+	// explained are the scores of the files shown.
+	explained []FileExplain
 }
+
+// maxFilesExplained bounds the files whose scores are explained.
+const maxFilesExplained = 100
 
 func newAnswer(n *run, w *admission.Worker, maxBytes int64) *answer {
 	return &answer{
@@ -117,6 +122,9 @@ func (a *answer) render(ctx context.Context, h *hit) error {
 	a.result.Stats.Rendering += time.Since(started)
 	a.result.Stats.Displayed += max(len(h.matches), 1)
 	a.result.Files = append(a.result.Files, f)
+	if a.run.request.Explain {
+		a.explained = append(a.explained, FileExplain{Repository: f.Repo.Name, Path: f.Path, Score: f.Score, Reasons: f.Reasons})
+	}
 	return nil
 }
 
@@ -126,6 +134,10 @@ func (a *answer) conclude() {
 	r.Stats.add(&n.mu.stats)
 	if n.request.Explain {
 		r.Explain = n.explain(a.last())
+		slices.SortStableFunc(a.explained, func(a, b FileExplain) int {
+			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Path, b.Path))
+		})
+		r.Explain.Files = a.explained[:min(len(a.explained), maxFilesExplained)]
 	}
 	n.conclude(r)
 	if n.scope.c.shown == syntax.SelectRepo {

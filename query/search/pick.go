@@ -124,7 +124,7 @@ func prune(hits []hit, room int) (kept int, floor float32) {
 	floor = -math.MaxFloat32
 	for _, a := range allot(with, room) {
 		if n := len(a.hit.matches); a.matches < n {
-			a.hit.dropped = int32(n)
+			a.hit.dropped = max(a.hit.dropped, int32(n))
 			a.hit.matches = slices.Clone(a.hit.matches[:a.matches])
 		}
 		kept += len(a.hit.matches)
@@ -136,7 +136,7 @@ func prune(hits []hit, room int) (kept int, floor float32) {
 	}
 	for _, h := range with {
 		if !h.shown {
-			h.dropped, h.matches = int32(len(h.matches)), nil
+			h.dropped, h.matches = max(h.dropped, int32(len(h.matches))), nil
 		}
 		h.shown = false
 	}

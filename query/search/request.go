@@ -169,7 +169,17 @@ type Explain struct {
 	// Segments has a line for each segment, in their order, until the search
 	// stopped.
 	Segments []SegmentExplain `json:"segments"`
-	Stopped  StopReason       `json:"stopped,omitempty"`
+	// Files say how the scores came about, the best first, up to maxFilesExplained.
+	Files   []FileExplain `json:"files,omitempty"`
+	Stopped StopReason    `json:"stopped,omitempty"`
+}
+
+// FileExplain is the score of a file and its parts.
+type FileExplain struct {
+	Repository string   `json:"repository"`
+	Path       string   `json:"path"`
+	Score      float64  `json:"score"`
+	Reasons    []string `json:"reasons"`
 }
 
 // Stages are times in microseconds. Candidates and Verify are summed over the

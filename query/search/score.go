@@ -137,11 +137,8 @@ func (r *renderer) definition(h *hit, sym *code.Symbol, at Range, term term) flo
 		points *= scoreDefinitionFold
 	}
 	if n := len(r.run.scope.c.written); n > 1 {
-		inside := h.near >= nearLines3 && at.Start.ByteOffset >= int(h.start) && at.End.ByteOffset <= int(h.end)
-		if !inside {
+		if h.near < nearPhrase || at.Start.ByteOffset < int(h.start) || at.End.ByteOffset > int(h.end) {
 			points /= float64(n)
-		} else if h.near < nearPhrase {
-			points /= 2
 		}
 	}
 	return points

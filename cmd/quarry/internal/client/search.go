@@ -43,7 +43,16 @@ type Explain struct {
 	Atoms    []string         `json:"atoms"`
 	Stages   map[string]int64 `json:"stages"` // microseconds, such as planMicros
 	Segments []SegmentExplain `json:"segments"`
+	Files    []FileExplain    `json:"files"`
 	Stopped  string           `json:"stopped"`
+}
+
+// FileExplain tells how the score of a file came about.
+type FileExplain struct {
+	Repository string   `json:"repository"`
+	Path       string   `json:"path"`
+	Score      float64  `json:"score"`
+	Reasons    []string `json:"reasons"`
 }
 
 // SegmentExplain tells what a segment cost.

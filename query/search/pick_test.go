@@ -1,0 +1,113 @@
+package search
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+func TestAllot(t *testing.T) {
+	hits := func(shows ...int) (out []*hit) {
+		for i, n := range shows {
+			out = append(out, &hit{worth: float32(10 - i), matches: make([]match, n)})
+		}
+		return out
+	}
+	for _, c := range []struct {
+		hits []*hit
+		room int
+		want []int
+	}{
+		{hits(3, 2), 10, []int{3, 2}},
+		{hits(50, 2), 10, []int{10}},
+		{hits(50, 2), 12, []int{10, 2}},
+		{hits(50, 20, 0), 40, []int{29, 10, 1}},
+		{hits(50, 20), 100, []int{50, 20}},
+		{hits(1, 1, 1), 2, []int{1, 1}},
+	} {
+		var got []int
+		for _, a := range allot(c.hits, c.room) {
+			got = append(got, a.matches)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("room %d: got %v, want %v", c.room, got, c.want)
+		}
+	}
+}
+
+// What is pruned early would not have been shown, and what is left is bounded.
+func TestPruneDropsWhatCannotBeShown(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range 200 {
+		room := 1 + rng.IntN(60)
+		var all, some []hit
+		for i := range 1 + rng.IntN(100) {
+			h := hit{place: i, worth: float32(rng.IntN(20)), matches: make([]match, rng.IntN(min(room, 30))+1)}
+			all = append(all, h)
+			if some = append(some, h); rng.IntN(10) == 0 {
+				if kept, _ := prune(some, room); kept > room {
+					t.Fatalf("%d kept, room %d", kept, room)
+				}
+			}
+		}
+		want, got := allotted(all, room), allotted(some, room)
+		if !slices.Equal(got, want) {
+			t.Fatalf("room %d: got %v, want %v", room, got, want)
+		}
+		for _, a := range allot(pointers(some), room) {
+			if len(a.hit.matches) < a.matches {
+				t.Fatalf("room %d: a hit that is shown with %d matches has %d", room, a.matches, len(a.hit.matches))
+			}
+		}
+	}
+}
+
+func pointers(hits []hit) (out []*hit) {
+	for i := range hits {
+		out = append(out, &hits[i])
+	}
+	return out
+}
+
+func allotted(hits []hit, room int) (out []string) {
+	for _, a := range allot(pointers(hits), room) {
+		out = append(out, fmt.Sprint(a.hit.place, a.matches))
+	}
+	return out
+}
+
+// The best files are displayed, not the first, whatever is dropped on the way; and
+// a hit whose matches were dropped gets them back.
+func TestDisplayShowsTheWorthiest(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(9, 9)))
+	request := Request{Query: parse(t, "kmalloc"), Matches: 1 << 20}
+	all, err := New(Options{}).Search(t.Context(), m, request)
+	if err != nil || len(all.Files) < 4 {
+		t.Fatalf("%d files, %v", len(all.Files), err)
+	}
+	request.Display = 2
+	few, err := New(Options{}).Search(t.Context(), m, request)
+	if err != nil || few.Stats.Matches != all.Stats.Matches || few.Stats.Files != all.Stats.Files || few.Stats.Displayed != 2 {
+		t.Fatalf("%+v, %v", few.Stats, err)
+	}
+	c, err := compile(request.Query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := newRun(newScope(c, m.Repositories(), nil), m.Segments(), request)
+	v := newVisitor(run.scope, 1<<20, 1<<20, func() bool { return false })
+	t.Cleanup(func() { _ = v.close() })
+	hits, _, err := v.visit(0, m.segments[0], nil)
+	if err != nil || len(hits) == 0 {
+		t.Fatalf("%d hits, %v", len(hits), err)
+	}
+	h := hits[0]
+	want := h.matches
+	h.matches, h.dropped = nil, int32(len(want))
+	a := newAnswer(run, nil, 1<<20)
+	run.display = 1 << 20
+	if err := a.again(&h); err != nil || !slices.Equal(h.matches, want) {
+		t.Fatalf("got %v, want %v: %v", h.matches, want, err)
+	}
+}

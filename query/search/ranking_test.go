@@ -1,0 +1,117 @@
+package search
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TestRanking says of queries on a small corpus which files come first, and why.
+// Commands:
+//
+//	repository name=… [archived] [fork] [pushed=year]
+//	segment          seal a segment; each line of input is "repository path flags language text",
+//	                 where flags are - or some of test,vendored,generated; what stands behind
+//	                 func, class, def, struct or var is a symbol, and \n a line break
+//	search [matches=n] [display=n]
+func TestRanking(t *testing.T) {
+	m := &model{}
+	datadriven.RunTest(t, "testdata/ranking", func(t *testing.T, d *datadriven.TestData) string {
+		switch d.Cmd {
+		case "repository":
+			m.describe(t, d)
+			return ""
+		case "segment":
+			m.rankingSegment(t, d.Input)
+			return ""
+		case "search":
+			return m.rank(t, d)
+		}
+		d.Fatalf(t, "unknown command")
+		return ""
+	})
+}
+
+func (m *model) describe(t *testing.T, d *datadriven.TestData) {
+	name, year := "", 0
+	d.ScanArgs(t, "name", &name)
+	d.MaybeScanArgs(t, "pushed", &year)
+	r := m.repos[m.repository(name)]
+	r.Archived, r.Fork = d.HasArg("archived"), d.HasArg("fork")
+	if year > 0 {
+		r.PushedAt = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+}
+
+var definition = regexp.MustCompile(`\b(func|class|def|struct|var) (\w+)`)
+
+var kindOf = map[string]code.SymbolKind{"func": "function", "def": "function", "class": "class", "struct": "struct", "var": "variable"}
+
+func definitions(text []byte) (out []code.Symbol) {
+	for _, at := range definition.FindAllSubmatchIndex(text, -1) {
+		out = append(out, code.Symbol{
+			Name: string(text[at[4]:at[5]]), Kind: kindOf[string(text[at[2]:at[3]])], Offset: uint32(at[4]),
+			Line: uint32(strings.Count(string(text[:at[4]]), "\n")) + 1,
+		})
+	}
+	return out
+}
+
+func (m *model) rankingSegment(t *testing.T, input string) {
+	t.Helper()
+	lines := strings.Split(input, "\n")
+	b := segment.NewBuilder(segment.Options{Seed: []byte{byte(len(m.segments))}})
+	places := segment.NewPlacesBuilder(len(lines))
+	for i, line := range lines {
+		f := strings.SplitN(line, " ", 5)
+		text := []byte(strings.ReplaceAll(f[4], `\n`, "\n"))
+		flags := code.FlagASCII
+		for name, flag := range map[string]code.Flags{"test": code.FlagTest, "vendored": code.FlagVendored, "generated": code.FlagGenerated} {
+			if strings.Contains(f[2], name) {
+				flags |= flag
+			}
+		}
+		key := code.DocumentKey{Blob: sha1.Sum(fmt.Append(text, i)), Language: code.Language(f[3])}
+		if err := b.Add(segment.Document{Key: key, Text: text, Symbols: definitions(text), Flags: flags}); err != nil {
+			t.Fatal(err)
+		}
+		places.Add(segment.DocID(i), m.repository(f[0]), segment.NoRef, 0, f[1])
+	}
+	path := filepath.Join(t.TempDir(), "segment")
+	if _, err := b.Finish(path); err != nil {
+		t.Fatal(err)
+	}
+	f, err := segment.OpenFile(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	m.segments = append(m.segments, Segment{f.Reader, places.Build()})
+}
+
+func (m *model) rank(t *testing.T, d *datadriven.TestData) string {
+	request := Request{Query: parse(t, d.Input), Matches: 1000, Explain: true}
+	d.MaybeScanArgs(t, "matches", &request.Matches)
+	d.MaybeScanArgs(t, "display", &request.Display)
+	r, err := New(Options{}).Search(t.Context(), m, request)
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, f := range r.Explain.Files {
+		fmt.Fprintf(&b, "%.0f %s %s: %s\n", f.Score, f.Repository, f.Path, strings.Join(f.Reasons, ", "))
+	}
+	if r.Stopped != StopNone {
+		fmt.Fprintf(&b, "%s: %d matches\n", r.Stopped, r.Stats.Matches)
+	}
+	return b.String()
+}
