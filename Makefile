@@ -50,7 +50,7 @@ fuzz: ## every fuzz test, FUZZTIME=30s each
 	$(GO) run ./cmd/internal/tasks fuzz --time $(FUZZTIME)
 
 metamorphic: ## random corpora and queries against a plain scan; SEED=n repeats one
-	QUARRY_SEED=$(SEED) $(GO) test -count=1 -run Metamorphic -v ./projections/... ./query/...
+	QUARRY_SEED=$(SEED) $(GO) test -count=1 -run "Metamorphic|PushByPush" -v ./projections/... ./query/... ./cmd/quarry/internal/server
 
 e2e: ## the built binary: serve, index, push, search, kill, restart
 	$(GO) test -count=1 -v ./cmd/e2e
