@@ -134,6 +134,7 @@ func (x *worldIndex) answer(q *syntax.Parsed) []string {
 	if err != nil {
 		x.t.Fatalf("%s: %v", q, err)
 	}
+	defer r.Release()
 	lines := []string{fmt.Sprintf("%d matches, exhaustive %v", r.Stats.Matches, r.Exhaustive)}
 	for _, repo := range r.Repositories {
 		lines = append(lines, repo.Name)
