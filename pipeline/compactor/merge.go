@@ -83,7 +83,7 @@ type build struct {
 }
 
 func (b *build) run(ctx context.Context, partition int32, inputs []*entry) (*merged, error) {
-	b.reset(segment.Options{Seed: seed(partition, inputs), MaxTextBytes: b.maxText})
+	b.reset(segment.Options{Seed: seed(partition, inputs), MaxTextBytes: b.maxText, Grams: true})
 	for i, e := range inputs {
 		err := b.addSegment(ctx, e)
 		if errors.Is(err, segment.ErrFull) {

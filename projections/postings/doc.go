@@ -20,6 +20,8 @@
 //	          docs/format/postings.md.
 //	Run       successive bytes of one class; the longest of each block are kept, so
 //	          that a pattern without literals can be looked up.
+//	Gram      six folded letters or underscores; a filter of those of a segment says
+//	          that a word is not there without looking at any list.
 //	Set       a decoded set of blocks, sparse or as a bitmap.
 //
 // # Invariants

@@ -34,6 +34,9 @@ type Options struct {
 	// Seed goes into the ID: segments of different partitions need different
 	// seeds, since equal content must not make them one segment.
 	Seed []byte
+	// Grams makes the filter that Reader.MayHave asks: a quarter more work, for
+	// segments that become large and stay. Merges ask for it.
+	Grams bool
 	// MaxTextBytes bounds the text of the documents; 0 means
 	// DefaultMaxTextBytes. At most 3/4 of what the block numbers allow.
 	MaxTextBytes int64
@@ -73,6 +76,7 @@ type Builder struct {
 	lines      uint32
 	runs       [postings.RunClasses][]byte // a column of levels for each class
 	symbolText []byte
+	grams      *postings.GramSet // nil unless Options.Grams asks for it
 }
 
 // NewBuilder returns an empty Builder.
@@ -92,6 +96,9 @@ func (b *Builder) Reset(o Options) {
 	}
 	for c := range b.runs {
 		b.runs[c] = b.runs[c][:0]
+	}
+	if o.Grams {
+		b.grams = new(postings.GramSet)
 	}
 	b.head.frameLines = []uint32{0}
 	_, _ = b.hash.Write([]byte{formatVersion})
@@ -215,6 +222,9 @@ func (b *Builder) sealFrame(n int) error {
 		block := min(postings.BlockBytes, n-at)
 		b.addRuns(b.text[at:], block)
 		b.postings.AddBlock(b.text[at:], block)
+	}
+	if b.grams != nil {
+		b.grams.Add(b.text, n)
 	}
 	frame, err := b.packer.pack(nil, b.text[:n])
 	if err != nil {

@@ -47,6 +47,7 @@ const KeyPrefix = 's'
 const (
 	partDocuments = 'd'
 	partFrame     = 'f'
+	partGrams     = 'g'
 	partHeader    = 'h'
 	partKeys      = 'k'
 	partPage      = 'p'

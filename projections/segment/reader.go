@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -29,6 +30,8 @@ type Reader struct {
 	docs   *documentTable
 	dir    *directory
 	size   int64
+	// grams is nil until somebody asks for it.
+	grams atomic.Pointer[postings.GramFilter]
 }
 
 // Open reads the resident parts of a segment. Frames read later are kept in c,
@@ -90,7 +93,11 @@ func (r *Reader) Documents() int { return r.head.documents }
 
 // ResidentBytes returns the memory the reader keeps.
 func (r *Reader) ResidentBytes() int {
-	return 8*len(r.dir.trigrams) + 4*len(r.dir.bucket) + 15*r.head.documents + 4*(len(r.head.frameLines)+len(r.head.pageStart)+len(r.head.groupFirst))
+	filter := 0
+	if f := r.grams.Load(); f != nil {
+		filter = f.SizeBytes()
+	}
+	return filter + 8*len(r.dir.trigrams) + 4*len(r.dir.bucket) + 15*r.head.documents + 4*(len(r.head.frameLines)+len(r.head.pageStart)+len(r.head.groupFirst))
 }
 
 // Keys returns the keys of all documents, in order.

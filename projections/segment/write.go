@@ -64,6 +64,11 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 			return err
 		}
 	}
+	if b.grams != nil {
+		if err := w.Set(partKey(id, partGrams), b.grams.AppendFilter(nil)); err != nil {
+			return err
+		}
+	}
 	pages, dir := b.paginate()
 	b.head.lists = len(dir.trigrams)
 	b.head.languages, b.head.kinds = b.languages.names, b.symbols.kinds.names

@@ -44,6 +44,7 @@ type lookup struct {
 	stats  *Stats
 	// of the query, by literal
 	trigrams map[string][]postings.Trigram
+	grams    map[string][]postings.Gram
 	lists    []segment.ListRef
 }
 
@@ -173,6 +174,19 @@ func (l *lookup) trigramsOf(literal string) []postings.Trigram {
 	return trigrams
 }
 
+// gramsOf returns the grams of a literal, folded.
+func (l *lookup) gramsOf(literal string) []postings.Gram {
+	grams, ok := l.grams[literal]
+	if !ok {
+		grams = postings.AppendGrams(nil, postings.AppendFold(nil, []byte(literal)))
+		if l.grams == nil {
+			l.grams = map[string][]postings.Gram{}
+		}
+		l.grams[literal] = grams
+	}
+	return grams
+}
+
 // union returns the blocks that may hold one of a set of literals.
 func (l *lookup) union(set []string) (finding, error) {
 	f := finding{}
@@ -199,6 +213,9 @@ func (l *lookup) union(set []string) (finding, error) {
 // intersect returns the blocks that have the trigrams of a literal, the rarest
 // first, as far as reading a further list is cheaper than looking at the blocks.
 func (l *lookup) intersect(literal string) (blocks postings.Set, all bool, err error) {
+	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
+		return postings.Set{}, false, err
+	}
 	l.lists = l.lists[:0]
 	for _, t := range l.trigramsOf(literal) {
 		list := l.list(t)

@@ -169,7 +169,7 @@ func (m *model) build(t testing.TB, n int) {
 }
 
 func (m *model) addSegment(t testing.TB, documents []*modelDocument) {
-	b := segment.NewBuilder(segment.Options{Seed: []byte{byte(len(m.segments))}})
+	b := segment.NewBuilder(segment.Options{Seed: []byte{byte(len(m.segments))}, Grams: len(m.segments)%2 == 0})
 	for _, d := range documents {
 		doc := segment.Document{Key: code.DocumentKey{Blob: sha1.Sum(d.text), Language: d.lang}, Text: d.text, Symbols: d.symbols}
 		if bytes.IndexFunc(d.text, func(r rune) bool { return r >= 0x80 }) < 0 {

@@ -229,6 +229,9 @@ func (l *lookup) all(literal string) (blocks postings.Set, err error) {
 // tail returns the blocks from first on that may have the folded literal, which
 // begins with a line feed; the first block may have it without.
 func (l *lookup) tail(folded []byte, first int) (postings.Set, error) {
+	if may, err := l.r.MayHave(postings.AppendGrams(nil, folded)); err != nil || !may {
+		return postings.Set{}, err
+	}
 	trigrams := postings.AppendTrigrams(nil, folded)
 	lead := l.list(trigrams[0])
 	l.lists = append(l.lists[:0], lead)
