@@ -29,6 +29,7 @@
 //	's' ID 'k'             keys: blob IDs, 20 bytes each
 //	's' ID 't'             trigram directory: trigram → place of its list
 //	's' ID 'p' page(4)     postings, in pages of about PageBytes
+//	's' ID 'g'             filter of grams, if Options.Grams asked for it
 //	's' ID 'r' class(4)    levels of the longest run of a class, for each block
 //	's' ID 'f' value(4)    text frames, a few to a value
 //	's' ID 'y' group(4)    symbols of a group of documents
