@@ -30,7 +30,7 @@ type Options struct {
 	MaxConcurrent, MaxWaiting int
 	MaxWait                   time.Duration
 	// MaxHeavy bounds the searches that have turned out to take long and take turns
-	// at the processors, MaxHeavyWaiting those that wait for that. Defaults two for
+	// at the processors, MaxHeavyWaiting those that wait for that. Defaults 32 for
 	// each processor, and 64.
 	MaxHeavy, MaxHeavyWaiting int
 	// MaxScanBytes bounds the text that one search looks at, decompressed or from

@@ -101,7 +101,7 @@ type Query struct {
 	MaxConcurrent    int      `yaml:"maxConcurrent" doc:"Searches that begin at once; others wait. 0: four per CPU."`
 	MaxWaiting       int      `yaml:"maxWaiting" doc:"Searches that wait to begin; further ones are told to come again."`
 	MaxWait          Duration `yaml:"maxWait" doc:"Longest time that a search waits to begin."`
-	MaxHeavy         int      `yaml:"maxHeavy" doc:"Searches that have turned out to take long and share what the others leave of the CPUs. 0: two per CPU."`
+	MaxHeavy         int      `yaml:"maxHeavy" doc:"Searches that have turned out to take long and share what the others leave of the CPUs. 0: 32 per CPU."`
 	MaxHeavyWaiting  int      `yaml:"maxHeavyWaiting" doc:"Searches that take long and wait for a share; further ones are told to come again."`
 	MaxMatches       int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever was asked for."`
 	MaxScanBytes     Bytes    `yaml:"maxScanBytes" doc:"Most text that one search looks at. 0: no bound but the time."`

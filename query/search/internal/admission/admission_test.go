@@ -164,6 +164,38 @@ func TestHeavyTakeTurns(t *testing.T) {
 	})
 }
 
+// A search of some turns is not as slow as those that take for ever.
+func TestShortHeavyBesideLongOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Processors: 1})
+		done := make(chan struct{})
+		var group sync.WaitGroup
+		for range 16 {
+			ticket := enter(t, c)
+			group.Go(func() {
+				w := ticket.Worker(done)
+				for work(w, piece) {
+				}
+				w.End()
+				ticket.Leave()
+			})
+			<-time.After(40 * time.Millisecond)
+		}
+		<-time.After(5 * time.Second)
+		ticket := enter(t, c)
+		start := time.Now()
+		w := ticket.Worker(nil)
+		work(w, c.o.Slice+10*turn)
+		if took := time.Since(start); took > 400*time.Millisecond { // by turns of all it would be 850
+			t.Errorf("%v of work took %v", c.o.Slice+10*turn, took)
+		}
+		w.End()
+		ticket.Leave()
+		close(done)
+		group.Wait()
+	})
+}
+
 // Who waits for a seat waits in order, and is refused where the line is full.
 func TestSeatsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

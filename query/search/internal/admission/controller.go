@@ -26,8 +26,9 @@ type Options struct {
 	MaxWaiting int
 	MaxWait    time.Duration
 	// MaxHeavy is the number of seats, and so of heavy searches that take turns;
-	// MaxHeavyWaiting bounds those that wait for one. Defaults two for each
-	// processor, and 64.
+	// MaxHeavyWaiting bounds those that wait for one. Defaults 32 for each
+	// processor, so that a search of a second need not wait for one of a minute to
+	// end, and 64.
 	MaxHeavy, MaxHeavyWaiting int
 	// Slice is the work, of all its workers together, after which a search is
 	// heavy; a quarter of it, while another waits for a place. Default 25 ms.
@@ -48,7 +49,7 @@ func (o *Options) ensureDefaults() {
 		o.MaxWait = 10 * time.Second
 	}
 	if o.MaxHeavy <= 0 {
-		o.MaxHeavy = 2 * o.Processors
+		o.MaxHeavy = 32 * o.Processors
 	}
 	if o.MaxHeavyWaiting <= 0 {
 		o.MaxHeavyWaiting = 64
@@ -92,6 +93,7 @@ type Controller struct {
 		queue       []*Worker // heavy workers that wait for a processor
 		seated      int       // heavy searches with a seat
 		standing    []*Ticket // heavy searches without one
+		grants      int       // processors given to heavy workers so far
 	}
 }
 
@@ -193,9 +195,20 @@ func (c *Controller) dispatchLocked() {
 	}
 }
 
+// grantLocked gives a processor by turns to who has waited longest, so that nobody
+// starves, and to the search that has worked least, so that one of a second is not
+// as slow as those of a minute.
 func (c *Controller) grantLocked() {
-	w := c.mu.queue[0]
-	c.mu.queue = slices.Delete(c.mu.queue, 0, 1)
+	i := 0
+	if c.mu.grants++; c.mu.grants%2 == 0 {
+		for j, w := range c.mu.queue {
+			if w.t.attained < c.mu.queue[i].t.attained {
+				i = j
+			}
+		}
+	}
+	w := c.mu.queue[i]
+	c.mu.queue = slices.Delete(c.mu.queue, i, i+1)
 	c.mu.heavy++
 	w.grant <- struct{}{} // has room: a worker waits for one at a time
 }

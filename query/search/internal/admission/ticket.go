@@ -15,9 +15,10 @@ type Ticket struct {
 	err    atomic.Pointer[error]
 
 	// Guarded by the controller's lock.
-	seat   bool
-	left   bool
-	parked []*Worker // workers of a search without a seat
+	seat     bool
+	left     bool
+	attained time.Duration // work of its heavy workers
+	parked   []*Worker     // workers of a search without a seat
 }
 
 func newTicket(c *Controller) *Ticket { return &Ticket{c: c} }
@@ -184,6 +185,7 @@ func (w *Worker) Pause() {
 	case interactive:
 		c.interactiveLocked(-1)
 	case heavy:
+		w.t.attained += w.turn
 		c.mu.heavy--
 		c.mu.floor = false
 		c.dispatchLocked()

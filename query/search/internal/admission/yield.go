@@ -21,6 +21,7 @@ func (w *Worker) yield() {
 		return
 	}
 	w.state = paused
+	w.t.attained += w.turn
 	c.mu.heavy--
 	c.mu.floor = false
 	w.queueLocked()
