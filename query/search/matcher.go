@@ -265,12 +265,16 @@ func hasLongLine(text []byte) bool {
 }
 
 func (m *matcher) eachLine(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
-	for at := 0; at < len(text); {
+	for at, lines := 0, 1; at < len(text); lines++ {
 		end := lineEnd(text, at)
-		if !m.line(text[at:end], base+at, emit) {
+		if !m.line(text[at:end], base+at, emit) || lines%stopLines == 0 && m.stop() {
 			return base + end, false, nil
 		}
 		at = end + 1
 	}
 	return base + len(text), true, nil
 }
+
+// stopLines is after how many lines a search looks whether it is to stop, or to
+// give way: a line takes package regexp up to some 100 µs.
+const stopLines = 8
