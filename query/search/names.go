@@ -158,7 +158,7 @@ func (n *namer) symbols(x *name) error {
 		return err
 	}
 	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
-	for b := blocks.Next(0); b >= 0; b = blocks.Next(b + 1) {
+	for b, looked := blocks.Next(0), 0; b >= 0 && looked < maxNameBlocks; b, looked = blocks.Next(b+1), looked+1 {
 		if err := n.block(x, finder, b, start, end); err != nil {
 			return err
 		}
@@ -193,7 +193,15 @@ func (n *namer) block(x *name, finder *scan.Literals, b, start, end int) error {
 
 // maxUnlisted is the number of blocks that it is cheaper to look through than to
 // read a list.
-const maxUnlisted = 2
+const maxUnlisted = 4
+
+// maxTailLists bounds the lists read for a name in one segment, the shortest ones:
+// to read one costs as much as to look through some blocks of names. And
+// maxNameBlocks bounds these: what is in the others is not put first.
+const (
+	maxTailLists  = 3
+	maxNameBlocks = 32
+)
 
 // all returns the blocks that have all trigrams of a literal, however few are left
 // after some of them: they say where to look first, and it does not pay to look in
@@ -244,7 +252,7 @@ func (l *lookup) tail(folded []byte, first int) (postings.Set, error) {
 	}
 	slices.SortFunc(l.lists, func(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() })
 	var blocks postings.Set
-	for i, ref := range l.lists {
+	for i, ref := range l.lists[:min(len(l.lists), maxTailLists)] {
 		if i > 0 && (blocks.Len() <= maxUnlisted || ref == l.lists[i-1]) {
 			continue
 		}

@@ -55,9 +55,12 @@ const (
 	maxOrderedAtoms   = 16
 	maxOrderedMatches = 1 << 16
 	// orderShare: an order is worth while from one candidate block for so many
-	// matches that are looked for. A file with several terms has them so often that
+	// matches that are looked for, but not below enoughOfOne, or one for orderBlocks
+	// of the index. A file with several terms has them so often that
 	// a few use up any limit.
 	orderShare      = 4
+	enoughOfOne     = 200
+	orderBlocks     = 64
 	enoughOfSeveral = 16
 	// mainDepth is the number of directories down to which a document is close to
 	// the root.
@@ -100,12 +103,12 @@ type outlook struct {
 
 // newAgenda begins with the segments in their order. survey says that those
 // must be surveyed to know whether another is worth while.
-func newAgenda(c *compiled, segments int, r *Request) (a *agenda, survey bool) {
-	a = &agenda{segments: segments, tiers: []tier{tierAll}, names: namesOf(c)}
+func newAgenda(c *compiled, segments []Segment, r *Request) (a *agenda, survey bool) {
+	a = &agenda{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c)}
 	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.shown == syntax.SelectRepo {
 		return a, false
 	}
-	if a.needed = r.Matches / orderShare; len(c.atoms) > 1 {
+	if a.needed = max(r.Matches/orderShare, enough(segments)); len(c.atoms) > 1 {
 		a.needed = min(a.needed, enoughOfSeveral)
 	}
 	if len(c.atoms) > 0 && !indexed(c.root) {
@@ -114,8 +117,18 @@ func newAgenda(c *compiled, segments int, r *Request) (a *agenda, survey bool) {
 		}
 		return a, false
 	}
-	a.outlooks = make([]outlook, segments)
+	a.outlooks = make([]outlook, len(segments))
 	return a, true
+}
+
+// enough returns the candidates of a single term that are looked at as quickly as
+// they are put in order: fewer in a small index.
+func enough(segments []Segment) int {
+	blocks := 0
+	for i := 0; i < len(segments) && blocks/orderBlocks < enoughOfOne; i++ {
+		blocks += segments[i].Reader.Blocks()
+	}
+	return min(blocks/orderBlocks, enoughOfOne)
 }
 
 // order puts the best first; rest are the tiers of what has no name of a term.

@@ -221,7 +221,7 @@ func newRun(sc *scope, segments []Segment, r Request) *run {
 	n.holding = &holding{pool: &pool{most: math.MaxInt64}, most: math.MaxInt64} // until told otherwise
 	n.cutoff.Store(math.MaxInt32)
 	sc.rarity = rarity(sc.c, segments)
-	n.agenda, n.survey = newAgenda(sc.c, len(segments), &r)
+	n.agenda, n.survey = newAgenda(sc.c, segments, &r)
 	n.mu.done = make([]visited, n.agenda.tasks())
 	if r.Explain {
 		n.mu.explain = make([]SegmentExplain, len(segments))
