@@ -200,7 +200,7 @@ const maxUnlisted = 4
 // maxNameBlocks bounds these: what is in the others is not put first.
 const (
 	maxTailLists  = 3
-	maxNameBlocks = 32
+	maxNameBlocks = 8
 )
 
 // all returns the blocks that have all trigrams of a literal, however few are left
