@@ -26,8 +26,9 @@
 //
 //  1. An answer is that of a plain scan with the rules of package plan, cut off
 //     where Result.Stopped says so. Exhaustive is exact.
-//  2. The same request on the same view gives the same answer: segments are
-//     visited in their order, or in parallel with results taken in that order.
+//  2. The same request on the same view gives the same answer: tasks, a
+//     tier of a segment each (order.go), are done in their order, or in parallel
+//     with results taken in that order. A document is in one tier.
 //  3. What a search holds is bounded by Options.MaxMemoryBytes, what all of them
 //     hold by TotalMemoryBytes; time by MaxDuration, text by MaxScanBytes.
 //  4. A visitor calls stop between two pieces of work of at most a millisecond: there
