@@ -1,0 +1,84 @@
+package search
+
+import (
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+// placeTerms finds the blocks of the current segment that may have a match of each
+// of several terms, and those that may have them as a phrase.
+func (v *visitor) placeTerms(a *agenda) (err error) {
+	v.together, v.phrase = postings.Set{}, postings.Set{}
+	for i, n := range a.together {
+		if f := &v.findings[n]; i == 0 {
+			v.together = f.blocks
+		} else {
+			v.together = postings.Common(v.together, f.blocks)
+		}
+	}
+	if a.phrase != "" && v.together.Len() > 0 {
+		v.phrase, err = v.lookup.all(a.phrase)
+	}
+	return err
+}
+
+// tierOf returns the tier of a document.
+func (v *visitor) tierOf(d segment.DocID, o *outlook, a *agenda) tier {
+	together, named := false, o.tierOfName(d)
+	if len(a.together) > 0 {
+		lo, hi := v.seg.Reader.TextRange(d)
+		together = hasBlock(&v.together, lo, hi)
+		switch phrase := hasBlock(&v.phrase, lo, hi) && (named != tierDefines || !together); {
+		case phrase && v.isAside(d):
+			return tierPhraseAside
+		case phrase:
+			return tierPhrase
+		}
+	}
+	if named != tierAll && (together || len(a.together) == 0) {
+		return named
+	}
+	switch aside := v.isAside(d); {
+	case a.tiers[len(a.tiers)-1] == tierAny:
+		return tierAny
+	case together && aside:
+		return tierTogetherAside
+	case together:
+		return tierTogether
+	case aside:
+		return tierRest
+	case depth(v.seg.Places.Path(int(v.seg.Places.First[d]))) > mainDepth:
+		return tierDeep
+	}
+	return tierMain
+}
+
+// hasBlock reports whether a set has a block of the text between lo and hi.
+func hasBlock(s *postings.Set, lo, hi int) bool {
+	b := s.Next(lo / postings.BlockBytes)
+	return b >= 0 && b*postings.BlockBytes < hi
+}
+
+// tierOfName returns the tier of a document that has the name of a term, tierAll of
+// another.
+func (o *outlook) tierOfName(d segment.DocID) tier {
+	if o.taken == nil || !o.taken.has(int(d)) {
+		return tierAll
+	}
+	for i, docs := range o.named {
+		if _, ok := slices.BinarySearch(docs, d); ok {
+			return tierDefines + tier(i)
+		}
+	}
+	return tierAll
+}
+
+// isAside reports whether a document is what people look for last: test code,
+// vendored, generated, or so large that it is data or put together of others. A document
+// with several places is taken for its first.
+func (v *visitor) isAside(d segment.DocID) bool {
+	lo, hi := v.seg.Reader.TextRange(d)
+	return (v.seg.Places.Flags[v.seg.Places.First[d]]|v.seg.Reader.Flags(d))&asideFlags != 0 || hi-lo >= largeBytes
+}
