@@ -49,8 +49,8 @@
 // # Merges of a quiet partition
 //
 // Merges by number wait for FanIn segments. Where nothing has come for
-// Options.Quiet, what they have left is merged too, in steps that at least double
-// each input. So a query on what nobody pushes to visits a few segments.
+// Options.Quiet, what they have left is merged too, in steps that lift each input
+// by half of its size at least. So a query on what nobody pushes to visits a few segments.
 //
 // It does not read places or manifests, and it holds no state that the log could
 // not restore.

@@ -12,11 +12,11 @@ import (
 const DefaultQuiet = 5 * time.Second
 
 // quiet returns the segments to merge when nothing comes: as many as fit of the
-// smallest, of which none is larger than all the others together. So each is
-// lifted into a segment of at least twice its size, whatever comes in between,
-// and a document is written once per doubling at most; and of what is left, each
-// segment is larger than all smaller ones together: their number is that of the
-// doublings from the smallest to a sealed one, mostly two or three.
+// smallest, of which none is more than twice as large as all the others together:
+// two halves of an import are not quite equal. So each is lifted into a segment of
+// at least 1.5 times its size, and a document is written once per such step at
+// most; and of what is left, each segment is more than twice as large as all
+// smaller ones together: mostly two or three are left.
 //
 // Rejected: a smaller FanIn. It would have the same effect on the number of
 // segments, and make merges dearer just when there is no time for them.
@@ -33,7 +33,7 @@ func (p Policy) quiet(segments []*entry) []*entry {
 		if text += e.ref.TextBytes; text > p.MaxTextBytes {
 			break
 		}
-		if i > 0 && e.size() <= size {
+		if i > 0 && e.size() <= 2*size {
 			take = i + 1
 		}
 		size += e.size()
