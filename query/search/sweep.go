@@ -160,9 +160,7 @@ func (s *sweep) document(offset int) int {
 // reaches into another document.
 func (s *sweep) collect(from, to, end int) error {
 	m := s.v.matchers[0]
-	first, _, _ := s.v.bounds(s.a, 0)
-	base := max(from-1, first)
-	text, err := m.text.Bytes(base, min(end, to+m.reach+lineEndBytes))
+	text, base, err := s.text(m, from, to, end)
 	if err != nil {
 		return err
 	}
@@ -177,6 +175,23 @@ func (s *sweep) collect(from, to, end int) error {
 	}
 	s.hi = max(to, at)
 	return nil
+}
+
+// text returns the text from from to to, and what is needed around it. Another
+// frame is only read if an occurrence may reach into it.
+func (s *sweep) text(m *matcher, from, to, end int) (text []byte, base int, err error) {
+	base = from
+	if first, _, _ := s.v.bounds(s.a, 0); m.pattern.LineStart && from > first {
+		base--
+	}
+	if to%segment.FrameBytes == 0 && !m.pattern.LineEnd {
+		text, err = m.text.Bytes(base, to)
+		if err != nil || !m.literals.MayCross(text) {
+			return text, base, err
+		}
+	}
+	text, err = m.text.Bytes(base, min(end, to+m.reach+lineEndBytes))
+	return text, base, err
 }
 
 // lineEndBytes is how far behind a match its line can be seen to end: \r\n.

@@ -269,3 +269,32 @@ func (l *literal) nextSlippery(text []byte, from int) (start, end int) {
 }
 
 func isASCII(b []byte) bool { return postings.IndexForeign(b, 0) == len(b) }
+
+// mayCross reports whether the text ends with the beginning of the literal, or
+// cannot tell.
+func (l *literal) mayCross(text []byte) bool {
+	tail := text[max(0, len(text)-len(l.text)+1):]
+	if l.fold && (!l.plain || !isASCII(text[max(0, len(text)-utf8.UTFMax*len(l.text)):])) {
+		return true
+	}
+	for i := range tail {
+		if l.begins(tail[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// begins reports whether a text of ASCII, shorter than the literal, is its
+// beginning.
+func (l *literal) begins(text []byte) bool {
+	for i, c := range text {
+		if l.fold {
+			c = postings.FoldByte(c)
+		}
+		if c != l.text[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -55,3 +55,13 @@ func (l *Literals) Next(from int) (start, end int) {
 	}
 	return best, end
 }
+
+// MayCross reports whether an occurrence may begin in text and end behind it.
+func (l *Literals) MayCross(text []byte) bool {
+	for _, f := range l.finders {
+		if f.mayCross(text) {
+			return true
+		}
+	}
+	return false
+}

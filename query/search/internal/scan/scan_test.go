@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 )
@@ -149,5 +150,26 @@ func BenchmarkLiteral(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestMayCross holds that what goes on behind a text is never missed.
+func TestMayCross(t *testing.T) {
+	for _, word := range []string{"abcab", "x", "über", "kilo"} {
+		for _, fold := range []bool{false, true} {
+			l := NewLiterals([]string{string(postings.AppendFold(nil, []byte(word)))}, fold)
+			for _, whole := range []string{"zz abcab zz", "zz ABCAB", "aabcab.", "x", "ein ÜBER zwei", "\u212ailo", "kIlo"} {
+				l.Reset([]byte(whole))
+				start, end := l.Next(0)
+				for cut := range len(whole) {
+					if start >= 0 && start < cut && cut < end && !l.MayCross([]byte(whole[:cut])) {
+						t.Errorf("%q in %q cut at %d", word, whole, cut)
+					}
+				}
+			}
+			if word[0] < utf8.RuneSelf && l.MayCross([]byte("nothing of it!")) {
+				t.Errorf("%q, fold %v: crosses where it does not occur", word, fold)
+			}
+		}
 	}
 }
