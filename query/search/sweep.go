@@ -26,6 +26,7 @@ type sweep struct {
 	lo, hi int
 	blocks int // of the next run
 	wanted func(segment.DocID) bool
+	paths  []pathCondition // of the query, as far as they were not decided for all places
 	active bool
 	err    error
 }
@@ -47,6 +48,41 @@ func (s *sweep) begin(wanted func(segment.DocID) bool) {
 	s.clear()
 	s.blocks, s.err, s.wanted = firstBlocks, nil, wanted
 	s.active = s.v.matchers[0].literals != nil
+	s.paths = s.paths[:0]
+	for _, n := range conjuncts(s.v.s.c.root) {
+		not, negated := n.(*notNode)
+		if negated {
+			n = not.kid
+		}
+		if p, ok := n.(*placeNode); ok && s.v.columns[p.number] == nil {
+			s.paths = append(s.paths, pathCondition{p.predicate, !negated})
+		}
+	}
+}
+
+// A pathCondition is on the path of a file, which must match, or not.
+type pathCondition struct {
+	*predicate
+	match bool
+}
+
+// wants reports whether the text of a document is worth looking at. To match a
+// path costs less.
+func (s *sweep) wants(d int) bool {
+	if s.wanted != nil && !s.wanted(segment.DocID(d)) {
+		return false
+	}
+	places := s.v.seg.Places
+	for _, c := range s.paths {
+		some := false
+		for i := int(places.First[d]); i < int(places.First[d+1]) && !some; i++ {
+			some = s.v.matchesPath(c.predicate, places.Path(i)) == c.match
+		}
+		if !some {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *sweep) end() { s.active = false }
@@ -141,7 +177,7 @@ func (s *sweep) grow(from int) {
 func (s *sweep) nextWanted(from, to int) int {
 	for d := s.v.nextAllowed(s.document(from)); d >= 0; d = s.v.nextAllowed(d + 1) {
 		lo, _, _ := s.v.bounds(s.a, d)
-		if at := max(lo, from); at >= to || s.wanted == nil || s.wanted(segment.DocID(d)) {
+		if at := max(lo, from); at >= to || s.wants(d) {
 			return at
 		}
 	}

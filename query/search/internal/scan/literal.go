@@ -25,6 +25,8 @@ type literal struct {
 	// automaton goes on.
 	spent     int
 	automaton *automaton
+	// step is to the byte beside the anchor that is looked at first; 0 for none.
+	step int
 }
 
 // Comparing around an anchor is given up for the automaton after maxCompared times
@@ -58,6 +60,12 @@ func newLiteral(text string, fold bool) *literal {
 	l.slippery = l.lower == 'k' || l.lower == 's'
 	if fold && !l.plain {
 		l.anchorForeign()
+	}
+	if l.step = 1; l.anchor == len(l.text)-1 {
+		l.step = -1
+	}
+	if len(l.text) == 1 || !l.plain {
+		l.step = 0
 	}
 	return l
 }
@@ -142,8 +150,10 @@ func (l *literal) nextAnchored(text []byte, from int, c *cursor) (start, end int
 		if i >= len(text) {
 			return -1, -1
 		}
-		if start, end, ok := l.around(text, i); ok && start >= from {
-			return start, end
+		if l.beside(text, i) {
+			if start, end, ok := l.around(text, i); ok && start >= from {
+				return start, end
+			}
 		}
 		if at = i + 1; repetitive && l.isDear(text) {
 			return l.automaton.next(text, from)
@@ -156,6 +166,16 @@ func indexFrom(text []byte, at int, c byte) int {
 		return at + i
 	}
 	return len(text)
+}
+
+// beside looks at one byte next to an anchor: it reports false if there is no
+// occurrence around. Most anchors are dismissed so.
+func (l *literal) beside(text []byte, i int) bool {
+	i += l.step
+	if l.step == 0 || i < 0 || i >= len(text) || text[i] >= utf8.RuneSelf {
+		return true
+	}
+	return postings.FoldByte(text[i]) == l.text[l.anchor+l.step]
 }
 
 // around compares the literal around an anchor found at i.
