@@ -68,8 +68,30 @@ func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, erro
 	return b.importSets(ctx, "quarry", b.quarryLedger, func(ctx context.Context, repositories map[string]string) (time.Duration, int64, error) {
 		server.ResetPeak()
 		wall, err := server.Index(ctx, repositories)
-		return wall, server.Usage().PeakBytes, err
+		peak := server.Usage().PeakBytes
+		b.awaitMerges(ctx, server.WrittenBytes)
+		return wall, peak, err
 	})
+}
+
+// Merges follow an import once nothing comes for some seconds. They are taken for
+// done when nothing was written for mergesQuiet.
+const (
+	mergesQuiet = 15 * time.Second
+	mergesLimit = 5 * time.Minute
+	mergesPoll  = 500 * time.Millisecond
+)
+
+// awaitMerges waits until a server writes no more, so that what is measured next is measured alone.
+func (b *bench) awaitMerges(ctx context.Context, written func() int64) {
+	start, last, since := time.Now(), written(), time.Now()
+	for time.Since(since) < mergesQuiet && time.Since(start) < mergesLimit && ctx.Err() == nil {
+		time.Sleep(mergesPoll)
+		if n := written(); n != last {
+			last, since = n, time.Now()
+		}
+	}
+	b.Log("quarry: merges ended %s after the import", since.Sub(start).Round(time.Second))
 }
 
 // opensQuarry says whether this build serves the data that were kept: it may read another format than the one that wrote them.
