@@ -400,6 +400,21 @@ func (m *mirror) settle(pushes int) {
 	})
 }
 
+// untilQuiet follows the log until nothing is left to merge in a quiet partition.
+// How many segments that are depends on how many the merges by number found
+// waiting: each is more than twice as large as all smaller ones together.
+func (m *mirror) untilQuiet() {
+	m.s.Helper()
+	policy := Policy{}
+	policy.ensureDefaults()
+	m.until("nothing is left to merge in quiet", func() bool {
+		return len(policy.choose(m.state.segments).inputs) == 0 && len(policy.quiet(m.state.segments)) == 0
+	})
+	if len(m.segments) > 3 {
+		m.s.Errorf("%d segments are left", len(m.segments))
+	}
+}
+
 func TestMergesWhole(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1)

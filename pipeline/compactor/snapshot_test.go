@@ -139,6 +139,6 @@ func TestQuietPartitionAfterStart(t *testing.T) {
 	m.settle(s.pushes)
 	stop()
 	s.start(Options{TempDir: dir, Quiet: time.Millisecond})
-	m.until("one segment is left", func() bool { return len(m.segments) == 1 })
+	m.untilQuiet()
 	m.verify(s.documents)
 }
