@@ -9,7 +9,7 @@ import (
 
 // packDepth is how many earlier places are tried for a match. More makes frames
 // hardly smaller.
-const packDepth = 32
+const packDepth = 8
 
 // A packer compresses pieces of at most some 64 KiB as LZ4 blocks: of the codecs
 // that were tried the quickest to decode by far (docs/adr/0013). What does not

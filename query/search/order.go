@@ -38,10 +38,8 @@ const (
 	tierPhraseAside
 	tierTogether
 	tierTogetherAside
-	// tierMain has the other documents close to the root, tierDeep those further
-	// down; tierRest the test code, vendored and generated ones.
+	// tierMain has the other documents; tierRest the test code, vendored and generated ones.
 	tierMain
-	tierDeep
 	tierRest
 	// tierAny has all that are not named, where the index does not say which
 	// documents to look at: to take them out of their order would only mean to
@@ -62,9 +60,6 @@ const (
 	enoughOfOne     = 200
 	orderBlocks     = 64
 	enoughOfSeveral = 16
-	// mainDepth is the number of directories down to which a document is close to
-	// the root.
-	mainDepth = 3
 	// maxUnaskedDocuments is how many named documents of a segment are looked at
 	// as a whole rather than asking the index where.
 	maxUnaskedDocuments = 8
@@ -155,10 +150,10 @@ func (a *agenda) surveyed(c *compiled, candidates int) {
 	}
 	if len(a.together) < 2 {
 		a.together = nil
-		a.order(c, tierMain, tierDeep, tierRest)
+		a.order(c, tierMain, tierRest)
 		return
 	}
-	a.order(c, tierTogether, tierTogetherAside, tierMain, tierDeep, tierRest)
+	a.order(c, tierTogether, tierTogetherAside, tierMain, tierRest)
 	if a.phrase = phraseOf(c); a.phrase != "" {
 		first := slices.Index(a.tiers, tierDefines) + 1
 		a.tiers = slices.Insert(a.tiers, first, tierPhrase, tierPhraseAside)

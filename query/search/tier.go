@@ -49,8 +49,6 @@ func (v *visitor) tierOf(d segment.DocID, o *outlook, a *agenda) tier {
 		return tierTogether
 	case aside:
 		return tierRest
-	case depth(v.seg.Places.Path(int(v.seg.Places.First[d]))) > mainDepth:
-		return tierDeep
 	}
 	return tierMain
 }
