@@ -82,11 +82,3 @@ func Common(a, b Set) Set {
 	c.Intersect(b)
 	return c
 }
-
-// AddLeast adds a block that is below every other member of a sparse set, if it is
-// not in it.
-func (s *Set) AddLeast(block int) {
-	if len(s.sparse) == 0 || int(s.sparse[0]) > block {
-		s.sparse = slices.Insert(s.sparse, 0, uint32(block))
-	}
-}

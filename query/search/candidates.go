@@ -210,35 +210,47 @@ func (l *lookup) union(set []string) (finding, error) {
 	return f, nil
 }
 
+// listsOf looks up the lists of a literal's trigrams, the shortest first; found is
+// false if the segment lacks one of them. They are valid until the next call.
+func (l *lookup) listsOf(literal string) (lists []segment.ListRef, found bool) {
+	l.lists = l.lists[:0]
+	for _, t := range l.trigramsOf(literal) {
+		list := l.list(t)
+		if list.Bytes() == 0 {
+			return nil, false
+		}
+		l.lists = append(l.lists, list)
+	}
+	slices.SortFunc(l.lists, func(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() })
+	return l.lists, true
+}
+
+// read reads a list, which is valid until the next one is read.
+func (l *lookup) read(ref segment.ListRef) (postings.List, error) {
+	l.stats.IndexBytes += int64(ref.Bytes())
+	l.stats.Lists++
+	return l.r.List(l.cursor, ref)
+}
+
 // intersect returns the blocks that have the trigrams of a literal, the rarest
 // first, as far as reading a further list is cheaper than looking at the blocks.
 func (l *lookup) intersect(literal string) (blocks postings.Set, all bool, err error) {
 	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
 		return postings.Set{}, false, err
 	}
-	l.lists = l.lists[:0]
-	for _, t := range l.trigramsOf(literal) {
-		list := l.list(t)
-		if list.Bytes() == 0 {
-			return postings.Set{}, false, nil
-		}
-		l.lists = append(l.lists, list)
+	lists, found := l.listsOf(literal)
+	if !found || len(lists) == 0 {
+		return postings.Set{}, found, nil
 	}
-	if len(l.lists) == 0 {
-		return postings.Set{}, true, nil
-	}
-	slices.SortFunc(l.lists, func(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() })
 	candidates := 0
-	for i, ref := range l.lists[:min(len(l.lists), maxLists)] {
+	for i, ref := range lists[:min(len(lists), maxLists)] {
 		if i > 0 && candidates*blockCost < listCost+ref.Bytes()*listByteCost {
 			break
 		}
-		list, err := l.r.List(l.cursor, ref)
+		list, err := l.read(ref)
 		if err != nil {
 			return postings.Set{}, false, err
 		}
-		l.stats.IndexBytes += int64(ref.Bytes())
-		l.stats.Lists++
 		if i == 0 {
 			blocks, err = postings.SetOf(&list, l.r.Blocks())
 		} else {

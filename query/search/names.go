@@ -94,10 +94,9 @@ func writtenLiteral(expression string) string {
 
 // A namer finds the documents of one segment that have the name of a term.
 type namer struct {
-	v       *visitor
-	exact   bitset // documents that define it in its letter case
-	any     bitset // all of them, exact included
-	pattern []byte
+	v     *visitor
+	exact bitset // documents that define it in its letter case
+	any   bitset // all of them, exact included
 }
 
 // named returns the documents of the current segment that have one of the names,
@@ -152,8 +151,7 @@ func (n *namer) symbols(x *name) error {
 	if start == end {
 		return nil
 	}
-	n.pattern = append(append(append(n.pattern[:0], '\n'), x.fold...), '\n')
-	blocks, err := n.v.lookup.tail(n.pattern, start/postings.BlockBytes)
+	blocks, err := n.v.lookup.tail("\n"+x.fold+"\n", start/postings.BlockBytes)
 	if err != nil || blocks.Len() == 0 {
 		return err
 	}
@@ -181,7 +179,7 @@ func (n *namer) block(x *name, finder *scan.Literals, b, start, end int) error {
 		if lo < 0 {
 			return nil
 		}
-		if at = hi; lo > 0 && text[lo-1] == '\n' || from+lo == start {
+		if at = hi; lo > 0 && text[lo-1] == '\n' {
 			d := int(n.v.seg.Reader.DocumentOfSymbol(from + lo))
 			n.any.set(d)
 			if bytes.Equal(text[lo:hi-1], []byte(x.exact)) {
@@ -207,21 +205,12 @@ const (
 // after some of them: they say where to look first, and it does not pay to look in
 // vain.
 func (l *lookup) all(literal string) (blocks postings.Set, err error) {
-	l.lists = l.lists[:0]
-	for _, t := range l.trigramsOf(literal) {
-		list := l.list(t)
-		if list.Bytes() == 0 {
-			return postings.Set{}, nil
-		}
-		l.lists = append(l.lists, list)
-	}
-	slices.SortFunc(l.lists, func(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() })
-	for i, ref := range l.lists {
-		list, err := l.r.List(l.cursor, ref)
+	lists, _ := l.listsOf(literal)
+	for i, ref := range lists {
+		list, err := l.read(ref)
 		if err != nil {
 			return postings.Set{}, err
 		}
-		l.stats.IndexBytes += int64(ref.Bytes())
 		if i == 0 {
 			blocks, err = postings.SetOf(&list, l.r.Blocks())
 		} else {
@@ -234,34 +223,23 @@ func (l *lookup) all(literal string) (blocks postings.Set, err error) {
 	return blocks, nil
 }
 
-// tail returns the blocks from first on that may have the folded literal, which
-// begins with a line feed; the first block may have it without.
-func (l *lookup) tail(folded []byte, first int) (postings.Set, error) {
-	if may, err := l.r.MayHave(postings.AppendGrams(nil, folded)); err != nil || !may {
+// tail returns the blocks from first on that may have a literal.
+func (l *lookup) tail(literal string, first int) (blocks postings.Set, err error) {
+	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
 		return postings.Set{}, err
 	}
-	trigrams := postings.AppendTrigrams(nil, folded)
-	lead := l.list(trigrams[0])
-	l.lists = append(l.lists[:0], lead)
-	for _, t := range trigrams[1:] {
-		list := l.list(t)
-		if list.Bytes() == 0 {
-			return postings.Set{}, nil
+	lists, _ := l.listsOf(literal)
+	for i, ref := range lists[:min(len(lists), maxTailLists)] {
+		if i > 0 && blocks.Len() <= maxUnlisted {
+			break
 		}
-		l.lists = append(l.lists, list)
-	}
-	slices.SortFunc(l.lists, func(a, b segment.ListRef) int { return a.Bytes() - b.Bytes() })
-	var blocks postings.Set
-	for i, ref := range l.lists[:min(len(l.lists), maxTailLists)] {
-		if i > 0 && (blocks.Len() <= maxUnlisted || ref == l.lists[i-1]) {
-			continue
-		}
-		next, err := l.tailOf(ref, first)
+		list, err := l.read(ref)
 		if err != nil {
 			return postings.Set{}, err
 		}
-		if ref == lead {
-			next.AddLeast(first)
+		next, err := postings.Tail(&list, first, l.r.Blocks())
+		if err != nil {
+			return postings.Set{}, err
 		}
 		if i == 0 {
 			blocks = next
@@ -270,17 +248,4 @@ func (l *lookup) tail(folded []byte, first int) (postings.Set, error) {
 		}
 	}
 	return blocks, nil
-}
-
-func (l *lookup) tailOf(ref segment.ListRef, first int) (postings.Set, error) {
-	if ref.Bytes() == 0 {
-		return postings.Set{}, nil
-	}
-	l.stats.IndexBytes += int64(ref.Bytes())
-	l.stats.Lists++
-	list, err := l.r.List(l.cursor, ref)
-	if err != nil {
-		return postings.Set{}, err
-	}
-	return postings.Tail(&list, first, l.r.Blocks())
 }
