@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -64,10 +65,24 @@ func namesCR(pattern string) bool {
 func (o *oracle) scan(pattern string, isRegexp, fold bool, text []byte) []spot {
 	hasEnd := isRegexp && strings.Contains(pattern, "$") && !strings.Contains(pattern, `\$`)
 	if !isRegexp {
-		pattern = regexp.QuoteMeta(pattern)
+		pattern, text = regexp.QuoteMeta(pattern), withoutInvalid(text)
 	}
 	lines := multiline(pattern)
 	return scanText(o.regexp(pattern, fold), lines, (lines || hasEnd) && !namesCR(pattern), text)
+}
+
+// withoutInvalid returns a text with a control character for each byte that is no
+// UTF-8: to package regexp such a byte is U+FFFD, but a literal is its characters.
+func withoutInvalid(text []byte) []byte {
+	out := bytes.Clone(text)
+	for i := 0; i < len(out); {
+		r, size := utf8.DecodeRune(out[i:])
+		if r == utf8.RuneError && size == 1 {
+			out[i] = 1
+		}
+		i += size
+	}
+	return out
 }
 
 // scanText finds an expression line by line or, for one that names line feeds, in
