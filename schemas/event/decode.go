@@ -69,6 +69,10 @@ func newEvent(t Type) Event {
 		return new(RevisionIndexed)
 	case TypeSegmentsMerged:
 		return new(SegmentsMerged)
+	case TypeDelivery:
+		return new(Delivery)
+	case TypePushesHandled:
+		return new(PushesHandled)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@
 // segments. Text never goes through the log.
 //
 // Main types: Event (Push, RepositoryRegistered, RepositoryChanged,
-// RepositoryRemoved, RevisionIndexed, SegmentsMerged), Envelope (the CloudEvents
+// RepositoryRemoved, RevisionIndexed, SegmentsMerged, Delivery, PushesHandled), Envelope (the CloudEvents
 // attributes), Record (an encoded event) and Position (its place in the log).
 //
 // # Format

@@ -41,7 +41,7 @@ type Envelope struct {
 	Type   Type
 	// Time is when the event occurred.
 	Time time.Time
-	// Subject is "repository/ID" or "partition/N".
+	// Subject is "repository/ID", "partition/N" or "connection/NAME".
 	Subject string
 }
 
@@ -108,8 +108,11 @@ func headersOf(env Envelope) []Header {
 }
 
 func subjectOf(ev Event) string {
-	if merged, ok := ev.(*SegmentsMerged); ok {
-		return "partition/" + strconv.Itoa(int(merged.Partition))
+	switch ev := ev.(type) {
+	case *SegmentsMerged:
+		return "partition/" + strconv.Itoa(int(ev.Partition))
+	case *Delivery:
+		return "connection/" + ev.Connection
 	}
 	return "repository/" + ev.Key().String()
 }

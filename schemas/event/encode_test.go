@@ -63,6 +63,12 @@ func TestInvalid(t *testing.T) {
 		change(&e)
 		return &e
 	}
+	delivery := func(change func(*Delivery)) Event { e := *fullEvents()[6].(*Delivery); change(&e); return &e }
+	handled := func(change func(*PushesHandled)) Event {
+		e := *fullEvents()[7].(*PushesHandled)
+		change(&e)
+		return &e
+	}
 	merged := func(change func(*SegmentsMerged)) Event {
 		e := *fullEvents()[5].(*SegmentsMerged)
 		change(&e)
@@ -109,6 +115,14 @@ func TestInvalid(t *testing.T) {
 		{"no cause", "cause", indexed(func(e *RevisionIndexed) { e.Cause = Position{} })},
 		{"no inputs", "inputs", merged(func(e *SegmentsMerged) { e.Inputs = nil })},
 		{"negative partition", "partition", merged(func(e *SegmentsMerged) { e.Partition = -1 })},
+		{"delivery without ID", "deliveryId", delivery(func(e *Delivery) { e.DeliveryID = "" })},
+		{"unknown outcome", "outcome", delivery(func(e *Delivery) { e.Outcome = "lost" })},
+		{"duplicate of nothing", "of", delivery(func(e *Delivery) { e.Of = nil })},
+		{"refused and a duplicate", "of", delivery(func(e *Delivery) { e.Outcome = DeliveryRefused })},
+		{"no pushes", "pushes", handled(func(e *PushesHandled) { e.Pushes = nil })},
+		{"too many pushes", "pushes", handled(func(e *PushesHandled) { e.Pushes = make([]HandledPush, MaxHandledPushes+1) })},
+		{"pushes out of order", "pushes", handled(func(e *PushesHandled) { e.Pushes = []HandledPush{{2, PushAbsent, ""}, {2, PushAbsent, ""}} })},
+		{"unknown push outcome", "pushes.outcome", handled(func(e *PushesHandled) { e.Pushes = []HandledPush{{2, "lost", ""}} })},
 		{"output size", "output.documents", merged(func(e *SegmentsMerged) { e.Output = &SegmentRef{ID: e.Inputs[0], Documents: -1} })},
 	}
 	for _, test := range tests {

@@ -17,9 +17,11 @@ const (
 	TypeRepositoryRemoved    Type = "dev.quarry.repository.removed.v1"
 	TypeRevisionIndexed      Type = "dev.quarry.revision.indexed.v1"
 	TypeSegmentsMerged       Type = "dev.quarry.segments.merged.v1"
+	TypeDelivery             Type = "dev.quarry.delivery.v1"
+	TypePushesHandled        Type = "dev.quarry.pushes.handled.v1"
 )
 
-// Event is one of the structs below.
+// Event is one of the structs of this package.
 type Event interface {
 	// EventType returns the type and version that the event is encoded as.
 	EventType() Type
@@ -135,7 +137,7 @@ type RevisionIndexed struct {
 	Changes       []Change `json:"changes,omitempty"`
 	ChangesObject string   `json:"changesObject,omitempty"`
 	// Cause is the position of the event that led to this one, and the origin of
-	// this event's ID.
+	// this event's ID: the last, where several pushes of the ref waited together.
 	Cause Position `json:"cause"`
 	// PushedAt is when the first push that led here was received: the start of
 	// the freshness clock.

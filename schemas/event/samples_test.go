@@ -70,6 +70,15 @@ func fullEvents() []Event {
 			Partition: 2, Inputs: []string{"ffeeddccbbaa99887766554433221100", "0123456789abcdef0123456789abcdef"},
 			Output: &segment, At: at("2026-11-21T11:00:00Z"),
 		},
+		&Delivery{
+			Connection: "acme", DeliveryID: "72d3162e-cc78-11e3-81ab-4c9367dc0958", Outcome: DeliveryDuplicate, Reason: "taken before",
+			Of: &Position{Topic: TopicEvents, Partition: 2, Offset: 17}, BodySHA256: strings.Repeat("0f", 32), Suppressed: 3,
+			ReceivedAt: at("2026-11-21T10:00:00.123456789Z"),
+		},
+		&PushesHandled{
+			Repository: 3141592653589793, Pushes: []HandledPush{{17, PushUnchanged, commitA}, {19, PushUnselected, ""}},
+			At: at("2026-11-21T10:00:01Z"),
+		},
 	}
 }
 
@@ -83,6 +92,8 @@ func minimalEvents() []Event {
 		&RepositoryRemoved{Repository: 1},
 		&RevisionIndexed{Repository: 1, Ref: "refs/tags/v1", ChangesObject: "a0b1/manifest-1", Cause: Position{Topic: "t"}},
 		&SegmentsMerged{Inputs: []string{"ffeeddccbbaa99887766554433221100"}},
+		&Delivery{Connection: "x", DeliveryID: "1", Outcome: DeliveryRefused},
+		&PushesHandled{Repository: 1, Pushes: []HandledPush{{0, PushAbsent, ""}}},
 	}
 }
 

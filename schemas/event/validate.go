@@ -55,6 +55,10 @@ func validateEvent(env Envelope, ev Event) error {
 		c.revisionIndexed(e)
 	case *SegmentsMerged:
 		c.segmentsMerged(e)
+	case *Delivery:
+		c.delivery(e)
+	case *PushesHandled:
+		c.pushesHandled(e)
 	default:
 		c.failf("%T is none of this package's events", ev)
 	}

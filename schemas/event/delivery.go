@@ -1,0 +1,135 @@
+package event
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// DeliveryOutcome says why a delivery of a web hook led to no push.
+type DeliveryOutcome string
+
+// What becomes of deliveries that lead to no push. Those that do are told of by
+// the pushes themselves, which name them.
+const (
+	// DeliveryDuplicate repeats a delivery that was taken.
+	DeliveryDuplicate DeliveryOutcome = "duplicate"
+	// DeliveryIgnored was genuine, and of no concern.
+	DeliveryIgnored DeliveryOutcome = "ignored"
+	// DeliveryRefused was not verified, or not understood.
+	DeliveryRefused DeliveryOutcome = "refused"
+)
+
+// Delivery tells of a web hook's delivery that led to no push. It has no key: a
+// duplicate is appended to the partition of the delivery that it repeats, any
+// other to the one of its connection and ID.
+type Delivery struct {
+	Connection string `json:"connection"`
+	// DeliveryID is what the sender called it, or a name that Quarry made.
+	DeliveryID string          `json:"deliveryId"`
+	Outcome    DeliveryOutcome `json:"outcome"`
+	// Reason is a sentence for people; empty for a duplicate.
+	Reason string `json:"reason,omitempty"`
+	// Of is the first event of the delivery that a duplicate repeats.
+	Of         *Position `json:"of,omitempty"`
+	BodySHA256 string    `json:"bodySha256,omitempty"`
+	// Suppressed counts deliveries of the connection with this outcome that came
+	// before and were not told of, because too many came.
+	Suppressed int64     `json:"suppressed,omitempty"`
+	ReceivedAt time.Time `json:"receivedAt"`
+}
+
+// PushOutcome says what became of a push that led to no RevisionIndexed of its
+// own.
+type PushOutcome string
+
+// What becomes of pushes without a RevisionIndexed of their own.
+const (
+	// PushUnchanged says that the ref was indexed at what it stands at already.
+	PushUnchanged PushOutcome = "unchanged"
+	// PushUnselected says that the ref is none of those that the repository selects.
+	PushUnselected PushOutcome = "unselected"
+	// PushUnregistered says that the repository was not registered.
+	PushUnregistered PushOutcome = "unregistered"
+	// PushRefreshed says that every ref of the repository was looked at.
+	PushRefreshed PushOutcome = "refreshed"
+	// PushAbsent says that the ref is gone, and was not indexed.
+	PushAbsent PushOutcome = "absent"
+)
+
+// MaxHandledPushes bounds the pushes that one PushesHandled tells of.
+const MaxHandledPushes = 1000
+
+// PushesHandled says that pushes are done with that led to no RevisionIndexed of
+// their own ref. A push that one answers is not named: that is the first of its
+// repository and ref whose Cause is the push or a later event of the partition.
+type PushesHandled struct {
+	Repository code.RepositoryID `json:"repository"`
+	// Pushes ascend by offset.
+	Pushes []HandledPush `json:"pushes"`
+	At     time.Time     `json:"at"`
+}
+
+// HandledPush is one push of a PushesHandled.
+type HandledPush struct {
+	// Offset is that of the push, in the partition of the event.
+	Offset  Offset      `json:"offset"`
+	Outcome PushOutcome `json:"outcome"`
+	// Commit is where the ref stood; empty if unknown.
+	Commit code.CommitID `json:"commit,omitempty"`
+}
+
+// EventType implements Event.
+func (*Delivery) EventType() Type      { return TypeDelivery }
+func (*PushesHandled) EventType() Type { return TypePushesHandled }
+
+// Key implements Event.
+func (e *Delivery) Key() code.RepositoryID      { return 0 }
+func (e *PushesHandled) Key() code.RepositoryID { return e.Repository }
+
+func (c *checker) delivery(e *Delivery) {
+	c.text("connection", e.Connection, 1, MaxConnectionBytes)
+	c.text("deliveryId", e.DeliveryID, 1, MaxDeliveryIDBytes)
+	c.text("reason", e.Reason, 0, MaxReasonBytes)
+	switch e.Outcome {
+	case DeliveryDuplicate:
+		if e.Of == nil {
+			c.failf("of: a duplicate wants the position of what it repeats")
+		}
+	case DeliveryIgnored, DeliveryRefused:
+		if e.Of != nil {
+			c.failf("of: %s is no duplicate", e.Outcome)
+		}
+	default:
+		c.failf("outcome: %.80q is unknown", string(e.Outcome))
+	}
+	if e.Of != nil {
+		c.position("of", *e.Of)
+	}
+	if e.BodySHA256 != "" {
+		c.lowerHex("bodySha256", e.BodySHA256, 64)
+	}
+	c.atLeastZero("suppressed", e.Suppressed)
+	c.time("receivedAt", e.ReceivedAt)
+}
+
+func (c *checker) pushesHandled(e *PushesHandled) {
+	c.repositoryID(e.Repository)
+	if len(e.Pushes) == 0 || len(e.Pushes) > MaxHandledPushes {
+		c.failf("pushes: %d, want 1 to %d", len(e.Pushes), MaxHandledPushes)
+		return
+	}
+	for i, p := range e.Pushes {
+		c.atLeastZero("pushes.offset", int64(p.Offset))
+		if i > 0 && e.Pushes[i-1].Offset >= p.Offset {
+			c.failf("pushes: offset %d is not after its predecessor", p.Offset)
+		}
+		switch p.Outcome {
+		case PushUnchanged, PushUnselected, PushUnregistered, PushRefreshed, PushAbsent:
+		default:
+			c.failf("pushes.outcome: %.80q is unknown", string(p.Outcome))
+		}
+		c.commit("pushes.commit", p.Commit)
+	}
+	c.time("at", e.At)
+}
