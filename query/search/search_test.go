@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -130,5 +131,32 @@ func TestRevisionsAreNamedByWhatIsSimplifiedAway(t *testing.T) {
 	}
 	if want := files("rev:dev"); want == 0 || files("rev:dev or -()") != want {
 		t.Errorf("rev:dev finds %d files, rev:dev or -() finds %d", want, files("rev:dev or -()"))
+	}
+}
+
+// A symbol is found or not, however often its name holds what is looked for, and
+// wherever the pieces of text that a sweep looks at begin: inside of a name, too.
+func TestASymbolIsOneMatch(t *testing.T) {
+	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/r", DefaultBranch: "main"}}}}
+	const documents, symbols = 40, 90
+	for d := range documents {
+		doc := &modelDocument{lang: "C"}
+		for i := range symbols {
+			name := fmt.Sprintf("Needle%0*dNeedle", 1+d+i%7, i)
+			doc.symbols = append(doc.symbols, code.Symbol{Name: name, Kind: "function", Offset: uint32(len(doc.text)), Line: uint32(i + 1)})
+			doc.text = append(append(doc.text, name...), '\n')
+		}
+		m.documents = append(m.documents, doc)
+		m.places = append(m.places, modelPlace{0, fmt.Sprintf("%d.c", d), "refs/heads/main", doc})
+	}
+	m.build(t, 1)
+	for _, query := range []string{"sym:needle", "sym:Needle case:yes"} {
+		r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Stats.Matches != documents*symbols {
+			t.Errorf("%s: %d matches in %d symbols", query, r.Stats.Matches, documents*symbols)
+		}
 	}
 }

@@ -24,6 +24,9 @@ type sweep struct {
 	found  []occurrence // in the text from lo up to hi, by rising start
 	at     int          // the first of found that has not been passed
 	lo, hi int
+	// name is the end of the symbol's name that was found last, as far as the run saw
+	// it. A run that goes on there passes by the rest of the name.
+	name   int
 	blocks int // of the next run
 	wanted func(segment.DocID) bool
 	paths  []pathCondition // of the query, as far as they were not decided for all places
@@ -46,7 +49,7 @@ func newSweep(v *visitor) *sweep {
 // wanted, all of them if wanted is nil.
 func (s *sweep) begin(wanted func(segment.DocID) bool) {
 	s.clear()
-	s.blocks, s.err, s.wanted = firstBlocks, nil, wanted
+	s.blocks, s.err, s.wanted, s.name = firstBlocks, nil, wanted, 0
 	s.active = s.v.matchers[0].literals != nil
 	s.paths = s.paths[:0]
 	for _, n := range conjuncts(s.v.s.c.root) {
@@ -205,6 +208,9 @@ func (s *sweep) collect(from, to, end int) error {
 	c := collector{sweep: s, m: m, text: text, base: base}
 	m.literals.Reset(text)
 	at := from
+	if m.once && s.name == from {
+		at = base + lineEnd(text, from-base)
+	}
 	for at < to {
 		lo, hi, _ := s.v.bounds(s.a, s.document(at))
 		at = c.document(lo, hi, at, to)
@@ -271,6 +277,7 @@ func (c *collector) document(lo, hi, at, to int) int {
 		}
 		if at = end; c.m.once {
 			at = c.base + lineEnd(c.text, end-c.base)
+			c.name = at
 		}
 	}
 	return at
