@@ -187,6 +187,10 @@ func fillRanges(ranges []offsetRange, answered []kafka.PartitionOffsets) error {
 		return errIncomplete
 	}
 	for _, p := range answered {
+		// So the client reports a connection that broke, if not all of them did.
+		if errors.Is(p.Error, kafka.Unknown) {
+			return errIncomplete
+		}
 		if p.Error != nil {
 			return p.Error
 		}

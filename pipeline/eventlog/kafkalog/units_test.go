@@ -114,6 +114,10 @@ func TestFillRanges(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+	broken := []kafka.PartitionOffsets{{Partition: 0, Error: kafka.Unknown, FirstOffset: -1, LastOffset: -1}, {Partition: 1}}
+	if err := fillRanges(ranges, broken); !passes(err) {
+		t.Errorf("a broken connection: %v, which does not pass", err)
+	}
 }
 
 func TestFillCommitted(t *testing.T) {

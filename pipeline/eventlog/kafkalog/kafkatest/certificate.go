@@ -10,6 +10,8 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +57,16 @@ func (c certificate) clientConfig() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(c.chain))
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+// write writes the authority that clients need to trust and returns its path.
+func (c certificate) write(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "authority.pem")
+	if err := os.WriteFile(path, []byte(c.chain), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // properties configures the broker with the certificate, which it also trusts.

@@ -7,45 +7,86 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 )
 
-// properties returns the configuration of a broker that is its own controller.
-func (b *Broker) properties(clients, controller int) string {
+// shape is what the nodes of a cluster have in common.
+type shape struct {
+	java, libs  string
+	sasl        *kafkalog.SASL // nil lets everybody in
+	certificate certificate    // only with sasl
+	clients     []int          // port of each node
+	controllers []int
+}
+
+func newShape(t testing.TB, n int, sasl *kafkalog.SASL) *shape {
+	t.Helper()
+	s := &shape{java: findJava(t), libs: findLibs(t), sasl: sasl}
+	if sasl != nil {
+		s.certificate = newCertificate(t)
+	}
+	ports := freePorts(t, 2*n)
+	s.clients, s.controllers = ports[:n], ports[n:]
+	return s
+}
+
+func (s *shape) clientAddress(node int) string { return fmt.Sprintf("127.0.0.1:%d", s.clients[node]) }
+
+// copies returns how many copies a topic gets by default, and how many must have
+// a record before it is acknowledged.
+func (s *shape) copies() (replicas, inSync int) {
+	if len(s.clients) >= 3 {
+		return 3, 2
+	}
+	return 1, 1
+}
+
+// properties returns the configuration of a node, a broker and controller.
+func (s *shape) properties(node int, data string) string {
 	protocol := "PLAINTEXT"
-	if b.SASL != nil {
+	if s.sasl != nil {
 		protocol = "SASL_SSL"
 	}
+	var voters []string
+	for i, port := range s.controllers {
+		voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", i, port))
+	}
+	replicas, inSync := s.copies()
 	lines := []string{
 		"process.roles=broker,controller",
-		"node.id=1",
-		fmt.Sprintf("controller.quorum.voters=1@127.0.0.1:%d", controller),
-		fmt.Sprintf("listeners=CLIENTS://127.0.0.1:%d,CONTROLLER://127.0.0.1:%d", clients, controller),
-		fmt.Sprintf("advertised.listeners=CLIENTS://127.0.0.1:%d", clients),
+		fmt.Sprintf("node.id=%d", node),
+		"controller.quorum.voters=" + strings.Join(voters, ","),
+		fmt.Sprintf("listeners=CLIENTS://%s,CONTROLLER://127.0.0.1:%d", s.clientAddress(node), s.controllers[node]),
+		"advertised.listeners=CLIENTS://" + s.clientAddress(node),
 		"listener.security.protocol.map=CONTROLLER:PLAINTEXT,CLIENTS:" + protocol,
 		"inter.broker.listener.name=CLIENTS",
 		"controller.listener.names=CONTROLLER",
-		"log.dirs=" + filepath.Join(filepath.Dir(b.config), "data"),
+		"log.dirs=" + data,
 		"auto.create.topics.enable=false",
-		// One broker holds the only copy of everything.
-		"offsets.topic.replication.factor=1",
+		fmt.Sprintf("default.replication.factor=%d", replicas),
+		fmt.Sprintf("min.insync.replicas=%d", inSync),
+		fmt.Sprintf("offsets.topic.replication.factor=%d", replicas),
 		"offsets.topic.num.partitions=3",
-		"transaction.state.log.replication.factor=1",
-		"transaction.state.log.min.isr=1",
-		"share.coordinator.state.topic.replication.factor=1",
-		"share.coordinator.state.topic.min.isr=1",
-		"default.replication.factor=1",
+		fmt.Sprintf("transaction.state.log.replication.factor=%d", replicas),
+		fmt.Sprintf("transaction.state.log.min.isr=%d", inSync),
+		fmt.Sprintf("share.coordinator.state.topic.replication.factor=%d", replicas),
+		fmt.Sprintf("share.coordinator.state.topic.min.isr=%d", inSync),
 		"group.initial.rebalance.delay.ms=0",
-		// After a kill the controller waits for this long before the broker is back.
+		// So long is a broker that was killed a leader for the others, and so long does
+		// its restart wait.
 		"broker.session.timeout.ms=6000",
 		"broker.heartbeat.interval.ms=1000",
+		// 128 MiB otherwise, which is half of the heap.
+		"log.cleaner.dedupe.buffer.size=4194304",
 	}
-	if b.SASL != nil {
-		lines = append(lines, b.certificate.properties()...)
+	if s.sasl != nil {
+		lines = append(lines, s.certificate.properties()...)
 		lines = append(lines,
 			"sasl.enabled.mechanisms=SCRAM-SHA-256",
 			"sasl.mechanism.inter.broker.protocol=SCRAM-SHA-256",
 			fmt.Sprintf(`listener.name.clients.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="%s" password="%s";`,
-				b.SASL.Username, b.SASL.Password),
+				s.sasl.Username, s.sasl.Password),
 		)
 	}
 	return strings.Join(lines, "\n") + "\n"

@@ -1,0 +1,110 @@
+package kafkatest
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// node is one process of a cluster.
+type node struct {
+	shape  *shape
+	config string         // path of server.properties
+	output string         // path of what it prints
+	child  *exec.Cmd      // nil while it does not run
+	stdin  io.WriteCloser // orders for the child's keeper
+}
+
+func newNode(t testing.TB, shape *shape, number int) *node {
+	t.Helper()
+	dir := t.TempDir()
+	n := &node{shape: shape, config: filepath.Join(dir, "server.properties"), output: filepath.Join(dir, "output")}
+	if err := os.WriteFile(n.config, []byte(shape.properties(number, filepath.Join(dir, "data"))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// clusterID is the same for all clusters: none knows of another.
+const clusterID = "cXVhcnJ5LXRlc3QtLS0tLQ"
+
+// heap bounds what a broker takes; with the rest of the process it is 100 MiB
+// more.
+const heap = "-Xmx320m"
+
+func (n *node) javaArguments(class string, arguments ...string) []string {
+	return append([]string{
+		heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-cp", filepath.Join(n.shape.libs, "*"), class,
+	}, arguments...)
+}
+
+// format makes the node's storage, and the cluster's user.
+func (n *node) format() error {
+	arguments := []string{"format", "-t", clusterID, "-c", n.config}
+	if sasl := n.shape.sasl; sasl != nil {
+		arguments = append(arguments, "--add-scram", fmt.Sprintf("SCRAM-SHA-256=[name=%s,password=%s]", sasl.Username, sasl.Password))
+	}
+	out, err := exec.Command(n.shape.java, n.javaArguments("kafka.tools.StorageTool", arguments...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("format a broker's storage: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// keeper runs the broker and waits for an order, or for the end of the test
+// process, which closes its standard input.
+const keeper = `"$@" </dev/null & p=$!
+order=kill; read order
+if [ "$order" = stop ]; then kill -TERM $p; else kill -KILL $p; fi
+wait $p`
+
+func (n *node) run() error {
+	if n.child != nil {
+		return fmt.Errorf("broker of %s runs already", n.config)
+	}
+	// A file and not a buffer: that would take a goroutine, which tests that look
+	// for leaks would find.
+	output, err := os.Create(n.output)
+	if err != nil {
+		return err
+	}
+	defer output.Close()
+	child := exec.Command("/bin/sh", append([]string{"-c", keeper, "sh", n.shape.java}, n.javaArguments("kafka.Kafka", n.config)...)...)
+	child.Stdout, child.Stderr = output, output
+	if n.stdin, err = child.StdinPipe(); err != nil {
+		return err
+	}
+	if err := child.Start(); err != nil {
+		return fmt.Errorf("start a broker: %w", err)
+	}
+	n.child = child
+	return nil
+}
+
+// end gives an order and waits until the node is gone. A second end does
+// nothing.
+func (n *node) end(order string) error {
+	if n.child == nil {
+		return nil
+	}
+	_, err := io.WriteString(n.stdin, order+"\n")
+	_ = n.stdin.Close()
+	// The status is that of a process that got a signal.
+	_ = n.child.Wait()
+	n.child = nil
+	if err != nil {
+		return fmt.Errorf("end a broker: %w\n%s", err, n.printed())
+	}
+	return nil
+}
+
+// printed returns what the node wrote, for a failure's message.
+func (n *node) printed() []byte {
+	// Best effort: the failure says enough by itself.
+	b, _ := os.ReadFile(n.output)
+	return b
+}
