@@ -21,6 +21,9 @@ var (
 	ErrFull = errors.New("event log cannot take records")
 	// ErrPartitionLost says that a commit came after the partition was taken away.
 	ErrPartitionLost = errors.New("partition was taken away")
+	// ErrGroupInUse says that a group has members, which alone may say how far it
+	// is.
+	ErrGroupInUse = errors.New("group has members")
 )
 
 // MaxRecordBytes bounds key, value and headers of one record together. It is
@@ -68,6 +71,17 @@ type Log interface {
 	// Committed returns the group's committed offset of each partition: the next
 	// offset to be read; 0 for none.
 	Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error)
+
+	// Note stores offsets, the next one to be read of each partition, as what a
+	// group without members has reached: for readers that keep their position
+	// elsewhere and let others see how far they are. Committed returns them; so does
+	// Join go on from them. They may move back. A crash of the machine may lose the
+	// latest ones. Note fails with ErrGroupInUse while the group has members.
+	//
+	// On Kafka the brokers forget a group without members some days after its last
+	// note (offsets.retention.minutes, seven days unless set): who relies on notes
+	// repeats them.
+	Note(ctx context.Context, group string, topic event.Topic, offsets []event.Offset) error
 
 	// Close releases what the log holds. Readers fail with ErrClosed.
 	Close() error

@@ -40,3 +40,16 @@ func CheckPartition(partition, n int32, anyPartition bool) error {
 	}
 	return fmt.Errorf("partition %d: want 0 to %d", partition, n-1)
 }
+
+// CheckOffsets reports why offsets are none of n partitions.
+func CheckOffsets(offsets []event.Offset, n int32) error {
+	if len(offsets) != int(n) {
+		return fmt.Errorf("%d offsets for %d partitions", len(offsets), n)
+	}
+	for p, offset := range offsets {
+		if offset < 0 {
+			return fmt.Errorf("partition %d: offset %d, want at least 0", p, offset)
+		}
+	}
+	return nil
+}

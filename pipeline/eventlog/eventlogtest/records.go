@@ -366,6 +366,7 @@ func (s *suite) close() {
 		"Tail":      func() error { _, err := s.log.Tail(s.ctx, s.topic, 0, 0); return err },
 		"HighWater": func() error { _, err := s.log.HighWater(s.ctx, s.topic); return err },
 		"Committed": func() error { _, err := s.log.Committed(s.ctx, "closing", s.topic); return err },
+		"Note":      func() error { return s.log.Note(s.ctx, "noting", s.topic, make([]event.Offset, partitions)) },
 		"Next":      func() error { _, err := r.Next(s.ctx); return err },
 		"Join": func() error {
 			return s.log.Join(s.ctx, "closing", s.topic, func(context.Context, eventlog.Assignment) error { return nil })

@@ -49,6 +49,8 @@ func Run(t *testing.T, d Driver) {
 		{"GroupTakeover", (*suite).groupTakeover},
 		{"GroupHandleFails", (*suite).groupHandleFails},
 		{"CommitAfterLoss", (*suite).commitAfterLoss},
+		{"Notes", (*suite).notes},
+		{"NotesOfGroupInUse", (*suite).notesOfGroupInUse},
 		{"Close", (*suite).close},
 	}
 	for _, test := range tests {

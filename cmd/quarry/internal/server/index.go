@@ -26,6 +26,8 @@ type index struct {
 	places  *places.Places
 	runner  *projections.Runner
 	repair  *repairer // nil in a rebuild
+	// positions is nil in a rebuild.
+	positions *positions
 }
 
 // indexOptions say what an index is built on.
@@ -87,6 +89,7 @@ func (i *index) add(group *boot.Group) {
 	group.Add("projections", i.runner.Run)
 	group.Add("places", i.places.Run)
 	group.Add("repair", i.repair.Run)
+	group.Add("positions", i.positions.Run)
 }
 
 // openQuery opens the projections and the API over them.
@@ -132,6 +135,7 @@ func (s *Server) openIndex(ctx context.Context, home *projections.Home) error {
 		return errors.Join(err, rows.Close())
 	}
 	s.index.repair = newRepairer(s.log, s.index.places, s.o.Logger)
+	s.index.positions = newPositions(s.log, s.index.runner.Checkpoints, s.o.Logger, s.o.Registerer)
 	s.opened(rows)
 	s.opened(closer(s.index.close))
 	return nil
