@@ -46,7 +46,7 @@ func TestPositionsAreNoted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- p.Run(ctx) }()
-		pass := func(d time.Duration) { time.Sleep(d + time.Millisecond); synctest.Wait() }
+		pass := func(d time.Duration) { <-time.After(d + time.Millisecond); synctest.Wait() }
 
 		pass(3 * time.Second)
 		checkpoints = []projections.Checkpoint{{Partition: 1, Next: 7}, {Partition: 0, Next: 3}}
