@@ -43,7 +43,7 @@ func (m *Mirror) fetch(ctx context.Context, r code.Repository) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	listed, err := m.listRemote(ctx, src, env)
+	listed, err := m.listRemote(ctx, src, env, maxRefsOutput, branchPrefix+"*")
 	if err != nil {
 		return State{}, err
 	}
@@ -115,10 +115,11 @@ func (m *Mirror) dropBranch(ctx context.Context, ref code.Ref) error {
 	return m.updateRefs(ctx, u)
 }
 
-// listRemote asks the host for HEAD and all branches: names, not objects.
-func (m *Mirror) listRemote(ctx context.Context, src source, env []string) (listing, error) {
-	out, err := m.ms.git.output(ctx, command{env: env, limit: maxRefsOutput,
-		args: []string{"ls-remote", "--quiet", "--symref", "--end-of-options", src.url, "HEAD", branchPrefix + "*"}})
+// listRemote asks the host for HEAD and the refs that patterns match: names, not
+// objects.
+func (m *Mirror) listRemote(ctx context.Context, src source, env []string, limit int64, patterns ...string) (listing, error) {
+	out, err := m.ms.git.output(ctx, command{env: env, limit: limit,
+		args: append([]string{"ls-remote", "--quiet", "--symref", "--end-of-options", src.url, "HEAD"}, patterns...)})
 	if err != nil {
 		return listing{}, err
 	}

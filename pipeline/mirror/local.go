@@ -33,7 +33,7 @@ func (m *Mirror) borrow(ctx context.Context, r code.Repository, src source) (Sta
 	if err != nil {
 		return State{}, err
 	}
-	listed, err := m.listLocal(ctx, b)
+	listed, err := m.listLocal(ctx, b, maxRefsOutput)
 	if err != nil {
 		return State{}, err
 	}
@@ -153,8 +153,8 @@ func (m *Mirror) checkAlternates(objects string, depth int) error {
 }
 
 // listLocal reads HEAD and the branches where they are.
-func (m *Mirror) listLocal(ctx context.Context, b borrowed) (listing, error) {
-	out, err := m.ms.git.output(ctx, command{gitDir: b.gitDir, limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix}})
+func (m *Mirror) listLocal(ctx context.Context, b borrowed, limit int64) (listing, error) {
+	out, err := m.ms.git.output(ctx, command{gitDir: b.gitDir, limit: limit, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix}})
 	if err != nil {
 		return listing{}, err
 	}

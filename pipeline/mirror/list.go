@@ -1,0 +1,97 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Bounds of List, which is asked about many repositories in turn and must not
+// be held up by one of them, nor hold much of it.
+const (
+	// listTimeout bounds one listing: names only, no objects.
+	listTimeout = time.Minute
+	// maxListOutput bounds what the host may say: maxRefs branches of 64 bytes.
+	maxListOutput = 16 << 20
+)
+
+// List asks the repository where its default branch and the branches that
+// r.Branches select are now, by git ls-remote, or where it lies on disk. It
+// fetches nothing, changes nothing, needs no mirror and waits for no fetch. It is
+// behind the same policy and credentials as Fetch, and takes listTimeout at most.
+func (m *Mirror) List(ctx context.Context, r code.Repository) (State, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, fmt.Errorf("%w: more than %s", ErrTimeout, listTimeout))
+	defer cancel()
+	s, err := m.list(ctx, r)
+	if err != nil {
+		return State{}, m.wrap("list what is behind the", err)
+	}
+	return s, nil
+}
+
+func (m *Mirror) list(ctx context.Context, r code.Repository) (State, error) {
+	src, err := m.ms.o.Policy.check(ctx, r.CloneURL)
+	if err != nil {
+		return State{}, err
+	}
+	listed, err := m.listing(ctx, r, src)
+	if err != nil {
+		return State{}, err
+	}
+	return listed.state(r)
+}
+
+func (m *Mirror) listing(ctx context.Context, r code.Repository, src source) (listing, error) {
+	if src.local() {
+		b, _, err := m.locate(ctx, src)
+		if err != nil {
+			return listing{}, err
+		}
+		return m.listLocal(ctx, b, maxListOutput)
+	}
+	env, err := m.remoteEnv(ctx, r, src)
+	if err != nil {
+		return listing{}, err
+	}
+	if len(r.Branches) > 0 {
+		return m.listRemote(ctx, src, env, maxListOutput, branchPrefix+"*")
+	}
+	l, err := m.listRemote(ctx, src, env, maxListOutput, defaultCandidates(r)...)
+	if err == nil && l.head == "" && l.headCommit != "" {
+		// HEAD is detached, or the host does not say: every branch may be the one.
+		return m.listRemote(ctx, src, env, maxListOutput, branchPrefix+"*")
+	}
+	if _, listed := l.branches[l.head]; !listed && l.headCommit != "" && l.head.IsBranch() && nameable(l.head) {
+		l.branches[l.head] = l.headCommit
+	}
+	return l, err
+}
+
+// defaultCandidates are the branches, beside HEAD, that may be the default one
+// of a repository without globs: a host then names three branches, not all.
+func defaultCandidates(r code.Repository) []string {
+	refs := []string{"refs/heads/main", "refs/heads/master"}
+	if ref := code.BranchRef(r.DefaultBranch); r.DefaultBranch != "" && ref.Validate() == nil {
+		refs = append(refs, string(ref))
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs)
+}
+
+// FailureReason returns the kind of an error of this package as one word of a
+// bounded set, for metrics and answers; "other" for any other error.
+func FailureReason(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "canceled"
+	}
+	return reason(err)
+}
+
+// List is Mirror.List of the repository's mirror.
+func (ms *Mirrors) List(ctx context.Context, r code.Repository) (State, error) {
+	return ms.Mirror(r.ID).List(ctx, r)
+}

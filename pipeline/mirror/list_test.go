@@ -1,0 +1,81 @@
+package mirror_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TestListSaysWhatFetchWould holds List to Fetch, which takes the same branches
+// and picks the same default, by whichever way the repository is reached.
+func TestListSaysWhatFetchWould(t *testing.T) {
+	tests := []struct {
+		name     string
+		branches []string
+		def      string
+		setup    func(r *gittest.Repository)
+	}{
+		{name: "default branch alone"},
+		{name: "globs", branches: []string{"release/*"}},
+		{name: "registered default branch", def: "trunk"},
+		{name: "registered default branch that is not there", def: "gone"},
+		{name: "another branch in HEAD", setup: func(r *gittest.Repository) { r.Git("symbolic-ref", "HEAD", "refs/heads/trunk") }},
+		{name: "detached HEAD", setup: func(r *gittest.Repository) { r.Git("checkout", "--quiet", "--detach", "trunk") }},
+		{name: "HEAD without a branch", setup: func(r *gittest.Repository) { r.Git("symbolic-ref", "HEAD", "refs/heads/unborn") }},
+	}
+	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				g := gittest.New(t)
+				g.CommitFiles("a.go", "package a\n")
+				g.Git("branch", "release/1")
+				g.Git("branch", "other")
+				g.Git("checkout", "--quiet", "-b", "trunk")
+				g.CommitFiles("b.go", "package b\n")
+				g.Git("checkout", "--quiet", "main")
+				if test.setup != nil {
+					test.setup(g)
+				}
+				r := g.Code("anvil", test.branches...)
+				r.CloneURL, r.DefaultBranch = clone(g), test.def
+				ms := open(t, mirror.Options{})
+				listed, err := ms.List(t.Context(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ids, err := ms.Repositories(); err != nil || len(ids) != 0 {
+					t.Errorf("List made mirrors: %v, %v", ids, err)
+				}
+				fetched, err := ms.Mirror(r.ID).Fetch(t.Context(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if listed.Default != fetched.Default || !slices.Equal(listed.Revisions, fetched.Revisions) {
+					t.Errorf("listed %+v, fetched %+v", listed, fetched)
+				}
+			})
+		}
+	})
+}
+
+func TestListFailsAsFetchDoes(t *testing.T) {
+	ms := open(t, mirror.Options{})
+	gone := code.Repository{ID: 7, CloneURL: filepath.Join(os.TempDir(), "quarry-no-such-repository")}
+	if _, err := ms.List(t.Context(), gone); !errors.Is(err, mirror.ErrVanished) || mirror.FailureReason(err) != "vanished" {
+		t.Errorf("a repository that is not there: %v", err)
+	}
+	refused := code.Repository{ID: 8, CloneURL: "https://192.168.7.7/x.git"}
+	if _, err := ms.List(t.Context(), refused); !errors.Is(err, mirror.ErrRefused) {
+		t.Errorf("a clone URL that the policy refuses: %v", err)
+	}
+	empty := gittest.New(t).Code("empty")
+	if s, err := ms.List(t.Context(), empty); err != nil || len(s.Revisions) != 0 {
+		t.Errorf("an empty repository: %+v, %v", s, err)
+	}
+}

@@ -1,0 +1,110 @@
+package reconcile
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// The results of a look: label values and part of answers.
+const (
+	ResultEqual   = "equal"
+	ResultWaiting = "waiting"
+	ResultSuspect = "suspect"
+	ResultDrift   = "drift"
+	ResultTold    = "told"
+	ResultFailed  = "failed"
+)
+
+// results are ordered: of several differences the last in this list counts.
+var results = []string{ResultEqual, ResultWaiting, ResultTold, ResultSuspect, ResultDrift, ResultFailed}
+
+// difference is a ref that is elsewhere than the log says.
+type difference struct {
+	ref           code.Ref
+	action        event.Action
+	before, after code.CommitID
+}
+
+// differences compares the repository as it is with what is indexed, in the order
+// of the refs. A default branch that changed, nothing indexed yet, and more than
+// maxPushes refs are one difference of everyRef.
+func (k *repository) differences(s mirror.State) []difference {
+	indexed := k.branches()
+	all := []difference{{ref: everyRef, action: event.ActionRefresh}}
+	if len(s.Revisions) > 0 && (len(indexed) == 0 || s.Default != k.head) {
+		return all
+	}
+	var out []difference
+	for _, is := range s.Revisions {
+		was, ok := indexed[is.Ref]
+		delete(indexed, is.Ref)
+		switch {
+		case !ok:
+			out = append(out, difference{is.Ref, event.ActionCreated, "", is.Commit})
+		case was != is.Commit:
+			out = append(out, difference{is.Ref, event.ActionUpdated, was, is.Commit})
+		}
+	}
+	for name, was := range indexed {
+		out = append(out, difference{name, event.ActionDeleted, was, ""})
+	}
+	if len(out) > maxPushes {
+		return all
+	}
+	slices.SortFunc(out, func(a, b difference) int { return strings.Compare(string(a.ref), string(b.ref)) })
+	return out
+}
+
+// verdict is what a look at a repository came to.
+type verdict struct {
+	result string
+	// drift are the differences to append a Push for; fresh counts those that were
+	// not told before.
+	drift    []difference
+	fresh    int
+	suspects map[code.Ref]suspect
+}
+
+// judge decides what the differences mean. committed is where the workers stand,
+// next how far the log was read, both as of after the repository was asked.
+func (k *repository) judge(found []difference, committed, next event.Offset, now time.Time, o *Options) verdict {
+	v := verdict{result: ResultEqual, suspects: map[code.Ref]suspect{}}
+	every := k.refs[everyRef]
+	for _, d := range found {
+		r := k.refs[d.ref]
+		if r == nil {
+			r = &ref{}
+		}
+		was, suspected := k.suspects[d.ref]
+		switch {
+		case r.pushed > committed, every != nil && every.pushed > committed:
+			v.note(ResultWaiting)
+		case r.told > 0 && now.Before(r.toldAt.Add(backoff(r.told, o.Interval))):
+			v.note(ResultTold)
+		case suspected && now.Sub(was.at) >= o.Grace && r.pushed <= was.next:
+			v.note(ResultDrift)
+			v.drift = append(v.drift, d)
+			if r.told == 0 {
+				v.fresh++
+			}
+		case suspected && r.pushed <= was.next:
+			v.note(ResultSuspect)
+			v.suspects[d.ref] = was
+		default:
+			v.note(ResultSuspect)
+			v.suspects[d.ref] = suspect{now, next}
+		}
+	}
+	return v
+}
+
+func (v *verdict) note(result string) {
+	if slices.Index(results, result) > slices.Index(results, v.result) {
+		v.result = result
+	}
+}

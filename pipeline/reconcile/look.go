@@ -1,0 +1,158 @@
+package reconcile
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// source is the CloudEvents source of the pushes of this package.
+const source = "/quarry/reconcile"
+
+// errLost says that the partition was taken away during a look.
+var errLost = errors.New("the partition was taken away")
+
+// lookAll looks at one repository after the other as they become due.
+func (r *Reconciler) lookAll(ctx context.Context) {
+	for {
+		k := r.next(ctx)
+		if k == nil {
+			return
+		}
+		r.look(ctx, k)
+	}
+}
+
+// look looks at one repository and puts it into the schedule again.
+func (r *Reconciler) look(ctx context.Context, k *repository) {
+	started := r.o.Now()
+	v, err := r.find(ctx, k)
+	if err == nil && len(v.drift) > 0 {
+		err = r.tell(ctx, k, v)
+	}
+	if ctx.Err() != nil || errors.Is(err, errLost) {
+		return
+	}
+	if err != nil {
+		v.result = ResultFailed
+		r.o.Logger.Warn("a repository could not be looked at for lost pushes", "repository", k.ID, "error", err)
+	}
+	r.metrics.looked(v.result, r.o.Now().Sub(started))
+	r.settle(k, v, err)
+}
+
+// find asks the repository where it is and compares.
+func (r *Reconciler) find(ctx context.Context, k *repository) (verdict, error) {
+	r.mu.Lock()
+	is := k.Repository
+	r.mu.Unlock()
+	state, err := r.o.Remotes.List(ctx, is)
+	if err != nil {
+		return verdict{}, err
+	}
+	committed, err := r.fence(ctx, k)
+	if err != nil {
+		return verdict{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if k.gone {
+		return verdict{}, errLost
+	}
+	return k.judge(k.differences(state), committed, k.partition.next, r.o.Now(), &r.o), nil
+}
+
+// fence returns where the workers stand in the partition of k, once everything
+// that they appended for the records below it has been read here.
+func (r *Reconciler) fence(ctx context.Context, k *repository) (event.Offset, error) {
+	// Committed first, high water second: what follows from a record is appended
+	// before the record is committed.
+	committed, err := r.o.Log.Committed(ctx, r.o.Workers, r.o.Topic)
+	if err != nil {
+		return 0, fmt.Errorf("ask where the workers are: %w", err)
+	}
+	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
+	if err != nil {
+		return 0, fmt.Errorf("ask how far the log is: %w", err)
+	}
+	p := k.partition
+	if int(p.number) >= len(committed) || int(p.number) >= len(high) {
+		return 0, fmt.Errorf("partition %d of %d", p.number, len(high))
+	}
+	r.mu.Lock()
+	f := fence{high[p.number], make(chan struct{})}
+	p.waiting = append(p.waiting, f)
+	p.release()
+	r.mu.Unlock()
+	limit := time.NewTimer(fenceTimeout)
+	defer limit.Stop()
+	select {
+	case <-f.reached:
+		return committed[p.number], nil
+	case <-limit.C:
+		return 0, fmt.Errorf("the log was not read up to offset %d within %s", f.next, fenceTimeout)
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// tell appends the pushes that are missing.
+func (r *Reconciler) tell(ctx context.Context, k *repository, v verdict) error {
+	now := r.o.Now().UTC()
+	var records []event.Record
+	for _, d := range v.drift {
+		id := eventID(k.ID, d)
+		ev := &event.Push{Repository: k.ID, Ref: d.ref, Before: d.before, After: d.after, Action: d.action,
+			Connection: connection, DeliveryID: id, ReceivedAt: now}
+		rec, err := event.Encode(event.Envelope{ID: id, Source: source, Time: now}, ev)
+		if err != nil {
+			return fmt.Errorf("push of %s: %w", d.ref, err)
+		}
+		records = append(records, rec)
+	}
+	if _, err := r.o.Log.Append(ctx, r.o.Topic, eventlog.AnyPartition, records...); err != nil {
+		return fmt.Errorf("append %d pushes: %w", len(records), err)
+	}
+	r.metrics.drift.Add(float64(v.fresh))
+	for _, d := range v.drift {
+		r.o.Logger.Warn("a push was found that no web hook told of", "repository", k.ID, "name", k.Name,
+			"ref", string(d.ref), "action", string(d.action), "indexed", string(d.before), "found", string(d.after))
+	}
+	return nil
+}
+
+// eventID is the same for the same drift, whoever finds it and whenever.
+func eventID(id code.RepositoryID, d difference) string {
+	sum := sha256.Sum256([]byte(string(d.ref) + "\x00" + string(d.action) + "\x00" + string(d.after)))
+	return "reconcile/" + id.String() + "/" + hex.EncodeToString(sum[:16])
+}
+
+// settle notes the result of a look and schedules the next.
+func (r *Reconciler) settle(k *repository, v verdict, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.o.Now()
+	k.status = Status{LookedAt: now, Result: v.result}
+	if err != nil {
+		k.failures++
+		k.status.Error = err.Error()
+		// One interval is what nextLook adds.
+		r.scheduleLocked(k, nextLook(k.ID, now.Add(backoff(k.failures, r.o.Interval)-r.o.Interval), r.o.Interval))
+		return
+	}
+	k.failures, k.suspects = 0, v.suspects
+	if len(v.suspects) > 0 && k.relooks < maxRelooks {
+		k.relooks++
+		r.scheduleLocked(k, now.Add(r.o.Grace))
+		return
+	}
+	k.relooks = 0
+	r.scheduleLocked(k, nextLook(k.ID, now, r.o.Interval))
+}

@@ -1,0 +1,109 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Defaults of Options.
+const (
+	DefaultGroup       = "quarry-reconcile"
+	DefaultInterval    = time.Hour
+	DefaultGrace       = 30 * time.Second
+	DefaultConcurrency = 2
+)
+
+// Bounds that are not options.
+const (
+	// MaxBackoff bounds the time between two looks at a repository that fails, and
+	// between two pushes of a drift that indexing does not mend.
+	MaxBackoff = 24 * time.Hour
+	// maxRelooks bounds the looks after a suspicion, within one interval: a branch
+	// that moves all the time, with its hooks arriving, is looked at no more.
+	maxRelooks = 3
+	// maxPushes bounds the pushes of one look.
+	maxPushes = 32
+	// fenceTimeout bounds the wait for the records that the log holds.
+	fenceTimeout = time.Minute
+	// minRejoin and maxRejoin bound the wait before the group is joined again.
+	minRejoin, maxRejoin = time.Second, 30 * time.Second
+)
+
+// Log is the part of an event log that a Reconciler uses.
+type Log interface {
+	Join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error
+	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
+	Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error)
+}
+
+// Remotes says where repositories stand. mirror.Mirrors does.
+type Remotes interface {
+	List(ctx context.Context, r code.Repository) (mirror.State, error)
+}
+
+// Options configure a Reconciler. Log, Remotes and Workers are required.
+type Options struct {
+	Log     Log
+	Remotes Remotes
+	// Workers is the consumer group of those who handle pushes.
+	Workers string
+	// Group shares out the partitions. Default: DefaultGroup.
+	Group string
+	// Topic is what is read. Default: event.TopicEvents.
+	Topic event.Topic
+	// Interval is the time between two looks at a repository. Default:
+	// DefaultInterval.
+	Interval time.Duration
+	// Grace is how long a difference must last before it counts: a push may be
+	// under way. Default: DefaultGrace.
+	Grace time.Duration
+	// Concurrency bounds the looks at once. Default: DefaultConcurrency.
+	Concurrency int
+	// Now is the clock. Default: time.Now.
+	Now func() time.Time
+	// Logger defaults to none.
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+func (o *Options) ensureDefaults() {
+	if o.Group == "" {
+		o.Group = DefaultGroup
+	}
+	if o.Topic == "" {
+		o.Topic = event.TopicEvents
+	}
+	if o.Interval <= 0 {
+		o.Interval = DefaultInterval
+	}
+	if o.Grace <= 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.Concurrency <= 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Validate reports what is missing.
+func (o Options) Validate() error {
+	if o.Log == nil || o.Remotes == nil || o.Workers == "" {
+		return errors.New("reconcile: Options need Log, Remotes and Workers")
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package reconcile
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Status is the last look at a repository.
+type Status struct {
+	// LookedAt is zero before the first look of this process.
+	LookedAt time.Time
+	// Result is one of the constants; empty before the first look.
+	Result string
+	// Error is why it failed.
+	Error string
+	// NextAt is when the next look is due.
+	NextAt time.Time
+}
+
+// A Reconciler looks at the repositories of the partitions that its group gives
+// it.
+type Reconciler struct {
+	o       Options
+	metrics *metrics
+	// wake has room for one: the schedule begins earlier than it did.
+	wake chan struct{}
+
+	mu struct {
+		sync.Mutex
+		schedule schedule
+		byID     map[code.RepositoryID]*repository
+	}
+}
+
+// New returns a Reconciler.
+func New(o Options) (*Reconciler, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.ensureDefaults()
+	r := &Reconciler{o: o, wake: make(chan struct{}, 1)}
+	r.mu.byID = map[code.RepositoryID]*repository{}
+	r.metrics = newMetrics(o.Registerer, r)
+	return r, nil
+}
+
+// Run looks at repositories until ctx ends, and then returns nil, or until the
+// log is closed. It is called once.
+func (r *Reconciler) Run(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.join(gctx) })
+	for range r.o.Concurrency {
+		g.Go(func() error { r.lookAll(gctx); return nil })
+	}
+	return g.Wait()
+}
+
+// join stays a member of the group.
+func (r *Reconciler) join(ctx context.Context) error {
+	for wait := minRejoin; ; wait = min(2*wait, maxRejoin) {
+		started := r.o.Now()
+		err := r.o.Log.Join(ctx, r.o.Group, r.o.Topic, r.hold)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, eventlog.ErrClosed) {
+			return fmt.Errorf("reconcile: %w", err)
+		}
+		if r.o.Now().Sub(started) > maxRejoin {
+			wait = minRejoin
+		}
+		r.o.Logger.Warn("the group that looks for lost pushes was left; joining again", "group", r.o.Group, "error", err)
+		if !pause(ctx, wait) {
+			return nil
+		}
+	}
+}
+
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// hold follows one partition until it is taken away.
+func (r *Reconciler) hold(ctx context.Context, a eventlog.Assignment) error {
+	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
+	if err == nil && int(a.Partition()) >= len(high) {
+		err = fmt.Errorf("%s has %d partitions", r.o.Topic, len(high))
+	}
+	if err != nil {
+		return fmt.Errorf("reconcile: partition %d: %w", a.Partition(), err)
+	}
+	p := &partition{number: a.Partition(), repositories: map[code.RepositoryID]*repository{}, target: high[a.Partition()]}
+	defer r.leave(p)
+	for {
+		rec, err := a.Next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reconcile: read partition %d: %w", p.number, err)
+		}
+		r.take(p, rec)
+	}
+}
+
+// wanted are the types that say where a ref is or will be.
+func wanted(t event.Type) bool {
+	switch t {
+	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved, event.TypeRevisionIndexed:
+		return true
+	}
+	return false
+}
+
+// take takes one record over. What cannot be read is others' to complain about.
+func (r *Reconciler) take(p *partition, rec event.Record) {
+	var ev event.Event
+	if wanted(event.TypeOf(rec)) {
+		_, ev, _ = event.Decode(rec)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	wasLive := p.live()
+	r.applyLocked(p, ev, rec)
+	p.next = rec.Position.Offset + 1
+	p.release()
+	if !wasLive && p.live() {
+		for _, k := range p.repositories {
+			r.scheduleLocked(k, nextLook(k.ID, r.o.Now(), r.o.Interval))
+		}
+	}
+}
+
+func (r *Reconciler) applyLocked(p *partition, ev event.Event, rec event.Record) {
+	switch ev := ev.(type) {
+	case *event.RepositoryRegistered:
+		r.registeredLocked(p, ev.Repository, rec.Position.Offset)
+	case *event.RepositoryChanged:
+		if p.repositories[ev.Repository.ID] != nil {
+			r.registeredLocked(p, ev.Repository, rec.Position.Offset)
+		}
+	case *event.RepositoryRemoved:
+		if k := p.repositories[ev.Repository]; k != nil {
+			r.forgetLocked(p, k)
+		}
+	case *event.RevisionIndexed:
+		if k := p.repositories[ev.Repository]; k != nil {
+			k.indexed(ev)
+		}
+	case *event.Push:
+		if k := p.repositories[ev.Repository]; k != nil {
+			k.pushed(ev, rec.Position.Offset, rec.Time)
+		}
+	}
+}
+
+// registeredLocked notes a repository, which a worker will now look at as a
+// whole.
+func (r *Reconciler) registeredLocked(p *partition, is code.Repository, at event.Offset) {
+	k := p.repositories[is.ID]
+	if k == nil {
+		k = newRepository(p, is, at)
+		p.repositories[is.ID], r.mu.byID[is.ID] = k, k
+		if p.live() {
+			r.scheduleLocked(k, nextLook(is.ID, r.o.Now(), r.o.Interval))
+		}
+	}
+	k.Repository = is
+	k.ref(everyRef).pushed = at + 1
+}
+
+func (r *Reconciler) forgetLocked(p *partition, k *repository) {
+	k.gone = true
+	r.mu.schedule.remove(k)
+	delete(p.repositories, k.ID)
+	if r.mu.byID[k.ID] == k {
+		delete(r.mu.byID, k.ID)
+	}
+}
+
+// leave forgets a partition, and ends the waits for its records.
+func (r *Reconciler) leave(p *partition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, k := range p.repositories {
+		r.forgetLocked(p, k)
+	}
+	p.next = math.MaxInt64
+	p.release()
+}
+
+func (r *Reconciler) scheduleLocked(k *repository, due time.Time) {
+	if k.gone {
+		return
+	}
+	k.due, k.status.NextAt = due, due
+	r.mu.schedule.add(k)
+	if r.mu.schedule[0] == k {
+		r.signal()
+	}
+}
+
+// signal makes a looker ask again what is due first.
+func (r *Reconciler) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next waits for the repository that is due first, and takes it out of the
+// schedule. It returns nil once ctx has ended.
+func (r *Reconciler) next(ctx context.Context) *repository {
+	for {
+		r.mu.Lock()
+		wait := MaxBackoff
+		if len(r.mu.schedule) > 0 {
+			wait = r.mu.schedule[0].due.Sub(r.o.Now())
+		}
+		if wait <= 0 {
+			k := heap.Pop(&r.mu.schedule).(*repository)
+			if len(r.mu.schedule) > 0 {
+				r.signal() // for the next looker
+			}
+			r.mu.Unlock()
+			return k
+		}
+		r.mu.Unlock()
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-r.wake:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		timer.Stop()
+	}
+}
+
+// Status returns the last look at a repository; ok is false if another process
+// looks at it.
+func (r *Reconciler) Status(id code.RepositoryID) (s Status, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.mu.byID[id]
+	if k == nil {
+		return s, false
+	}
+	return k.status, true
+}
+
+// overdue returns how long the repository has waited that is due first.
+func (r *Reconciler) overdue() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.mu.schedule) == 0 {
+		return 0
+	}
+	return max(0, r.o.Now().Sub(r.mu.schedule[0].due))
+}
+
+func (r *Reconciler) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.mu.byID)
+}

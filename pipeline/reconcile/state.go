@@ -1,0 +1,142 @@
+package reconcile
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// connection names this package in the pushes that it appends, as a hook's
+// connection does in its.
+const connection = "reconcile"
+
+// everyRef stands for all refs of a repository, as in a Push without a ref.
+const everyRef code.Ref = ""
+
+// repository is what the log says of a repository, and when it is looked at.
+type repository struct {
+	code.Repository
+	// since is the record that brought the repository in.
+	since event.Offset
+	// head is the default branch announced last; empty before the first import.
+	head code.Ref
+	refs map[code.Ref]*ref
+
+	partition *partition
+	due       time.Time
+	index     int // in the schedule
+	// gone says that the repository was removed, or its partition taken away.
+	gone bool
+	// suspects are the differences of the last look.
+	suspects map[code.Ref]suspect
+	relooks  int
+	failures int
+	status   Status
+}
+
+// ref is what the log says of one ref, or of everyRef.
+type ref struct {
+	// commit is what is indexed; empty for nothing.
+	commit code.CommitID
+	cause  event.Offset
+	// pushed is the offset after the last record that makes a worker look at it.
+	pushed event.Offset
+	// told counts our own pushes since it was indexed last, the latest at toldAt.
+	told   int
+	toldAt time.Time
+}
+
+// suspect is a difference seen once.
+type suspect struct {
+	at time.Time
+	// next is how far the log had been read.
+	next event.Offset
+}
+
+func newRepository(p *partition, r code.Repository, at event.Offset) *repository {
+	return &repository{partition: p, Repository: r, since: at, refs: map[code.Ref]*ref{}, index: unscheduled}
+}
+
+// ref returns what is known of a ref, which it makes if need be.
+func (k *repository) ref(name code.Ref) *ref {
+	r := k.refs[name]
+	if r == nil {
+		r = &ref{}
+		k.refs[name] = r
+	}
+	return r
+}
+
+// indexed takes a RevisionIndexed over, by the rules of the projections.
+func (k *repository) indexed(ev *event.RevisionIndexed) {
+	r := k.ref(ev.Ref)
+	if ev.Cause.Offset < k.since || ev.Cause.Offset < r.cause {
+		return
+	}
+	r.commit, r.cause, r.told = ev.Commit, ev.Cause.Offset, 0
+	if ev.DefaultBranch != "" {
+		k.head = code.BranchRef(ev.DefaultBranch)
+	}
+	if every := k.ref(everyRef); ev.Cause.Offset+1 >= every.pushed {
+		every.told = 0
+	}
+}
+
+// pushed takes a Push over. Pushes of branches that nobody selected, which may be
+// many, leave nothing behind.
+func (k *repository) pushed(ev *event.Push, at event.Offset, when time.Time) {
+	if ev.Ref != everyRef && k.refs[ev.Ref] == nil && !mirror.Selected(k.Repository, k.head, ev.Ref) {
+		return
+	}
+	r := k.ref(ev.Ref)
+	r.pushed = at + 1
+	if ev.Connection == connection {
+		r.told++
+		r.toldAt = when
+	}
+}
+
+// branches returns the refs that are indexed.
+func (k *repository) branches() map[code.Ref]code.CommitID {
+	out := make(map[code.Ref]code.CommitID, len(k.refs))
+	for name, r := range k.refs {
+		if r.commit != "" {
+			out[name] = r.commit
+		}
+	}
+	return out
+}
+
+// partition is a partition held.
+type partition struct {
+	number       int32
+	next         event.Offset
+	repositories map[code.RepositoryID]*repository
+	// target is where the log ended when the partition was taken over: looks begin
+	// once it is reached.
+	target event.Offset
+	// waiting are those who wait until next has come as far.
+	waiting []fence
+}
+
+type fence struct {
+	next    event.Offset
+	reached chan struct{}
+}
+
+func (p *partition) live() bool { return p.next >= p.target }
+
+// release wakes those whose record was read.
+func (p *partition) release() {
+	kept := p.waiting[:0]
+	for _, f := range p.waiting {
+		if f.next <= p.next {
+			close(f.reached)
+		} else {
+			kept = append(kept, f)
+		}
+	}
+	p.waiting = kept
+}
