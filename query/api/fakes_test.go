@@ -54,7 +54,8 @@ func newWorld() *world {
 		repositories: []*search.Repository{kettle, bare},
 		status: map[code.RepositoryID]api.RepositoryStatus{
 			42: {Repository: *kettle, State: api.StateIndexed, Refs: []api.RefStatus{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at},
-			43: {Repository: *bare, State: api.StateImporting, Progress: &api.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: "fetch: no route to host", LastErrorAt: day},
+			43: {Repository: *bare, State: api.StateImporting, Progress: &api.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: "fetch: no route to host", LastErrorAt: day,
+				Reconciliation: &api.Reconciliation{LookedAt: day, Result: "failed", Error: "host cannot be reached", NextAt: day.Add(time.Hour)}},
 		},
 		skipped: []api.SkippedFile{
 			{Path: "a.png", Ref: "refs/heads/trunk", Reason: code.SkipBinary, SizeBytes: 10},

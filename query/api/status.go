@@ -43,6 +43,18 @@ type RepositoryStatus struct {
 	// is visible to searches; nil if none is. A client that registered at a
 	// position waits until Applied has reached it.
 	Applied *event.Position
+	// Reconciliation is the last look for pushes that no web hook told of; nil if
+	// this process does not look.
+	Reconciliation *Reconciliation
+}
+
+// Reconciliation is a look at a repository for pushes that no web hook told of.
+type Reconciliation struct {
+	// LookedAt and Result are zero before the first look.
+	LookedAt time.Time
+	Result   string
+	Error    string
+	NextAt   time.Time
 }
 
 // RefStatus is an indexed ref.
@@ -79,6 +91,14 @@ type statusResponse struct {
 	IndexedAt    *jsonTime       `json:"indexedAt,omitempty"`
 	PushedAt     *jsonTime       `json:"pushedAt,omitempty"`
 	Applied      *event.Position `json:"appliedPosition,omitempty"`
+	Reconcile    *reconcileItem  `json:"reconciliation,omitempty"`
+}
+
+type reconcileItem struct {
+	LookedAt *jsonTime `json:"lookedAt,omitempty"`
+	Result   string    `json:"result,omitempty"`
+	Error    string    `json:"error,omitempty"`
+	NextAt   *jsonTime `json:"nextAt,omitempty"`
 }
 
 type refItem struct {
@@ -129,6 +149,9 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 	}
 	if st.LastError != "" {
 		out.LastError = &errorItem{st.LastError, optionalTime(st.LastErrorAt)}
+	}
+	if l := st.Reconciliation; l != nil {
+		out.Reconcile = &reconcileItem{optionalTime(l.LookedAt), l.Result, l.Error, optionalTime(l.NextAt)}
 	}
 	return ok(out), nil
 }

@@ -93,6 +93,10 @@ type Pipeline struct {
 	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
 	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`
 	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
+	// Reconciliation: pushes that no web hook told of.
+	ReconcileInterval    Duration `yaml:"reconcileInterval" doc:"How often each repository is asked whether it moved without a web hook, at a time of its own. 0: never."`
+	ReconcileGrace       Duration `yaml:"reconcileGrace" doc:"How long a repository must have moved without a web hook before it is indexed for that."`
+	ReconcileConcurrency int      `yaml:"reconcileConcurrency" doc:"Repositories that are asked at once."`
 }
 
 // Query bounds a search.
@@ -161,8 +165,11 @@ func Default() Config {
 			FetchTimeout:     Duration(30 * time.Minute),
 			MaxMirrorBytes:   50 << 30,
 		},
-		Ingest:   Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second)},
-		Pipeline: Pipeline{MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5},
+		Ingest: Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second)},
+		Pipeline: Pipeline{
+			MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5,
+			ReconcileInterval: Duration(time.Hour), ReconcileGrace: Duration(30 * time.Second), ReconcileConcurrency: 2,
+		},
 		Query: Query{
 			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
 			MaxMemoryBytes: 96 << 20, TotalMemoryBytes: 128 << 20, MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,

@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/pipeline/indexer"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/reconcile"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -26,6 +27,8 @@ type pipeline struct {
 	worker  *worker.Worker
 	// compactor is nil if merging is off.
 	compactor *compactor.Compactor
+	// reconciler is nil if it is off.
+	reconciler *reconcile.Reconciler
 }
 
 // openPipeline opens the mirrors and what works on them.
@@ -66,9 +69,27 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		Logger:     s.o.Logger,
 		Registerer: s.o.Registerer,
 	})
+	if err != nil {
+		return err
+	}
 	p.compactor = s.newCompactor()
+	p.reconciler, err = s.newReconciler(mirrors)
 	s.pipeline = p
 	return err
+}
+
+// newReconciler returns what looks for lost pushes, nil if the configuration
+// says never.
+func (s *Server) newReconciler(mirrors *mirror.Mirrors) (*reconcile.Reconciler, error) {
+	c := s.o.Config.Pipeline
+	if c.ReconcileInterval == 0 {
+		return nil, nil
+	}
+	return reconcile.New(reconcile.Options{
+		Log: s.log, Remotes: mirrors, Workers: workerGroup,
+		Interval: c.ReconcileInterval.Std(), Grace: c.ReconcileGrace.Std(), Concurrency: c.ReconcileConcurrency,
+		Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
 }
 
 // newCompactor returns what merges segments, nil if the configuration says
@@ -101,6 +122,9 @@ func (p *pipeline) add(group *boot.Group) {
 	if p.compactor != nil {
 		group.Add("compactor", p.compactor.Run)
 	}
+	if p.reconciler != nil {
+		group.Add("reconciler", p.reconciler.Run)
+	}
 	group.Add("mirrors", p.mirrors.Run)
 	group.Add("worker", p.worker.Run)
 }
@@ -111,15 +135,29 @@ func (s *Server) working(id code.RepositoryID) (work, bool) {
 	if s.pipeline == nil {
 		return work{}, false
 	}
+	w := work{look: s.pipeline.look(id)}
 	status, ok := s.pipeline.indexer.Status(id)
 	if !ok {
-		return work{}, false
+		return w, w.look != nil
 	}
-	w := work{lastError: status.Error, lastErrorAt: status.ErrorAt}
+	w.lastError, w.lastErrorAt = status.Error, status.ErrorAt
 	if status.Running {
 		w.progress = &api.Progress{
 			Files: int(status.Files), FilesTotal: int(status.FilesTotal), Bytes: status.Bytes, BytesTotal: status.BytesTotal,
 		}
 	}
 	return w, true
+}
+
+// look says what the last look at a repository for lost pushes found; nil if
+// this process does not look at it.
+func (p *pipeline) look(id code.RepositoryID) *api.Reconciliation {
+	if p.reconciler == nil {
+		return nil
+	}
+	status, ok := p.reconciler.Status(id)
+	if !ok {
+		return nil
+	}
+	return &api.Reconciliation{LookedAt: status.LookedAt, Result: status.Result, Error: status.Error, NextAt: status.NextAt}
 }

@@ -33,6 +33,8 @@ type work struct {
 	progress    *api.Progress // nil if nothing runs
 	lastError   string
 	lastErrorAt time.Time
+	// look is nil where another process looks for lost pushes, or none does.
+	look *api.Reconciliation
 }
 
 // Status implements api.Status.
@@ -117,7 +119,7 @@ func (s *statuses) addWork(out *api.RepositoryStatus) {
 	if !ok {
 		return
 	}
-	out.Progress, out.LastError, out.LastErrorAt = w.progress, w.lastError, w.lastErrorAt
+	out.Progress, out.LastError, out.LastErrorAt, out.Reconciliation = w.progress, w.lastError, w.lastErrorAt, w.look
 	if out.State == api.StateIndexed {
 		return
 	}

@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// gitRepository is a repository on disk that a test pushes to.
+type gitRepository struct {
+	t   *testing.T
+	dir string
+	code.Repository
+}
+
+func newGitRepository(t *testing.T, name string, branches ...string) *gitRepository {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	g := &gitRepository{t: t, dir: dir, Repository: code.Repository{
+		ID: code.NewRepositoryID("test", name), Kind: code.GenericGitHost, Name: name, CloneURL: dir, Branches: branches,
+	}}
+	g.git("init", "--quiet", "--initial-branch=main")
+	return g
+}
+
+func (g *gitRepository) git(args ...string) string {
+	g.t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", g.dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.org"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		g.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit writes pairs of path and text, and commits.
+func (g *gitRepository) commit(pairs ...string) code.CommitID {
+	g.t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		path := filepath.Join(g.dir, pairs[i])
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			g.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(pairs[i+1]), 0o644); err != nil {
+			g.t.Fatal(err)
+		}
+	}
+	g.git("add", ".")
+	g.git("commit", "--quiet", "--allow-empty", "--message", "commit")
+	return code.CommitID(g.git("rev-parse", "HEAD"))
+}
+
+// register brings a repository in and waits until its default branch is at
+// commit.
+func (s *Server) registerAt(t *testing.T, g *gitRepository, commit code.CommitID) event.Position {
+	t.Helper()
+	at, err := s.registrar.Register(t.Context(), g.Repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+	return at
+}
+
+// defaultAt returns the commit that searches of the default branch see.
+func (s *Server) defaultAt(id code.RepositoryID) code.CommitID {
+	v := s.index.places.Acquire()
+	defer v.Release()
+	if r := v.Repository(id); r != nil && r.Default != nil {
+		return r.Default.Commit
+	}
+	return ""
+}
+
+// eventually polls until done, or the test's patience is over.
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			t.Fatal("did not come to pass within a minute")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
