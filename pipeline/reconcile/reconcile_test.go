@@ -12,9 +12,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// hours lets time pass and all goroutines come to rest.
+// wait lets time pass, which the bubble of the test invents, and all goroutines
+// come to rest.
 func wait(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 }
 
