@@ -12,6 +12,7 @@ import (
 // Commits writes the commits of a repository that is made from nothing, on Branch. The first error stays; Write returns it.
 type Commits struct {
 	w        *bufio.Writer
+	from     string // what the first commit follows; empty for nothing
 	sequence int
 	err      error
 }
@@ -21,6 +22,10 @@ func (c *Commits) Begin(message string) {
 	c.sequence++
 	if c.err == nil {
 		commitHeader(c.w, "refs/heads/"+Branch, message, c.sequence)
+		if c.from != "" {
+			fmt.Fprintf(c.w, "from %s\n", c.from)
+			c.from = ""
+		}
 	}
 }
 

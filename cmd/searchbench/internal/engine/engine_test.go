@@ -157,3 +157,13 @@ func TestReadStream(t *testing.T) {
 		}
 	}
 }
+
+func TestParseMetrics(t *testing.T) {
+	m, err := ParseMetrics(strings.NewReader("# HELP a b\na{x=\"1 2\"} 3\na{x=\"2\"} 4\nb 1e+06\n"))
+	if err != nil || m["a"] != 7 || m[`a{x="2"}`] != 4 || m["b"] != 1e6 {
+		t.Errorf("%v, %v", m, err)
+	}
+	if _, err := ParseMetrics(strings.NewReader("a b\n")); err == nil {
+		t.Error("want an error for a value that is no number")
+	}
+}

@@ -96,13 +96,3 @@ func TestSmallRepositoriesAreCutFromCopies(t *testing.T) {
 		t.Errorf("the first repository took %d files", n)
 	}
 }
-
-func TestParseMetrics(t *testing.T) {
-	m, err := parseMetrics(strings.NewReader("# HELP a b\na{x=\"1 2\"} 3\na{x=\"2\"} 4\nb 1e+06\n"))
-	if err != nil || m["a"] != 7 || m[`a{x="2"}`] != 4 || m["b"] != 1e6 {
-		t.Errorf("%v, %v", m, err)
-	}
-	if _, err := parseMetrics(strings.NewReader("a b\n")); err == nil {
-		t.Error("want an error for a value that is no number")
-	}
-}

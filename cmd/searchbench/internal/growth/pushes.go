@@ -255,7 +255,7 @@ func (g *growth) age(ctx context.Context, h *history, s *stage, f *pushFigures) 
 		err = g.settle(ctx, s)
 	}
 	// Even if ctx has ended: the next run goes on from here.
-	m, metricsErr := metrics(context.WithoutCancel(ctx), s.server.URL())
+	m, metricsErr := s.server.Metrics(context.WithoutCancel(ctx))
 	f.count(m)
 	return errors.Join(err, metricsErr, g.writeAging(&f.aging))
 }
@@ -271,7 +271,7 @@ func (g *growth) ageBy(ctx context.Context, h *history, s *stage, f *pushFigures
 	}
 	f.Times = append(f.Times, took)
 	if n%lookEvery == 0 {
-		m, err := metrics(ctx, s.server.URL())
+		m, err := s.server.Metrics(ctx)
 		if err != nil {
 			return err
 		}

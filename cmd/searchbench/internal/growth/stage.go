@@ -1,19 +1,14 @@
 package growth
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -51,8 +46,6 @@ const (
 	settleTimeout = 5 * time.Minute
 	// startTimeout bounds the time from a ready server to its first right answer.
 	startTimeout = time.Minute
-	// maxMetricsBytes bounds one answer of /metrics.
-	maxMetricsBytes = 16 << 20
 )
 
 // serve starts the server of a stage.
@@ -80,7 +73,7 @@ func (g *growth) settle(ctx context.Context, s *stage) error {
 	deadline := time.Now().Add(settleTimeout)
 	last, since := -1.0, time.Now()
 	for time.Now().Before(deadline) {
-		m, err := metrics(ctx, s.server.URL())
+		m, err := s.server.Metrics(ctx)
 		if err != nil {
 			return err
 		}
@@ -111,7 +104,7 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // look reads what the server says of itself.
 func (g *growth) look(ctx context.Context, s *stage) error {
-	m, err := metrics(ctx, s.server.URL())
+	m, err := s.server.Metrics(ctx)
 	if err != nil {
 		return err
 	}
@@ -122,46 +115,6 @@ func (g *growth) look(ctx context.Context, s *stage) error {
 		segments: m["quarry_places_segments"], tables: m["quarry_store_tables"], metrics: m,
 	}
 	return err
-}
-
-// metrics returns the samples of a server by name with labels, and by name alone those of one name added up.
-func metrics(ctx context.Context, url string) (map[string]float64, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s/metrics: %s", url, resp.Status)
-	}
-	return parseMetrics(io.LimitReader(resp.Body, maxMetricsBytes))
-}
-
-// parseMetrics reads the text format of Prometheus: NAME{LABELS} VALUE.
-func parseMetrics(r io.Reader) (map[string]float64, error) {
-	sums := map[string]float64{}
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		line := lines.Text()
-		space := strings.LastIndexByte(line, ' ')
-		if space < 0 || line[0] == '#' {
-			continue
-		}
-		name, _, _ := strings.Cut(line[:space], "{")
-		value, err := strconv.ParseFloat(line[space+1:], 64)
-		if err != nil {
-			return nil, fmt.Errorf("metrics: %q: %w", line, err)
-		}
-		sums[name] += value
-		if name != line[:space] {
-			sums[line[:space]] = value
-		}
-	}
-	return sums, lines.Err()
 }
 
 // diskBytes adds up the blocks of the files below root, a file of several names once.

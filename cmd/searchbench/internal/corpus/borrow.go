@@ -1,0 +1,83 @@
+package corpus
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// BorrowRepository makes the bare repository dir anew, with the objects of another one and commits of its own after that one's Branch. It returns
+// the commit it starts from and its own, in order. dir is removed first.
+func BorrowRepository(ctx context.Context, dir, bare string, write func(c *Commits)) (before string, commits []string, err error) {
+	if before, err = resolve(ctx, bare, "refs/heads/"+Branch); err != nil {
+		return "", nil, err
+	}
+	objects, err := filepath.Abs(filepath.Join(bare, "objects"))
+	if err != nil {
+		return "", nil, err
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return "", nil, err
+	}
+	if err := initBare(ctx, dir); err != nil {
+		return "", nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "objects", "info", "alternates"), []byte(objects+"\n"), 0o644); err != nil {
+		return "", nil, err
+	}
+	err = fastImport(ctx, dir, func(w *bufio.Writer) error {
+		c := &Commits{w: w, from: before}
+		write(c)
+		if c.err == nil {
+			fmt.Fprintf(w, "reset %s\nfrom refs/heads/%s\n\n", LastRef, Branch)
+		}
+		return c.err
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := git(dir, "rev-list", "--reverse", "--end-of-options", before+".."+LastRef).output(ctx)
+	return before, strings.Fields(string(out)), err
+}
+
+// Move makes Branch of a bare repository point to a commit that it has, as a push to the host does.
+func Move(dir, commit string) error {
+	ref := filepath.Join(dir, "refs", "heads", Branch)
+	if err := os.WriteFile(ref+".new", []byte(commit+"\n"), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(ref+".new", ref)
+}
+
+// ErrNoFiles says that a tree has too few files worth an edit.
+var ErrNoFiles = errors.New("too few files to edit")
+
+// Source is a file to edit.
+type Source struct {
+	Path    string
+	Content []byte
+}
+
+// Sources returns n ordinary sources of a tree, spread over it: the work of a push that edits one is that of an ordinary file.
+func Sources(tree string, n int) ([]Source, error) {
+	files, err := listFiles(tree)
+	if err != nil {
+		return nil, err
+	}
+	var sources []Source
+	for _, f := range chooseEdited(files, n) {
+		content, err := f.content(tree)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, Source{f.path, content})
+	}
+	if len(sources) < n {
+		return nil, fmt.Errorf("%w: %d of %d in %s", ErrNoFiles, len(sources), n, tree)
+	}
+	return sources, nil
+}
