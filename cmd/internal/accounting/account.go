@@ -1,0 +1,107 @@
+package accounting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Account is what a log says.
+type Account struct {
+	// Records are all that were read of quarry.events.
+	Records int
+	// Pushes are those in the log; Indexed, Handled and Dead say by what they were
+	// answered, Open those that were not.
+	Pushes, Indexed, Handled, Dead int
+	Open                           []Push
+	// Revisions counts RevisionIndexed; Doubled those that repeat the ID of another,
+	// which readers drop.
+	Revisions, Doubled int
+	// Outcomes counts the pushes of PushesHandled.
+	Outcomes map[event.PushOutcome]int
+	// Unreadable are records that do not decode.
+	Unreadable []event.Position
+	// DeadLetters are the records of quarry.deadletters, resolutions included.
+	DeadLetters int
+}
+
+// Push is one that nothing answers.
+type Push struct {
+	Position   event.Position
+	Repository code.RepositoryID
+	Ref        code.Ref
+	DeliveryID string
+}
+
+// String names the push.
+func (p Push) String() string {
+	return fmt.Sprintf("%s: %d %s, delivery %s", p.Position, p.Repository, p.Ref, p.DeliveryID)
+}
+
+// Read reads the log up to where it ends now.
+func Read(ctx context.Context, log eventlog.Log) (*Account, error) {
+	a := &Account{Outcomes: map[event.PushOutcome]int{}}
+	ends, err := log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return nil, fmt.Errorf("accounting: %w", err)
+	}
+	dead, err := a.readDead(ctx, log)
+	if err != nil {
+		return nil, fmt.Errorf("accounting: %w", err)
+	}
+	for partition, end := range ends {
+		p := newPartition(a, dead)
+		if err := eachRecord(ctx, log, event.TopicEvents, int32(partition), end, p.take); err != nil {
+			return nil, fmt.Errorf("accounting: %w", err)
+		}
+		p.settle()
+	}
+	return a, nil
+}
+
+// readDead returns the positions that dead letters are of.
+func (a *Account) readDead(ctx context.Context, log eventlog.Log) (map[string]bool, error) {
+	dead := map[string]bool{}
+	ends, err := log.HighWater(ctx, event.TopicDeadLetters)
+	if err != nil {
+		return nil, err
+	}
+	for partition, end := range ends {
+		err := eachRecord(ctx, log, event.TopicDeadLetters, int32(partition), end, func(r event.Record) {
+			a.DeadLetters++
+			for _, h := range r.Headers {
+				if h.Name == event.HeaderDeadPosition {
+					dead[string(h.Value)] = true
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return dead, nil
+}
+
+func eachRecord(ctx context.Context, log eventlog.Log, topic event.Topic, partition int32, end event.Offset, f func(event.Record)) (err error) {
+	if end == 0 {
+		return nil
+	}
+	reader, err := log.Tail(ctx, topic, partition, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	for next := event.Offset(0); next < end; {
+		r, err := reader.Next(ctx)
+		if err != nil {
+			return err
+		}
+		f(r)
+		next = r.Position.Offset + 1
+	}
+	return nil
+}
