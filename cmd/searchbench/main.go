@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/backbone"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/bench"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
@@ -31,7 +32,7 @@ func main() {
 	defer stop()
 	var c cli
 	k := kong.Parse(&c, kong.Name("searchbench"), kong.Description("Measures Quarry beside zoekt and ripgrep."), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Vars{"steps": fmt.Sprint(bench.Steps), "sets": fmt.Sprint(bench.Sets)})
+		kong.Vars{"steps": fmt.Sprint(bench.Steps), "sets": fmt.Sprint(bench.Sets), "logs": fmt.Sprint(backbone.Logs)})
 	k.FatalIfErrorf(k.Run())
 }
 

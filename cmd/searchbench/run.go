@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/backbone"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/bench"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
@@ -17,18 +18,24 @@ import (
 var testdata embed.FS
 
 type runCommand struct {
-	Corpora  string   `required:"" type:"path" help:"Where searchbench corpora built them."`
-	Quarry   string   `type:"path" help:"The quarry binary. Without it Quarry is not measured."`
-	Set      []string `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
-	ZoektBin string   `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it there is nothing to compare with."`
-	Queries  []string `type:"existingfile" help:"Files of queries instead of the built-in suite."`
-	Work     string   `type:"path" xor:"work" help:"Folder for indexes and clones; its content is replaced. Default: work below the corpora."`
-	Reuse    string   `type:"existingdir" xor:"work" help:"Work folder of an earlier run: its indexes are kept, and the figures of zoekt and ripgrep that it has are taken."`
-	Again    bool     `help:"With --reuse: keep the indexes, but measure zoekt and ripgrep again."`
-	Only     []string `help:"Take these steps alone: ${steps}. Quarry is imported anew where import is among them."`
-	Sets     []string `help:"Import and ask these sets alone: ${sets}."`
-	Quick    bool     `help:"Fewer and shorter runs, five pushes, no normal run of zoekt after a push, no cap per shard."`
-	Out      string   `type:"path" help:"Write the report to this Markdown file as well."`
+	Corpora   string    `required:"" type:"path" help:"Where searchbench corpora built them."`
+	Quarry    string    `type:"path" help:"The quarry binary. Without it Quarry is not measured."`
+	Set       []string  `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
+	ZoektBin  string    `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it there is nothing to compare with."`
+	Queries   []string  `type:"existingfile" help:"Files of queries instead of the built-in suite."`
+	Work      string    `type:"path" xor:"work" help:"Folder for indexes and clones; its content is replaced. Default: work below the corpora."`
+	Reuse     string    `type:"existingdir" xor:"work" help:"Work folder of an earlier run: its indexes are kept, and the figures of zoekt and ripgrep that it has are taken."`
+	Again     bool      `help:"With --reuse: keep the indexes, but measure zoekt and ripgrep again."`
+	Only      []string  `help:"Take these steps alone: ${steps}. Quarry is imported anew where import is among them."`
+	Sets      []string  `help:"Import and ask these sets alone: ${sets}."`
+	Logs      []string  `help:"Event logs of the steps freshness and throughput: ${logs}."`
+	KafkaLibs string    `type:"path" env:"QUARRY_KAFKA_LIBS" help:"Directory of the jars of the brokers that are started."`
+	Pushes    int       `help:"Pushes at each rate of the step freshness. Default: 1000."`
+	Rates     []float64 `default:"1,20" help:"Pushes a second of the step freshness."`
+	Beside    float64   `default:"-1" help:"Gigabytes of text indexed beside Linux in the step freshness. Default: 5."`
+	Backlog   int       `help:"Pushes that wait in the step throughput, over 200 repositories. Default: 50000."`
+	Quick     bool      `help:"Fewer and shorter runs, five pushes, no normal run of zoekt after a push, no cap per shard; freshness: 20 pushes beside 0.2 GB, 3 of zoekt; throughput: 2000 pushes over 40 repositories."`
+	Out       string    `type:"path" help:"Write the report to this Markdown file as well."`
 }
 
 func (c *runCommand) Run(ctx context.Context) error {
@@ -57,6 +64,9 @@ const (
 	quickQueryBudget = 10 * time.Second
 	quickLoad        = 8 * time.Second
 	quickCoreSet     = "go"
+
+	quickFreshPushes, quickZoektPushes, quickBesideBytes = 20, 3, 200_000_000
+	quickBacklog, quickRepositories, quickOneByOne       = 2000, 40, 40
 )
 
 func (c *runCommand) options() (bench.Options, error) {
@@ -73,6 +83,9 @@ func (c *runCommand) options() (bench.Options, error) {
 		opts.LoadDuration, opts.CoreSet = quickLoad, quickCoreSet
 	}
 	var err error
+	if opts.Backbone, err = c.backbone(); err != nil {
+		return opts, err
+	}
 	if opts.Steps, err = bench.ParseSteps(c.Only); err != nil {
 		return opts, err
 	}
@@ -98,6 +111,30 @@ func (c *runCommand) options() (bench.Options, error) {
 		}
 	}
 	return opts, nil
+}
+
+// backbone sizes freshness and throughput.
+func (c *runCommand) backbone() (backbone.Options, error) {
+	o := backbone.Options{
+		KafkaLibs: c.KafkaLibs, Rates: c.Rates, Pushes: backbone.DefaultPushes, BesideBytes: backbone.DefaultBesideBytes, QueryRate: backbone.DefaultQueryRate,
+		ZoektPushes: backbone.DefaultZoektPushes, Backlog: backbone.DefaultBacklog, Repositories: backbone.DefaultRepositories, OneByOne: backbone.DefaultOneByOne,
+	}
+	if c.Quick {
+		o.Pushes, o.ZoektPushes, o.BesideBytes, o.SkipNormalPush = quickFreshPushes, quickZoektPushes, quickBesideBytes, true
+		o.Backlog, o.Repositories, o.OneByOne = quickBacklog, quickRepositories, quickOneByOne
+	}
+	if c.Pushes > 0 {
+		o.Pushes = c.Pushes
+	}
+	if c.Beside >= 0 {
+		o.BesideBytes = int64(c.Beside * 1e9)
+	}
+	if c.Backlog > 0 {
+		o.Backlog = c.Backlog
+	}
+	var err error
+	o.Logs, err = backbone.ParseLogs(c.Logs)
+	return o, err
 }
 
 // readQueries takes the built-in suite when no file is named.

@@ -38,6 +38,7 @@ func (b *bench) report() report.Report {
 	add(StepStable, stableRow(zoekt, quarry))
 	add(StepStream, streamRow(quarry))
 	add(StepPushes, pushRow(zoekt, quarry))
+	b.addBackbone(&r)
 	if b.does(StepSuite) {
 		r.Tables = append(r.Tables, b.classTable(zoekt, quarry), b.queryTable(zoekt, quarry))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/backbone"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
@@ -54,7 +55,9 @@ type Options struct {
 	Reuse bool
 	// Again measures zoekt and ripgrep anew on the indexes that are kept.
 	Again bool
-	Log   func(format string, args ...any)
+	// Backbone sizes the steps freshness and throughput; programs, corpora and questions are filled in.
+	Backbone backbone.Options
+	Log      func(format string, args ...any)
 }
 
 const (
@@ -110,14 +113,17 @@ func Run(ctx context.Context, opts Options) (report.Report, error) {
 	if b.does(StepMachine) {
 		b.measureMachine()
 	}
-	if opts.Zoekt != nil {
+	if opts.Zoekt != nil && b.doesBeside() {
 		b.zoekt = b.measureZoekt(ctx)
 	}
-	if opts.Quarry != nil && ctx.Err() == nil {
+	if opts.Quarry != nil && b.doesBeside() && ctx.Err() == nil {
 		b.quarry = b.measureQuarry(ctx)
 	}
 	if opts.Ripgrep != nil && b.does(StepScans) && ctx.Err() == nil {
 		b.ripgrep = b.measureRipgrep(ctx)
+	}
+	if opts.Quarry != nil && ctx.Err() == nil {
+		b.measureBackbone(ctx)
 	}
 	return b.report(), ctx.Err()
 }
@@ -130,6 +136,9 @@ type bench struct {
 	zoekt    *figures
 	quarry   *figures
 	ripgrep  []timing
+	// freshness and throughput are nil where they were not measured.
+	freshness  *backbone.Freshness
+	throughput *backbone.Throughput
 	// bandwidth is that of this machine's memory.
 	bandwidth machine.Bandwidth
 	// zoektLedger keeps ripgrep's figures as well: both are what is compared with. quarryLedger is never replayed.

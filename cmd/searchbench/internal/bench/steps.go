@@ -23,10 +23,14 @@ const (
 	StepStream  Step = "stream"  // the first part of an answer in parts
 	StepScans   Step = "scans"   // exact counts that an index helps little
 	StepPushes  Step = "pushes"  // freshness
+
+	// These two make indexes of their own and are taken last.
+	StepFreshness  Step = "freshness"  // pushes at given rates, on every log
+	StepThroughput Step = "throughput" // a backlog of pushes, on every log
 )
 
 // Steps are all of them.
-var Steps = []Step{StepMachine, StepImport, StepCore, StepCold, StepSuite, StepClasses, StepLoad, StepStable, StepStream, StepScans, StepPushes}
+var Steps = []Step{StepMachine, StepImport, StepCore, StepCold, StepSuite, StepClasses, StepLoad, StepStable, StepStream, StepScans, StepPushes, StepFreshness, StepThroughput}
 
 // ErrStep is returned for a name that is no step's.
 var ErrStep = errors.New("no such step")
@@ -44,6 +48,14 @@ func ParseSteps(names []string) ([]Step, error) {
 		return Steps, nil
 	}
 	return steps, nil
+}
+
+// ownSteps make their own indexes.
+var ownSteps = []Step{StepFreshness, StepThroughput}
+
+// doesBeside says whether any step is taken that wants the indexes of the sets.
+func (b *bench) doesBeside() bool {
+	return slices.ContainsFunc(b.Steps, func(s Step) bool { return !slices.Contains(ownSteps, s) })
 }
 
 func (b *bench) does(s Step) bool { return slices.Contains(b.Steps, s) }

@@ -1,0 +1,98 @@
+package backbone
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+// maxAsking bounds the questions that are open at once; one that would be beyond is left out and counted.
+const maxAsking = 4
+
+// asked is what became of the questions that were asked meanwhile.
+type asked struct {
+	Times            []time.Duration
+	Errors, LeftOut  int
+	P50, P99         time.Duration
+	Requested, Taken float64 // questions a second
+}
+
+// asking asks questions at a rate until it is stopped.
+type asking struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	began  time.Time
+	mu     struct {
+		sync.Mutex
+		asked
+	}
+}
+
+// startAsking asks one question after the other, whether or not the former ones are answered.
+func (o *Options) startAsking(ctx context.Context, s engine.Searcher, questions []engine.Request) *asking {
+	ctx, cancel := context.WithCancel(ctx)
+	a := &asking{cancel: cancel, done: make(chan struct{}), began: time.Now()}
+	a.mu.Requested = o.QueryRate
+	go func() {
+		defer close(a.done)
+		if len(questions) == 0 || o.QueryRate <= 0 {
+			return
+		}
+		a.run(ctx, s, questions, time.Duration(float64(time.Second)/o.QueryRate))
+	}()
+	return a
+}
+
+func (a *asking) run(ctx context.Context, s engine.Searcher, questions []engine.Request, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	slots := make(chan struct{}, maxAsking)
+	var open sync.WaitGroup
+	defer open.Wait()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		select {
+		case slots <- struct{}{}:
+			open.Go(func() {
+				a.one(ctx, s, questions[n%len(questions)])
+				<-slots
+			})
+		default:
+			a.mu.Lock()
+			a.mu.LeftOut++
+			a.mu.Unlock()
+		}
+	}
+}
+
+func (a *asking) one(ctx context.Context, s engine.Searcher, q engine.Request) {
+	answer, err := s.Search(ctx, q)
+	if ctx.Err() != nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		a.mu.Errors++
+		return
+	}
+	a.mu.Times = append(a.mu.Times, answer.Elapsed)
+}
+
+// stop ends it and returns what was seen.
+func (a *asking) stop() asked {
+	a.cancel()
+	<-a.done
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := a.mu.asked
+	out.P50, out.P99 = quantile(out.Times, 0.5), quantile(out.Times, 0.99)
+	out.Taken = float64(len(out.Times)) / time.Since(a.began).Seconds()
+	return out
+}

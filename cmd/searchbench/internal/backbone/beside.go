@@ -1,0 +1,78 @@
+package backbone
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/growth"
+)
+
+// doneName is the file in a repository that says that it is complete; it holds the size of its text.
+const doneName = ".backbone-done"
+
+// beside returns repositories that together have about BesideBytes of text: those of the corpora but Linux, and copies of them with their rare
+// words and their paths altered, so that nothing is deduplicated.
+func (o *Options) beside(ctx context.Context) (paths []string, textBytes int64, err error) {
+	originals := slices.DeleteFunc(slices.Clone(o.Manifest.Repositories), func(r corpus.Built) bool { return r.Name == linux })
+	for i, copies := range rounds(originals, o.BesideBytes) {
+		more, text, err := o.copiesOf(ctx, originals[i], copies)
+		if err != nil {
+			return nil, 0, err
+		}
+		paths, textBytes = append(paths, more...), textBytes+text
+	}
+	return paths, textBytes, nil
+}
+
+// rounds returns how often each repository is wanted, in turn, until all have that many bytes of text.
+func rounds(originals []corpus.Built, want int64) []int {
+	copies := make([]int, len(originals))
+	for total, i := int64(0), 0; total < want && len(originals) > 0; i++ {
+		n := i % len(originals)
+		copies[n]++
+		total += max(originals[n].TextBytes, 1)
+	}
+	return copies
+}
+
+// copiesOf returns the repository itself and its copies, which are made where they are not there yet.
+func (o *Options) copiesOf(ctx context.Context, r corpus.Built, n int) (paths []string, textBytes int64, err error) {
+	var tree *growth.Tree
+	for i := range n {
+		if i == 0 {
+			paths, textBytes = append(paths, corpus.GitPath(o.Corpora, r.Name)), textBytes+r.TextBytes
+			continue
+		}
+		path := o.git(fmt.Sprintf("%s-copy-%d.git", r.Name, i))
+		text, ok := o.done(path)
+		if !ok {
+			if tree == nil {
+				if tree, err = growth.ReadTree(corpus.TreePath(o.Corpora, r.Name)); err != nil {
+					return nil, 0, err
+				}
+			}
+			if text, err = tree.WriteCopy(ctx, path, i); err != nil {
+				return nil, 0, err
+			}
+			if err := os.WriteFile(filepath.Join(path, doneName), strconv.AppendInt(nil, text, 10), 0o644); err != nil {
+				return nil, 0, err
+			}
+		}
+		paths, textBytes = append(paths, path), textBytes+text
+	}
+	return paths, textBytes, nil
+}
+
+func (o *Options) done(path string) (textBytes int64, ok bool) {
+	b, err := os.ReadFile(filepath.Join(path, doneName))
+	if err != nil || !o.Reuse {
+		return 0, false
+	}
+	textBytes, err = strconv.ParseInt(string(b), 10, 64)
+	return textBytes, err == nil
+}

@@ -1,0 +1,205 @@
+package backbone
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
+)
+
+// Fresh is what was measured at one rate on one log.
+type Fresh struct {
+	Log  Log
+	Rate float64
+	// Found are the times of the pushes, in their order.
+	Found []time.Duration
+	// Accepted are the times until the web hook was answered.
+	Accepted []time.Duration
+	// Behind is the most that a push was sent after its time.
+	Behind time.Duration
+	Asked  asked
+	// Revisions and Mean are the server's own, of its histogram.
+	Revisions float64
+	Mean      time.Duration
+}
+
+// Freshness is the experiment's outcome.
+type Freshness struct {
+	Runs []Fresh
+	// Delta and Normal are zoekt's.
+	Delta  []time.Duration
+	Normal time.Duration
+	// BesideBytes and Repositories were indexed beside Linux.
+	BesideBytes  int64
+	Repositories int
+	// Missing says what could not be measured.
+	Missing []string
+}
+
+// MeasureFreshness pushes to Linux on every log and beside it through zoekt.
+func MeasureFreshness(ctx context.Context, o Options) (*Freshness, error) {
+	f := &Freshness{}
+	h, err := o.prepareLinux(ctx, max(len(o.Rates)*o.Pushes, o.ZoektPushes+1))
+	if err != nil {
+		return f, err
+	}
+	o.Log("freshness: %d commits of Linux are prepared", len(h.commits))
+	paths, text, err := o.beside(ctx)
+	if err != nil {
+		return f, err
+	}
+	f.BesideBytes, f.Repositories = text, len(paths)
+	o.Log("freshness: %d repositories beside it, %.0f MB of text", len(paths), float64(text)/1e6)
+	for _, l := range o.Logs {
+		runs, err := o.freshOn(ctx, l, h, paths)
+		f.Runs = append(f.Runs, runs...)
+		if err != nil {
+			f.Missing = append(f.Missing, fmt.Sprintf("freshness on %s: %v", l, err))
+		}
+		if ctx.Err() != nil {
+			return f, ctx.Err()
+		}
+	}
+	if err := o.freshZoekt(ctx, h, f); err != nil {
+		f.Missing = append(f.Missing, fmt.Sprintf("freshness of zoekt: %v", err))
+	}
+	return f, ctx.Err()
+}
+
+// freshOn imports everything on one log and pushes at each rate.
+func (o *Options) freshOn(ctx context.Context, l Log, h *history, beside []string) (runs []Fresh, err error) {
+	quarry, cluster, err := o.on(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	data := o.data("freshness-" + string(l))
+	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
+	if cluster != nil {
+		defer func() { err = errors.Join(err, cluster.Close()) }()
+	}
+	if err := errors.Join(os.RemoveAll(data), corpus.Move(h.dir, h.before)); err != nil {
+		return nil, err
+	}
+	server, err := quarry.Serve(ctx, data, o.roots())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	if err := o.importAll(ctx, quarry, server, h, beside); err != nil {
+		return nil, err
+	}
+	for i, rate := range o.Rates {
+		run, err := o.push(ctx, server, h, l, rate, i*o.Pushes)
+		if err != nil {
+			return runs, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+func (o *Options) importAll(ctx context.Context, quarry *engine.Quarry, server *engine.QuarryServer, h *history, beside []string) error {
+	began := time.Now()
+	if _, err := server.Index(ctx, map[string]string{linux: h.dir}); err != nil {
+		return err
+	}
+	if err := indexAll(ctx, quarry, server, beside); err != nil {
+		return err
+	}
+	o.Log("quarry: imported everything in %s", time.Since(began).Round(time.Second))
+	return o.settle(ctx, server)
+}
+
+// maxTargets bounds the repositories of one quarry index.
+const maxTargets = 50
+
+// indexAll registers repositories and waits until all are searchable.
+func indexAll(ctx context.Context, quarry *engine.Quarry, server *engine.QuarryServer, paths []string) error {
+	for len(paths) > 0 {
+		n := min(len(paths), maxTargets)
+		_, err := proc.Run(ctx, proc.Spec{Path: quarry.Path, Args: append([]string{"index", "--server", server.URL()}, paths[:n]...), Unmetered: true})
+		if err != nil {
+			return err
+		}
+		paths = paths[n:]
+	}
+	return nil
+}
+
+// push makes o.Pushes pushes at a rate, from the one numbered first.
+func (o *Options) push(ctx context.Context, server *engine.QuarryServer, h *history, l Log, rate float64, first int) (Fresh, error) {
+	run := Fresh{Log: l, Rate: rate}
+	before, err := server.Metrics(ctx)
+	if err != nil {
+		return run, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	questions := o.startAsking(ctx, server, o.Queries)
+	sent := make(chan time.Time, o.Pushes)
+	delivered := make(chan error, 1)
+	go func() { delivered <- o.deliver(ctx, server, h, &run, first, sent) }()
+	err = o.find(ctx, server, h, &run, first, sent)
+	if err != nil {
+		cancel()
+	}
+	err = errors.Join(<-delivered, err)
+	run.Asked = questions.stop()
+	if err != nil {
+		return run, err
+	}
+	after, err := server.Metrics(ctx)
+	if err != nil {
+		return run, err
+	}
+	const histogram = "quarry_push_to_searchable_seconds"
+	run.Revisions = after[histogram+"_count"] - before[histogram+"_count"]
+	if run.Revisions > 0 {
+		run.Mean = time.Duration((after[histogram+"_sum"] - before[histogram+"_sum"]) / run.Revisions * float64(time.Second))
+	}
+	o.Log("quarry on %s, %g pushes a second: p50 %s, p99 %s over %d", l, rate, quantile(run.Found, 0.5), quantile(run.Found, 0.99), len(run.Found))
+	return run, nil
+}
+
+// deliver sends the pushes at their times, whether or not the former ones are found, and closes sent.
+func (o *Options) deliver(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent chan<- time.Time) error {
+	defer close(sent)
+	begin := time.Now()
+	for n := range o.Pushes {
+		due := begin.Add(time.Duration(float64(n) / run.Rate * float64(time.Second)))
+		if wait := time.Until(due); wait > 0 {
+			if err := pause(ctx, wait); err != nil {
+				return err
+			}
+		}
+		if err := corpus.Move(h.dir, h.commits[first+n]); err != nil {
+			return err
+		}
+		at := time.Now()
+		run.Behind = max(run.Behind, at.Sub(due))
+		if err := server.Push(ctx, linux, "refs/heads/"+corpus.Branch, h.at(first+n), h.commits[first+n]); err != nil {
+			return err
+		}
+		run.Accepted = append(run.Accepted, time.Since(at))
+		sent <- at
+	}
+	return nil
+}
+
+// find asks for the words in their order: one that is found brings all before it.
+func (o *Options) find(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent <-chan time.Time) error {
+	n := 0
+	for at := range sent {
+		if err := await(ctx, server, h.words[first+n], pollEvery); err != nil {
+			return err
+		}
+		run.Found = append(run.Found, time.Since(at))
+		n++
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package backbone
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/ingest/generic"
+	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// hooks is the receiver of web hooks without the rest of a server: what comes to it stays in the log.
+type hooks struct {
+	receiver http.Handler
+	secret   []byte
+}
+
+// errRefused says that a delivery was not accepted.
+var errRefused = errors.New("web hook was not accepted")
+
+const hookPath = "/webhooks/genericGitHost/backlog"
+
+func openHooks(log eventlog.Log) (*hooks, error) {
+	h := &hooks{secret: []byte("the secret of a backlog, which nobody else signs with")}
+	receiver, err := webhook.New(webhook.Options{
+		Kinds: map[code.HostKind]ingest.Open{code.GenericGitHost: generic.Open},
+		Connections: []ingest.Connection{{
+			Name: "backlog", Kind: code.GenericGitHost, Secrets: []string{"whsec_" + base64.StdEncoding.EncodeToString(h.secret)},
+		}},
+		Appender: log,
+	})
+	h.receiver = receiver
+	return h, err
+}
+
+// deliver hands one signed delivery to the receiver.
+func (h *hooks) deliver(ctx context.Context, repository, before, after string) error {
+	body, err := json.Marshal(map[string]string{"repository": repository, "ref": "refs/heads/" + corpus.Branch, "before": before, "after": after})
+	if err != nil {
+		return err
+	}
+	id, now := "msg_"+after, strconv.FormatInt(time.Now().Unix(), 10)
+	mac := hmac.New(sha256.New, h.secret)
+	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body) // a hash never fails
+	request := httptest.NewRequestWithContext(ctx, http.MethodPost, hookPath, bytes.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("webhook-id", id)
+	request.Header.Set("webhook-timestamp", now)
+	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	answer := httptest.NewRecorder()
+	h.receiver.ServeHTTP(answer, request)
+	if answer.Code != http.StatusAccepted {
+		return fmt.Errorf("%w: %d %.300s", errRefused, answer.Code, answer.Body)
+	}
+	return nil
+}
+
+// fill delivers the pushes of all repositories, each repository's in order and the repositories side by side, and moves their branches to the last.
+func (h *hooks) fill(ctx context.Context, repositories []*small, pushesOfEach int) (time.Duration, error) {
+	began := time.Now()
+	failures := make([]error, len(repositories))
+	var all sync.WaitGroup
+	for i, s := range repositories {
+		all.Go(func() {
+			for push := 1; push <= pushesOfEach && failures[i] == nil; push++ {
+				failures[i] = h.deliver(ctx, s.dir, s.commits[push-1], s.commits[push])
+			}
+			failures[i] = errors.Join(failures[i], corpus.Move(s.dir, s.commits[pushesOfEach]))
+		})
+	}
+	all.Wait()
+	return time.Since(began), errors.Join(failures...)
+}

@@ -1,0 +1,183 @@
+package backbone
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/brokers"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+// Log is a kind of event log to measure on.
+type Log string
+
+// The logs: in the server's process, one broker, three brokers that hold everything three times.
+const (
+	Embedded     Log = "embedded"
+	OneBroker    Log = "kafka1"
+	ThreeBrokers Log = "kafka3"
+)
+
+// Logs are all of them.
+var Logs = []Log{Embedded, OneBroker, ThreeBrokers}
+
+// ErrLog is returned for a name that is no log's.
+var ErrLog = errors.New("no such log")
+
+// ParseLogs reads names of logs; none means all.
+func ParseLogs(names []string) ([]Log, error) {
+	var logs []Log
+	for _, name := range names {
+		if !slices.Contains(Logs, Log(name)) {
+			return nil, fmt.Errorf("%w: %q; there are %s", ErrLog, name, strings.Trim(fmt.Sprint(Logs), "[]"))
+		}
+		logs = append(logs, Log(name))
+	}
+	if len(logs) == 0 {
+		return Logs, nil
+	}
+	return logs, nil
+}
+
+func (l Log) brokers() int {
+	switch l {
+	case OneBroker:
+		return 1
+	case ThreeBrokers:
+		return 3
+	}
+	return 0
+}
+
+// Options say what to measure. Quarry, Corpora, Manifest, Work and Log are required.
+type Options struct {
+	Quarry *engine.Quarry
+	// Zoekt is nil where there is nothing to compare with.
+	Zoekt    *engine.Zoekt
+	Corpora  string
+	Manifest corpus.Manifest
+	// Work holds repositories and data; Reuse keeps the repositories of an earlier run.
+	Work  string
+	Reuse bool
+	Logs  []Log
+	// KafkaLibs is the directory of the brokers' jars; brokers.Libs finds it if it is empty.
+	KafkaLibs string
+	// Pushes is how many pushes are made at each of Rates, in pushes a second.
+	Pushes int
+	Rates  []float64
+	// BesideBytes is the text that is indexed beside Linux.
+	BesideBytes int64
+	// Queries are asked meanwhile, QueryRate a second, in turn.
+	Queries, ZoektQueries []engine.Request
+	QueryRate             float64
+	// ZoektPushes are made in delta mode; SkipNormalPush leaves out the run without it, which takes as long as an import.
+	ZoektPushes    int
+	SkipNormalPush bool
+	// Backlog is the number of pushes that wait, over Repositories repositories; OneByOne that of the pushes after it.
+	Backlog, Repositories, OneByOne int
+	// SettleTime is how long no merge may have happened for a server to count as settled. Default: DefaultSettleTime.
+	SettleTime time.Duration
+	Log        func(format string, args ...any)
+}
+
+// Defaults of Options.
+const (
+	DefaultPushes       = 1000
+	DefaultBesideBytes  = 5_000_000_000
+	DefaultQueryRate    = 5.0
+	DefaultZoektPushes  = 20
+	DefaultBacklog      = 50_000
+	DefaultRepositories = 200
+	DefaultOneByOne     = 400
+	// DefaultSettleTime is more than the compactor waits for a partition to be quiet.
+	DefaultSettleTime = 12 * time.Second
+)
+
+const (
+	// pollEvery is the pause between two questions for a word.
+	pollEvery = 3 * time.Millisecond
+	// wordTimeout bounds the wait for one word.
+	wordTimeout = 2 * time.Minute
+	// settleTimeout bounds the wait for merges to end.
+	settleTimeout = 5 * time.Minute
+)
+
+func (o *Options) git(name string) string  { return filepath.Join(o.Work, "git", name) }
+func (o *Options) data(name string) string { return filepath.Join(o.Work, "data-"+name) }
+
+// roots are the folders that a server may read repositories from.
+func (o *Options) roots() []string { return []string{o.git(""), filepath.Join(o.Corpora, "git")} }
+
+// on starts what a log needs and returns the server to run on it.
+func (o *Options) on(ctx context.Context, l Log) (*engine.Quarry, *brokers.Cluster, error) {
+	if l == Embedded {
+		return o.Quarry, nil, nil
+	}
+	cluster, err := brokers.Start(ctx, o.data(string(l)+"-brokers"), o.KafkaLibs, l.brokers())
+	if err != nil {
+		return nil, nil, err
+	}
+	quarry := *o.Quarry
+	quarry.Settings = append(slices.Clone(o.Quarry.Settings), "log.driver=kafka", "log.kafka.brokers="+strings.Join(cluster.Addresses, ","),
+		fmt.Sprintf("log.kafka.replicationFactor=%d", l.brokers()))
+	return &quarry, cluster, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// settle waits until nothing is merged any more.
+func (o *Options) settle(ctx context.Context, s *engine.QuarryServer) error {
+	settleTime := cmp.Or(o.SettleTime, DefaultSettleTime)
+	deadline, last, since := time.Now().Add(settleTimeout), -1.0, time.Now()
+	for time.Now().Before(deadline) {
+		m, err := s.Metrics(ctx)
+		if err != nil {
+			return err
+		}
+		if n := m["quarry_compactor_merges_total"] + m["quarry_places_excised_total"] - m["quarry_projections_lag_records"]; n != last {
+			last, since = n, time.Now()
+		}
+		if time.Since(since) > settleTime {
+			return nil
+		}
+		if err := pause(ctx, settleTime/12); err != nil {
+			return err
+		}
+	}
+	o.Log("quarry: still merging after %s", settleTimeout)
+	return nil
+}
+
+// await asks until word is found.
+func await(ctx context.Context, s engine.Searcher, word string, every time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, wordTimeout)
+	defer cancel()
+	for {
+		answer, err := s.Search(ctx, engine.Request{Text: word, Limit: 1})
+		if err != nil {
+			return fmt.Errorf("wait for %s: %w", word, err)
+		}
+		if answer.Matches > 0 {
+			return nil
+		}
+		if err := pause(ctx, every); err != nil {
+			return fmt.Errorf("wait for %s: %w", word, err)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package backbone
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+)
+
+// The goals.
+const (
+	// goalDelta is the part of zoekt's delta mode that the p50 of freshness may take; goalTail how many times the p50 its p99 may take.
+	goalDelta, goalTail = 0.5, 5.0
+	// goalEvents is of a backlog, a second; goalFetches the part of bare git fetches that pushes one by one reach.
+	goalEvents, goalFetches = 500.0, 0.5
+)
+
+// held are the logs that goals are set for.
+var held = []Log{Embedded, OneBroker}
+
+func verdict(reached bool) string {
+	if reached {
+		return "reached"
+	}
+	return "missed"
+}
+
+// Rows hold what was measured against the goals.
+func (f *Freshness) Rows() []report.Row {
+	var rows []report.Row
+	delta := quantile(f.Delta, 0.5)
+	zoekt := ""
+	if delta > 0 {
+		zoekt = fmt.Sprintf("delta mode by hand: p50 %s", report.Milliseconds(delta))
+	}
+	if f.Normal > 0 {
+		zoekt += "; normal mode " + report.Milliseconds(f.Normal)
+	}
+	for _, run := range f.Runs {
+		if !slices.Contains(held, run.Log) {
+			continue
+		}
+		p50, p99 := quantile(run.Found, 0.5), quantile(run.Found, 0.99)
+		row := report.Row{
+			Figure: fmt.Sprintf("web hook → searchable, %g pushes a second, %s", run.Rate, run.Log), Zoekt: zoekt,
+			Quarry: fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(p50), report.Milliseconds(p99)), Reach: "p50 ≤ 1/2 of delta mode, p99 ≤ 5 × p50",
+			Verdict: "no comparison",
+		}
+		if delta > 0 && p50 > 0 {
+			row.Ratio = report.Times(float64(delta) / float64(p50))
+			row.Verdict = fmt.Sprintf("p50 %s, p99 %s (%.1f × p50)", verdict(float64(p50) <= goalDelta*float64(delta)),
+				verdict(float64(p99) <= goalTail*float64(p50)), float64(p99)/float64(p50))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// Table has a row for each rate on each log, and zoekt's.
+func (f *Freshness) Table() report.Table {
+	t := report.Table{
+		Title: "Freshness of pushes of one file to Linux",
+		Note: fmt.Sprintf("From the send of the signed web hook to the first answer with the push's word, asked for every %s; a push that was indexed with a later one is found with it. "+
+			"Beside Linux %d repositories with %.0f MB of text were indexed; zoekt's index holds Linux alone and its time begins when the commit is in the clone. "+
+			"Questions were asked meanwhile. The server's mean and revisions are those of its own histogram, which counts a revision once.",
+			pollEvery, f.Repositories, float64(f.BesideBytes)/1e6),
+		Header: []string{"log", "pushes/s", "pushes", "p50", "p90", "p99", "max", "hook answered p50, p99", "sent late at most", "revisions, server's mean", "questions/s, p50, p99, errors, left out"},
+	}
+	for _, run := range f.Runs {
+		t.Rows = append(t.Rows, append([]string{string(run.Log), fmt.Sprintf("%g", run.Rate)}, append(timesCells(run.Found),
+			report.Milliseconds(quantile(run.Accepted, 0.5))+", "+report.Milliseconds(quantile(run.Accepted, 0.99)), report.Milliseconds(run.Behind),
+			fmt.Sprintf("%.0f, %s", run.Revisions, report.Milliseconds(run.Mean)),
+			fmt.Sprintf("%.1f, %s, %s, %d, %d", run.Asked.Taken, report.Milliseconds(run.Asked.P50), report.Milliseconds(run.Asked.P99), run.Asked.Errors, run.Asked.LeftOut))...))
+	}
+	rest := []string{"", "", "", ""}
+	if len(f.Delta) > 0 {
+		t.Rows = append(t.Rows, append([]string{"zoekt, delta mode", "by hand"}, append(timesCells(f.Delta), rest...)...))
+	}
+	if f.Normal > 0 {
+		t.Rows = append(t.Rows, append([]string{"zoekt, normal mode", "by hand"}, append(timesCells([]time.Duration{f.Normal}), rest...)...))
+	}
+	return t
+}
+
+func timesCells(times []time.Duration) []string {
+	cells := []string{strconv.Itoa(len(times))}
+	for _, q := range []float64{0.5, 0.9, 0.99, 1} {
+		cells = append(cells, report.Milliseconds(quantile(times, q)))
+	}
+	return cells
+}
+
+// Rows hold what was measured against the goals.
+func (t *Throughput) Rows() []report.Row {
+	var rows []report.Row
+	for _, run := range t.Runs {
+		events := float64(run.Events) / run.Wall.Seconds()
+		rows = append(rows, report.Row{
+			Figure: fmt.Sprintf("%d pushes that wait are drained, %s", run.Events, run.Log), Quarry: fmt.Sprintf("%.0f events/s", events),
+			Reach: "≥ 500 events/s, every push accounted for", Verdict: verdict(events >= goalEvents && len(run.Account.Open) == 0),
+		})
+		if run.OneByOne > 0 {
+			ratio := run.Fetched.Seconds() / run.Pushed.Seconds()
+			rows = append(rows, report.Row{
+				Figure: fmt.Sprintf("pushes one by one beside as many git fetch, %s", run.Log),
+				Zoekt:  fmt.Sprintf("git fetch %.1f/s", float64(run.OneByOne)/run.Fetched.Seconds()), Quarry: fmt.Sprintf("%.1f pushes/s", float64(run.OneByOne)/run.Pushed.Seconds()),
+				Ratio: report.Times(ratio), Reach: "≥ 0.5 ×", Verdict: verdict(ratio >= goalFetches),
+			})
+		}
+	}
+	return rows
+}
+
+// Table says what became of a backlog.
+func (t *Throughput) Table() report.Table {
+	table := report.Table{
+		Title: "A backlog of pushes",
+		Note: "Signed web hooks are given to the receiver alone, so that their events wait in the log; then the server starts. It is done when the last word of every repository " +
+			"is found and neither worker nor projections lag. The account is read from the log afterwards, by itself: of every push, what answered it.",
+		Header: []string{"log", "events", "into the log", "drained in", "events/s", "peak memory", "revisions", "pushes in the log", "by a revision", "handled without", "dead", "unanswered", "events doubled"},
+	}
+	for _, run := range t.Runs {
+		a := run.Account
+		table.Rows = append(table.Rows, []string{
+			string(run.Log), strconv.Itoa(run.Events), run.Filled.Round(time.Millisecond).String(), run.Wall.Round(time.Millisecond).String(),
+			fmt.Sprintf("%.0f", float64(run.Events)/run.Wall.Seconds()), report.MiB(run.PeakBytes), fmt.Sprintf("%.0f", run.Revisions), strconv.Itoa(a.Pushes),
+			strconv.Itoa(a.Indexed), handledCell(run), strconv.Itoa(a.Dead), strconv.Itoa(len(a.Open)), strconv.Itoa(a.Doubled),
+		})
+	}
+	return table
+}
+
+func handledCell(run Drained) string {
+	var outcomes []string
+	for _, outcome := range slices.Sorted(maps.Keys(run.Account.Outcomes)) {
+		outcomes = append(outcomes, fmt.Sprintf("%s %d", outcome, run.Account.Outcomes[outcome]))
+	}
+	if len(outcomes) == 0 {
+		return strconv.Itoa(run.Account.Handled)
+	}
+	return fmt.Sprintf("%d (%s)", run.Account.Handled, strings.Join(outcomes, ", "))
+}

@@ -1,0 +1,54 @@
+package bench
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/backbone"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
+)
+
+// measureBackbone takes the steps that have servers and logs of their own.
+func (b *bench) measureBackbone(ctx context.Context) {
+	o := b.Backbone
+	o.Quarry, o.Zoekt, o.Corpora, o.Manifest, o.Log = b.Quarry, b.Zoekt, b.Corpora, b.manifest, b.Log
+	o.Work, o.Reuse = filepath.Join(b.Work, "backbone"), b.Reuse
+	mix := suite.Interactive(b.Queries)
+	o.Queries, o.ZoektQueries = requests(mix, forQuarry), requests(mix, forZoekt)
+	var err error
+	if b.does(StepFreshness) {
+		if b.freshness, err = backbone.MeasureFreshness(ctx, o); err != nil {
+			b.missing("freshness: %v", err)
+		}
+		for _, line := range b.freshness.Missing {
+			b.missing("%s", line)
+		}
+	}
+	if b.does(StepThroughput) && ctx.Err() == nil {
+		if b.throughput, err = backbone.MeasureThroughput(ctx, o); err != nil {
+			b.missing("throughput: %v", err)
+		}
+		for _, line := range b.throughput.Missing {
+			b.missing("%s", line)
+		}
+	}
+}
+
+func requests(queries []suite.Query, translate word) []engine.Request {
+	var all []engine.Request
+	for _, q := range queries {
+		all = append(all, translate(q))
+	}
+	return all
+}
+
+func (b *bench) addBackbone(r *report.Report) {
+	if b.freshness != nil {
+		r.Rows, r.Tables = append(r.Rows, b.freshness.Rows()...), append(r.Tables, b.freshness.Table())
+	}
+	if b.throughput != nil {
+		r.Rows, r.Tables = append(r.Rows, b.throughput.Rows()...), append(r.Tables, b.throughput.Table())
+	}
+}
