@@ -11,19 +11,29 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// Home is the directory of the stores of an installation:
+// MaxVersions bounds the complete versions of a home: the live one and the one
+// before it. One more may be in the making.
+const MaxVersions = 2
+
+// Home is the directory of the versions of an installation's projections:
 //
-//	CURRENT            the name of the live store, one line
-//	projections-<n>/   a store; at most one lives, others are rebuilt or left over
+//	CURRENT            the name of the live version, one line; in a second line
+//	                   that of the version before it, if it is kept
+//	projections-<n>/   a version: a store, and in it
+//	  VERSION          what the version is (Meta)
 //
-// CURRENT is replaced at once, so a process that dies leaves one store or the
-// other live.
+// CURRENT is replaced at once, both names together, so a process that dies leaves
+// one state or the other. A version that CURRENT does not name was in the making
+// when its process died: Clean removes it.
 type Home struct{ dir string }
 
 const (
 	currentFile = "CURRENT"
 	storePrefix = "projections-"
 )
+
+// ErrNoPrevious says that there is no version to go back to.
+var ErrNoPrevious = errors.New("no version of the projections is kept but the live one")
 
 // OpenHome opens the directory and creates it if it is not there.
 func OpenHome(dir string) (*Home, error) {
@@ -33,22 +43,43 @@ func OpenHome(dir string) (*Home, error) {
 	return &Home{dir}, nil
 }
 
-// Current returns the directory of the live store. A new home gets one.
+// Current returns the directory of the live version. A new home gets one.
 func (h *Home) Current() (string, error) {
+	current, _, err := h.pointers()
+	if err != nil || current != "" {
+		return current, err
+	}
+	first := filepath.Join(h.dir, storePrefix+"1")
+	return first, h.Switch(first)
+}
+
+// Previous returns the directory of the version that was live before; "" if none
+// is kept.
+func (h *Home) Previous() (string, error) {
+	_, previous, err := h.pointers()
+	return previous, err
+}
+
+// pointers reads CURRENT; both are empty in a new home.
+func (h *Home) pointers() (current, previous string, err error) {
 	b, err := os.ReadFile(filepath.Join(h.dir, currentFile))
 	if errors.Is(err, os.ErrNotExist) {
-		first := filepath.Join(h.dir, storePrefix+"1")
-		return first, h.Switch(first)
+		return "", "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("projections: %w", err)
+		return "", "", fmt.Errorf("projections: %w", err)
 	}
-	name := strings.TrimSpace(string(b))
-	if _, ok := storeNumber(name); !ok {
-		return "", fmt.Errorf("projections: %s names %.80q, which is no store; write the name of a %s<n> directory into it, or remove it to start anew",
-			filepath.Join(h.dir, currentFile), name, storePrefix)
+	first, second, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	for _, name := range []string{first, second} {
+		if _, ok := storeNumber(name); !ok && (name == first || name != "") {
+			return "", "", fmt.Errorf("projections: %s names %.80q, which is no store; write the name of a %s<n> directory into it, or remove it to start anew",
+				filepath.Join(h.dir, currentFile), name, storePrefix)
+		}
 	}
-	return filepath.Join(h.dir, name), nil
+	if second != "" && second != first {
+		previous = filepath.Join(h.dir, second)
+	}
+	return filepath.Join(h.dir, first), previous, nil
 }
 
 func storeNumber(name string) (int, bool) {
@@ -57,37 +88,82 @@ func storeNumber(name string) (int, bool) {
 	return n, found && err == nil && n > 0
 }
 
-// Next returns the directory of a new store beside the live one. It does not
+// Next returns the directory of a new version beside the others. It does not
 // exist yet.
 func (h *Home) Next() (string, error) {
-	entries, err := os.ReadDir(h.dir)
+	versions, err := h.versions()
 	if err != nil {
-		return "", fmt.Errorf("projections: %w", err)
+		return "", err
 	}
 	highest := 0
-	for _, e := range entries {
-		if n, ok := storeNumber(e.Name()); ok {
-			highest = max(highest, n)
-		}
+	for _, path := range versions {
+		n, _ := storeNumber(filepath.Base(path))
+		highest = max(highest, n)
 	}
 	return filepath.Join(h.dir, storePrefix+strconv.Itoa(highest+1)), nil
 }
 
-// Switch makes the store in path, a directory that Next or Current returned, the
-// live one for whoever opens the home from now on.
+// versions returns the directories of all versions, the one in the making too.
+func (h *Home) versions() ([]string, error) {
+	entries, err := os.ReadDir(h.dir)
+	if err != nil {
+		return nil, fmt.Errorf("projections: %w", err)
+	}
+	var paths []string
+	for _, e := range entries {
+		if _, ok := storeNumber(e.Name()); ok {
+			paths = append(paths, filepath.Join(h.dir, e.Name()))
+		}
+	}
+	return paths, nil
+}
+
+// Switch makes the version in path, a directory that Next or Current returned,
+// the live one for whoever opens the home from now on, and keeps the one that
+// was live as the previous one. What was previous before is left to Clean.
 func (h *Home) Switch(path string) error {
 	name := filepath.Base(path)
 	if _, ok := storeNumber(name); !ok || filepath.Dir(path) != filepath.Clean(h.dir) {
 		return fmt.Errorf("projections: %s is no store of %s", path, h.dir)
 	}
-	if err := h.writeCurrent(name); err != nil {
+	current, previous, err := h.pointers()
+	if err != nil {
+		return err
+	}
+	if current == path {
+		current = previous
+	}
+	if err := h.writeCurrent(path, current); err != nil {
 		return fmt.Errorf("projections: switch to %s: %w", path, err)
 	}
 	return nil
 }
 
-func (h *Home) writeCurrent(name string) (err error) {
-	f, err := os.CreateTemp(h.dir, currentFile+"~")
+// Rollback makes the previous version the live one, and the live one previous:
+// a second call undoes the first. It returns the directory that is live now, or
+// ErrNoPrevious.
+func (h *Home) Rollback() (string, error) {
+	previous, err := h.Previous()
+	if err != nil {
+		return "", err
+	}
+	if previous == "" {
+		return "", fmt.Errorf("projections: roll back %s: %w", h.dir, ErrNoPrevious)
+	}
+	return previous, h.Switch(previous)
+}
+
+func (h *Home) writeCurrent(current, previous string) error {
+	lines := filepath.Base(current) + "\n"
+	if previous != "" {
+		lines += filepath.Base(previous) + "\n"
+	}
+	return replaceFile(h.dir, currentFile, []byte(lines))
+}
+
+// replaceFile gives a file of dir new content at once, durably.
+func replaceFile(dir, name string, content []byte) (err error) {
+	f, err := os.CreateTemp(dir, name+"~")
 	if err != nil {
 		return err
 	}
@@ -96,34 +172,37 @@ func (h *Home) writeCurrent(name string) (err error) {
 			_ = os.Remove(f.Name())
 		}
 	}()
-	_, err = f.WriteString(name + "\n")
+	_, err = f.Write(content)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), filepath.Join(h.dir, currentFile)); err != nil {
+	if err := os.Rename(f.Name(), filepath.Join(dir, name)); err != nil {
 		return err
 	}
-	dir, err := os.Open(h.dir)
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(d.Sync(), d.Close())
 }
 
-// Clean removes the stores that are not live: left over by a rebuild, or by one
-// that failed. One that another process still has open stays.
+// Clean removes the versions that CURRENT does not name: older ones, and those
+// that a process left unfinished. One that a process still has open stays.
 func (h *Home) Clean() error {
 	current, err := h.Current()
 	if err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(h.dir)
+	previous, err := h.Previous()
 	if err != nil {
-		return fmt.Errorf("projections: %w", err)
+		return err
 	}
-	for _, e := range entries {
-		path := filepath.Join(h.dir, e.Name())
-		if _, ok := storeNumber(e.Name()); !ok || path == current {
+	versions, err := h.versions()
+	if err != nil {
+		return err
+	}
+	for _, path := range versions {
+		if path == current || path == previous {
 			continue
 		}
 		if err := store.Remove(path); err != nil && !errors.Is(err, store.ErrLocked) {

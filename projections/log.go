@@ -36,9 +36,9 @@ const anyPartition int32 = -1
 
 // Checkpoint is how far a partition is applied.
 type Checkpoint struct {
-	Partition int32
+	Partition int32 `json:"partition"`
 	// Next is the offset of the next record to apply.
-	Next event.Offset
+	Next event.Offset `json:"next"`
 }
 
 // Lag is how far a partition is behind.

@@ -21,6 +21,10 @@ type partition struct {
 	// target is the high-water mark when the run began: records below it are
 	// history, those from it on are live.
 	target event.Offset
+	// bounded says that nothing from target on is applied, and nothing that the
+	// log took later than latest, unless that is zero.
+	bounded bool
+	latest  time.Time
 	// oldest is the time of the record being applied in Unix nanoseconds; 0 if
 	// none is.
 	oldest atomic.Int64
@@ -32,8 +36,28 @@ type partition struct {
 // can go on.
 var errStore = errors.New("projection store failed")
 
-// run reads and applies until ctx ends.
+// position reads where the partition stands and where it ends.
+func (p *partition) position() (err error) {
+	if !p.r.o.Anew {
+		if p.next, err = p.r.o.Store.Checkpoint(p.number); err != nil {
+			return err
+		}
+	}
+	if p.r.o.Until != nil {
+		p.bounded = true
+		p.target, p.latest, err = p.r.o.Until.end(p.number, p.target)
+	}
+	return err
+}
+
+// errEnded ends a partition that has reached its moment.
+var errEnded = errors.New("the partition ends here")
+
+// run reads and applies until ctx ends, or the partition.
 func (p *partition) run(ctx context.Context) error {
+	if p.bounded && p.next >= p.target {
+		return nil
+	}
 	reader, err := p.r.o.Log.Tail(ctx, p.r.o.Topic, p.number, p.next)
 	if err != nil {
 		return fmt.Errorf("projections: partition %d: %w", p.number, err)
@@ -42,7 +66,12 @@ func (p *partition) run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.read(gctx, reader, records) })
 	g.Go(func() error { return p.follow(gctx, records) })
-	return errors.Join(g.Wait(), reader.Close())
+	err = g.Wait()
+	if errors.Is(err, errEnded) {
+		p.r.finish(p)
+		err = nil
+	}
+	return errors.Join(err, reader.Close())
 }
 
 // read keeps the queue filled, so that applying does not wait for the log.
@@ -79,8 +108,8 @@ func (p *partition) follow(ctx context.Context, records <-chan event.Record) err
 
 // applyGroup applies rec and what waits behind it, MaxGroup records at most.
 func (p *partition) applyGroup(ctx context.Context, rec event.Record, records <-chan event.Record) error {
-	for range MaxGroup - 1 {
-		if err := p.apply(ctx, rec); err != nil {
+	for n := 1; ; n++ {
+		if err := p.applyBounded(ctx, rec); err != nil || n == MaxGroup {
 			return err
 		}
 		select {
@@ -89,7 +118,24 @@ func (p *partition) applyGroup(ctx context.Context, rec event.Record, records <-
 			return nil
 		}
 	}
-	return p.apply(ctx, rec)
+}
+
+// applyBounded applies rec, or returns errEnded if the partition ends before or
+// behind it.
+func (p *partition) applyBounded(ctx context.Context, rec event.Record) error {
+	if !p.bounded {
+		return p.apply(ctx, rec)
+	}
+	if rec.Position.Offset >= p.target || !p.latest.IsZero() && rec.Time.After(p.latest) {
+		return errEnded
+	}
+	if err := p.apply(ctx, rec); err != nil {
+		return err
+	}
+	if p.next >= p.target {
+		return errEnded
+	}
+	return nil
 }
 
 // publish shows readers what is committed.

@@ -53,6 +53,14 @@ type Stateful interface {
 	Publish(partition int32)
 }
 
+// Owner is a Projection whose rows are those of one family, and all of them: it
+// can be built anew by itself.
+type Owner interface {
+	Projection
+	// Family is the family of its rows.
+	Family() store.Family
+}
+
 // CheckSchema returns ErrSchema if the store holds rows that the projections
 // would not write, and stamps a new store with their versions.
 func CheckSchema(s *store.Store, projections []Projection) error {

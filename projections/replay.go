@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,78 +15,266 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ReplayOptions configure Replay.
+// progressInterval is how often a replay reports.
+const progressInterval = time.Second
+
+// ReplayOptions configure Build and Replay.
 type ReplayOptions struct {
 	Home    *Home
 	Log     Tailer
 	Objects segmentstore.Store
 	// Open opens the projections over the new store; close is called before the
-	// store is closed. They must not delete objects.
+	// store is closed. They must not delete objects, and must keep segments that
+	// nothing names yet.
 	Open func(ctx context.Context, s *store.Store, d *Decoder) (p []Projection, close func(), err error)
-	// Store are the options of the new store, without metrics: those belong to
-	// the live one.
+	// Store are the options of the new store.
 	Store store.Options
 	// Topic is what to read. Default: event.TopicEvents.
 	Topic event.Topic
+
+	// Projection, if set, is what to build anew: the version begins as a copy of
+	// Source, a live store, without the rows of that projection, which are those of
+	// Family.
+	Projection string
+	Family     store.Family
+	Source     *store.Store
+
+	// Until ends the version at a moment of the past; Settle, if set, is then called
+	// once it is reached, and returns how many documents stay missing.
+	Until  *Until
+	Settle func(ctx context.Context, p []Projection) (missing int, err error)
+	// Follow, if set, is called once the version has what the log held at the
+	// start, while it goes on following, and returns when that is enough.
+	Follow func(ctx context.Context, r *Runner) error
+
 	// Progress, if set, is called about once a second with the records applied
 	// and those to apply.
 	Progress func(done, total int64)
 	// Logger defaults to none.
 	Logger *slog.Logger
+	// Now is the clock of Meta. Default: time.Now.
+	Now func() time.Time
 }
 
-// Replay builds a store from the log, up to the high-water marks of its start,
-// beside the live one, and switches the home to it. Until it has switched nothing
-// that is live changes: it may run on a running server, which then closes its
-// store, opens the new one and goes on from its checkpoints. It returns the
-// directory of the new store; the caller removes the old one with Home.Clean
-// once nobody has it open. If it fails, or ctx ends, the new store is removed.
-func Replay(ctx context.Context, o ReplayOptions) (dir string, err error) {
+func (o *ReplayOptions) check() error {
 	if o.Home == nil || o.Log == nil || o.Objects == nil || o.Open == nil {
-		return "", errors.New("replay: want a home, a log, a segment store and projections")
+		return errors.New("replay: want a home, a log, a segment store and projections")
 	}
-	if dir, err = o.Home.Next(); err != nil {
+	if o.Projection != "" && (o.Source == nil || o.Family == 0 || o.Until != nil) {
+		return fmt.Errorf("replay %s: want a live store, the family of its rows, and no moment", o.Projection)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return nil
+}
+
+// Built is a version that is made, open and complete; it is not live before
+// Home.Switch.
+type Built struct {
+	Dir         string
+	Meta        Meta
+	Store       *store.Store
+	Decoder     *Decoder
+	Projections []Projection
+
+	closeProjections func()
+}
+
+// Close closes the version. It stays in its home.
+func (b *Built) Close() error {
+	if b.closeProjections != nil {
+		b.closeProjections()
+	}
+	return b.Store.Close()
+}
+
+// Replay builds a version from the log, up to the high-water marks of its start,
+// beside the live one, and switches the home to it. Until it has switched nothing
+// that is live changes. It returns the directory of the new version; the caller
+// removes what is older than the one before it with Home.Clean. If it fails, or
+// ctx ends, the new version is removed.
+func Replay(ctx context.Context, o ReplayOptions) (dir string, err error) {
+	b, err := Build(ctx, o)
+	if err != nil {
 		return "", err
 	}
-	if err := o.build(ctx, dir); err != nil {
-		return "", errors.Join(fmt.Errorf("replay into %s: %w", dir, err), store.Remove(dir))
+	if err := b.Close(); err != nil {
+		return "", err
 	}
-	return dir, o.Home.Switch(dir)
+	return b.Dir, o.Home.Switch(b.Dir)
 }
 
-// build fills the store in dir.
-func (o *ReplayOptions) build(ctx context.Context, dir string) (err error) {
-	o.Store.Registerer = nil
-	s, err := store.Open(dir, o.Store)
+// Build makes a version beside the live one and leaves it open. The live one may
+// be at work meanwhile. If it fails, or ctx ends, the version is removed; one that
+// a process leaves unfinished is removed by the next Home.Clean.
+func Build(ctx context.Context, o ReplayOptions) (*Built, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	dir, err := o.Home.Next()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	d := NewDecoder(o.Objects)
-	p, closeAll, err := o.Open(ctx, s, d)
-	if err != nil {
-		return err
+	b := &Built{Dir: dir, Meta: Meta{Until: o.Until, Projection: o.Projection, BegunAt: o.Now().UTC()}}
+	if err := o.build(ctx, b); err != nil {
+		err = fmt.Errorf("replay into %s: %w", dir, err)
+		if b.Store != nil {
+			err = errors.Join(err, b.Close())
+		}
+		return nil, errors.Join(err, store.Remove(dir))
 	}
-	defer closeAll()
-	r, err := New(Options{Store: s, Log: o.Log, Decoder: d, Projections: p, Topic: o.Topic, Logger: o.Logger})
-	if err != nil {
-		return err
-	}
-	if err := o.catchUp(ctx, r); err != nil {
-		return err
-	}
-	return s.Sync()
+	return b, nil
 }
 
-// catchUp runs r until it has published what was in the log at its start.
-func (o *ReplayOptions) catchUp(ctx context.Context, r *Runner) error {
+// build fills the version.
+func (o *ReplayOptions) build(ctx context.Context, b *Built) (err error) {
+	if err := o.open(ctx, b); err != nil {
+		return err
+	}
+	if o.Projection != "" {
+		if err := o.rebuildOne(ctx, b); err != nil {
+			return err
+		}
+	}
+	r, err := New(Options{
+		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: b.Projections, Topic: o.Topic, Until: o.Until, Logger: o.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	if err := o.catchUp(ctx, r, o.Follow); err != nil {
+		return err
+	}
+	if o.Until != nil {
+		if err := o.settle(ctx, b, r); err != nil {
+			return err
+		}
+	}
+	return o.complete(b)
+}
+
+// open makes the store, empty or as a copy, and opens the projections over it.
+func (o *ReplayOptions) open(ctx context.Context, b *Built) (err error) {
+	if o.Projection != "" {
+		b.Meta.CopyOf = filepath.Base(o.Source.Dir())
+		if err := o.Source.Backup(b.Dir); err != nil {
+			return err
+		}
+	}
+	if err := WriteMeta(b.Dir, b.Meta); err != nil {
+		return err
+	}
+	if b.Store, err = store.Open(b.Dir, o.Store); err != nil {
+		return err
+	}
+	if o.Projection != "" {
+		if err := o.drop(b.Store); err != nil {
+			return err
+		}
+	}
+	b.Decoder = NewDecoder(o.Objects)
+	b.Projections, b.closeProjections, err = o.Open(ctx, b.Store, b.Decoder)
+	return err
+}
+
+// drop removes the rows of the projection.
+func (o *ReplayOptions) drop(s *store.Store) error {
+	batch := s.NewBatch()
+	if err := batch.DeleteRange([]byte{byte(o.Family)}, []byte{byte(o.Family) + 1}); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	return batch.Commit()
+}
+
+// rebuildOne applies the log to the projection alone, up to where the copy is.
+func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) error {
+	var one Projection
+	for _, p := range b.Projections {
+		if p.Name() == o.Projection {
+			one = p
+		}
+	}
+	if one == nil {
+		return fmt.Errorf("there is no projection %q", o.Projection)
+	}
+	here, err := o.checkpoints(ctx, b.Store)
+	if err != nil {
+		return err
+	}
+	batch := b.Store.NewBatch()
+	if err := batch.SetSchema(one.Name(), one.SchemaVersion()); err != nil {
+		return errors.Join(err, batch.Close())
+	}
+	if err := batch.Commit(); err != nil {
+		return err
+	}
+	r, err := New(Options{
+		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: []Projection{one}, Topic: o.Topic,
+		Until: &Until{Positions: here}, Anew: true, Logger: o.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	return o.catchUp(ctx, r, nil)
+}
+
+// checkpoints returns how far the store is in every partition of the log.
+func (o *ReplayOptions) checkpoints(ctx context.Context, s *store.Store) ([]Checkpoint, error) {
+	topic := o.Topic
+	if topic == "" {
+		topic = event.TopicEvents
+	}
+	n, err := o.Log.Partitions(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	here := make([]Checkpoint, n)
+	for i := range here {
+		here[i].Partition = int32(i)
+		if here[i].Next, err = s.Checkpoint(int32(i)); err != nil {
+			return nil, err
+		}
+	}
+	return here, nil
+}
+
+// settle notes where the partitions ended and lets the caller look for what the
+// past had and the present has not.
+func (o *ReplayOptions) settle(ctx context.Context, b *Built, r *Runner) (err error) {
+	b.Meta.Until = &Until{Time: o.Until.Time, Positions: r.Checkpoints()}
+	if o.Settle != nil {
+		b.Meta.Missing, err = o.Settle(ctx, b.Projections)
+	}
+	return err
+}
+
+// complete makes the version durable and says that it is whole.
+func (o *ReplayOptions) complete(b *Built) error {
+	if err := b.Store.Sync(); err != nil {
+		return err
+	}
+	b.Meta.Schemas = map[string]int{}
+	for _, p := range b.Projections {
+		b.Meta.Schemas[p.Name()] = p.SchemaVersion()
+	}
+	b.Meta.CompletedAt = o.Now().UTC()
+	return WriteMeta(b.Dir, b.Meta)
+}
+
+// catchUp runs r until it has published what was in the log at its start, and
+// then until follow returns.
+func (o *ReplayOptions) catchUp(ctx context.Context, r *Runner, follow func(context.Context, *Runner) error) error {
 	runCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	g, gctx := errgroup.WithContext(runCtx)
 	g.Go(func() error { return r.Run(gctx) })
 	g.Go(func() error {
 		defer stop()
-		return o.wait(gctx, r)
+		if !o.wait(gctx, r) || follow == nil {
+			return nil
+		}
+		return ignoreEnd(gctx, follow(gctx, r))
 	})
 	if err := g.Wait(); err != nil {
 		return err
@@ -93,33 +282,26 @@ func (o *ReplayOptions) catchUp(ctx context.Context, r *Runner) error {
 	return ctx.Err()
 }
 
-// wait reports progress until r has caught up.
-func (o *ReplayOptions) wait(ctx context.Context, r *Runner) error {
-	tick := time.NewTicker(time.Second)
+// wait reports progress until r has caught up; false if ctx ended before. Run, or
+// the caller, then says why.
+func (o *ReplayOptions) wait(ctx context.Context, r *Runner) bool {
+	tick := time.NewTicker(progressInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-r.CaughtUp():
 			o.report(r)
-			return nil
+			return true
 		case <-tick.C:
 			o.report(r)
 		case <-ctx.Done():
-			return nil // Run, or the caller, says why
+			return false
 		}
 	}
 }
 
 func (o *ReplayOptions) report(r *Runner) {
-	if o.Progress == nil {
-		return
+	if o.Progress != nil {
+		o.Progress(r.Progress())
 	}
-	r.mu.Lock()
-	var done, total int64
-	for i, p := range r.mu.partitions {
-		total += int64(p.target)
-		done += int64(min(r.mu.published[i], p.target))
-	}
-	r.mu.Unlock()
-	o.Progress(done, total)
 }

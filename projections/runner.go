@@ -44,6 +44,12 @@ type Options struct {
 	// DeadLetters takes the records that cannot be applied. Nil drops them,
 	// counted and logged: a rebuild, whose dead letters are there already.
 	DeadLetters Appender
+	// Until ends the partitions at a moment: the Runner then applies nothing more,
+	// and Run waits for ctx. Nil follows the log.
+	Until *Until
+	// Anew applies the log from its first record whatever the checkpoints say: the
+	// rows of the projections were removed before.
+	Anew bool
 	// Attempts bounds the attempts of a record that fails for an unknown reason.
 	// Default: DefaultAttempts.
 	Attempts int
@@ -154,11 +160,12 @@ func (r *Runner) start(ctx context.Context) ([]*partition, error) {
 	published := make([]event.Offset, n)
 	behind := 0
 	for i := range partitions {
-		if published[i], err = r.o.Store.Checkpoint(int32(i)); err != nil {
+		p := &partition{r: r, number: int32(i), target: high[i]}
+		if err := p.position(); err != nil {
 			return nil, err
 		}
-		partitions[i] = &partition{r: r, number: int32(i), next: published[i], target: high[i]}
-		if published[i] < high[i] {
+		partitions[i], published[i] = p, p.next
+		if p.next < p.target {
 			behind++
 		}
 	}
@@ -195,8 +202,31 @@ func (r *Runner) advance(p *partition, next event.Offset) {
 	r.announceLocked()
 }
 
+// finish notes that p has reached the moment at which it ends.
+func (r *Runner) finish(p *partition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.published[p.number] < p.target {
+		p.target = r.mu.published[p.number]
+		r.mu.behind--
+	}
+	r.announceLocked()
+}
+
+// Progress returns how many offsets of those that were in the log when Run
+// began are published, and how many there are; 0 and 0 before Run.
+func (r *Runner) Progress() (done, total int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, p := range r.mu.partitions {
+		total += int64(p.target)
+		done += int64(min(r.mu.published[i], p.target))
+	}
+	return done, total
+}
+
 // CaughtUp returns a channel that is closed once every record that was in the
-// log when Run began is published: the server is ready.
+// log when Run began, up to Options.Until, is published: the server is ready.
 func (r *Runner) CaughtUp() <-chan struct{} { return r.caughtUp }
 
 // WaitFor blocks until the records at the given positions are published, or

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -364,85 +362,4 @@ func TestConformanceOfBoth(t *testing.T) {
 		must(t, err)
 		return p, closeAll
 	})
-}
-
-func TestReplay(t *testing.T) {
-	ctx := context.Background()
-	objects, err := segmentstore.OpenDirectory(t.TempDir())
-	must(t, err)
-	w, log := projectiontest.NewWorld(t, 9, 2, objects), projectiontest.NewLog(2)
-	for range 50 {
-		_, records := w.Step()
-		log.Add(records...)
-	}
-	dir := filepath.Join(t.TempDir(), "projections")
-	home, err := projections.OpenHome(dir)
-	must(t, err)
-	live, err := home.Current()
-	must(t, err)
-	liveStore, err := store.Open(live, store.Options{})
-	must(t, err)
-	d := projections.NewDecoder(objects)
-	p, closeAll, err := openBoth(ctx, liveStore, objects, d)
-	must(t, err)
-	r := start(t, liveStore, log, projections.Options{Projections: p, Decoder: d})
-	<-r.runner.CaughtUp()
-
-	var done, total int64
-	o := projections.ReplayOptions{
-		Home: home, Log: log, Objects: objects, Progress: func(d, n int64) { done, total = d, n },
-		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) ([]projections.Projection, func(), error) {
-			return openBoth(ctx, s, objects, d)
-		},
-	}
-	next, err := projections.Replay(ctx, o)
-	must(t, err)
-	if current, err := home.Current(); err != nil || current != next || next == live || done != total || total == 0 {
-		t.Fatalf("current %s, replayed into %s, %d of %d records: %v", current, next, done, total, err)
-	}
-	must(t, home.Clean())
-	if _, err := os.Stat(live); err != nil {
-		t.Fatalf("the store in use was removed: %v", err)
-	}
-	replayed, err := store.Open(next, store.Options{})
-	must(t, err)
-	want, err := projectiontest.Dump(liveStore)
-	must(t, err)
-	got, err := projectiontest.Dump(replayed)
-	must(t, err)
-	if diff := projectiontest.Difference(want, got); diff != "" || len(want) < 50 {
-		t.Fatalf("%d rows: %s", len(want), diff)
-	}
-	must(t, replayed.Close())
-	r.stop()
-	closeAll()
-	must(t, liveStore.Close())
-	must(t, home.Clean())
-	if _, err := os.Stat(live); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("the old store is still there: %v", err)
-	}
-
-	canceled, cancel := context.WithCancel(ctx)
-	cancel()
-	if _, err := projections.Replay(canceled, o); !errors.Is(err, context.Canceled) {
-		t.Fatalf("canceled replay: %v", err)
-	}
-	entries, err := os.ReadDir(dir)
-	must(t, err)
-	if len(entries) != 2 {
-		t.Fatalf("a canceled replay left %v", entries)
-	}
-}
-
-func TestHomeRefusesNonsense(t *testing.T) {
-	dir := t.TempDir()
-	home, err := projections.OpenHome(dir)
-	must(t, err)
-	if err := home.Switch("/etc"); err == nil {
-		t.Fatal("switched to a directory elsewhere")
-	}
-	must(t, os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("../other\n"), 0o644))
-	if _, err := home.Current(); err == nil || !strings.Contains(err.Error(), "CURRENT") {
-		t.Fatalf("%v", err)
-	}
 }

@@ -48,7 +48,10 @@ type Catalog struct {
 	}
 }
 
-var _ projections.Stateful = (*Catalog)(nil)
+var (
+	_ projections.Stateful = (*Catalog)(nil)
+	_ projections.Owner    = (*Catalog)(nil)
+)
 
 // Open reads the repositories of the store. The caller closes the Catalog before
 // the store.
@@ -96,6 +99,9 @@ func (c *Catalog) Name() string { return "catalog" }
 
 // SchemaVersion implements projections.Projection.
 func (c *Catalog) SchemaVersion() int { return SchemaVersion }
+
+// Family implements projections.Owner.
+func (c *Catalog) Family() store.Family { return store.FamilyCatalog }
 
 // Apply implements projections.Projection.
 func (c *Catalog) Apply(_ context.Context, b *store.Batch, rec event.Record) error {

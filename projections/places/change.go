@@ -25,6 +25,8 @@ type change struct {
 	dropped   map[uint32]bool
 	next      uint32 // next sequence; 0 if not read yet
 	doomed    int
+	// losing says that documents may be left without a segment.
+	losing bool
 
 	// pinned and unpinned overlay the pins of the store.
 	pinned   []pin

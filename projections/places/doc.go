@@ -46,7 +46,8 @@
 //  5. Every entry visible on a default branch has exactly one row 'l' at the
 //     document's location, or 'w' if it has none.
 //  6. A merge never takes the last holder of a document with a count: it is
-//     refused instead.
+//     refused instead. Where its output is gone already, merged further, the
+//     documents are unheld until that merge comes.
 //  7. A View never changes. A segment is excised, and its object deleted, only
 //     when no View names it and what dropped it is durable. Objects go in the
 //     order in which their segments were dropped, so that whoever rebuilds from

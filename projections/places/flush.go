@@ -41,7 +41,7 @@ func (c *change) flush() error {
 	}
 	for i := range updates {
 		u := &updates[i]
-		if u.after.count > 0 && len(u.after.holders) == 0 && len(u.before.holders) > 0 {
+		if !c.losing && u.after.count > 0 && len(u.after.holders) == 0 && len(u.before.holders) > 0 {
 			return fmt.Errorf("%s as %q: %w", u.key.Blob, u.key.Language, errLost)
 		}
 	}

@@ -157,19 +157,30 @@ func (p *Places) loadUnheld() error {
 // loadDoomed queues the objects that a former process did not come to delete.
 func (p *Places) loadDoomed() error {
 	return each(p.store, doomedPrefix(), func(k, v []byte) error {
-		if len(k) != partitionPrefixLen+12 || len(v) != len(segment.ID{}) {
-			return ErrCorrupt
+		h, err := doomedHandle(k, v)
+		if err == nil {
+			p.sweep.enqueue(h)
 		}
-		p.sweep.enqueue(&handle{
-			id: segment.ID(v), partition: int32(binary.BigEndian.Uint32(k[2:])), doomed: append([]byte(nil), k...),
-		})
-		return nil
+		return err
 	})
+}
+
+// doomedHandle returns the segment of a row 'x' of the local family.
+func doomedHandle(k, v []byte) (*handle, error) {
+	if len(k) != partitionPrefixLen+12 || len(v) != len(segment.ID{}) {
+		return nil, ErrCorrupt
+	}
+	return &handle{
+		id: segment.ID(v), partition: int32(binary.BigEndian.Uint32(k[2:])), doomed: append([]byte(nil), k...),
+	}, nil
 }
 
 // exciseOrphans removes segments that were ingested for a record whose batch was
 // lost, and those that were dropped when no process was left to excise them.
 func (p *Places) exciseOrphans(ctx context.Context) error {
+	if p.keepSegments {
+		return nil
+	}
 	it, err := p.store.Iter([]byte{segment.KeyPrefix}, []byte{segment.KeyPrefix + 1})
 	if err != nil {
 		return err

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -22,6 +25,9 @@ const (
 // is refused, and changes nothing, if a document that manifests name would be
 // held by no segment afterwards: one that came to life after the compactor
 // looked. The compactor tries again.
+//
+// A merge whose output is not there, because it was merged further and deleted
+// before this store came to read of it, is no such case: see passed.
 func (c *change) merge(ctx context.Context, ev *event.SegmentsMerged) error {
 	if ev.Partition != c.at.Partition {
 		c.stage.outcomes = append(c.stage.outcomes, outcomePartition)
@@ -35,8 +41,9 @@ func (c *change) merge(ctx context.Context, ev *event.SegmentsMerged) error {
 		c.stage.outcomes = append(c.stage.outcomes, outcomeRepeated)
 		return nil
 	}
+	var output *handle
 	if ev.Output != nil {
-		if _, err := c.segment(ctx, ev.Output, true); err != nil {
+		if output, err = c.segment(ctx, ev.Output, true); err != nil {
 			return err
 		}
 	}
@@ -47,13 +54,46 @@ func (c *change) merge(ctx context.Context, ev *event.SegmentsMerged) error {
 	}
 	err = c.flush()
 	if errors.Is(err, errLost) {
-		return c.refuse(inputs)
+		if c.losing, err = c.passed(ctx, output, inputs); err != nil {
+			return err
+		}
+		if !c.losing {
+			return c.refuse(inputs)
+		}
+		err = c.flush()
 	}
 	if err != nil {
 		return err
 	}
 	c.stage.moved = true
 	return c.doom(inputs)
+}
+
+// passed reports whether the merge was taken over where objects are deleted, and
+// its output merged further: the output is not there, and inputs went before it,
+// which is the order of deletions. A refused merge deletes nothing, so what is
+// not there was not refused. Its documents are unheld here until the merge that
+// took the output brings them, as in a store that is built from the log now.
+// Were the merge refused instead, later ones would not find the output, and
+// what it took would never be replaced.
+func (c *change) passed(ctx context.Context, output *handle, inputs []*handle) (bool, error) {
+	if output == nil || output.reader != nil {
+		return false, nil
+	}
+	for _, h := range inputs {
+		held, err := isHeld(c.b, c.at.Partition, h.id)
+		if err != nil || held {
+			return held, err
+		}
+		_, err = c.p.objects.GetBytes(ctx, segmentstore.SegmentName(h.id), 0)
+		switch {
+		case errors.Is(err, code.ErrNotFound):
+			return true, nil
+		case err != nil && !errors.Is(err, segmentstore.ErrTooLarge):
+			return false, projections.ObjectError(err)
+		}
+	}
+	return false, nil
 }
 
 // inputs returns the inputs that are there and go, in the order they came. An output that has the ID of
@@ -92,7 +132,7 @@ func (c *change) doom(inputs []*handle) error {
 	for _, h := range inputs {
 		h.doomed = doomedKey(c.at, c.doomed)
 		c.doomed++
-		if !c.p.deleteObjects {
+		if !c.p.deleteObjects.Load() {
 			continue
 		}
 		if err := c.b.Set(h.doomed, h.id[:]); err != nil {

@@ -37,8 +37,11 @@ type Options struct {
 	Objects segmentstore.Store
 	// DeleteObjects says that this process deletes the objects of segments that
 	// were merged away. Exactly one process of an installation does, and not one
-	// that rebuilds.
+	// that rebuilds; see TakeOver.
 	DeleteObjects bool
+	// KeepSegments leaves segments in the store that no row names: a rebuild whose
+	// records will name them.
+	KeepSegments bool
 	// Cache holds decompressed text for all readers; nil keeps none.
 	Cache *segment.Cache
 	// RevisionCacheBytes bounds the cache behind View.Revisions. Default:
@@ -58,7 +61,8 @@ type Places struct {
 	store         *store.Store
 	decoder       *projections.Decoder
 	objects       segmentstore.Store
-	deleteObjects bool
+	deleteObjects atomic.Bool
+	keepSegments  bool
 	cache         *segment.Cache
 	log           *slog.Logger
 	metrics       *metrics
@@ -76,7 +80,10 @@ type Places struct {
 	}
 }
 
-var _ projections.Stateful = (*Places)(nil)
+var (
+	_ projections.Stateful = (*Places)(nil)
+	_ projections.Owner    = (*Places)(nil)
+)
 
 // Open reads the state of the store: segments, repositories, refs and the
 // places of default branches. It excises segments that nothing names. The
@@ -95,10 +102,11 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 		o.MaxRevisionPlaces = DefaultMaxRevisionPlaces
 	}
 	p := &Places{
-		store: o.Store, decoder: o.Decoder, objects: o.Objects, deleteObjects: o.DeleteObjects,
+		store: o.Store, decoder: o.Decoder, objects: o.Objects, keepSegments: o.KeepSegments,
 		cache: o.Cache, log: o.Logger, sweep: newSweeper(),
 		revisions: newRevisionCache(o.RevisionCacheBytes), maxPlaces: o.MaxRevisionPlaces,
 	}
+	p.deleteObjects.Store(o.DeleteObjects)
 	p.mu.partitions, p.mu.index = map[int32]*partition{}, map[code.RepositoryID]uint32{}
 	if err := p.load(ctx); err != nil {
 		return nil, err
@@ -124,6 +132,9 @@ func (p *Places) Name() string { return "places" }
 
 // SchemaVersion implements projections.Projection.
 func (p *Places) SchemaVersion() int { return SchemaVersion }
+
+// Family implements projections.Owner.
+func (p *Places) Family() store.Family { return store.FamilyPlaces }
 
 // Apply implements projections.Projection.
 func (p *Places) Apply(ctx context.Context, b *store.Batch, rec event.Record) error {

@@ -127,7 +127,7 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 		}
 	}
 	p.sweep.mu.Unlock()
-	if err != nil || h.doomed == nil || !p.deleteObjects {
+	if err != nil || h.doomed == nil || !p.deleteObjects.Load() {
 		return true, err
 	}
 	if !revived {

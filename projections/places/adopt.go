@@ -1,0 +1,66 @@
+package places
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Adopt makes a segment a holder of its documents that no record has named yet:
+// a version that shows the past takes the documents of segments that were merged
+// away from the segments that have them now. It reports false if the segment
+// store does not have it.
+//
+// It moves no checkpoint; rows are then no function of the records, so a store in
+// which it was called must not follow the log further. It is not called while
+// records are applied.
+func (p *Places) Adopt(ctx context.Context, partition int32, ref event.SegmentRef) (held bool, err error) {
+	b := p.store.NewBatch()
+	c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: partition})
+	h, err := c.segment(ctx, &ref, true)
+	if err == nil && h.reader != nil {
+		held, err = true, c.flush()
+	}
+	if err != nil || !held {
+		p.Discarded(partition)
+		return false, errors.Join(err, b.Close())
+	}
+	if err := b.Commit(); err != nil {
+		p.Discarded(partition)
+		return false, err
+	}
+	p.Committed(partition)
+	p.Publish(partition)
+	return true, nil
+}
+
+// TakeOver makes this the store whose process deletes the objects of merged
+// segments, after another version was it: from is the store of that version, and
+// what it had still to delete is deleted here. Neither Run nor any Apply is at
+// work meanwhile.
+func (p *Places) TakeOver(from store.Reader) error {
+	b := p.store.NewBatch()
+	var inherited []*handle
+	err := each(from, doomedPrefix(), func(k, v []byte) error {
+		h, err := doomedHandle(k, v)
+		if err != nil {
+			return err
+		}
+		inherited = append(inherited, h)
+		return b.Set(k, v)
+	})
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	if err := b.Commit(); err != nil {
+		return err
+	}
+	p.sweep.enqueue(inherited...)
+	p.deleteObjects.Store(true)
+	return nil
+}
+
+// StandBack ends what TakeOver, or Options.DeleteObjects, began.
+func (p *Places) StandBack() { p.deleteObjects.Store(false) }

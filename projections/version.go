@@ -1,0 +1,91 @@
+package projections
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// versionFile is the name of a version's Meta in its directory.
+const versionFile = "VERSION"
+
+// Meta says what a version is. A version without one was made by following the
+// log from its first record.
+type Meta struct {
+	// CopyOf is the name of the version it began as a copy of, Projection what
+	// was then built anew; both are empty for a version made from the log alone.
+	CopyOf     string `json:"copyOf,omitempty"`
+	Projection string `json:"projection,omitempty"`
+	// Until is set for a version that shows a moment of the past and follows the
+	// log no further.
+	Until *Until `json:"until,omitempty"`
+	// Schemas are the versions of the rows of each projection.
+	Schemas map[string]int `json:"schemas,omitempty"`
+	// Missing counts the documents of the past that nothing holds any more.
+	Missing int `json:"missingDocuments,omitempty"`
+	// BegunAt and CompletedAt are times of this machine; the second is zero while
+	// the version is in the making.
+	BegunAt     time.Time `json:"begunAt"`
+	CompletedAt time.Time `json:"completedAt,omitzero"`
+}
+
+// Frozen reports whether the version shows a moment of the past.
+func (m *Meta) Frozen() bool { return m.Until != nil }
+
+// ReadMeta returns what is known of the version in dir.
+func ReadMeta(dir string) (Meta, error) {
+	var m Meta
+	b, err := os.ReadFile(filepath.Join(dir, versionFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return m, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &m)
+	}
+	if err != nil {
+		return m, fmt.Errorf("projections: version in %s: %w", dir, err)
+	}
+	return m, nil
+}
+
+// WriteMeta says what the version in dir is, durably. It creates dir.
+func WriteMeta(dir string, m Meta) error {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err == nil {
+		err = replaceFile(dir, versionFile, append(b, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("projections: version in %s: %w", dir, err)
+	}
+	return nil
+}
+
+// DiskBytes returns the size of the files of a version. Versions share files by
+// hard links, with each other and with the segment store: the sum over them is
+// more than the disk gives.
+func DiskBytes(dir string) (int64, error) {
+	var total int64
+	err := filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // removed meanwhile
+		}
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	return total, err
+}
