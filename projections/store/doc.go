@@ -15,6 +15,7 @@
 //	                store         m c partition(4)       → checkpoint: next offset (8)
 //	                store         m s projection name    → schema version (4)
 //	'c'  catalog    catalog       repositories, refs, skipped files
+//	'd'  deliveries deliveries    what was delivered, and what became of it
 //	'p'  places     places        manifests, documents, places
 //	'l'  local      any           facts of this directory only (pending deletions):
 //	                              no function of the log, left out when stores are compared

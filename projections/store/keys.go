@@ -9,11 +9,13 @@ type Family byte
 // the segments is the last: a table of rows then never spans them, or compactions
 // of rows would write the segments beside them again.
 const (
-	FamilyMeta     Family = 'm'
-	FamilyCatalog  Family = 'c'
-	FamilyPlaces   Family = 'p'
-	FamilySegments Family = 's'
-	FamilyLocal    Family = 'l'
+	FamilyMeta    Family = 'm'
+	FamilyCatalog Family = 'c'
+	// FamilyDeliveries is that of the ledger.
+	FamilyDeliveries Family = 'd'
+	FamilyPlaces     Family = 'p'
+	FamilySegments   Family = 's'
+	FamilyLocal      Family = 'l'
 )
 
 const (

@@ -45,13 +45,20 @@ func decode(rec Record) (Envelope, Event, error) {
 
 // TypeOf returns the type that a record's header gives, empty without one: enough
 // for a reader to skip what is not for it. The record is not checked.
-func TypeOf(rec Record) Type {
+func TypeOf(rec Record) Type { return Type(headerOf(rec, headerType)) }
+
+// SourceOf returns the source that a record's header gives, empty without one.
+// The record is not checked.
+func SourceOf(rec Record) string { return string(headerOf(rec, headerSource)) }
+
+// headerOf returns the value of the first header of that name; nil without one.
+func headerOf(rec Record, name string) []byte {
 	for _, h := range rec.Headers {
-		if h.Name == headerType {
-			return Type(h.Value)
+		if h.Name == name {
+			return h.Value
 		}
 	}
-	return ""
+	return nil
 }
 
 // newEvent returns an empty event of the type, nil if the type is unknown.

@@ -9,6 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/catalog"
+	"github.com/quarrysearch/quarry/projections/deliveries"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
@@ -24,6 +25,7 @@ var errCatchingUp = errors.New("the projections are catching up with the log")
 type index struct {
 	catalog *catalog.Catalog
 	places  *places.Places
+	ledger  *deliveries.Ledger
 	runner  *projections.Runner
 	repair  *repairer // nil in a rebuild
 	// positions is nil in a rebuild.
@@ -53,7 +55,13 @@ func openProjections(ctx context.Context, o indexOptions, decoder *projections.D
 		repositories.Close()
 		return nil, fmt.Errorf("open places: %w", err)
 	}
-	return &index{catalog: repositories, places: where}, nil
+	ledger, err := deliveries.Open(deliveries.Options{Store: o.store, Decoder: decoder, Registerer: o.Registerer})
+	if err != nil {
+		where.Close()
+		repositories.Close()
+		return nil, fmt.Errorf("open deliveries: %w", err)
+	}
+	return &index{catalog: repositories, places: where, ledger: ledger}, nil
 }
 
 // openIndex opens the projections of a store and what applies the log to them.
@@ -74,12 +82,14 @@ func openIndex(ctx context.Context, o indexOptions) (*index, error) {
 	return i, nil
 }
 
-// projections are applied in this order.
+// projections are applied and published in this order. The ledger is the last: it
+// notes when the others have published.
 func (i *index) projections() []projections.Projection {
-	return []projections.Projection{i.catalog, i.places}
+	return []projections.Projection{i.catalog, i.places, i.ledger}
 }
 
 func (i *index) close() {
+	i.ledger.Close()
 	i.places.Close()
 	i.catalog.Close()
 }

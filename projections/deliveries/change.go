@@ -1,0 +1,233 @@
+package deliveries
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// change is the effect of one record.
+type change struct {
+	b        *store.Batch
+	at       event.Position
+	when     time.Time // the log's
+	counters countersRow
+	effect   *effect
+}
+
+// counted runs f between reading the partition's counters and writing them.
+func (c *change) counted(f func() error) error {
+	key := prefix(kindCounters, c.at.Partition)
+	if _, err := readRow(c.b, key, &c.counters); err != nil {
+		return err
+	}
+	before := c.counters
+	if err := f(); err != nil {
+		return err
+	}
+	c.effect.waiting = c.counters.Waiting
+	if c.counters == before {
+		return nil
+	}
+	return writeRow(c.b, key, &c.counters)
+}
+
+// push adds a push to its delivery, or notes that it repeats one.
+func (c *change) push(ev *event.Push, source string) error {
+	at, entry, err := c.entryOf(ev)
+	if err != nil {
+		return err
+	}
+	if entry == nil {
+		at = c.at.Offset
+		entry = &entryRow{
+			Source: source, Connection: ev.Connection, DeliveryID: ev.DeliveryID, BodySHA256: ev.BodySHA256,
+			Repository: ev.Repository, ReceivedAt: ev.ReceivedAt, LoggedAt: c.when, FirstRef: ev.Ref,
+		}
+		if ev.DeliveryID != "" {
+			if err := writeOffset(c.b, knownKey(c.at.Partition, ev.Connection, ev.DeliveryID, ev.BodySHA256, ""), at); err != nil {
+				return err
+			}
+		}
+	} else {
+		key := knownKey(c.at.Partition, ev.Connection, ev.DeliveryID, ev.BodySHA256, ev.Ref)
+		repeats, err := c.repeats(entry, ev, key)
+		if err != nil || repeats {
+			return err
+		}
+		if err := writeOffset(c.b, key, at); err != nil {
+			return err
+		}
+	}
+	return c.addPush(ev, at, entry)
+}
+
+// entryOf returns the entry that a push belongs to; nil if it begins one.
+func (c *change) entryOf(ev *event.Push) (event.Offset, *entryRow, error) {
+	if ev.DeliveryID == "" {
+		return 0, nil, nil
+	}
+	at, entry, err := c.known(ev.Connection, ev.DeliveryID, ev.BodySHA256)
+	if err != nil || entry == nil || entry.Repository != ev.Repository {
+		return 0, nil, err
+	}
+	if entry.Pushes >= MaxPushesPerDelivery && entry.FirstRef != ev.Ref {
+		return 0, nil, nil
+	}
+	return at, entry, nil
+}
+
+// known returns the entry of a delivery that led to pushes; nil if there is none.
+func (c *change) known(connection, deliveryID, body string) (event.Offset, *entryRow, error) {
+	at, ok, err := readOffset(c.b, knownKey(c.at.Partition, connection, deliveryID, body, ""))
+	if err != nil || !ok {
+		return 0, nil, err
+	}
+	entry := new(entryRow)
+	if ok, err = readRow(c.b, offsetKey(kindEntry, c.at.Partition, at), entry); err != nil || !ok {
+		return 0, nil, err
+	}
+	return at, entry, nil
+}
+
+// repeats reports whether the delivery has a push of that ref already. The
+// repetition is counted with the first ref, so once for all refs. An append that
+// failed half-way and was made again is such a repetition, too.
+func (c *change) repeats(entry *entryRow, ev *event.Push, key []byte) (bool, error) {
+	if ev.Ref != entry.FirstRef {
+		_, ok, err := readOffset(c.b, key)
+		return ok, err
+	}
+	at, _, err := readOffset(c.b, knownKey(c.at.Partition, ev.Connection, ev.DeliveryID, ev.BodySHA256, ""))
+	if err != nil {
+		return true, err
+	}
+	entry.repeat(1, ev.ReceivedAt)
+	return true, writeRow(c.b, offsetKey(kindEntry, c.at.Partition, at), entry)
+}
+
+func (e *entryRow) repeat(times int64, last time.Time) {
+	if e.Duplicates == nil {
+		e.Duplicates = new(duplicates)
+	}
+	e.Duplicates.Count += times
+	e.Duplicates.Last = last
+}
+
+func (c *change) addPush(ev *event.Push, at event.Offset, entry *entryRow) error {
+	entry.Pushes++
+	entry.Last = c.at.Offset
+	row := pushRow{Entry: at, Repository: ev.Repository, Ref: ev.Ref, Before: ev.Before, After: ev.After, Action: ev.Action}
+	if err := writeRow(c.b, offsetKey(kindEntry, c.at.Partition, at), entry); err != nil {
+		return err
+	}
+	if err := writeRow(c.b, offsetKey(kindPush, c.at.Partition, c.at.Offset), &row); err != nil {
+		return err
+	}
+	if err := c.b.Set(openKey(c.at.Partition, ev.Repository, ev.Ref, c.at.Offset), nil); err != nil {
+		return err
+	}
+	c.counters.Waiting++
+	c.effect.outcomes[OutcomeWaiting]++
+	return c.retain(at)
+}
+
+// delivery adds a delivery without a push.
+func (c *change) delivery(ev *event.Delivery, source string) error {
+	entry := &entryRow{
+		Source: source, Connection: ev.Connection, DeliveryID: ev.DeliveryID, BodySHA256: ev.BodySHA256,
+		ReceivedAt: ev.ReceivedAt, LoggedAt: c.when, Last: c.at.Offset,
+		Outcome: string(ev.Outcome), Reason: ev.Reason, Of: ev.Of, Suppressed: ev.Suppressed,
+	}
+	if ev.Outcome == event.DeliveryDuplicate {
+		at, first, err := c.known(ev.Connection, ev.DeliveryID, ev.BodySHA256)
+		if err != nil {
+			return err
+		}
+		if first != nil {
+			entry.Repository = first.Repository
+			first.repeat(1, ev.ReceivedAt)
+			if err := writeRow(c.b, offsetKey(kindEntry, c.at.Partition, at), first); err != nil {
+				return err
+			}
+		}
+	}
+	if err := writeRow(c.b, offsetKey(kindEntry, c.at.Partition, c.at.Offset), entry); err != nil {
+		return err
+	}
+	c.effect.outcomes[entry.Outcome]++
+	return c.retain(c.at.Offset)
+}
+
+// indexed answers the pushes of a ref that wait and lie at or before the cause.
+func (c *change) indexed(ev *event.RevisionIndexed) error {
+	if ev.Cause.Topic != c.at.Topic || ev.Cause.Partition != c.at.Partition {
+		return nil
+	}
+	a := answer{
+		Commit: ev.Commit, Segments: len(ev.Segments), Cause: ev.Cause.Offset, Answered: c.at.Offset,
+		DoneAt: ev.IndexedAt, LoggedAt: c.when,
+	}
+	for i := range ev.Segments {
+		a.Documents += ev.Segments[i].Documents
+	}
+	if n := len(ev.Changes); ev.ChangesObject == "" {
+		a.Changes = &n
+	}
+	from := openPrefix(c.at.Partition, ev.Repository, ev.Ref)
+	it, err := c.b.Iter(from, openKey(c.at.Partition, ev.Repository, ev.Ref, ev.Cause.Offset+1))
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		at := keyOffset(it.Key())
+		a.Outcome = indexedOutcome(ev, at)
+		err = c.settle(ev.Repository, at, a)
+	}
+	if closeErr := it.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func indexedOutcome(ev *event.RevisionIndexed, at event.Offset) string {
+	switch {
+	case at != ev.Cause.Offset:
+		return OutcomeCoalesced
+	case ev.Commit == "":
+		return OutcomeDeleted
+	}
+	return OutcomeIndexed
+}
+
+// handled answers the pushes that the event names.
+func (c *change) handled(ev *event.PushesHandled) error {
+	for _, p := range ev.Pushes {
+		err := c.settle(ev.Repository, p.Offset, answer{
+			Outcome: string(p.Outcome), Commit: p.Commit, Answered: c.at.Offset, DoneAt: ev.At, LoggedAt: c.when,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle answers a push of a repository, unless it has an answer or is not kept.
+func (c *change) settle(id code.RepositoryID, at event.Offset, a answer) error {
+	key := offsetKey(kindPush, c.at.Partition, at)
+	var row pushRow
+	found, err := readRow(c.b, key, &row)
+	if err != nil || !found || row.Answer != nil || row.Repository != id {
+		return err
+	}
+	row.Answer = &a
+	if err := c.b.Delete(openKey(c.at.Partition, id, row.Ref, at)); err != nil {
+		return err
+	}
+	c.counters.Waiting--
+	c.effect.outcomes[a.Outcome]++
+	return writeRow(c.b, key, &row)
+}

@@ -1,0 +1,175 @@
+package deliveries
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// SchemaVersion is the version of the rows.
+const SchemaVersion = 1
+
+// Bounds of the ledger.
+const (
+	// MaxPushes bounds the pushes that a partition keeps, with a delivery without
+	// one counted as one. A push needs about 600 bytes of rows.
+	MaxPushes = 50_000
+	// MaxPushesPerDelivery bounds the pushes of one entry; further ones begin
+	// another. Receivers take no more at once.
+	MaxPushesPerDelivery = 1000
+	// MaxPublished bounds the revisions whose publication by this process is
+	// remembered.
+	MaxPublished = 10_000
+)
+
+// Options configure a Ledger.
+type Options struct {
+	Store   *store.Store
+	Decoder *projections.Decoder
+	// Now is the clock that says when a revision became searchable here; no row
+	// depends on it. Default: time.Now.
+	Now func() time.Time
+	// Registerer takes the metrics. Default: none.
+	Registerer prometheus.Registerer
+}
+
+// Ledger is the projection of deliveries.
+type Ledger struct {
+	store     *store.Store
+	decoder   *projections.Decoder
+	now       func() time.Time
+	metrics   *metrics
+	published *published
+
+	mu struct {
+		sync.Mutex
+		// applied holds, by partition, what the last Apply did; committed what waits
+		// to be published.
+		applied, committed map[int32]*effect
+		waiting            map[int32]int
+	}
+}
+
+// effect is what records did beside their rows.
+type effect struct {
+	// revisions are the positions of RevisionIndexed events.
+	revisions []event.Position
+	outcomes  map[string]int
+	waiting   int
+}
+
+var _ projections.Stateful = (*Ledger)(nil)
+
+// Open opens the ledger of a store. The caller closes the Ledger before the
+// store.
+func Open(o Options) (*Ledger, error) {
+	if o.Store == nil || o.Decoder == nil {
+		return nil, errors.New("deliveries: want a store and a decoder")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	l := &Ledger{store: o.Store, decoder: o.Decoder, now: o.Now, published: newPublished()}
+	l.mu.applied, l.mu.committed, l.mu.waiting = map[int32]*effect{}, map[int32]*effect{}, map[int32]int{}
+	err := eachCounters(o.Store, func(partition int32, row *countersRow) { l.mu.waiting[partition] = row.Waiting })
+	if err != nil {
+		return nil, err
+	}
+	l.metrics, err = newMetrics(o.Registerer, l)
+	return l, err
+}
+
+// Close takes the metrics out.
+func (l *Ledger) Close() { l.metrics.unregister() }
+
+// Name implements projections.Projection.
+func (l *Ledger) Name() string { return "deliveries" }
+
+// SchemaVersion implements projections.Projection.
+func (l *Ledger) SchemaVersion() int { return SchemaVersion }
+
+// Apply implements projections.Projection.
+func (l *Ledger) Apply(_ context.Context, b *store.Batch, rec event.Record) error {
+	ev, err := l.decoder.Event(rec)
+	if err != nil {
+		return err
+	}
+	c := &change{b: b, at: rec.Position, when: rec.Time, effect: &effect{outcomes: map[string]int{}}}
+	switch e := ev.(type) {
+	case *event.Push:
+		err = c.counted(func() error { return c.push(e, event.SourceOf(rec)) })
+	case *event.Delivery:
+		err = c.counted(func() error { return c.delivery(e, event.SourceOf(rec)) })
+	case *event.RevisionIndexed:
+		c.effect.revisions = append(c.effect.revisions, rec.Position)
+		err = c.counted(func() error { return c.indexed(e) })
+	case *event.PushesHandled:
+		err = c.counted(func() error { return c.handled(e) })
+	default:
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.applied[rec.Position.Partition] = c.effect
+	return nil
+}
+
+// Committed implements projections.Stateful.
+func (l *Ledger) Committed(partition int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	applied := l.mu.applied[partition]
+	if applied == nil {
+		return
+	}
+	delete(l.mu.applied, partition)
+	for outcome, n := range applied.outcomes {
+		l.metrics.count(outcome, n)
+	}
+	if waits := l.mu.committed[partition]; waits != nil {
+		applied.revisions = append(waits.revisions, applied.revisions...)
+	}
+	l.mu.committed[partition] = applied
+}
+
+// Discarded implements projections.Stateful.
+func (l *Ledger) Discarded(partition int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.mu.applied, partition)
+}
+
+// Publish implements projections.Stateful. The ledger is the last projection of a
+// Runner, so what the others showed before is searchable now.
+func (l *Ledger) Publish(partition int32) {
+	l.mu.Lock()
+	committed := l.mu.committed[partition]
+	delete(l.mu.committed, partition)
+	if committed != nil {
+		l.mu.waiting[partition] = committed.waiting
+	}
+	l.mu.Unlock()
+	if committed != nil && len(committed.revisions) > 0 {
+		l.published.add(committed.revisions, l.now())
+	}
+}
+
+// waiting returns how many pushes have no answer.
+func (l *Ledger) waiting() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, waiting := range l.mu.waiting {
+		n += waiting
+	}
+	return n
+}

@@ -1,0 +1,54 @@
+// Package deliveries is the projection of what was delivered and what became of
+// it: the ledger of pushes.
+//
+// It answers the question "what has become of this delivery?". The main types are
+// Ledger (the projection), Delivery (what came in at once, of one connection and
+// delivery ID), Push (one ref of it, with its outcome) and Query with Page (the
+// list, newest first).
+//
+//	Push ──────────────► a push that waits
+//	RevisionIndexed ───► indexed: every push of its ref that waits and lies at or
+//	                     before its cause; coalesced, where it lies before
+//	PushesHandled ─────► unchanged, unselected, …: the pushes that it names
+//	Delivery ──────────► a delivery without a push: duplicate, ignored, refused
+//
+// # Keys
+//
+// All keys begin with the family 'd' and a kind, then the partition. Integers are
+// big-endian.
+//
+//	d e partition(4) offset(8)                    → entryRow, JSON: a delivery, at its first event
+//	d p partition(4) offset(8)                    → pushRow, JSON: a push, at its own offset
+//	d o partition(4) repository(8) ref 0 offset(8) → empty: the push waits
+//	d k partition(4) delivery(8) body(8) [ref]    → offset(8) of the delivery's entry; with a ref:
+//	                                                it has a push of that ref beside its first
+//	d n partition(4)                              → countersRow, JSON
+//
+// docs/format/deliveries.md describes the values.
+//
+// # Invariants
+//
+//  1. Rows depend on records only. Times are those of events and of the log. When
+//     this process made a revision searchable is kept in memory only, for the
+//     latest MaxPublished revisions; the log's time stands in for it.
+//  2. Rows of different partitions are disjoint: a push, what answers it and what
+//     repeats it lie in one partition.
+//  3. A push is answered once: by the first RevisionIndexed of its repository and
+//     ref whose cause is the push or a later event, or by the first PushesHandled
+//     that names it. Further answers change nothing.
+//  4. A delivery that comes twice is one entry, which counts its repetitions.
+//  5. A partition keeps its newest deliveries, as many as have MaxPushes pushes
+//     together; one without a push counts as one, and the oldest stays whole while
+//     it grows. The bound is a constant: if it were configured, stores of one log
+//     would differ.
+//  6. A record costs a bounded number of small rows, but for what it answers: two
+//     for each push that waited, each of which waits once.
+//
+// # Concurrency
+//
+// Readers take a snapshot of the store and need no lock. Apply and its companions
+// are called by the Runner.
+//
+// It does not know what is in the dead letters: a push that was given up waits
+// here until something answers it.
+package deliveries

@@ -1,0 +1,251 @@
+package deliveries
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of a list.
+const (
+	// MaxScan bounds the entries that one call looks at: a page of a filter that
+	// few match may be short, or empty, and still have a Next.
+	MaxScan = 20_000
+	// clockSlack is by how much the clocks of receivers and log may differ before
+	// Query.Since leaves deliveries out.
+	clockSlack = time.Hour
+)
+
+// Query selects deliveries. The zero value selects all.
+type Query struct {
+	Connection string
+	DeliveryID string
+	Repository code.RepositoryID
+	// Outcome is that of the delivery, or of one of its pushes.
+	Outcome string
+	// Since leaves out what was received before.
+	Since time.Time
+	// After is the Next of the page before.
+	After Cursor
+	// Limit bounds the deliveries of the page.
+	Limit int
+}
+
+// Page is a part of the list, newest first by the log's time. Partitions are
+// merged by it; within each the order is that of the log.
+type Page struct {
+	Deliveries []*Delivery
+	// Next is empty behind the last page.
+	Next Cursor
+}
+
+// List returns a page of deliveries.
+func (l *Ledger) List(q Query) (page Page, err error) {
+	snapshot := l.store.NewSnapshot()
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	w, err := newWalk(snapshot, q.After)
+	if err != nil {
+		return Page{}, err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	for scanned := 0; scanned < MaxScan && len(page.Deliveries) < q.Limit; scanned++ {
+		s := w.newest()
+		if s == nil {
+			return page, w.err()
+		}
+		if q.tooOld(s.entry) {
+			s.end()
+			continue
+		}
+		if q.mayWant(s.entry) {
+			d, err := l.read(snapshot, s.at(), s.entry)
+			if err != nil {
+				return page, err
+			}
+			if q.wants(d) {
+				page.Deliveries = append(page.Deliveries, d)
+			}
+		}
+		if err := s.older(); err != nil {
+			return page, err
+		}
+	}
+	page.Next = w.cursor()
+	return page, nil
+}
+
+// tooOld reports that no further entry of the partition can be wanted.
+func (q *Query) tooOld(e *entryRow) bool {
+	return !q.Since.IsZero() && e.LoggedAt.Add(clockSlack).Before(q.Since)
+}
+
+// mayWant judges by the entry alone.
+func (q *Query) mayWant(e *entryRow) bool {
+	return (q.Connection == "" || q.Connection == e.Connection) && (q.DeliveryID == "" || q.DeliveryID == e.DeliveryID) &&
+		(q.Repository == 0 || q.Repository == e.Repository) && !e.ReceivedAt.Before(q.Since)
+}
+
+func (q *Query) wants(d *Delivery) bool {
+	if q.Outcome == "" || q.Outcome == d.Outcome {
+		return true
+	}
+	for i := range d.Pushes {
+		if d.Pushes[i].Outcome == q.Outcome {
+			return true
+		}
+	}
+	return false
+}
+
+// Get returns the delivery whose first event is at the given position:
+// code.ErrNotFound if it is not kept, or is none.
+func (l *Ledger) Get(at event.Position) (*Delivery, error) {
+	var entry entryRow
+	found, err := readRow(l.store, offsetKey(kindEntry, at.Partition, at.Offset), &entry)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, fmt.Errorf("delivery at %s: %w", at, code.ErrNotFound)
+	}
+	at.Topic = event.TopicEvents
+	return l.read(l.store, at, &entry)
+}
+
+// read returns an entry with its pushes.
+func (l *Ledger) read(r store.Reader, at event.Position, entry *entryRow) (*Delivery, error) {
+	d := entry.delivery(at)
+	if entry.Pushes == 0 {
+		return d, nil
+	}
+	err := eachPush(r, at.Partition, at.Offset, entry.Last, func(offset event.Offset, row *pushRow) error {
+		position := at
+		position.Offset = offset
+		d.Pushes = append(d.Pushes, l.push(position, row))
+		return nil
+	})
+	return d, err
+}
+
+// eachCounters calls f for every partition that has rows, in their order.
+func eachCounters(r store.Reader, f func(partition int32, row *countersRow)) (err error) {
+	all := []byte{byte(store.FamilyDeliveries), kindCounters}
+	it, err := r.Iter(all, store.Successor(all))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		var row countersRow
+		if err := decodeRow(it.Key(), it.Value(), &row); err != nil {
+			return err
+		}
+		f(keyPartition(it.Key()), &row)
+	}
+	return nil
+}
+
+// walk goes through the entries of all partitions, newest first.
+type walk struct{ sources []*source }
+
+// source is one partition of a walk.
+type source struct {
+	it        *store.Iterator
+	partition int32
+	// below is the offset below which the walk goes on.
+	below event.Offset
+	// entry is the newest below that; nil behind the last.
+	entry  *entryRow
+	offset event.Offset
+}
+
+func newWalk(r store.Reader, after Cursor) (*walk, error) {
+	bounds, err := after.bounds()
+	if err != nil {
+		return nil, err
+	}
+	w := new(walk)
+	var partitions []int32
+	if err := eachCounters(r, func(partition int32, _ *countersRow) { partitions = append(partitions, partition) }); err != nil {
+		return nil, err
+	}
+	for _, partition := range partitions {
+		s := &source{partition: partition, below: math.MaxInt64}
+		if bounds != nil {
+			s.below = bounds[partition]
+		}
+		all := prefix(kindEntry, partition)
+		if s.it, err = r.Iter(all, store.Successor(all)); err == nil {
+			w.sources = append(w.sources, s)
+			err = s.older()
+		}
+		if err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+	}
+	return w, nil
+}
+
+// older moves to the entry before below.
+func (s *source) older() error {
+	s.entry = nil
+	if s.below == 0 || !s.it.SeekLT(offsetKey(kindEntry, s.partition, s.below)) {
+		s.below = 0
+		return s.it.Err()
+	}
+	s.offset = keyOffset(s.it.Key())
+	s.below = s.offset
+	s.entry = new(entryRow)
+	return decodeRow(s.it.Key(), s.it.Value(), s.entry)
+}
+
+// end leaves out what is older.
+func (s *source) end() { s.entry, s.below = nil, 0 }
+
+func (s *source) at() event.Position {
+	return event.Position{Topic: event.TopicEvents, Partition: s.partition, Offset: s.offset}
+}
+
+// newest returns the partition that stands on the newest entry; nil at the end.
+func (w *walk) newest() *source {
+	var newest *source
+	for _, s := range w.sources {
+		if s.entry != nil && (newest == nil || s.entry.LoggedAt.After(newest.entry.LoggedAt)) {
+			newest = s
+		}
+	}
+	return newest
+}
+
+// cursor returns where the walk stands; empty at its end.
+func (w *walk) cursor() Cursor {
+	bounds := map[int32]event.Offset{}
+	for _, s := range w.sources {
+		if s.entry != nil {
+			bounds[s.partition] = s.offset + 1
+		}
+	}
+	return cursorOf(bounds)
+}
+
+func (w *walk) err() error {
+	for _, s := range w.sources {
+		if err := s.it.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) close() error {
+	var errs []error
+	for _, s := range w.sources {
+		errs = append(errs, s.it.Close())
+	}
+	return errors.Join(errs...)
+}

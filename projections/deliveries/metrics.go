@@ -1,0 +1,61 @@
+package deliveries
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// metrics are:
+//
+//	quarry_deliveries_waiting          pushes without an answer
+//	quarry_deliveries_outcomes_total   what became of pushes and deliveries
+type metrics struct {
+	reg      prometheus.Registerer
+	waiting  prometheus.GaugeFunc
+	outcomes *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer, l *Ledger) (*metrics, error) {
+	m := &metrics{
+		reg: reg,
+		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "quarry_deliveries_waiting",
+			Help: "Pushes in the log of which nothing says yet what became of them; those that were given up are among them.",
+		}, func() float64 { return float64(l.waiting()) }),
+		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_deliveries_outcomes_total",
+			Help: "Pushes that began to wait, and what became of them, and deliveries that led to no push, as this process applied them.",
+		}, []string{"outcome"}),
+	}
+	for _, outcome := range outcomes {
+		m.outcomes.WithLabelValues(outcome)
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.waiting, m.outcomes} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("deliveries: register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) count(outcome string, n int) { m.outcomes.WithLabelValues(outcome).Add(float64(n)) }
+
+func (m *metrics) unregister() {
+	if m.reg != nil {
+		m.reg.Unregister(m.waiting)
+		m.reg.Unregister(m.outcomes)
+	}
+}
+
+// outcomes are all that there are.
+var outcomes = []string{
+	OutcomeWaiting, OutcomeIndexed, OutcomeCoalesced, OutcomeDeleted,
+	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent),
+	string(event.DeliveryDuplicate), string(event.DeliveryIgnored), string(event.DeliveryRefused),
+}

@@ -1,0 +1,49 @@
+package deliveries
+
+import (
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// published remembers when this process made its latest revisions searchable: a
+// ring and a map. It is no row, since it is a fact of this process and not of the
+// log.
+type published struct {
+	mu struct {
+		sync.Mutex
+		at   map[event.Position]time.Time
+		ring []event.Position
+		next int
+	}
+}
+
+func newPublished() *published {
+	p := new(published)
+	p.mu.at = make(map[event.Position]time.Time)
+	return p
+}
+
+func (p *published) add(revisions []event.Position, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, position := range revisions {
+		if len(p.mu.ring) < MaxPublished {
+			p.mu.ring = append(p.mu.ring, position)
+		} else {
+			delete(p.mu.at, p.mu.ring[p.mu.next])
+			p.mu.ring[p.mu.next] = position
+			p.mu.next = (p.mu.next + 1) % MaxPublished
+		}
+		p.mu.at[position] = at
+	}
+}
+
+// get returns when the revision was published here, and whether that is known.
+func (p *published) get(position event.Position) (time.Time, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, ok := p.mu.at[position]
+	return at, ok
+}

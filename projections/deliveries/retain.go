@@ -1,0 +1,122 @@
+package deliveries
+
+import (
+	"errors"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// maxDropped bounds the entries that one record removes. A record adds one push at
+// the most, so the partition is within its bound again soon after an entry that
+// grew and so had to stay.
+const maxDropped = 4
+
+// retain counts what the record added to the entry at current, and removes the
+// oldest entries beyond MaxPushes.
+func (c *change) retain(current event.Offset) error {
+	if c.counters.Pushes == 0 {
+		c.counters.Oldest = current
+	}
+	c.counters.Pushes++
+	for range maxDropped {
+		if c.counters.Pushes <= maxPushes {
+			return nil
+		}
+		dropped, err := c.dropOldest(current)
+		if err != nil || !dropped {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxPushes is MaxPushes but in tests.
+var maxPushes = MaxPushes
+
+// dropOldest removes the first entry, unless it is the one that grows just now.
+func (c *change) dropOldest(current event.Offset) (dropped bool, err error) {
+	entries := prefix(kindEntry, c.at.Partition)
+	it, err := c.b.Iter(offsetKey(kindEntry, c.at.Partition, c.counters.Oldest), store.Successor(entries))
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	if !it.First() {
+		return false, it.Err()
+	}
+	at := keyOffset(it.Key())
+	if at == current {
+		return false, nil
+	}
+	var entry entryRow
+	if err := decodeRow(it.Key(), it.Value(), &entry); err != nil {
+		return false, err
+	}
+	if err := c.drop(at, &entry); err != nil {
+		return false, err
+	}
+	c.counters.Pushes -= entry.weight()
+	c.counters.Oldest = at + 1
+	return true, nil
+}
+
+// drop removes the rows of an entry.
+func (c *change) drop(at event.Offset, entry *entryRow) error {
+	if err := c.b.Delete(offsetKey(kindEntry, c.at.Partition, at)); err != nil || entry.Pushes == 0 {
+		return err
+	}
+	if err := c.forget(at, entry, ""); err != nil {
+		return err
+	}
+	return eachPush(c.b, c.at.Partition, at, entry.Last, func(offset event.Offset, row *pushRow) error {
+		if row.Answer == nil {
+			c.counters.Waiting--
+			if err := c.b.Delete(openKey(c.at.Partition, entry.Repository, row.Ref, offset)); err != nil {
+				return err
+			}
+		}
+		if err := c.forget(at, entry, row.Ref); err != nil {
+			return err
+		}
+		return c.b.Delete(offsetKey(kindPush, c.at.Partition, offset))
+	})
+}
+
+// forget removes the row by which a repetition of the delivery is recognised,
+// unless a later entry has taken it.
+func (c *change) forget(at event.Offset, entry *entryRow, ref code.Ref) error {
+	if entry.DeliveryID == "" {
+		return nil
+	}
+	key := knownKey(c.at.Partition, entry.Connection, entry.DeliveryID, entry.BodySHA256, ref)
+	holder, ok, err := readOffset(c.b, key)
+	if err != nil || !ok || holder != at {
+		return err
+	}
+	return c.b.Delete(key)
+}
+
+// eachPush calls f for the pushes of the entry at first, the last of which is at
+// last. Pushes of other entries may lie between.
+func eachPush(r store.Reader, partition int32, first, last event.Offset, f func(event.Offset, *pushRow) error) (err error) {
+	it, err := r.Iter(offsetKey(kindPush, partition, first), offsetKey(kindPush, partition, last+1))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		var row pushRow
+		if err := decodeRow(it.Key(), it.Value(), &row); err != nil {
+			return err
+		}
+		if row.Entry != first {
+			continue
+		}
+		if err := f(keyOffset(it.Key()), &row); err != nil {
+			return err
+		}
+	}
+	return nil
+}

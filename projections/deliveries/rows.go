@@ -1,0 +1,169 @@
+package deliveries
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	kindEntry    = 'e'
+	kindPush     = 'p'
+	kindOpen     = 'o'
+	kindKnown    = 'k'
+	kindCounters = 'n'
+)
+
+// entryRow is the value of d e.
+type entryRow struct {
+	Source     string            `json:"source"`
+	Connection string            `json:"connection,omitempty"`
+	DeliveryID string            `json:"deliveryId,omitempty"`
+	BodySHA256 string            `json:"bodySha256,omitempty"`
+	Repository code.RepositoryID `json:"repository,omitempty"`
+	ReceivedAt time.Time         `json:"receivedAt"`
+	LoggedAt   time.Time         `json:"loggedAt"`
+	Pushes     int               `json:"pushes,omitempty"`
+	FirstRef   code.Ref          `json:"firstRef,omitempty"`
+	Last       event.Offset      `json:"last"` // of its last push
+	Duplicates *duplicates       `json:"duplicates,omitempty"`
+	Outcome    string            `json:"outcome,omitempty"` // of a delivery without a push
+	Reason     string            `json:"reason,omitempty"`
+	Of         *event.Position   `json:"of,omitempty"`
+	Suppressed int64             `json:"suppressed,omitempty"`
+}
+
+// duplicates counts the repetitions of a delivery.
+type duplicates struct {
+	Count int64     `json:"count"`
+	Last  time.Time `json:"last"`
+}
+
+// weight is what the entry counts for under MaxPushes.
+func (e *entryRow) weight() int { return max(1, e.Pushes) }
+
+// pushRow is the value of d p.
+type pushRow struct {
+	Entry      event.Offset      `json:"entry"`
+	Repository code.RepositoryID `json:"repository"`
+	Ref        code.Ref          `json:"ref,omitempty"`
+	Before     code.CommitID     `json:"before,omitempty"`
+	After      code.CommitID     `json:"after,omitempty"`
+	Action     event.Action      `json:"action"`
+	// Answer is nil while the push waits.
+	Answer *answer `json:"answer,omitempty"`
+}
+
+// answer is what became of a push.
+type answer struct {
+	Outcome string        `json:"outcome"`
+	Commit  code.CommitID `json:"commit,omitempty"`
+	// Changes counts the paths that changed; absent if they are in an object.
+	Changes   *int `json:"changes,omitempty"`
+	Documents int  `json:"documents,omitempty"`
+	Segments  int  `json:"segments,omitempty"`
+	// Cause is the offset of the push that was indexed, Answered that of the event
+	// that says so.
+	Cause    event.Offset `json:"cause,omitempty"`
+	Answered event.Offset `json:"answered"`
+	// DoneAt is the worker's clock, LoggedAt the log's.
+	DoneAt   time.Time `json:"doneAt"`
+	LoggedAt time.Time `json:"loggedAt"`
+}
+
+// countersRow is the value of d n.
+type countersRow struct {
+	// Pushes is the weight of all entries of the partition.
+	Pushes int `json:"pushes"`
+	// Waiting counts the pushes without an answer.
+	Waiting int `json:"waiting"`
+	// Oldest is at or before the first entry; looking there passes over no rows
+	// that were removed.
+	Oldest event.Offset `json:"oldest"`
+}
+
+func prefix(kind byte, partition int32) []byte {
+	return store.AppendUint32([]byte{byte(store.FamilyDeliveries), kind}, uint32(partition))
+}
+
+func offsetKey(kind byte, partition int32, at event.Offset) []byte {
+	return store.AppendUint64(prefix(kind, partition), uint64(at))
+}
+
+// keyOffset returns the offset at the end of an entry's or open push's key.
+func keyOffset(key []byte) event.Offset {
+	return event.Offset(binary.BigEndian.Uint64(key[len(key)-8:]))
+}
+
+func keyPartition(key []byte) int32 { return int32(binary.BigEndian.Uint32(key[2:])) }
+
+// openPrefix is that of the waiting pushes of a ref. No ref holds a zero byte.
+func openPrefix(partition int32, id code.RepositoryID, ref code.Ref) []byte {
+	return append(append(store.AppendUint64(prefix(kindOpen, partition), uint64(id)), ref...), 0)
+}
+
+func openKey(partition int32, id code.RepositoryID, ref code.Ref, at event.Offset) []byte {
+	return store.AppendUint64(openPrefix(partition, id, ref), uint64(at))
+}
+
+// hashBytes of a hash are kept in keys: a collision among the deliveries that
+// are kept is less likely than a broken disk, and would merge two entries.
+const hashBytes = 8
+
+// knownPrefix is that of the deliveries of a connection with one ID, whatever
+// their bodies.
+func knownPrefix(partition int32, connection, deliveryID string) []byte {
+	sum := sha256.Sum256([]byte(connection + "\x00" + deliveryID))
+	return append(prefix(kindKnown, partition), sum[:hashBytes]...)
+}
+
+func knownKey(partition int32, connection, deliveryID, body string, ref code.Ref) []byte {
+	sum := sha256.Sum256([]byte(body))
+	return append(append(knownPrefix(partition, connection, deliveryID), sum[:hashBytes]...), ref...)
+}
+
+// readRow reads the row at key into row and reports whether there is one.
+func readRow(r store.Reader, key []byte, row any) (bool, error) {
+	value, ok, err := r.Read(key)
+	if err != nil || !ok {
+		return false, err
+	}
+	return true, decodeRow(key, value, row)
+}
+
+func decodeRow(key, value []byte, row any) error {
+	if err := json.Unmarshal(value, row); err != nil {
+		return fmt.Errorf("deliveries: row %q: %w", key, err)
+	}
+	return nil
+}
+
+func writeRow(b *store.Batch, key []byte, row any) error {
+	value, err := json.Marshal(row)
+	if err != nil {
+		return fmt.Errorf("deliveries: row %q: %w", key, err)
+	}
+	return b.Set(key, value)
+}
+
+// readOffset reads a row that holds an offset.
+func readOffset(r store.Reader, key []byte) (event.Offset, bool, error) {
+	value, ok, err := r.Read(key)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	if len(value) != 8 {
+		return 0, false, fmt.Errorf("deliveries: row %q has %d bytes, want 8", key, len(value))
+	}
+	return event.Offset(binary.BigEndian.Uint64(value)), true, nil
+}
+
+func writeOffset(b *store.Batch, key []byte, at event.Offset) error {
+	return b.Set(key, binary.BigEndian.AppendUint64(nil, uint64(at)))
+}
