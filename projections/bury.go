@@ -11,12 +11,31 @@ import (
 // bury moves a record that cannot be applied to the dead letters, then moves
 // the checkpoint past it.
 func (p *partition) bury(ctx context.Context, rec event.Record, attempts int, reason error) error {
+	if forWorkers(rec, reason) {
+		p.r.metrics.records.WithLabelValues(resultPassed).Inc()
+		p.r.o.Logger.Error("a record cannot be read; it is skipped here, and the workers put it to the dead letters",
+			"partition", p.number, "offset", rec.Position.Offset, "error", reason)
+		return p.pass(rec)
+	}
 	p.r.metrics.records.WithLabelValues(resultPoison).Inc()
 	p.r.o.Logger.Error("a record cannot be applied; it is skipped and kept in the dead letters",
 		"partition", p.number, "offset", rec.Position.Offset, "attempts", attempts, "error", reason)
 	if err := p.appendDeadLetter(ctx, event.DeadLetter(rec, "projections", attempts, reason)); err != nil {
 		return err
 	}
+	return p.pass(rec)
+}
+
+// forWorkers reports whether a record cannot even be read, and the workers are
+// the ones to bury it: of them one process reads it, of projections many may, and
+// there is to be one letter.
+func forWorkers(rec event.Record, reason error) bool {
+	unreadable := errors.Is(reason, event.ErrUnknownType) || errors.Is(reason, event.ErrInvalid)
+	return unreadable && event.ForWorkers(event.TypeOf(rec))
+}
+
+// pass moves the checkpoint past a record without effect.
+func (p *partition) pass(rec event.Record) error {
 	b := p.r.o.Store.NewBatch()
 	if err := b.SetCheckpoint(p.number, rec.Position.Offset+1); err != nil {
 		return errors.Join(errStore, err, b.Close())

@@ -22,7 +22,8 @@
 //  4. A poison record never stops a partition and never vanishes: it is in the
 //     dead letters, with position and reason, before the checkpoint passes it.
 //     A store that cannot be reached is no fault of the record: the partition
-//     waits for it.
+//     waits for it. What no stage can read, an event of a later version among it,
+//     the workers bury, and projections pass over (event.ForWorkers).
 //  5. Readers see a partition as it was between two records.
 //  6. A new SchemaVersion means a rebuild beside the live store (Home, Replay),
 //     never a migration in place.
@@ -39,7 +40,7 @@
 //	quarry_push_to_searchable_seconds           from the first push received to publication; live records only
 //	quarry_projections_lag_records{partition}   records not yet applied
 //	quarry_projections_lag_seconds{partition}   age of the oldest record being applied
-//	quarry_projections_records_total{result}    applied, duplicate, poison
+//	quarry_projections_records_total{result}    applied, duplicate, poison, passed
 //	quarry_projections_retries_total            attempts that failed
 //	quarry_projections_apply_seconds            time to apply and commit one record
 //	quarry_projections_publish_seconds          time to publish a group of records

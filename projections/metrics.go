@@ -12,6 +12,7 @@ const (
 	resultApplied   = "applied"
 	resultDuplicate = "duplicate"
 	resultPoison    = "poison"
+	resultPassed    = "passed"
 )
 
 type metrics struct {
@@ -35,7 +36,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		lagSeconds: gauges("quarry_projections_lag_seconds", "Age of the oldest record being applied."),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_projections_records_total",
-			Help: "Records read, by what became of them: applied, duplicate (seen before), poison (skipped, in the dead letters).",
+			Help: "Records read, by what became of them: applied, duplicate (seen before), poison (skipped, in the dead letters), passed (of no type or content that this version can read; the workers put it to the dead letters).",
 		}, []string{"result"}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_projections_retries_total",
@@ -50,7 +51,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Help: "1 once all records that were there at the start are published.",
 		}),
 	}
-	for _, result := range []string{resultApplied, resultDuplicate, resultPoison} {
+	for _, result := range []string{resultApplied, resultDuplicate, resultPoison, resultPassed} {
 		m.records.WithLabelValues(result)
 	}
 	if reg == nil {

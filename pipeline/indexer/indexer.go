@@ -112,13 +112,8 @@ func (x *Indexer) Wants(rec event.Record) bool {
 	return true
 }
 
-func wanted(rec event.Record) bool {
-	switch event.TypeOf(rec) {
-	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved:
-		return true
-	}
-	return false
-}
+// wanted includes what no stage can read, for Handle to refuse.
+func wanted(rec event.Record) bool { return event.ForWorkers(event.TypeOf(rec)) }
 
 // Handle implements worker.Handler.
 func (x *Indexer) Handle(ctx context.Context, rec event.Record) error {

@@ -23,13 +23,18 @@ func Decode(rec Record) (Envelope, Event, error) {
 }
 
 func decode(rec Record) (Envelope, Event, error) {
+	// The type first: an event of a later version may have other headers.
+	t := TypeOf(rec)
+	ev := newEvent(t)
+	switch {
+	case ev == nil && strings.HasPrefix(string(t), TypePrefix):
+		return Envelope{}, nil, fmt.Errorf("%w: %.80q was written by a newer Quarry: upgrade, then replay the dead letter", ErrUnknownType, string(t))
+	case ev == nil && t != "":
+		return Envelope{}, nil, fmt.Errorf("%w: %.80q is no event of Quarry", ErrUnknownType, string(t))
+	}
 	env, err := decodeEnvelope(rec.Headers)
 	if err != nil {
 		return env, nil, fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	ev := newEvent(env.Type)
-	if ev == nil {
-		return env, nil, fmt.Errorf("%w: %.80q", ErrUnknownType, string(env.Type))
 	}
 	if err := decodeValue(rec.Value, ev); err != nil {
 		return env, nil, fmt.Errorf("%w: %s: %w", ErrInvalid, env.Type, err)
@@ -59,6 +64,19 @@ func headerOf(rec Record, name string) []byte {
 		}
 	}
 	return nil
+}
+
+// ForWorkers reports whether it is the workers that answer for records of a type:
+// that handle them, and put what they cannot read to the dead letters. That is
+// what asks for work, and every type that this build does not know, none
+// included. Projections answer for the rest. So a record that nobody can read
+// has one stage that complains of it.
+func ForWorkers(t Type) bool {
+	switch t {
+	case TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved:
+		return true
+	}
+	return newEvent(t) == nil
 }
 
 // newEvent returns an empty event of the type, nil if the type is unknown.

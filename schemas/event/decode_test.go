@@ -23,27 +23,57 @@ func withHeader(rec Record, name, value string) Record {
 
 func TestDecodeUnknownType(t *testing.T) {
 	rec := mustEncode(t, fullEvents()[0])
-	for _, name := range []string{"dev.quarry.push.v2", "dev.quarry.account.created.v1", ""} {
+	for name, want := range map[string]string{
+		"dev.quarry.push.v2":            "newer Quarry: upgrade, then replay the dead letter",
+		"dev.quarry.account.created.v1": "newer Quarry: upgrade, then replay the dead letter",
+		"com.example.order.v1":          "is no event of Quarry",
+	} {
 		unknown := withHeader(rec, headerType, name)
 		unknown.Position = Position{Topic: TopicEvents, Partition: 1, Offset: 7}
 		_, _, err := Decode(unknown)
-		if !errors.Is(err, ErrUnknownType) || !strings.Contains(err.Error(), "quarry.events/1/7") {
-			t.Errorf("Decode of type %q: %v, want ErrUnknownType with the position", name, err)
+		if !errors.Is(err, ErrUnknownType) || !strings.Contains(err.Error(), "quarry.events/1/7") || !strings.Contains(err.Error(), want) {
+			t.Errorf("Decode of type %q: %v, want ErrUnknownType with the position and %q", name, err, want)
+		}
+		// A later version may have other headers.
+		bare := Record{Headers: []Header{{headerType, []byte(name)}}}
+		if _, _, err := Decode(bare); !errors.Is(err, ErrUnknownType) {
+			t.Errorf("Decode of type %q with no other header: %v, want ErrUnknownType", name, err)
+		}
+		if !ForWorkers(Type(name)) {
+			t.Errorf("no stage answers for type %q", name)
 		}
 	}
 }
 
-func TestDecodeIgnoresUnknownFieldsAndHeaders(t *testing.T) {
-	want := fullEvents()[0]
-	rec := mustEncode(t, want)
-	rec.Value = append([]byte(`{"urgency":{"level":[1,2]},`), rec.Value[1:]...)
-	rec.Headers = append(rec.Headers, Header{"traceparent", []byte("00-…")}, Header{"ce_future", nil})
-	_, got, err := Decode(rec)
-	if err != nil {
-		t.Fatal(err)
+// TestOneStageAnswersForEveryType names the stages, so that a new type gets one.
+func TestOneStageAnswersForEveryType(t *testing.T) {
+	workers := []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved}
+	projections := []Type{TypeRevisionIndexed, TypeSegmentsMerged, TypeDelivery, TypePushesHandled}
+	for _, ev := range fullEvents() {
+		typ := ev.EventType()
+		if slices.Contains(workers, typ) == slices.Contains(projections, typ) || ForWorkers(typ) != slices.Contains(workers, typ) {
+			t.Errorf("%s: is for workers: %t; say so in this test", typ, ForWorkers(typ))
+		}
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("decoded %+v, want %+v", got, want)
+	if !ForWorkers("") {
+		t.Error("no stage answers for a record without a type")
+	}
+}
+
+// TestDecodeIgnoresUnknownFieldsAndHeaders adds fields that a later version may
+// have, to every object of every event.
+func TestDecodeIgnoresUnknownFieldsAndHeaders(t *testing.T) {
+	for _, want := range fullEvents() {
+		rec := mustEncode(t, want)
+		rec.Value = bytes.ReplaceAll(rec.Value, []byte("{"), []byte(`{"urgency":[[1,2],null,"x"],`))
+		rec.Headers = append(rec.Headers, Header{"traceparent", []byte("00-…")}, Header{"ce_future", nil})
+		_, got, err := Decode(rec)
+		if err != nil {
+			t.Fatalf("%s: %v", want.EventType(), err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("decoded %+v, want %+v", got, want)
+		}
 	}
 }
 
@@ -81,6 +111,7 @@ func TestDecodeInvalid(t *testing.T) {
 		"bad time":         withHeader(good, headerTime, "yesterday"),
 		"other subject":    withHeader(good, headerSubject, "repository/5"),
 		"empty ID":         withHeader(good, headerID, ""),
+		"empty type":       withHeader(good, headerType, ""),
 		"control in an ID": withHeader(good, headerID, "a\x00b"),
 	}
 	for name, rec := range tests {

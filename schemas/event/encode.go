@@ -19,7 +19,8 @@ var (
 	// ErrInvalid says that an event or a record breaks a rule of its format.
 	ErrInvalid = errors.New("invalid event")
 	// ErrUnknownType says that a record's type, or its version, is none that this
-	// build can read. A reader skips such a record, and says so.
+	// build can read. The workers put such a record to the dead letters (ForWorkers),
+	// everybody else passes over it.
 	ErrUnknownType = errors.New("unknown event type")
 	// ErrTooLarge says that an encoded event exceeds MaxValueBytes. A producer of
 	// RevisionIndexed then moves the changes to a manifest object.

@@ -9,6 +9,10 @@ import (
 // Type is the CloudEvents type of an event, version included.
 type Type string
 
+// TypePrefix begins the type of every event of Quarry, of this version or a later
+// one.
+const TypePrefix = "dev.quarry."
+
 // The events of the system.
 const (
 	TypePush                 Type = "dev.quarry.push.v1"

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// TestWhatNobodyCanReadIsBuriedOnce puts records of later versions, of others and
+// of nobody into the log of a process with all roles: each becomes one dead
+// letter of a named stage, and what follows them in the partition is handled.
+func TestWhatNobodyCanReadIsBuriedOnce(t *testing.T) {
+	g := newGitRepository(t, "anvil")
+	first := g.commit("a.txt", "needle\n")
+	s := running(t, testConfig(t, "git.allowedRoots="+g.dir, "log.partitions=1", "pipeline.reconcileInterval=0"))
+	s.registerAt(t, g, first)
+
+	push := func(change func(*event.Record)) event.Record {
+		rec, err := event.Encode(event.Envelope{ID: "x", Source: "/test", Time: time.Now()},
+			&event.Push{Repository: g.ID, Ref: "refs/heads/main", Action: event.ActionUpdated, ReceivedAt: time.Now()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&rec)
+		return rec
+	}
+	typed := func(name string) func(*event.Record) {
+		return func(rec *event.Record) {
+			for i, h := range rec.Headers {
+				if h.Name == "ce_type" {
+					rec.Headers[i].Value = []byte(name)
+				}
+			}
+		}
+	}
+	const newer = "written by a newer Quarry: upgrade, then replay the dead letter"
+	bad := []struct {
+		record        event.Record
+		stage, reason string
+	}{
+		{push(typed("dev.quarry.push.v2")), "worker", newer},
+		{push(typed("dev.quarry.account.created.v1")), "worker", newer},
+		{push(typed("com.example.order.v1")), "worker", "is no event of Quarry"},
+		{event.Record{Key: event.RecordKey(g.ID), Value: []byte("hello")}, "worker", "header ce_specversion is missing"},
+		{event.Record{Value: []byte("{}")}, "worker", "header ce_specversion is missing"},
+		{push(func(rec *event.Record) { rec.Value = []byte(`{"repository":"x"}`) }), "worker", "invalid event"},
+		{push(typed(string(event.TypeRevisionIndexed))), "projections", "invalid event"},
+	}
+	want := map[string]int{}
+	for _, b := range bad {
+		at, err := s.log.Append(t.Context(), event.TopicEvents, eventlog.AnyPartition, b.record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[at[0].String()+" "+b.stage]++
+	}
+	second := g.commit("b.txt", "haystack\n")
+	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return s.defaultAt(g.ID) == second && len(letters(t, s)) >= len(bad) })
+
+	got := map[string]int{}
+	for i, letter := range letters(t, s) {
+		got[header(letter, event.HeaderDeadPosition)+" "+header(letter, event.HeaderDeadSource)]++
+		for _, b := range bad {
+			at := header(letter, event.HeaderDeadPosition)
+			if string(b.record.Value) == string(letter.Value) && event.TypeOf(b.record) == event.TypeOf(letter) && !strings.Contains(header(letter, event.HeaderDeadReason), b.reason) {
+				t.Errorf("letter %d of %s: reason %q, want %q", i, at, header(letter, event.HeaderDeadReason), b.reason)
+			}
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("letters %v\nwant    %v", got, want)
+	}
+}
+
+func header(rec event.Record, name string) string {
+	for _, h := range rec.Headers {
+		if h.Name == name {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+// letters returns what lies in the dead letters now.
+func letters(t *testing.T, s *Server) []event.Record {
+	t.Helper()
+	high, err := s.log.HighWater(t.Context(), event.TopicDeadLetters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []event.Record
+	for partition, end := range high {
+		reader, err := s.log.Tail(t.Context(), event.TopicDeadLetters, int32(partition), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for next := event.Offset(0); next < end; {
+			rec, err := reader.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, rec)
+			next = rec.Position.Offset + 1
+		}
+		if err := reader.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
