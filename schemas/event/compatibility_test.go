@@ -1,16 +1,18 @@
 package event
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// releasedPath lists every field that was ever released, one per line with the
-// version it belongs to. Records with them are in logs for ever, so a line is
-// never removed or changed.
+// releasedPath lists everything that was ever released: headers, fields with their
+// rules, and the hashes of samples, one per line with the version it belongs to.
+// Records with them are in logs for ever, so a line is never removed or changed.
 var releasedPath = filepath.Join("..", "testdata", "released-fields.txt")
 
 // TestSchemasStayCompatible is the check of breaking changes. What it refuses
@@ -40,14 +42,62 @@ func TestSchemasStayCompatible(t *testing.T) {
 	}
 }
 
+// currentFields returns the lines of this tree: the headers, and for each version
+// its schema, field by field, and the hashes of its samples.
 func currentFields(t *testing.T) []string {
-	var lines []string
+	t.Helper()
+	lines := headerLines(mustEncode(t, fullEvents()[0]).Headers)
 	for _, ev := range fullEvents() {
-		for _, f := range readFields(t, schemaPath(ev.EventType())) {
-			lines = append(lines, shortName(ev.EventType())+" "+f.String())
+		schema, err := os.ReadFile(schemaPath(ev.EventType()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := schemaLines(shortName(ev.EventType()), schema)
+		if err != nil {
+			t.Fatalf("%s: %v", schemaPath(ev.EventType()), err)
+		}
+		lines = append(lines, of...)
+		for _, path := range samplePaths(t, ev.EventType()) {
+			sample, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, fmt.Sprintf("%s #%s optional sha256:%x", shortName(ev.EventType()), filepath.Base(path), sha256.Sum256(sample)))
 		}
 	}
 	return lines
+}
+
+// schemaLines returns the lines of one schema: its root as "#", then its fields.
+func schemaLines(version string, schema []byte) ([]string, error) {
+	root, err := ruleOf(schema)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := fieldsOf("", schema)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(fields, func(a, b field) int { return strings.Compare(a.path, b.path) })
+	lines := []string{version + " # optional " + root}
+	for _, f := range fields {
+		lines = append(lines, version+" "+f.String())
+	}
+	return lines, nil
+}
+
+// headerLines returns the lines of the headers that Encode writes, in the order of
+// the format, and what Decode demands of each.
+func headerLines(written []Header) []string {
+	rules := map[string]string{
+		headerSpecVersion: "const " + specVersion, headerContentType: "const " + contentType, headerTime: "date-time",
+		headerID: fmt.Sprint("maxBytes ", MaxIDBytes), headerSource: fmt.Sprint("maxBytes ", MaxSourceBytes), headerType: "prefix " + TypePrefix,
+	}
+	var lines []string
+	for _, h := range written {
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("headers /%s required %s", h.Name, rules[h.Name]), " "))
+	}
+	return append(lines, fmt.Sprint("headers #value optional maxBytes ", MaxValueBytes))
 }
 
 // compareFields returns what current breaks of released, and its new lines. A
@@ -97,7 +147,11 @@ func splitField(line string) (id, rest string) {
 // parentOf returns the ID of the object or list that holds a field, and "" for a
 // field of the event itself.
 func parentOf(id string) string {
-	parent := strings.TrimSuffix(id[:strings.LastIndexByte(id, '/')], "[]")
+	slash := strings.LastIndexByte(id, '/')
+	if slash < 0 {
+		return ""
+	}
+	parent := strings.TrimSuffix(id[:slash], "[]")
 	if strings.HasSuffix(parent, " ") {
 		return ""
 	}

@@ -133,43 +133,76 @@ func parseSample(t *testing.T, b []byte) Record {
 	return rec
 }
 
-func samplePath(t Type) string {
-	return filepath.Join("..", "testdata", shortName(t)+".event")
+// samplePaths returns the samples of a version, the oldest first: NAME.event, then
+// NAME-2.event and so on, one for each time that optional fields came to it.
+func samplePaths(t testing.TB, typ Type) []string {
+	t.Helper()
+	base := filepath.Join("..", "testdata", shortName(typ))
+	var paths []string
+	for n, path := 1, base+".event"; ; n, path = n+1, fmt.Sprintf("%s-%d.event", base, n+1) {
+		if _, err := os.Stat(path); os.IsNotExist(err) {
+			return paths
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
 }
 
 // TestSamplesDecodeForEver holds every released version to what it meant when it
-// was released: a sample is written once and never again.
+// was released: a sample is written once and never again. What a sample says,
+// this build reads and would write; the newest has every field there is.
 func TestSamplesDecodeForEver(t *testing.T) {
 	for _, want := range fullEvents() {
 		t.Run(shortName(want.EventType()), func(t *testing.T) {
-			path := samplePath(want.EventType())
-			sample, err := os.ReadFile(path)
-			if os.IsNotExist(err) && *update {
-				sample = formatSample(mustEncode(t, want))
-				err = os.WriteFile(path, sample, 0o644)
+			var newest Event
+			for _, path := range samplePaths(t, want.EventType()) {
+				newest = decodeSample(t, path)
 			}
-			if err != nil {
-				t.Fatalf("%v (a new version gets its sample by -update)", err)
+			if reflect.DeepEqual(newest, want) {
+				return
 			}
-			env, got, err := Decode(parseSample(t, sample))
-			if err != nil {
+			if !*update {
+				t.Fatalf("no sample has every field; a new version, and new optional fields, get one by -update\nnewest %+v\nwant   %+v", newest, want)
+			}
+			path := filepath.Join("..", "testdata", shortName(want.EventType())+".event")
+			if n := len(samplePaths(t, want.EventType())); n > 0 {
+				path = fmt.Sprintf("%s-%d.event", strings.TrimSuffix(path, ".event"), n+1)
+			}
+			if err := os.WriteFile(path, formatSample(mustEncode(t, want)), 0o644); err != nil {
 				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("decoded %+v\nwant %+v", got, want)
-			}
-			if wantEnv := envelope(); env.ID != wantEnv.ID || env.Source != wantEnv.Source || !env.Time.Equal(wantEnv.Time) {
-				t.Errorf("envelope %+v, want %+v", env, wantEnv)
 			}
 		})
 	}
+}
+
+func decodeSample(t *testing.T, path string) Event {
+	t.Helper()
+	sample, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := parseSample(t, sample)
+	env, got, err := Decode(rec)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if wantEnv := envelope(); env.ID != wantEnv.ID || env.Source != wantEnv.Source || !env.Time.Equal(wantEnv.Time) {
+		t.Errorf("%s: envelope %+v, want %+v", path, env, wantEnv)
+	}
+	if again := formatSample(mustEncode(t, got)); !bytes.Equal(again, sample) {
+		t.Errorf("%s: it says\n%s\nand this build reads\n%s", path, sample, again)
+	}
+	return got
 }
 
 // TestSamplesAreComplete fails for a sample that no event above describes.
 func TestSamplesAreComplete(t *testing.T) {
 	known := map[string]bool{}
 	for _, ev := range fullEvents() {
-		known[filepath.Base(samplePath(ev.EventType()))] = true
+		for _, path := range samplePaths(t, ev.EventType()) {
+			known[filepath.Base(path)] = true
+		}
 	}
 	files, err := filepath.Glob(filepath.Join("..", "testdata", "*.event"))
 	if err != nil {
