@@ -9,7 +9,6 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/internal/gather"
 	"github.com/quarrysearch/quarry/schemas/event"
-	kafka "github.com/segmentio/kafka-go"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -125,7 +124,8 @@ func (l *Log) queue(id partitionID) (*gather.Queue[*appending], error) {
 	}
 	q := l.mu.queues[id]
 	if q == nil {
-		q = gather.New(maxGatherBytes, l.opts.MaxWaitingBytes, func(batch []*appending) error { return l.write(id, batch) })
+		to := newProducer(l, id)
+		q = gather.New(maxGatherBytes, l.opts.MaxWaitingBytes, func(batch []*appending) error { return l.write(to, batch) })
 		l.mu.queues[id] = q
 	}
 	return q, nil
@@ -133,7 +133,7 @@ func (l *Log) queue(id partitionID) (*gather.Queue[*appending], error) {
 
 // write sends what gathered for a partition, in as many requests as it takes.
 // The queue calls it from one goroutine at a time.
-func (l *Log) write(id partitionID, batch []*appending) error {
+func (l *Log) write(to *producer, batch []*appending) error {
 	// Not a caller's context: the batch belongs to several callers.
 	ctx, cancel := context.WithTimeout(context.Background(), l.opts.AppendTimeout)
 	defer cancel()
@@ -144,7 +144,7 @@ func (l *Log) write(id partitionID, batch []*appending) error {
 	var offsets []event.Offset
 	for len(offsets) < len(all) {
 		request := firstRequest(all[len(offsets):])
-		base, err := l.produce(ctx, id, request)
+		base, err := l.produce(ctx, to, request)
 		if err != nil {
 			return err
 		}
@@ -163,7 +163,7 @@ func (l *Log) write(id partitionID, batch []*appending) error {
 func firstRequest(records []*event.Record) []*event.Record {
 	size := 0
 	for i, rec := range records {
-		size += rec.SizeBytes() + recordOverheadBytes + headerOverheadBytes*len(rec.Headers)
+		size += sizeBound(rec)
 		if size > maxRequestBytes && i > 0 {
 			return records[:i]
 		}
@@ -173,22 +173,11 @@ func firstRequest(records []*event.Record) []*event.Record {
 
 // produce sends one request until it is acknowledged and returns the offset of
 // its first record.
-func (l *Log) produce(ctx context.Context, id partitionID, records []*event.Record) (event.Offset, error) {
+func (l *Log) produce(ctx context.Context, to *producer, records []*event.Record) (event.Offset, error) {
 	began := time.Now()
-	var base int64
-	err := l.retryProduce(ctx, func(ctx context.Context) error {
-		response, err := l.client.Produce(ctx, &kafka.ProduceRequest{
-			Topic: string(id.topic), Partition: int(id.partition), RequiredAcks: kafka.RequireAll,
-			Records: kafka.NewRecordReader(kafkaRecords(records, began)...),
-		})
-		if err != nil {
-			return err
-		}
-		base = response.BaseOffset
-		return response.Error
-	})
+	base, err := to.send(ctx, records, began)
 	if err != nil {
-		return 0, fmt.Errorf("partition %d: %w", id.partition, err)
+		return 0, err
 	}
 	l.metrics.produceSeconds.Observe(time.Since(began).Seconds())
 	l.metrics.batchRecords.Observe(float64(len(records)))
@@ -196,35 +185,5 @@ func (l *Log) produce(ctx context.Context, id partitionID, records []*event.Reco
 	for _, rec := range records {
 		l.metrics.appendedBytes.Add(float64(rec.SizeBytes()))
 	}
-	return event.Offset(base), nil
-}
-
-// retryProduce goes on while the log is being closed, since what was accepted is
-// sent; what does not succeed in time is a log that cannot take records now.
-func (l *Log) retryProduce(ctx context.Context, do func(context.Context) error) error {
-	var pause backoff
-	for {
-		err := do(ctx)
-		if err == nil || !passes(err) {
-			return classify(err)
-		}
-		l.metrics.retries.WithLabelValues("produce").Inc()
-		if pause.wait(ctx) != nil {
-			return fmt.Errorf("%w: no acknowledgement within %v: %w", eventlog.ErrFull, l.opts.AppendTimeout, err)
-		}
-	}
-}
-
-func kafkaRecords(records []*event.Record, now time.Time) []kafka.Record {
-	converted := make([]kafka.Record, len(records))
-	for i, rec := range records {
-		headers := make([]kafka.Header, len(rec.Headers))
-		for j, h := range rec.Headers {
-			headers[j] = kafka.Header{Key: h.Name, Value: h.Value}
-		}
-		converted[i] = kafka.Record{
-			Time: now, Key: kafka.NewBytes(rec.Key), Value: kafka.NewBytes(rec.Value), Headers: headers,
-		}
-	}
-	return converted
+	return base, nil
 }

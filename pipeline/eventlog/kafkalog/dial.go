@@ -5,13 +5,13 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"time"
 )
 
 // connections dials and remembers what is open: the client library leaves a
 // connection open until the request on it is answered, and Close must not.
 type connections struct {
 	dialer net.Dialer
+	wrap   func(net.Conn) net.Conn // nil changes nothing
 	mu     struct {
 		sync.Mutex
 		open   map[net.Conn]struct{}
@@ -19,8 +19,8 @@ type connections struct {
 	}
 }
 
-func newConnections(timeout time.Duration) *connections {
-	c := &connections{dialer: net.Dialer{Timeout: timeout}}
+func newConnections(opts Options) *connections {
+	c := &connections{dialer: net.Dialer{Timeout: opts.DialTimeout}, wrap: opts.wrap}
 	c.mu.open = make(map[net.Conn]struct{})
 	return c
 }
@@ -30,6 +30,9 @@ func (c *connections) dial(ctx context.Context, network, address string) (net.Co
 	conn, err := c.dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
+	}
+	if c.wrap != nil {
+		conn = c.wrap(conn)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,8 +10,11 @@
 //
 //   - Append: one produce request at a time per partition, acknowledged by all
 //     in-sync replicas; appends that come meanwhile share the next one. The answer
-//     has the offset of the first record, so every position is real. Rejected: the
-//     client's Writer, which does not return offsets and waits for its timer.
+//     has the offset of the first record, so every position is real. A batch that
+//     is sent again is recognized by the brokers: batch.go encodes it with the
+//     number of a producer and a sequence, producer.go says what follows from each
+//     answer. Rejected: the client's Writer, which does neither, does not return
+//     offsets and waits for its timer.
 //   - Tail: fetch requests that the broker answers as soon as there is a record.
 //     While the broker is away a reader waits and tries again; it does not fail.
 //     Rejected: the client's Reader, whose group mode hands out records of a
@@ -24,7 +27,8 @@
 //
 //  1. An offset is acknowledged only if every in-sync replica has the record.
 //  2. A batch that failed is sent again before the next one, so the order of a
-//     partition holds; it may then be there twice, which readers of events expect.
+//     partition holds, and it is there once. What a caller appends again after an
+//     error may be there twice, which readers of events expect.
 //  3. The partition of a key is eventlog.PartitionOf, not the client's hash.
 //  4. Topics are never created by accident: EnsureTopics makes them.
 //  5. Errors never hold a password.

@@ -48,6 +48,9 @@ func passes(err error) bool {
 	if err == nil || errors.Is(classify(err), ErrRefused) {
 		return false
 	}
+	if errors.Is(err, errOutOfStep) {
+		return true
+	}
 	var code kafka.Error
 	if !errors.As(err, &code) {
 		// Of the network, or of the library's idea of the cluster.

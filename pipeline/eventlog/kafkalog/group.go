@@ -43,7 +43,7 @@ func (l *Log) join(ctx context.Context, group string, topic event.Topic, handle 
 		return err
 	}
 	m := &member{log: l, group: group, topic: topic, handle: handle, failed: make(chan error, 1)}
-	connections := newConnections(l.opts.DialTimeout)
+	connections := newConnections(l.opts)
 	consumers, err := m.newConsumerGroup(connections)
 	if err != nil {
 		return err

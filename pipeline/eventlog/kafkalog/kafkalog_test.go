@@ -41,6 +41,8 @@ func TestBroker(t *testing.T) {
 	broker := kafkatest.Start(t)
 	t.Run("Conformance", func(t *testing.T) { conformance(t, broker) })
 	t.Run("Topics", func(t *testing.T) { topics(t, broker) })
+	t.Run("LostAcknowledgements", func(t *testing.T) { lostAcknowledgements(t, broker) })
+	t.Run("GivenUp", func(t *testing.T) { givenUp(t, broker) })
 	t.Run("KilledBroker", func(t *testing.T) { killedBroker(t, broker) })
 }
 

@@ -68,7 +68,7 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 func newLog(opts Options, mechanism sasl.Mechanism) *Log {
 	l := &Log{
 		opts: opts, sasl: mechanism, metrics: newMetrics(nil),
-		connections: newConnections(opts.DialTimeout),
+		connections: newConnections(opts),
 		closing:     make(chan struct{}),
 	}
 	lifetime, cancel := context.WithCancel(context.Background())

@@ -13,6 +13,8 @@ type metrics struct {
 	produceSeconds  prometheus.Histogram
 	batchRecords    prometheus.Histogram
 	generations     prometheus.Counter
+	// producerRestarts counts by the reasons that producer gives.
+	producerRestarts *prometheus.CounterVec
 }
 
 // newMetrics registers the package's metrics with reg, or with nothing if reg is
@@ -36,6 +38,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_kafkalog_retries_total",
 			Help: "Requests that failed and were tried again, by operation: produce, fetch, request or group.",
 		}, []string{"operation"}),
+		producerRestarts: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_kafkalog_producer_restarts_total",
+			Help: "New epochs or numbers of a partition's idempotent producer, by reason: given up, out of order, forgotten or sequences used up. A record whose append was given up may be in the log twice.",
+		}, []string{"reason"}),
 		produceSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_kafkalog_produce_seconds",
 			Help:    "Time until the brokers acknowledged a produce request, attempts that failed included.",

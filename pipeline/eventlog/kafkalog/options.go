@@ -46,6 +46,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Registerer takes the metrics; nil keeps them unregistered.
 	Registerer prometheus.Registerer
+
+	// wrap replaces a connection to a broker; tests set it.
+	wrap func(net.Conn) net.Conn
 }
 
 // SASL holds the credentials of a client.
