@@ -1,10 +1,10 @@
 package indexer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -14,83 +14,10 @@ import (
 // The indexed state of a mirror can be behind the log: this process may have
 // died between an append and what follows it, or another worker may have held
 // the partition meanwhile. An event built on such a state would name a base that
-// the projections do not have. So before the first record of a partition, where
-// one is missing, and after an announcement that failed, what the log says is
-// read and the mirrors follow it.
-
-// absorbed remembers up to where the mirrors follow each partition.
-type absorbed struct {
-	mu struct {
-		sync.Mutex
-		// next is the record that must come next for the state to be known: the one
-		// after the last that was handled.
-		next map[int32]event.Offset
-		// marked is the offset of the last mark of each partition.
-		marked map[int32]event.Offset
-		// later has the refs of which the log tells by a cause that is still to be
-		// handled again. What an earlier cause would say of them, readers drop as
-		// overtaken.
-		later map[refKey]event.Offset
-	}
-}
-
-// overtaken reports whether the log tells of a ref by a later cause already.
-func (a *absorbed) overtaken(k refKey, at event.Position) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	later, ok := a.mu.later[k]
-	if ok && later <= at.Offset {
-		delete(a.mu.later, k)
-	}
-	return ok && later > at.Offset
-}
-
-func (a *absorbed) setLater(k refKey, cause event.Offset) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.mu.later == nil {
-		a.mu.later = map[refKey]event.Offset{}
-	}
-	a.mu.later[k] = cause
-}
-
-// continues reports whether a record follows the last one that was handled.
-func (a *absorbed) continues(at event.Position) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	next, ok := a.mu.next[at.Partition]
-	return ok && at.Offset == next
-}
-
-func (a *absorbed) set(partition int32, next event.Offset) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.mu.next == nil {
-		a.mu.next = map[int32]event.Offset{}
-	}
-	a.mu.next[partition] = next
-}
-
-// advance is set; it reports whether it is time for a mark, and then counts anew.
-func (a *absorbed) advance(partition int32, next event.Offset, every int) bool {
-	a.set(partition, next)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if last, ok := a.mu.marked[partition]; ok && next >= last && next < last+event.Offset(every) {
-		return false
-	}
-	if a.mu.marked == nil {
-		a.mu.marked = map[int32]event.Offset{}
-	}
-	a.mu.marked[partition] = next
-	return true
-}
-
-func (a *absorbed) forget(partition int32) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.mu.next, partition)
-}
+// the projections do not have. So what the log says is read and the mirrors
+// follow it: all of a partition when it is assigned, and those of one repository
+// after an announcement of which it is not known whether the log has it. In
+// between nobody else announces, and the mirrors follow by themselves.
 
 // refKey names a ref of a repository.
 type refKey struct {
@@ -98,47 +25,96 @@ type refKey struct {
 	ref  code.Ref
 }
 
-// catchUp makes the mirrors follow the log of a partition, from the last mark, or
-// from its beginning, to its end: a million records take about a second.
-func (x *Indexer) catchUp(ctx context.Context, at event.Position) error {
-	high, err := x.o.Log.HighWater(ctx, at.Topic)
-	if err != nil {
-		return fmt.Errorf("catch up with the log: %w", err)
-	}
-	from, err := x.marked(ctx, at)
-	if err != nil {
-		return fmt.Errorf("catch up with the log: %w", err)
-	}
-	last := map[refKey]code.CommitID{}
-	heads := map[code.RepositoryID]code.Ref{}
-	err = x.scan(ctx, from, event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}, func(ev event.Event) {
-		switch ev := ev.(type) {
-		case *event.RevisionIndexed:
-			k := refKey{ev.Repository, ev.Ref}
-			last[k] = ev.Commit
-			if ev.Cause.Offset > at.Offset {
-				x.absorbed.setLater(k, ev.Cause.Offset)
-			}
-			if ev.DefaultBranch != "" {
-				heads[ev.Repository] = code.BranchRef(ev.DefaultBranch)
-			}
-		case *event.RepositoryRemoved:
-			for k := range last {
-				if k.repo == ev.Repository {
-					delete(last, k)
-				}
+// told is what the log tells of refs.
+type told struct {
+	last  map[refKey]code.CommitID
+	heads map[code.RepositoryID]code.Ref
+	// causes has the causes that come at or after the record to be handled next.
+	causes map[refKey]event.Offset
+}
+
+// add takes an event over, for a record at offset at.
+func (t *told) add(ev event.Event, at event.Offset) {
+	switch ev := ev.(type) {
+	case *event.RevisionIndexed:
+		k := refKey{ev.Repository, ev.Ref}
+		t.last[k] = ev.Commit
+		if ev.Cause.Offset >= at {
+			t.causes[k] = max(t.causes[k], ev.Cause.Offset)
+		}
+		if ev.DefaultBranch != "" {
+			t.heads[ev.Repository] = code.BranchRef(ev.DefaultBranch)
+		}
+	case *event.RepositoryRemoved:
+		for k := range t.last {
+			if k.repo == ev.Repository {
+				delete(t.last, k)
 			}
 		}
-	}, event.TypeRevisionIndexed, event.TypeRepositoryRemoved)
+	}
+}
+
+// Assigned implements worker.Handler: it makes the mirrors follow the log of a
+// partition, from the last mark, or from its beginning, to its end. A million
+// records take about a second. A mirror that cannot is looked at again before the
+// next record of its repository, which then fails alone.
+func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
+	from, err := x.marked(ctx, first)
 	if err != nil {
 		return fmt.Errorf("catch up with the log: %w", err)
 	}
-	for k, commit := range last {
-		if err := x.follow(ctx, k, commit, heads[k.repo]); err != nil {
-			return err
+	what, err := x.told(ctx, from, first, 0)
+	if err != nil {
+		return err
+	}
+	x.partitions.begin(first.Partition, what.causes)
+	for k, commit := range what.last {
+		if err := x.follow(ctx, k, commit, what.heads[k.repo]); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			x.partitions.doubt(first.Partition, k.repo, from)
+			x.o.Logger.Warn("a mirror could not follow the log; it is tried again before the next event of its repository",
+				"repository", k.repo, "error", err)
 		}
 	}
 	return nil
+}
+
+// settle makes the mirror of one repository follow the log, if it is in doubt
+// whether it does.
+func (x *Indexer) settle(ctx context.Context, repo code.RepositoryID, at event.Position) error {
+	since, doubtful := x.partitions.doubted(at.Partition, repo)
+	if !doubtful {
+		return nil
+	}
+	what, err := x.told(ctx, since, at, repo)
+	if err != nil {
+		return err
+	}
+	for k, commit := range what.last {
+		if err := x.follow(ctx, k, commit, what.heads[repo]); err != nil {
+			return err
+		}
+	}
+	x.partitions.settled(at.Partition, repo, what.causes)
+	return nil
+}
+
+// told reads what the log tells of a repository, or of all for 0, from an offset
+// up to its end, for a record at at.
+func (x *Indexer) told(ctx context.Context, from event.Offset, at event.Position, repo code.RepositoryID) (told, error) {
+	what := told{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[refKey]event.Offset{}}
+	high, err := x.o.Log.HighWater(ctx, at.Topic)
+	if err == nil {
+		end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
+		err = x.scan(ctx, from, end, repo, func(ev event.Event) { what.add(ev, at.Offset) },
+			event.TypeRevisionIndexed, event.TypeRepositoryRemoved)
+	}
+	if err != nil {
+		return what, fmt.Errorf("catch up with the log: %w", err)
+	}
+	return what, nil
 }
 
 // follow makes the indexed state of a ref what the log says; where the mirror
@@ -163,9 +139,9 @@ func (x *Indexer) follow(ctx context.Context, k refKey, commit code.CommitID, he
 	return err
 }
 
-// scan calls visit for the events of the given types in a partition, from an
-// offset up to but not including a position.
-func (x *Indexer) scan(ctx context.Context, from event.Offset, end event.Position, visit func(event.Event), types ...event.Type) (err error) {
+// scan calls visit for the events of the given types in a partition, of one
+// repository or, for 0, of all, from an offset up to but not including a position.
+func (x *Indexer) scan(ctx context.Context, from event.Offset, end event.Position, repo code.RepositoryID, visit func(event.Event), types ...event.Type) (err error) {
 	if from >= end.Offset {
 		return nil
 	}
@@ -178,6 +154,7 @@ func (x *Indexer) scan(ctx context.Context, from event.Offset, end event.Positio
 	for _, t := range types {
 		wanted[t] = true
 	}
+	key := event.RecordKey(repo)
 	for {
 		rec, err := reader.Next(ctx)
 		if err != nil {
@@ -186,7 +163,7 @@ func (x *Indexer) scan(ctx context.Context, from event.Offset, end event.Positio
 		if rec.Position.Offset >= end.Offset {
 			return nil
 		}
-		if wanted[event.TypeOf(rec)] {
+		if wanted[event.TypeOf(rec)] && (key == nil || bytes.Equal(key, rec.Key)) {
 			if _, ev, err := event.Decode(rec); err == nil {
 				visit(ev)
 			}

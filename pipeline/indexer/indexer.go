@@ -77,10 +77,10 @@ func (o *Options) ensureDefaults() error {
 
 // An Indexer implements worker.Handler.
 type Indexer struct {
-	o        Options
-	places   chan struct{} // one for each segment that is built
-	small    chan struct{} // the same for what is below smallBytes
-	absorbed absorbed
+	o          Options
+	places     chan struct{} // one for each segment that is built
+	small      chan struct{} // the same for what is below smallBytes
+	partitions partitions
 	// markEvery is the constant but in tests.
 	markEvery int
 	builders  sync.Pool // of *segment.Builder
@@ -100,46 +100,26 @@ func New(o Options) (*Indexer, error) {
 	return x, nil
 }
 
-// Wants implements worker.Handler. It is asked for every record of a partition,
-// in order, and so notices where one is missing.
+// Wants implements worker.Handler. It includes what no stage can read, for Handle
+// to refuse.
 func (x *Indexer) Wants(rec event.Record) bool {
-	if !wanted(rec) {
-		if x.absorbed.continues(rec.Position) {
-			x.reached(&rec)
-		}
-		return false
-	}
-	return true
+	return event.ForWorkers(event.TypeOf(rec))
 }
-
-// wanted includes what no stage can read, for Handle to refuse.
-func wanted(rec event.Record) bool { return event.ForWorkers(event.TypeOf(rec)) }
 
 // Handle implements worker.Handler.
-func (x *Indexer) Handle(ctx context.Context, rec event.Record) error {
-	_, ev, err := event.Decode(rec)
+func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, error) {
+	rec := &records[0]
+	_, ev, err := event.Decode(*rec)
 	if err != nil {
-		return fmt.Errorf("%w: %w", worker.ErrPermanent, err)
+		return 1, fmt.Errorf("%w: %w", worker.ErrPermanent, err)
 	}
 	job := x.jobs.begin(ev.Key())
-	err = classify(x.inOrder(ctx, ev, &rec, job))
+	if err = x.settle(ctx, ev.Key(), rec.Position); err == nil {
+		err = x.event(ctx, ev, rec.Position, job)
+	}
+	err = classify(err)
 	x.jobs.end(ev.Key(), job, err, x.o.Now())
-	return err
-}
-
-// inOrder handles an event on mirrors that follow the log.
-func (x *Indexer) inOrder(ctx context.Context, ev event.Event, rec *event.Record, job *job) error {
-	at := rec.Position
-	if !x.absorbed.continues(at) {
-		if err := x.catchUp(ctx, at); err != nil {
-			return err
-		}
-	}
-	if err := x.event(ctx, ev, at, job); err != nil {
-		return err
-	}
-	x.reached(rec)
-	return nil
+	return 1, err
 }
 
 func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, job *job) error {
@@ -278,10 +258,7 @@ func (x *Indexer) repository(ctx context.Context, m *mirror.Mirror, id code.Repo
 // repository last.
 func (x *Indexer) registration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
 	found := false
-	err = x.scan(ctx, 0, before, func(ev event.Event) {
-		if ev.Key() != id {
-			return
-		}
+	err = x.scan(ctx, 0, before, id, func(ev event.Event) {
 		switch ev := ev.(type) {
 		case *event.RepositoryRegistered:
 			r, found = ev.Repository, true

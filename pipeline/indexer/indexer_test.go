@@ -39,6 +39,8 @@ type bench struct {
 	mirrors *mirror.Mirrors
 	repo    *gittest.Repository
 	code    code.Repository
+	// assigned is the Indexer that was told of the partition.
+	assigned *Indexer
 
 	read  event.Offset
 	refs  map[code.Ref]map[string]event.Change
@@ -87,7 +89,26 @@ func (b *bench) handle(ev event.Event) error {
 		b.t.Fatal(err)
 	}
 	rec.Position = at[0]
-	err = b.x.Handle(b.t.Context(), rec)
+	return b.deliver(rec)
+}
+
+// deliver does what a worker does with a record, and applies what follows from it.
+func (b *bench) deliver(records ...event.Record) error {
+	b.t.Helper()
+	if b.assigned != b.x {
+		if err := b.x.Assigned(b.t.Context(), records[0].Position); err != nil {
+			b.t.Fatal(err)
+		}
+		b.assigned = b.x
+	}
+	var err error
+	for len(records) > 0 && err == nil {
+		var n int
+		if n, err = b.x.Handle(b.t.Context(), records); err == nil {
+			b.x.Committed(records[n-1])
+			records = records[n:]
+		}
+	}
 	b.apply()
 	return err
 }
@@ -334,7 +355,7 @@ func TestFailuresAreClassified(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := b.x.Handle(ctx, event.Record{}); !errors.Is(err, worker.ErrPermanent) {
+	if _, err := b.x.Handle(ctx, []event.Record{{}}); !errors.Is(err, worker.ErrPermanent) {
 		t.Fatalf("a record that is no event: %v", err)
 	}
 }

@@ -16,8 +16,9 @@ import (
 const markEvery = 64
 
 // A mark says that the mirrors follow a partition up to an offset. It is kept
-// beside them, and lost with them. Without it catchUp reads the partition from
-// its beginning, in the way of the first push after a start.
+// beside them, and lost with them. Without it Assigned reads the partition from
+// its beginning. It is made of what is committed, and after that: what is announced
+// by a record above the low-water mark lies above it as well.
 type mark struct {
 	Next event.Offset `json:"next"`
 	// Last is the hash of the record before Next: in another log it is another.
@@ -36,14 +37,15 @@ func hashOf(rec *event.Record) []byte {
 	return h.Sum(nil)
 }
 
-// reached notes that the mirrors follow the log up to and with rec. Every so many
-// records that is made a mark, for the next process.
-func (x *Indexer) reached(rec *event.Record) {
+// Committed implements worker.Handler: every record up to and with rec is done, and
+// what followed from it is in the mirrors. Every so many records that is made a
+// mark, for the next process.
+func (x *Indexer) Committed(rec event.Record) {
 	next := rec.Position.Offset + 1
-	if !x.absorbed.advance(rec.Position.Partition, next, x.markEvery) {
+	if !x.partitions.mark(rec.Position.Partition, next, x.markEvery) {
 		return
 	}
-	b, err := json.Marshal(mark{next, hashOf(rec)})
+	b, err := json.Marshal(mark{next, hashOf(&rec)})
 	if err == nil {
 		err = x.o.Mirrors.SetNote(markName(rec.Position.Topic, rec.Position.Partition), b)
 	}

@@ -23,7 +23,7 @@ type revision struct {
 
 // ref indexes a ref at its commit, unless that was done.
 func (x *Indexer) ref(ctx context.Context, m *mirror.Mirror, rev revision, c cause, job *job) error {
-	if x.absorbed.overtaken(refKey{rev.repo, rev.Ref}, c.at) {
+	if x.overtaken(rev, c) {
 		return nil
 	}
 	done, err := m.IndexedCommit(ctx, rev.Ref)
@@ -69,6 +69,11 @@ func (x *Indexer) ref(ctx context.Context, m *mirror.Mirror, rev revision, c cau
 	return nil
 }
 
+// overtaken reports whether the log tells of a ref by a later cause already.
+func (x *Indexer) overtaken(rev revision, c cause) bool {
+	return x.partitions.cause(refKey{rev.repo, rev.Ref}, c.at) > c.at.Offset
+}
+
 // base returns the revision that the changes are relative to.
 func (x *Indexer) base(ctx context.Context, m *mirror.Mirror, rev revision, done code.CommitID) (code.Revision, error) {
 	if done != "" {
@@ -89,7 +94,7 @@ func (x *Indexer) base(ctx context.Context, m *mirror.Mirror, rev revision, done
 
 // gone takes a ref back that was indexed.
 func (x *Indexer) gone(ctx context.Context, m *mirror.Mirror, rev revision, c cause) error {
-	if x.absorbed.overtaken(refKey{rev.repo, rev.Ref}, c.at) {
+	if x.overtaken(rev, c) {
 		return nil
 	}
 	indexed, err := m.Indexed(ctx)
@@ -120,7 +125,7 @@ func (x *Indexer) announce(ctx context.Context, m *mirror.Mirror, ev *event.Revi
 		err = m.SetIndexed(ctx, ev.Ref, ev.Commit, rev.head)
 	}
 	if err != nil {
-		x.absorbed.forget(c.at.Partition) // the log may have what the mirror does not know
+		x.partitions.doubt(c.at.Partition, rev.repo, c.at.Offset) // the log may have what the mirror does not know
 	}
 	return err
 }

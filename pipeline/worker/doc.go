@@ -1,10 +1,31 @@
-// Package worker takes records off the log, one after the other in each
-// partition, and gives them to a handler.
+// Package worker takes records off the log and gives them to a handler: those of
+// one repository in their order, those of different repositories at once.
 //
 // It answers the question "what happens to a record, whatever its handler does?":
 // it is handled, or tried again, or put to the dead letters with the reason; then
-// its offset is committed, and the partition goes on. Nothing is skipped
-// silently, and nothing stops a partition for ever but the log itself.
+// the partition's offset may pass it. Nothing is skipped silently, and nothing
+// stops a partition for ever but the log itself.
+//
+// # Lanes
+//
+// A partition is read ahead into a window. In it the records of one key form a
+// lane, which has one batch in hand at a time: what waited there when its turn
+// came, Options.Batch records at the most. Lanes of all partitions share
+// Options.Lanes places.
+//
+//	partition   a1 b1 a2 -- c1 a3 b2 …      --: not wanted, or passed at once
+//	                │
+//	            lane a: a1 a2 a3    one batch, retries and all, after the other
+//	            lane b: b1 b2
+//	            lane c: c1
+//	                │
+//	low-water   below it every record is done: this is what is committed
+//
+// The window is bounded by records and bytes that are not done, and by its span,
+// from the oldest record that is not done to the last one read: that is what a
+// crash makes the workers look at again. So one slow key does not hold up others
+// until MaxWindowRecords records, or MaxWindowBytes, wait beside it, or MaxSpan
+// records of the partition have come after it.
 //
 // # What a handler's error means
 //
@@ -12,23 +33,35 @@
 //	wraps ErrPermanent,        dead letter at once
 //	or a panic
 //	wraps ErrUnavailable or    something all records need is missing (the log, the
-//	eventlog.ErrFull           disk, the segment store): wait and try again, without
-//	                           end, since the next record would fare no better
+//	eventlog.ErrFull           disk, the segment store): every lane waits and tries
+//	                           again, without end, since no record would fare better
 //	any other                  try again, up to Options.Attempts times, then dead
 //	                           letter
 //
+// An error of several records that were handled as one says nothing of any of
+// them: they are tried one by one, at once after a permanent failure and for the
+// last attempt after others, so that only what fails by itself is given up.
+//
 // Waits grow exponentially with full jitter (Brooker, "Exponential Backoff And
-// Jitter", 2015), up to Options.MaxBackoff.
+// Jitter", 2015), up to Options.MaxBackoff. A lane that waits has no place.
 //
 // # Invariants
 //
-//  1. Records of a partition are handled in their order, one at a time.
-//  2. An offset is committed only after the record was handled or is durable
-//     among the dead letters. So a record is handled at least once; a handler
-//     makes a repetition harmless.
-//  3. When the worker is told to stop, the record in hand has Options.Drain to
-//     end; after that its context ends.
+//  1. Records of a key are handled in their order, by one call at a time.
+//  2. The committed offset is the low-water mark: every record below it was
+//     handled, or is durable among the dead letters, or was not wanted. So a
+//     record is handled at least once; after a crash, or when a partition moves,
+//     records above the mark are handled again, and a handler makes that harmless.
+//  3. Handler.Assigned has succeeded before a record of the partition is handled,
+//     each time the partition is assigned.
+//  4. When a partition is taken away or the worker is told to stop, no batch
+//     begins; those in hand have Options.Drain to end, after that their context
+//     ends. What is below the mark then is committed.
+//  5. While Options.Pressure is over Options.MaxAhead no batch begins.
 //
-// A Worker runs one goroutine for each partition it holds, all of which are gone
+// # Concurrency
+//
+// A Worker runs, for each partition it holds, one goroutine that reads, one that
+// commits and one for each lane with work, at most MaxWindowRecords; all are gone
 // when Run returns. It does not know what is in a record.
 package worker

@@ -14,15 +14,31 @@ const (
 	resultDead    = "dead"
 )
 
+// Why no batch begins.
+const (
+	heldUnavailable = "unavailable"
+	heldProjections = "projections"
+)
+
 type metrics struct {
 	records *prometheus.CounterVec
 	retries prometheus.Counter
 	seconds *prometheus.HistogramVec
+	batch   prometheus.Histogram
+	running prometheus.Gauge
+	paused  *prometheus.GaugeVec
 	behind  *prometheus.GaugeVec
 	age     *prometheus.GaugeVec
+	window  *prometheus.GaugeVec
+	bytes   *prometheus.GaugeVec
+	oldest  *prometheus.GaugeVec
+	full    *prometheus.GaugeVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
+	ofPartition := func(name, help string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"partition"})
+	}
 	m := &metrics{
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_worker_records_total", Help: "Records that workers dealt with, by type of event and result (handled, dead).",
@@ -34,15 +50,26 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_worker_handling_seconds", Help: "Time a record took, further attempts included, by type of event.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
 		}, []string{"type"}),
-		behind: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "quarry_worker_lag_records", Help: "Records of a partition that the workers have not committed yet.",
-		}, []string{"partition"}),
-		age: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "quarry_worker_lag_seconds", Help: "Age of the record of a partition that was committed last, when it was; 0 when none waits.",
-		}, []string{"partition"}),
+		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "quarry_worker_batch_records", Help: "Records of a repository that were handled as one.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
+		}),
+		running: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_worker_running_lanes", Help: "Repositories whose records are being handled.",
+		}),
+		paused: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "quarry_worker_paused", Help: "1 while no record begins to be handled, by reason (unavailable: log, disk or segment store; projections: too far behind).",
+		}, []string{"reason"}),
+		behind: ofPartition("quarry_worker_lag_records", "Records of a partition that are not done yet, or come after one that is not."),
+		age:    ofPartition("quarry_worker_lag_seconds", "Age of the record of a partition that was committed last, when it was; 0 when none waits."),
+		window: ofPartition("quarry_worker_window_records", "Records of a partition that were read and are not done."),
+		bytes:  ofPartition("quarry_worker_window_bytes", "Size of the records of a partition that were read and are not done."),
+		oldest: ofPartition("quarry_worker_oldest_seconds", "Time since the oldest record of a partition that is not done was read."),
+		full:   ofPartition("quarry_worker_window_full", "1 while a partition is not read on, because too many records wait or one has waited for too many others."),
 	}
+	m.held(false, false)
 	if reg != nil {
-		reg.MustRegister(m.records, m.retries, m.seconds, m.behind, m.age)
+		reg.MustRegister(m.records, m.retries, m.seconds, m.batch, m.running, m.paused, m.behind, m.age, m.window, m.bytes, m.oldest, m.full)
 	}
 	return m
 }
@@ -56,12 +83,50 @@ func (m *metrics) done(rec event.Record, result string, took time.Duration) {
 	m.seconds.WithLabelValues(kind).Observe(took.Seconds())
 }
 
-func (m *metrics) lag(partition int32, behind event.Offset, rec event.Record) {
-	name := strconv.Itoa(int(partition))
-	age := 0.0
-	if behind > 0 && !rec.Time.IsZero() {
-		age = max(time.Since(rec.Time).Seconds(), 0)
+// held shows why no batch begins.
+func (m *metrics) held(unavailable, projections bool) {
+	m.paused.WithLabelValues(heldUnavailable).Set(number(unavailable))
+	m.paused.WithLabelValues(heldProjections).Set(number(projections))
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
 	}
+	return 0
+}
+
+// committed shows the age of a record that was committed just now.
+func (m *metrics) committed(rec *event.Record) {
+	if !rec.Time.IsZero() {
+		m.age.WithLabelValues(strconv.Itoa(int(rec.Position.Partition))).Set(max(time.Since(rec.Time).Seconds(), 0))
+	}
+}
+
+func (m *metrics) lag(partition int32, behind event.Offset) {
+	name := strconv.Itoa(int(partition))
 	m.behind.WithLabelValues(name).Set(float64(behind))
-	m.age.WithLabelValues(name).Set(age)
+	if behind == 0 {
+		m.age.WithLabelValues(name).Set(0)
+	}
+}
+
+func (m *metrics) fill(partition int32, f fill) {
+	name := strconv.Itoa(int(partition))
+	m.window.WithLabelValues(name).Set(float64(f.records))
+	m.bytes.WithLabelValues(name).Set(float64(f.bytes))
+	m.full.WithLabelValues(name).Set(number(f.full))
+	age := 0.0
+	if !f.oldest.IsZero() {
+		age = time.Since(f.oldest).Seconds()
+	}
+	m.oldest.WithLabelValues(name).Set(age)
+}
+
+// forget removes the gauges of a partition that another worker holds now.
+func (m *metrics) forget(partition int32) {
+	name := strconv.Itoa(int(partition))
+	for _, g := range []*prometheus.GaugeVec{m.behind, m.age, m.window, m.bytes, m.oldest, m.full} {
+		g.DeleteLabelValues(name)
+	}
 }

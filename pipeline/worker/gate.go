@@ -1,0 +1,100 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A gate holds back all lanes at once: for a while, growing from one failure to
+// the next, because something every record needs is missing; or as long as the
+// projections are too far behind.
+type gate struct {
+	min, max time.Duration // of waits
+	mu       struct {
+		sync.Mutex
+		until   time.Time     // nothing begins before
+		wait    time.Duration // the longest next one
+		pressed bool
+		// opened is closed when pressed ends, and nil otherwise.
+		opened chan struct{}
+	}
+}
+
+// pass waits until the gate is open; it reports whether ctx lasted as long.
+func (g *gate) pass(ctx context.Context) bool {
+	for {
+		wait, opened := g.closed()
+		switch {
+		case ctx.Err() != nil:
+			return false
+		case opened != nil:
+			select {
+			case <-opened:
+			case <-ctx.Done():
+				return false
+			}
+		case wait > 0:
+			if !pause(ctx, wait) {
+				return false
+			}
+		default:
+			return true
+		}
+	}
+}
+
+// closed returns for how long the gate is shut, and, while it is pressed, what
+// tells that this has ended.
+func (g *gate) closed() (time.Duration, <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.pressed {
+		return 0, g.mu.opened
+	}
+	return time.Until(g.mu.until), nil
+}
+
+// shut lets nothing pass for a while. Failures of batches that were in hand
+// already do not make it longer.
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if time.Now().Before(g.mu.until) {
+		return
+	}
+	wait := max(g.mu.wait, g.min)
+	g.mu.until = time.Now().Add(jitter(wait))
+	g.mu.wait = min(2*wait, g.max)
+}
+
+// ease makes the next wait a short one: a batch came through.
+func (g *gate) ease() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mu.wait = g.min
+}
+
+// press closes the gate, or opens it, and reports whether that changed it.
+func (g *gate) press(now bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.pressed == now {
+		return false
+	}
+	g.mu.pressed = now
+	if now {
+		g.mu.opened = make(chan struct{})
+	} else {
+		close(g.mu.opened)
+		g.mu.opened = nil
+	}
+	return true
+}
+
+// shutNow reports whether the gate is shut after a failure.
+func (g *gate) shutNow() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return time.Now().Before(g.mu.until)
+}

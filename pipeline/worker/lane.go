@@ -1,0 +1,208 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// A turn is what a lane has in hand, and how it has fared so far.
+type turn struct {
+	hand    []*entry
+	started time.Time // of the first attempt; zero before
+	// attempt is the number of the next one.
+	attempt int
+	wait    time.Duration // the longest next one
+	// alone is how many records at the front failed together and are tried one by
+	// one, each from the attempt first on.
+	alone, first int
+}
+
+// begin makes a turn new, for the record at its front.
+func (t *turn) begin(wait time.Duration) {
+	t.attempt, t.wait, t.started = 1, wait, time.Time{}
+	if t.alone > 0 {
+		t.attempt = t.first
+	}
+}
+
+// given is what the handler gets next.
+func (t *turn) given() []event.Record {
+	n := len(t.hand)
+	if t.alone > 0 {
+		n = 1
+	}
+	records := make([]event.Record, n)
+	for i := range records {
+		records[i] = t.hand[i].rec
+	}
+	return records
+}
+
+// separate has the first n records tried one by one.
+func (t *turn) separate(n int) { t.alone, t.first = n, t.attempt }
+
+// work handles the records of a lane until none waits or ctx ends.
+func (p *partition) work(ctx, drain context.Context, l *lane) {
+	var t turn
+	t.begin(p.w.o.Backoff)
+	for {
+		if !p.w.enter(ctx) {
+			return
+		}
+		if t.attempt == 1 && t.alone == 0 {
+			t.hand = p.window.take(l, t.hand, p.w.o.Batch-len(t.hand))
+		}
+		wait, ok := p.try(drain, &t)
+		p.w.leave()
+		if !ok || wait > 0 && !pause(ctx, wait) || len(t.hand) == 0 && !p.window.more(l) {
+			return
+		}
+	}
+}
+
+// enter waits for a place, with the gate open; it reports whether ctx lasted as
+// long.
+func (w *Worker) enter(ctx context.Context) bool {
+	for w.gate.pass(ctx) {
+		if w.places.Acquire(ctx, 1) != nil {
+			return false
+		}
+		if wait, opened := w.gate.closed(); wait <= 0 && opened == nil {
+			w.metrics.running.Inc()
+			return true
+		}
+		w.places.Release(1)
+	}
+	return false
+}
+
+func (w *Worker) leave() {
+	w.metrics.running.Dec()
+	w.places.Release(1)
+}
+
+// try makes one attempt at what is in hand. It returns how long to wait before
+// the next, and false if the worker was stopped.
+func (p *partition) try(drain context.Context, t *turn) (time.Duration, bool) {
+	if t.started.IsZero() {
+		t.started = time.Now()
+	}
+	records := t.given()
+	n, err := p.w.handle(drain, records)
+	switch p.w.judge(drain, err, t.attempt) {
+	case verdictDone:
+		p.w.gate.ease()
+		p.w.metrics.batch.Observe(float64(n))
+		p.done(t, n, resultHandled)
+		return 0, true
+	case verdictStop:
+		return 0, false
+	case verdictWait:
+		p.w.gate.shut()
+		p.again(t, err)
+		return 0, true
+	case verdictBury:
+		if n > 1 {
+			t.separate(n)
+			p.again(t, err)
+			return 0, true
+		}
+		if !p.w.bury(drain, records[0], t.attempt, err) {
+			return 0, false
+		}
+		p.done(t, 1, resultDead)
+		return 0, true
+	}
+	t.attempt++
+	if n > 1 && t.attempt >= p.w.o.Attempts {
+		t.separate(n)
+	}
+	wait := jitter(t.wait)
+	t.wait = min(2*t.wait, p.w.o.MaxBackoff)
+	p.again(t, err)
+	return wait, true
+}
+
+// again tells of a further attempt.
+func (p *partition) again(t *turn, err error) {
+	rec := &t.hand[0].rec
+	p.w.metrics.retries.Inc()
+	p.w.o.Logger.Warn("a record could not be handled; trying again", "partition", rec.Position.Partition,
+		"offset", rec.Position.Offset, "type", string(event.TypeOf(*rec)), "attempt", t.attempt, "error", err)
+}
+
+// done ends the first n records of a turn.
+func (p *partition) done(t *turn, n int, result string) {
+	took := time.Since(t.started)
+	for _, e := range t.hand[:n] {
+		p.w.metrics.done(e.rec, result, took)
+	}
+	p.window.finish(t.hand[:n])
+	t.hand = t.hand[n:]
+	t.alone = max(t.alone-n, 0)
+	t.begin(p.w.o.Backoff)
+}
+
+type verdict int
+
+const (
+	verdictDone  verdict = iota
+	verdictBury          // give up on the record
+	verdictRetry         // try again, and count it
+	verdictWait          // try again, however often
+	verdictStop          // the worker was stopped
+)
+
+func (w *Worker) judge(drain context.Context, err error, attempt int) verdict {
+	switch {
+	case err == nil:
+		return verdictDone
+	case drain.Err() != nil:
+		return verdictStop
+	case errors.Is(err, ErrPermanent):
+		return verdictBury
+	case errors.Is(err, ErrUnavailable), errors.Is(err, eventlog.ErrFull):
+		return verdictWait
+	case attempt >= w.o.Attempts:
+		return verdictBury
+	}
+	return verdictRetry
+}
+
+// handle calls the handler and turns a panic into a permanent failure of all it
+// was given.
+func (w *Worker) handle(ctx context.Context, records []event.Record) (n int, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			at := records[0].Position
+			w.o.Logger.Error("the handler of a record panicked", "partition", at.Partition,
+				"offset", at.Offset, "records", len(records), "panic", p, "stack", string(debug.Stack()))
+			n, err = len(records), fmt.Errorf("%w: panic: %v", ErrPermanent, p)
+		}
+	}()
+	n, err = w.o.Handler.Handle(ctx, records)
+	return min(max(n, 1), len(records)), err
+}
+
+// bury puts a record to the dead letters; it tries until the log takes it.
+func (w *Worker) bury(ctx context.Context, rec event.Record, attempts int, reason error) bool {
+	w.o.Logger.Error("a record is given up and kept in the dead letters", "partition", rec.Position.Partition,
+		"offset", rec.Position.Offset, "type", string(event.TypeOf(rec)), "attempts", attempts, "error", reason)
+	letter := event.DeadLetter(rec, "worker", attempts, reason)
+	for wait := w.o.Backoff; ; wait = min(2*wait, w.o.MaxBackoff) {
+		_, err := w.o.Log.Append(ctx, event.TopicDeadLetters, eventlog.AnyPartition, letter)
+		if err == nil {
+			return true
+		}
+		w.o.Logger.Error("a dead letter could not be written; trying again", "error", err)
+		if !pause(ctx, jitter(wait)) {
+			return false
+		}
+	}
+}

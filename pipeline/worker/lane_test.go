@@ -1,0 +1,464 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// keyed returns a log of records "KEY NUMBER", and "--" for one that is not wanted.
+func keyed(keys string) *memoryLog {
+	l := &memoryLog{}
+	for i, k := range strings.Fields(keys) {
+		rec := event.Record{Key: []byte(k), Value: fmt.Appendf(nil, "%s %d", k, i), Position: event.Position{Topic: event.TopicEvents, Offset: event.Offset(i)}}
+		if k == "--" {
+			rec.Key, rec.Value = nil, []byte("skip")
+		}
+		l.records = append(l.records, rec)
+	}
+	return l
+}
+
+// batches handles batches, by the values of their records.
+type batches struct {
+	handle   func(ctx context.Context, values []string) (int, error)
+	assigned func(first event.Position) error
+
+	mu        sync.Mutex
+	committed []event.Offset
+}
+
+func (b *batches) Assigned(_ context.Context, first event.Position) error {
+	if b.assigned == nil {
+		return nil
+	}
+	return b.assigned(first)
+}
+
+func (b *batches) Wants(rec event.Record) bool { return string(rec.Value) != "skip" }
+
+func (b *batches) Committed(rec event.Record) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.committed = append(b.committed, rec.Position.Offset)
+}
+
+func (b *batches) Handle(ctx context.Context, records []event.Record) (int, error) {
+	values := make([]string, len(records))
+	for i := range records {
+		values[i] = string(records[i].Value)
+	}
+	return b.handle(ctx, values)
+}
+
+// start runs a worker in a bubble until stop is called; then it is gone.
+func start(t *testing.T, o Options) (w *Worker, stop func()) {
+	t.Helper()
+	o.Logger = slog.New(slog.DiscardHandler)
+	w, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := w.Run(ctx); err != nil {
+			t.Errorf("the worker gave up: %v", err)
+		}
+	}()
+	return w, func() { cancel(); <-done }
+}
+
+func (l *memoryLog) committed() event.Offset {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.next
+}
+
+func TestASlowKeyDoesNotHoldUpOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := keyed("a slow b -- a slow c b")
+		let := make(chan struct{})
+		var mu sync.Mutex
+		var seen []string
+		_, stop := start(t, Options{Log: l, Lanes: 3, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
+			if values[0] == "slow 1" {
+				<-let
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, values...)
+			return len(values), nil
+		}}})
+		pause(t.Context(), time.Minute)
+		slices.Sort(seen)
+		if want := []string{"a 0", "a 4", "b 2", "b 7", "c 6"}; !slices.Equal(seen, want) || l.committed() != 1 {
+			t.Errorf("beside the slow one %v were handled, want %v; committed %d, want 1", seen, want, l.committed())
+		}
+		seen = nil
+		close(let)
+		pause(t.Context(), time.Minute)
+		if !slices.Equal(seen, []string{"slow 1", "slow 5"}) || l.committed() != 8 {
+			t.Errorf("then %v, committed %d", seen, l.committed())
+		}
+		stop()
+	})
+}
+
+// TestTheWindowIsBounded has one record that never ends: others go on until the
+// window or the span is full, and not beyond.
+func TestTheWindowIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const span = 40
+		l := keyed("slow " + strings.Repeat("x -- ", 100))
+		let := make(chan struct{})
+		var done int
+		w, _ := New(Options{Log: l, Lanes: 2, Logger: slog.New(slog.DiscardHandler), Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
+			if values[0] == "slow 0" {
+				<-let
+			} else {
+				done += len(values)
+			}
+			return len(values), nil
+		}}})
+		p := &partition{w: w, a: l, window: newWindow()}
+		p.window.maxSpan = span
+		w.hold(p)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- p.run(ctx) }()
+		synctest.Wait()
+		w.gauge(ctx)
+		if f := p.window.fill(); done != span/2 || !f.full || f.records != 1 || f.low != 0 {
+			t.Errorf("%d done beside the slow one, want %d; %+v", done, span/2, f)
+		}
+		close(let)
+		synctest.Wait()
+		if f := p.window.fill(); done != 100 || f.full || f.records != 0 || f.bytes != 0 || f.low != 201 {
+			t.Errorf("%d done, want 100; %+v", done, f)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheWindowHoldsSoManyRecordsAndBytes(t *testing.T) {
+	rec := func(offset event.Offset, size int) event.Record {
+		return event.Record{Value: make([]byte, size), Position: event.Position{Offset: offset}}
+	}
+	for _, c := range []struct {
+		name          string
+		size, records int
+	}{{"records", 1, 10}, {"bytes", 30, 4}, {"one is always taken", 1000, 1}} {
+		w := newWindow()
+		w.maxRecords, w.maxBytes = 10, 120
+		n := 0
+		for ok := true; ok; n++ {
+			_, ok = w.tryAdd(rec(event.Offset(n), c.size), true)
+		}
+		if n-1 != c.records {
+			t.Errorf("%s: %d records have room, want %d", c.name, n-1, c.records)
+		}
+	}
+}
+
+// TestWhatWaitsIsHandledAsOne holds a key up: what came meanwhile is one batch, up
+// to the bound.
+func TestWhatWaitsIsHandledAsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := keyed("a a b a a a a a")
+		var sizes []int
+		_, stop := start(t, Options{Log: l, Lanes: 1, Batch: 4, Handler: &batches{handle: func(ctx context.Context, values []string) (int, error) {
+			if values[0][0] == 'a' {
+				sizes = append(sizes, len(values))
+			}
+			pause(ctx, time.Second)
+			return len(values), nil
+		}}})
+		pause(t.Context(), time.Minute)
+		if sum := sizes[0] + sizes[1]; len(sizes) > 3 || sum > 7 || slices.Max(sizes) != 4 || l.committed() != 8 {
+			t.Errorf("batches of %v, committed %d", sizes, l.committed())
+		}
+		stop()
+	})
+}
+
+// TestOneBadRecordOfABatchIsGivenUpAlone fails a batch as a whole, because of one
+// record in it.
+func TestOneBadRecordOfABatchIsGivenUpAlone(t *testing.T) {
+	for _, permanent := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			l := keyed("a a a a a a")
+			var done []string
+			calls := 0
+			_, stop := start(t, Options{Log: l, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
+				calls++
+				for _, v := range values {
+					if v == "a 3" && permanent {
+						return len(values), fmt.Errorf("%w: %s", ErrPermanent, v)
+					} else if v == "a 3" {
+						return len(values), errors.New(v)
+					}
+				}
+				done = append(done, values...)
+				return len(values), nil
+			}}})
+			pause(t.Context(), time.Hour)
+			stop()
+			if want := []string{"a 0", "a 1", "a 2", "a 4", "a 5"}; !slices.Equal(done, want) || l.committed() != 6 {
+				t.Errorf("%v were handled, want %v; committed %d", done, want, l.committed())
+			}
+			if len(l.letters) != 1 || string(l.letters[0].Value) != "a 3" || string(l.letters[0].Key) != "a" {
+				t.Errorf("dead letters %v", l.letters)
+			}
+			if calls > 5+6 {
+				t.Errorf("%d calls", calls)
+			}
+		})
+	}
+}
+
+// TestAWaitTakesNoPlace has one place, and a key whose attempts all fail.
+func TestAWaitTakesNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := keyed("bad a b a")
+		begun := time.Now()
+		var last time.Duration
+		_, stop := start(t, Options{Log: l, Lanes: 1, Backoff: time.Minute, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
+			if values[0] == "bad 0" {
+				return 1, errors.New("no luck")
+			}
+			last = time.Since(begun)
+			return len(values), nil
+		}}})
+		pause(t.Context(), 24 * time.Hour)
+		stop()
+		if last != 0 || len(l.letters) != 1 || l.committed() != 4 {
+			t.Errorf("others were handled after %v, %d letters, committed %d", last, len(l.letters), l.committed())
+		}
+	})
+}
+
+// TestUnavailableHoldsBackEveryKey fails for want of a disk: no other key is tried
+// before the wait is over.
+func TestUnavailableHoldsBackEveryKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := keyed("a b c d e f")
+		begun, calls := time.Now(), 0
+		_, stop := start(t, Options{Log: l, Lanes: 1, Backoff: time.Second, MaxBackoff: time.Minute, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
+			calls++
+			if time.Since(begun) < time.Hour {
+				return 1, ErrUnavailable
+			}
+			return len(values), nil
+		}}})
+		pause(t.Context(), 2 * time.Hour)
+		stop()
+		if calls < 60 || calls > 400 || l.committed() != 6 || len(l.letters) != 0 {
+			t.Errorf("%d calls in an hour, committed %d, %d letters", calls, l.committed(), len(l.letters))
+		}
+	})
+}
+
+// TestAssignedComesFirst fails to take a partition over twice.
+func TestAssignedComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := keyed("-- a b")
+		tries := 0
+		h := &batches{
+			assigned: func(first event.Position) error {
+				if tries++; first.Offset != 0 || tries < 3 {
+					return errors.New("not yet")
+				}
+				return nil
+			},
+		}
+		h.handle = func(_ context.Context, values []string) (int, error) {
+			if tries < 3 {
+				t.Errorf("%v came before the partition was taken over", values)
+			}
+			return len(values), nil
+		}
+		_, stop := start(t, Options{Log: l, Handler: h})
+		pause(t.Context(), time.Hour)
+		stop()
+		if l.committed() != 3 || len(h.committed) == 0 || h.committed[len(h.committed)-1] != 2 {
+			t.Errorf("committed %d, the handler was told of %v", l.committed(), h.committed)
+		}
+	})
+}
+
+// TestStopCommitsWhatIsDone stops with one key in hand that ends in time, one that
+// does not, and one that has not begun.
+func TestStopCommitsWhatIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := keyed("quick slow late")
+		var stopping atomic.Bool
+		_, stop := start(t, Options{Log: l, Lanes: 2, Batch: 1, Drain: 10 * time.Second, Handler: &batches{handle: func(ctx context.Context, values []string) (int, error) {
+			wait := map[string]time.Duration{"quick 0": 5 * time.Second, "slow 1": time.Hour}[values[0]]
+			if stopping.Load() {
+				t.Error("a batch began after the stop")
+			}
+			if !pause(ctx, wait) {
+				return 1, ctx.Err()
+			}
+			return 1, nil
+		}}})
+		pause(t.Context(), time.Second)
+		begun := time.Now()
+		stopping.Store(true)
+		stop()
+		if took := time.Since(begun); took != 10*time.Second || l.committed() != 1 || len(l.letters) != 0 {
+			t.Errorf("it took %v, committed %d, %d letters", took, l.committed(), len(l.letters))
+		}
+	})
+}
+
+// pressure is how far projections are behind that a test moves.
+type pressure struct {
+	mu     sync.Mutex
+	behind int64
+}
+
+func (p *pressure) set(behind int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.behind = behind
+}
+
+func (p *pressure) Behind(context.Context) (int64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.behind, nil
+}
+
+func TestPressureHoldsBackNewBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := keyed(strings.Repeat("a b ", 50))
+		push := &pressure{behind: 101}
+		done := 0
+		_, stop := start(t, Options{Log: l, Lanes: 1, Batch: 1, Pressure: push, MaxAhead: 100, Handler: &batches{handle: func(ctx context.Context, _ []string) (int, error) {
+			pause(ctx, 100*time.Millisecond)
+			done++
+			return 1, nil
+		}}})
+		for _, step := range []struct {
+			behind   int64
+			from, to int // done after a minute
+		}{{101, 0, 1}, {60, 0, 1}, {50, 100, 100}} {
+			push.set(step.behind)
+			pause(t.Context(), time.Minute)
+			if done < step.from || done > step.to {
+				t.Errorf("at %d records behind %d are done, want %d to %d", step.behind, done, step.from, step.to)
+			}
+		}
+		stop()
+	})
+}
+
+// TestLanesAgainstAModel runs workers over a log with failures of every kind, and
+// stops and starts them: the committed offset never passes what is not done, each
+// key keeps its order, and at the end each record was handled or is a dead letter.
+func TestLanesAgainstAModel(t *testing.T) {
+	for seed := range uint64(60) {
+		synctest.Test(t, func(t *testing.T) { againstModel(t, seed) })
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func againstModel(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	keys := []string{"a", "b", "c", "d", "--"}
+	var text strings.Builder
+	for range 300 {
+		text.WriteString(keys[rng.IntN(len(keys))] + " ")
+	}
+	l := keyed(text.String())
+	m := &model{t: t, rng: rng, log: l, last: map[string]int{}, busy: map[string]bool{}, done: map[string]bool{}}
+	for l.committed() < event.Offset(len(l.records)) {
+		m.last = map[string]int{}
+		lasts := time.Duration(rng.IntN(20_000)) * time.Millisecond
+		_, stop := start(t, Options{Log: l, Lanes: 1 + rng.IntN(4), Batch: 1 + rng.IntN(8), Attempts: 3, Drain: time.Second, Handler: &batches{handle: m.handle}})
+		pause(t.Context(), lasts)
+		stop()
+		m.check()
+	}
+	for _, rec := range l.records {
+		if v := string(rec.Value); v != "skip" && !m.done[v] {
+			t.Errorf("%s was lost", v)
+		}
+	}
+}
+
+// model is a handler that fails in every way, and knows what must hold.
+type model struct {
+	t   *testing.T
+	rng *rand.Rand
+	log *memoryLog
+
+	mu   sync.Mutex
+	last map[string]int // of a key, what was given last in this run
+	busy map[string]bool
+	done map[string]bool
+}
+
+func (m *model) handle(ctx context.Context, values []string) (int, error) {
+	var key string
+	var first int
+	_, _ = fmt.Sscanf(values[0], "%s %d", &key, &first)
+	m.mu.Lock()
+	if m.busy[key] || first < m.last[key] {
+		m.t.Errorf("%v came while %s was busy, or after %d", values, key, m.last[key])
+	}
+	m.busy[key], m.last[key] = true, first
+	n, dice, takes := 1+m.rng.IntN(len(values)), m.rng.IntN(20), time.Duration(m.rng.IntN(1500))*time.Millisecond
+	m.mu.Unlock()
+	ended := !pause(ctx, takes)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy[key] = false
+	switch {
+	case ended:
+		return n, ctx.Err()
+	case dice == 0:
+		return n, ErrUnavailable
+	case dice == 1:
+		return n, fmt.Errorf("%w: dice", ErrPermanent)
+	case dice < 5:
+		return n, errors.New("dice")
+	case dice == 5:
+		panic("dice")
+	}
+	for _, v := range values[:n] {
+		m.done[v] = true
+	}
+	return n, nil
+}
+
+// check compares what is committed with what is done.
+func (m *model) check() {
+	for _, letter := range m.log.letters {
+		m.done[string(letter.Value)] = true
+	}
+	for _, rec := range m.log.records[:m.log.committed()] {
+		if v := string(rec.Value); v != "skip" && !m.done[v] {
+			m.t.Errorf("%d is committed, %s is not done", m.log.committed(), v)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// passedEvery is how often an offset is committed behind which only records that
+// are not wanted have come: what follows from a record costs no commit of its own.
+const passedEvery = time.Second
+
+// A partition is one that the worker holds.
+type partition struct {
+	w      *Worker
+	a      eventlog.Assignment
+	window *window
+	lanes  sync.WaitGroup
+	// committed is used by the goroutine that commits, and after it.
+	committed event.Offset
+}
+
+// partition consumes one partition until it is taken away.
+func (w *Worker) partition(ctx context.Context, a eventlog.Assignment) error {
+	w.o.Logger.Debug("partition assigned", "partition", a.Partition())
+	p := &partition{w: w, a: a, window: newWindow()}
+	w.hold(p)
+	defer w.release(p)
+	return p.run(ctx)
+}
+
+// run reads, handles and commits until ctx ends or one of these fails; then those
+// in hand have Options.Drain.
+func (p *partition) run(outer context.Context) error {
+	ctx, cancel := context.WithCancelCause(outer)
+	drain, drained := p.w.draining(ctx)
+	defer drained()
+	committing, stop := context.WithCancel(context.WithoutCancel(outer))
+	var commits sync.WaitGroup
+	commits.Go(func() {
+		if err := p.commits(committing); err != nil {
+			cancel(err)
+		}
+	})
+	cancel(p.read(ctx, drain))
+	p.lanes.Wait()
+	stop()
+	commits.Wait()
+	err := p.commit(context.WithoutCancel(outer))
+	if outer.Err() != nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// read fills the window.
+func (p *partition) read(ctx, drain context.Context) error {
+	for first := true; ; first = false {
+		rec, err := p.a.Next(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return fmt.Errorf("read partition %d: %w", p.a.Partition(), err)
+		}
+		if first && !p.assigned(ctx, rec.Position) {
+			return ctx.Err()
+		}
+		begun, err := p.window.add(ctx, rec, p.w.o.Handler.Wants(rec))
+		if err != nil {
+			return err
+		}
+		if begun != nil {
+			p.lanes.Go(func() { p.work(ctx, drain, begun) })
+		}
+	}
+}
+
+// assigned tells the handler of the partition, until it succeeds; it reports
+// whether ctx lasted as long.
+func (p *partition) assigned(ctx context.Context, first event.Position) bool {
+	for wait := p.w.o.Backoff; ; wait = min(2*wait, p.w.o.MaxBackoff) {
+		err := p.w.o.Handler.Assigned(ctx, first)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		p.w.metrics.retries.Inc()
+		p.w.o.Logger.Warn("a partition could not be taken over; trying again", "partition", first.Partition, "offset", first.Offset, "error", err)
+		if !pause(ctx, jitter(wait)) {
+			return false
+		}
+	}
+}
+
+// commits commits the low-water mark as it rises.
+func (p *partition) commits(ctx context.Context) error {
+	tick := time.NewTicker(passedEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.window.settled:
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := p.commit(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *partition) commit(ctx context.Context) error {
+	low, passed := p.window.low()
+	if low <= p.committed {
+		return nil
+	}
+	if err := p.a.Commit(ctx, low); err != nil {
+		return fmt.Errorf("commit partition %d at %d: %w", p.a.Partition(), low, err)
+	}
+	p.committed = low
+	if passed != nil {
+		p.w.metrics.committed(passed)
+		p.w.o.Handler.Committed(*passed)
+	}
+	return nil
+}
+
+// draining returns a context that outlives ctx by Options.Drain.
+func (w *Worker) draining(ctx context.Context) (context.Context, context.CancelFunc) {
+	drain, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(w.o.Drain)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-drain.Done():
+		}
+	})
+	return drain, func() { stop(); cancel() }
+}

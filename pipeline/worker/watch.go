@@ -1,0 +1,79 @@
+package worker
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// watchEvery is how often the log is asked how far it has come, and the
+// projections how far behind they are.
+const watchEvery = time.Second
+
+// watch keeps the gauges current and heeds the pressure until ctx ends.
+func (w *Worker) watch(ctx context.Context) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for {
+		w.heed(ctx)
+		w.gauge(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// heed lets no batch begin while the projections are too far behind. Between half
+// of the bound and the bound things stay as they are, so that they do not change
+// with each record. Who cannot be asked does not change them either.
+func (w *Worker) heed(ctx context.Context) {
+	if w.o.Pressure == nil {
+		return
+	}
+	behind, err := w.o.Pressure.Behind(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.o.Logger.Warn("it is not known how far the projections are behind", "error", err)
+		}
+		return
+	}
+	switch {
+	case behind > w.o.MaxAhead:
+		if w.gate.press(true) {
+			w.o.Logger.Warn("the projections are too far behind; the workers wait for them", "records", behind)
+		}
+	case behind <= w.o.MaxAhead/2:
+		if w.gate.press(false) {
+			w.o.Logger.Info("the projections have come closer; the workers go on", "records", behind)
+		}
+	}
+}
+
+// gauge shows the windows and the lag of the partitions held. A log that does not
+// answer leaves the lag as it was.
+func (w *Worker) gauge(ctx context.Context) {
+	w.mu.Lock()
+	held := maps.Clone(w.mu.held)
+	w.mu.Unlock()
+	_, pressed := w.gate.closed()
+	w.metrics.held(w.gate.shutNow(), pressed != nil)
+	var high []event.Offset
+	if len(held) > 0 {
+		high, _ = w.o.Log.HighWater(ctx, w.o.Topic)
+	}
+	for number, p := range held {
+		f := p.window.fill()
+		w.mu.Lock()
+		if w.mu.held[number] == p { // or its gauges are gone
+			w.metrics.fill(number, f)
+			if int(number) < len(high) && f.low > 0 {
+				w.metrics.lag(number, max(high[number]-f.low, 0))
+			}
+		}
+		w.mu.Unlock()
+	}
+}

@@ -1,0 +1,219 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of a window.
+const (
+	// MaxWindowRecords and MaxWindowBytes bound the records of a partition that
+	// were read and are not done.
+	MaxWindowRecords = 4096
+	MaxWindowBytes   = 8 << 20
+	// MaxSpan bounds how far a partition is read beyond its oldest record that is
+	// not done.
+	MaxSpan event.Offset = 16384
+)
+
+// An entry is a record that was read and is not done.
+type entry struct {
+	rec        event.Record
+	read       time.Time
+	prev, next *entry // by offset
+}
+
+// A lane is the records of one key that wait for their turn, the oldest first.
+// What its goroutine has in hand is no longer here.
+type lane struct {
+	key     string
+	waiting []*entry
+}
+
+// A window holds what was read of a partition and is not done. It knows the
+// low-water mark, below which everything is.
+type window struct {
+	maxRecords int
+	maxBytes   int64
+	maxSpan    event.Offset
+	// room and settled are told, without waiting, that a record is done: the
+	// reader, which may be waiting for room, and the goroutine that commits.
+	room, settled chan struct{}
+
+	mu struct {
+		sync.Mutex
+		oldest, newest *entry
+		lanes          map[string]*lane
+		records        int
+		bytes          int64
+		// last is the last record read, and next the offset behind it.
+		last event.Record
+		next event.Offset
+		// passed is the last record known to be below the low-water mark; nil before
+		// there is one.
+		passed *event.Record
+		full   bool
+	}
+}
+
+func newWindow() *window {
+	w := &window{maxRecords: MaxWindowRecords, maxBytes: MaxWindowBytes, maxSpan: MaxSpan}
+	w.room, w.settled = make(chan struct{}, 1), make(chan struct{}, 1)
+	w.mu.lanes = map[string]*lane{}
+	return w
+}
+
+// add takes a record in, once there is room. It returns the lane that the record
+// begins, for the caller to start, or nil if it joined one. A record that is not
+// wanted is done at once.
+func (w *window) add(ctx context.Context, rec event.Record, wanted bool) (*lane, error) {
+	for {
+		begun, ok := w.tryAdd(rec, wanted)
+		if ok {
+			return begun, nil
+		}
+		select {
+		case <-w.room:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (w *window) tryAdd(rec event.Record, wanted bool) (begun *lane, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mu.full = w.fullLocked(&rec); w.mu.full {
+		return nil, false
+	}
+	w.mu.last, w.mu.next = rec, rec.Position.Offset+1
+	if !wanted {
+		w.passLocked(nil)
+		return nil, true
+	}
+	e := &entry{rec: rec, read: time.Now(), prev: w.mu.newest}
+	if e.prev == nil {
+		w.mu.oldest = e
+	} else {
+		e.prev.next = e
+	}
+	w.mu.newest = e
+	w.mu.records++
+	w.mu.bytes += int64(rec.SizeBytes())
+	l := w.mu.lanes[string(rec.Key)]
+	if l == nil {
+		l = &lane{key: string(rec.Key)}
+		w.mu.lanes[l.key] = l
+		begun = l
+	}
+	l.waiting = append(l.waiting, e)
+	return begun, true
+}
+
+// fullLocked reports whether there is no room for rec. One record always has.
+func (w *window) fullLocked(rec *event.Record) bool {
+	if w.mu.oldest == nil {
+		return false
+	}
+	return w.mu.records >= w.maxRecords || w.mu.bytes+int64(rec.SizeBytes()) > w.maxBytes ||
+		rec.Position.Offset-w.mu.oldest.rec.Position.Offset >= w.maxSpan
+}
+
+// take moves up to n records from a lane to hand.
+func (w *window) take(l *lane, hand []*entry, n int) []*entry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n = min(n, len(l.waiting))
+	hand = append(hand, l.waiting[:n]...)
+	if l.waiting = l.waiting[n:]; len(l.waiting) == 0 {
+		l.waiting = nil
+	}
+	return hand
+}
+
+// more reports whether anything waits in a lane; without, the lane ends.
+func (w *window) more(l *lane) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(l.waiting) > 0 {
+		return true
+	}
+	delete(w.mu.lanes, l.key)
+	return false
+}
+
+// finish notes that records are done.
+func (w *window) finish(done []*entry) {
+	w.mu.Lock()
+	for _, e := range done {
+		w.removeLocked(e)
+	}
+	w.mu.Unlock()
+	for _, told := range []chan struct{}{w.room, w.settled} {
+		select {
+		case told <- struct{}{}:
+		default: // it knows already
+		}
+	}
+}
+
+func (w *window) removeLocked(e *entry) {
+	w.mu.records--
+	w.mu.bytes -= int64(e.rec.SizeBytes())
+	if e.next == nil {
+		w.mu.newest = e.prev
+	} else {
+		e.next.prev = e.prev
+	}
+	if e.prev == nil {
+		w.mu.oldest = e.next
+		w.passLocked(&e.rec)
+	} else {
+		e.prev.next = e.next
+	}
+}
+
+// passLocked notes that the low-water mark has passed rec, and the last record
+// read if nothing is left.
+func (w *window) passLocked(rec *event.Record) {
+	if w.mu.oldest == nil {
+		last := w.mu.last
+		rec = &last
+	}
+	if rec != nil {
+		w.mu.passed = rec
+	}
+}
+
+// low returns the low-water mark, and the last record known to be below it; nil if
+// none is.
+func (w *window) low() (event.Offset, *event.Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mu.oldest != nil {
+		return w.mu.oldest.rec.Position.Offset, w.mu.passed
+	}
+	return w.mu.next, w.mu.passed
+}
+
+// A fill is how full a window is.
+type fill struct {
+	records int
+	bytes   int64
+	low     event.Offset
+	oldest  time.Time // when the oldest was read; zero without one
+	full    bool
+}
+
+func (w *window) fill() fill {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := fill{records: w.mu.records, bytes: w.mu.bytes, low: w.mu.next, full: w.mu.full}
+	if w.mu.oldest != nil {
+		f.low, f.oldest = w.mu.oldest.rec.Position.Offset, w.mu.oldest.read
+	}
+	return f
+}
