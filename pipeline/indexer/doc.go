@@ -29,10 +29,11 @@
 //     indexed state in the mirror. A crash between two steps repeats the steps
 //     after the last that is durable; IDs are derived from the event that is
 //     handled, so the repetition is recognised.
-//     Before the first record of a partition, where one is missing, and after an
-//     announcement that failed, the mirrors are made to follow the log, so that no
-//     event names a base that is not there: from the last mark on, which is kept
-//     beside the mirrors.
+//     When a partition is assigned, before its first record, all of its mirrors
+//     are made to follow the log, and after an announcement that failed the mirror
+//     of that repository, so that no event names a base that is not there. While a
+//     partition is held nobody else announces for it. The log is read from the last
+//     mark on, which is kept beside the mirrors and made at the low-water mark.
 //  3. A document is analysed in the language of its place; a blob that stands in
 //     two languages is two documents.
 //  4. Losing a mirror costs a full manifest, no more. What was registered is then
@@ -45,5 +46,5 @@
 // kept for display.
 //
 // An Indexer is safe for concurrent use, one record of a repository at a time,
-// which the order of a partition guarantees. It runs no goroutine beyond a call.
+// which the lanes of a worker guarantee. It runs no goroutine beyond a call.
 package indexer

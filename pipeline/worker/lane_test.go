@@ -245,7 +245,7 @@ func TestAWaitTakesNoPlace(t *testing.T) {
 			last = time.Since(begun)
 			return len(values), nil
 		}}})
-		pause(t.Context(), 24 * time.Hour)
+		pause(t.Context(), 24*time.Hour)
 		stop()
 		if last != 0 || len(l.letters) != 1 || l.committed() != 4 {
 			t.Errorf("others were handled after %v, %d letters, committed %d", last, len(l.letters), l.committed())
@@ -266,7 +266,7 @@ func TestUnavailableHoldsBackEveryKey(t *testing.T) {
 			}
 			return len(values), nil
 		}}})
-		pause(t.Context(), 2 * time.Hour)
+		pause(t.Context(), 2*time.Hour)
 		stop()
 		if calls < 60 || calls > 400 || l.committed() != 6 || len(l.letters) != 0 {
 			t.Errorf("%d calls in an hour, committed %d, %d letters", calls, l.committed(), len(l.letters))

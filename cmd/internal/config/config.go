@@ -89,6 +89,7 @@ type Ingest struct {
 
 // Pipeline bounds the workers.
 type Pipeline struct {
+	Concurrency   int      `yaml:"concurrency" doc:"Repositories whose events are handled at once. 0: twice the number of CPUs, since fetches wait for the network."`
 	Builders      int      `yaml:"builders" doc:"Segments built at once; each takes about 200 MiB. 0: one per CPU."`
 	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
 	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`

@@ -64,6 +64,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		Log:        s.log,
 		Handler:    p.indexer,
 		Group:      workerGroup,
+		Lanes:      s.o.Config.Pipeline.Concurrency,
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,
 		Drain:      s.o.Config.Runtime.DrainTimeout.Std() / 3, // the requests before it and the projections after it take theirs
 		Logger:     s.o.Logger,
