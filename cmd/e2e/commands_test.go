@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -34,14 +35,16 @@ func running(ts *testscript.TestScript) *server {
 
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"serve":  serveCommand,
-		"stop":   stopCommand,
-		"kill":   killCommand,
-		"commit": commitCommand,
-		"push":   pushCommand,
-		"await":  awaitCommand,
-		"http":   httpCommand,
-		"hook":   hookCommand,
+		"serve":   serveCommand,
+		"stop":    stopCommand,
+		"kill":    killCommand,
+		"commit":  commitCommand,
+		"push":    pushCommand,
+		"await":   awaitCommand,
+		"until":   untilCommand,
+		"http":    httpCommand,
+		"hook":    hookCommand,
+		"deliver": deliverCommand,
 	}
 }
 
@@ -147,6 +150,35 @@ func pushCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if status != http.StatusAccepted {
 		ts.Fatalf("push: %d: %s", status, answer)
+	}
+}
+
+// deliverCommand delivers a push under an ID of the script's choice.
+func deliverCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 4 || neg {
+		ts.Fatalf("usage: deliver STATUS ID REPO REF")
+	}
+	tree := ts.MkAbs(args[2])
+	status, answer, err := deliver(running(ts).url, args[1], push{Repository: tree, Ref: args[3], After: commitOf(tree, args[3])})
+	ts.Check(err)
+	if strconv.Itoa(status) != args[0] {
+		ts.Fatalf("deliver: %d, want %s: %s", status, args[0], answer)
+	}
+}
+
+// untilCommand runs a command again and again until a line of what it prints
+// matches.
+func untilCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || neg {
+		ts.Fatalf("usage: until PATTERN COMMAND...")
+	}
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	var err error
+	if !poll(awaitDeadline, func() bool {
+		err = ts.Exec(args[1], args[2:]...)
+		return err == nil && pattern.MatchString(ts.ReadFile("stdout"))
+	}) {
+		ts.Fatalf("after %v %q prints nothing that matches %q: %v\n%s", awaitDeadline, args[1:], args[0], err, running(ts).output)
 	}
 }
 

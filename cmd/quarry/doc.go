@@ -6,6 +6,7 @@
 //	quarry index          register repositories, wait until they are searchable
 //	quarry search         ask, and print like ripgrep
 //	quarry events tail    the log as JSON lines
+//	quarry deliveries     what was delivered, and what became of it
 //	quarry replay         rebuild the projections from the log
 //	quarry version
 //

@@ -26,12 +26,13 @@ type streams struct {
 }
 
 type cli struct {
-	Serve   serveCommand   `cmd:"" help:"Run the server: all roles by default."`
-	Index   indexCommand   `cmd:"" help:"Register repositories and wait until they are searchable."`
-	Search  searchCommand  `cmd:"" help:"Search, and print the matches."`
-	Events  eventsCommand  `cmd:"" help:"Look at the event log."`
-	Replay  replayCommand  `cmd:"" help:"Rebuild the projections from the log."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve      serveCommand      `cmd:"" help:"Run the server: all roles by default."`
+	Index      indexCommand      `cmd:"" help:"Register repositories and wait until they are searchable."`
+	Search     searchCommand     `cmd:"" help:"Search, and print the matches."`
+	Events     eventsCommand     `cmd:"" help:"Look at the event log."`
+	Deliveries deliveriesCommand `cmd:"" help:"Look at what was delivered, and what became of it."`
+	Replay     replayCommand     `cmd:"" help:"Rebuild the projections from the log."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
 // exitError carries the exit code of a command that has already said what went

@@ -10,13 +10,14 @@
 //	repos.go      GET /api/repos
 //	register.go   POST /api/repos, DELETE /api/repos/{repoId}, POST …/refresh
 //	status.go     GET /api/repos/{repoId}/status, …/skipped
+//	deliveries.go GET /api/deliveries, …/{deliveryKey}, POST …/redeliver
 //	system.go     GET /api/version, /api/health, /healthz, /readyz, /api/openapi.json
 //
 // # Main types
 //
 //	Server   an http.Handler for all of them
 //	Options  what it needs: Searcher and Views for answers, Catalog and Status
-//	         for repositories, Registrar for changes
+//	         for repositories, Registrar for changes, Deliveries for the ledger
 //
 // # Invariants
 //

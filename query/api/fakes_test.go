@@ -218,11 +218,73 @@ func (w *world) Skipped(_ context.Context, id code.RepositoryID, ref code.Ref, r
 	return all[from:min(from+limit, len(all))], len(all), nil
 }
 
+// delivered are the deliveries of the world, newest first.
+func delivered() []*api.Delivery {
+	at := func(offset event.Offset) event.Position {
+		return event.Position{Topic: event.TopicEvents, Partition: 2, Offset: offset}
+	}
+	answered, cause, three := at(9), at(8), 3
+	return []*api.Delivery{
+		{Position: at(12), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-3", Outcome: "refused", Reason: "signature is wrong", Suppressed: 4, ReceivedAt: day, LoggedAt: day},
+		{Position: at(11), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-1", Outcome: "duplicate", Of: &cause, Repository: 42, RepositoryName: "github.com/meadow/kettle", ReceivedAt: day, LoggedAt: day},
+		{Position: at(10), Source: "/query/api", Repository: 44, ReceivedAt: day, LoggedAt: day, Pushes: []api.DeliveredPush{
+			{Position: at(10), Action: event.ActionRefresh, Outcome: "failed", Reason: "no route to host", DeadLetter: &event.Position{Topic: event.TopicDeadLetters, Partition: 2, Offset: 1}},
+		}},
+		{
+			Position: at(7), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-1", BodySHA256: strings.Repeat("0f", 32),
+			Repository: 42, RepositoryName: "github.com/meadow/kettle", ReceivedAt: day, LoggedAt: day, Duplicates: 1, LastDuplicateAt: day,
+			Pushes: []api.DeliveredPush{
+				{Position: at(7), Ref: "refs/heads/topic", Action: event.ActionUpdated, Outcome: "coalesced", Commit: kettle.IndexedCommit, Cause: &cause, Answered: &answered, DoneAt: day, SearchableAt: day},
+				{Position: at(8), Ref: "refs/heads/topic", Before: kettle.IndexedCommit, After: kettle.IndexedCommit, Action: event.ActionUpdated, Outcome: "indexed", Commit: kettle.IndexedCommit,
+					Changes: &three, Documents: 2, Segments: 1, Answered: &answered, DoneAt: day, SearchableAt: day, Here: true},
+			},
+		},
+	}
+}
+
+func (w *world) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage, error) {
+	if q.Cursor == "bad" {
+		return api.DeliveryPage{}, fmt.Errorf("%w: bad", api.ErrCursor)
+	}
+	w.registered = append(w.registered, fmt.Sprintf("list %+v", q))
+	page := api.DeliveryPage{}
+	for _, d := range delivered() {
+		if q.Repository == 0 || q.Repository == d.Repository {
+			page.Deliveries = append(page.Deliveries, d)
+		}
+	}
+	if len(page.Deliveries) > q.Limit {
+		page.Deliveries, page.Next = page.Deliveries[:q.Limit], "AgM"
+	}
+	return page, nil
+}
+
+func (w *world) Delivery(_ context.Context, at event.Position) (*api.Delivery, error) {
+	for _, d := range delivered() {
+		if d.Position == at {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("delivery at %s: %w", at, code.ErrNotFound)
+}
+
+func (w *world) Redeliver(ctx context.Context, at event.Position) (string, []event.Position, error) {
+	d, err := w.Delivery(ctx, at)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(d.Pushes) == 0 {
+		return "", nil, fmt.Errorf("%w: the delivery led to no push", api.ErrConflict)
+	}
+	position, err := w.append("redeliver %s", at)
+	return "redelivery-of-2-7-X", []event.Position{position}, err
+}
+
 var errDisk = errors.New("disk /dev/sda1 is on fire")
 
 func (w *world) options() api.Options {
 	return api.Options{
-		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w,
+		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w, Deliveries: w,
 		Ready:        func(context.Context) error { return w.readyErr },
 		Version:      "v0.1.0-test",
 		PublicURL:    "https://code.example/",

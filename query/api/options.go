@@ -98,18 +98,24 @@ type Status interface {
 var (
 	// ErrRefused says that a policy forbids what was asked, with the reason.
 	ErrRefused = errors.New("refused")
+	// ErrConflict says that what there is does not allow what was asked.
+	ErrConflict = errors.New("conflict")
+	// ErrCursor says that a cursor is none of a page before.
+	ErrCursor = errors.New("cursor is not valid")
 	// ErrUnavailable says that it cannot be done now.
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// Options configure a Server. Searcher, Views, Catalog, Registrar and Status are
-// required.
+// Options configure a Server. Searcher, Views, Catalog, Registrar, Status and
+// Deliveries are required.
 type Options struct {
 	Searcher  Searcher
 	Views     Views
 	Catalog   Catalog
 	Registrar Registrar
 	Status    Status
+	// Deliveries is the ledger.
+	Deliveries Deliveries
 	// Ready says why the server should get no requests yet; nil is always ready.
 	Ready func(ctx context.Context) error
 	// Version is what GET /api/version says.
@@ -157,8 +163,8 @@ func (o *Options) ensureDefaults() {
 
 func (o *Options) validate() error {
 	switch {
-	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil:
-		return errors.New("api: Searcher, Views, Catalog, Registrar and Status are required")
+	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil:
+		return errors.New("api: Searcher, Views, Catalog, Registrar, Status and Deliveries are required")
 	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}

@@ -155,6 +155,19 @@ func (p *params) oneOf(name string, allowed ...string) string {
 	return allowed[0]
 }
 
+// time returns a time in the form of RFC 3339, or none if it is absent.
+func (p *params) time(name string) time.Time {
+	text := p.values.Get(name)
+	if text == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		p.failf("%s: want a time such as 2026-03-04T03:06:07Z, have %.40q", name, text)
+	}
+	return t
+}
+
 // text returns a string of at most max bytes.
 func (p *params) text(name string, max int) string {
 	v := p.values.Get(name)

@@ -7,6 +7,7 @@
 //
 //	Client         one server
 //	SearchRequest  and SearchResponse: POST /api/search and /api/stream_search
+//	Delivery       and its like: GET /api/deliveries
 //	Error          the JSON error object, as an error
 //
 // # Invariants

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -28,6 +29,9 @@ type Position struct {
 	Partition int32  `json:"partition"`
 	Offset    int64  `json:"offset"`
 }
+
+// String returns topic/partition/offset.
+func (p Position) String() string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset) }
 
 // Reached reports whether p lies at or behind q in the same partition.
 func (p *Position) Reached(q Position) bool {

@@ -20,6 +20,7 @@
 //
 //	views.go      places.View as search.View
 //	catalog.go    the catalog as api.Catalog, api.Status and webhook.Repositories
+//	deliveries.go the ledger as api.Deliveries
 //	registrar.go  the log as api.Registrar, behind the policy on clone URLs
 //	log.go        the log's drivers, and the log as projections.Tailer
 //

@@ -184,6 +184,7 @@ func (s *Server) openAPI() error {
 		Catalog:       s.repositories,
 		Registrar:     s.registrar,
 		Status:        s.statuses(),
+		Deliveries:    &ledger{deliveries: s.index.ledger, catalog: s.index.catalog, registrar: s.registrar},
 		Ready:         s.ready,
 		Version:       s.o.Version,
 		PublicURL:     s.publicURL(),

@@ -36,7 +36,7 @@ func (r *registrar) Register(ctx context.Context, repository code.Repository) (e
 	if err := r.admit(ctx, repository); err != nil {
 		return event.Position{}, err
 	}
-	return r.append(ctx, &event.RepositoryRegistered{Repository: repository, At: r.now().UTC()})
+	return r.appendOne(ctx, &event.RepositoryRegistered{Repository: repository, At: r.now().UTC()})
 }
 
 // admit holds a repository against the policy on clone URLs.
@@ -53,22 +53,35 @@ func (r *registrar) admit(ctx context.Context, repository code.Repository) error
 
 // Remove implements api.Registrar.
 func (r *registrar) Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error) {
-	return r.append(ctx, &event.RepositoryRemoved{Repository: id, Reason: reason, At: r.now().UTC()})
+	return r.appendOne(ctx, &event.RepositoryRemoved{Repository: id, Reason: reason, At: r.now().UTC()})
 }
 
 // Refresh implements api.Registrar.
 func (r *registrar) Refresh(ctx context.Context, id code.RepositoryID) (event.Position, error) {
-	return r.append(ctx, &event.Push{Repository: id, Action: event.ActionRefresh, ReceivedAt: r.now().UTC()})
+	return r.appendOne(ctx, &event.Push{Repository: id, Action: event.ActionRefresh, ReceivedAt: r.now().UTC()})
 }
 
-func (r *registrar) append(ctx context.Context, ev event.Event) (event.Position, error) {
-	rec, err := event.Encode(event.Envelope{ID: rand.Text(), Source: source, Time: r.now().UTC()}, ev)
+func (r *registrar) appendOne(ctx context.Context, ev event.Event) (event.Position, error) {
+	positions, err := r.append(ctx, ev)
 	if err != nil {
 		return event.Position{}, err
 	}
-	positions, err := r.log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec)
-	if err != nil {
-		return event.Position{}, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
-	}
 	return positions[0], nil
+}
+
+// append returns once the log has the events.
+func (r *registrar) append(ctx context.Context, events ...event.Event) ([]event.Position, error) {
+	records := make([]event.Record, len(events))
+	for i, ev := range events {
+		var err error
+		records[i], err = event.Encode(event.Envelope{ID: rand.Text(), Source: source, Time: r.now().UTC()}, ev)
+		if err != nil {
+			return nil, err
+		}
+	}
+	positions, err := r.log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	}
+	return positions, nil
 }

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+)
+
+type deliveriesCommand struct {
+	List      listDeliveriesCommand `cmd:"" default:"withargs" help:"List deliveries, the newest first, and what became of each."`
+	Show      showDeliveryCommand   `cmd:"" help:"Show everything that is known of a delivery."`
+	Redeliver redeliverCommand      `cmd:"" help:"Have the server look at the refs of a delivery again."`
+}
+
+type listDeliveriesCommand struct {
+	serverFlag
+	Connection string        `placeholder:"NAME" help:"Deliveries of that connection only."`
+	Repository string        `placeholder:"NAME" help:"Deliveries for the repository with that full name, or ID, only."`
+	Outcome    string        `placeholder:"OUTCOME" help:"waiting, indexed, coalesced, deleted, failed, unchanged, unselected, unregistered, refreshed, absent, duplicate, ignored or refused."`
+	Since      time.Duration `placeholder:"AGE" help:"Those received within that time, such as 2h."`
+	Limit      int           `short:"n" placeholder:"N" default:"30" help:"At most N deliveries; ${default} unless said."`
+	Follow     bool          `short:"f" help:"Go on with those that come, and with what becomes of them."`
+	JSON       bool          `help:"Print one JSON object on a line for each delivery."`
+}
+
+// Run implements the command.
+func (c *listDeliveriesCommand) Run(ctx context.Context, s streams) error {
+	server, err := client.New(c.Server)
+	if err != nil {
+		return err
+	}
+	if c.Follow {
+		err := c.follow(ctx, s.out, server)
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	found, err := c.list(ctx, server)
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		return printDeliveries(s.out, found)
+	}
+	return printJSONLines(s.out, found)
+}
+
+func (c *listDeliveriesCommand) query() url.Values {
+	query := url.Values{}
+	for name, value := range map[string]string{"connection": c.Connection, "repository": c.Repository, "outcome": c.Outcome} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if c.Since > 0 {
+		query.Set("since", time.Now().Add(-c.Since).UTC().Format(time.RFC3339))
+	}
+	return query
+}
+
+// maxPageDeliveries is what the server gives at once.
+const maxPageDeliveries = 100
+
+// list reads as many pages as the limit asks for.
+func (c *listDeliveriesCommand) list(ctx context.Context, server *client.Client) ([]client.Delivery, error) {
+	var found []client.Delivery
+	query := c.query()
+	for len(found) < c.Limit {
+		query.Set("limit", strconv.Itoa(min(c.Limit-len(found), maxPageDeliveries)))
+		page, err := server.Deliveries(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, page.Deliveries...)
+		if page.Next == "" {
+			break
+		}
+		query.Set("cursor", page.Next)
+	}
+	return found, nil
+}
+
+// followInterval is how often a command asks for what is new.
+const followInterval = 500 * time.Millisecond
+
+// follow prints a delivery when it comes, and again when something became of it.
+// What it remembers is the newest deliveries, as many as the limit says.
+func (c *listDeliveriesCommand) follow(ctx context.Context, out io.Writer, server *client.Client) error {
+	tick := time.NewTicker(followInterval)
+	defer tick.Stop()
+	printed := map[string]string{}
+	header := !c.JSON
+	for {
+		found, err := c.list(ctx, server)
+		if err != nil {
+			return err
+		}
+		var news []client.Delivery
+		known := map[string]string{}
+		for i := len(found) - 1; i >= 0; i-- { // the oldest first
+			state := stateOf(&found[i])
+			if known[found[i].ID] = state; printed[found[i].ID] != state {
+				news = append(news, found[i])
+			}
+		}
+		printed = known
+		if c.JSON {
+			err = printJSONLines(out, news)
+		} else if len(news) > 0 {
+			err = printDeliveryTable(out, news, header)
+			header = false
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// stateOf changes when something becomes of a delivery.
+func stateOf(d *client.Delivery) string {
+	var b strings.Builder
+	b.WriteString(d.Outcome)
+	for i := range d.Pushes {
+		b.WriteString(" " + d.Pushes[i].Outcome)
+	}
+	return b.String()
+}
+
+type showDeliveryCommand struct {
+	serverFlag
+	ID   string `arg:"" help:"ID as the list prints it, or CONNECTION/DELIVERY-ID as the sender has it."`
+	JSON bool   `help:"Print the answer of the API as it is."`
+}
+
+// Run implements the command.
+func (c *showDeliveryCommand) Run(ctx context.Context, s streams) error {
+	server, err := client.New(c.Server)
+	if err != nil {
+		return err
+	}
+	d, err := findDelivery(ctx, server, c.ID)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, []client.Delivery{*d})
+	}
+	return printDelivery(s.out, d)
+}
+
+var deliveryKeyPattern = regexp.MustCompile(`^[0-9]+-[0-9]+$`)
+
+// findDelivery returns the delivery with an ID of the list, or, of those that a
+// sender calls so, the newest that led to a push.
+func findDelivery(ctx context.Context, server *client.Client, id string) (*client.Delivery, error) {
+	if deliveryKeyPattern.MatchString(id) {
+		return server.Delivery(ctx, id)
+	}
+	connection, deliveryID, ok := strings.Cut(id, "/")
+	if !ok {
+		return nil, fmt.Errorf("%q is no delivery: want an ID such as 2-170, or CONNECTION/DELIVERY-ID", id)
+	}
+	query := url.Values{"connection": {connection}, "deliveryId": {deliveryID}, "limit": {strconv.Itoa(maxPageDeliveries)}}
+	var first *client.Delivery
+	for {
+		page, err := server.Deliveries(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Deliveries {
+			if d := &page.Deliveries[i]; len(d.Pushes) > 0 {
+				return d, nil
+			} else if first == nil {
+				first = d
+			}
+		}
+		if page.Next == "" {
+			break
+		}
+		query.Set("cursor", page.Next)
+	}
+	if first == nil {
+		return nil, fmt.Errorf("no delivery %s of connection %s is known", deliveryID, connection)
+	}
+	return first, nil
+}
+
+type redeliverCommand struct {
+	serverFlag
+	ID   string `arg:"" help:"ID as the list prints it, or CONNECTION/DELIVERY-ID as the sender has it."`
+	JSON bool   `help:"Print the answer of the API as it is."`
+}
+
+// Run implements the command.
+func (c *redeliverCommand) Run(ctx context.Context, s streams) error {
+	server, err := client.New(c.Server)
+	if err != nil {
+		return err
+	}
+	d, err := findDelivery(ctx, server, c.ID)
+	if err != nil {
+		return err
+	}
+	again, err := server.Redeliver(ctx, d.ID)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, []*client.Redelivered{again})
+	}
+	if len(again.Positions) == 0 {
+		return errors.New("the server appended nothing")
+	}
+	first := again.Positions[0]
+	_, err = fmt.Fprintf(s.out, "%d-%d: %d pushes, as delivery %s\n", first.Partition, first.Offset, len(again.Positions), again.DeliveryID)
+	return err
+}
+
+// printJSONLines prints each element on a line.
+func printJSONLines[T any](out io.Writer, elements []T) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	for _, e := range elements {
+		if err := encoder.Encode(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+)
+
+// printDeliveries prints a table, or says that there is nothing.
+func printDeliveries(out io.Writer, found []client.Delivery) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(out, "no deliveries")
+		return err
+	}
+	return printDeliveryTable(out, found, true)
+}
+
+// printDeliveryTable prints a line for each push, and for each delivery without
+// one.
+func printDeliveryTable(out io.Writer, found []client.Delivery, header bool) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	line := func(cells ...string) {
+		for i, cell := range cells {
+			cells[i] = cmp.Or(plain(cell), "-")
+		}
+		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) // a tabwriter keeps its error for Flush
+	}
+	if header {
+		line("ID", "RECEIVED", "CONNECTION", "REPOSITORY", "REF", "OUTCOME", "TOOK")
+	}
+	for i := range found {
+		d := &found[i]
+		received := d.ReceivedAt.Local().Format(time.DateTime)
+		from := cmp.Or(d.Connection, strings.TrimPrefix(d.Source, "/"))
+		if len(d.Pushes) == 0 {
+			line(d.ID, received, from, repositoryOf(d), "", outcomeOf(d), "")
+		}
+		for j := range d.Pushes {
+			p := &d.Pushes[j]
+			line(d.ID, received, from, repositoryOf(d), shortRef(p.Ref), p.Outcome, took(d, p))
+		}
+	}
+	return w.Flush()
+}
+
+// plain takes control characters out: what senders say is not to drive a
+// terminal, nor to break the table.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func repositoryOf(d *client.Delivery) string {
+	if d.RepoName == "" && d.RepoID != 0 {
+		return fmt.Sprint(d.RepoID)
+	}
+	return d.RepoName
+}
+
+// outcomeOf tells of a delivery without a push.
+func outcomeOf(d *client.Delivery) string {
+	text := d.Outcome
+	switch {
+	case d.Of != nil:
+		text += fmt.Sprintf(" of %d-%d", d.Of.Partition, d.Of.Offset)
+	case d.Reason != "":
+		text += ": " + d.Reason
+	}
+	if d.Suppressed > 0 {
+		text += fmt.Sprintf(" (and %d before)", d.Suppressed)
+	}
+	return text
+}
+
+func shortRef(ref string) string {
+	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/"), "(all)")
+}
+
+// took is the time from the receipt until searches see it, or until it was done
+// with.
+func took(d *client.Delivery, p *client.DeliveredPush) string {
+	end := p.SearchableAt
+	if end.IsZero() {
+		end = p.DoneAt
+	}
+	if end.IsZero() || d.ReceivedAt.IsZero() {
+		return ""
+	}
+	return max(0, end.Sub(d.ReceivedAt)).Round(time.Millisecond).String()
+}
+
+// printDelivery prints everything, one fact on a line.
+func printDelivery(out io.Writer, d *client.Delivery) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fact := factPrinter(w)
+	fact("id", d.ID)
+	fact("position", d.Position.String())
+	fact("source", d.Source)
+	fact("connection", d.Connection)
+	fact("delivery", d.DeliveryID)
+	if d.Verified != nil {
+		fact("verified", fmt.Sprint(*d.Verified))
+	}
+	fact("body SHA-256", d.BodySHA256)
+	fact("repository", repositoryOf(d))
+	fact("received", instant(d.ReceivedAt))
+	fact("in the log", instant(d.LoggedAt))
+	fact("outcome", outcomeOf(d))
+	if d.Duplicates.Count > 0 {
+		fact("duplicates", fmt.Sprintf("%d, the last at %s", d.Duplicates.Count, instant(d.Duplicates.LastAt)))
+	}
+	for i := range d.Pushes {
+		_, _ = fmt.Fprintln(w)
+		factsOfPush(fact, d, &d.Pushes[i])
+	}
+	return w.Flush()
+}
+
+// factPrinter returns what prints a name and a value, unless that is empty.
+func factPrinter(w io.Writer) func(name, value string) {
+	return func(name, value string) {
+		if value != "" {
+			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, plain(value)) // a tabwriter keeps its error for Flush
+		}
+	}
+}
+
+func factsOfPush(fact func(name, value string), d *client.Delivery, p *client.DeliveredPush) {
+	fact("push of", cmp.Or(p.Ref, "all refs"))
+	fact("  position", p.Position.String())
+	if p.Before != "" || p.After != "" {
+		fact("  said to move", fmt.Sprintf("%s to %s", cmp.Or(p.Before, "nothing"), cmp.Or(p.After, "nothing")))
+	}
+	fact("  outcome", p.Outcome)
+	fact("  reason", p.Reason)
+	if p.DeadLetter != nil {
+		fact("  dead letter", fmt.Sprintf("%d-%d", p.DeadLetter.Partition, p.DeadLetter.Offset))
+	}
+	if p.IndexedWith != nil {
+		fact("  indexed with", p.IndexedWith.String())
+	}
+	fact("  commit", p.Commit)
+	if p.ChangedFiles != nil {
+		fact("  changed files", fmt.Sprint(*p.ChangedFiles))
+	}
+	if p.Segments > 0 {
+		fact("  new documents", fmt.Sprintf("%d, in %d segments", p.NewDocuments, p.Segments))
+	}
+	if p.AnsweredBy != nil {
+		fact("  told by", p.AnsweredBy.String())
+	}
+	fact("  worker done", instant(p.DoneAt))
+	if !p.SearchableAt.IsZero() {
+		fact("  searchable", fmt.Sprintf("%s, by the clock of the %s", instant(p.SearchableAt), p.Clock))
+	}
+	fact("  took", took(d, p))
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}

@@ -1,0 +1,294 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Deliveries is the ledger of what was delivered and what became of it. Errors
+// that wrap code.ErrNotFound are answered 404, ErrConflict 409, ErrUnavailable 503.
+type Deliveries interface {
+	// List returns a page, newest first. An error that wraps ErrCursor is answered
+	// 400.
+	List(ctx context.Context, q DeliveryQuery) (DeliveryPage, error)
+	// Delivery returns the one whose first event is at the position.
+	Delivery(ctx context.Context, at event.Position) (*Delivery, error)
+	// Redeliver appends a request to look at each ref of the delivery again, under
+	// a delivery ID that names the first, and returns once it is durable. A
+	// delivery that led to no push is ErrConflict.
+	Redeliver(ctx context.Context, at event.Position) (deliveryID string, positions []event.Position, err error)
+}
+
+// DeliveryQuery selects deliveries; zero fields select all.
+type DeliveryQuery struct {
+	Connection, DeliveryID string
+	Repository             code.RepositoryID
+	// Outcome is one of those of a push or of a delivery.
+	Outcome string
+	Since   time.Time
+	// Cursor is the Next of the page before.
+	Cursor string
+	Limit  int
+}
+
+// DeliveryPage is a part of a list. Next is empty behind the last; a page may be
+// shorter than its limit and have one, where few deliveries match.
+type DeliveryPage struct {
+	Deliveries []*Delivery
+	Next       string
+}
+
+// Delivery is what was delivered at once.
+type Delivery struct {
+	// Position is that of its first event.
+	Position event.Position
+	// Source is the component that wrote the event: /webhooks/{kind}/{connection}
+	// for web hooks.
+	Source, Connection, DeliveryID, BodySHA256 string
+	// Repository is 0, and its name empty, where it is not known.
+	Repository           code.RepositoryID
+	RepositoryName       string
+	ReceivedAt, LoggedAt time.Time
+	Pushes               []DeliveredPush
+	// Duplicates counts the deliveries that repeat this one.
+	Duplicates      int64
+	LastDuplicateAt time.Time
+	// Outcome, Reason, Of and Suppressed tell of a delivery without a push.
+	Outcome, Reason string
+	Of              *event.Position
+	Suppressed      int64
+}
+
+// DeliveredPush is one ref of a delivery.
+type DeliveredPush struct {
+	Position      event.Position
+	Ref           code.Ref // empty: all
+	Before, After code.CommitID
+	Action        event.Action
+	Outcome       string
+	// Reason says why it failed, DeadLetter where its letter is.
+	Reason     string
+	DeadLetter *event.Position
+	Commit     code.CommitID
+	// Changes is nil where they are not counted.
+	Changes             *int
+	Documents, Segments int
+	// Cause is the push that this one was indexed with, Answered the event that
+	// says what became of it.
+	Cause, Answered      *event.Position
+	DoneAt, SearchableAt time.Time
+	// Here says that SearchableAt was seen by the process that answers.
+	Here bool
+}
+
+// The outcomes that the API adds up from those of pushes.
+const (
+	OutcomeWaiting = "waiting"
+	OutcomeFailed  = "failed"
+	OutcomeIndexed = "indexed"
+)
+
+// outcomes are what a list may be filtered by.
+var outcomes = []string{
+	"", OutcomeWaiting, OutcomeIndexed, "coalesced", "deleted", OutcomeFailed,
+	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent),
+	string(event.DeliveryDuplicate), string(event.DeliveryIgnored), string(event.DeliveryRefused),
+}
+
+type deliveriesResponse struct {
+	Deliveries []deliveryItem `json:"deliveries"`
+	Next       string         `json:"nextCursor,omitempty"`
+}
+
+type deliveryItem struct {
+	ID         string          `json:"id"`
+	Position   event.Position  `json:"position"`
+	Source     string          `json:"source"`
+	Kind       string          `json:"kind,omitempty"`
+	Connection string          `json:"connection,omitempty"`
+	DeliveryID string          `json:"deliveryId,omitempty"`
+	Verified   *bool           `json:"verified,omitempty"`
+	BodySHA256 string          `json:"bodySha256,omitempty"`
+	RepoID     uint64          `json:"repoId,omitempty"`
+	RepoName   string          `json:"repoName,omitempty"`
+	ReceivedAt *jsonTime       `json:"receivedAt,omitempty"`
+	LoggedAt   *jsonTime       `json:"loggedAt,omitempty"`
+	Outcome    string          `json:"outcome"`
+	Reason     string          `json:"reason,omitempty"`
+	Of         *event.Position `json:"duplicateOf,omitempty"`
+	Suppressed int64           `json:"suppressed,omitempty"`
+	Duplicates *duplicatesItem `json:"duplicates,omitempty"`
+	Pushes     []pushItem      `json:"pushes"`
+}
+
+type duplicatesItem struct {
+	Count  int64     `json:"count"`
+	LastAt *jsonTime `json:"lastAt,omitempty"`
+}
+
+type pushItem struct {
+	Position     event.Position  `json:"position"`
+	Ref          code.Ref        `json:"ref,omitempty"`
+	Before       code.CommitID   `json:"before,omitempty"`
+	After        code.CommitID   `json:"after,omitempty"`
+	Action       event.Action    `json:"action"`
+	Outcome      string          `json:"outcome"`
+	Reason       string          `json:"reason,omitempty"`
+	DeadLetter   *event.Position `json:"deadLetter,omitempty"`
+	Commit       code.CommitID   `json:"commit,omitempty"`
+	ChangedFiles *int            `json:"changedFiles,omitempty"`
+	NewDocuments int             `json:"newDocuments"`
+	Segments     int             `json:"segments"`
+	IndexedWith  *event.Position `json:"indexedWith,omitempty"`
+	AnsweredBy   *event.Position `json:"answeredBy,omitempty"`
+	DoneAt       *jsonTime       `json:"doneAt,omitempty"`
+	SearchableAt *jsonTime       `json:"searchableAt,omitempty"`
+	// ClockOf says whose clock SearchableAt is.
+	ClockOf string `json:"searchableAtClock,omitempty"`
+}
+
+type redeliveredResponse struct {
+	DeliveryID string           `json:"deliveryId"`
+	Positions  []event.Position `json:"positions"`
+}
+
+// Bounds of the filters of a list.
+const maxCursorBytes = 16 << 10
+
+func (s *Server) listDeliveries(r *http.Request) (*reply, error) {
+	p := queryParams(r)
+	q := DeliveryQuery{
+		Connection: p.text("connection", event.MaxConnectionBytes), DeliveryID: p.text("deliveryId", event.MaxDeliveryIDBytes),
+		Outcome: p.oneOf("outcome", outcomes...), Since: p.time("since"), Cursor: p.text("cursor", maxCursorBytes),
+		Limit: p.positive("limit", defaultPerPage, maxPerPage),
+	}
+	repository := p.text("repository", code.MaxNameBytes)
+	if p.err != nil {
+		return nil, p.err
+	}
+	var err error
+	if q.Repository, err = s.repositoryNamed(r.Context(), repository); err != nil {
+		return nil, err
+	}
+	page, err := s.o.Deliveries.List(r.Context(), q)
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	out := deliveriesResponse{Deliveries: make([]deliveryItem, len(page.Deliveries)), Next: page.Next}
+	for i, d := range page.Deliveries {
+		out.Deliveries[i] = newDeliveryItem(d)
+	}
+	return ok(out), nil
+}
+
+// repositoryNamed returns the ID of a filter: a number is one, anything else the
+// full name of a registered repository.
+func (s *Server) repositoryNamed(ctx context.Context, name string) (code.RepositoryID, error) {
+	if name == "" {
+		return 0, nil
+	}
+	if id, err := strconv.ParseUint(name, 10, 52); err == nil {
+		return code.RepositoryID(id), nil
+	}
+	known, err := s.o.Catalog.Find(ctx, code.Repository{Name: name})
+	if err != nil {
+		return 0, fmt.Errorf("repository %.80q: %w", name, err)
+	}
+	return known.ID, nil
+}
+
+func (s *Server) showDelivery(r *http.Request) (*reply, error) {
+	at, err := deliveryPosition(r)
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.o.Deliveries.Delivery(r.Context(), at)
+	if err != nil {
+		return nil, err
+	}
+	return ok(newDeliveryItem(d)), nil
+}
+
+func (s *Server) redeliver(r *http.Request) (*reply, error) {
+	at, err := deliveryPosition(r)
+	if err != nil {
+		return nil, err
+	}
+	id, positions, err := s.o.Deliveries.Redeliver(r.Context(), at)
+	if err != nil {
+		return nil, fmt.Errorf("redeliver: %w", err)
+	}
+	return accepted(redeliveredResponse{id, positions}), nil
+}
+
+// deliveryPosition reads {deliveryKey} of the path: partition-offset.
+func deliveryPosition(r *http.Request) (event.Position, error) {
+	text := mux.Vars(r)["deliveryKey"]
+	left, right, _ := strings.Cut(text, "-")
+	partition, err1 := strconv.ParseUint(left, 10, 31)
+	offset, err2 := strconv.ParseUint(right, 10, 63)
+	if err1 != nil || err2 != nil {
+		return event.Position{}, fmt.Errorf("%w: deliveryKey: want partition-offset, such as 2-170, have %.40q", errPathParams, text)
+	}
+	return event.Position{Topic: event.TopicEvents, Partition: int32(partition), Offset: event.Offset(offset)}, nil
+}
+
+func newDeliveryItem(d *Delivery) deliveryItem {
+	out := deliveryItem{
+		ID: fmt.Sprintf("%d-%d", d.Position.Partition, d.Position.Offset), Position: d.Position, Source: d.Source,
+		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: uint64(d.Repository), RepoName: d.RepositoryName,
+		ReceivedAt: optionalTime(d.ReceivedAt), LoggedAt: optionalTime(d.LoggedAt), Outcome: d.outcome(), Reason: d.Reason,
+		Of: d.Of, Suppressed: d.Suppressed, Pushes: make([]pushItem, len(d.Pushes)),
+	}
+	if kind, _, ok := strings.Cut(strings.TrimPrefix(d.Source, "/webhooks/"), "/"); ok && strings.HasPrefix(d.Source, "/webhooks/") {
+		verified := d.Outcome != string(event.DeliveryRefused)
+		out.Kind, out.Verified = kind, &verified
+	}
+	if d.Duplicates > 0 {
+		out.Duplicates = &duplicatesItem{d.Duplicates, optionalTime(d.LastDuplicateAt)}
+	}
+	for i := range d.Pushes {
+		out.Pushes[i] = newPushItem(&d.Pushes[i])
+	}
+	return out
+}
+
+// outcome is that of a delivery as a whole: it waits as long as one of its pushes
+// does, it failed if one failed, and it is indexed if one was.
+func (d *Delivery) outcome() string {
+	if d.Outcome != "" || len(d.Pushes) == 0 {
+		return d.Outcome
+	}
+	for _, outcome := range []string{OutcomeWaiting, OutcomeFailed, OutcomeIndexed} {
+		for i := range d.Pushes {
+			if d.Pushes[i].Outcome == outcome {
+				return outcome
+			}
+		}
+	}
+	return d.Pushes[0].Outcome
+}
+
+func newPushItem(p *DeliveredPush) pushItem {
+	out := pushItem{
+		Position: p.Position, Ref: p.Ref, Before: p.Before, After: p.After, Action: p.Action, Outcome: p.Outcome, Reason: p.Reason,
+		DeadLetter: p.DeadLetter, Commit: p.Commit, ChangedFiles: p.Changes, NewDocuments: p.Documents, Segments: p.Segments,
+		IndexedWith: p.Cause, AnsweredBy: p.Answered, DoneAt: optionalTime(p.DoneAt), SearchableAt: optionalTime(p.SearchableAt),
+	}
+	if out.SearchableAt != nil {
+		out.ClockOf = "log"
+		if p.Here {
+			out.ClockOf = "server"
+		}
+	}
+	return out
+}
