@@ -39,17 +39,17 @@ func textRecord(text string) event.Record {
 // TestBroker runs what one broker is enough for: it takes seconds to start.
 func TestBroker(t *testing.T) {
 	broker := kafkatest.Start(t)
-	t.Run("Conformance", func(t *testing.T) { conformance(t, broker) })
+	t.Run("Conformance", func(t *testing.T) { conformance(t, broker.Cluster) })
 	t.Run("Topics", func(t *testing.T) { topics(t, broker) })
 	t.Run("LostAcknowledgements", func(t *testing.T) { lostAcknowledgements(t, broker) })
 	t.Run("GivenUp", func(t *testing.T) { givenUp(t, broker) })
 	t.Run("KilledBroker", func(t *testing.T) { killedBroker(t, broker) })
 }
 
-func conformance(t *testing.T, broker *kafkatest.Broker) {
+func conformance(t *testing.T, cluster *kafkatest.Cluster) {
 	eventlogtest.Run(t, eventlogtest.Driver{
 		New: func(t *testing.T, partitions int32, topics ...event.Topic) func() (eventlog.Log, error) {
-			l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses})
+			l := mustOpen(t, kafkalog.Options{Brokers: cluster.Addresses})
 			for _, topic := range topics {
 				if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: topic, Partitions: partitions}); err != nil {
 					t.Fatal(err)
@@ -59,7 +59,7 @@ func conformance(t *testing.T, broker *kafkatest.Broker) {
 				t.Fatal(err)
 			}
 			return func() (eventlog.Log, error) {
-				return kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses})
+				return kafkalog.Open(t.Context(), kafkalog.Options{Brokers: cluster.Addresses})
 			}
 		},
 		Wake:     100 * time.Millisecond,

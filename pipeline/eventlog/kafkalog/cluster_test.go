@@ -1,0 +1,169 @@
+package kafkalog_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+var everyFault = flag.Bool("faults", false, "run the faults that take long, too")
+
+// TestThreeBrokers runs the contract, and what only several brokers can do to it,
+// on three with three copies of everything.
+func TestThreeBrokers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three brokers: takes over a minute, not with -short")
+	}
+	c := kafkatest.StartCluster(t, 3)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *kafkatest.Cluster)
+	}{
+		{"Conformance", func(t *testing.T, c *kafkatest.Cluster) { conformance(t, c) }},
+		{"BusyRebalance", busyRebalance},
+		{"LeaderKilled", leaderKilled},
+		{"RollingRestart", rollingRestart},
+		{"TwoAway", twoAway},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			began := time.Now()
+			test.run(t, c)
+			t.Logf("took %v", time.Since(began).Round(time.Millisecond))
+		})
+	}
+}
+
+// busyRebalance lets members join and leave while records come. It would show
+// kafka-go's issues 1398 (records of a partition that was taken away), 1308 and
+// 1330 (a partition stuck with lag after a commit for a past generation).
+func busyRebalance(t *testing.T, c *kafkatest.Cluster) {
+	f := startTraffic(t, c, "rebalance", 6)
+	var leave []func()
+	for range 3 {
+		leave = append(leave, f.member())
+		f.awaitMore(100)
+	}
+	for range 3 {
+		leave[0]()
+		f.awaitMore(100)
+		leave = append(leave[1:], f.member())
+		f.awaitMore(100)
+	}
+	// Two at once.
+	leave[0]()
+	leave[1]()
+	f.awaitMore(100)
+	f.finish()
+	leave[2]()
+	wantCommitted(f)
+}
+
+// wantCommitted wants the group to have committed everything: its members left
+// with nothing in hand.
+func wantCommitted(f *traffic) {
+	f.t.Helper()
+	ends, err := f.log.HighWater(f.ctx, f.topic)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	committed, err := f.log.Committed(f.ctx, trafficGroup+"-"+string(f.topic), f.topic)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if !slices.Equal(committed, ends) {
+		f.t.Errorf("the group has committed %v, the log ends at %v", committed, ends)
+	}
+}
+
+// leaderKilled kills a broker that leads under appends and group reads.
+func leaderKilled(t *testing.T, c *kafkatest.Cluster) {
+	f := startTraffic(t, c, "leader-killed", 3)
+	leave := []func(){f.member(), f.member()}
+	f.awaitMore(100)
+	leader := c.Leader(f.topic, 0)
+	began := time.Now()
+	c.Kill(leader)
+	f.mu.Lock()
+	next := f.mu.next[0]
+	f.mu.Unlock()
+	f.await("the partition of the leader goes on", func() bool { return f.mu.next[0] > next+100 })
+	t.Logf("a hundred records of its partition were read %v after the leader was killed", time.Since(began).Round(time.Millisecond))
+	c.Restart(leader)
+	c.AwaitInSync(f.topic)
+	f.awaitMore(100)
+	f.finish()
+	for _, leave := range leave {
+		leave()
+	}
+	wantCommitted(f)
+}
+
+// rollingRestart stops and starts each broker in turn, as an upgrade does, under
+// a busy group.
+func rollingRestart(t *testing.T, c *kafkatest.Cluster) {
+	if !*everyFault {
+		t.Skip("rolling restart: takes 45 s, only with -faults")
+	}
+	f := startTraffic(t, c, "rolling", 3)
+	leave := []func(){f.member(), f.member(), f.member()}
+	f.awaitMore(100)
+	for i := range 3 {
+		c.Stop(i)
+		f.awaitMore(100)
+		c.Restart(i)
+		c.AwaitInSync(f.topic)
+	}
+	f.awaitMore(100)
+	f.finish()
+	for _, leave := range leave {
+		leave()
+	}
+	wantCommitted(f)
+}
+
+// twoAway leaves one broker of three: what must be on two is refused in time, and
+// what was acknowledged is there when they come back.
+func twoAway(t *testing.T, c *kafkatest.Cluster) {
+	const topic, bound = event.Topic("two-away"), 2 * time.Second
+	l := mustOpen(t, kafkalog.Options{Brokers: c.Addresses, AppendTimeout: bound})
+	if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: topic, Partitions: 1, Replication: 3}); err != nil {
+		t.Fatal(err)
+	}
+	c.AwaitInSync(topic)
+	for _, text := range []string{"a", "b", "c"} {
+		if _, err := l.Append(t.Context(), topic, 0, textRecord(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := c.Leader(topic, 0) // it stays
+	away := slices.DeleteFunc([]int{0, 1, 2}, func(i int) bool { return i == last })
+	c.Kill(away...)
+	for range 3 {
+		began := time.Now()
+		_, err := l.Append(t.Context(), topic, 0, textRecord("refused"))
+		if took := time.Since(began); !errors.Is(err, eventlog.ErrFull) || took > bound+time.Second {
+			t.Errorf("Append with two brokers away: %v after %v, want ErrFull within %v", err, took, bound)
+		}
+	}
+	c.Restart(away...)
+	c.AwaitInSync(topic)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	mustAppend(ctx, t, l, topic, "d")
+	got := texts(t, l, topic, 0)
+	t.Logf("the log has %q", got)
+	if kept := slices.DeleteFunc(slices.Clone(got), func(text string) bool { return text == "refused" }); !slices.Equal(kept, []string{"a", "b", "c", "d"}) {
+		t.Errorf("the log has %q, want a, b, c, d and perhaps what was refused", got)
+	}
+	if len(got) > 4+3 {
+		t.Errorf("three refused records are there %d times", len(got)-4)
+	}
+}
