@@ -40,9 +40,10 @@ type ReplayOptions struct {
 	Source     *store.Store
 
 	// Until ends the version at a moment of the past; Settle, if set, is then called
-	// once it is reached, and returns how many documents stay missing.
+	// once it is reached, with where the partitions ended, and returns how many
+	// documents stay missing.
 	Until  *Until
-	Settle func(ctx context.Context, p []Projection) (missing int, err error)
+	Settle func(ctx context.Context, at []Checkpoint) (missing int, err error)
 	// Follow, if set, is called once the version has what the log held at the
 	// start, while it goes on following, and returns when that is enough.
 	Follow func(ctx context.Context, r *Runner) error
@@ -244,7 +245,7 @@ func (o *ReplayOptions) checkpoints(ctx context.Context, s *store.Store) ([]Chec
 func (o *ReplayOptions) settle(ctx context.Context, b *Built, r *Runner) (err error) {
 	b.Meta.Until = &Until{Time: o.Until.Time, Positions: r.Checkpoints()}
 	if o.Settle != nil {
-		b.Meta.Missing, err = o.Settle(ctx, b.Projections)
+		b.Meta.Missing, err = o.Settle(ctx, b.Meta.Until.Positions)
 	}
 	return err
 }

@@ -9,18 +9,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/query/api"
+)
+
+const (
+	// replayPollInterval is how often a server is asked how far a replay is.
+	replayPollInterval = 300 * time.Millisecond
+	// cancelPatience bounds the request that stops a replay whose command was
+	// interrupted.
+	cancelPatience = 5 * time.Second
 )
 
 type replayCommand struct {
 	configFlags
-	Verify bool `help:"Switch nothing: rebuild in a temporary directory and compare every key and value."`
+	Projection string `placeholder:"NAME" xor:"what" help:"Build this projection alone anew, in a copy of the live version."`
+	To         string `placeholder:"MOMENT" xor:"what" help:"Show the index as it was: a time such as 2026-03-04T05:06:07Z, or partition/offset of the last record that counts, several separated by commas."`
+	Rollback   bool   `xor:"what" help:"Return to the version before."`
+	Verify     bool   `xor:"what" help:"Switch nothing: rebuild in a temporary directory and compare every key and value. Wants the server stopped."`
+	Switch     bool   `help:"With --to and a running server: let everybody who searches it see the past."`
+	Server     string `placeholder:"URL" env:"QUARRY_SERVER" help:"Server that runs on the data directory; by default where the configuration lets it listen."`
 }
 
-// Run implements the command. It wants the server stopped: it takes the data
-// directory.
-func (c *replayCommand) Run(ctx context.Context, s streams) (err error) {
+// Run implements the command. It works on the data directory itself, or asks the
+// server that holds it.
+func (c *replayCommand) Run(ctx context.Context, s streams) error {
 	settings, logger, err := c.load(s)
 	if err != nil {
 		return err
@@ -28,24 +44,145 @@ func (c *replayCommand) Run(ctx context.Context, s streams) (err error) {
 	boot.ApplyMemoryLimit(int64(settings.Runtime.MemoryLimitBytes), settings.Runtime.GCPercent)
 	registry := prometheus.NewRegistry()
 	r, err := server.OpenRebuild(ctx, server.Options{Config: &settings, Logger: logger, Registerer: registry, Gatherer: registry})
+	switch {
+	case errors.Is(err, boot.ErrHeld) && !c.Verify:
+		err = c.online(ctx, s, &settings)
+	case err == nil:
+		err = errors.Join(c.offline(ctx, s, r), r.Close())
+	}
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	return nil
+}
+
+// offline works on the data directory of a server that is stopped.
+func (c *replayCommand) offline(ctx context.Context, s streams, r *server.Rebuild) error {
 	display := terminal.NewProgress(s.err, time.Now)
 	defer display.Close()
 	progress := func(done, total int64) { display.Update(fmt.Sprintf("%d of %d records", done, total)) }
-	if !c.Verify {
-		if err := r.Switch(ctx, progress); err != nil {
-			return fmt.Errorf("replay: %w", err)
+	switch {
+	case c.Verify:
+		rows, err := r.Verify(ctx, progress)
+		if err != nil {
+			return err
 		}
-		display.Print("the projections were rebuilt from the log")
+		_, err = fmt.Fprintf(s.out, "%d rows are equal to a rebuild from the log\n", rows)
+		return err
+	case c.Rollback:
+		meta, err := r.Rollback()
+		if err != nil {
+			return err
+		}
+		asOf := ""
+		if meta.Frozen() {
+			asOf = meta.Until.String()
+		}
+		display.Print(rolledBack(asOf))
 		return nil
 	}
-	rows, err := r.Verify(ctx, progress)
+	meta, err := r.Switch(ctx, api.ReplayRequest{Projection: c.Projection, To: c.To}, progress)
 	if err != nil {
-		return fmt.Errorf("replay: %w", err)
+		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%d rows are equal to a rebuild from the log\n", rows)
+	c.tell(display, meta.Missing)
+	return nil
+}
+
+// tell says what became of a replay.
+func (c *replayCommand) tell(display *terminal.Progress, missing int) {
+	what := "the projections were rebuilt from the log"
+	switch {
+	case c.Projection != "":
+		what = "the projection " + c.Projection + " was rebuilt from the log"
+	case c.To != "":
+		what = "the index is as it was at " + c.To + " and does not follow the log"
+	}
+	display.Print(what + "; quarry replay --rollback returns to the version before")
+	if missing > 0 {
+		display.Print(fmt.Sprintf("%d documents of that time are missing: neither a segment nor a git mirror has them any more", missing))
+	}
+}
+
+func rolledBack(asOf string) string {
+	if asOf != "" {
+		return "returned to the version before, which shows the index as it was at " + asOf
+	}
+	return "returned to the version before; it catches up with the log"
+}
+
+// online asks the server that holds the data directory.
+func (c *replayCommand) online(ctx context.Context, s streams, settings *config.Config) error {
+	if c.To != "" && !c.Switch {
+		return errors.New("a server runs on the data directory, and everybody who searches it would see the past; say --switch to do so, or stop it first")
+	}
+	base := c.Server
+	if base == "" {
+		base = "http://" + settings.Listen
+	}
+	to, err := client.New(base)
+	if err != nil {
+		return err
+	}
+	var begun *client.Replay
+	if c.Rollback {
+		begun, err = to.Rollback(ctx)
+	} else {
+		begun, err = to.StartReplay(ctx, client.ReplayRequest{Projection: c.Projection, To: c.To})
+	}
+	if err != nil {
+		return err
+	}
+	display := terminal.NewProgress(s.err, time.Now)
+	defer display.Close()
+	if begun.Warning != "" {
+		display.Print(begun.Warning)
+	}
+	ended, live, err := followReplay(ctx, to, begun.ID, display)
+	switch {
+	case ctx.Err() != nil:
+		return errors.Join(ctx.Err(), cancelReplay(ctx, to, begun.ID))
+	case err != nil:
+		return err
+	case c.Rollback:
+		display.Print(rolledBack(live.AsOf))
+	default:
+		c.tell(display, ended.MissingDocuments)
+	}
+	return nil
+}
+
+// followReplay shows how far a replay is until it has ended.
+func followReplay(ctx context.Context, to *client.Client, id int, display *terminal.Progress) (*client.Replay, client.Version, error) {
+	tick := time.NewTicker(replayPollInterval)
+	defer tick.Stop()
+	for {
+		r, live, err := to.Replay(ctx, id)
+		if err != nil {
+			return nil, live, err
+		}
+		switch r.State {
+		case client.ReplayDone:
+			return r, live, nil
+		case client.ReplayFailed, client.ReplayCanceled:
+			return r, live, fmt.Errorf("the replay was not completed (%s), the live version stays: %s", r.State, r.Error)
+		case client.ReplaySwitching:
+			display.Update("switching")
+		default:
+			display.Update(fmt.Sprintf("%d of %d records, %.0f a second", r.Records, r.RecordsTotal, r.RecordsPerSecond))
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return r, live, ctx.Err()
+		}
+	}
+}
+
+// cancelReplay stops the replay of a command that was interrupted.
+func cancelReplay(ctx context.Context, to *client.Client, id int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelPatience)
+	defer cancel()
+	_, err := to.CancelReplay(ctx, id)
 	return err
 }

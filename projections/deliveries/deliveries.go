@@ -65,7 +65,10 @@ type effect struct {
 	waiting   int
 }
 
-var _ projections.Stateful = (*Ledger)(nil)
+var (
+	_ projections.Stateful = (*Ledger)(nil)
+	_ projections.Owner    = (*Ledger)(nil)
+)
 
 // Open opens the ledger of a store. The caller closes the Ledger before the
 // store.
@@ -94,6 +97,14 @@ func (l *Ledger) Name() string { return "deliveries" }
 
 // SchemaVersion implements projections.Projection.
 func (l *Ledger) SchemaVersion() int { return SchemaVersion }
+
+// Family implements projections.Owner.
+func (l *Ledger) Family() store.Family { return store.FamilyDeliveries }
+
+// Continue makes what from has observed in this process be observed by l, and
+// what l observes later by from: another version of the projections takes over.
+// It is called before l has readers.
+func (l *Ledger) Continue(from *Ledger) { l.published = from.published }
 
 // Apply implements projections.Projection.
 func (l *Ledger) Apply(_ context.Context, b *store.Batch, rec event.Record) error {

@@ -29,6 +29,9 @@ func (p *published) add(revisions []event.Position, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, position := range revisions {
+		if _, known := p.mu.at[position]; known {
+			continue // by another version of the projections
+		}
 		if len(p.mu.ring) < MaxPublished {
 			p.mu.ring = append(p.mu.ring, position)
 		} else {

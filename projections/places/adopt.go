@@ -5,13 +5,14 @@ import (
 	"errors"
 
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // Adopt makes a segment a holder of its documents that no record has named yet:
 // a version that shows the past takes the documents of segments that were merged
-// away from the segments that have them now. It reports false if the segment
-// store does not have it.
+// away from the segments that have them now. It reports false, and changes
+// nothing, if the segment store does not have it or nothing unheld is in it.
 //
 // It moves no checkpoint; rows are then no function of the records, so a store in
 // which it was called must not follow the log further. It is not called while
@@ -20,8 +21,11 @@ func (p *Places) Adopt(ctx context.Context, partition int32, ref event.SegmentRe
 	b := p.store.NewBatch()
 	c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: partition})
 	h, err := c.segment(ctx, &ref, true)
-	if err == nil && h.reader != nil {
-		held, err = true, c.flush()
+	if err == nil {
+		held, err = c.helps(h)
+	}
+	if held {
+		err = c.flush()
 	}
 	if err != nil || !held {
 		p.Discarded(partition)
@@ -34,6 +38,38 @@ func (p *Places) Adopt(ctx context.Context, partition int32, ref event.SegmentRe
 	p.Committed(partition)
 	p.Publish(partition)
 	return true, nil
+}
+
+// helps reports whether h holds a document that nothing else does.
+func (c *change) helps(h *handle) (bool, error) {
+	if h.reader == nil {
+		return false, nil
+	}
+	keys, err := h.reader.Keys()
+	if err != nil {
+		return false, err
+	}
+	for _, k := range keys {
+		if _, found, err := c.b.Read(documentKey(kindUnheld, c.at.Partition, k)); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// UnheldIn returns the documents of a partition that manifests name and no
+// segment holds.
+func (v *View) UnheldIn(partition int32) (map[code.DocumentKey]bool, error) {
+	unheld := map[code.DocumentKey]bool{}
+	part := v.partition(partition)
+	if part == nil || part.unheld == 0 {
+		return unheld, nil
+	}
+	err := each(part.snapshot, partitionPrefix(kindUnheld, partition), func(k, _ []byte) error {
+		unheld[parseDocument(k)] = true
+		return nil
+	})
+	return unheld, err
 }
 
 // TakeOver makes this the store whose process deletes the objects of merged

@@ -11,6 +11,7 @@
 //	register.go   POST /api/repos, DELETE /api/repos/{repoId}, POST …/refresh
 //	status.go     GET /api/repos/{repoId}/status, …/skipped
 //	deliveries.go GET /api/deliveries, …/{deliveryKey}, POST …/redeliver
+//	replays.go    GET, POST /api/replays, DELETE …/{replayId}, POST …/rollback
 //	system.go     GET /api/version, /api/health, /healthz, /readyz, /api/openapi.json
 //
 // # Main types

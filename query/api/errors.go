@@ -61,6 +61,8 @@ var failures = []failure{
 	{errNoRoute, http.StatusNotFound, "NOT_FOUND"},
 	{errContext, http.StatusNotFound, "SEARCH_CONTEXT_NOT_FOUND"},
 	{code.ErrNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{ErrReplayRefused, http.StatusBadRequest, "INVALID_REPLAY"},
+	{ErrReplaying, http.StatusConflict, "REPLAY_CONFLICT"},
 	{errBodySlow, http.StatusRequestTimeout, "REQUEST_TIMEOUT"},
 	{errConflict, http.StatusConflict, "REPOSITORY_ALREADY_EXISTS"},
 	{ErrConflict, http.StatusConflict, "CONFLICT"},

@@ -45,6 +45,7 @@ type world struct {
 	status       map[code.RepositoryID]api.RepositoryStatus
 	skipped      []api.SkippedFile
 	readyErr     error
+	asOf         string
 }
 
 func newWorld() *world {
@@ -280,11 +281,55 @@ func (w *world) Redeliver(ctx context.Context, at event.Position) (string, []eve
 	return "redelivery-of-2-7-X", []event.Position{position}, err
 }
 
+// fakeReplays knows replay 1, which ended, and begins replay 2.
+type fakeReplays struct{ *world }
+
+func (r fakeReplays) Start(_ context.Context, in api.ReplayRequest) (api.Replay, error) {
+	switch {
+	case in.Projection == "nothing":
+		return api.Replay{}, fmt.Errorf("%w: there is no projection %q; there are catalog, places", api.ErrReplayRefused, in.Projection)
+	case r.asOf != "":
+		return api.Replay{}, fmt.Errorf("%w: replay 1 is at work", api.ErrReplaying)
+	}
+	return api.Replay{ID: 2, Projection: in.Projection, To: in.To, State: api.ReplayBuilding, BegunAt: day}, nil
+}
+
+func (r fakeReplays) Rollback(context.Context) (api.Replay, error) {
+	if r.asOf != "" {
+		return api.Replay{}, fmt.Errorf("%w: nothing is kept", api.ErrReplaying)
+	}
+	return api.Replay{ID: 2, Rollback: true, State: api.ReplayBuilding, BegunAt: day}, nil
+}
+
+func (r fakeReplays) Cancel(_ context.Context, id int) (api.Replay, error) {
+	if id != 1 {
+		return api.Replay{}, fmt.Errorf("replay %d: %w", id, code.ErrNotFound)
+	}
+	return r.ended(), nil
+}
+
+func (r fakeReplays) ended() api.Replay {
+	return api.Replay{ID: 1, State: api.ReplayFailed, Records: 10, RecordsTotal: 20, RecordsPerSecond: 2.5, Error: "disk full", BegunAt: day, EndedAt: day}
+}
+
+func (r fakeReplays) List(context.Context) (api.ReplayList, error) {
+	if r.err != nil {
+		return api.ReplayList{}, r.err
+	}
+	return api.ReplayList{
+		Current:     api.ProjectionVersion{Name: "projections-3", CopyOf: "projections-2", Projection: "catalog", DiskBytes: 12345, CompletedAt: day},
+		Previous:    &api.ProjectionVersion{Name: "projections-2", AsOf: "2026-03-04T03:06:07Z", MissingDocuments: 2},
+		Replays:     []api.Replay{r.ended()},
+		Projections: []string{"catalog", "places"},
+	}, nil
+}
+
 var errDisk = errors.New("disk /dev/sda1 is on fire")
 
 func (w *world) options() api.Options {
 	return api.Options{
 		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w, Deliveries: w,
+		Replays: fakeReplays{w}, AsOf: func() string { return w.asOf },
 		Ready:        func(context.Context) error { return w.readyErr },
 		Version:      "v0.1.0-test",
 		PublicURL:    "https://code.example/",

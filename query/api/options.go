@@ -116,6 +116,11 @@ type Options struct {
 	Status    Status
 	// Deliveries is the ledger.
 	Deliveries Deliveries
+	// Replays is nil in a process that has none: its routes answer 503.
+	Replays Replays
+	// AsOf says which moment of the past answers show; nil, and empty, is the
+	// present.
+	AsOf func() string
 	// Ready says why the server should get no requests yet; nil is always ready.
 	Ready func(ctx context.Context) error
 	// Version is what GET /api/version says.
@@ -148,6 +153,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }
+	}
+	if o.AsOf == nil {
+		o.AsOf = func() string { return "" }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

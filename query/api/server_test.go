@@ -60,7 +60,7 @@ func TestServer(t *testing.T) {
 		w := newWorld()
 		s := newServer(t, w.options())
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			w.err, w.block, w.panics, w.viewErr, w.registrarErr, w.readyErr, w.registered = nil, false, false, nil, nil, nil, nil
+			w.err, w.block, w.panics, w.viewErr, w.registrarErr, w.readyErr, w.registered, w.asOf = nil, false, false, nil, nil, nil, nil, ""
 			out := run(t, s, w, router, d)
 			if a, r := w.acquired.Load(), w.released.Load(); a != r {
 				t.Errorf("%s: %d views acquired, %d released", d.Pos, a, r)
@@ -115,6 +115,8 @@ func (w *world) fail(what string) {
 		w.panics = true
 	case "ready":
 		w.readyErr = errors.New("partition 2 is 1200 records behind")
+	case "frozen":
+		w.asOf = "2026-03-04T03:06:07Z"
 	}
 }
 

@@ -15,6 +15,12 @@ type healthResponse struct {
 	Status string `json:"status"`
 }
 
+// readyResponse says also which moment of the past answers show, if they do.
+type readyResponse struct {
+	healthResponse
+	AsOf string `json:"asOf,omitempty"`
+}
+
 func (s *Server) version(*http.Request) (*reply, error) {
 	return ok(versionResponse{s.o.Version}), nil
 }
@@ -30,7 +36,7 @@ func (s *Server) ready(r *http.Request) (*reply, error) {
 	if err := s.o.Ready(r.Context()); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotReady, err)
 	}
-	return ok(healthResponse{"ok"}), nil
+	return ok(readyResponse{healthResponse{"ok"}, s.o.AsOf()}), nil
 }
 
 func (s *Server) openAPI(*http.Request) (*reply, error) {

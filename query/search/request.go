@@ -164,6 +164,8 @@ type Explain struct {
 	// its patterns.
 	Query string   `json:"query"`
 	Atoms []string `json:"atoms"`
+	// AsOf is the moment of the past that was searched; empty for the present.
+	AsOf string `json:"asOf,omitempty"`
 	// Stages say where the time went.
 	Stages Stages `json:"stages"`
 	// Segments has a line for each segment, in their order, until the search

@@ -116,6 +116,9 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 	result.Stats.Duration = time.Since(start)
 	if result.Explain != nil {
 		result.Explain.Stopped = result.Stopped
+		if past, ok := view.(interface{ AsOf() string }); ok {
+			result.Explain.AsOf = past.AsOf()
+		}
 		result.Explain.Stages = stages(&result.Stats)
 	}
 	s.metrics.observe(result)

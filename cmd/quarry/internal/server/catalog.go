@@ -14,8 +14,8 @@ import (
 
 // repositories is the catalog as the API and the receiver of web hooks see it.
 type repositories struct {
-	catalog *catalog.Catalog
-	byURL   atomic.Pointer[urlIndex]
+	versions *versions
+	byURL    atomic.Pointer[urlIndex]
 }
 
 // urlIndex finds the repositories of one snapshot by clone URL. It is made once
@@ -37,7 +37,7 @@ var (
 // Repositories implements api.Catalog. The commit of each is known to the views
 // only, and a list does not show it.
 func (r *repositories) Repositories(context.Context) ([]*search.Repository, error) {
-	all := r.catalog.Snapshot().ByName()
+	all := r.versions.live.Load().catalog.Snapshot().ByName()
 	out := make([]*search.Repository, len(all))
 	for i, known := range all {
 		out[i] = searchRepository(known)
@@ -51,7 +51,7 @@ func searchRepository(r *catalog.Repository) *search.Repository {
 
 // Find implements api.Catalog and webhook.Repositories.
 func (r *repositories) Find(_ context.Context, candidate code.Repository) (code.Repository, error) {
-	snapshot := r.catalog.Snapshot()
+	snapshot := r.versions.live.Load().catalog.Snapshot()
 	if known, ok := snapshot.ByID(candidate.ID); ok {
 		return known.Repository, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/deliveries"
@@ -21,15 +21,24 @@ import (
 // errCatchingUp is why a server that has just begun is not ready.
 var errCatchingUp = errors.New("the projections are catching up with the log")
 
-// index is the projections of a process, over one store.
+// index is the projections of one version, over its store.
 type index struct {
 	catalog *catalog.Catalog
 	places  *places.Places
 	ledger  *deliveries.Ledger
 	runner  *projections.Runner
 	repair  *repairer // nil in a rebuild
-	// positions is nil in a rebuild.
-	positions *positions
+
+	// Of a version that is, or may become, the live one.
+	store   *store.Store
+	decoder *projections.Decoder
+	meta    projections.Meta
+	metrics *versionMetrics
+	applied *applied
+	use     use
+	// superseded is closed when another version is live; took when this one has
+	// taken over from the one before.
+	superseded, took chan struct{}
 }
 
 // indexOptions say what an index is built on.
@@ -40,6 +49,10 @@ type indexOptions struct {
 	dead    projections.Appender // nil in a rebuild
 	objects segmentstore.Store
 	cache   *segment.Cache
+	// deletes notes which objects are to be deleted when a merge is applied.
+	deletes bool
+	// rebuilding keeps segments in the store that no row names yet.
+	rebuilding bool
 }
 
 // openProjections opens the projections of a store.
@@ -49,7 +62,8 @@ func openProjections(ctx context.Context, o indexOptions, decoder *projections.D
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
 	where, err := places.Open(ctx, places.Options{
-		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.dead != nil, Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
+		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.deletes, KeepSegments: o.rebuilding,
+		Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	if err != nil {
 		repositories.Close()
@@ -61,25 +75,31 @@ func openProjections(ctx context.Context, o indexOptions, decoder *projections.D
 		repositories.Close()
 		return nil, fmt.Errorf("open deliveries: %w", err)
 	}
-	return &index{catalog: repositories, places: where, ledger: ledger}, nil
+	return &index{catalog: repositories, places: where, ledger: ledger, store: o.store, decoder: decoder}, nil
 }
 
 // openIndex opens the projections of a store and what applies the log to them.
-func openIndex(ctx context.Context, o indexOptions) (*index, error) {
-	decoder := projections.NewDecoder(o.objects)
-	i, err := openProjections(ctx, o, decoder)
+func openIndex(ctx context.Context, o indexOptions, meta projections.Meta) (*index, error) {
+	i, err := openProjections(ctx, o, projections.NewDecoder(o.objects))
 	if err != nil {
 		return nil, err
 	}
-	i.runner, err = projections.New(projections.Options{
-		Store: o.store, Log: o.log, Decoder: decoder, Projections: i.projections(),
-		DeadLetters: o.dead, Logger: o.Logger, Registerer: o.Registerer,
-	})
-	if err != nil {
+	i.meta = meta
+	if err := i.follows(o); err != nil {
 		i.close()
 		return nil, err
 	}
 	return i, nil
+}
+
+// follows gives the index what applies the log to it: nothing, to a version of
+// the past.
+func (i *index) follows(o indexOptions) (err error) {
+	i.runner, err = projections.New(projections.Options{
+		Store: i.store, Log: o.log, Decoder: i.decoder, Projections: i.projections(), Until: i.meta.Until,
+		DeadLetters: o.dead, Logger: o.Logger, Registerer: o.Registerer,
+	})
+	return err
 }
 
 // projections are applied and published in this order. The ledger is the last: it
@@ -88,18 +108,11 @@ func (i *index) projections() []projections.Projection {
 	return []projections.Projection{i.catalog, i.places, i.ledger}
 }
 
+// close closes the projections, not the store.
 func (i *index) close() {
 	i.ledger.Close()
 	i.places.Close()
 	i.catalog.Close()
-}
-
-// add adds the actors of the projections.
-func (i *index) add(group *boot.Group) {
-	group.Add("projections", i.runner.Run)
-	group.Add("places", i.places.Run)
-	group.Add("repair", i.repair.Run)
-	group.Add("positions", i.positions.Run)
 }
 
 // openQuery opens the projections and the API over them.
@@ -113,55 +126,20 @@ func (s *Server) openQuery(ctx context.Context) error {
 	}
 	s.frames = segment.NewCache(int(s.o.Config.Cache.FramesBytes))
 	s.opened(s.frames)
-	err = s.openIndex(ctx, home)
-	if errors.Is(err, projections.ErrSchema) {
-		err = s.renew(ctx, home, err)
+	s.versions = newVersions(s.o, home, s.log, s.segments, s.frames)
+	s.versions.mirrors = func() *mirror.Mirrors {
+		if s.pipeline == nil {
+			return nil
+		}
+		return s.pipeline.mirrors
 	}
-	if err != nil {
+	s.opened(s.versions)
+	if err := s.versions.open(ctx); err != nil {
 		return err
 	}
-	if err := home.Clean(); err != nil {
-		return err
-	}
-	s.repositories = &repositories{catalog: s.index.catalog}
+	s.positions = newPositions(s.log, s.versions.noted, s.o.Logger, s.o.Registerer)
+	s.repositories = &repositories{versions: s.versions}
 	return s.openAPI()
-}
-
-// openIndex opens the live store of home and the projections over it.
-func (s *Server) openIndex(ctx context.Context, home *projections.Home) error {
-	c := s.o.Config
-	dir, err := home.Current()
-	if err != nil {
-		return err
-	}
-	rows, err := store.Open(dir, store.Options{CacheBytes: int64(c.Cache.BlocksBytes), Logger: s.o.Logger, Registerer: s.o.Registerer})
-	if err != nil {
-		return fmt.Errorf("open projections: %w", err)
-	}
-	s.index, err = openIndex(ctx, indexOptions{
-		Options: s.o, store: rows, log: tailer{s.log}, dead: s.log, objects: s.segments, cache: s.frames,
-	})
-	if err != nil {
-		return errors.Join(err, rows.Close())
-	}
-	s.index.repair = newRepairer(s.log, s.index.places, s.o.Logger)
-	s.index.positions = newPositions(s.log, s.index.runner.Checkpoints, s.o.Logger, s.o.Registerer)
-	s.opened(rows)
-	s.opened(closer(s.index.close))
-	return nil
-}
-
-// renew rebuilds projections that another version of the program wrote, for the
-// given reason, and opens them.
-func (s *Server) renew(ctx context.Context, home *projections.Home, reason error) error {
-	s.o.Logger.Info("rebuilding the projections from the log", "reason", reason)
-	_, err := rebuild(ctx, s.o, home, tailer{s.log}, s.segments, func(done, total int64) {
-		s.o.Logger.Info("rebuilding", "records", done, "of", total)
-	})
-	if err != nil {
-		return err
-	}
-	return s.openIndex(ctx, home)
 }
 
 // searchSlack is what a request has beyond the time of its search and of the wait
@@ -180,12 +158,14 @@ func (s *Server) openAPI() error {
 			TotalMemoryBytes: int64(c.Query.TotalMemoryBytes), MaxResultBytes: int64(c.Query.MaxResultBytes),
 			Contexts: searchContexts(c.Query.Contexts), Registerer: s.o.Registerer,
 		}),
-		Views:         &views{places: s.index.places},
+		Views:         &views{versions: s.versions},
 		Catalog:       s.repositories,
 		Registrar:     s.registrar,
 		Status:        s.statuses(),
-		Deliveries:    &ledger{deliveries: s.index.ledger, catalog: s.index.catalog, registrar: s.registrar},
+		Deliveries:    &ledger{versions: s.versions, registrar: s.registrar},
 		Ready:         s.ready,
+		Replays:       s.versions.replays,
+		AsOf:          s.versions.asOf,
 		Version:       s.o.Version,
 		PublicURL:     s.publicURL(),
 		MaxMatches:    c.Query.MaxMatches,
@@ -202,19 +182,14 @@ func (s *Server) openAPI() error {
 }
 
 func (s *Server) statuses() *statuses {
-	return &statuses{
-		log: s.log, catalog: s.index.catalog, places: s.index.places,
-		applied: newApplied(s.log, workerGroup, s.index.runner.Checkpoints),
-		working: s.working,
-	}
+	return &statuses{log: s.log, versions: s.versions, working: s.working}
 }
 
-// ready is nil once the projections have what the log held at the start.
+// ready is nil once the projections have what the log held at the start. A
+// version that is switched to later is taken as it is.
 func (s *Server) ready(context.Context) error {
-	select {
-	case <-s.index.runner.CaughtUp():
-		return nil
-	default:
+	if !s.versions.caughtUp() {
 		return errCatchingUp
 	}
+	return nil
 }

@@ -8,24 +8,36 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// liveness is the projections of this process as the compactor asks them.
-type liveness struct{ index *index }
+// liveness is the live version of the projections as the compactor asks it.
+type liveness struct{ versions *versions }
 
 var _ compactor.Liveness = liveness{}
 
-// At implements compactor.Liveness.
+// At implements compactor.Liveness. A version of the past gets nowhere: the
+// compactor then loses its patience, and merges without dropping anything.
 func (l liveness) At(ctx context.Context, partition int32, next event.Offset) (compactor.View, error) {
+	i := l.versions.acquire()
 	if next > 0 {
 		last := event.Position{Topic: event.TopicEvents, Partition: partition, Offset: next - 1}
-		if err := l.index.runner.WaitFor(ctx, last); err != nil {
+		if err := i.runner.WaitFor(ctx, last); err != nil {
+			i.use.leave()
 			return nil, err
 		}
 	}
-	return liveView{l.index.places.Acquire()}, nil
+	return liveView{i.places.Acquire(), i}, nil
 }
 
 // liveView is a places.View as the compactor reads it.
-type liveView struct{ *places.View }
+type liveView struct {
+	*places.View
+	of *index
+}
+
+// Release implements compactor.View.
+func (v liveView) Release() {
+	v.View.Release()
+	v.of.use.leave()
+}
 
 // Segments implements compactor.View.
 func (v liveView) Segments(partition int32) []compactor.SegmentInfo {

@@ -122,10 +122,18 @@ func (x *worldIndex) rebuilt(seed uint64, documents int) *worldIndex {
 	return y
 }
 
+// versionsOf has places for its live version.
+func versionsOf(p *places.Places) *versions {
+	v, i := &versions{}, &index{places: p}
+	i.use.begin()
+	v.live.Store(i)
+	return v
+}
+
 // answer lists what a query finds, in an order of its own.
 func (x *worldIndex) answer(q *syntax.Parsed) []string {
 	x.t.Helper()
-	opened, err := (&views{places: x.places}).View(x.t.Context())
+	opened, err := (&views{versions: versionsOf(x.places)}).View(x.t.Context())
 	if err != nil {
 		x.t.Fatal(err)
 	}

@@ -103,8 +103,8 @@ func (s *Server) newCompactor() *compactor.Compactor {
 		Log: s.log, Objects: s.segments, TempDir: filepath.Join(s.o.Config.Data, "merges"),
 		Interval: s.o.Config.Pipeline.MergeInterval.Std(), Logger: s.o.Logger, Registerer: s.o.Registerer,
 	}
-	if s.index != nil {
-		o.Liveness = liveness{s.index}
+	if s.versions != nil {
+		o.Liveness = liveness{s.versions}
 	}
 	return compactor.New(o)
 }

@@ -8,9 +8,11 @@ import (
 	"os"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/query/api"
 )
 
 // ErrDifferent says that the projections are not what the log says.
@@ -23,6 +25,7 @@ type Rebuild struct {
 	objects *segmentstore.Directory
 	home    *projections.Home
 	close   func() error
+	opened  *mirror.Mirrors // nil until they are needed
 }
 
 // OpenRebuild takes the data directory and opens the log. The caller calls
@@ -44,13 +47,91 @@ func OpenRebuild(ctx context.Context, o Options) (*Rebuild, error) {
 }
 
 // Close closes the log and gives the data directory back.
-func (r *Rebuild) Close() error { return r.close() }
+func (r *Rebuild) Close() error {
+	if r.opened != nil {
+		return errors.Join(r.opened.Close(), r.close())
+	}
+	return r.close()
+}
 
-// Switch rebuilds the projections and makes the new ones live. progress is
-// called about once a second with the records applied and to apply.
-func (r *Rebuild) Switch(ctx context.Context, progress func(done, total int64)) error {
-	_, err := rebuild(ctx, r.o, r.home, tailer{r.log}, r.objects, progress)
+// Switch makes a version as ordered and makes it live for the next start; the one
+// that was live is kept. progress is called about once a second with the records
+// applied and to apply. It returns what the version is.
+func (r *Rebuild) Switch(ctx context.Context, in api.ReplayRequest, progress func(done, total int64)) (meta projections.Meta, err error) {
+	v := newVersions(r.o, r.home, r.log, r.objects, nil)
+	defer func() { err = errors.Join(err, v.Close(), r.home.Clean()) }()
+	v.mirrors = r.mirrors
+	order := &replay{Replay: api.Replay{Projection: in.Projection, To: in.To}}
+	if in.Projection != "" {
+		if err := v.openLive(ctx); err != nil {
+			return meta, err
+		}
+	}
+	if err := v.understand(order, in); err != nil {
+		return meta, err
+	}
+	next, err := v.build(ctx, order, progress)
+	if err != nil {
+		return meta, err
+	}
+	if err := r.inherit(next); err != nil {
+		return meta, err
+	}
+	return next.meta, r.home.Switch(next.store.Dir())
+}
+
+// openLive opens the live version, to be copied; nothing runs on it.
+func (v *versions) openLive(ctx context.Context) error {
+	dir, err := v.home.Current()
+	if err != nil {
+		return err
+	}
+	i, err := v.openVersion(ctx, dir)
+	if err == nil {
+		v.live.Store(i)
+	}
 	return err
+}
+
+// inherit takes over what the live version had still to delete. One that cannot
+// be read has nothing to leave.
+func (r *Rebuild) inherit(next *index) (err error) {
+	dir, err := r.home.Current()
+	if err != nil {
+		return err
+	}
+	old, err := store.Open(dir, store.Options{Logger: r.o.Logger})
+	if err != nil {
+		return nil // see above; while a copy of it has it open, the rows were copied
+	}
+	defer func() { err = errors.Join(err, old.Close()) }()
+	return next.places.TakeOver(old)
+}
+
+// mirrors opens the git mirrors, once, for what the past had; nil without git.
+func (r *Rebuild) mirrors() *mirror.Mirrors {
+	if r.opened != nil {
+		return r.opened
+	}
+	policy, err := policyOf(r.o.Config)
+	if err == nil {
+		r.opened, err = openMirrors(context.Background(), r.o.Config, policy, r.o.Logger, r.o.Registerer)
+	}
+	if err != nil {
+		r.o.Logger.Warn("the git mirrors cannot be opened; documents that no segment holds stay missing", "error", err)
+		return nil
+	}
+	return r.opened
+}
+
+// Rollback makes the version before live for the next start, and returns what it
+// is.
+func (r *Rebuild) Rollback() (projections.Meta, error) {
+	dir, err := r.home.Rollback()
+	if err != nil {
+		return projections.Meta{}, err
+	}
+	return projections.ReadMeta(dir)
 }
 
 // rebuild replaces the live store of home by one that is made from the log.
@@ -113,7 +194,7 @@ func (r *Rebuild) catchUp(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	i, err := openIndex(ctx, indexOptions{Options: Options{Logger: r.o.Logger}, store: rows, log: tailer{r.log}, objects: r.objects})
+	i, err := openIndex(ctx, indexOptions{Options: Options{Logger: r.o.Logger}, store: rows, log: tailer{r.log}, objects: r.objects}, projections.Meta{})
 	if err != nil {
 		return err
 	}

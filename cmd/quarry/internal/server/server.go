@@ -49,7 +49,8 @@ type Server struct {
 
 	// Of the role query.
 	frames       *segment.Cache
-	index        *index
+	versions     *versions
+	positions    *positions
 	repositories *repositories
 	api          http.Handler
 	// Of the role pipeline.
@@ -148,8 +149,9 @@ func (s *Server) publicURL() string {
 // order: requests end first, the projections last.
 func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
-	if s.index != nil {
-		s.index.add(group)
+	if s.versions != nil {
+		group.Add("projections", s.versions.Run)
+		group.Add("positions", s.positions.Run)
 	}
 	if s.pipeline != nil {
 		s.pipeline.add(group)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,21 +44,35 @@ func open(t *testing.T, c *config.Config, reg prometheus.Registerer, gather prom
 	return s
 }
 
+// openOnly opens a server with a registry of its own.
+func openOnly(t *testing.T, c *config.Config) *Server {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	return open(t, c, registry, registry)
+}
+
 // running opens and runs a server until the test ends, which must be clean.
 func running(t *testing.T, c *config.Config) *Server {
 	t.Helper()
-	registry := prometheus.NewRegistry()
-	s := open(t, c, registry, registry)
+	s := openOnly(t, c)
+	run(t, s)
+	return s
+}
+
+// run runs a server until the test ends, or until what it returns is called.
+func run(t *testing.T, s *Server) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Run(ctx) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-stopped; err != nil {
 			t.Errorf("Run = %v", err)
 		}
 	})
-	return s
+	t.Cleanup(stop)
+	return stop
 }
 
 func get(t *testing.T, url string) (int, string) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -17,10 +16,8 @@ import (
 // statuses says how far the indexing of a repository is. It implements
 // api.Status.
 type statuses struct {
-	log     eventlog.Log
-	catalog *catalog.Catalog
-	places  *places.Places
-	applied *applied
+	log      eventlog.Log
+	versions *versions
 	// working is nil in a process without the pipeline role: then nothing is known
 	// of imports that run elsewhere.
 	working func(id code.RepositoryID) (work, bool)
@@ -39,7 +36,9 @@ type work struct {
 
 // Status implements api.Status.
 func (s *statuses) Status(ctx context.Context, id code.RepositoryID) (api.RepositoryStatus, error) {
-	known, ok := s.catalog.Snapshot().ByID(id)
+	i := s.versions.acquire()
+	defer i.use.leave()
+	known, ok := i.catalog.Snapshot().ByID(id)
 	if !ok {
 		return api.RepositoryStatus{}, fmt.Errorf("status: %w", code.ErrNotFound)
 	}
@@ -47,10 +46,10 @@ func (s *statuses) Status(ctx context.Context, id code.RepositoryID) (api.Reposi
 	// shows.
 	out := api.RepositoryStatus{Repository: *searchRepository(known), State: api.StateRegistered}
 	var err error
-	if out.Applied, err = s.position(ctx, id); err != nil {
+	if out.Applied, err = s.position(ctx, i, id); err != nil {
 		return out, err
 	}
-	v := s.places.Acquire()
+	v := i.places.Acquire()
 	defer v.Release()
 	s.describe(v, &out)
 	s.addWork(&out)
@@ -59,13 +58,13 @@ func (s *statuses) Status(ctx context.Context, id code.RepositoryID) (api.Reposi
 
 // position returns the last event of the repository's partition that has had
 // its effect; nil if none has.
-func (s *statuses) position(ctx context.Context, id code.RepositoryID) (*event.Position, error) {
+func (s *statuses) position(ctx context.Context, i *index, id code.RepositoryID) (*event.Position, error) {
 	n, err := s.log.Partitions(ctx, event.TopicEvents)
 	if err != nil {
 		return nil, err
 	}
 	partition := eventlog.PartitionOf(event.RecordKey(id), n)
-	before, err := s.applied.before(ctx, partition)
+	before, err := i.applied.before(ctx, partition)
 	if err != nil || before == 0 {
 		return nil, err
 	}
@@ -136,7 +135,9 @@ const skippedPage = 1000
 
 // Skipped implements api.Status.
 func (s *statuses) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason code.SkipReason, offset, limit int) ([]api.SkippedFile, int, error) {
-	v := s.places.Acquire()
+	i := s.versions.acquire()
+	defer i.use.leave()
+	v := i.places.Acquire()
 	defer v.Release()
 	r := v.Repository(id)
 	if r == nil || r.Ref(ref) == nil {

@@ -30,10 +30,10 @@ func TestUpgradeFromBeforeTheLedger(t *testing.T) {
 	})
 	takeLedgerOut(t, c.ProjectionsDir())
 	s := open(t, c, prometheus.NewRegistry(), prometheus.NewRegistry())
-	if n := s.index.catalog.Snapshot().Len(); n != 1 {
+	if n := s.versions.live.Load().catalog.Snapshot().Len(); n != 1 {
 		t.Errorf("%d repositories after the upgrade", n)
 	}
-	page, err := s.index.ledger.List(deliveries.Query{Limit: 10})
+	page, err := s.versions.live.Load().ledger.List(deliveries.Query{Limit: 10})
 	if err != nil || len(page.Deliveries) != 1 || page.Deliveries[0].Source != source {
 		t.Errorf("the ledger has %+v after the upgrade: %v", page, err)
 	}

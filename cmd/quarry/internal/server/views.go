@@ -17,7 +17,7 @@ import (
 
 // views gives queries the current view of the places.
 type views struct {
-	places *places.Places
+	versions *versions
 	// last is the state of the newest view that was asked for: views are asked for
 	// much more often than they change.
 	last atomic.Pointer[state]
@@ -28,6 +28,7 @@ var _ api.Views = (*views)(nil)
 // state is what a places.View holds, in the words of search. It names no
 // snapshot, so it may outlive the view.
 type state struct {
+	of           *index
 	generation   uint64
 	segments     []search.Segment
 	repositories []*search.Repository
@@ -45,14 +46,24 @@ type view struct {
 	*state
 }
 
+// Release implements search.View.
+func (v view) Release() {
+	v.View.Release()
+	v.of.use.leave()
+}
+
+// AsOf says which moment of the past the view shows; empty for the present.
+func (v view) AsOf() string { return v.of.asOf() }
+
 var _ search.View = view{}
 
 // View implements api.Views.
 func (v *views) View(context.Context) (search.View, error) {
-	acquired := v.places.Acquire()
+	i := v.versions.acquire()
+	acquired := i.places.Acquire()
 	current := v.last.Load()
-	if current == nil || current.generation != acquired.Generation() {
-		current = newState(acquired, current)
+	if current == nil || current.of != i || current.generation != acquired.Generation() {
+		current = newState(i, acquired, current)
 		v.last.Store(current)
 	}
 	return view{acquired, current}, nil
@@ -60,9 +71,10 @@ func (v *views) View(context.Context) (search.View, error) {
 
 // newState costs a pointer for each repository, and more for each that changed
 // since the state before, which may be nil.
-func newState(v *places.View, before *state) *state {
+func newState(of *index, v *places.View, before *state) *state {
 	known := v.Repositories()
 	s := &state{
+		of:           of,
 		generation:   v.Generation(),
 		segments:     searchSegments(v.Segments()),
 		repositories: make([]*search.Repository, len(known)),

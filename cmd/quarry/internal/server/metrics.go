@@ -1,0 +1,76 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/query/api"
+)
+
+// versionsMetrics tell of the versions of the projections:
+//
+//	quarry_projections_replays_total{result}   replays that ended: done, failed, canceled
+//	quarry_projections_replaying               1 while one is at work
+//	quarry_projections_frozen                  1 while the live version shows the past
+//	quarry_projections_missing_documents       documents of the past that it lacks
+//	quarry_projections_version_bytes{version}  files of the current and the previous version
+type versionsMetrics struct {
+	replays *prometheus.CounterVec
+	all     []prometheus.Collector
+}
+
+func newVersionsMetrics(v *versions) *versionsMetrics {
+	m := &versionsMetrics{replays: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_projections_replays_total",
+		Help: "Replays, and returns to the version before, by how they ended: done, failed, canceled.",
+	}, []string{"result"})}
+	for _, state := range []api.ReplayState{api.ReplayDone, api.ReplayFailed, api.ReplayCanceled} {
+		m.replays.WithLabelValues(string(state))
+	}
+	gauge := func(name, help string, labels prometheus.Labels, read func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quarry_projections_" + name, Help: help, ConstLabels: labels}, read)
+	}
+	m.all = []prometheus.Collector{
+		m.replays,
+		gauge("replaying", "1 while a replay builds a version or switches to it.", nil, func() float64 { return boolean(v.replays.busy()) }),
+		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolean(v.live.Load().meta.Frozen()) }),
+		gauge("missing_documents", "Documents of the past that the live version lacks: neither a segment nor a mirror has them.", nil, func() float64 {
+			return float64(v.live.Load().meta.Missing)
+		}),
+	}
+	const help = "Files of a version of the projections. Versions share files, with each other and with the segment store."
+	for version, dir := range map[string]func() (string, error){"current": v.home.Current, "previous": v.home.Previous} {
+		m.all = append(m.all, gauge("version_bytes", help, prometheus.Labels{"version": version}, func() float64 { return bytesOf(dir) }))
+	}
+	return m
+}
+
+// bytesOf returns the size of the version that dir names, 0 if there is none.
+func bytesOf(dir func() (string, error)) float64 {
+	path, err := dir()
+	if err != nil || path == "" {
+		return 0
+	}
+	n, err := projections.DiskBytes(path)
+	if err != nil {
+		return 0 // its files change while they are counted
+	}
+	return float64(n)
+}
+
+func boolean(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// register makes the metrics known.
+func (v *versions) register() error {
+	for _, c := range v.metrics.all {
+		if err := v.o.Registerer.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

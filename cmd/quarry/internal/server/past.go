@@ -1,0 +1,246 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// past brings the documents of a moment of the past into a version that shows it.
+// The segments of that time may have been merged away and deleted since. What
+// they held lies in the segments that later events brought, or, if it was dead
+// when they were merged, in the git mirrors, from where it is analysed again. What
+// is in neither stays missing, and is counted.
+type past struct {
+	o       Options
+	log     projections.Tailer
+	objects segmentstore.Store
+	// mirrors returns the mirrors of this process; nil if it has none.
+	mirrors func() *mirror.Mirrors
+
+	made *madeObjects // nil unless the past is built
+}
+
+// store is what the version takes objects from.
+func (p *past) store(building bool) segmentstore.Store {
+	if !building {
+		return p.objects
+	}
+	p.made = &madeObjects{Store: p.objects}
+	p.made.mu.paths = map[string]string{}
+	return p.made
+}
+
+// close removes the segments that were made.
+func (p *past) close() {
+	if p.made != nil {
+		p.made.clear()
+	}
+}
+
+// settle completes a version that has applied everything below the given
+// checkpoints, and returns how many documents are missing.
+func (p *past) settle(ctx context.Context, where *places.Places, at []projections.Checkpoint) (missing int, err error) {
+	for _, c := range at {
+		n, err := unheld(where, c.Partition)
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			continue
+		}
+		if err := p.adoptLater(ctx, where, c); err != nil {
+			return 0, fmt.Errorf("documents of partition %d: %w", c.Partition, err)
+		}
+		if err := p.analyseAgain(ctx, where, c.Partition); err != nil {
+			return 0, fmt.Errorf("documents of partition %d from the mirrors: %w", c.Partition, err)
+		}
+		if n, err = unheld(where, c.Partition); err != nil {
+			return 0, err
+		}
+		missing += n
+	}
+	return missing, nil
+}
+
+// unheld counts the documents of a partition that no segment holds.
+func unheld(where *places.Places, partition int32) (int, error) {
+	v := where.Acquire()
+	defer v.Release()
+	keys, err := v.UnheldIn(partition)
+	return len(keys), err
+}
+
+// adoptLater takes documents from the segments that came behind c and are still
+// there, the latest first: they are the largest.
+func (p *past) adoptLater(ctx context.Context, where *places.Places, c projections.Checkpoint) error {
+	segments, err := p.laterSegments(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, ref := range slices.Backward(segments) {
+		if n, err := unheld(where, c.Partition); err != nil || n == 0 {
+			return err
+		}
+		if _, err := where.Adopt(ctx, c.Partition, ref); err != nil {
+			return fmt.Errorf("segment %s: %w", ref.ID, err)
+		}
+	}
+	return nil
+}
+
+// laterSegments reads what the partition brought behind c and has not merged
+// away, in the order it came.
+func (p *past) laterSegments(ctx context.Context, c projections.Checkpoint) ([]event.SegmentRef, error) {
+	high, err := p.log.HighWater(ctx, event.TopicEvents)
+	if err != nil || c.Next >= high[c.Partition] {
+		return nil, err
+	}
+	reader, err := p.log.Tail(ctx, event.TopicEvents, c.Partition, c.Next)
+	if err != nil {
+		return nil, err
+	}
+	var segments []event.SegmentRef
+	for {
+		rec, err := reader.Next(ctx)
+		if err != nil {
+			return nil, errors.Join(err, reader.Close())
+		}
+		_, ev, err := event.Decode(rec)
+		switch e := ev.(type) {
+		case *event.RevisionIndexed:
+			segments = append(segments, e.Segments...)
+		case *event.SegmentsMerged:
+			if e.Output != nil {
+				segments = append(segments, *e.Output)
+			}
+			gone := e.Inputs
+			if err == nil {
+				segments = slices.DeleteFunc(segments, func(s event.SegmentRef) bool {
+					return slices.Contains(gone, s.ID) && (e.Output == nil || s.ID != e.Output.ID)
+				})
+			}
+		}
+		if rec.Position.Offset+1 >= high[c.Partition] {
+			return segments, reader.Close()
+		}
+	}
+}
+
+// wanted is a document that is looked for in a mirror, and one place of it.
+type wanted struct {
+	key  code.DocumentKey
+	path string
+}
+
+// analyseAgain takes documents from the mirrors.
+func (p *past) analyseAgain(ctx context.Context, where *places.Places, partition int32) error {
+	byRepository, err := whereWanted(ctx, where, partition)
+	mirrors := p.mirrors()
+	if err != nil || mirrors == nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(byRepository)) {
+		refs, err := p.analyse(ctx, mirrors.Mirror(id), id, byRepository[id])
+		if err != nil {
+			return err
+		}
+		for _, ref := range refs {
+			if _, err := where.Adopt(ctx, partition, ref); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// whereWanted returns, for each repository of a partition, the documents of its
+// refs that no segment holds, each once.
+func whereWanted(ctx context.Context, where *places.Places, partition int32) (map[code.RepositoryID][]wanted, error) {
+	v := where.Acquire()
+	defer v.Release()
+	keys, err := v.UnheldIn(partition)
+	if err != nil {
+		return nil, err
+	}
+	out := map[code.RepositoryID][]wanted{}
+	for _, r := range v.Repositories() {
+		if r == nil || r.Partition != partition {
+			continue
+		}
+		found := map[code.DocumentKey]bool{}
+		for _, ref := range r.Refs {
+			err := v.Files(ctx, r.ID, ref.Ref, "", func(place places.Place) bool {
+				if place.Skipped == "" && keys[place.Document] && !found[place.Document] {
+					found[place.Document] = true
+					out[r.ID] = append(out[r.ID], wanted{place.Document, place.Path})
+				}
+				return true
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// madeObjects are objects of which some were made in this process: they are of no
+// use to others and go with it.
+type madeObjects struct {
+	segmentstore.Store
+	dir string
+	n   int // segments made
+	mu  struct {
+		sync.Mutex
+		paths map[string]string
+	}
+}
+
+// add takes the file of a segment that was made.
+func (m *madeObjects) add(name, path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.paths[name] = path
+}
+
+// Fetch implements segmentstore.Store.
+func (m *madeObjects) Fetch(ctx context.Context, name, path string) error {
+	m.mu.Lock()
+	made, ok := m.mu.paths[name]
+	delete(m.mu.paths, name)
+	m.mu.Unlock()
+	if !ok {
+		return m.Store.Fetch(ctx, name, path)
+	}
+	return os.Rename(made, path)
+}
+
+// next returns a path for a segment, in a directory below the given one.
+func (m *madeObjects) next(below string) (_ string, err error) {
+	if m.dir == "" {
+		if m.dir, err = os.MkdirTemp(below, "past-"); err != nil {
+			return "", err
+		}
+	}
+	m.n++
+	return filepath.Join(m.dir, fmt.Sprint("segment-", m.n)), nil
+}
+
+func (m *madeObjects) clear() {
+	if m.dir != "" {
+		_ = os.RemoveAll(m.dir) // what stays is removed with the version's home
+	}
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// ask returns what a search finds: "path: content", in order.
+func ask(s *Server, query string) ([]string, error) {
+	body := fmt.Sprintf(`{"query":%q,"matches":10000}`, query)
+	response, err := http.Post(s.URL()+"/api/search", "application/json", strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Files []struct {
+			FileName struct{ Text string }
+			Chunks   []struct{ Content string }
+		}
+		Message string
+	}
+	err = errors.Join(json.NewDecoder(response.Body).Decode(&answer), response.Body.Close())
+	if err != nil || response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %d, %s: %w", response.StatusCode, answer.Message, err)
+	}
+	var found []string
+	for _, f := range answer.Files {
+		line := f.FileName.Text + ":"
+		for _, c := range f.Chunks {
+			line += " " + c.Content
+		}
+		found = append(found, line)
+	}
+	slices.Sort(found)
+	return found, nil
+}
+
+func mustAsk(t *testing.T, s *Server, query string) []string {
+	t.Helper()
+	found, err := ask(s, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// replayed does a replay, or a roll back, through the API and waits for its end.
+func replayed(t *testing.T, s *Server, path, body string) api.Replay {
+	t.Helper()
+	var begun api.Replay
+	if status := post(t, s.URL()+path, body, &begun); status != http.StatusAccepted {
+		t.Fatalf("POST %s: %d", path, status)
+	}
+	var last api.Replay
+	eventually(t, func() bool {
+		var list struct{ Replays []api.Replay }
+		_, text := get(t, s.URL()+"/api/replays")
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			t.Fatal(err)
+		}
+		last = list.Replays[slices.IndexFunc(list.Replays, func(r api.Replay) bool { return r.ID == begun.ID })]
+		return last.State == api.ReplayDone || last.State == api.ReplayFailed || last.State == api.ReplayCanceled
+	})
+	if last.State != api.ReplayDone {
+		t.Fatalf("POST %s %s: %+v", path, body, last)
+	}
+	return last
+}
+
+func (s *Server) version() string { return filepath.Base(s.versions.live.Load().store.Dir()) }
+
+// push commits and waits until it can be found.
+func (s *Server) pushed(t *testing.T, g *gitRepository, pairs ...string) event.Position {
+	t.Helper()
+	commit := g.commit(pairs...)
+	at, err := s.registrar.Refresh(t.Context(), g.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+	return at
+}
+
+// TestReplayOfARunningServer builds versions while searches and pushes go on:
+// every search is answered, none with less than was there when it began.
+func TestReplayOfARunningServer(t *testing.T) {
+	g := newGitRepository(t, "kazoo")
+	first := g.commit("a.go", "package kazoo\n")
+	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
+	s.registerAt(t, g, first)
+
+	ctx, stop := context.WithCancel(t.Context())
+	var searching sync.WaitGroup
+	searching.Go(func() {
+		for ctx.Err() == nil {
+			if found, err := ask(s, "kazoo"); err != nil || len(found) == 0 {
+				t.Errorf("a search beside a replay: %v, %v", found, err)
+				return
+			}
+		}
+	})
+	for n, c := range []struct{ path, body, version, previous string }{
+		{"/api/replays", `{}`, "projections-2", "projections-1"},
+		{"/api/replays/rollback", ``, "projections-1", "projections-2"},
+		{"/api/replays", `{"projection":"places"}`, "projections-3", "projections-1"},
+		{"/api/replays", `{"projection":"catalog"}`, "projections-4", "projections-3"},
+		{"/api/replays/rollback", ``, "projections-3", "projections-4"},
+	} {
+		s.pushed(t, g, fmt.Sprintf("%d.go", n), fmt.Sprintf("package kazoo // %d\n", n))
+		replayed(t, s, c.path, c.body)
+		previous, err := s.versions.home.Previous()
+		if err != nil || s.version() != c.version || filepath.Base(previous) != c.previous {
+			t.Fatalf("%s %s: live %s, previous %s: %v", c.path, c.body, s.version(), previous, err)
+		}
+		eventually(t, func() bool { return len(mustAsk(t, s, "kazoo")) == n+2 })
+		if status, body := get(t, s.URL()+"/metrics"); status != 200 || !strings.Contains(body, "quarry_store_disk_bytes") || !strings.Contains(body, "quarry_projections_caught_up 1") {
+			t.Fatalf("metrics after a switch: %d\n%s", status, body)
+		}
+		left, err := filepath.Glob(filepath.Join(s.o.Config.ProjectionsDir(), "projections-*"))
+		if err != nil || len(left) > projections.MaxVersions {
+			t.Fatalf("versions left: %v, %v", left, err)
+		}
+	}
+	stop()
+	searching.Wait()
+	if status, body := get(t, s.URL()+"/readyz"); status != 200 || strings.Contains(body, "asOf") {
+		t.Errorf("readyz: %d %s", status, body)
+	}
+}
+
+// TestReplayRefusals shows what does not begin, and that a replay that is told to
+// stop leaves nothing.
+func TestReplayRefusals(t *testing.T) {
+	s := running(t, testConfig(t))
+	for body, part := range map[string]string{
+		`{"projection":"nothing"}`:                            "catalog, places",
+		`{"to":"yesterday"}`:                                  "2026-03-04",
+		`{"to":"2999-01-01T00:00:00Z"}`:                       "future",
+		`{"projection":"places","to":"2020-01-01T00:00:00Z"}`: "leave out",
+	} {
+		var e struct{ Message string }
+		if status := post(t, s.URL()+"/api/replays", body, &e); status != http.StatusBadRequest || !strings.Contains(e.Message, part) {
+			t.Errorf("%s: %d %s", body, status, e.Message)
+		}
+	}
+	var e struct{ Message string }
+	if status := post(t, s.URL()+"/api/replays/rollback", ``, &e); status != http.StatusConflict {
+		t.Errorf("roll back of a new installation: %d %s", status, e.Message)
+	}
+}
+
+func TestCancelReplay(t *testing.T) {
+	c := testConfig(t)
+	s := openOnly(t, c)
+	r := s.versions.replays
+	begun, err := r.Start(t.Context(), api.ReplayRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Start(t.Context(), api.ReplayRequest{}); !errors.Is(err, api.ErrReplaying) {
+		t.Fatalf("a second replay: %v", err)
+	}
+	if _, err := r.Cancel(t.Context(), begun.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Cancel(t.Context(), 77); !errors.Is(err, code.ErrNotFound) {
+		t.Fatalf("cancel of nothing: %v", err)
+	}
+	run(t, s)
+	eventually(t, func() bool { return !r.busy() })
+	list, err := r.List(t.Context())
+	if err != nil || len(list.Replays) != 1 || list.Replays[0].State != api.ReplayCanceled || list.Current.Name != "projections-1" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+}

@@ -1,0 +1,346 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// versions holds the live version of the projections and puts another in its
+// place: one that a replay made, or the one before. Whoever reads takes the live
+// one with acquire, and ends on it what he began on it.
+type versions struct {
+	o       Options
+	home    *projections.Home
+	log     eventlog.Log
+	objects segmentstore.Store
+	frames  *segment.Cache
+	live    atomic.Pointer[index]
+	// ready is set once a live version has caught up with the log: the process is
+	// ready from then on, whatever is switched to.
+	ready   atomic.Bool
+	replays *replays
+	metrics *versionsMetrics
+	// mirrors returns those of this process; nil if it has none.
+	mirrors func() *mirror.Mirrors
+
+	mu struct {
+		sync.Mutex
+		open []*index
+	}
+}
+
+var _ io.Closer = (*versions)(nil)
+
+func newVersions(o Options, home *projections.Home, log eventlog.Log, objects segmentstore.Store, frames *segment.Cache) *versions {
+	v := &versions{o: o, home: home, log: log, objects: objects, frames: frames}
+	v.replays, v.metrics = newReplays(v), newVersionsMetrics(v)
+	return v
+}
+
+// options are those of an index over a store.
+func (v *versions) options(s *store.Store, m *versionMetrics) indexOptions {
+	o := v.o
+	o.Registerer = m
+	return indexOptions{Options: o, store: s, log: tailer{v.log}, dead: v.log, deletes: true, objects: v.objects, cache: v.frames}
+}
+
+// open opens the live version, which it rebuilds if another version of the
+// program wrote it, and removes what a former process left unfinished.
+func (v *versions) open(ctx context.Context) error {
+	dir, err := v.home.Current()
+	if err != nil {
+		return err
+	}
+	i, err := v.openVersion(ctx, dir)
+	if errors.Is(err, projections.ErrSchema) {
+		i, err = v.renew(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := i.metrics.show(); err != nil {
+		return err
+	}
+	v.live.Store(i)
+	if err := v.home.Clean(); err != nil {
+		return err
+	}
+	v.warnFrozen(i)
+	return v.register()
+}
+
+// renew rebuilds projections that another version of the program wrote, for the
+// given reason, and opens them.
+func (v *versions) renew(ctx context.Context, reason error) (*index, error) {
+	v.o.Logger.Info("rebuilding the projections from the log", "reason", reason)
+	next, err := v.build(ctx, &replay{}, func(done, total int64) {
+		v.o.Logger.Info("rebuilding", "records", done, "of", total)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, v.home.Switch(next.store.Dir())
+}
+
+// warnFrozen says that a version shows the past, so that nobody wonders.
+func (v *versions) warnFrozen(i *index) {
+	if i.meta.Frozen() {
+		v.o.Logger.Warn("the projections show a moment of the past and do not follow the log; quarry replay --rollback returns to the present",
+			"asOf", i.meta.Until.String(), "missingDocuments", i.meta.Missing)
+	}
+}
+
+// openVersion opens the version in dir; it does not make it live.
+func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) {
+	meta, err := projections.ReadMeta(dir)
+	if err != nil {
+		return nil, err
+	}
+	m := newVersionMetrics(v.o.Registerer)
+	rows, err := store.Open(dir, store.Options{CacheBytes: int64(v.o.Config.Cache.BlocksBytes), Logger: v.o.Logger, Registerer: m})
+	if err != nil {
+		return nil, fmt.Errorf("open projections: %w", err)
+	}
+	o := v.options(rows, m)
+	if meta.Frozen() {
+		o.dead, o.deletes = nil, false
+	}
+	i, err := openIndex(ctx, o, meta)
+	if err != nil {
+		return nil, errors.Join(err, rows.Close())
+	}
+	i.metrics = m
+	return v.added(i), nil
+}
+
+// added gives an index what only one that may become live needs, and notes what
+// Close has to close.
+func (v *versions) added(i *index) *index {
+	if !i.meta.Frozen() {
+		i.repair = newRepairer(v.log, i.places, v.o.Logger)
+	}
+	i.applied = newApplied(v.log, workerGroup, i.runner.Checkpoints)
+	i.superseded, i.took = make(chan struct{}), make(chan struct{})
+	i.use.begin()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.mu.open = append(v.mu.open, i)
+	return i
+}
+
+// acquire returns the live version, whose store stays open until the caller
+// calls use.leave.
+func (v *versions) acquire() *index {
+	for {
+		if i := v.live.Load(); i.use.enter() {
+			return i
+		}
+	}
+}
+
+// caughtUp reports whether a live version has caught up with the log since the
+// process began.
+func (v *versions) caughtUp() bool {
+	if v.ready.Load() {
+		return true
+	}
+	select {
+	case <-v.live.Load().runner.CaughtUp():
+		v.ready.Store(true)
+		return true
+	default:
+		return false
+	}
+}
+
+// asOf says which moment of the past the live version shows; empty for the
+// present.
+func (v *versions) asOf() string { return v.live.Load().asOf() }
+
+func (i *index) asOf() string {
+	if !i.meta.Frozen() {
+		return ""
+	}
+	return i.meta.Until.String()
+}
+
+// noted is how far the projections are, for those who hold back for them. Nobody
+// holds back for a version of the past: it is where the log is.
+func (v *versions) noted() []projections.Checkpoint {
+	i := v.live.Load()
+	if !i.meta.Frozen() {
+		return i.runner.Checkpoints()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), noteEvery)
+	defer cancel()
+	high, err := v.log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return nil // the next note tries again
+	}
+	out := make([]projections.Checkpoint, len(high))
+	for p, next := range high {
+		out[p] = projections.Checkpoint{Partition: int32(p), Next: next}
+	}
+	return out
+}
+
+// Run runs the live version, its successors, and the replays that make them,
+// until ctx ends or the store or the log fails.
+func (v *versions) Run(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return v.runLive(gctx) })
+	g.Go(func() error { return v.replays.run(gctx) })
+	return g.Wait()
+}
+
+func (v *versions) runLive(ctx context.Context) error {
+	for i := v.live.Load(); ; {
+		if err := v.follow(ctx, i); err != nil || ctx.Err() != nil {
+			return err
+		}
+		next := v.live.Load()
+		if err := v.handOver(i, next); err != nil {
+			return fmt.Errorf("hand over from %s to %s: %w", i.store.Dir(), next.store.Dir(), err)
+		}
+		i = next
+	}
+}
+
+// errSuperseded ends what runs for a version that is live no more.
+var errSuperseded = errors.New("another version is live")
+
+// follow runs what belongs to the live version i until ctx ends or another is
+// live. Nothing is deleted before it has caught up: what is behind does not know
+// what came back.
+func (v *versions) follow(ctx context.Context, i *index) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return i.runner.Run(gctx) })
+	g.Go(func() error {
+		select {
+		case <-i.runner.CaughtUp():
+			return i.places.Run(gctx)
+		case <-gctx.Done():
+			return nil
+		}
+	})
+	if i.repair != nil {
+		g.Go(func() error { return i.repair.Run(gctx) })
+	}
+	g.Go(func() error {
+		select {
+		case <-i.superseded:
+			return errSuperseded
+		case <-gctx.Done():
+			return nil
+		}
+	})
+	if err := g.Wait(); !errors.Is(err, errSuperseded) {
+		return err
+	}
+	return nil
+}
+
+// handOver gives next, where nothing runs yet, what old has alone.
+func (v *versions) handOver(old, next *index) error {
+	old.metrics.hide()
+	if err := next.metrics.show(); err != nil {
+		return err
+	}
+	if err := next.places.TakeOver(old.store); err != nil {
+		return err
+	}
+	if next.meta.Frozen() {
+		next.places.StandBack()
+	}
+	close(next.took)
+	return nil
+}
+
+// replace makes next live, durably by what point does to the home, and returns
+// once the version before is closed: what began on it has then ended.
+func (v *versions) replace(ctx context.Context, next *index, point func() error) error {
+	old := v.live.Load()
+	if err := point(); err != nil {
+		return err
+	}
+	v.live.Store(next)
+	close(old.superseded)
+	v.o.Logger.Info("switched to another version of the projections", "from", filepath.Base(old.store.Dir()), "to", filepath.Base(next.store.Dir()))
+	v.warnFrozen(next)
+	select {
+	case <-next.took:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	old.use.leave()
+	select {
+	case <-old.use.unused:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := v.closeVersion(old); err != nil {
+		return err
+	}
+	return v.home.Clean()
+}
+
+// closeVersion closes a version that nobody uses.
+func (v *versions) closeVersion(i *index) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at := slices.Index(v.mu.open, i)
+	if at < 0 {
+		return nil
+	}
+	v.mu.open = slices.Delete(v.mu.open, at, at+1)
+	i.close()
+	return i.store.Close()
+}
+
+// Close closes every version that is open. Run has returned, and views are
+// released.
+func (v *versions) Close() error {
+	v.mu.Lock()
+	open := slices.Clone(v.mu.open)
+	v.mu.Unlock()
+	var errs []error
+	for _, i := range open {
+		errs = append(errs, v.closeVersion(i))
+	}
+	return errors.Join(errs...)
+}
+
+// waitFor returns once readers of i see everything below the checkpoints.
+func (i *index) waitFor(ctx context.Context, checkpoints []projections.Checkpoint) error {
+	return waitFor(ctx, i.runner, checkpoints)
+}
+
+func waitFor(ctx context.Context, r *projections.Runner, checkpoints []projections.Checkpoint) error {
+	var last []event.Position
+	for _, c := range checkpoints {
+		if c.Next > 0 {
+			last = append(last, event.Position{Topic: event.TopicEvents, Partition: c.Partition, Offset: c.Next - 1})
+		}
+	}
+	return r.WaitFor(ctx, last...)
+}
+
+// now is the clock of what a replay says of itself.
+func now() time.Time { return time.Now().UTC() }
