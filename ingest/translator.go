@@ -70,6 +70,9 @@ type Translator interface {
 	// delivery, in constant time, and an error that wraps ErrUnauthenticated
 	// otherwise.
 	Verify(r *Request) error
+	// DeliveryID returns what the sender calls the delivery, verified or not, and
+	// as it came: any text. Empty if it does not say.
+	DeliveryID(r *Request) string
 	// Translate says what the delivery means. Its errors wrap ErrNotJSON or
 	// ErrInvalidPayload.
 	Translate(r *Request) (Delivery, error)

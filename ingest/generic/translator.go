@@ -81,10 +81,13 @@ func (t *Translator) Verify(r *ingest.Request) error {
 	return nil
 }
 
+// DeliveryID implements ingest.Translator.
+func (t *Translator) DeliveryID(r *ingest.Request) string { return r.Header.Get(signature.HeaderID) }
+
 // Translate implements ingest.Translator.
 func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 	d, err := t.translate(r.Body)
-	d.ID = r.Header.Get(signature.HeaderID)
+	d.ID = t.DeliveryID(r)
 	return d, err
 }
 

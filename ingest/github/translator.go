@@ -62,6 +62,9 @@ func (t *Translator) Verify(r *ingest.Request) error {
 	return nil
 }
 
+// DeliveryID implements ingest.Translator.
+func (t *Translator) DeliveryID(r *ingest.Request) string { return r.Header.Get(headerDelivery) }
+
 // Translate implements ingest.Translator.
 func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 	body, err := payload(r.Header, r.Body)
@@ -69,7 +72,7 @@ func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 		return ingest.Delivery{}, err
 	}
 	d, err := Translate(t.host, r.Header.Get(headerEvent), body)
-	d.ID = r.Header.Get(headerDelivery)
+	d.ID = t.DeliveryID(r)
 	return d, err
 }
 

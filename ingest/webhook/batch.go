@@ -117,7 +117,7 @@ func (b *batch) addPushes(pushes []event.Push) error {
 func (b *batch) add(step string, ev event.Event) error {
 	rec, err := event.Encode(event.Envelope{
 		ID:     eventID(b.key, step),
-		Source: "/webhooks/" + string(b.connection.Kind) + "/" + b.connection.Name,
+		Source: b.connection.source(),
 		Time:   b.at,
 	}, ev)
 	if err != nil {

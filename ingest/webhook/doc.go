@@ -25,8 +25,8 @@
 //
 // # Invariants
 //
-//  1. Nothing is parsed before the signature was checked, and nothing is
-//     appended unless it was right.
+//  1. Nothing is parsed before the signature was checked, and nothing that
+//     changes anything is appended unless it was right.
 //  2. The ID of an event is a hash of connection, delivery ID, body and ref: a
 //     delivery that comes twice gives the same IDs, and readers drop the second.
 //     The recall table only saves them the work; it is bounded and may forget.
@@ -34,6 +34,11 @@
 //     in the same append and partition.
 //  4. Bodies in memory are bounded by Options.MaxInFlightBytes together, not by
 //     the number of connections.
+//  5. What led to no push is told to the log by an event.Delivery, behind the
+//     answer: Run appends it. It is dropped, and counted, where it would have to
+//     wait. Of refused deliveries, which anybody can send, each connection tells of
+//     one a second and ten at once, and how many there were between; of a
+//     connection that does not exist, nothing is told.
 //
 // A Receiver is safe for concurrent use and starts no goroutine. It does not
 // fetch from hosts, and a payload's commit lists do not interest it.

@@ -14,6 +14,7 @@ type metrics struct {
 	seconds       *prometheus.HistogramVec
 	appendSeconds prometheus.Histogram
 	events        prometheus.Counter
+	untold        *prometheus.CounterVec
 	inFlightBytes prometheus.Gauge
 }
 
@@ -37,12 +38,19 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_webhook_events_total",
 			Help: "Events appended to the log because of deliveries.",
 		}),
+		untold: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_webhook_untold_total",
+			Help: "Deliveries that led to no push and of which the log has no event: too many were refused (rate), too many waited (queue), or the log did not take it (append).",
+		}, []string{"reason"}),
 		inFlightBytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_webhook_inflight_bytes",
 			Help: "Bytes reserved for bodies of deliveries in progress.",
 		}),
 	}
-	reg.MustRegister(m.deliveries, m.seconds, m.appendSeconds, m.events, m.inFlightBytes)
+	reg.MustRegister(m.deliveries, m.seconds, m.appendSeconds, m.events, m.untold, m.inFlightBytes)
+	for _, reason := range []string{untoldRate, untoldQueue, untoldAppend} {
+		m.untold.WithLabelValues(reason)
+	}
 	return m
 }
 

@@ -53,6 +53,9 @@ type Options struct {
 	// Connections are the hooks, at most MaxConnections, with distinct names.
 	Connections []ingest.Connection
 	Appender    Appender
+	// PartitionOf returns the partition of a key, for events without one of their
+	// own. Nil means partition 0.
+	PartitionOf func(ctx context.Context, key []byte) (int32, error)
 	// Repositories is nil in a process without a catalog (the ingest role alone):
 	// then every repository that a delivery identifies counts as registered, or is
 	// registered once per process where the connection says so.
@@ -87,6 +90,9 @@ func (o *Options) ensureDefaults() {
 	setDefault(&o.AppendTimeout, DefaultAppendTimeout)
 	if o.Admit == nil {
 		o.Admit = func(context.Context, code.Repository) error { return nil }
+	}
+	if o.PartitionOf == nil {
+		o.PartitionOf = func(context.Context, []byte) (int32, error) { return 0, nil }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

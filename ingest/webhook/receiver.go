@@ -26,6 +26,7 @@ type Receiver struct {
 	inFlight    *semaphore.Weighted
 	recent      *recentDeliveries
 	registered  *registered
+	told        chan untold
 	metrics     *metrics
 }
 
@@ -33,7 +34,11 @@ type Receiver struct {
 type connection struct {
 	ingest.Connection
 	translator ingest.Translator
+	refusals   refusals
 }
+
+// source is the CloudEvents source of the connection's events.
+func (c *connection) source() string { return "/webhooks/" + string(c.Kind) + "/" + c.Name }
 
 // New checks o and opens the translator of every connection.
 func New(o Options) (*Receiver, error) {
@@ -47,6 +52,7 @@ func New(o Options) (*Receiver, error) {
 		inFlight:    semaphore.NewWeighted(o.MaxInFlightBytes),
 		recent:      newRecentDeliveries(o.RecentDeliveries),
 		registered:  newRegistered(),
+		told:        make(chan untold, toldQueue),
 		metrics:     newMetrics(o.Registerer),
 	}
 	for _, c := range o.Connections {
@@ -73,7 +79,7 @@ func (r *Receiver) open(c ingest.Connection) error {
 	if err != nil {
 		return fmt.Errorf("webhook: %w", err)
 	}
-	r.connections[c.Name] = &connection{c, t}
+	r.connections[c.Name] = &connection{Connection: c, translator: t}
 	return nil
 }
 
@@ -153,6 +159,13 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, c *connecti
 	}
 	defer release()
 	in := &ingest.Request{Header: req.Header, Body: body, ReceivedAt: r.o.Now().UTC()}
+	a, err := r.judge(req.Context(), c, in)
+	r.tell(c, in, a, err)
+	return a, err
+}
+
+// judge verifies a delivery and takes it, or says why not.
+func (r *Receiver) judge(ctx context.Context, c *connection, in *ingest.Request) (answer, error) {
 	if err := c.translator.Verify(in); err != nil {
 		return answer{}, err
 	}
@@ -163,7 +176,7 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, c *connecti
 	if d.Outcome == ingest.Ignored {
 		return ignored(d.ID, d.Reason), nil
 	}
-	return r.accept(req.Context(), c, in, d)
+	return r.accept(ctx, c, in, d)
 }
 
 // accept appends what a delivery says, unless it was just appended.

@@ -148,6 +148,7 @@ func (c *change) delivery(ev *event.Delivery, source string) error {
 		}
 		if first != nil {
 			entry.Repository = first.Repository
+			entry.Of = &event.Position{Topic: c.at.Topic, Partition: c.at.Partition, Offset: at} // Of may be a registration before it
 			first.repeat(1, ev.ReceivedAt)
 			if err := writeRow(c.b, offsetKey(kindEntry, c.at.Partition, at), first); err != nil {
 				return err

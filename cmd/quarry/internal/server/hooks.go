@@ -9,7 +9,9 @@ import (
 	"github.com/quarrysearch/quarry/ingest/generic"
 	"github.com/quarrysearch/quarry/ingest/github"
 	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // kinds has the translator of each kind of code host.
@@ -22,15 +24,22 @@ func kinds() map[code.HostKind]ingest.Open {
 
 // newReceiver returns the receiver of web hooks. repositories is nil in a
 // process without a catalog.
-func newReceiver(o Options, log webhook.Appender, repositories webhook.Repositories, admit func(context.Context, code.Repository) error) (*webhook.Receiver, error) {
+func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories, admit func(context.Context, code.Repository) error) (*webhook.Receiver, error) {
 	connections, err := connectionsOf(o.Config)
 	if err != nil {
 		return nil, err
 	}
 	return webhook.New(webhook.Options{
-		Kinds:         kinds(),
-		Connections:   connections,
-		Appender:      log,
+		Kinds:       kinds(),
+		Connections: connections,
+		Appender:    log,
+		PartitionOf: func(ctx context.Context, key []byte) (int32, error) {
+			n, err := log.Partitions(ctx, event.TopicEvents)
+			if err != nil {
+				return 0, err
+			}
+			return eventlog.PartitionOf(key, n), nil
+		},
 		Repositories:  repositories,
 		Admit:         admit,
 		MaxBodyBytes:  int64(o.Config.Ingest.MaxBodyBytes),

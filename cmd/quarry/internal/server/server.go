@@ -56,7 +56,7 @@ type Server struct {
 	// Of the role pipeline.
 	pipeline *pipeline
 	// Of the role ingest.
-	receiver http.Handler
+	receiver *webhook.Receiver
 
 	closers []io.Closer // in the order of opening
 }
@@ -159,6 +159,9 @@ func (s *Server) Run(ctx context.Context) error {
 	main, metrics := s.handlers()
 	if metrics != nil {
 		group.Add("metrics", boot.NewHTTP(s.listeners.metrics, metrics, s.o.Logger).Run)
+	}
+	if s.receiver != nil {
+		group.Add("web hooks", s.receiver.Run) // ends behind the last request
 	}
 	group.Add("http", boot.NewHTTP(s.listeners.main, main, s.o.Logger).Run)
 	return errors.Join(group.Run(ctx), s.Close())
