@@ -34,7 +34,7 @@ func classify(err error) error {
 		{eventlog.ErrPartitionLost, []kafka.Error{kafka.IllegalGeneration, kafka.UnknownMemberId, kafka.RebalanceInProgress, kafka.FencedInstanceID}},
 	} {
 		for _, code := range c.codes {
-			if errors.Is(err, code) {
+			if errors.Is(err, code) && !errors.Is(err, c.sentinel) {
 				return fmt.Errorf("%w: %w", c.sentinel, err)
 			}
 		}

@@ -91,14 +91,10 @@ func newLog(opts Options, mechanism sasl.Mechanism) *Log {
 func (l *Log) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.ConnectTimeout)
 	defer cancel()
-	err := l.retry(ctx, "request", func(ctx context.Context) error {
+	return closedEarly(l.retry(ctx, "request", func(ctx context.Context) error {
 		_, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}})
-		return err
-	})
-	if errors.Is(err, ErrRefused) && l.opts.SASL != nil {
-		return fmt.Errorf("check user name and password of user %q: %w", l.opts.SASL.Username, err)
-	}
-	return err
+		return l.opts.refusal(err)
+	}))
 }
 
 // Close implements eventlog.Log: appends that were accepted are sent first, for

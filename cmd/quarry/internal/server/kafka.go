@@ -34,6 +34,9 @@ func openKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg p
 		return nil, err
 	}
 	log, err := kafkalog.Open(ctx, options)
+	if errors.Is(err, kafkalog.ErrRefused) {
+		return nil, fmt.Errorf("%w; see log.kafka.tls and log.kafka.sasl", err)
+	}
 	if err != nil {
 		return nil, err
 	}

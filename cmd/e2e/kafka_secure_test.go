@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+)
+
+// Bounds of a start that the brokers refuse: how long it may take on a busy
+// machine, and how many connections it may open before it gives up.
+const (
+	refusalDeadline = 20 * time.Second
+	maxRefused      = 5
+)
+
+// TestSecureKafka configures TLS and SASL in quarry.yaml: with the right settings
+// the server indexes and finds; with wrong ones it ends with one line that says
+// what to check, and does not storm the broker.
+func TestSecureKafka(t *testing.T) {
+	broker := kafkatest.StartSecure(t, "quarry", "right-horse")
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "password")
+	write(t, secret, "right-horse\n")
+	wrong := filepath.Join(dir, "wrong")
+	write(t, wrong, "wrong-horse\n")
+	other := filepath.Join(dir, "other.pem")
+	write(t, other, otherAuthority)
+	kafka := map[string]any{
+		"brokers": broker.Addresses,
+		"tls":     map[string]any{"enabled": true, "caFile": broker.CertificateFile},
+		"sasl":    map[string]any{"mechanism": "scram-sha-256", "username": "quarry", "password": "file:" + secret},
+	}
+
+	t.Run("right", func(t *testing.T) {
+		c := &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}
+		write(t, c.config, kafkaConfiguration(dir, kafka))
+		if err := git("", "init", "-q", "-b", "main", c.tree); err != nil {
+			t.Fatal(err)
+		}
+		c.commit("first", "here is a theorbo")
+		var err error
+		if c.server, err = startServer(dir, os.Environ(), "--config", c.config, "--data", filepath.Join(dir, "data")); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := c.server.stop(); err != nil {
+				t.Error(err)
+			}
+		}()
+		c.index()
+		c.await("theorbo")
+	})
+
+	for name, test := range map[string]struct {
+		change map[string]any
+		says   []string
+	}{
+		"wrong password":  {map[string]any{"sasl": map[string]any{"mechanism": "scram-sha-256", "username": "quarry", "password": "file:" + wrong}}, []string{`user "quarry"`, "password", "mechanism"}},
+		"wrong mechanism": {map[string]any{"sasl": map[string]any{"mechanism": "plain", "username": "quarry", "password": "file:" + secret}}, []string{`user "quarry"`, "mechanism"}},
+		"wrong authority": {map[string]any{"tls": map[string]any{"enabled": true, "caFile": other}}, []string{"certificate", "authority"}},
+		"wrong name":      {map[string]any{"tls": map[string]any{"enabled": true, "caFile": broker.CertificateFile, "serverName": "kafka.example"}}, []string{"certificate", "kafka.example"}},
+		"no TLS":          {map[string]any{"tls": map[string]any{"enabled": false}}, []string{"TLS"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := startProxy(t, broker.Addresses[0])
+			changed := maps.Clone(kafka)
+			maps.Copy(changed, test.change)
+			changed["brokers"] = []string{proxy.address}
+			config := filepath.Join(t.TempDir(), "quarry.yaml")
+			write(t, config, kafkaConfiguration(dir, changed))
+			wantRefusal(t, config, append(test.says, proxy.address))
+			n := proxy.connections.Load()
+			t.Logf("%d connections", n)
+			if n < 1 || n > maxRefused {
+				t.Errorf("%d connections, want 1 to %d", n, maxRefused)
+			}
+		})
+	}
+}
+
+// wantRefusal starts the server and wants it to end with exit code 1 and one line
+// that says all of these.
+func wantRefusal(t *testing.T, config string, says []string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "quarry", "serve", "--config", config, "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
+	began := time.Now()
+	timer := time.AfterFunc(3*refusalDeadline, func() { _ = cmd.Process.Kill() })
+	defer timer.Stop()
+	out, err := cmd.CombinedOutput()
+	took := time.Since(began)
+	t.Logf("after %v: %s", took.Round(time.Millisecond), out)
+	if code := cmd.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("exit code %d (%v), want 1", code, err)
+	}
+	if took > refusalDeadline {
+		t.Errorf("it took %v, want at most %v", took, refusalDeadline)
+	}
+	if lines := strings.Count(strings.TrimSpace(string(out)), "\n") + 1; lines != 1 {
+		t.Errorf("%d lines, want one", lines)
+	}
+	for _, text := range says {
+		if !strings.Contains(string(out), text) {
+			t.Errorf("it does not say %q", text)
+		}
+	}
+	if strings.Contains(string(out), "horse") {
+		t.Error("it shows the password")
+	}
+}
+
+// kafkaConfiguration is that of the other tests, with Kafka as the log.
+func kafkaConfiguration(root string, kafka map[string]any) string {
+	var c map[string]any
+	_ = json.Unmarshal([]byte(configuration(root)), &c) // it is what Marshal made
+	c["log"] = map[string]any{"driver": "kafka", "kafka": kafka}
+	text, _ := json.Marshal(c)
+	return string(text)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// proxy passes connections on to a broker and counts them.
+type proxy struct {
+	address     string
+	connections atomic.Int64
+}
+
+func startProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{address: l.Addr().String()}
+	var running sync.WaitGroup
+	t.Cleanup(func() { _ = l.Close(); running.Wait() })
+	running.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.connections.Add(1)
+			running.Go(func() { pass(conn, to) })
+		}
+	})
+	return p
+}
+
+// pass copies both ways until both sides have ended.
+func pass(client net.Conn, to string) {
+	defer func() { _ = client.Close() }()
+	broker, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	defer func() { _ = broker.Close() }()
+	var copying sync.WaitGroup
+	for _, way := range [][2]net.Conn{{client, broker}, {broker, client}} {
+		copying.Go(func() {
+			_, _ = io.Copy(way[0], way[1])
+			_ = way[0].(*net.TCPConn).CloseWrite() // the other side may go on
+		})
+	}
+	copying.Wait()
+}
+
+// otherAuthority is a certificate that has signed nothing here.
+const otherAuthority = `-----BEGIN CERTIFICATE-----
+MIIBdjCCAR2gAwIBAgIUf35bfJHKhxLwqNz6mGurwnfAoVkwCgYIKoZIzj0EAwIw
+EDEOMAwGA1UEAwwFb3RoZXIwIBcNMjYxMTIxMjI0NTU1WhgPMjEyNjEwMjgyMjQ1
+NTVaMBAxDjAMBgNVBAMMBW90aGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+fZ1Wj7ixDSmzTVdIo/NWfawvsSXzam4Vmgjr9Vw2x9Y0COQ0phNLjZPdv3EBoA18
+UqzjiefIopKUCFTEDR7pNqNTMFEwHQYDVR0OBBYEFMRbON7i7TDT2CPow7dbGK2K
+6N4hMB8GA1UdIwQYMBaAFMRbON7i7TDT2CPow7dbGK2K6N4hMA8GA1UdEwEB/wQF
+MAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgYLdR/sxNW/DQfcRQRCLLSRVBLpwtMaEu
+qm4k9nzPqcQCIGnxY/XNo7vIasOqbk6IBXvUtR40rXVddTSGSmvTwbl0
+-----END CERTIFICATE-----
+`
