@@ -40,10 +40,10 @@ type ReplayOptions struct {
 	Source     *store.Store
 
 	// Until ends the version at a moment of the past; Settle, if set, is then called
-	// once it is reached, with where the partitions ended, and returns how many
-	// documents stay missing.
+	// once it is reached, with where the partitions ended, and returns what stays
+	// missing.
 	Until  *Until
-	Settle func(ctx context.Context, at []Checkpoint) (missing int, err error)
+	Settle func(ctx context.Context, at []Checkpoint) (Missing, error)
 	// Follow, if set, is called once the version has what the log held at the
 	// start, while it goes on following, and returns when that is enough.
 	Follow func(ctx context.Context, r *Runner) error

@@ -24,12 +24,23 @@ type Meta struct {
 	Until *Until `json:"until,omitempty"`
 	// Schemas are the versions of the rows of each projection.
 	Schemas map[string]int `json:"schemas,omitempty"`
-	// Missing counts the documents of the past that nothing holds any more.
-	Missing int `json:"missingDocuments,omitempty"`
+	// Missing is what the past had and nothing holds any more.
+	Missing Missing `json:"missing,omitzero"`
 	// BegunAt and CompletedAt are times of this machine; the second is zero while
 	// the version is in the making.
 	BegunAt     time.Time `json:"begunAt"`
 	CompletedAt time.Time `json:"completedAt,omitzero"`
+}
+
+// MaxMissingFiles bounds Missing.Files.
+const MaxMissingFiles = 100
+
+// Missing is what a version of the past lacks.
+type Missing struct {
+	// Documents counts the documents.
+	Documents int `json:"documents"`
+	// Files names where some of them stood, "repository: path".
+	Files []string `json:"files,omitempty"`
 }
 
 // Frozen reports whether the version shows a moment of the past.

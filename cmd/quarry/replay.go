@@ -85,7 +85,7 @@ func (c *replayCommand) offline(ctx context.Context, s streams, r *server.Rebuil
 	if err != nil {
 		return err
 	}
-	c.tell(display, meta.Missing)
+	c.tell(display, meta.Missing.Documents)
 	return nil
 }
 

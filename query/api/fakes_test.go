@@ -318,7 +318,7 @@ func (r fakeReplays) List(context.Context) (api.ReplayList, error) {
 	}
 	return api.ReplayList{
 		Current:     api.ProjectionVersion{Name: "projections-3", CopyOf: "projections-2", Projection: "catalog", DiskBytes: 12345, CompletedAt: day},
-		Previous:    &api.ProjectionVersion{Name: "projections-2", AsOf: "2026-03-04T03:06:07Z", MissingDocuments: 2},
+		Previous:    &api.ProjectionVersion{Name: "projections-2", AsOf: "2026-03-04T03:06:07Z", MissingDocuments: 2, MissingFiles: []string{"github.com/meadow/kettle: old.go"}},
 		Replays:     []api.Replay{r.ended()},
 		Projections: []string{"catalog", "places"},
 	}, nil

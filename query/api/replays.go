@@ -82,6 +82,8 @@ type ProjectionVersion struct {
 	CopyOf           string `json:"copyOf,omitempty"`
 	Projection       string `json:"projection,omitempty"`
 	MissingDocuments int    `json:"missingDocuments"`
+	// MissingFiles names where some of them stood, "repository: path".
+	MissingFiles []string `json:"missingFiles,omitempty"`
 	// DiskBytes counts files that versions share in each of them.
 	DiskBytes   int64     `json:"diskBytes"`
 	CompletedAt time.Time `json:"-"`

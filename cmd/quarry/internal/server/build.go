@@ -52,7 +52,7 @@ func (v *versions) replayOptions(order *replay, p *past, m *versionMetrics, next
 		o.Projection, o.Family, o.Source = order.target.Name(), order.target.Family(), live.store
 	}
 	if order.until != nil {
-		o.Settle = func(ctx context.Context, at []projections.Checkpoint) (int, error) {
+		o.Settle = func(ctx context.Context, at []projections.Checkpoint) (projections.Missing, error) {
 			return p.settle(ctx, (*next).places, at)
 		}
 	} else if v.follows() {

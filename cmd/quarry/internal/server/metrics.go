@@ -35,7 +35,7 @@ func newVersionsMetrics(v *versions) *versionsMetrics {
 		gauge("replaying", "1 while a replay builds a version or switches to it.", nil, func() float64 { return boolean(v.replays.busy()) }),
 		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolean(v.live.Load().meta.Frozen()) }),
 		gauge("missing_documents", "Documents of the past that the live version lacks: neither a segment nor a mirror has them.", nil, func() float64 {
-			return float64(v.live.Load().meta.Missing)
+			return float64(v.live.Load().meta.Missing.Documents)
 		}),
 	}
 	const help = "Files of a version of the projections. Versions share files, with each other and with the segment store."

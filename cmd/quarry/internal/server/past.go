@@ -51,28 +51,53 @@ func (p *past) close() {
 }
 
 // settle completes a version that has applied everything below the given
-// checkpoints, and returns how many documents are missing.
-func (p *past) settle(ctx context.Context, where *places.Places, at []projections.Checkpoint) (missing int, err error) {
+// checkpoints, and returns what is missing.
+func (p *past) settle(ctx context.Context, where *places.Places, at []projections.Checkpoint) (missing projections.Missing, err error) {
 	for _, c := range at {
-		n, err := unheld(where, c.Partition)
-		if err != nil {
-			return 0, err
-		}
-		if n == 0 {
+		if n, err := unheld(where, c.Partition); err != nil || n == 0 {
+			if err != nil {
+				return missing, err
+			}
 			continue
 		}
 		if err := p.adoptLater(ctx, where, c); err != nil {
-			return 0, fmt.Errorf("documents of partition %d: %w", c.Partition, err)
+			return missing, fmt.Errorf("documents of partition %d: %w", c.Partition, err)
 		}
 		if err := p.analyseAgain(ctx, where, c.Partition); err != nil {
-			return 0, fmt.Errorf("documents of partition %d from the mirrors: %w", c.Partition, err)
+			return missing, fmt.Errorf("documents of partition %d from the mirrors: %w", c.Partition, err)
 		}
-		if n, err = unheld(where, c.Partition); err != nil {
-			return 0, err
+		if err := count(ctx, where, c.Partition, &missing); err != nil {
+			return missing, err
 		}
-		missing += n
+	}
+	if missing.Documents > 0 {
+		p.o.Logger.Warn("documents of the past are missing: neither a segment nor a git mirror has them any more", "documents", missing.Documents, "files", missing.Files)
 	}
 	return missing, nil
+}
+
+// count adds what a partition lacks.
+func count(ctx context.Context, where *places.Places, partition int32, missing *projections.Missing) error {
+	n, err := unheld(where, partition)
+	if err != nil || n == 0 {
+		return err
+	}
+	missing.Documents += n
+	byRepository, err := whereWanted(ctx, where, partition)
+	if err != nil {
+		return err
+	}
+	v := where.Acquire()
+	defer v.Release()
+	for _, id := range slices.Sorted(maps.Keys(byRepository)) {
+		for _, w := range byRepository[id] {
+			if len(missing.Files) == projections.MaxMissingFiles {
+				return nil
+			}
+			missing.Files = append(missing.Files, v.Repository(id).Name+": "+w.path)
+		}
+	}
+	return nil
 }
 
 // unheld counts the documents of a partition that no segment holds.

@@ -171,7 +171,7 @@ func describeVersion(dir string) (api.ProjectionVersion, error) {
 		return api.ProjectionVersion{}, err
 	}
 	v := api.ProjectionVersion{
-		Name: filepath.Base(dir), CopyOf: meta.CopyOf, Projection: meta.Projection, MissingDocuments: meta.Missing, CompletedAt: meta.CompletedAt,
+		Name: filepath.Base(dir), CopyOf: meta.CopyOf, Projection: meta.Projection, MissingDocuments: meta.Missing.Documents, MissingFiles: meta.Missing.Files, CompletedAt: meta.CompletedAt,
 	}
 	if meta.Frozen() {
 		v.AsOf = meta.Until.String()
@@ -274,7 +274,7 @@ func (r *replays) ended(order *replay, next *index, err error) {
 		order.State, order.Error = api.ReplayFailed, err.Error()
 		r.v.o.Logger.Error("a replay failed; the live version of the projections stays", "replay", order.ID, "error", err)
 	default:
-		order.MissingDocuments = next.meta.Missing
+		order.MissingDocuments = next.meta.Missing.Documents
 	}
 	r.v.metrics.replays.WithLabelValues(string(order.State)).Inc()
 }

@@ -103,7 +103,7 @@ func (v *versions) renew(ctx context.Context, reason error) (*index, error) {
 func (v *versions) warnFrozen(i *index) {
 	if i.meta.Frozen() {
 		v.o.Logger.Warn("the projections show a moment of the past and do not follow the log; quarry replay --rollback returns to the present",
-			"asOf", i.meta.Until.String(), "missingDocuments", i.meta.Missing)
+			"asOf", i.meta.Until.String(), "missingDocuments", i.meta.Missing.Documents)
 	}
 }
 

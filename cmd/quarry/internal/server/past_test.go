@@ -1,0 +1,217 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// pastQueries are asked at every moment.
+var pastQueries = []string{"package", "alpha", "rev:* package", "rev:* beta", "file:^d/ gamma", "-alpha package"}
+
+// moment is what searches found once, and how to name that moment.
+type moment struct {
+	at      time.Time
+	ends    []event.Offset
+	answers [][]string
+}
+
+// remember asks every query, and lets the clock pass.
+func remember(t *testing.T, s *Server) moment {
+	t.Helper()
+	m := moment{at: time.Now()}
+	var err error
+	if m.ends, err = s.log.HighWater(t.Context(), event.TopicEvents); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range pastQueries {
+		m.answers = append(m.answers, mustAsk(t, s, q))
+	}
+	eventually(t, func() bool { return time.Now().After(m.at.Add(time.Millisecond)) })
+	return m
+}
+
+// positions names the moment by the last record of each partition.
+func (m *moment) positions() string {
+	var parts []string
+	for p, end := range m.ends {
+		parts = append(parts, fmt.Sprintf("%d/%d", p, end-1))
+	}
+	return strings.Join(parts, ",")
+}
+
+func (m *moment) compare(t *testing.T, s *Server, name string) {
+	t.Helper()
+	for i, q := range pastQueries {
+		if got := mustAsk(t, s, q); !slices.Equal(got, m.answers[i]) {
+			t.Errorf("%s: %s\nnow  %q\nthen %q", name, q, got, m.answers[i])
+		}
+	}
+}
+
+// segmentsDeleted counts the segments of the log that the segment store has not.
+func segmentsDeleted(t *testing.T, s *Server) (deleted, merges int) {
+	t.Helper()
+	there := map[string]bool{}
+	for info, err := range s.segments.List(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, ok := segmentstore.ParseSegmentName(info.Name); ok {
+			there[id.String()] = true
+		}
+	}
+	_, text := get(t, s.URL()+"/metrics")
+	for _, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "quarry_places_excised_total ") {
+			_, err := fmt.Sscan(strings.Fields(line)[1], &deleted)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return deleted, len(there)
+}
+
+// writeHistory pushes to a repository until segments were merged and documents
+// that had died in them are in no segment any more, and remembers some moments.
+func writeHistory(t *testing.T, s *Server, g *gitRepository) (moments []moment) {
+	t.Helper()
+	words := []string{"alpha", "beta", "gamma"}
+	const pushes = 20
+	for n := range pushes {
+		file := fmt.Sprintf("d/%d.go", n%5)
+		if n%6 == 4 {
+			g.git("rm", "--quiet", "-r", "d")
+		}
+		s.pushed(t, g, file, fmt.Sprintf("package p%d // %s %d\n", n, words[n%3], n))
+		if n == 7 {
+			g.git("branch", "side")
+			g.git("checkout", "--quiet", "side")
+			g.commit("side.go", "package side // beta\n")
+			g.git("checkout", "--quiet", "main")
+		}
+		if n%5 == 3 {
+			moments = append(moments, remember(t, s))
+		}
+	}
+	eventually(t, func() bool { deleted, there := segmentsDeleted(t, s); return deleted >= 12 && there < 10 })
+	return append(moments, remember(t, s))
+}
+
+// TestSearchOfThePast writes a history in which segments are merged, deleted and
+// lose what died, and holds versions of its moments to what was found then: on the
+// running server by time and by position, and with the server stopped.
+func TestSearchOfThePast(t *testing.T) {
+	g := newGitRepository(t, "kazoo", "side")
+	first := g.commit("a.go", "package kazoo // alpha\n")
+	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir), "pipeline.mergeInterval=20ms", "log.partitions=2")
+	s := openOnly(t, c)
+	stop := run(t, s)
+	s.registerAt(t, g, first)
+	moments := writeHistory(t, s, g)
+	present := moments[len(moments)-1]
+
+	for n, m := range moments {
+		to := m.at.UTC().Format(time.RFC3339Nano)
+		if n%2 == 0 {
+			to = m.positions()
+		}
+		r := replayed(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, to))
+		if r.MissingDocuments != 0 {
+			t.Errorf("moment %d: %d documents are missing", n, r.MissingDocuments)
+		}
+		m.compare(t, s, fmt.Sprint("moment ", n))
+		if status, body := get(t, s.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"asOf"`) {
+			t.Errorf("readyz of the past: %d %s", status, body)
+		}
+		if _, body := get(t, s.URL()+"/metrics"); !strings.Contains(body, "quarry_projections_frozen 1") {
+			t.Error("no metric says that the version shows the past")
+		}
+	}
+	explained(t, s, present.positions())
+	withoutMirrors(t, s, moments[0])
+
+	// A push while the past is shown is in the present that is returned to.
+	commit := g.commit("new.go", "package fresh // alpha\n")
+	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
+		t.Fatal(err)
+	}
+	replayed(t, s, "/api/replays", `{}`)
+	eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+	present = remember(t, s)
+	stop()
+	offlinePast(t, c.Data, s, moments[1], present)
+}
+
+// withoutMirrors builds a moment of which some documents are in no segment any
+// more and in no mirror: they are counted, and what segments have is found.
+func withoutMirrors(t *testing.T, s *Server, m moment) {
+	t.Helper()
+	mirrors := s.versions.mirrors
+	s.versions.mirrors = func() *mirror.Mirrors { return nil }
+	r := replayed(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, m.positions()))
+	s.versions.mirrors = mirrors
+	found := mustAsk(t, s, "package")
+	if r.MissingDocuments == 0 || r.MissingDocuments != len(m.answers[0])-len(found) || len(found) == 0 {
+		t.Errorf("%d documents are said to be missing, %d of %d files are found", r.MissingDocuments, len(found), len(m.answers[0]))
+	}
+}
+
+// explained checks that an answer of the past says so.
+func explained(t *testing.T, s *Server, asOf string) {
+	t.Helper()
+	var answer struct{ Explain struct{ AsOf string } }
+	post(t, s.URL()+"/api/search", `{"query":"package","matches":10,"explain":true}`, &answer)
+	if answer.Explain.AsOf == "" {
+		t.Errorf("explain says nothing of the past, want %s", asOf)
+	}
+}
+
+// offlinePast builds a moment with the server stopped, looks at it with a server,
+// and returns to the present.
+func offlinePast(t *testing.T, data string, s *Server, m, present moment) {
+	t.Helper()
+	rebuild := func(f func(r *Rebuild) error) {
+		t.Helper()
+		registry := prometheus.NewRegistry()
+		r, err := OpenRebuild(t.Context(), Options{Config: s.o.Config, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f(r), r.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := func(m moment, name string) {
+		t.Helper()
+		s := openOnly(t, s.o.Config)
+		stop := run(t, s)
+		eventually(t, func() bool { return s.versions.caughtUp() })
+		m.compare(t, s, name)
+		stop()
+	}
+	rebuild(func(r *Rebuild) error {
+		_, err := r.Switch(t.Context(), api.ReplayRequest{To: m.at.UTC().Format(time.RFC3339Nano)}, nil)
+		return err
+	})
+	look(m, "offline")
+	rebuild(func(r *Rebuild) error { _, err := r.Rollback(); return err })
+	look(present, "rolled back")
+	left, err := filepath.Glob(filepath.Join(data, "past-*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("segments of the past are left in %v, %v", left, err)
+	}
+}
