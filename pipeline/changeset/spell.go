@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // spell makes every path UTF-8. git's paths are bytes, ours are text: they go
@@ -14,7 +16,7 @@ func spell(changes []Change) []Change {
 	spelled := false
 	for i := range changes {
 		if !utf8.ValidString(changes[i].Path) {
-			changes[i].Path = spellPath(changes[i].Path)
+			changes[i].Path = code.SpellPath(changes[i].Path)
 			spelled = true
 		}
 	}
@@ -24,19 +26,4 @@ func spell(changes []Change) []Change {
 	// The order of bytes is not that of their spelling.
 	slices.SortStableFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(changes, func(a, b Change) bool { return a.Path == b.Path })
-}
-
-func spellPath(path string) string {
-	const digits = "0123456789abcdef"
-	var b strings.Builder
-	for len(path) > 0 {
-		r, n := utf8.DecodeRuneInString(path)
-		if r == utf8.RuneError && n == 1 {
-			b.Write([]byte{'\\', 'x', digits[path[0]>>4], digits[path[0]&15]})
-		} else {
-			b.WriteString(path[:n])
-		}
-		path = path[n:]
-	}
-	return b.String()
 }

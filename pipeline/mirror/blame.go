@@ -1,0 +1,203 @@
+package mirror
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// maxBlameLine bounds a line of git's answer, a subject as a rule.
+const maxBlameLine = 1 << 20
+
+// Blame says which commit wrote which line of a file.
+type Blame struct {
+	// Ranges cover the file, in order.
+	Ranges  []BlameRange
+	Commits map[code.CommitID]*BlameCommit
+}
+
+// BlameRange is a run of lines that one commit wrote in one file.
+type BlameRange struct {
+	Commit code.CommitID
+	// Path is where the lines stood then, spelled by code.SpellPath.
+	Path  string
+	Start int // line, from 1
+	Lines int
+}
+
+// BlameCommit is what a blame tells of a commit.
+type BlameCommit struct {
+	// Time is the author's.
+	Time        time.Time
+	Subject     string
+	AuthorName  string
+	AuthorEmail string
+	// Previous and PreviousPath say where the lines' predecessors are; empty if
+	// the commit made the file.
+	Previous     code.CommitID
+	PreviousPath string
+}
+
+// Blame returns who wrote the lines of a file of at most maxBytes. Renames of the
+// whole file are followed. It fails with ErrNoPath if there is no such file, and
+// with ErrTooLarge.
+func (m *Mirror) Blame(ctx context.Context, commit code.CommitID, path string, maxBytes int64) (*Blame, error) {
+	raw, err := m.blamable(ctx, commit, path, maxBytes)
+	if err != nil {
+		return nil, err
+	}
+	p := blameParser{blame: Blame{Commits: make(map[code.CommitID]*BlameCommit)}}
+	// The commit is hexadecimal and the path follows --: blame of some versions
+	// knows no --end-of-options.
+	c := command{gitDir: m.gitDir(), args: []string{"blame", "--incremental", "--encoding=UTF-8", string(commit), "--", raw}, env: literalPaths}
+	if err := m.ms.git.stream(ctx, c, p.read); err != nil {
+		return nil, fmt.Errorf("blame %s at %s of repository %s: %w", path, commit, m.id, err)
+	}
+	p.blame.merge()
+	return &p.blame, nil
+}
+
+// blamable returns the path of a file as git has it.
+func (m *Mirror) blamable(ctx context.Context, commit code.CommitID, path string, maxBytes int64) (string, error) {
+	if err := validateCommit(commit); err != nil {
+		return "", m.wrap("read", err)
+	}
+	r, err := m.Reader(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	c, err := r.commit(ctx, string(commit))
+	if err != nil {
+		return "", err
+	}
+	n, raw, err := r.Find(ctx, c.Tree, path)
+	if err != nil {
+		return "", err
+	}
+	if !n.Mode.IsFile() && !n.Mode.IsSymlink() {
+		return "", fmt.Errorf("%.200q is no file: %w", path, ErrNoPath)
+	}
+	size := int64(0)
+	if err := r.Sizes(ctx, []ObjectID{n.ID}, func(_ int, n int64) { size = n }); err != nil {
+		return "", err
+	}
+	if size > maxBytes {
+		return "", fmt.Errorf("file of %d bytes, at most %d: %w", size, maxBytes, ErrTooLarge)
+	}
+	return raw, nil
+}
+
+// blameParser reads git blame --incremental: groups of "NAME FROM TO COUNT",
+// headers, and a last line "filename PATH". The headers of a commit come once.
+type blameParser struct {
+	blame   Blame
+	current BlameRange
+}
+
+func (p *blameParser) read(r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 64<<10), maxBlameLine)
+	for lines.Scan() {
+		word, rest, _ := strings.Cut(lines.Text(), " ")
+		if err := p.line(word, rest); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrGit, err)
+	}
+	return nil
+}
+
+func (p *blameParser) line(word, rest string) error {
+	if p.current.Commit == "" {
+		return p.begin(word, rest)
+	}
+	c := p.blame.Commits[p.current.Commit]
+	switch word {
+	case "author":
+		c.AuthorName = rest
+	case "author-mail":
+		c.AuthorEmail = strings.TrimSuffix(strings.TrimPrefix(rest, "<"), ">")
+	case "author-time":
+		if n, err := strconv.ParseInt(rest, 10, 64); err == nil {
+			c.Time = time.Unix(min(max(n, 0), maxCommitTime), 0).UTC()
+		}
+	case "summary":
+		c.Subject = rest
+	case "previous":
+		id, path, _ := strings.Cut(rest, " ")
+		if c.Previous == "" {
+			c.Previous, c.PreviousPath = code.CommitID(id), code.SpellPath(unquote(path))
+		}
+	case "filename":
+		p.current.Path = code.SpellPath(unquote(rest))
+		p.blame.Ranges = append(p.blame.Ranges, p.current)
+		p.current = BlameRange{}
+	}
+	return nil
+}
+
+func (p *blameParser) begin(name, rest string) error {
+	var from int
+	id, err := code.ParseCommitID(name)
+	if err == nil {
+		_, err = fmt.Sscanf(rest, "%d %d %d", &from, &p.current.Start, &p.current.Lines)
+	}
+	if err != nil || id == "" {
+		return fmt.Errorf("%w: unexpected line %.80q of blame", ErrGit, name+" "+rest)
+	}
+	p.current.Commit = id
+	if p.blame.Commits[id] == nil {
+		p.blame.Commits[id] = new(BlameCommit)
+	}
+	return nil
+}
+
+// merge orders the ranges and joins neighbours of one commit and path.
+func (b *Blame) merge() {
+	slices.SortFunc(b.Ranges, func(x, y BlameRange) int { return cmp.Compare(x.Start, y.Start) })
+	merged := b.Ranges[:0]
+	for _, r := range b.Ranges {
+		if n := len(merged) - 1; n >= 0 && merged[n].Commit == r.Commit && merged[n].Path == r.Path && merged[n].Start+merged[n].Lines == r.Start {
+			merged[n].Lines += r.Lines
+			continue
+		}
+		merged = append(merged, r)
+	}
+	b.Ranges = merged
+}
+
+// unquote undoes git's quoting of a path with unusual bytes, which is C's.
+func unquote(s string) string {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return s
+	}
+	s = s[1 : len(s)-1]
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b = append(b, s[i])
+			continue
+		}
+		i++
+		if at := strings.IndexByte(`abfnrtv\"`, s[i]); at >= 0 {
+			b = append(b, "\a\b\f\n\r\t\v\\\""[at])
+		} else if n, err := strconv.ParseUint(s[i:min(i+3, len(s))], 8, 8); err == nil {
+			b = append(b, byte(n))
+			i += 2
+		} else {
+			b = append(b, s[i])
+		}
+	}
+	return string(b)
+}

@@ -1,0 +1,187 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Errors of paths, which are the client's affair.
+var (
+	// ErrNoPath says that the commit has nothing at the path.
+	ErrNoPath = errors.New("no such path")
+	// ErrNoDirectory says that what stands at the path is no directory.
+	ErrNoDirectory = errors.New("not a directory")
+)
+
+// maxTreeBytes bounds one tree object, a directory: about a million names.
+const maxTreeBytes = 64 << 20
+
+// Name is an entry of a directory.
+type Name struct {
+	// Raw is the name as git has it: bytes. code.SpellPath makes it text.
+	Raw  string
+	Mode Mode
+	ID   ObjectID
+}
+
+// IsDirectory reports whether n is a directory.
+func (n Name) IsDirectory() bool { return n.Mode.Type() == modeDirectory }
+
+const modeDirectory Mode = 0o040000
+
+// Directory returns the entries of a tree in git's order, read and parsed without
+// a process of its own. It fails with ErrMissing if there is no such tree.
+func (r *Reader) Directory(ctx context.Context, tree ObjectID) ([]Name, error) {
+	b, err := r.object(ctx, tree, "tree", maxTreeBytes)
+	if err != nil {
+		return nil, err
+	}
+	return parseTree(b, int(tree.len))
+}
+
+// parseTree reads "MODE NAME\0" and the bytes of an object name, to the end.
+func parseTree(b []byte, idLen int) ([]Name, error) {
+	names := make([]Name, 0, len(b)/40)
+	for len(b) > 0 {
+		mode, rest, ok := bytes.Cut(b, []byte{' '})
+		raw, after, ended := bytes.Cut(rest, []byte{0})
+		if !ok || !ended || len(after) < idLen {
+			return nil, fmt.Errorf("%w: a tree object ends early", ErrGit)
+		}
+		m, err := parseMode(mode)
+		if err != nil {
+			return nil, err
+		}
+		n := Name{Raw: string(raw), Mode: m, ID: ObjectID{len: uint8(idLen)}}
+		copy(n.ID.sum[:], after[:idLen])
+		names, b = append(names, n), after[idLen:]
+	}
+	return names, nil
+}
+
+// Find returns what stands at a path below a tree, and the path as git has it.
+// The path is compared here, and never reaches git: each of its elements is a
+// name or the spelling of one (code.SpellPath). The empty path is the tree itself.
+// It fails with ErrNoPath if there is nothing.
+func (r *Reader) Find(ctx context.Context, tree ObjectID, path string) (n Name, raw string, err error) {
+	n = Name{Mode: modeDirectory, ID: tree}
+	if path == "" {
+		return n, "", nil
+	}
+	var elements []string
+	for element := range strings.SplitSeq(path, "/") {
+		if !n.IsDirectory() {
+			return Name{}, "", fmt.Errorf("%.200q: %w", path, ErrNoPath)
+		}
+		names, err := r.Directory(ctx, n.ID)
+		if err != nil {
+			return Name{}, "", err
+		}
+		found := findName(names, element)
+		if found == nil {
+			return Name{}, "", fmt.Errorf("%.200q: %w", path, ErrNoPath)
+		}
+		n, elements = *found, append(elements, found.Raw)
+	}
+	return n, strings.Join(elements, "/"), nil
+}
+
+// findName prefers the name itself to a name that is spelled like it.
+func findName(names []Name, element string) *Name {
+	var spelled *Name
+	for i := range names {
+		if names[i].Raw == element {
+			return &names[i]
+		}
+		if spelled == nil && code.SpellPath(names[i].Raw) == element {
+			spelled = &names[i]
+		}
+	}
+	return spelled
+}
+
+// Blob returns the content of a blob of at most max bytes, valid until the next
+// call, and its size. It fails with ErrTooLarge, with the size, or ErrMissing.
+func (r *Reader) Blob(ctx context.Context, id ObjectID, max int64) (content []byte, size int64, err error) {
+	size = -1
+	if err := r.Sizes(ctx, []ObjectID{id}, func(_ int, n int64) { size = n }); err != nil {
+		return nil, 0, err
+	}
+	switch {
+	case size < 0:
+		return nil, 0, fmt.Errorf("blob %s: %w", id, ErrMissing)
+	case size > max:
+		return nil, size, fmt.Errorf("blob %s of %d bytes, at most %d: %w", id, size, max, ErrTooLarge)
+	}
+	content, err = r.object(ctx, id, "blob", max)
+	return content, size, err
+}
+
+// object returns the content of an object of a kind, valid until the next call.
+func (r *Reader) object(ctx context.Context, id ObjectID, kind string, max int64) ([]byte, error) {
+	c := r.contents
+	stop := c.dieWith(ctx)
+	defer stop()
+	h, err := c.askOne(c.contentsVerb + id.String() + "\n" + c.flush)
+	if err != nil {
+		return nil, fmt.Errorf("read %s %s of repository %s: %w", kind, id, r.m.id, c.failure(ctx, err))
+	}
+	if h.kind != kind || h.size > max {
+		c.dead = c.dead || h.kind != "" // the content is still on its way
+		if h.kind == kind {
+			err = ErrTooLarge
+		} else {
+			err = ErrMissing
+		}
+		return nil, fmt.Errorf("%s %s of repository %s: %w", kind, id, r.m.id, err)
+	}
+	if int64(cap(r.buf)) < h.size {
+		r.buf = make([]byte, h.size+h.size/4)
+	}
+	b := r.buf[:h.size]
+	if err := c.content(b); err != nil {
+		return nil, fmt.Errorf("read %s %s of repository %s: %w", kind, id, r.m.id, c.failure(ctx, err))
+	}
+	r.read += h.size
+	r.m.ms.metrics.readBytes.Add(float64(h.size))
+	return b, nil
+}
+
+// ListPaths calls fn for every file of a commit, ordered by path as git has it;
+// sizes are unknown (-1), which makes it several times faster than ListTree.
+func (m *Mirror) ListPaths(ctx context.Context, commit code.CommitID, fn func(path string, e Entry) error) error {
+	if err := validateCommit(commit); err != nil {
+		return m.wrap("list", err)
+	}
+	err := m.ms.git.stream(ctx, command{gitDir: m.gitDir(), args: []string{"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", string(commit)}},
+		func(r io.Reader) error {
+			return eachRecord(r, func(line []byte) error {
+				path, e, err := parsePath(line)
+				if err != nil {
+					return err
+				}
+				return fn(path, e)
+			})
+		})
+	if err != nil {
+		return fmt.Errorf("list %s of repository %s: %w", commit, m.id, err)
+	}
+	return nil
+}
+
+// parsePath reads "MODE TYPE NAME\tPATH".
+func parsePath(line []byte) (string, Entry, error) {
+	meta, path, ok := bytes.Cut(line, []byte{'\t'})
+	fields := bytes.Fields(meta)
+	if !ok || len(fields) != 3 {
+		return "", Entry{}, fmt.Errorf("%w: unexpected tree entry %.200q", ErrGit, line)
+	}
+	e, err := parseDiffSide(fields[0], fields[2])
+	return string(path), e, err
+}

@@ -1,0 +1,270 @@
+package mirror
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+const (
+	// maxLogField bounds a field of a commit: what is longer, a message as a rule,
+	// is cut.
+	maxLogField = 256 << 10
+	// maxFollowed bounds the commits that a page of a followed file may lie behind.
+	maxFollowed = 100_000
+	// renameLimit bounds the files that git holds against each other to find
+	// renames with changes. Renames without changes are always found.
+	renameLimit = "-l1000"
+)
+
+// LogQuery selects commits. Only Commit is required.
+type LogQuery struct {
+	// Commit is where the history begins, newest first.
+	Commit code.CommitID
+	// Path keeps the commits that change it or something below it.
+	Path string
+	// Follow goes on under the former name of a file that was renamed.
+	Follow bool
+	// Message and Author keep commits of which a line matches: basic regular
+	// expressions, in any case.
+	Message, Author string
+	// Since and Until bound the committer's time, in seconds; 0 for no bound.
+	Since, Until int64
+	// Skip and Limit cut a page out.
+	Skip, Limit int
+}
+
+// LogEntry is a commit in a log; names are those of the mailmap.
+type LogEntry struct {
+	ID      code.CommitID
+	Parents []code.CommitID
+	// Date is the author's, as ISO 8601 in the author's zone.
+	Date        string
+	AuthorName  string
+	AuthorEmail string
+	// Refs are the branches and tags at the commit: "HEAD -> main, release/1".
+	Refs    string
+	Subject string
+	Body    string
+}
+
+const (
+	logFormat = "%H%x00%P%x00%aI%x00%aN%x00%aE%x00%D%x00%s%x00%b"
+	logFields = 8
+)
+
+// Log returns a page of a history.
+func (m *Mirror) Log(ctx context.Context, q LogQuery) ([]LogEntry, error) {
+	if q.Follow && q.Skip > maxFollowed {
+		return nil, fmt.Errorf("page behind %d commits of a followed file: %w", maxFollowed, ErrTooLarge)
+	}
+	args := []string{"log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--format=tformat:" + logFormat,
+		"--decorate-refs=HEAD", "--decorate-refs=" + branchPrefix + "*", "--decorate-refs=refs/tags/*"}
+	skip := 0
+	if q.Follow {
+		// git counts the commits that --skip passes before it follows.
+		skip = q.Skip
+	} else {
+		args = append(args, "--skip="+strconv.Itoa(q.Skip))
+	}
+	args = append(args, "--max-count="+strconv.Itoa(q.Limit+skip))
+	var entries []LogEntry
+	err := m.runLog(ctx, args, q, func(r io.Reader) error {
+		return eachLogEntry(r, func(e LogEntry) {
+			if skip--; skip < 0 {
+				entries = append(entries, e)
+			}
+		})
+	})
+	return entries, err
+}
+
+// CountLog returns how many commits a query selects, its page aside.
+func (m *Mirror) CountLog(ctx context.Context, q LogQuery) (int, error) {
+	n := 0
+	if q.Author != "" || q.Follow {
+		// rev-list knows neither the mailmap nor --follow.
+		err := m.runLog(ctx, []string{"log", "-z", "--no-color", "--no-show-signature", "--format=tformat:%x25"}, q, func(r io.Reader) error {
+			return eachToken(r, 1, func([]byte) { n++ })
+		})
+		return n, err
+	}
+	err := m.runLog(ctx, []string{"rev-list", "--count"}, q, func(r io.Reader) error {
+		b, err := io.ReadAll(io.LimitReader(r, maxSmallOutput))
+		if err == nil {
+			n, err = strconv.Atoi(strings.TrimSpace(string(b)))
+		}
+		return err
+	})
+	return n, err
+}
+
+// runLog runs a command that walks the history of q.
+func (m *Mirror) runLog(ctx context.Context, args []string, q LogQuery, read func(io.Reader) error) error {
+	if err := validateCommit(q.Commit); err != nil {
+		return m.wrap("read the history of", err)
+	}
+	paths, err := m.pathArgs(ctx, q.Commit, q.Path)
+	if err != nil {
+		return m.wrap("read the history of", err)
+	}
+	args = append(args, q.filters()...)
+	args = append(args, "--end-of-options", string(q.Commit), "--")
+	c := command{gitDir: m.gitDir(), args: append(args, paths...), env: literalPaths}
+	if err := m.ms.git.stream(ctx, c, read); err != nil {
+		return fmt.Errorf("history of %s in repository %s: %w", q.Commit, m.id, err)
+	}
+	return nil
+}
+
+// filters are arguments of the form --name=value: the value cannot become an
+// option of its own.
+func (q *LogQuery) filters() []string {
+	var args []string
+	if q.Message != "" || q.Author != "" {
+		args = append(args, "--basic-regexp", "--regexp-ignore-case")
+	}
+	if q.Message != "" {
+		args = append(args, "--grep="+q.Message)
+	}
+	if q.Author != "" {
+		args = append(args, "--author="+q.Author)
+	}
+	if q.Since != 0 {
+		args = append(args, "--max-age="+strconv.FormatInt(q.Since, 10))
+	}
+	if q.Until != 0 {
+		args = append(args, "--min-age="+strconv.FormatInt(q.Until, 10))
+	}
+	if q.Follow && q.Path != "" {
+		args = append(args, "--follow", renameLimit)
+	}
+	return args
+}
+
+// literalPaths keeps git from reading a path as a pattern or as :(magic).
+var literalPaths = []string{"GIT_LITERAL_PATHSPECS=1"}
+
+// pathArgs returns a path as git has it; nothing for the empty path. A path that
+// is not there at the commit may have been there before, and stays as it is.
+func (m *Mirror) pathArgs(ctx context.Context, commit code.CommitID, path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	if err := code.ValidatePath(path); err != nil {
+		return nil, err
+	}
+	if !strings.Contains(path, `\x`) {
+		return []string{path}, nil
+	}
+	r, err := m.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	c, err := r.commit(ctx, string(commit))
+	if err != nil {
+		return nil, err
+	}
+	if _, raw, err := r.Find(ctx, c.Tree, path); err == nil {
+		path = raw
+	}
+	return []string{path}, nil
+}
+
+func eachLogEntry(r io.Reader, fn func(LogEntry)) error {
+	var fields [][]byte
+	err := eachToken(r, maxLogField, func(token []byte) {
+		if fields = append(fields, bytes.Clone(token)); len(fields) == logFields {
+			fn(newLogEntry(fields))
+			fields = fields[:0]
+		}
+	})
+	if err == nil && len(fields) > 0 {
+		err = fmt.Errorf("%w: the log ends within a commit", ErrGit)
+	}
+	return err
+}
+
+func newLogEntry(f [][]byte) LogEntry {
+	e := LogEntry{
+		ID: code.CommitID(f[0]), Date: string(f[2]), AuthorName: string(f[3]), AuthorEmail: string(f[4]),
+		Refs: string(f[5]), Subject: string(f[6]), Body: string(f[7]),
+	}
+	for parent := range bytes.FieldsSeq(f[1]) {
+		e.Parents = append(e.Parents, code.CommitID(parent))
+	}
+	return e
+}
+
+// eachToken calls fn with every NUL-terminated token of r, cut to max bytes and
+// valid until fn returns.
+func eachToken(r io.Reader, max int, fn func([]byte)) error {
+	in := bufio.NewReaderSize(r, 64<<10)
+	var token []byte
+	for {
+		part, err := in.ReadSlice(0)
+		ended := err == nil
+		if ended {
+			part = part[:len(part)-1]
+		}
+		token = append(token, part[:min(len(part), max-len(token))]...)
+		switch {
+		case ended:
+			fn(token)
+			token = token[:0]
+		case err == io.EOF && len(token) == 0:
+			return nil
+		case err != bufio.ErrBufferFull:
+			return fmt.Errorf("%w: the output ends early: %w", ErrGit, err)
+		}
+	}
+}
+
+// Author is somebody who wrote commits.
+type Author struct {
+	Name    string
+	Email   string
+	Commits int
+}
+
+// maxAuthorsOutput bounds the list of authors: some 500,000 of them.
+const maxAuthorsOutput = 32 << 20
+
+// Authors returns who wrote the commits of a history, by the mailmap, who wrote
+// most first. Of q, Commit and Path count.
+func (m *Mirror) Authors(ctx context.Context, q LogQuery) ([]Author, error) {
+	var authors []Author
+	err := m.runLog(ctx, []string{"shortlog", "--summary", "--numbered", "--email"}, LogQuery{Commit: q.Commit, Path: q.Path}, func(r io.Reader) error {
+		b, err := io.ReadAll(io.LimitReader(r, maxAuthorsOutput+1))
+		if err == nil && len(b) > maxAuthorsOutput {
+			err = fmt.Errorf("list of authors: %w", ErrTooLarge)
+		}
+		for line := range bytes.Lines(b) {
+			a, ok := parseAuthor(string(bytes.TrimSuffix(line, []byte{'\n'})))
+			if !ok && err == nil {
+				err = fmt.Errorf("%w: unexpected line %.200q of shortlog", ErrGit, line)
+			}
+			authors = append(authors, a)
+		}
+		return err
+	})
+	return authors, err
+}
+
+// parseAuthor reads "   COUNT\tNAME <EMAIL>".
+func parseAuthor(line string) (Author, bool) {
+	count, who, ok := strings.Cut(line, "\t")
+	n, err := strconv.Atoi(strings.TrimSpace(count))
+	at := strings.LastIndex(who, "<")
+	if !ok || err != nil || at < 0 {
+		return Author{}, false
+	}
+	return Author{Name: strings.TrimSuffix(who[:at], " "), Email: strings.TrimSuffix(who[at+1:], ">"), Commits: n}, true
+}

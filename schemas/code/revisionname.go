@@ -1,0 +1,109 @@
+package code
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ErrRevisionName says that a text does not name a revision in any repository.
+var ErrRevisionName = errors.New("not the name of a revision")
+
+// RevisionName is what a client wrote to name a commit, taken apart: a branch, a
+// tag, a full ref, a commit or the beginning of one, or HEAD; then, if it has
+// any, steps to an ancestor. It is lexical only and safe to hand to git: nothing
+// else of git's grammar of revisions is let through, such as ranges, paths,
+// searches in messages and the reflog.
+type RevisionName struct {
+	// Head says that the default branch is meant; then Refs and Commit are empty.
+	Head bool
+	// Refs are the full names that may be meant, the likeliest first: a branch
+	// comes before a tag, since branches are what is searched.
+	Refs []Ref
+	// Commit is the name of a commit, or its beginning, in lower case; empty if
+	// the text cannot be one. A full one goes before Refs.
+	Commit string
+	// Steps are ~N and ^N, as git has them.
+	Steps string
+}
+
+// Bounds of a RevisionName.
+const (
+	// MinCommitPrefix is the least number of characters that stand for a commit.
+	MinCommitPrefix = 4
+	maxSteps        = 16
+	maxStep         = 1_000_000
+)
+
+// ParseRevisionName takes s apart. Errors wrap ErrRevisionName.
+func ParseRevisionName(s string) (RevisionName, error) {
+	base, steps := s, ""
+	if i := strings.IndexAny(s, "~^"); i >= 0 {
+		base, steps = s[:i], s[i:]
+	}
+	n := RevisionName{Steps: steps}
+	if err := checkSteps(steps); err != nil {
+		return RevisionName{}, fmt.Errorf("%w: %.80q: %w", ErrRevisionName, s, err)
+	}
+	if base == "HEAD" {
+		n.Head = true
+		return n, nil
+	}
+	if err := n.name(base); err != nil {
+		return RevisionName{}, fmt.Errorf("%w: %w", ErrRevisionName, err)
+	}
+	return n, nil
+}
+
+func (n *RevisionName) name(base string) error {
+	if strings.HasPrefix(base, "-") {
+		return fmt.Errorf("%.80q begins with a dash", base)
+	}
+	if lower := strings.ToLower(base); isCommitPrefix(lower) {
+		n.Commit = lower
+	}
+	if strings.HasPrefix(base, "refs/") {
+		n.Refs = []Ref{Ref(base)}
+		return Ref(base).Validate()
+	}
+	n.Refs = []Ref{BranchRef(base), Ref(tagPrefix + base)}
+	if strings.HasPrefix(base, "heads/") || strings.HasPrefix(base, "tags/") {
+		n.Refs = append(n.Refs, Ref("refs/"+base))
+	}
+	if err := n.Refs[0].Validate(); err != nil {
+		return err
+	}
+	return n.Refs[1].Validate()
+}
+
+// IsFullCommit reports whether n begins with the whole name of a commit.
+func (n RevisionName) IsFullCommit() bool { return len(n.Commit) == 40 || len(n.Commit) == 64 }
+
+func isCommitPrefix(s string) bool {
+	if len(s) < MinCommitPrefix || len(s) > 64 {
+		return false
+	}
+	return strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// checkSteps checks a run of ~, ~N, ^ and ^N.
+func checkSteps(s string) error {
+	for count := 0; s != ""; count++ {
+		if count == maxSteps {
+			return fmt.Errorf("more than %d steps to an ancestor", maxSteps)
+		}
+		if s[0] != '~' && s[0] != '^' {
+			return fmt.Errorf("want ~N or ^N after the name, have %.20q", s)
+		}
+		end := 1
+		for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+			end++
+		}
+		if n, err := strconv.Atoi(s[1:end]); end > 1 && (err != nil || n > maxStep) {
+			return fmt.Errorf("a step of at most %d, have %.20q", maxStep, s[:end])
+		}
+		s = s[end:]
+	}
+	return nil
+}
