@@ -11,13 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Errors of paths, which are the client's affair.
-var (
-	// ErrNoPath says that the commit has nothing at the path.
-	ErrNoPath = errors.New("no such path")
-	// ErrNoDirectory says that what stands at the path is no directory.
-	ErrNoDirectory = errors.New("not a directory")
-)
+// ErrNoPath says that a commit has nothing, or not what is asked for, at a path.
+var ErrNoPath = errors.New("no such path")
 
 // maxTreeBytes bounds one tree object, a directory: about a million names.
 const maxTreeBytes = 64 << 20

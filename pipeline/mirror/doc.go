@@ -27,7 +27,8 @@
 //     back. Only the indexed state is lost with it, which costs work, not truth.
 //  2. git sees a URL only after Policy.Check accepted it, and never a ref or an
 //     object name that was not validated; every one follows --end-of-options or
-//     comes through standard input.
+//     -- or comes through standard input. Paths are literal, never patterns; to
+//     read a file, none reaches git at all (Reader.Find).
 //  3. Nothing is checked out, no hook runs, no prompt appears, and no
 //     configuration is read but git.config and the mirror's own.
 //  4. Every process is in a group of its own, dies with its context, and has a

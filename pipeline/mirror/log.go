@@ -194,13 +194,21 @@ func eachLogEntry(r io.Reader, fn func(LogEntry)) error {
 
 func newLogEntry(f [][]byte) LogEntry {
 	e := LogEntry{
-		ID: code.CommitID(f[0]), Date: string(f[2]), AuthorName: string(f[3]), AuthorEmail: string(f[4]),
+		ID: code.CommitID(f[0]), Date: zoneInNumbers(string(f[2])), AuthorName: string(f[3]), AuthorEmail: string(f[4]),
 		Refs: string(f[5]), Subject: string(f[6]), Body: string(f[7]),
 	}
 	for parent := range bytes.FieldsSeq(f[1]) {
 		e.Parents = append(e.Parents, code.CommitID(parent))
 	}
 	return e
+}
+
+// zoneInNumbers writes UTC as every other zone; git did so until 2.45.
+func zoneInNumbers(date string) string {
+	if utc, ok := strings.CutSuffix(date, "Z"); ok {
+		return utc + "+00:00"
+	}
+	return date
 }
 
 // eachToken calls fn with every NUL-terminated token of r, cut to max bytes and

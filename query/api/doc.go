@@ -12,13 +12,18 @@
 //	status.go     GET /api/repos/{repoId}/status, …/skipped
 //	deliveries.go GET /api/deliveries, …/{deliveryKey}, POST …/redeliver
 //	replays.go    GET, POST /api/replays, DELETE …/{replayId}, POST …/rollback
+//	source.go     GET /api/source, /api/folder_contents; POST /api/tree, /api/files
+//	commits.go    GET /api/commits, /api/commit, /api/commits/authors
+//	diff.go       GET /api/diff
+//	blame.go      GET /api/blame
 //	system.go     GET /api/version, /api/health, /healthz, /readyz, /api/openapi.json
 //
 // # Main types
 //
 //	Server   an http.Handler for all of them
 //	Options  what it needs: Searcher and Views for answers, Catalog and Status
-//	         for repositories, Registrar for changes, Deliveries for the ledger
+//	         for repositories, Registrar for changes, Deliveries for the ledger,
+//	         Source for files and history
 //
 // # Invariants
 //

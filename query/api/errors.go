@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -56,6 +57,9 @@ var failures = []failure{
 	{errParams, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{ErrCursor, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{errPathParams, http.StatusBadRequest, "INVALID_PATH_PARAMS"},
+	{source.ErrInvalidRevision, http.StatusBadRequest, "INVALID_GIT_REF"},
+	{source.ErrNoRevision, http.StatusBadRequest, "INVALID_GIT_REF"},
+	{source.ErrInvalidPattern, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{errCrossOrigin, http.StatusForbidden, "CROSS_ORIGIN_REQUEST"},
 	{ErrRefused, http.StatusForbidden, "REPOSITORY_REFUSED"},
 	{errNoRoute, http.StatusNotFound, "NOT_FOUND"},
@@ -63,15 +67,22 @@ var failures = []failure{
 	{code.ErrNotFound, http.StatusNotFound, "NOT_FOUND"},
 	{ErrReplayRefused, http.StatusBadRequest, "INVALID_REPLAY"},
 	{ErrReplaying, http.StatusConflict, "REPLAY_CONFLICT"},
+	{source.ErrInvalidPath, http.StatusNotFound, "FILE_NOT_FOUND"},
+	{source.ErrNoPath, http.StatusNotFound, "FILE_NOT_FOUND"},
 	{errBodySlow, http.StatusRequestTimeout, "REQUEST_TIMEOUT"},
 	{errConflict, http.StatusConflict, "REPOSITORY_ALREADY_EXISTS"},
 	{ErrConflict, http.StatusConflict, "CONFLICT"},
 	{errBodyTooBig, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
+	{source.ErrBinary, http.StatusUnprocessableEntity, "FILE_IS_BINARY"},
+	{source.ErrTooLarge, http.StatusUnprocessableEntity, "RESULT_TOO_LARGE"},
 	{context.Canceled, statusClientGone, "CLIENT_CLOSED_REQUEST"},
 	{errTimedOut, http.StatusServiceUnavailable, "TIMEOUT"},
+	{source.ErrTimeout, http.StatusServiceUnavailable, "TIMEOUT"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "TIMEOUT"},
 	{search.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{errNotReady, http.StatusServiceUnavailable, "NOT_READY"},
+	{source.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{source.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
 

@@ -328,7 +328,7 @@ var errDisk = errors.New("disk /dev/sda1 is on fire")
 
 func (w *world) options() api.Options {
 	return api.Options{
-		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w, Deliveries: w,
+		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w, Deliveries: w, Source: newBrowser(failingGit{}),
 		Replays: fakeReplays{w}, AsOf: func() string { return w.asOf },
 		Ready:        func(context.Context) error { return w.readyErr },
 		Version:      "v0.1.0-test",

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -107,7 +108,7 @@ var (
 )
 
 // Options configure a Server. Searcher, Views, Catalog, Registrar, Status and
-// Deliveries are required.
+// Deliveries and Source are required.
 type Options struct {
 	Searcher  Searcher
 	Views     Views
@@ -121,6 +122,8 @@ type Options struct {
 	// AsOf says which moment of the past answers show; nil, and empty, is the
 	// present.
 	AsOf func() string
+	// Source reads files and history of repositories.
+	Source *source.Browser
 	// Ready says why the server should get no requests yet; nil is always ready.
 	Ready func(ctx context.Context) error
 	// Version is what GET /api/version says.
@@ -171,8 +174,8 @@ func (o *Options) ensureDefaults() {
 
 func (o *Options) validate() error {
 	switch {
-	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil:
-		return errors.New("api: Searcher, Views, Catalog, Registrar, Status and Deliveries are required")
+	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil || o.Source == nil:
+		return errors.New("api: Searcher, Views, Catalog, Registrar, Status, Deliveries and Source are required")
 	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}

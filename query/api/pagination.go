@@ -18,8 +18,11 @@ const (
 // page is a window on a list.
 type page struct{ number, perPage int }
 
-func (p *params) page() page {
-	return page{p.positive("page", 1, maxPage), p.positive("perPage", defaultPerPage, maxPerPage)}
+func (p *params) page() page { return p.pageOf(defaultPerPage) }
+
+// pageOf returns the page asked for of a list whose pages have another default.
+func (p *params) pageOf(perPage int) page {
+	return page{p.positive("page", 1, maxPage), p.positive("perPage", perPage, maxPerPage)}
 }
 
 func (p page) offset() int { return (p.number - 1) * p.perPage }

@@ -178,6 +178,15 @@ func (p *params) text(name string, max int) string {
 	return v
 }
 
+// required returns a string of at most max bytes that has to be given; it may be
+// empty.
+func (p *params) required(name string, max int) string {
+	if !p.values.Has(name) {
+		p.failf("%s is required", name)
+	}
+	return p.text(name, max)
+}
+
 // repositoryID reads {repoId} of the path.
 func repositoryID(r *http.Request) (code.RepositoryID, error) {
 	text := mux.Vars(r)["repoId"]

@@ -464,6 +464,7 @@ func TestOverTheWire(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	for name, change := range map[string]func(*api.Options){
 		"no searcher":    func(o *api.Options) { o.Searcher = nil },
+		"no source":      func(o *api.Options) { o.Source = nil },
 		"no URL":         func(o *api.Options) { o.PublicURL = "" },
 		"no web URL":     func(o *api.Options) { o.PublicURL = "ftp://x" },
 		"negative bound": func(o *api.Options) { o.MaxMatches = -1 },

@@ -14,7 +14,9 @@ import (
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
+	// maxHeaderBytes is above every bound on a parameter, so that one that is too
+	// long is answered by whoever knows what it should be.
+	maxHeaderBytes = 128 << 10
 	// drainRequests is how long requests in flight may go on once the server
 	// stops; it is below DefaultDrain, so that the rest has time as well.
 	drainRequests = 10 * time.Second

@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
 )
 
 // errCatchingUp is why a server that has just begun is not ready.
@@ -148,7 +149,10 @@ const searchSlack = 15 * time.Second
 
 func (s *Server) openAPI() error {
 	c := s.o.Config
-
+	browser, err := s.newBrowser()
+	if err != nil {
+		return err
+	}
 	server, err := api.New(api.Options{
 		Searcher: search.New(search.Options{
 			MaxDuration:   c.Query.Timeout.Std(),
@@ -163,6 +167,7 @@ func (s *Server) openAPI() error {
 		Registrar:     s.registrar,
 		Status:        s.statuses(),
 		Deliveries:    &ledger{versions: s.versions, registrar: s.registrar},
+		Source:        browser,
 		Ready:         s.ready,
 		Replays:       s.versions.replays,
 		AsOf:          s.versions.asOf,
@@ -179,6 +184,16 @@ func (s *Server) openAPI() error {
 	}
 	s.api = server
 	return nil
+}
+
+// newBrowser returns what reads files and history. Without mirrors in this process
+// it knows what is indexed.
+func (s *Server) newBrowser() (*source.Browser, error) {
+	o := source.Options{Index: snapshots{s.versions}, Registerer: s.o.Registerer}
+	if s.o.Config.Has(rolePipeline) {
+		o.Git = newGitReads(func() *mirror.Mirrors { return s.pipeline.mirrors })
+	}
+	return source.New(o)
 }
 
 func (s *Server) statuses() *statuses {

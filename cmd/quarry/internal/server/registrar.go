@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// source is the CloudEvents source of events that a client of the API caused.
-const source = "/query/api"
+// eventSource is the CloudEvents source of events that a client of the API caused.
+const eventSource = "/query/api"
 
 // registrar appends what the administration API asks for. It implements
 // api.Registrar.
@@ -74,7 +74,7 @@ func (r *registrar) append(ctx context.Context, events ...event.Event) ([]event.
 	records := make([]event.Record, len(events))
 	for i, ev := range events {
 		var err error
-		records[i], err = event.Encode(event.Envelope{ID: rand.Text(), Source: source, Time: r.now().UTC()}, ev)
+		records[i], err = event.Encode(event.Envelope{ID: rand.Text(), Source: eventSource, Time: r.now().UTC()}, ev)
 		if err != nil {
 			return nil, err
 		}

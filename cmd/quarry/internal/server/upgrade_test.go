@@ -34,7 +34,7 @@ func TestUpgradeFromBeforeTheLedger(t *testing.T) {
 		t.Errorf("%d repositories after the upgrade", n)
 	}
 	page, err := s.versions.live.Load().ledger.List(deliveries.Query{Limit: 10})
-	if err != nil || len(page.Deliveries) != 1 || page.Deliveries[0].Source != source {
+	if err != nil || len(page.Deliveries) != 1 || page.Deliveries[0].Source != eventSource {
 		t.Errorf("the ledger has %+v after the upgrade: %v", page, err)
 	}
 }

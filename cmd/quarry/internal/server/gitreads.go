@@ -1,0 +1,233 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// gitReads are the mirrors of this process as the file view reads them.
+type gitReads struct {
+	// mirrors are opened after the API that reads them.
+	mirrors  func() *mirror.Mirrors
+	analyzer *analyze.Analyzer
+}
+
+var _ source.Git = (*gitReads)(nil)
+
+func newGitReads(mirrors func() *mirror.Mirrors) *gitReads {
+	return &gitReads{mirrors, analyze.New(analyze.Options{MaxBlobBytes: 2 * source.DefaultMaxFileBytes, NoSymbols: true})}
+}
+
+func (g *gitReads) mirror(id code.RepositoryID) *mirror.Mirror { return g.mirrors().Mirror(id) }
+
+// gitErrors are the errors of mirrors that mean something to a client. What a
+// mirror lacks may come with its next fetch. The words of the cause are told where
+// they are our own: git's may name directories of this machine.
+var gitErrors = []struct {
+	have, want error
+	told       bool
+}{
+	{mirror.ErrRefNotFound, source.ErrNoRevision, false},
+	{mirror.ErrNoPath, source.ErrNoPath, false},
+	{mirror.ErrTooLarge, source.ErrTooLarge, true},
+	{mirror.ErrTimeout, source.ErrTimeout, false},
+	{mirror.ErrMissing, source.ErrUnavailable, false},
+}
+
+// gitError is an error of a mirror as one of source.
+type gitError struct {
+	kind, cause error
+	told        bool
+}
+
+// Error leaves the cause out unless it may be told.
+func (e *gitError) Error() string {
+	if e.told {
+		return e.cause.Error()
+	}
+	return e.kind.Error()
+}
+
+func (e *gitError) Unwrap() []error { return []error{e.kind, e.cause} }
+
+func sourceError(err error) error {
+	for _, e := range gitErrors {
+		if errors.Is(err, e.have) {
+			return &gitError{e.want, err, e.told}
+		}
+	}
+	return err
+}
+
+// Resolve implements source.Git.
+func (g *gitReads) Resolve(ctx context.Context, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.CommitID, error) {
+	c, err := g.mirror(id).Resolve(ctx, name, head)
+	return c.ID, sourceError(err)
+}
+
+// inTree calls read with a reader and the root of a commit.
+func (g *gitReads) inTree(ctx context.Context, id code.RepositoryID, commit code.CommitID, read func(r *mirror.Reader, root mirror.ObjectID) error) error {
+	r, err := g.mirror(id).Reader(ctx)
+	if err != nil {
+		return sourceError(err)
+	}
+	defer r.Close()
+	c, err := r.Resolve(ctx, code.RevisionName{Commit: string(commit)}, "")
+	if errors.Is(err, mirror.ErrRefNotFound) {
+		err = fmt.Errorf("the mirror lacks %s: %w", commit, mirror.ErrMissing)
+	}
+	if err != nil {
+		return sourceError(err)
+	}
+	return sourceError(read(r, c.Tree))
+}
+
+// File implements source.Git. The text is what would be indexed of the file.
+func (g *gitReads) File(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (source.File, error) {
+	var file source.File
+	err := g.inTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
+		n, raw, err := r.Find(ctx, root, path)
+		if err != nil {
+			return err
+		}
+		switch {
+		case n.IsDirectory():
+			return fmt.Errorf("a directory: %w", source.ErrNoPath)
+		case n.Mode.IsSubmodule():
+			return fmt.Errorf("a submodule, another repository: %w", source.ErrNoPath)
+		}
+		content, _, err := r.Blob(ctx, n.ID, maxBytes)
+		if err != nil {
+			return err
+		}
+		file.Blob = n.ID.String()
+		if n.Mode.IsSymlink() {
+			file.Text = append([]byte{}, content...)
+			return nil
+		}
+		d := g.analyzer.Document(code.SpellPath(raw), content)
+		if d.Skipped != "" {
+			return fmt.Errorf("a file of %d bytes: %w", len(content), source.ErrBinary)
+		}
+		file.Text, file.Language = append([]byte{}, d.Text...), d.Language
+		return nil
+	})
+	return file, err
+}
+
+// Directories implements source.Git.
+func (g *gitReads) Directories(ctx context.Context, id code.RepositoryID, commit code.CommitID, paths []string, limit int) (map[string][]source.Entry, error) {
+	found := make(map[string][]source.Entry, len(paths))
+	err := g.inTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
+		room := limit
+		for _, path := range paths {
+			n, _, err := r.Find(ctx, root, path)
+			if errors.Is(err, mirror.ErrNoPath) || err == nil && !n.IsDirectory() {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			names, err := r.Directory(ctx, n.ID)
+			if err != nil {
+				return err
+			}
+			if room -= len(names); room < 0 {
+				return fmt.Errorf("more than %d entries: %w", limit, source.ErrTooLarge)
+			}
+			found[path] = entriesOf(names)
+		}
+		return nil
+	})
+	return found, err
+}
+
+func entriesOf(names []mirror.Name) []source.Entry {
+	entries := make([]source.Entry, len(names))
+	for i, n := range names {
+		entries[i] = source.Entry{Name: code.SpellPath(n.Raw), Kind: source.KindBlob}
+		switch {
+		case n.IsDirectory():
+			entries[i].Kind = source.KindTree
+		case n.Mode.IsSubmodule():
+			entries[i].Kind = source.KindCommit
+		}
+	}
+	return entries
+}
+
+// Files implements source.Git.
+func (g *gitReads) Files(ctx context.Context, id code.RepositoryID, commit code.CommitID, limit int) ([]string, error) {
+	var files []string
+	err := g.mirror(id).ListPaths(ctx, commit, func(path string, e mirror.Entry) error {
+		if e.Mode.IsSubmodule() {
+			return nil
+		}
+		if files = append(files, code.SpellPath(path)); len(files) > limit {
+			return fmt.Errorf("more than %d files: %w", limit, mirror.ErrTooLarge)
+		}
+		return nil
+	})
+	return files, sourceError(err)
+}
+
+// Log implements source.Git.
+func (g *gitReads) Log(ctx context.Context, id code.RepositoryID, q source.LogQuery) ([]source.Commit, error) {
+	entries, err := g.mirror(id).Log(ctx, mirror.LogQuery(q))
+	commits := make([]source.Commit, len(entries))
+	for i, e := range entries {
+		commits[i] = source.Commit(e)
+	}
+	return commits, sourceError(err)
+}
+
+// CountLog implements source.Git.
+func (g *gitReads) CountLog(ctx context.Context, id code.RepositoryID, q source.LogQuery) (int, error) {
+	n, err := g.mirror(id).CountLog(ctx, mirror.LogQuery(q))
+	return n, sourceError(err)
+}
+
+// Authors implements source.Git.
+func (g *gitReads) Authors(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) ([]source.Author, error) {
+	listed, err := g.mirror(id).Authors(ctx, mirror.LogQuery{Commit: commit, Path: path})
+	authors := make([]source.Author, len(listed))
+	for i, a := range listed {
+		authors[i] = source.Author(a)
+	}
+	return authors, sourceError(err)
+}
+
+// Diff implements source.Git.
+func (g *gitReads) Diff(ctx context.Context, id code.RepositoryID, base, head code.CommitID, path string, maxBytes int64) ([]source.FileDiff, error) {
+	files, err := g.mirror(id).Diff(ctx, base, head, path, maxBytes)
+	out := make([]source.FileDiff, len(files))
+	for i, f := range files {
+		out[i] = source.FileDiff{Old: f.Old, New: f.New, Hunks: make([]source.Hunk, len(f.Hunks))}
+		for j, h := range f.Hunks {
+			out[i].Hunks[j] = source.Hunk{Old: source.LineSpan(h.Old), New: source.LineSpan(h.New), Heading: h.Heading, Body: h.Body}
+		}
+	}
+	return out, sourceError(err)
+}
+
+// Blame implements source.Git.
+func (g *gitReads) Blame(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (*source.Blame, error) {
+	b, err := g.mirror(id).Blame(ctx, commit, path, maxBytes)
+	if err != nil {
+		return nil, sourceError(err)
+	}
+	out := &source.Blame{Ranges: make([]source.BlameRange, len(b.Ranges)), Commits: make(map[code.CommitID]source.BlameCommit, len(b.Commits))}
+	for i, r := range b.Ranges {
+		out.Ranges[i] = source.BlameRange(r)
+	}
+	for id, c := range b.Commits {
+		out.Commits[id] = source.BlameCommit(*c)
+	}
+	return out, nil
+}

@@ -1,0 +1,176 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+
+	"github.com/quarrysearch/quarry/schemas/openapi"
+)
+
+// imported makes a bare repository of a stream of git fast-import and returns its
+// path and the commits by their marks. Everything in a stream is fixed, so the
+// commits are the same in every run.
+func imported(t testing.TB, stream string) (dir string, commits map[string]string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "odd.git")
+	marks := filepath.Join(t.TempDir(), "marks")
+	in, err := os.Open(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	runGit(t, nil, "init", "--quiet", "--bare", "--initial-branch=main", dir)
+	runGit(t, in, "-C", dir, "fast-import", "--quiet", "--export-marks="+marks)
+	b, err := os.ReadFile(marks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commits = map[string]string{}
+	for line := range strings.Lines(string(b)) {
+		mark, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		commits["<"+mark[1:]+">"] = id
+	}
+	return dir, commits
+}
+
+func runGit(t testing.TB, stdin io.Reader, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "git", args...)
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	c.Stdin = stdin
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// TestSource runs the scripts of testdata/source against a server that has
+// indexed testdata/odd.fastimport with its branches release/*. A command is
+//
+//	METHOD /path?query
+//
+// with the body as input. <N> stands for the commit with mark N, and \0 for a NUL
+// byte. Every answer is held against the OpenAPI document.
+func TestSource(t *testing.T) {
+	dir, commits := imported(t, "testdata/odd.fastimport")
+	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "publicUrl=https://code.example"))
+	var r registration
+	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"odd","codeHostType":"github","webUrl":"https://github.com/meadow/odd","branches":["release/*"]}`, dir), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	awaitStatus(t, s, r.RepoID, r.applied)
+	script := &sourceScript{server: s.URL(), commits: commits, router: openAPIRouter(t)}
+	datadriven.Walk(t, "testdata/source", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, script.run)
+	})
+}
+
+type sourceScript struct {
+	server  string
+	commits map[string]string
+	router  routers.Router
+}
+
+func openAPIRouter(t *testing.T) routers.Router {
+	t.Helper()
+	b, err := openapi.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := openapi3.NewLoader().LoadFromData(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	router, err := gorillamux.NewRouter(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return router
+}
+
+func (x *sourceScript) run(t *testing.T, d *datadriven.TestData) string {
+	address := d.CmdArgs[0].Key
+	if len(d.CmdArgs[0].Vals) > 0 {
+		address += "=" + strings.Join(d.CmdArgs[0].Vals, ",")
+	}
+	body := d.Input
+	for mark, id := range x.commits {
+		address, body = strings.ReplaceAll(address, mark, id), strings.ReplaceAll(body, mark, id)
+	}
+	address = strings.ReplaceAll(address, "LONG", strings.Repeat("a", 100_000))
+	request, err := http.NewRequestWithContext(t.Context(), d.Cmd, x.server+address, strings.NewReader(strings.ReplaceAll(body, "LONG", strings.Repeat("a", 100_000))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	x.validate(t, d.Pos, request, response, answer)
+	return x.print(t, response, answer)
+}
+
+func (x *sourceScript) validate(t *testing.T, pos string, request *http.Request, response *http.Response, answer []byte) {
+	t.Helper()
+	relative := request.Clone(context.Background())
+	relative.URL.Scheme, relative.URL.Host, relative.Host = "", "", ""
+	route, params, err := x.router.FindRoute(relative)
+	if err != nil {
+		t.Errorf("%s: %v", pos, err)
+		return
+	}
+	in := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: relative, Route: route, PathParams: params},
+		Status:                 response.StatusCode, Header: response.Header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	}
+	in.SetBodyBytes(answer)
+	if err := openapi3filter.ValidateResponse(context.Background(), in); err != nil {
+		t.Errorf("%s: the answer is not what openapi.yaml says: %v", pos, err)
+	}
+}
+
+func (x *sourceScript) print(t *testing.T, response *http.Response, answer []byte) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d\n", response.StatusCode)
+	for _, name := range []string{"X-Total-Count", "Link"} {
+		if v := response.Header.Get(name); v != "" {
+			fmt.Fprintf(&b, "%s: %s\n", name, v)
+		}
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, answer, "", " "); err != nil {
+		t.Errorf("body %q: %v", answer, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		indented.Reset()
+		_ = json.Compact(&indented, answer) // it is JSON, see above
+	}
+	b.Write(bytes.TrimSpace(indented.Bytes()))
+	out := b.String() + "\n"
+	for mark, id := range x.commits {
+		out = strings.ReplaceAll(out, id, mark)
+	}
+	return out
+}

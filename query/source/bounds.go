@@ -1,0 +1,17 @@
+package source
+
+// Bounds that are not options.
+const (
+	// MaxFiles bounds the paths of Files: the Linux kernel has some 80,000.
+	MaxFiles = 500_000
+	// MaxEntries bounds the entries of all directories of one answer.
+	MaxEntries = 100_000
+	// MaxTreePaths bounds the paths that Tree opens.
+	MaxTreePaths = 200
+	// maxTreeDirectories bounds the directories that they lead through.
+	maxTreeDirectories = 2000
+	// MaxPatternBytes bounds a regular expression on commits.
+	MaxPatternBytes = 1024
+	// MaxSkippedCommits bounds how far behind the newest commit a page may lie.
+	MaxSkippedCommits = 10_000_000
+)

@@ -1,0 +1,35 @@
+// Package source reads files, directories and history of repositories at any
+// revision.
+//
+// It answers the question "what stands there, since when, and by whom?". Main
+// types: Browser (all of it, bounded), Index (what the index knows, declared here
+// and implemented by projections), Git (what a mirror knows, declared here and
+// implemented by the role that holds the mirrors).
+//
+// # Where an answer comes from
+//
+//	file, directories   of a revision that is indexed: the index; of another: git
+//	of that revision    what the index has not, such as a file that is too large
+//	                    to be indexed or a link: git, at the same commit
+//	history, blame,     git, at the commit that the index has of the ref
+//	differences
+//
+// So a hit can be opened at the revision on which it was found, and search and
+// view cannot disagree: a branch means the commit that searches answer from, even
+// while the mirror has a newer one.
+//
+// # Invariants
+//
+//  1. A revision goes through code.ParseRevisionName and a path through
+//     code.ValidatePath before anybody is asked; git is asked about commits by
+//     their full names only, but to resolve one.
+//  2. Every call has a bound in time, in bytes and in entries; the calls of git at
+//     once are bounded, and so are those that wait. The bounds are named in
+//     options.go and bounds.go.
+//  3. A blame is kept by repository, commit and path, which never change their
+//     meaning, within CacheBytes.
+//
+// A Browser is safe for concurrent use and starts no goroutine that outlives a
+// call. It decides nothing about who may see a repository: its callers have
+// found it.
+package source

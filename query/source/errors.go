@@ -1,0 +1,34 @@
+package source
+
+import (
+	"errors"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Errors of this package and of the implementations of its interfaces, wrapped
+// with what was asked for.
+var (
+	// ErrInvalidRevision says that a text names no revision in any repository.
+	ErrInvalidRevision = code.ErrRevisionName
+	// ErrNoRevision says that the repository has no such revision, or more than one.
+	ErrNoRevision = errors.New("no such revision")
+	// ErrInvalidPath says that a text is no path in any repository.
+	ErrInvalidPath = errors.New("not a path")
+	// ErrNoPath says that there is no such file or directory at the revision.
+	ErrNoPath = errors.New("no such path")
+	// ErrBinary says that a file is no text.
+	ErrBinary = errors.New("not a text file")
+	// ErrTooLarge says that an answer exceeds its bound.
+	ErrTooLarge = errors.New("over the size limit")
+	// ErrInvalidPattern says that a regular expression is refused.
+	ErrInvalidPattern = errors.New("pattern is not allowed")
+	// ErrTimeout says that git took longer than it may.
+	ErrTimeout = errors.New("git took too long")
+	// ErrBusy says that too many calls wait.
+	ErrBusy = errors.New("too many requests for git")
+	// ErrUnavailable says that what is asked for needs a mirror, and none is here.
+	ErrUnavailable = errors.New("no mirror of the repository is at hand")
+	// ErrNotIndexed says that the index does not have the text of a file.
+	ErrNotIndexed = errors.New("not indexed")
+)

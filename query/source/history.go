@@ -1,0 +1,249 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// CommitsRequest selects a page of a history.
+type CommitsRequest struct {
+	// Revision is where it begins; empty for the default branch.
+	Revision string
+	LogQuery // Commit is not used
+}
+
+// Commits returns a page of a history, newest first, and how many commits there
+// are in all. A path need not be there: it may have been.
+func (b *Browser) Commits(ctx context.Context, r *code.Repository, q CommitsRequest) ([]Commit, int, error) {
+	if err := q.check(); err != nil {
+		return nil, 0, err
+	}
+	rev, err := b.revision(ctx, r, q.Revision)
+	if err != nil {
+		return nil, 0, err
+	}
+	q.LogQuery.Commit = rev.commit
+	var commits []Commit
+	var total int
+	err = b.git(ctx, b.walks, "log", func(ctx context.Context) (err error) {
+		commits, total, err = b.page(ctx, r.ID, q.LogQuery)
+		return err
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("commits of %s: %w", r.Name, err)
+	}
+	return commits, total, nil
+}
+
+// revision returns what a name means, without keeping the state of the index.
+func (b *Browser) revision(ctx context.Context, r *code.Repository, name string) (rev revision, err error) {
+	err = b.at(ctx, r, name, func(_ Snapshot, at revision) error {
+		rev = at
+		return nil
+	})
+	return rev, err
+}
+
+// counted is how a count ended.
+type counted struct {
+	n   int
+	err error
+}
+
+// page reads a page and, beside it, the number of all. A page that ends the
+// history tells the number by itself.
+func (b *Browser) page(ctx context.Context, id code.RepositoryID, q LogQuery) ([]Commit, int, error) {
+	key := cacheKey{operation: "count", id: id, commit: q.Commit, query: q}
+	key.query.Skip, key.query.Limit, key.query.Commit = 0, 0, ""
+	known, hit := b.cache.get(key)
+	b.metrics.looked("count", hit)
+	if hit {
+		commits, err := b.o.Git.Log(ctx, id, q)
+		return commits, known.(int), err
+	}
+	counting, stop := context.WithCancel(ctx)
+	result := make(chan counted, 1)
+	go func() {
+		n, err := b.o.Git.CountLog(counting, id, q)
+		result <- counted{n, err}
+	}()
+	commits, err := b.o.Git.Log(ctx, id, q)
+	if last := len(commits) < q.Limit && (len(commits) > 0 || q.Skip == 0); err != nil || last {
+		stop()
+		<-result
+		if err == nil {
+			b.cache.put(key, q.Skip+len(commits), 0)
+		}
+		return commits, q.Skip + len(commits), err
+	}
+	count := <-result
+	stop()
+	if count.err == nil {
+		b.cache.put(key, count.n, 0)
+	}
+	return commits, count.n, count.err
+}
+
+// check refuses what must not reach git.
+func (q *CommitsRequest) check() (err error) {
+	if q.Path, err = cleanDirectory(q.Path); err != nil {
+		return err
+	}
+	if q.Skip < 0 || q.Skip > MaxSkippedCommits {
+		return fmt.Errorf("%w: page behind more than %d commits", ErrTooLarge, MaxSkippedCommits)
+	}
+	return errors.Join(checkPattern(q.Message), checkPattern(q.Author))
+}
+
+// checkPattern refuses what git's regular expressions would take much memory for:
+// a{32767} nested in itself.
+func checkPattern(p string) error {
+	switch {
+	case len(p) > MaxPatternBytes:
+		return fmt.Errorf("%w: want at most %d bytes", ErrInvalidPattern, MaxPatternBytes)
+	case strings.ContainsAny(p, "\x00\n\r"):
+		return fmt.Errorf("%w: want one line of text", ErrInvalidPattern)
+	case strings.Contains(p, `\{`):
+		return fmt.Errorf(`%w: intervals such as \{2,3\} are not`, ErrInvalidPattern)
+	}
+	return nil
+}
+
+// Commit returns the commit that a name means.
+func (b *Browser) Commit(ctx context.Context, r *code.Repository, name string) (Commit, error) {
+	rev, err := b.revision(ctx, r, name)
+	if err != nil {
+		return Commit{}, err
+	}
+	var commits []Commit
+	err = b.git(ctx, b.walks, "commit", func(ctx context.Context) (err error) {
+		commits, err = b.o.Git.Log(ctx, r.ID, LogQuery{Commit: rev.commit, Limit: 1})
+		return err
+	})
+	if err == nil && len(commits) == 0 {
+		err = ErrNoRevision
+	}
+	if err != nil {
+		return Commit{}, fmt.Errorf("commit %s of %s: %w", rev.commit, r.Name, err)
+	}
+	return commits[0], nil
+}
+
+// authorOverhead is what an Author takes beside its texts.
+const authorOverhead = 48
+
+// Authors returns who wrote the commits that lead to a revision, below a path if
+// it is not empty, who wrote most first. The caller does not change the slice.
+func (b *Browser) Authors(ctx context.Context, r *code.Repository, name, path string) ([]Author, error) {
+	path, err := cleanDirectory(path)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := b.revision(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	authors, err := cached(b, cacheKey{operation: "authors", id: r.ID, commit: rev.commit, path: path}, authorsBytes, func() (authors []Author, err error) {
+		err = b.git(ctx, b.walks, "authors", func(ctx context.Context) (err error) {
+			authors, err = b.o.Git.Authors(ctx, r.ID, rev.commit, path)
+			return err
+		})
+		return authors, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("authors of %s: %w", r.Name, err)
+	}
+	return authors, nil
+}
+
+func authorsBytes(authors []Author) (n int64) {
+	for _, a := range authors {
+		n += int64(authorOverhead + len(a.Name) + len(a.Email))
+	}
+	return n
+}
+
+// cached returns what is kept under a key, or makes it and keeps it.
+func cached[T any](b *Browser, key cacheKey, size func(T) int64, build func() (T, error)) (T, error) {
+	known, hit := b.cache.get(key)
+	b.metrics.looked(key.operation, hit)
+	if hit {
+		return known.(T), nil
+	}
+	value, err := build()
+	if err == nil {
+		b.cache.put(key, value, size(value))
+	}
+	return value, err
+}
+
+// Diff returns what differs between two revisions, below a path if it is not
+// empty, ordered by path.
+func (b *Browser) Diff(ctx context.Context, r *code.Repository, base, head, path string) ([]FileDiff, error) {
+	path, err := cleanDirectory(path)
+	if err != nil {
+		return nil, err
+	}
+	from, err := b.revision(ctx, r, base)
+	if err != nil {
+		return nil, err
+	}
+	to, err := b.revision(ctx, r, head)
+	if err != nil {
+		return nil, err
+	}
+	var files []FileDiff
+	err = b.git(ctx, b.walks, "diff", func(ctx context.Context) (err error) {
+		files, err = b.o.Git.Diff(ctx, r.ID, from.commit, to.commit, path, b.o.MaxDiffBytes)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("difference of %s: %w", r.Name, err)
+	}
+	return files, nil
+}
+
+// What a range and a commit of a Blame take beside their texts.
+const (
+	blameRangeOverhead  = 64
+	blameCommitOverhead = 300
+)
+
+// Blame returns who wrote the lines of a file. The caller does not change it.
+func (b *Browser) Blame(ctx context.Context, r *code.Repository, name, path string) (*Blame, error) {
+	if err := code.ValidatePath(path); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalidPath, err)
+	}
+	rev, err := b.revision(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	blame, err := cached(b, cacheKey{operation: "blame", id: r.ID, commit: rev.commit, path: path}, (*Blame).sizeBytes, func() (blame *Blame, err error) {
+		err = b.git(ctx, b.walks, "blame", func(ctx context.Context) (err error) {
+			blame, err = b.o.Git.Blame(ctx, r.ID, rev.commit, path, b.o.MaxFileBytes)
+			return err
+		})
+		return blame, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("blame of %.200q of %s: %w", path, r.Name, err)
+	}
+	return blame, nil
+}
+
+// sizeBytes is about the memory that b takes. Paths are counted for each range,
+// though most share theirs.
+func (b *Blame) sizeBytes() int64 {
+	n := int64(0)
+	for _, r := range b.Ranges {
+		n += int64(blameRangeOverhead + len(r.Path))
+	}
+	for _, c := range b.Commits {
+		n += int64(blameCommitOverhead + len(c.Subject) + len(c.AuthorName) + len(c.AuthorEmail) + len(c.PreviousPath))
+	}
+	return n
+}

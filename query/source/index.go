@@ -1,0 +1,35 @@
+package source
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Index gives the current state of the index.
+type Index interface {
+	// Snapshot returns a state that stays as it is until it is released.
+	Snapshot(ctx context.Context) (Snapshot, error)
+}
+
+// Snapshot is one state of the index.
+type Snapshot interface {
+	// Default returns the default branch; empty if it is not indexed.
+	Default(id code.RepositoryID) code.Ref
+	// Commit returns the commit that is indexed of a ref; empty if none is.
+	Commit(id code.RepositoryID, ref code.Ref) code.CommitID
+	// RefAt returns an indexed ref at a commit, empty if there is none.
+	RefAt(id code.RepositoryID, commit code.CommitID) code.Ref
+	// File returns a file of an indexed ref. The error wraps ErrNoPath if there is
+	// none, ErrBinary if it is no text, and ErrNotIndexed if git has to be asked.
+	File(id code.RepositoryID, ref code.Ref, path string) (File, error)
+	// List returns a directory of an indexed ref in any order, "" being the root;
+	// at most limit entries, or ErrTooLarge. The error wraps ErrNoPath if there is
+	// no such directory.
+	List(ctx context.Context, id code.RepositoryID, ref code.Ref, path string, limit int) ([]Entry, error)
+	// Files returns the paths of all files of an indexed ref, in order; at most
+	// limit, or ErrTooLarge.
+	Files(ctx context.Context, id code.RepositoryID, ref code.Ref, limit int) ([]string, error)
+	// Release gives the snapshot back.
+	Release()
+}

@@ -1,0 +1,75 @@
+package source
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+type metrics struct {
+	seconds   *prometheus.HistogramVec // by operation
+	running   *prometheus.GaugeVec     // by pool
+	waiting   *prometheus.GaugeVec
+	refusals  *prometheus.CounterVec
+	indexed   prometheus.Counter
+	cacheHits *prometheus.CounterVec // by operation
+	cacheSize prometheus.GaugeFunc
+}
+
+func newMetrics(reg prometheus.Registerer, cacheBytes func() float64) *metrics {
+	m := &metrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "quarry_source_git_seconds",
+			Help:    "Time of a call of git, by operation; the wait before it is not in it.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 3, 12),
+		}, []string{"operation"}),
+		running: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "quarry_source_running_calls",
+			Help: "Calls of git that run, by pool: reads of objects, walks through history.",
+		}, []string{"pool"}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "quarry_source_waiting_calls",
+			Help: "Calls of git that wait for others to end, by pool.",
+		}, []string{"pool"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_source_refused_calls_total",
+			Help: "Calls of git that were refused since too many ran and waited, by pool.",
+		}, []string{"pool"}),
+		indexed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_source_indexed_answers_total",
+			Help: "Files and directories answered from the index, without git.",
+		}),
+		cacheHits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_source_cache_requests_total",
+			Help: "Answers that may be in the cache, by operation and whether they were.",
+		}, []string{"operation", "hit"}),
+		cacheSize: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "quarry_source_cache_bytes",
+			Help: "Size of the blames, counts and lists of authors that are kept.",
+		}, cacheBytes),
+	}
+	reg.MustRegister(m.seconds, m.running, m.waiting, m.refusals, m.indexed, m.cacheHits, m.cacheSize)
+	return m
+}
+
+// poolMetrics are those of one pool.
+type poolMetrics struct {
+	running, queued prometheus.Gauge
+	refused         prometheus.Counter
+}
+
+func (m *metrics) pool(name string) poolMetrics {
+	return poolMetrics{m.running.WithLabelValues(name), m.waiting.WithLabelValues(name), m.refusals.WithLabelValues(name)}
+}
+
+func (m *metrics) observe(operation string, start time.Time) {
+	m.seconds.WithLabelValues(operation).Observe(time.Since(start).Seconds())
+}
+
+func (m *metrics) looked(operation string, hit bool) {
+	word := "no"
+	if hit {
+		word = "yes"
+	}
+	m.cacheHits.WithLabelValues(operation, word).Inc()
+}

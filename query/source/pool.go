@@ -1,0 +1,62 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// waitingShare is how many calls may wait for each that may run.
+const waitingShare = 16
+
+// pool bounds the calls of one sort that run at once.
+type pool struct {
+	slots   chan struct{}
+	waiting atomic.Int64
+	maxWait time.Duration
+	poolMetrics
+}
+
+func newPool(name string, size int, maxWait time.Duration, m *metrics) *pool {
+	return &pool{slots: make(chan struct{}, size), maxWait: maxWait, poolMetrics: m.pool(name)}
+}
+
+// enter waits for a slot, which leave gives back. It fails with ErrBusy if too
+// many wait, or for too long.
+func (p *pool) enter(ctx context.Context) error {
+	select {
+	case p.slots <- struct{}{}:
+		p.running.Inc()
+		return nil
+	default:
+	}
+	n := p.waiting.Add(1)
+	defer func() { p.queued.Set(float64(p.waiting.Add(-1))) }()
+	if n > int64(waitingShare*cap(p.slots)) {
+		p.refused.Inc()
+		return fmt.Errorf("%w: %d run and as many wait as may", ErrBusy, cap(p.slots))
+	}
+	return p.wait(ctx)
+}
+
+func (p *pool) wait(ctx context.Context) error {
+	p.queued.Set(float64(p.waiting.Load()))
+	timer := time.NewTimer(p.maxWait)
+	defer timer.Stop()
+	select {
+	case p.slots <- struct{}{}:
+		p.running.Inc()
+		return nil
+	case <-timer.C:
+		p.refused.Inc()
+		return fmt.Errorf("%w: none of %d ended within %s", ErrBusy, cap(p.slots), p.maxWait)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (p *pool) leave() {
+	<-p.slots
+	p.running.Dec()
+}
