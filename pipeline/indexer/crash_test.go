@@ -10,6 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
+var errKilled = errors.New("killed")
+
 // A cutLog dies after the log took a record: the moment between the append and
 // the indexed state of the mirror.
 type cutLog struct {
@@ -21,7 +23,7 @@ func (c *cutLog) Append(ctx context.Context, topic event.Topic, partition int32,
 	at, err := c.Log.Append(ctx, topic, partition, records...)
 	if c.die {
 		c.die = false
-		return nil, errors.New("killed")
+		return nil, errKilled
 	}
 	return at, err
 }

@@ -12,6 +12,11 @@
 //	Push of another ref              nothing
 //	RepositoryRemoved                remove the mirror
 //
+// Pushes of a repository that wait together are one group: their refs are brought
+// by one fetch, and each is told of once, with the last of its pushes as the cause
+// and the receipt of the first. Those that led to no RevisionIndexed of their ref
+// are told of in one PushesHandled.
+//
 //	fetch → base → changes → units → segments → RevisionIndexed → indexed state
 //
 // The base is the commit of the ref that was indexed last, or, for a ref that is
@@ -38,6 +43,9 @@
 //     two languages is two documents.
 //  4. Losing a mirror costs a full manifest, no more. What was registered is then
 //     read from the log.
+//  5. Each push is answered in the log before it is done: by a RevisionIndexed of
+//     its ref whose cause is the push or a later event, or by name in a
+//     PushesHandled. An answer may come twice after a crash.
 //
 // # Bounds
 //

@@ -106,20 +106,25 @@ func (x *Indexer) Wants(rec event.Record) bool {
 	return event.ForWorkers(event.TypeOf(rec))
 }
 
-// Handle implements worker.Handler.
+// Handle implements worker.Handler. Pushes that follow each other are one.
 func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, error) {
-	rec := &records[0]
-	_, ev, err := event.Decode(*rec)
+	at := records[0].Position
+	_, ev, err := event.Decode(records[0])
 	if err != nil {
 		return 1, fmt.Errorf("%w: %w", worker.ErrPermanent, err)
 	}
+	n, handle := 1, func(job *job) error { return x.event(ctx, ev, at, job) }
+	if p, ok := ev.(*event.Push); ok {
+		g := gather(p, records)
+		n, handle = len(g.pushes), func(job *job) error { return x.pushes(ctx, g, job) }
+	}
 	job := x.jobs.begin(ev.Key())
-	if err = x.settle(ctx, ev.Key(), rec.Position); err == nil {
-		err = x.event(ctx, ev, rec.Position, job)
+	if err = x.settle(ctx, ev.Key(), at); err == nil {
+		err = handle(job)
 	}
 	err = classify(err)
 	x.jobs.end(ev.Key(), job, err, x.o.Now())
-	return 1, err
+	return n, err
 }
 
 func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, job *job) error {
@@ -130,14 +135,12 @@ func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, 
 		return x.registered(ctx, ev.Repository, cause{at, ev.At}, job)
 	case *event.RepositoryRemoved:
 		return x.o.Mirrors.Mirror(ev.Repository).Remove(ctx)
-	case *event.Push:
-		return x.push(ctx, ev, at, job)
 	}
 	return nil
 }
 
-// cause is the event that is handled: where it is, and when what it tells of
-// reached Quarry.
+// cause is what led to an announcement: the last event that is handled with it, and
+// when the first reached Quarry.
 type cause struct {
 	at  event.Position
 	was time.Time
@@ -149,12 +152,25 @@ func (x *Indexer) registered(ctx context.Context, r code.Repository, c cause, jo
 	if err := m.Save(r); err != nil {
 		return err
 	}
-	return x.everything(ctx, m, r, c, job)
+	_, err := x.everything(ctx, m, r, func(code.Ref) cause { return c }, job)
+	return err
 }
 
-// everything fetches a repository and indexes each selected ref, the default
-// branch first: the others are derived from it.
-func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, c cause, job *job) error {
+// A look at a repository is what was found of its refs.
+type look struct {
+	head code.Ref
+	refs map[code.Ref]became
+}
+
+// became is where a ref stands, empty if it is gone, and whether that was news.
+type became struct {
+	commit code.CommitID
+	told   bool
+}
+
+// everything fetches a repository and indexes each selected ref by its cause, the
+// default branch first: the others are derived from it.
+func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, by func(code.Ref) cause, job *job) (look, error) {
 	state, err := m.Fetch(ctx, r)
 	if errors.Is(err, mirror.ErrMissing) {
 		// A damaged mirror is a cache to be made again.
@@ -162,82 +178,32 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 			state, err = m.Fetch(ctx, r)
 		}
 	}
+	l := look{state.Default, map[code.Ref]became{}}
 	if err != nil {
-		return err
+		return l, err
 	}
-	there := map[code.Ref]bool{}
 	for _, rev := range state.Revisions {
-		there[rev.Ref] = true
-		if err := x.ref(ctx, m, revision{repo: r.ID, Revision: rev, head: state.Default}, c, job); err != nil {
-			return err
+		told, err := x.ref(ctx, m, revision{repo: r.ID, Revision: rev, head: state.Default}, by(rev.Ref), job)
+		if err != nil {
+			return l, err
 		}
+		l.refs[rev.Ref] = became{rev.Commit, told}
 	}
 	indexed, err := m.Indexed(ctx)
 	if err != nil {
-		return err
+		return l, err
 	}
 	for _, rev := range indexed {
-		if there[rev.Ref] {
+		if _, there := l.refs[rev.Ref]; there {
 			continue
 		}
-		if err := x.gone(ctx, m, revision{repo: r.ID, Revision: code.Revision{Ref: rev.Ref}, head: state.Default}, c); err != nil {
-			return err
+		told, err := x.gone(ctx, m, revision{repo: r.ID, Revision: code.Revision{Ref: rev.Ref}, head: state.Default}, by(rev.Ref))
+		if err != nil {
+			return l, err
 		}
+		l.refs[rev.Ref] = became{"", told}
 	}
-	return nil
-}
-
-func (x *Indexer) push(ctx context.Context, p *event.Push, at event.Position, job *job) error {
-	c := cause{at, p.ReceivedAt}
-	m := x.o.Mirrors.Mirror(p.Repository)
-	r, err := x.repository(ctx, m, p.Repository, at)
-	if errors.Is(err, code.ErrNotFound) {
-		x.metrics.pushes.WithLabelValues(pushUnknown).Inc()
-		x.o.Logger.Warn("a push names a repository that is not registered; it is ignored", "repository", p.Repository, "offset", at.Offset)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	head := m.AnnouncedDefault()
-	if p.Ref != "" && p.Action == event.ActionRefresh {
-		// Asked for because a reader lacks the base of what was said last.
-		if err := m.SetIndexed(ctx, p.Ref, "", ""); err != nil && !errors.Is(err, code.ErrNotFound) && !errors.Is(err, mirror.ErrMissing) {
-			return err
-		}
-	}
-	if p.Ref == "" || head == "" {
-		x.metrics.pushes.WithLabelValues(pushRefresh).Inc()
-		return x.everything(ctx, m, r, c, job)
-	}
-	if !mirror.Selected(r, head, p.Ref) {
-		x.metrics.pushes.WithLabelValues(pushUnselected).Inc()
-		return nil
-	}
-	if done, err := m.IndexedCommit(ctx, p.Ref); err == nil && done != "" && done == p.After {
-		x.metrics.pushes.WithLabelValues(pushDone).Inc()
-		return nil
-	}
-	return x.moved(ctx, m, r, revision{repo: r.ID, Revision: code.Revision{Ref: p.Ref}, head: head}, c, job)
-}
-
-// moved fetches one ref and indexes what it is now.
-func (x *Indexer) moved(ctx context.Context, m *mirror.Mirror, r code.Repository, rev revision, c cause, job *job) error {
-	commit, err := m.FetchRef(ctx, r, rev.Ref)
-	switch {
-	case errors.Is(err, code.ErrNotFound), errors.Is(err, mirror.ErrRefNotFound) && rev.Ref == rev.head:
-		// The mirror is lost, or the default branch is another now.
-		x.metrics.pushes.WithLabelValues(pushRefresh).Inc()
-		return x.everything(ctx, m, r, c, job)
-	case errors.Is(err, mirror.ErrRefNotFound):
-		x.metrics.pushes.WithLabelValues(pushDeleted).Inc()
-		return x.gone(ctx, m, rev, c)
-	case err != nil:
-		return err
-	}
-	x.metrics.pushes.WithLabelValues(pushMoved).Inc()
-	rev.Commit = commit
-	return x.ref(ctx, m, rev, c, job)
+	return l, nil
 }
 
 // repository returns what was registered: from the mirror, or, where that was

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
@@ -37,20 +38,24 @@ type bench struct {
 	log     *embeddedlog.Log
 	store   *segmentstore.Directory
 	mirrors *mirror.Mirrors
+	metrics *prometheus.Registry // of the mirrors
 	repo    *gittest.Repository
 	code    code.Repository
 	// assigned is the Indexer that was told of the partition.
 	assigned *Indexer
 
-	read  event.Offset
-	refs  map[code.Ref]map[string]event.Change
-	docs  map[code.DocumentKey][]byte
-	last  *event.RevisionIndexed
-	count int
+	read event.Offset
+	refs map[code.Ref]map[string]event.Change
+	docs map[code.DocumentKey][]byte
+	// causes and commits are those of the last event of each ref.
+	causes  map[code.Ref]event.Offset
+	commits map[code.Ref]code.CommitID
+	last    *event.RevisionIndexed
+	count   int
 }
 
 func newBench(t *testing.T, branches ...string) *bench {
-	b := &bench{t: t, dir: t.TempDir(), repo: gittest.New(t), refs: map[code.Ref]map[string]event.Change{}, docs: map[code.DocumentKey][]byte{}}
+	b := &bench{t: t, causes: map[code.Ref]event.Offset{}, commits: map[code.Ref]code.CommitID{}, dir: t.TempDir(), repo: gittest.New(t), refs: map[code.Ref]map[string]event.Change{}, docs: map[code.DocumentKey][]byte{}}
 	b.code = b.repo.Code("r", branches...)
 	var err error
 	if b.log, err = embeddedlog.Open(filepath.Join(b.dir, "log"), embeddedlog.Options{Partitions: 1}); err != nil {
@@ -60,8 +65,10 @@ func newBench(t *testing.T, branches ...string) *bench {
 	if b.store, err = segmentstore.OpenDirectory(filepath.Join(b.dir, "segments")); err != nil {
 		t.Fatal(err)
 	}
+	b.metrics = prometheus.NewRegistry()
 	b.mirrors, err = mirror.Open(t.Context(), mirror.Options{
-		Dir: filepath.Join(b.dir, "mirrors"), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
+		Registerer: b.metrics,
+		Dir:        filepath.Join(b.dir, "mirrors"), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +86,12 @@ func newBench(t *testing.T, branches ...string) *bench {
 // handle appends an event, handles it, and applies what follows from it.
 func (b *bench) handle(ev event.Event) error {
 	b.t.Helper()
+	return b.deliver(b.append(ev))
+}
+
+// append brings an event into the log, and returns it as it is there.
+func (b *bench) append(ev event.Event) event.Record {
+	b.t.Helper()
 	b.count++
 	rec, err := event.Encode(event.Envelope{ID: fmt.Sprint("test-", b.count), Source: "/test", Time: time.Unix(1, 0)}, ev)
 	if err != nil {
@@ -89,7 +102,7 @@ func (b *bench) handle(ev event.Event) error {
 		b.t.Fatal(err)
 	}
 	rec.Position = at[0]
-	return b.deliver(rec)
+	return rec
 }
 
 // deliver does what a worker does with a record, and applies what follows from it.
@@ -157,6 +170,13 @@ func (b *bench) apply() {
 func (b *bench) revision(ev *event.RevisionIndexed) {
 	b.t.Helper()
 	b.last = ev
+	if ev.Cause.Offset < b.causes[ev.Ref] {
+		b.t.Errorf("%s at %s is overtaken: its cause is %d, the last was %d", ev.Ref, ev.Commit, ev.Cause.Offset, b.causes[ev.Ref])
+	}
+	if ev.Commit != "" && ev.BaseRef != "" && ev.BaseCommit != b.commits[ev.BaseRef] {
+		b.t.Errorf("%s at %s builds on %s at %s, which is at %s", ev.Ref, ev.Commit, ev.BaseRef, ev.BaseCommit, b.commits[ev.BaseRef])
+	}
+	b.causes[ev.Ref], b.commits[ev.Ref] = ev.Cause.Offset, ev.Commit
 	for _, ref := range ev.Segments {
 		b.readSegment(ref)
 	}

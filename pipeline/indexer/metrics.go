@@ -11,6 +11,7 @@ import (
 // What became of a push.
 const (
 	pushMoved      = "moved"
+	pushCoalesced  = "coalesced" // with a later one of its ref
 	pushDeleted    = "deleted"
 	pushRefresh    = "refresh"
 	pushDone       = "already_indexed"
@@ -34,7 +35,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_indexer_pushes_total", Help: "Pushes handled, by what became of them.",
+			Name: "quarry_indexer_pushes_total", Help: "Pushes handled, by what became of them; coalesced are those that a later one of their ref stands for.",
 		}, []string{"result"}),
 		revisions: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_revisions_total", Help: "Revisions indexed.",

@@ -18,9 +18,9 @@ type partitions struct {
 // held is what is known of one partition. It begins anew each time the partition
 // is assigned.
 type held struct {
-	// causes has the refs of which the log tells by a cause that is still to be
-	// handled again. What an earlier cause would say of them, readers drop as
-	// overtaken.
+	// causes has the refs of which the log told by a cause that is handled again,
+	// when it was read last. What an earlier cause would say of them, readers drop
+	// as overtaken. There are no more than the span of the worker's window allows.
 	causes map[refKey]event.Offset
 	// doubts has the repositories whose mirrors may be behind the log, and the
 	// offset from which on.
@@ -50,18 +50,15 @@ func (p *partitions) begin(number int32, causes map[refKey]event.Offset) {
 	p.ofLocked(number).causes = causes
 }
 
-// cause returns the last cause, at or after at, by which the log tells of a ref
-// already; -1 without one. One that at has reached is forgotten with it.
-func (p *partitions) cause(k refKey, at event.Position) event.Offset {
+// cause returns the last cause by which the log told of a ref when it was read last,
+// if that came at or after the record to be handled then; -1 otherwise.
+func (p *partitions) cause(k refKey, number int32) event.Offset {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	causes := p.ofLocked(at.Partition).causes
-	cause, ok := causes[k]
-	if !ok || cause < at.Offset {
-		delete(causes, k)
-		return -1
+	if cause, ok := p.ofLocked(number).causes[k]; ok {
+		return cause
 	}
-	return cause
+	return -1
 }
 
 // doubt notes that the log may tell of a repository what its mirror does not

@@ -21,18 +21,25 @@ type revision struct {
 	head code.Ref
 }
 
-// ref indexes a ref at its commit, unless that was done.
-func (x *Indexer) ref(ctx context.Context, m *mirror.Mirror, rev revision, c cause, job *job) error {
+// ref indexes a ref at its commit, unless that was done; it reports whether it was
+// news.
+func (x *Indexer) ref(ctx context.Context, m *mirror.Mirror, rev revision, c cause, job *job) (told bool, err error) {
 	if x.overtaken(rev, c) {
-		return nil
+		return false, nil
 	}
 	done, err := m.IndexedCommit(ctx, rev.Ref)
 	if err != nil && !errors.Is(err, mirror.ErrMissing) {
-		return err
+		return false, err
 	}
 	if done == rev.Commit && m.AnnouncedDefault() == rev.head {
-		return nil
+		return false, nil
 	}
+	return true, x.index(ctx, m, rev, done, c, job)
+}
+
+// index says how a ref differs from the commit that was indexed last, which may be
+// none.
+func (x *Indexer) index(ctx context.Context, m *mirror.Mirror, rev revision, done code.CommitID, c cause, job *job) error {
 	base, err := x.base(ctx, m, rev, done)
 	if err != nil {
 		return err
@@ -71,7 +78,7 @@ func (x *Indexer) ref(ctx context.Context, m *mirror.Mirror, rev revision, c cau
 
 // overtaken reports whether the log tells of a ref by a later cause already.
 func (x *Indexer) overtaken(rev revision, c cause) bool {
-	return x.partitions.cause(refKey{rev.repo, rev.Ref}, c.at) > c.at.Offset
+	return x.partitions.cause(refKey{rev.repo, rev.Ref}, c.at.Partition) > c.at.Offset
 }
 
 // base returns the revision that the changes are relative to.
@@ -92,22 +99,22 @@ func (x *Indexer) base(ctx context.Context, m *mirror.Mirror, rev revision, done
 	return code.Revision{Ref: from, Commit: commit}, err
 }
 
-// gone takes a ref back that was indexed.
-func (x *Indexer) gone(ctx context.Context, m *mirror.Mirror, rev revision, c cause) error {
+// gone takes a ref back that was indexed; it reports whether it was.
+func (x *Indexer) gone(ctx context.Context, m *mirror.Mirror, rev revision, c cause) (told bool, err error) {
 	if x.overtaken(rev, c) {
-		return nil
+		return false, nil
 	}
 	indexed, err := m.Indexed(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, was := range indexed {
 		if was.Ref == rev.Ref {
 			ev := &event.RevisionIndexed{Repository: rev.repo, Ref: rev.Ref, BaseRef: was.Ref, BaseCommit: was.Commit}
-			return x.announce(ctx, m, ev, rev, c)
+			return true, x.announce(ctx, m, ev, rev, c)
 		}
 	}
-	return nil
+	return false, nil
 }
 
 // announce appends a RevisionIndexed and, once the log has it, moves the indexed

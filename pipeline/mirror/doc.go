@@ -38,7 +38,7 @@
 //
 // # Concurrency
 //
-// Mirrors and Mirror are safe for concurrent use; Fetch, FetchRef and Remove of
+// Mirrors and Mirror are safe for concurrent use; Fetch, FetchRefs and Remove of
 // one mirror exclude each other, and a repack by Run. A Reader belongs to one
 // goroutine. Nothing runs in the background but in Run, which the caller owns: a
 // process lives as long as the call, or as the Reader, that started it.

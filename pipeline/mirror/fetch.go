@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,61 +57,6 @@ func (m *Mirror) fetch(ctx context.Context, r code.Repository) (State, error) {
 		return State{}, err
 	}
 	return s, m.fetchBranches(ctx, src, env, s)
-}
-
-// FetchRef brings one branch and returns its commit. It fails with
-// ErrRefNotFound if the repository does not have it (any more), and then removes
-// it from the mirror. The mirror must exist: without one, it fails with
-// code.ErrNotFound and the caller takes Fetch.
-func (m *Mirror) FetchRef(ctx context.Context, r code.Repository, ref code.Ref) (code.CommitID, error) {
-	start := time.Now()
-	id, err := m.fetchRef(ctx, r, ref)
-	m.ms.metrics.observeFetch("ref", start, err)
-	if err != nil {
-		return "", m.wrap("fetch "+string(ref)+" into", err)
-	}
-	return id, nil
-}
-
-func (m *Mirror) fetchRef(ctx context.Context, r code.Repository, ref code.Ref) (code.CommitID, error) {
-	if err := ref.Validate(); err != nil {
-		return "", err
-	}
-	src, err := m.ms.o.Policy.check(ctx, r.CloneURL)
-	if err != nil {
-		return "", err
-	}
-	if err := m.acquire(ctx); err != nil {
-		return "", err
-	}
-	defer m.release()
-	if !m.exists() {
-		return "", fmt.Errorf("no mirror yet: %w", code.ErrNotFound)
-	}
-	if src.local() {
-		return m.borrowRef(ctx, src, ref)
-	}
-	env, err := m.remoteEnv(ctx, r, src)
-	if err != nil {
-		return "", err
-	}
-	err = m.transfer(ctx, src, env, []code.Ref{ref})
-	if errors.Is(err, ErrRefNotFound) {
-		return "", errors.Join(err, m.dropBranch(ctx, ref))
-	}
-	if err != nil {
-		return "", err
-	}
-	return m.Branch(ctx, ref)
-}
-
-// dropBranch removes a branch that the repository no longer has.
-func (m *Mirror) dropBranch(ctx context.Context, ref code.Ref) error {
-	var u refUpdate
-	if err := u.set(string(ref), ""); err != nil {
-		return err
-	}
-	return m.updateRefs(ctx, u)
 }
 
 // listRemote asks the host for HEAD and the refs that patterns match: names, not

@@ -240,41 +240,61 @@ func (m *Mirror) copyRefs(ctx context.Context, s State) error {
 	return m.updateRefs(ctx, update)
 }
 
-// borrowRef brings one branch of a repository on disk: one process to read it
-// and one to write it.
-func (m *Mirror) borrowRef(ctx context.Context, src source, ref code.Ref) (code.CommitID, error) {
-	m.mu.Lock()
-	known := m.mu.borrowed
-	m.mu.Unlock()
-	if known == nil || known.path != src.path {
-		b, _, err := m.locate(ctx, src)
-		if err != nil {
-			return "", err
-		}
-		if err := m.pointTo(b); err != nil {
-			return "", err
-		}
-		known = &b
+// borrowRefs brings branches of a repository on disk and puts their commits into
+// commits: one process to read them and one to write them, or two if some are gone.
+func (m *Mirror) borrowRefs(ctx context.Context, src source, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
+	from, err := m.lender(ctx, src)
+	if err != nil {
+		return err
 	}
-	out, err := m.ms.git.output(ctx, command{gitDir: known.gitDir, limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + refFormat, string(ref)}})
+	args := []string{"for-each-ref", "--format=" + refFormat}
+	for _, ref := range refs {
+		args = append(args, string(ref))
+	}
+	out, err := m.ms.git.output(ctx, command{gitDir: from.gitDir, limit: maxRefsOutput, args: args})
 	if err != nil {
 		// Moved or gone: look for it again next time.
 		m.forget()
-		return "", err
+		return err
 	}
-	refs, err := parseRefs(out)
+	there, err := parseRefs(out)
 	if err != nil {
-		return "", err
+		return err
 	}
-	id, ok := refs[ref]
-	if !ok {
-		return "", errors.Join(fmt.Errorf("%s: %w", ref, ErrRefNotFound), m.dropBranch(ctx, ref))
+	var update, remove refUpdate
+	for _, ref := range refs {
+		id, ok := there[ref]
+		if ok {
+			err = update.set(string(ref), id)
+			commits[ref] = id
+		} else {
+			err = remove.set(string(ref), "")
+		}
+		if err != nil {
+			return err
+		}
 	}
-	var u refUpdate
-	if err := u.set(string(ref), id); err != nil {
-		return "", err
+	// Two transactions: in one, branch a cannot make room for a/b.
+	if err := m.updateRefs(ctx, remove); err != nil {
+		return err
 	}
-	return id, m.updateRefs(ctx, u)
+	return m.updateRefs(ctx, update)
+}
+
+// lender returns where the objects of a repository on disk are, as they were found
+// last or anew.
+func (m *Mirror) lender(ctx context.Context, src source) (borrowed, error) {
+	m.mu.Lock()
+	known := m.mu.borrowed
+	m.mu.Unlock()
+	if known != nil && known.path == src.path {
+		return *known, nil
+	}
+	b, _, err := m.locate(ctx, src)
+	if err != nil {
+		return b, err
+	}
+	return b, m.pointTo(b)
 }
 
 // formatOfConfig finds extensions.objectFormat in a configuration that git

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http/cgi"
 	"net/http/httptest"
 	"net/netip"
@@ -62,6 +63,15 @@ func serve(t *testing.T, dir string) string {
 	return s.URL
 }
 
+// fetchRef brings one branch.
+func fetchRef(ctx context.Context, m *mirror.Mirror, r code.Repository, ref code.Ref) (code.CommitID, error) {
+	commits, err := m.FetchRefs(ctx, r, ref)
+	if err == nil && commits[ref] == "" {
+		err = mirror.ErrRefNotFound
+	}
+	return commits[ref], err
+}
+
 func TestFetch(t *testing.T) {
 	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		for _, format := range []string{"sha1", "sha256"} {
@@ -83,19 +93,19 @@ func TestFetch(t *testing.T) {
 					t.Fatalf("state %s, want %s", got, want)
 				}
 				second := repo.CommitFiles("a.txt", "two\n", "b/c.txt", "new\n")
-				if got, err := m.FetchRef(ctx, r, "refs/heads/main"); err != nil || got != second {
-					t.Fatalf("FetchRef = %s, %v; want %s", got, err, second)
+				if got, err := fetchRef(ctx, m, r, "refs/heads/main"); err != nil || got != second {
+					t.Fatalf("fetchRef = %s, %v; want %s", got, err, second)
 				}
 				wantDiff(t, m, first, second, "M a.txt", "A b/c.txt")
 				wantBlob(t, m, second, "a.txt", "two\n")
 
 				repo.Git("reset", "--quiet", "--hard", string(first))
 				forced := repo.CommitFiles("a.txt", "three\n")
-				if got, err := m.FetchRef(ctx, r, "refs/heads/main"); err != nil || got != forced {
-					t.Fatalf("forced: FetchRef = %s, %v; want %s", got, err, forced)
+				if got, err := fetchRef(ctx, m, r, "refs/heads/main"); err != nil || got != forced {
+					t.Fatalf("forced: fetchRef = %s, %v; want %s", got, err, forced)
 				}
 				repo.Git("branch", "-D", "release/1")
-				if _, err := m.FetchRef(ctx, r, "refs/heads/release/1"); !errors.Is(err, mirror.ErrRefNotFound) {
+				if _, err := fetchRef(ctx, m, r, "refs/heads/release/1"); !errors.Is(err, mirror.ErrRefNotFound) {
 					t.Fatalf("deleted branch: %v", err)
 				}
 				// a makes room for a/b, and the other way round.
@@ -113,6 +123,44 @@ func TestFetch(t *testing.T) {
 	})
 }
 
+// TestFetchRefs brings many branches at once, of which some are gone, one makes
+// room for another and one was never there.
+func TestFetchRefs(t *testing.T) {
+	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+		ctx := t.Context()
+		repo := gittest.New(t)
+		repo.CommitFiles("a.txt", "one\n")
+		for _, name := range []string{"a", "gone", "stays"} {
+			repo.Git("branch", name)
+		}
+		r := repo.Code("r", "**")
+		r.CloneURL = clone(repo)
+		m := open(t, mirror.Options{}).Mirror(r.ID)
+		if _, err := m.Fetch(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		second := repo.CommitFiles("a.txt", "two\n")
+		repo.Git("branch", "-D", "a", "gone")
+		want := map[code.Ref]code.CommitID{"refs/heads/main": second}
+		refs := []code.Ref{"refs/heads/main", "refs/heads/a", "refs/heads/gone", "refs/heads/never"}
+		for i := range 300 { // more than one fetch brings
+			ref := code.BranchRef(fmt.Sprintf("a/%d", i))
+			repo.Git("update-ref", string(ref), string(second))
+			refs, want[ref] = append(refs, ref), second
+		}
+		got, err := m.FetchRefs(ctx, r, refs...)
+		if err != nil || !maps.Equal(got, want) {
+			t.Fatalf("%d commits, want %d: %v", len(got), len(want), err)
+		}
+		if _, err := m.Branch(ctx, "refs/heads/gone"); !errors.Is(err, mirror.ErrMissing) {
+			t.Fatalf("a branch that is gone: %v", err)
+		}
+		if _, err := m.Branch(ctx, "refs/heads/stays"); err != nil {
+			t.Fatalf("a branch that nobody asked for: %v", err)
+		}
+	})
+}
+
 func TestFetchOddRepositories(t *testing.T) {
 	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
@@ -122,13 +170,13 @@ func TestFetchOddRepositories(t *testing.T) {
 		r.CloneURL = clone(repo)
 		m := ms.Mirror(r.ID)
 
-		if _, err := m.FetchRef(ctx, r, "refs/heads/main"); !errors.Is(err, code.ErrNotFound) {
+		if _, err := fetchRef(ctx, m, r, "refs/heads/main"); !errors.Is(err, code.ErrNotFound) {
 			t.Fatalf("no mirror yet: %v", err)
 		}
 		if s, err := m.Fetch(ctx, r); err != nil || s.Default != "" || s.Revisions != nil {
 			t.Fatalf("empty repository: %v, %v", s, err)
 		}
-		if _, err := m.FetchRef(ctx, r, "refs/heads/main"); !errors.Is(err, mirror.ErrRefNotFound) {
+		if _, err := fetchRef(ctx, m, r, "refs/heads/main"); !errors.Is(err, mirror.ErrRefNotFound) {
 			t.Fatalf("no branch yet: %v", err)
 		}
 		commit := repo.CommitFiles("a", "1")
@@ -159,7 +207,7 @@ func TestFetchOddRepositories(t *testing.T) {
 		if _, err := m.Fetch(ctx, r); !errors.Is(err, mirror.ErrVanished) {
 			t.Fatalf("vanished: %v", err)
 		}
-		if _, err := m.FetchRef(ctx, r, "refs/heads/topic"); !errors.Is(err, mirror.ErrVanished) {
+		if _, err := fetchRef(ctx, m, r, "refs/heads/topic"); !errors.Is(err, mirror.ErrVanished) {
 			t.Fatalf("vanished: %v", err)
 		}
 	})

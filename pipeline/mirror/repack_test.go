@@ -46,18 +46,18 @@ func TestRepack(t *testing.T) {
 			files = append(files, fmt.Sprintf("d/%d", n), fmt.Sprintf("%d in push %d\n", n, i))
 		}
 		repo.CommitFiles(files...)
-		id, err := m.FetchRef(t.Context(), r, "refs/heads/main")
+		fetched, err := m.FetchRefs(t.Context(), r, "refs/heads/main")
 		if err != nil {
 			t.Fatal(err)
 		}
-		commits = append(commits, id)
+		commits = append(commits, fetched["refs/heads/main"])
 	}
 	if _, packs := m.objects(); packs < 5 || !ms.mu.due[r.ID] {
 		t.Fatalf("%d packs, due %t: the test wants a crowded mirror", packs, ms.mu.due[r.ID])
 	}
 	// The last push is taken back: its objects have no ref.
 	repo.Git("update-ref", "refs/heads/main", string(commits[2]))
-	if _, err := m.FetchRef(t.Context(), r, "refs/heads/main"); err != nil {
+	if _, err := m.FetchRefs(t.Context(), r, "refs/heads/main"); err != nil {
 		t.Fatal(err)
 	}
 	ms.repackDue(t.Context())
@@ -72,7 +72,7 @@ func TestRepack(t *testing.T) {
 			t.Errorf("tree of %s: %v", id, err)
 		}
 	}
-	if _, err := m.FetchRef(t.Context(), r, "refs/heads/main"); err != nil {
+	if _, err := m.FetchRefs(t.Context(), r, "refs/heads/main"); err != nil {
 		t.Errorf("a fetch after the repack: %v", err)
 	}
 }

@@ -1,0 +1,187 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// pushes handles a group, and says what became of the pushes that led to no news.
+func (x *Indexer) pushes(ctx context.Context, g *group, job *job) error {
+	m := x.o.Mirrors.Mirror(g.repo)
+	r, err := x.repository(ctx, m, g.repo, g.pushes[0].at)
+	switch {
+	case errors.Is(err, code.ErrNotFound):
+		x.o.Logger.Warn("pushes name a repository that is not registered; they are ignored", "repository", g.repo,
+			"offset", g.pushes[0].at.Offset, "pushes", len(g.pushes))
+		for _, of := range g.refs {
+			of.outcome = event.PushUnregistered
+		}
+	case err == nil:
+		err = x.bring(ctx, m, r, g, job)
+		if err != nil {
+			return err
+		}
+	default:
+		return err
+	}
+	return x.report(ctx, g)
+}
+
+// bring makes the index what the repository is, as far as the pushes ask for it.
+func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, job *job) error {
+	if err := x.forgetRefreshed(ctx, m, g); err != nil {
+		return err
+	}
+	head := m.AnnouncedDefault()
+	if g.byRef[""] != nil || head == "" {
+		return x.whole(ctx, m, r, g, job)
+	}
+	wanted := x.unknown(ctx, m, r, g, head)
+	if len(wanted) == 0 {
+		return nil
+	}
+	refs := make([]code.Ref, len(wanted))
+	for i, of := range wanted {
+		refs[i] = of.ref
+	}
+	commits, err := m.FetchRefs(ctx, r, refs...)
+	if errors.Is(err, code.ErrNotFound) || err == nil && slices.Contains(refs, head) && commits[head] == "" {
+		// The mirror is lost, or the default branch is another now.
+		return x.whole(ctx, m, r, g, job)
+	}
+	if err != nil {
+		return err
+	}
+	for _, of := range wanted {
+		rev := revision{repo: r.ID, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head}
+		var told bool
+		if rev.Commit == "" {
+			told, err = x.gone(ctx, m, rev, g.cause(of.ref))
+		} else {
+			told, err = x.ref(ctx, m, rev, g.cause(of.ref), job)
+		}
+		if err != nil {
+			return err
+		}
+		of.found(became{rev.Commit, told})
+	}
+	return nil
+}
+
+// forgetRefreshed makes the mirror forget what was said of refs that are to be told
+// anew, because a reader lacks the base of what was said last.
+func (x *Indexer) forgetRefreshed(ctx context.Context, m *mirror.Mirror, g *group) error {
+	for _, of := range g.refs {
+		if of.ref == "" || !of.refreshed() || x.overtaken(revision{repo: g.repo, Revision: code.Revision{Ref: of.ref}}, g.cause(of.ref)) {
+			continue
+		}
+		if err := m.SetIndexed(ctx, of.ref, "", ""); err != nil && !errors.Is(err, code.ErrNotFound) && !errors.Is(err, mirror.ErrMissing) {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole looks at every ref of the repository.
+func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, job *job) error {
+	l, err := x.everything(ctx, m, r, g.cause, job)
+	if err != nil {
+		return err
+	}
+	for _, of := range g.refs {
+		b, known := l.refs[of.ref]
+		switch {
+		case of.ref == "":
+			of.outcome = event.PushRefreshed
+		case !known && !mirror.Selected(r, l.head, of.ref):
+			of.outcome = event.PushUnselected
+		default:
+			of.found(b)
+		}
+	}
+	return nil
+}
+
+// unknown returns the refs that have to be fetched, the default branch first: the
+// others are derived from it.
+func (x *Indexer) unknown(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, head code.Ref) []*pushedRef {
+	var wanted []*pushedRef
+	for _, of := range g.refs {
+		if !mirror.Selected(r, head, of.ref) {
+			of.outcome = event.PushUnselected
+			continue
+		}
+		if done, err := m.IndexedCommit(ctx, of.ref); err == nil && of.cameTo(done) {
+			of.found(became{commit: done})
+			continue
+		}
+		if of.ref == head {
+			wanted = slices.Insert(wanted, 0, of)
+		} else {
+			wanted = append(wanted, of)
+		}
+	}
+	return wanted
+}
+
+// report tells of the pushes that no RevisionIndexed of their ref answers.
+func (x *Indexer) report(ctx context.Context, g *group) error {
+	partition := g.pushes[0].at.Partition
+	ev := g.handled(func(ref code.Ref) event.Offset {
+		return x.partitions.cause(refKey{g.repo, ref}, partition)
+	}, x.o.Now())
+	if len(ev.Pushes) > 0 {
+		if err := x.tell(ctx, g, ev); err != nil {
+			return fmt.Errorf("tell of %d pushes that are done: %w", len(ev.Pushes), err)
+		}
+	}
+	x.count(g)
+	return nil
+}
+
+func (x *Indexer) tell(ctx context.Context, g *group, ev *event.PushesHandled) error {
+	first, last := g.pushes[0].at, g.pushes[len(g.pushes)-1].at
+	id := event.DerivedID(last, fmt.Sprintf("handled/%d", first.Offset))
+	rec, err := event.Encode(event.Envelope{ID: id, Source: source, Time: ev.At}, ev)
+	if err != nil {
+		return err
+	}
+	_, err = x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec)
+	return err
+}
+
+// count counts the pushes of a group by what became of them.
+func (x *Indexer) count(g *group) {
+	for _, of := range g.refs {
+		n := len(of.pushes)
+		if of.told {
+			x.metrics.pushes.WithLabelValues(pushCoalesced).Add(float64(n - 1))
+			n = 1
+		}
+		x.metrics.pushes.WithLabelValues(of.result()).Add(float64(n))
+	}
+}
+
+// result returns the label of a ref's last push in the metrics.
+func (of *pushedRef) result() string {
+	switch {
+	case of.told && of.commit != "":
+		return pushMoved
+	case of.told || of.outcome == event.PushAbsent:
+		return pushDeleted
+	case of.outcome == event.PushRefreshed:
+		return pushRefresh
+	case of.outcome == event.PushUnselected:
+		return pushUnselected
+	case of.outcome == event.PushUnregistered:
+		return pushUnknown
+	}
+	return pushDone
+}

@@ -1,0 +1,113 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// maxFetchRefs bounds the branches that one fetch brings; more take several.
+const maxFetchRefs = 256
+
+// FetchRefs brings branches, as many as wait with one fetch, and returns the
+// commit of each. What the repository does not have (any more) is missing in the
+// result and goes from the mirror. The mirror must exist: without one, it fails
+// with code.ErrNotFound and the caller takes Fetch.
+func (m *Mirror) FetchRefs(ctx context.Context, r code.Repository, refs ...code.Ref) (map[code.Ref]code.CommitID, error) {
+	start := time.Now()
+	commits, err := m.fetchRefs(ctx, r, refs)
+	m.ms.metrics.observeFetch("ref", start, err)
+	if err != nil {
+		return nil, m.wrap(fmt.Sprintf("fetch %d branches into", len(refs)), err)
+	}
+	return commits, nil
+}
+
+func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.Ref) (map[code.Ref]code.CommitID, error) {
+	for _, ref := range refs {
+		if err := ref.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	src, err := m.ms.o.Policy.check(ctx, r.CloneURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.acquire(ctx); err != nil {
+		return nil, err
+	}
+	defer m.release()
+	if !m.exists() {
+		return nil, fmt.Errorf("no mirror yet: %w", code.ErrNotFound)
+	}
+	var env []string
+	if !src.local() {
+		if env, err = m.remoteEnv(ctx, r, src); err != nil {
+			return nil, err
+		}
+	}
+	commits := make(map[code.Ref]code.CommitID, len(refs))
+	for chunk := range slices.Chunk(refs, maxFetchRefs) {
+		if src.local() {
+			err = m.borrowRefs(ctx, src, chunk, commits)
+		} else {
+			err = m.transferRefs(ctx, src, env, chunk, commits)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return commits, nil
+}
+
+// transferRefs fetches branches and puts their commits into commits. One fetch
+// fails for all if one branch is gone; of several the host is then asked which.
+func (m *Mirror) transferRefs(ctx context.Context, src source, env []string, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
+	err := m.transfer(ctx, src, env, refs)
+	if errors.Is(err, ErrRefNotFound) {
+		if refs, err = m.dropAbsent(ctx, src, env, refs); err != nil || len(refs) == 0 {
+			return err
+		}
+		err = m.transfer(ctx, src, env, refs)
+	}
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if commits[ref], err = m.Branch(ctx, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropAbsent removes the branches that the repository no longer has from the
+// mirror, and returns the others.
+func (m *Mirror) dropAbsent(ctx context.Context, src source, env []string, refs []code.Ref) ([]code.Ref, error) {
+	there := map[code.Ref]code.CommitID{}
+	if len(refs) > 1 {
+		patterns := make([]string, len(refs))
+		for i, ref := range refs {
+			patterns[i] = string(ref)
+		}
+		listed, err := m.listRemote(ctx, src, env, maxRefsOutput, patterns...)
+		if err != nil {
+			return nil, err
+		}
+		there = listed.branches
+	}
+	var left []code.Ref
+	var gone refUpdate
+	for _, ref := range refs {
+		if _, ok := there[ref]; ok {
+			left = append(left, ref)
+		} else if err := gone.set(string(ref), ""); err != nil {
+			return nil, err
+		}
+	}
+	return left, m.updateRefs(ctx, gone)
+}
