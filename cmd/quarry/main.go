@@ -32,6 +32,7 @@ type cli struct {
 	Events     eventsCommand     `cmd:"" help:"Look at the event log."`
 	Deliveries deliveriesCommand `cmd:"" help:"Look at what was delivered, and what became of it."`
 	Replay     replayCommand     `cmd:"" help:"Rebuild the projections from the log."`
+	Verify     verifyCommand     `cmd:"" help:"Compare what is indexed with the repositories, and repair it."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 

@@ -207,33 +207,49 @@ func (c *change) tally(t *target, path, before, after []byte) error {
 	return nil
 }
 
-// changesTo returns the changes that make the levels show exactly the files of
-// whole, which is ordered by path.
-func changesTo(r store.Reader, id code.RepositoryID, l levels, whole []event.Change) ([]event.Change, error) {
-	w, err := newWalk(r, id, l)
+// changesTo returns the changes that make the target show exactly the files of
+// whole, which is ordered by path. It counts anew what is there: whoever tells
+// everything may do so because a row is not what it should be.
+func (c *change) changesTo(t *target, whole []event.Change) ([]event.Change, error) {
+	w, err := newWalk(c.b, t.id, t.before)
 	if err != nil {
 		return nil, err
 	}
+	t.files, t.skipped = 0, map[code.SkipReason]int{}
+	next := func() bool { return w.Next() && t.recount(w.value) }
 	var changes []event.Change
-	more := w.Next()
+	more := next()
 	for i := range whole {
 		path := []byte(whole[i].Path)
-		for ; more && bytes.Compare(w.path, path) < 0; more = w.Next() {
+		for ; more && bytes.Compare(w.path, path) < 0; more = next() {
 			changes = append(changes, event.Change{Path: string(w.path)})
 		}
 		if more && bytes.Equal(w.path, path) {
 			if !bytes.Equal(w.value, entryOf(&whole[i])) {
 				changes = append(changes, whole[i])
 			}
-			more = w.Next()
+			more = next()
 		} else {
 			changes = append(changes, whole[i])
 		}
 	}
-	for ; more; more = w.Next() {
+	for ; more; more = next() {
 		changes = append(changes, event.Change{Path: string(w.path)})
 	}
 	return changes, w.Close()
+}
+
+// recount counts one file that the target shows. What does not decode counts as
+// nothing; the edit that follows fails on it if it is in the way.
+func (t *target) recount(value []byte) bool {
+	switch e, err := decodeEntry(value); {
+	case err != nil:
+	case e.kind == entryDocument:
+		t.files++
+	case e.kind == entrySkipped:
+		t.skipped[e.skipped]++
+	}
+	return true
 }
 
 func cloneCounts(m map[code.SkipReason]int) map[code.SkipReason]int {

@@ -132,7 +132,7 @@ func (c *change) prepare(ctx context.Context, rec event.Record, ev *event.Revisi
 		t, err = c.derive(ev.Repository, repo, base)
 	case ref.Manifest != 0:
 		if t, err = c.extend(ev.Repository, ref); err == nil {
-			changes, err = changesTo(c.b, ev.Repository, t.before, changes)
+			changes, err = c.changesTo(t, changes)
 		}
 	default:
 		t, err = c.derive(ev.Repository, repo, nil)

@@ -124,6 +124,8 @@ type Options struct {
 	AsOf func() string
 	// Source reads files and history of repositories.
 	Source *source.Browser
+	// Verifier is nil in a process without mirrors.
+	Verifier Verifier
 	// Ready says why the server should get no requests yet; nil is always ready.
 	Ready func(ctx context.Context) error
 	// Version is what GET /api/version says.

@@ -45,6 +45,7 @@ func (s *Server) routes() []route {
 		{http.MethodGet, "/api/commit", s.commit, nil},
 		{http.MethodGet, "/api/diff", s.diff, nil},
 		{http.MethodGet, "/api/blame", s.blame, nil},
+		{http.MethodPost, "/api/verifications", nil, s.verify},
 		{http.MethodGet, "/api/version", s.version, nil},
 		{http.MethodGet, "/api/health", s.health, nil},
 		{http.MethodGet, "/api/openapi.json", s.openAPI, nil},

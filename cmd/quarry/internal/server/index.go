@@ -153,6 +153,10 @@ func (s *Server) openAPI() error {
 	if err != nil {
 		return err
 	}
+	var verifier api.Verifier // nil without mirrors
+	if c.Has(rolePipeline) {
+		verifier = verifications{s}
+	}
 	server, err := api.New(api.Options{
 		Searcher: search.New(search.Options{
 			MaxDuration:   c.Query.Timeout.Std(),
@@ -168,6 +172,7 @@ func (s *Server) openAPI() error {
 		Status:        s.statuses(),
 		Deliveries:    &ledger{versions: s.versions, registrar: s.registrar},
 		Source:        browser,
+		Verifier:      verifier,
 		Ready:         s.ready,
 		Replays:       s.versions.replays,
 		AsOf:          s.versions.asOf,

@@ -76,6 +76,9 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	p.compactor = s.newCompactor()
 	p.reconciler, err = s.newReconciler(mirrors)
 	s.pipeline = p
+	if s.versions != nil {
+		s.verifier = s.newVerifier()
+	}
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/verify"
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -55,6 +56,8 @@ type Server struct {
 	api          http.Handler
 	// Of the role pipeline.
 	pipeline *pipeline
+	// Of the roles pipeline and query together.
+	verifier *verify.Verifier
 	// Of the role ingest.
 	receiver *webhook.Receiver
 

@@ -1,0 +1,294 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// verified is what a verification said: "REF KIND PATH COUNT" for each difference
+// and each ref that was not compared, and the summary.
+type verified struct {
+	lines   []string
+	summary api.VerificationCounts
+}
+
+func (v *verified) take(f *api.VerificationFrame) error {
+	switch f.Type {
+	case api.FrameDifference:
+		line := strings.TrimSpace(fmt.Sprintf("%s %s %s %d", f.Ref.Short(), f.Kind, f.Path, f.Count))
+		if f.AfterRepair {
+			line += " still"
+		}
+		v.lines = append(v.lines, line)
+	case api.FrameUnchecked:
+		v.lines = append(v.lines, f.Ref.Short()+" unchecked")
+	case api.FrameSummary:
+		v.summary = *f.Counts
+	}
+	return nil
+}
+
+func verifyNow(t *testing.T, s *Server, r api.Verification) *verified {
+	t.Helper()
+	v := new(verified)
+	if err := s.verifier.Verify(t.Context(), r, v.take); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestVerifyFindsExactlyWhatDiffers damages one thing at a time and lets a repair
+// mend it.
+func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		remote bool
+		damage func(t *testing.T, c *config.Config, g *gitRepository)
+		want   []string
+	}{
+		{"nothing", true, func(*testing.T, *config.Config, *gitRepository) {}, nil},
+		{"a row is gone", false, func(t *testing.T, c *config.Config, g *gitRepository) {
+			eachRow(t, c, "pe", func(b *store.Batch, key, _ []byte) error {
+				if bytes.Contains(key, []byte("lib/b.txt\x00")) {
+					return b.Delete(key)
+				}
+				return nil
+			})
+		}, []string{"main counts  0", "main missing lib/b.txt 1"}},
+		{"a row has another content", false, func(t *testing.T, c *config.Config, g *gitRepository) {
+			var other []byte
+			for range 2 {
+				eachRow(t, c, "pe", func(b *store.Batch, key, value []byte) error {
+					switch {
+					case bytes.Contains(key, []byte("a.txt\x00")):
+						other = bytes.Clone(value)
+					case bytes.Contains(key, []byte("lib/b.txt\x00")) && other != nil:
+						return b.Set(key, other)
+					}
+					return nil
+				})
+			}
+		}, []string{"main content lib/b.txt 1"}},
+		{"the counts are others", false, func(t *testing.T, c *config.Config, g *gitRepository) {
+			eachRow(t, c, "pr", func(b *store.Batch, key, value []byte) error {
+				return b.Set(key, bytes.Replace(value, []byte(`"files":3`), []byte(`"files":7`), 1))
+			})
+		}, []string{"main counts  0"}},
+		{"the mirror was told of another commit", false, func(t *testing.T, c *config.Config, g *gitRepository) {
+			mirrorGit(t, c, g, "update-ref", "refs/quarry/indexed/refs/heads/main/-", g.git("rev-parse", "main~1"))
+		}, []string{"main commit  0"}},
+		{"the mirror forgot a ref", false, func(t *testing.T, c *config.Config, g *gitRepository) {
+			mirrorGit(t, c, g, "update-ref", "-d", "refs/quarry/indexed/refs/heads/main/-")
+		}, []string{"main extra  0"}},
+		{"another default branch", false, func(t *testing.T, c *config.Config, g *gitRepository) {
+			mirrorGit(t, c, g, "symbolic-ref", "HEAD", "refs/heads/trunk")
+		}, []string{"trunk default  0"}},
+		{"a segment was lost", false, func(t *testing.T, c *config.Config, g *gitRepository) {
+			// Of a store that is built anew, which finds no segment in its place.
+			if err := os.RemoveAll(c.ProjectionsDir()); err != nil {
+				t.Fatal(err)
+			}
+			removeSegments(t, c.SegmentsDir())
+		}, []string{"main unheld a.txt 3"}},
+		{"a push was lost", true, func(t *testing.T, c *config.Config, g *gitRepository) {
+			g.commit("new.txt", "new\n")
+		}, []string{"main remote  0"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := newGitRepository(t, "anvil")
+			g.commit("a.txt", "alpha\n", "gone.txt", "gone\n")
+			last := g.commit("lib/b.txt", "beta\n", "bin", "\x00\x01", "c.txt", "gamma\n", "gone.txt", "gone\n")
+			g.git("rm", "--quiet", "gone.txt")
+			last = g.commit()
+			if err := os.Symlink("a.txt", filepath.Join(g.dir, "link")); err != nil {
+				t.Fatal(err)
+			}
+			last = g.commit()
+			c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
+			t.Run("import", func(t *testing.T) { running(t, c).registerAt(t, g, last) })
+			test.damage(t, c, g)
+
+			s := running(t, c)
+			<-s.versions.live.Load().runner.CaughtUp()
+			found := verifyNow(t, s, api.Verification{Remote: test.remote})
+			if !slices.Equal(found.lines, test.want) || found.summary.Differences != len(test.want) || found.summary.Repositories != 1 {
+				t.Fatalf("found %q and %+v, want %q", found.lines, found.summary, test.want)
+			}
+			if len(test.want) == 0 && (found.summary.Files != 5 || found.summary.Refs != 1) {
+				t.Errorf("compared %+v, want 5 files of 1 ref", found.summary)
+			}
+			mended := verifyNow(t, s, api.Verification{Remote: test.remote, Repair: true})
+			if !slices.Equal(mended.lines, test.want) || mended.summary.Differences != 0 || mended.summary.Repaired != len(test.want) {
+				t.Errorf("a repair said %q and %+v", mended.lines, mended.summary)
+			}
+			if again := verifyNow(t, s, api.Verification{Remote: test.remote}); len(again.lines) != 0 {
+				t.Errorf("after the repair: %q", again.lines)
+			}
+		})
+	}
+}
+
+// eachRow changes rows of the live store of a server that does not run.
+func eachRow(t *testing.T, c *config.Config, prefix string, change func(b *store.Batch, key, value []byte) error) {
+	t.Helper()
+	home, err := projections.OpenHome(c.ProjectionsDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := home.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	it, err := s.Iter([]byte(prefix), store.Successor([]byte(prefix)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.NewBatch()
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := change(b, bytes.Clone(it.Key()), it.Value()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := it.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mirrorGit(t *testing.T, c *config.Config, g *gitRepository, args ...string) {
+	t.Helper()
+	dir := filepath.Join(c.MirrorsDir(), fmt.Sprintf("%02x", byte(g.ID)), g.ID.String(), "git")
+	if out, err := exec.Command("git", append([]string{"--git-dir", dir}, args...)...).CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func removeSegments(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			err = os.Remove(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestVerifyOverHTTP(t *testing.T) {
+	g := newGitRepository(t, "anvil")
+	first := g.commit("a.txt", "alpha\n")
+	c := testConfig(t, "git.allowedRoots="+g.dir)
+	t.Run("server", func(t *testing.T) {
+		s := running(t, c)
+		s.registerAt(t, g, first)
+		ask := func(body string) (int, string) {
+			t.Helper()
+			response, err := http.Post(s.URL()+"/api/verifications", "application/json", strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = response.Body.Close() }()
+			var answer bytes.Buffer
+			if _, err := answer.ReadFrom(response.Body); err != nil {
+				t.Fatal(err)
+			}
+			return response.StatusCode, answer.String()
+		}
+		if status, body := ask(`{"repositories":["anvil"],"remote":true}`); status != 200 || !strings.Contains(body, `"type":"summary"`) ||
+			!strings.Contains(body, `"files":1,"differences":0`) || !strings.HasSuffix(body, "data: [DONE]\n\n") {
+			t.Errorf("%d %s", status, body)
+		}
+		if status, body := ask(`{"repositories":["nobody"]}`); status != 404 {
+			t.Errorf("an unknown repository: %d %s", status, body)
+		}
+		// A second one, while the first says its first word.
+		first := true
+		err := s.verifier.Verify(t.Context(), api.Verification{}, func(*api.VerificationFrame) error {
+			if first {
+				if status, body := ask(`{}`); status != 503 || !strings.Contains(body, "a verification is running") {
+					t.Errorf("a second verification: %d %s", status, body)
+				}
+			}
+			first = false
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("offline", func(t *testing.T) {
+		mirrorGit(t, c, g, "update-ref", "-d", "refs/quarry/indexed/refs/heads/main/-")
+		for _, repair := range []bool{false, true} {
+			registry := prometheus.NewRegistry()
+			o := Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry}
+			v := new(verified)
+			if err := Verify(t.Context(), o, []string{"anvil"}, api.Verification{Repair: repair}, v.take); err != nil {
+				t.Fatal(err)
+			}
+			want := api.VerificationCounts{Repositories: 1, Total: 1, Refs: 1, Files: 1, Differences: 1}
+			if repair {
+				want.Differences, want.Repaired = 0, 1
+			}
+			if v.summary != want {
+				t.Errorf("repair %t: %+v, want %+v", repair, v.summary, want)
+			}
+		}
+	})
+	t.Run("without mirrors", func(t *testing.T) {
+		c := testConfig(t)
+		c.Roles = []string{roleQuery} // as beside a broker
+		s := running(t, c)
+		response, err := http.Post(s.URL()+"/api/verifications", "application/json", strings.NewReader(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		var failure struct{ Message string }
+		if err := json.NewDecoder(response.Body).Decode(&failure); err != nil || response.StatusCode != 503 || !strings.Contains(failure.Message, "no mirrors") {
+			t.Errorf("%d %+v %v", response.StatusCode, failure, err)
+		}
+	})
+}
+
+// What the mirror does not have is said, and is no difference.
+func TestVerifySaysWhatItCannotCompare(t *testing.T) {
+	g := newGitRepository(t, "anvil")
+	first := g.commit("a.txt", "alpha\n")
+	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0")
+	t.Run("import", func(t *testing.T) { running(t, c).registerAt(t, g, first) })
+	if err := os.RemoveAll(c.MirrorsDir()); err != nil {
+		t.Fatal(err)
+	}
+	s := running(t, c)
+	<-s.versions.live.Load().runner.CaughtUp()
+	found := verifyNow(t, s, api.Verification{Repositories: []code.RepositoryID{g.ID}})
+	if want := []string{" unchecked"}; !slices.Equal(found.lines, want) || found.summary.Unchecked != 1 || found.summary.Differences != 0 {
+		t.Errorf("found %q and %+v, want %q", found.lines, found.summary, want)
+	}
+}

@@ -1,0 +1,194 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// The kinds of differences; see the package comment.
+const (
+	kindRepository = "repository"
+	kindDefault    = "default"
+	kindCommit     = "commit"
+	kindAbsent     = "absent"
+	kindExtra      = "extra"
+	kindRemote     = "remote"
+	kindBroken     = "broken"
+	kindMissing    = "missing"
+	kindSurplus    = "surplus"
+	kindContent    = "content"
+	kindSkipped    = "skipped"
+	kindSize       = "size"
+	kindCounts     = "counts"
+	kindUnheld     = "unheld"
+)
+
+// difference is what one ref differs in.
+type difference struct {
+	ref            code.Ref
+	kind           string
+	path           string
+	count          int
+	indexed, found string
+}
+
+var messages = map[string]string{
+	kindRepository: "is registered, and queries do not know it; run quarry replay",
+	kindDefault:    "the default branch is another",
+	kindCommit:     "is indexed at another commit than the mirror was told",
+	kindAbsent:     "was indexed, and queries do not have it",
+	kindExtra:      "queries have it, and it was not indexed",
+	kindRemote:     "is elsewhere in the repository",
+	kindBroken:     "its last event could not be taken over",
+	kindMissing:    "files of the tree are not in the index",
+	kindSurplus:    "files of the index are not in the tree",
+	kindContent:    "files have another content",
+	kindSkipped:    "files are searchable or not, and should be the reverse",
+	kindSize:       "files have another size",
+	kindCounts:     "the numbers of files and skipped files are not those of the manifest",
+	kindUnheld:     "files whose text no segment has",
+}
+
+func (d *difference) frame(r code.Repository) *api.VerificationFrame {
+	return &api.VerificationFrame{
+		Type: api.FrameDifference, Repository: r.ID, Name: r.Name, Ref: d.ref, Kind: d.kind, Message: messages[d.kind],
+		Path: d.path, Count: d.count, Indexed: d.indexed, Found: d.found,
+	}
+}
+
+// Bounds of a comparison while pushes go on.
+const (
+	maxRounds  = 10
+	roundPause = 200 * time.Millisecond
+)
+
+var (
+	errMoving = errors.New("it moves all the time, so that its refs cannot be compared")
+	errRemote = errors.New("the repository does not answer")
+)
+
+// settle compares the refs of a repository until two rounds agree, and returns
+// the view of the last, which the caller releases.
+func (x *run) settle(ctx context.Context, r code.Repository, m *mirror.Mirror) (View, []difference, error) {
+	var before []difference
+	for round := range maxRounds {
+		git, err := x.git(ctx, r, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := x.o.Fence(ctx); err != nil {
+			return nil, nil, fmt.Errorf("wait for the projections: %w", err)
+		}
+		view := x.o.Acquire()
+		found := compareRefs(view.Repository(r.ID), git)
+		if len(found) == 0 || round > 0 && slices.Equal(found, before) {
+			return view, found, nil
+		}
+		view.Release()
+		before = found
+		if !pause(ctx, roundPause) {
+			return nil, nil, ctx.Err()
+		}
+	}
+	return nil, nil, errMoving
+}
+
+func pause(ctx context.Context, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// gitState is what git says of a repository.
+type gitState struct {
+	head code.Ref
+	refs map[code.Ref]code.CommitID
+	// remote is nil unless the repository was asked.
+	remote *mirror.State
+}
+
+func (x *run) git(ctx context.Context, r code.Repository, m *mirror.Mirror) (gitState, error) {
+	s := gitState{refs: map[code.Ref]code.CommitID{}, head: m.AnnouncedDefault()}
+	if x.request.Remote {
+		remote, err := m.List(ctx, r)
+		if err != nil {
+			return s, fmt.Errorf("%w: %w", errRemote, err)
+		}
+		s.remote = &remote
+	}
+	indexed, err := m.Indexed(ctx)
+	for _, rev := range indexed {
+		s.refs[rev.Ref] = rev.Commit
+	}
+	return s, err
+}
+
+// compareRefs returns the differences of refs, in their order; those of the
+// default branch first, for others are derived from it.
+func compareRefs(indexed *places.Repository, git gitState) []difference {
+	if indexed == nil {
+		return []difference{{kind: kindRepository}}
+	}
+	var out []difference
+	have := map[code.Ref]code.CommitID{}
+	for _, ref := range indexed.Refs {
+		have[ref.Ref] = ref.Commit
+	}
+	is := code.BranchRef(indexed.DefaultBranch)
+	if git.head != "" && len(have) > 0 && is != git.head {
+		out = append(out, difference{ref: git.head, kind: kindDefault, indexed: is.Short(), found: git.head.Short()})
+	}
+	out = append(out, compareCommits(have, git.refs, map[bool]string{true: kindExtra, false: kindAbsent}, kindCommit)...)
+	if git.remote != nil {
+		found := map[code.Ref]code.CommitID{}
+		for _, rev := range git.remote.Revisions {
+			found[rev.Ref] = rev.Commit
+		}
+		out = append(out, compareCommits(have, found, map[bool]string{true: kindRemote, false: kindRemote}, kindRemote)...)
+	}
+	slices.SortStableFunc(out, func(a, b difference) int {
+		if (a.ref == git.head) != (b.ref == git.head) {
+			if a.ref == git.head {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.ref, b.ref)
+	})
+	return out
+}
+
+// compareCommits compares refs; only[true] is the kind of those that the index
+// alone has, only[false] of those that it lacks.
+func compareCommits(indexed, found map[code.Ref]code.CommitID, only map[bool]string, moved string) []difference {
+	var out []difference
+	for _, ref := range slices.Sorted(maps.Keys(indexed)) {
+		switch is, ok := found[ref]; {
+		case !ok:
+			out = append(out, difference{ref: ref, kind: only[true], indexed: string(indexed[ref])})
+		case is != indexed[ref]:
+			out = append(out, difference{ref: ref, kind: moved, indexed: string(indexed[ref]), found: string(is)})
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(found)) {
+		if _, ok := indexed[ref]; !ok {
+			out = append(out, difference{ref: ref, kind: only[false], found: string(found[ref])})
+		}
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package verify
+
+import (
+	"context"
+	"slices"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// connection names verifications in the pushes that they cause.
+const connection = "verify"
+
+// note adds the push that repairs a difference, unless one of the ref is there.
+// What only the repository has otherwise is an ordinary push; anything else is
+// told in full, for what is there is not to be built on.
+func (x *run) note(r code.Repository, d difference) {
+	if !x.request.Repair || x.again || d.kind == kindRepository {
+		return
+	}
+	p := &event.Push{Repository: r.ID, Ref: d.ref, Action: event.ActionRefresh, Connection: connection}
+	if d.kind == kindRemote {
+		p.Before, p.After, p.Action = code.CommitID(d.indexed), code.CommitID(d.found), event.ActionUpdated
+		switch {
+		case d.indexed == "":
+			p.Action = event.ActionCreated
+		case d.found == "":
+			p.Action = event.ActionDeleted
+		}
+	}
+	for i, other := range slices.Backward(x.repairs) {
+		if other.Repository != r.ID {
+			break // repositories come one after the other
+		}
+		if other.Ref == d.ref {
+			if p.Action == event.ActionRefresh {
+				x.repairs[i] = p
+			}
+			return
+		}
+	}
+	if len(x.repairs) < maxRepairs {
+		x.repairs = append(x.repairs, p)
+	}
+}
+
+// repair has indexed again what differs, and compares those repositories once
+// more.
+func (x *run) repair(ctx context.Context, of []code.Repository) error {
+	if err := x.emit(&api.VerificationFrame{Type: api.FrameRepair, Count: len(x.repairs), Message: "refs are indexed again"}); err != nil {
+		return err
+	}
+	if err := x.o.Repair(ctx, x.repairs); err != nil {
+		return err
+	}
+	repaired := map[code.RepositoryID]bool{}
+	for _, p := range x.repairs {
+		repaired[p.Repository] = true
+	}
+	of = slices.DeleteFunc(slices.Clone(of), func(r code.Repository) bool { return !repaired[r.ID] })
+	first := x.counts
+	x.again, x.counts = true, api.VerificationCounts{Unchecked: first.Unchecked}
+	for id, n := range x.differences {
+		if !repaired[id] {
+			x.counts.Differences += n
+		}
+	}
+	err := x.all(ctx, of)
+	first.Unchecked, first.Repaired = x.counts.Unchecked, max(0, first.Differences-x.counts.Differences)
+	first.Differences = x.counts.Differences
+	x.counts = first
+	return err
+}

@@ -1,0 +1,164 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// progressFiles is how many files are compared between two looks at the clock.
+const progressFiles = 4096
+
+// ref compares the manifest of a ref, as the view has it, with the tree of the
+// commit that the view names.
+func (x *run) ref(ctx context.Context, view View, m *mirror.Mirror, r code.Repository, ref *places.Ref) ([]difference, error) {
+	t := &treeRun{run: x, name: r.Name, ref: ref.Ref, kinds: map[string]*difference{}, skipped: map[code.SkipReason]int{}}
+	if b := x.broken[refKey{r.ID, ref.Ref}]; b != nil {
+		t.note(kindBroken, "", string(b.Have), string(b.Commit))
+	}
+	tree, stop := iter.Pull2(t.list(ctx, m, ref.Commit))
+	defer stop()
+	t.next = tree
+	t.advance()
+	err := view.Files(ctx, r.ID, ref.Ref, "", func(p places.Place) bool { return t.place(&p) })
+	for err == nil && t.err == nil && t.more {
+		t.note(kindMissing, t.path, "", "")
+		t.advance()
+	}
+	if err := errors.Join(err, t.err); err != nil {
+		return nil, err
+	}
+	t.compareCounts(ref)
+	return t.found(), nil
+}
+
+// treeRun merges the files of a tree and of a manifest.
+type treeRun struct {
+	*run
+	name string
+	ref  code.Ref
+	// The file that the tree is at.
+	next  func() (string, mirror.Entry, bool)
+	path  string
+	entry mirror.Entry
+	more  bool
+	// err ended the listing of the tree, or the reader has gone.
+	err error
+
+	files   int
+	skipped map[code.SkipReason]int
+	kinds   map[string]*difference
+	order   []string
+}
+
+var errStop = errors.New("nobody reads on")
+
+// list yields the files of a tree that a manifest can have, in the order of their
+// paths. Its failure is in t.err once it has ended.
+func (t *treeRun) list(ctx context.Context, m *mirror.Mirror, commit code.CommitID) iter.Seq2[string, mirror.Entry] {
+	return func(yield func(string, mirror.Entry) bool) {
+		err := m.ListTree(ctx, commit, func(path string, e mirror.Entry) error {
+			if code.ValidatePath(path) == nil && !yield(path, e) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			t.err = err
+		}
+	}
+}
+
+func (t *treeRun) advance() { t.path, t.entry, t.more = t.next() }
+
+// place takes the next file of the manifest, and reports whether to go on.
+func (t *treeRun) place(p *places.Place) bool {
+	for t.more && t.path < p.Path {
+		t.note(kindMissing, t.path, "", "")
+		t.advance()
+	}
+	if t.err != nil {
+		return false
+	}
+	switch {
+	case t.more && t.path == p.Path:
+		t.compare(p)
+		t.advance()
+	default:
+		t.note(kindSurplus, p.Path, "", "")
+	}
+	if p.Skipped != "" {
+		t.skipped[p.Skipped]++
+	} else {
+		t.files++
+		if t.unheld[p.Document] {
+			t.note(kindUnheld, p.Path, "", "")
+		}
+	}
+	t.counts.Files++
+	if t.counts.Files%progressFiles == 0 {
+		t.err = t.progress(t.name)
+	}
+	return t.err == nil
+}
+
+// compare holds one file of the manifest against the tree. Why a file is skipped
+// depends on settings and on its bytes, and may differ; but links and submodules
+// are never text, and nothing else is skipped as one.
+func (t *treeRun) compare(p *places.Place) {
+	reason := code.SkipReason("")
+	switch {
+	case t.entry.Mode.IsSymlink():
+		reason = code.SkipSymlink
+	case t.entry.Mode.IsSubmodule():
+		reason = code.SkipSubmodule
+	}
+	structural := p.Skipped == code.SkipSymlink || p.Skipped == code.SkipSubmodule
+	switch {
+	case reason != p.Skipped && (reason != "" || structural):
+		t.note(kindSkipped, p.Path, string(p.Skipped), string(reason))
+	case p.Skipped == "" && p.Document.Blob != t.entry.ID.Blob():
+		t.note(kindContent, p.Path, p.Document.Blob.String(), t.entry.ID.String())
+	case p.SizeBytes != max(t.entry.Size, 0):
+		t.note(kindSize, p.Path, fmt.Sprint(p.SizeBytes), fmt.Sprint(max(t.entry.Size, 0)))
+	}
+}
+
+// compareCounts compares what is kept beside the manifest with what it holds.
+func (t *treeRun) compareCounts(ref *places.Ref) {
+	equal := t.files == ref.Files && len(t.skipped) == len(ref.Skipped)
+	for reason, n := range t.skipped {
+		equal = equal && ref.Skipped[reason] == n
+	}
+	if !equal {
+		t.note(kindCounts, "", fmt.Sprint(ref.Files, " and ", ref.Skipped), fmt.Sprint(t.files, " and ", t.skipped))
+	}
+}
+
+// note counts a difference; of each kind the first is kept.
+func (t *treeRun) note(kind, path, indexed, found string) {
+	d := t.kinds[kind]
+	if d == nil {
+		d = &difference{ref: t.ref, kind: kind, path: path, indexed: indexed, found: found}
+		t.kinds[kind] = d
+		t.order = append(t.order, kind)
+	}
+	if path != "" {
+		d.count++
+	}
+}
+
+func (t *treeRun) found() []difference {
+	slices.Sort(t.order)
+	var out []difference
+	for _, kind := range t.order {
+		out = append(out, *t.kinds[kind])
+	}
+	return out
+}

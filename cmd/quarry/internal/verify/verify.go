@@ -1,0 +1,234 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of a verification.
+const (
+	// maxUnheld bounds the documents without a segment that are told apart.
+	maxUnheld = 100_000
+	// maxRepairs bounds the refs that one verification has indexed again.
+	maxRepairs = 10_000
+	// progressEvery is the time between two frames of progress.
+	progressEvery = 500 * time.Millisecond
+)
+
+// View is what queries see, as of one moment; places.View is one.
+type View interface {
+	Generation() uint64
+	Repository(id code.RepositoryID) *places.Repository
+	Files(ctx context.Context, id code.RepositoryID, ref code.Ref, after string, f func(places.Place) bool) error
+	UnheldDocuments(limit int) ([]code.DocumentKey, error)
+	Broken(limit int) ([]*places.BrokenError, error)
+	Release()
+}
+
+// Options are both sides of the comparison. All are required.
+type Options struct {
+	// Repositories returns those that are registered.
+	Repositories func() []code.Repository
+	// Acquire returns what queries see; Fence waits until they see everything that
+	// the log held when it was called.
+	Acquire func() View
+	Fence   func(ctx context.Context) error
+	Mirrors *mirror.Mirrors
+	// Repair appends pushes and waits until they have had their effect.
+	Repair func(ctx context.Context, pushes []*event.Push) error
+	// Now is the clock of progress.
+	Now func() time.Time
+}
+
+// A Verifier compares what is indexed with the repositories.
+type Verifier struct {
+	o       Options
+	running sync.Mutex
+}
+
+var _ api.Verifier = (*Verifier)(nil)
+
+// New returns a Verifier.
+func New(o Options) *Verifier { return &Verifier{o: o} }
+
+// run is one verification.
+type run struct {
+	*Verifier
+	request api.Verification
+	emit    func(*api.VerificationFrame) error
+	counts  api.VerificationCounts
+	// differences counts those of the first round by repository.
+	differences map[code.RepositoryID]int
+	// again says that this is the round after a repair.
+	again     bool
+	lastFrame time.Time
+	unheld    map[code.DocumentKey]bool
+	// unheldAt is the generation of the view that unheld was read of.
+	unheldAt uint64
+	broken   map[refKey]*places.BrokenError
+	repairs  []*event.Push
+}
+
+type refKey struct {
+	repository code.RepositoryID
+	ref        code.Ref
+}
+
+// Verify implements api.Verifier.
+func (v *Verifier) Verify(ctx context.Context, r api.Verification, emit func(*api.VerificationFrame) error) error {
+	if !v.running.TryLock() {
+		return fmt.Errorf("%w: a verification is running, come again when it has ended", api.ErrUnavailable)
+	}
+	defer v.running.Unlock()
+	of := v.choose(r.Repositories)
+	x := &run{Verifier: v, request: r, emit: emit, differences: map[code.RepositoryID]int{}}
+	if err := x.all(ctx, of); err != nil {
+		return err
+	}
+	if r.Repair && len(x.repairs) > 0 {
+		if err := x.repair(ctx, of); err != nil {
+			return err
+		}
+	}
+	return emit(&api.VerificationFrame{Type: api.FrameSummary, Counts: &x.counts})
+}
+
+// choose returns the repositories with the given IDs, all of them for none.
+func (v *Verifier) choose(ids []code.RepositoryID) []code.Repository {
+	all := v.o.Repositories()
+	if len(ids) == 0 {
+		return all
+	}
+	wanted := map[code.RepositoryID]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	var chosen []code.Repository
+	for _, r := range all {
+		if wanted[r.ID] {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
+}
+
+// all compares repositories, one after the other.
+func (x *run) all(ctx context.Context, of []code.Repository) error {
+	x.counts.Total = len(of)
+	if err := x.progress(""); err != nil {
+		return err
+	}
+	for _, r := range of {
+		if err := x.repository(ctx, r); err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
+		}
+		x.counts.Repositories++
+		if err := x.progress(r.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repository compares one repository.
+func (x *run) repository(ctx context.Context, r code.Repository) error {
+	m := x.o.Mirrors.Mirror(r.ID)
+	if !m.Exists() {
+		return x.unchecked(r, "", "this process has no mirror of it: another worker has, or its next push brings one")
+	}
+	view, found, err := x.settle(ctx, r, m)
+	if errors.Is(err, errMoving) || errors.Is(err, errRemote) {
+		return x.unchecked(r, "", err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	defer view.Release()
+	if err := x.report(r, found); err != nil {
+		return err
+	}
+	indexed := view.Repository(r.ID)
+	if indexed == nil {
+		return nil
+	}
+	if err := x.readUnheld(view); err != nil {
+		return err
+	}
+	for _, ref := range indexed.Refs {
+		found, err := x.ref(ctx, view, m, r, ref)
+		if errors.Is(err, mirror.ErrMissing) {
+			err = x.unchecked(r, ref.Ref, "the mirror of this process does not have commit "+string(ref.Commit))
+		}
+		if err = errors.Join(err, x.report(r, found)); err != nil {
+			return fmt.Errorf("%s: %w", ref.Ref, err)
+		}
+		x.counts.Refs++
+	}
+	return nil
+}
+
+// readUnheld reads what no segment holds, and what could not be taken over, once
+// for a view.
+func (x *run) readUnheld(view View) error {
+	if x.unheld != nil && x.unheldAt == view.Generation() {
+		return nil
+	}
+	keys, err := view.UnheldDocuments(maxUnheld)
+	if err != nil {
+		return err
+	}
+	broken, err := view.Broken(maxRepairs)
+	if err != nil {
+		return err
+	}
+	x.unheld, x.unheldAt, x.broken = map[code.DocumentKey]bool{}, view.Generation(), map[refKey]*places.BrokenError{}
+	for _, k := range keys {
+		x.unheld[k] = true
+	}
+	for _, b := range broken {
+		x.broken[refKey{b.Repository, b.Ref}] = b
+	}
+	return nil
+}
+
+// report emits the differences of one ref, and notes what repairs it.
+func (x *run) report(r code.Repository, found []difference) error {
+	for _, d := range found {
+		x.counts.Differences++
+		if !x.again {
+			x.differences[r.ID]++
+		}
+		frame := d.frame(r)
+		frame.AfterRepair = x.again
+		if err := x.emit(frame); err != nil {
+			return err
+		}
+		x.note(r, d)
+	}
+	return nil
+}
+
+func (x *run) unchecked(r code.Repository, ref code.Ref, why string) error {
+	x.counts.Unchecked++
+	return x.emit(&api.VerificationFrame{Type: api.FrameUnchecked, Repository: r.ID, Name: r.Name, Ref: ref, Message: why})
+}
+
+// progress says how far it is, not too often.
+func (x *run) progress(name string) error {
+	now := x.o.Now()
+	if now.Sub(x.lastFrame) < progressEvery {
+		return nil
+	}
+	x.lastFrame = now
+	counts := x.counts
+	return x.emit(&api.VerificationFrame{Type: api.FrameProgress, Name: name, Counts: &counts})
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/query/api"
+)
+
+type verifyCommand struct {
+	serverFlag
+	configFlags
+	Repositories []string `arg:"" optional:"" name:"repository" help:"Names or IDs of repositories; all of them by default."`
+	Remote       bool     `help:"Ask the repositories themselves, too. Otherwise the mirrors are what is compared with."`
+	Repair       bool     `help:"Have what differs indexed again, wait, and compare that once more."`
+	JSON         bool     `help:"Print the frames of the API, one JSON object a line."`
+	Offline      bool     `help:"Ask no server, which must be stopped, but take the data directory."`
+}
+
+// Run implements the command. It exits with 1 if something differs or could not
+// be compared at all.
+func (c *verifyCommand) Run(ctx context.Context, s streams) error {
+	v := &verifying{progress: terminal.NewProgress(s.err, time.Now), json: c.JSON, s: s}
+	defer v.progress.Close()
+	ask := c.online
+	if c.Offline {
+		ask = c.offline
+	}
+	if err := ask(ctx, s, v); err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	if v.differences > 0 {
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+func (c *verifyCommand) online(ctx context.Context, _ streams, v *verifying) error {
+	remote, err := client.New(c.Server)
+	if err != nil {
+		return err
+	}
+	return remote.Verify(ctx, client.Verification{Repositories: c.Repositories, Remote: c.Remote, Repair: c.Repair}, v.frame)
+}
+
+func (c *verifyCommand) offline(ctx context.Context, s streams, v *verifying) error {
+	settings, logger, err := c.load(s)
+	if err != nil {
+		return err
+	}
+	boot.ApplyMemoryLimit(int64(settings.Runtime.MemoryLimitBytes), settings.Runtime.GCPercent)
+	registry := prometheus.NewRegistry()
+	o := server.Options{Config: &settings, Logger: logger, Registerer: registry, Gatherer: registry, Version: "offline"}
+	return server.Verify(ctx, o, c.Repositories, api.Verification{Remote: c.Remote, Repair: c.Repair}, func(f *api.VerificationFrame) error {
+		raw, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		frame := new(client.VerificationFrame)
+		if err := json.Unmarshal(raw, frame); err != nil {
+			return err
+		}
+		return v.frame(frame, raw)
+	})
+}
+
+// verifying prints what a verification says.
+type verifying struct {
+	progress    *terminal.Progress
+	s           streams
+	json        bool
+	differences int
+}
+
+func (v *verifying) frame(f *client.VerificationFrame, raw []byte) (err error) {
+	if f.Type == client.FrameSummary && f.Counts != nil {
+		v.differences = f.Counts.Differences
+	}
+	if v.json {
+		_, err = fmt.Fprintf(v.s.out, "%s\n", raw)
+		return err
+	}
+	switch f.Type {
+	case client.FrameProgress:
+		v.progress.Update(fmt.Sprintf("%d of %d repositories, %d files  %s", f.Counts.Repositories, f.Counts.Total, f.Counts.Files, f.Name))
+	case client.FrameRepair:
+		v.progress.Print(fmt.Sprintf("%d %s", f.Count, f.Message))
+	case client.FrameDifference:
+		err = v.print(difference(f))
+	case client.FrameUnchecked:
+		err = v.print(fmt.Sprintf("%s: not compared: %s", strings.TrimSpace(f.Name+" "+f.Ref), f.Message))
+	case client.FrameSummary:
+		err = v.print(summary(f.Counts))
+	}
+	return err
+}
+
+// print writes a line of the result, with the display out of its way.
+func (v *verifying) print(line string) error {
+	v.progress.Close()
+	_, err := fmt.Fprintln(v.s.out, line)
+	return err
+}
+
+// difference is the line of one.
+func difference(f *client.VerificationFrame) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s: %s", strings.TrimSpace(f.Name+" "+f.Ref), f.Kind, f.Message)
+	if f.Path != "" {
+		fmt.Fprintf(&b, "; %d, the first is %s", f.Count, f.Path)
+	}
+	if f.Indexed != "" || f.Found != "" {
+		fmt.Fprintf(&b, "; indexed %s, found %s", orNothing(f.Indexed), orNothing(f.Found))
+	}
+	if f.AfterRepair {
+		b.WriteString("; indexing it again did not help")
+	}
+	return b.String()
+}
+
+func orNothing(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}
+
+func summary(c *client.VerificationCounts) string {
+	text := fmt.Sprintf("%d repositories, %d refs, %d files compared: ", c.Repositories, c.Refs, c.Files)
+	switch {
+	case c.Differences == 0 && c.Repaired == 0:
+		text += "no difference"
+	case c.Repaired == 0:
+		text += fmt.Sprintf("%d differences; --repair has them indexed again", c.Differences)
+	default:
+		text += fmt.Sprintf("%d differences repaired, %d left", c.Repaired, c.Differences)
+	}
+	if c.Unchecked > 0 {
+		text += fmt.Sprintf("; %d could not be compared", c.Unchecked)
+	}
+	return text
+}
