@@ -12,7 +12,7 @@ import (
 
 // Bounds of a verification.
 const (
-	// maxVerificationTime ends one; a mirror of 100,000 files takes about a second.
+	// maxVerificationTime ends one.
 	maxVerificationTime = 24 * time.Hour
 	// maxVerified bounds the repositories that a request names.
 	maxVerified = 10_000
