@@ -89,15 +89,18 @@ func header(rec event.Record, name string) string {
 }
 
 // letters returns what lies in the dead letters now.
-func letters(t *testing.T, s *Server) []event.Record {
+func letters(t *testing.T, s *Server) []event.Record { return recordsOf(t, s, event.TopicDeadLetters) }
+
+// recordsOf returns what lies in a topic now.
+func recordsOf(t *testing.T, s *Server, topic event.Topic) []event.Record {
 	t.Helper()
-	high, err := s.log.HighWater(t.Context(), event.TopicDeadLetters)
+	high, err := s.log.HighWater(t.Context(), topic)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []event.Record
 	for partition, end := range high {
-		reader, err := s.log.Tail(t.Context(), event.TopicDeadLetters, int32(partition), 0)
+		reader, err := s.log.Tail(t.Context(), topic, int32(partition), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -134,7 +134,7 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 // Close has to close.
 func (v *versions) added(i *index) *index {
 	if !i.meta.Frozen() {
-		i.repair = newRepairer(v.log, i.places, v.o.Logger)
+		i.repair = newRepairer(v.log, i.places, i.runner.CaughtUp(), v.o.Logger)
 	}
 	i.applied = newApplied(v.log, workerGroup, i.runner.Checkpoints)
 	i.superseded, i.took = make(chan struct{}), make(chan struct{})
