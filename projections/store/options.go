@@ -70,7 +70,7 @@ func (o *Options) ensureDefaults() {
 
 func (o *Options) fs() vfs.FS {
 	if o.Memory != nil {
-		return o.Memory.fs
+		return o.Memory.watched
 	}
 	return vfs.Default
 }

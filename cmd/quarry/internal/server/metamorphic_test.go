@@ -27,6 +27,8 @@ type worldIndex struct {
 	t       *testing.T
 	world   *projectiontest.World
 	places  *places.Places
+	objects segmentstore.Store
+	records []event.Record // applied so far
 	applier *projectiontest.Applier
 }
 
@@ -56,7 +58,7 @@ func newWorldIndex(t *testing.T, seed uint64) *worldIndex {
 	})
 	world := projectiontest.NewWorld(t, seed, historyPartitions, objects)
 	world.Faithful = true
-	return &worldIndex{t, world, p, &projectiontest.Applier{Store: rows, Decoder: decoder, Projections: []projections.Projection{p}}}
+	return &worldIndex{t, world, p, objects, nil, &projectiontest.Applier{Store: rows, Decoder: decoder, Projections: []projections.Projection{p}}}
 }
 
 func (x *worldIndex) apply(records ...event.Record) {
@@ -65,6 +67,7 @@ func (x *worldIndex) apply(records ...event.Record) {
 		if err := x.applier.Apply(x.t.Context(), rec); err != nil {
 			x.t.Fatalf("apply %s: %v", rec.Position, err)
 		}
+		x.records = append(x.records, rec)
 	}
 }
 
