@@ -56,6 +56,6 @@ func (m *metrics) unregister() {
 // outcomes are all that there are.
 var outcomes = []string{
 	OutcomeWaiting, OutcomeIndexed, OutcomeCoalesced, OutcomeDeleted,
-	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent),
+	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent), string(event.PushReplayed), string(event.PushDropped),
 	string(event.DeliveryDuplicate), string(event.DeliveryIgnored), string(event.DeliveryRefused),
 }

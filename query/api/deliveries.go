@@ -100,7 +100,7 @@ const (
 // outcomes are what a list may be filtered by.
 var outcomes = []string{
 	"", OutcomeWaiting, OutcomeIndexed, "coalesced", "deleted", OutcomeFailed,
-	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent),
+	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent), string(event.PushReplayed), string(event.PushDropped),
 	string(event.DeliveryDuplicate), string(event.DeliveryIgnored), string(event.DeliveryRefused),
 }
 

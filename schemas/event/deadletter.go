@@ -1,6 +1,9 @@
 package event
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // Headers of a dead letter, beside those of the record itself.
 const (
@@ -9,6 +12,91 @@ const (
 	HeaderDeadSource   = "quarry-dead-source" // the stage that gave up
 	HeaderDeadAttempts = "quarry-dead-attempts"
 )
+
+// Headers of a resolution: a record of TopicDeadLetters, in the partition of the
+// letter and with its key, that says what became of it. It has no value.
+const (
+	HeaderResolvedPosition = "quarry-resolved-position" // of the letter
+	HeaderResolution       = "quarry-resolution"        // a Resolution
+	HeaderResolvedAt       = "quarry-resolved-at"       // RFC 3339
+	HeaderResolvedBy       = "quarry-resolved-by"       // position of the event that took its place
+	HeaderResolvedReason   = "quarry-resolved-reason"
+)
+
+// HeaderReplayOf is a header of an event that takes the place of a dead letter:
+// the letter's position.
+const HeaderReplayOf = "quarry-replay-of"
+
+// Resolution says what became of a dead letter.
+type Resolution string
+
+// What can become of a dead letter.
+const (
+	LetterReplayed Resolution = "replayed"
+	LetterDropped  Resolution = "dropped"
+)
+
+// Resolve returns the record that resolves the letter at a position: to be
+// appended to the letter's partition. by is the event that took its place, if one
+// did. It is harmless a second time.
+func Resolve(letter Record, what Resolution, by *Position, at time.Time, reason string) Record {
+	rec := Record{Key: letter.Key, Headers: []Header{
+		{HeaderResolvedPosition, []byte(letter.Position.String())},
+		{HeaderResolution, []byte(what)},
+		{HeaderResolvedAt, at.UTC().AppendFormat(nil, time.RFC3339Nano)},
+	}}
+	if by != nil {
+		rec.Headers = append(rec.Headers, Header{HeaderResolvedBy, []byte(by.String())})
+	}
+	if reason != "" {
+		rec.Headers = append(rec.Headers, Header{HeaderResolvedReason, []byte(reason[:min(len(reason), maxReasonBytes)])})
+	}
+	return rec
+}
+
+// Resolved returns the position of the letter that a record resolves, and whether
+// it is a resolution.
+func Resolved(rec Record) (Position, bool) {
+	value := headerOf(rec, HeaderResolvedPosition)
+	if value == nil {
+		return Position{}, false
+	}
+	at, err := ParsePosition(string(value))
+	return at, err == nil
+}
+
+// Letter is what the headers of a dead letter say.
+type Letter struct {
+	// Of is the record that was given up; the zero Position if the headers do not
+	// say.
+	Of Position
+	// Stage gave up, after so many Attempts, for this Reason.
+	Stage, Reason string
+	Attempts      int
+}
+
+// ReadLetter returns what the headers of a dead letter say, as far as they say it.
+func ReadLetter(rec Record) Letter {
+	l := Letter{Stage: string(headerOf(rec, HeaderDeadSource)), Reason: string(headerOf(rec, HeaderDeadReason))}
+	l.Of, _ = ParsePosition(string(headerOf(rec, HeaderDeadPosition))) // the zero Position says that it is none
+	l.Attempts, _ = strconv.Atoi(string(headerOf(rec, HeaderDeadAttempts)))
+	return l
+}
+
+// Original returns the record of a dead letter as it was: its key, value and
+// headers, without those that were added, and its position. What did not fit into
+// the letter is missing.
+func Original(letter Record) Record {
+	rec := Record{Position: ReadLetter(letter).Of, Key: letter.Key, Value: letter.Value, Time: letter.Time}
+	for _, h := range letter.Headers {
+		switch h.Name {
+		case HeaderDeadPosition, HeaderDeadReason, HeaderDeadSource, HeaderDeadAttempts:
+		default:
+			rec.Headers = append(rec.Headers, h)
+		}
+	}
+	return rec
+}
 
 // maxReasonBytes bounds the reason of a dead letter. What is added to a record
 // stays below the room that MaxValueBytes leaves in a record of the log.

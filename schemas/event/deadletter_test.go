@@ -2,6 +2,7 @@ package event
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -42,6 +43,39 @@ func TestDeadLetter(t *testing.T) {
 		}
 		if len(rec.Headers) != 1 {
 			t.Errorf("%s: the record was changed", test.name)
+		}
+	}
+}
+
+// TestLetterKeepsTheRecord holds what a letter says, and what it is a letter of.
+func TestLetterKeepsTheRecord(t *testing.T) {
+	given := mustEncode(t, fullEvents()[0])
+	given.Position = Position{Topic: TopicEvents, Partition: 2, Offset: 9}
+	letter := DeadLetter(given, "worker", 3, errors.New("no route to host"))
+	letter.Position = Position{Topic: TopicDeadLetters, Partition: 1, Offset: 4}
+	if got, want := ReadLetter(letter), (Letter{Of: given.Position, Stage: "worker", Reason: "no route to host", Attempts: 3}); got != want {
+		t.Errorf("letter %+v, want %+v", got, want)
+	}
+	if got := Original(letter); !reflect.DeepEqual(got, given) {
+		t.Errorf("original %+v, want %+v", got, given)
+	}
+	if got := ReadLetter(Record{}); got != (Letter{}) {
+		t.Errorf("no letter: %+v", got)
+	}
+	by := Position{Topic: TopicEvents, Partition: 2, Offset: 11}
+	resolution := Resolve(letter, LetterReplayed, &by, at("2026-11-21T10:00:00Z"), "mended")
+	if of, ok := Resolved(resolution); !ok || of != letter.Position {
+		t.Errorf("resolves %s, %v", of, ok)
+	}
+	if _, ok := Resolved(letter); ok {
+		t.Error("a letter is a resolution")
+	}
+	if id, ok := RepositoryOfKey(resolution.Key); !ok || id != 3141592653589793 {
+		t.Errorf("repository %d, %v", id, ok)
+	}
+	for _, s := range []string{"", "a", "a/1", "a/x/1", "a/1/-1", "/1/1", "a/1/1/1", "a/4294967296/1"} {
+		if p, err := ParsePosition(s); err == nil {
+			t.Errorf("%q is %s", s, p)
 		}
 	}
 }

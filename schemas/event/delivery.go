@@ -55,6 +55,11 @@ const (
 	PushRefreshed PushOutcome = "refreshed"
 	// PushAbsent says that the ref is gone, and was not indexed.
 	PushAbsent PushOutcome = "absent"
+	// PushReplayed says that it was given up, and its dead letter was replayed: a
+	// later push of the same ref.
+	PushReplayed PushOutcome = "replayed"
+	// PushDropped says that it was given up, and its dead letter was dropped.
+	PushDropped PushOutcome = "dropped"
 )
 
 // MaxHandledPushes bounds the pushes that one PushesHandled tells of.
@@ -125,7 +130,7 @@ func (c *checker) pushesHandled(e *PushesHandled) {
 			c.failf("pushes: offset %d is not after its predecessor", p.Offset)
 		}
 		switch p.Outcome {
-		case PushUnchanged, PushUnselected, PushUnregistered, PushRefreshed, PushAbsent:
+		case PushUnchanged, PushUnselected, PushUnregistered, PushRefreshed, PushAbsent, PushReplayed, PushDropped:
 		default:
 			c.failf("pushes.outcome: %.80q is unknown", string(p.Outcome))
 		}

@@ -127,6 +127,13 @@ func RecordKey(id code.RepositoryID) []byte {
 	return strconv.AppendUint(nil, uint64(id), 10)
 }
 
+// RepositoryOfKey returns the repository that a record's key names, and whether it
+// names one.
+func RepositoryOfKey(key []byte) (code.RepositoryID, bool) {
+	id, err := strconv.ParseUint(string(key), 10, 52)
+	return code.RepositoryID(id), err == nil && id > 0
+}
+
 // maxStepBytes bounds a step that DerivedID writes out.
 const maxStepBytes = 64
 

@@ -2,6 +2,8 @@ package event
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -28,6 +30,18 @@ type Position struct {
 // String returns "topic/partition/offset".
 func (p Position) String() string {
 	return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset)
+}
+
+// ParsePosition reads what String writes.
+func ParsePosition(s string) (Position, error) {
+	topic, rest, _ := strings.Cut(s, "/")
+	left, right, _ := strings.Cut(rest, "/")
+	partition, err1 := strconv.ParseUint(left, 10, 31)
+	offset, err2 := strconv.ParseUint(right, 10, 63)
+	if topic == "" || err1 != nil || err2 != nil {
+		return Position{}, fmt.Errorf("position %.80q: want topic/partition/offset", s)
+	}
+	return Position{Topic: Topic(topic), Partition: int32(partition), Offset: Offset(offset)}, nil
 }
 
 // Header is a name and value beside a record's value, as Kafka has them.

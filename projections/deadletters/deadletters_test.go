@@ -1,0 +1,436 @@
+package deadletters_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tailer is the log as projections read it.
+type tailer struct{ eventlog.Log }
+
+func (l tailer) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (projections.Reader, error) {
+	return l.Log.Tail(ctx, topic, partition, from)
+}
+
+// appender fails for a topic as told.
+type appender struct {
+	eventlog.Log
+	fail event.Topic
+}
+
+var errFull = errors.New("the disk is full")
+
+func (a *appender) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	if topic == a.fail {
+		return nil, errFull
+	}
+	return a.Log.Append(ctx, topic, partition, records...)
+}
+
+// catalog is what is registered.
+type catalog map[code.RepositoryID]code.Repository
+
+func (c catalog) Registered(id code.RepositoryID) (code.Repository, bool) {
+	r, ok := c[id]
+	return r, ok
+}
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// rig is a log with a follower and a replayer.
+type rig struct {
+	t        *testing.T
+	log      eventlog.Log
+	appender *appender
+	catalog  catalog
+	follower *deadletters.Follower
+	replayer *deadletters.Replayer
+	reg      *prometheus.Registry
+}
+
+func newRig(t *testing.T) *rig {
+	log, err := embeddedlog.Open(t.TempDir(), embeddedlog.Options{Partitions: 2})
+	must(t, err)
+	r := &rig{t: t, log: log, appender: &appender{Log: log}, catalog: catalog{}}
+	stop := r.follow()
+	t.Cleanup(func() {
+		stop()
+		must(t, log.Close())
+	})
+	return r
+}
+
+// follow starts a follower that knows nothing yet, and returns what stops it.
+func (r *rig) follow() (stop func()) {
+	r.t.Helper()
+	r.reg = prometheus.NewRegistry()
+	var err error
+	r.follower, err = deadletters.New(deadletters.Options{Log: tailer{r.log}, Registerer: r.reg, Now: func() time.Time { return now }})
+	must(r.t, err)
+	r.replayer, err = deadletters.NewReplayer(deadletters.ReplayerOptions{
+		Follower: r.follower, Log: tailer{r.log}, Appender: r.appender, Catalog: r.catalog, Now: func() time.Time { return now },
+	})
+	must(r.t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	f := r.follower
+	go func() { ended <- f.Run(ctx) }()
+	return func() {
+		cancel()
+		must(r.t, <-ended)
+		f.Close()
+	}
+}
+
+const repository code.RepositoryID = 7
+
+func registered(name string) *event.RepositoryRegistered {
+	return &event.RepositoryRegistered{Repository: code.Repository{ID: repository, Kind: code.GenericGitHost, Name: name, CloneURL: "/srv/git/" + name}, At: now}
+}
+
+func changed(name string) *event.RepositoryChanged {
+	return &event.RepositoryChanged{Repository: registered(name).Repository, At: now}
+}
+
+func push() *event.Push {
+	return &event.Push{Repository: repository, Ref: "refs/heads/main", Action: event.ActionUpdated, Connection: "hub", DeliveryID: "d-1", BodySHA256: strings.Repeat("0", 64), ReceivedAt: now.Add(-time.Hour)}
+}
+
+// event appends an event as somebody did.
+func (r *rig) event(ev event.Event) event.Record {
+	r.t.Helper()
+	rec, err := event.Encode(event.Envelope{ID: "x", Source: "/test", Time: now}, ev)
+	must(r.t, err)
+	return r.append(event.TopicEvents, rec)
+}
+
+func (r *rig) append(topic event.Topic, rec event.Record) event.Record {
+	r.t.Helper()
+	positions, err := r.log.Append(r.t.Context(), topic, eventlog.AnyPartition, rec)
+	must(r.t, err)
+	rec.Position = positions[0]
+	return rec
+}
+
+// bury appends the letter of a record, and returns its position once it is known.
+func (r *rig) bury(rec event.Record, stage string) event.Position {
+	r.t.Helper()
+	_, before := r.follower.List(deadletters.Filter{})
+	at := r.append(event.TopicDeadLetters, event.DeadLetter(rec, stage, 5, errors.New("no route to host"))).Position
+	r.await(before + 1)
+	return at
+}
+
+// await waits until so many letters are open.
+func (r *rig) await(open int) {
+	r.t.Helper()
+	tick, deadline := time.NewTicker(time.Millisecond), time.After(10*time.Second)
+	defer tick.Stop()
+	for {
+		_, n := r.follower.List(deadletters.Filter{})
+		if n == open {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			r.t.Fatalf("%d letters are open, want %d", n, open)
+		}
+	}
+}
+
+// since returns the events of the log behind a record, as lines.
+func (r *rig) since(rec event.Record) []event.Record {
+	r.t.Helper()
+	var out []event.Record
+	high, err := r.log.HighWater(r.t.Context(), event.TopicEvents)
+	must(r.t, err)
+	for partition, end := range high {
+		reader, err := r.log.Tail(r.t.Context(), event.TopicEvents, int32(partition), 0)
+		must(r.t, err)
+		for next := event.Offset(0); next < end; next++ {
+			got, err := reader.Next(r.t.Context())
+			must(r.t, err)
+			if int32(partition) != rec.Position.Partition || got.Position.Offset > rec.Position.Offset {
+				out = append(out, got)
+			}
+		}
+		must(r.t, reader.Close())
+	}
+	return out
+}
+
+func line(t *testing.T, rec event.Record) string {
+	t.Helper()
+	_, ev, err := event.Decode(rec)
+	must(t, err)
+	switch e := ev.(type) {
+	case *event.Push:
+		return fmt.Sprintf("push %q %s %s %s", string(e.Ref), e.Action, e.Connection, e.DeliveryID)
+	case *event.PushesHandled:
+		return fmt.Sprintf("handled %d %s", e.Pushes[0].Offset, e.Pushes[0].Outcome)
+	}
+	return string(ev.EventType())
+}
+
+// TestReplay holds what takes the place of each kind of letter, whatever came
+// after it, to the rules.
+func TestReplay(t *testing.T) {
+	merged := &event.SegmentsMerged{Inputs: []string{strings.Repeat("0", 32)}, At: now}
+	indexed := &event.RevisionIndexed{Repository: repository, Ref: "refs/heads/topic", Cause: event.Position{Topic: event.TopicEvents}, IndexedAt: now}
+	removed := &event.RepositoryRemoved{Repository: repository, At: now}
+	delivery := &event.Delivery{Connection: "hub", DeliveryID: "d", Outcome: event.DeliveryIgnored, Reason: "ping", ReceivedAt: now}
+	handled := &event.PushesHandled{Repository: repository, Pushes: []event.HandledPush{{Offset: 3, Outcome: event.PushAbsent}}, At: now}
+	anvil, known := registered("anvil"), registered("anvil").Repository
+	const refresh = `push "" refresh  replay-of-P-0`
+	for _, test := range []struct {
+		name  string
+		ev    event.Event
+		stage string
+		known *code.Repository
+		later []event.Event
+		want  string
+		err   error
+	}{
+		{"push", push(), "worker", &known, nil, `push "refs/heads/main" updated hub replay-of-P-0, handled 0 replayed`, nil},
+		{"push of a repository that was removed", push(), "worker", nil, []event.Event{removed}, `push "refs/heads/main" updated hub replay-of-P-0, handled 0 replayed`, nil},
+		{"registration", anvil, "worker", &known, nil, refresh, nil},
+		{"registration that the catalog took with its default branch", anvil, "worker", &code.Repository{ID: 7, Kind: known.Kind, Name: known.Name, CloneURL: known.CloneURL, DefaultBranch: "trunk"}, nil, refresh, nil},
+		{"registration that no catalog took", anvil, "projections", nil, nil, "dev.quarry.repository.registered.v1", nil},
+		{"registration with news that no catalog took", registered("new"), "projections", &known, nil, "dev.quarry.repository.registered.v1", nil},
+		{"registration, then a change", registered("old"), "worker", &known, []event.Event{changed("anvil")}, refresh, nil},
+		{"registration, then a removal", anvil, "worker", nil, []event.Event{push(), removed, push()}, "", deadletters.ErrOvertaken},
+		{"registration, then a removal and a change", anvil, "worker", nil, []event.Event{removed, changed("new")}, "", deadletters.ErrOvertaken},
+		{"registration, then a removal that the catalog has not seen", anvil, "worker", &known, []event.Event{removed}, "", deadletters.ErrOvertaken},
+		{"registration, removal, registration", registered("old"), "worker", &known, []event.Event{removed, anvil}, refresh, nil},
+		{"registration, then a removal of another", anvil, "worker", &known, []event.Event{&event.RepositoryRemoved{Repository: 8, At: now}}, refresh, nil},
+		{"change", changed("anvil"), "worker", &known, nil, refresh, nil},
+		{"change that no catalog took", changed("new"), "projections", &known, nil, "dev.quarry.repository.changed.v1", nil},
+		{"change of what is not registered", changed("new"), "projections", nil, nil, "", deadletters.ErrOvertaken},
+		{"removal", removed, "projections", &known, []event.Event{push()}, "dev.quarry.repository.removed.v1", nil},
+		{"removal, then a registration", removed, "projections", &known, []event.Event{anvil}, "", deadletters.ErrOvertaken},
+		{"removal, registration, removal", removed, "projections", nil, []event.Event{anvil, removed}, "dev.quarry.repository.removed.v1", nil},
+		{"revision", indexed, "projections", &known, []event.Event{push()}, `push "refs/heads/topic" refresh  replay-of-P-0`, nil},
+		{"merge", merged, "projections", &known, nil, "", deadletters.ErrNoReplay},
+		{"delivery", delivery, "projections", nil, nil, "dev.quarry.delivery.v1", nil},
+		{"handled pushes", handled, "projections", nil, nil, "handled 3 absent", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t)
+			if test.known != nil {
+				r.catalog[repository] = *test.known
+			}
+			given := r.event(test.ev)
+			letter := r.bury(given, test.stage)
+			last := given
+			for _, ev := range test.later {
+				if rec := r.event(ev); rec.Position.Partition == given.Position.Partition {
+					last = rec
+				}
+			}
+			by, err := r.replayer.Replay(t.Context(), letter)
+			if !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
+				t.Fatalf("Replay = %v, want %v", err, test.err)
+			}
+			var got []string
+			for _, rec := range r.since(last) {
+				if rec.Position.Partition != given.Position.Partition {
+					continue // of another repository
+				}
+				got = append(got, line(t, rec))
+				if len(got) == 1 && (rec.Position != by || header(rec, event.HeaderReplayOf) != letter.String()) {
+					t.Errorf("%s is at %s and of %s; Replay said %s", got[0], rec.Position, header(rec, event.HeaderReplayOf), by)
+				}
+			}
+			want := strings.ReplaceAll(test.want, "P", fmt.Sprint(given.Position.Partition))
+			if s := strings.Join(got, ", "); s != want {
+				t.Errorf("appended %s\nwant     %s", s, want)
+			}
+			_, open := r.follower.List(deadletters.Filter{})
+			if (open == 0) != (test.err == nil) {
+				t.Errorf("%d letters are open", open)
+			}
+			_, err = r.replayer.Replay(t.Context(), letter)
+			if err == nil || test.err == nil && !errors.Is(err, code.ErrNotFound) {
+				t.Errorf("a second time: %v", err)
+			}
+		})
+	}
+}
+
+func header(rec event.Record, name string) string {
+	for _, h := range rec.Headers {
+		if h.Name == name {
+			return string(h.Value)
+		}
+	}
+	return ""
+}
+
+// A process that dies between what takes a letter's place and the resolution, as
+// one whose log fails there, leaves the letter open: replayed again, it gives the
+// same events.
+func TestReplayThatFailsHalfway(t *testing.T) {
+	r := newRig(t)
+	given := r.event(push())
+	letter := r.bury(given, "worker")
+	r.appender.fail = event.TopicDeadLetters
+	if _, err := r.replayer.Replay(t.Context(), letter); !errors.Is(err, errFull) {
+		t.Fatalf("Replay = %v", err)
+	}
+	r.await(1)
+	r.appender.fail = ""
+	_, err := r.replayer.Replay(t.Context(), letter)
+	must(t, err)
+	ids := map[string]int{}
+	for _, rec := range r.since(given) {
+		ids[header(rec, "ce_id")]++
+	}
+	if len(ids) != 2 || ids[letter.String()+"#replay"] != 2 {
+		t.Errorf("events behind the push: %v", ids)
+	}
+	r.appender.fail = event.TopicEvents
+	other := r.bury(r.event(push()), "worker")
+	if _, err := r.replayer.Replay(t.Context(), other); !errors.Is(err, errFull) {
+		t.Errorf("Replay = %v", err)
+	}
+	r.await(1)
+}
+
+// What was left of a large record is completed from the log.
+func TestReplayOfALargeRecord(t *testing.T) {
+	r := newRig(t)
+	r.catalog[repository] = registered("anvil").Repository
+	changes := make([]event.Change, event.MaxInlineChanges)
+	for i := range changes {
+		changes[i].Path = fmt.Sprintf("%04d%s", i, strings.Repeat("x", 966))
+	}
+	changes[0].Path += strings.Repeat("y", 600) // the letter's own headers do not fit any more
+	given := r.event(&event.RevisionIndexed{Repository: repository, Ref: "refs/heads/main", Changes: changes, Cause: event.Position{Topic: event.TopicEvents}})
+	letter := r.bury(given, "projections")
+	if rec, err := r.follower.Read(t.Context(), letter); err != nil || len(rec.Value) > 0 {
+		t.Fatalf("the letter has %d bytes: %v", len(rec.Value), err)
+	}
+	_, err := r.replayer.Replay(t.Context(), letter)
+	must(t, err)
+	if got := line(t, r.since(given)[0]); !strings.HasPrefix(got, `push "refs/heads/main" refresh`) {
+		t.Errorf("appended %s", got)
+	}
+}
+
+func TestDropAndWhatCannotBeRead(t *testing.T) {
+	r := newRig(t)
+	given := r.event(push())
+	letter := r.bury(given, "worker")
+	foreign := r.append(event.TopicEvents, event.Record{Value: []byte("hello")})
+	strange := r.bury(foreign, "worker")
+	if _, err := r.replayer.Replay(t.Context(), strange); !errors.Is(err, deadletters.ErrNoReplay) {
+		t.Errorf("Replay = %v", err)
+	}
+	must(t, r.replayer.Drop(t.Context(), letter, "not ours"))
+	must(t, r.replayer.Drop(t.Context(), strange, ""))
+	if err := r.replayer.Drop(t.Context(), strange, ""); !errors.Is(err, code.ErrNotFound) {
+		t.Errorf("Drop of what is dropped = %v", err)
+	}
+	var got []string
+	for _, rec := range r.since(given) {
+		if header(rec, "ce_type") != "" {
+			got = append(got, line(t, rec))
+		}
+	}
+	if strings.Join(got, ", ") != fmt.Sprintf("handled %d dropped", given.Position.Offset) {
+		t.Errorf("appended %q", got)
+	}
+	// Another process reads the same.
+	stop := r.follow()
+	defer stop()
+	marker := r.bury(r.event(push()), "worker")
+	r.await(1)
+	if letters, _ := r.follower.List(deadletters.Filter{}); len(letters) != 1 || letters[0].Position != marker {
+		t.Errorf("%+v", letters)
+	}
+}
+
+func TestList(t *testing.T) {
+	r := newRig(t)
+	given := r.event(push())
+	letter := r.bury(given, "worker")
+	again := event.DeadLetter(given, "worker", 1, errors.New("by another process"))
+	r.append(event.TopicDeadLetters, again)
+	r.append(event.TopicDeadLetters, again)
+	r.bury(given, "projections")
+	r.bury(event.Record{Value: []byte("?")}, "")
+	letters, open := r.follower.List(deadletters.Filter{Stage: "worker", Type: event.TypePush, Repository: repository})
+	if open != 3 || len(letters) != 1 || letters[0].Position != letter || letters[0].Of != given.Position || letters[0].Copies != 2 ||
+		letters[0].Reason != "no route to host" || letters[0].Attempts != 5 || letters[0].ValueBytes == 0 {
+		t.Errorf("%d open, %+v", open, letters)
+	}
+	for _, none := range []deadletters.Filter{{Stage: "compactor"}, {Type: event.TypeSegmentsMerged}, {Repository: 8}} {
+		if letters, _ := r.follower.List(none); len(letters) > 0 {
+			t.Errorf("%+v: %+v", none, letters)
+		}
+	}
+	if l := r.follower.OfPush(given.Position); l == nil || l.Position != letter {
+		t.Errorf("letter of the push: %+v", l)
+	}
+	if _, err := r.follower.Read(t.Context(), event.Position{Partition: 1, Offset: 99}); !errors.Is(err, code.ErrNotFound) {
+		t.Errorf("Read = %v", err)
+	}
+	must(t, r.replayer.Drop(t.Context(), letter, ""))
+	must(t, testutil.GatherAndCompare(r.reg, strings.NewReader(`
+# HELP quarry_deadletters_open Records that were given up, by the stage that did, and neither replayed nor dropped since.
+# TYPE quarry_deadletters_open gauge
+quarry_deadletters_open{stage="other"} 1
+quarry_deadletters_open{stage="projections"} 1
+quarry_deadletters_open{stage="worker"} 0
+# HELP quarry_deadletters_resolved_total Dead letters that this process replayed or dropped.
+# TYPE quarry_deadletters_resolved_total counter
+quarry_deadletters_resolved_total{resolution="dropped"} 1
+quarry_deadletters_resolved_total{resolution="replayed"} 0
+`), "quarry_deadletters_open", "quarry_deadletters_resolved_total"))
+}
+
+// TestBound holds that the count is exact beyond what is held, and that older
+// letters are held once there is room.
+func TestBound(t *testing.T) {
+	t.Cleanup(deadletters.Hold(4))
+	r := newRig(t)
+	var at []event.Position
+	for range 11 {
+		at = append(at, r.bury(r.event(push()), "worker"))
+	}
+	letters, open := r.follower.List(deadletters.Filter{})
+	if len(letters) != 4 || open != 11 || letters[0].Position != at[10] || letters[3].Position != at[7] {
+		t.Fatalf("%d open, %+v", open, letters)
+	}
+	for _, position := range at[7:] {
+		must(t, r.replayer.Drop(t.Context(), position, ""))
+	}
+	must(t, r.replayer.Drop(t.Context(), at[0], "by its place")) // not held, and open
+	must(t, r.follower.Refill(t.Context()))
+	letters, open = r.follower.List(deadletters.Filter{})
+	if len(letters) != 4 || open != 6 || letters[0].Position != at[6] || letters[3].Position != at[3] {
+		t.Fatalf("%d open, %+v", open, letters)
+	}
+}

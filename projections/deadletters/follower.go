@@ -1,0 +1,237 @@
+package deadletters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// How long a Follower waits.
+const (
+	// refillEvery is how often it looks whether letters that were left can be held.
+	refillEvery = 10 * time.Second
+	// retryAfter is the pause after the log failed.
+	retryAfter = 5 * time.Second
+	// readTimeout bounds the reading of one record: none may be there any more.
+	readTimeout = 5 * time.Second
+)
+
+// Options configure a Follower.
+type Options struct {
+	Log projections.Tailer
+	// Now is the clock of the metrics. Default: time.Now.
+	Now func() time.Time
+	// Logger defaults to none.
+	Logger *slog.Logger
+	// Registerer takes the metrics. Default: none.
+	Registerer prometheus.Registerer
+}
+
+// Follower knows the letters that are open.
+type Follower struct {
+	o       Options
+	held    *held
+	metrics *metrics
+}
+
+// New returns a Follower that knows nothing before Run. The caller closes it.
+func New(o Options) (*Follower, error) {
+	if o.Log == nil {
+		return nil, errors.New("deadletters: want a log")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	f := &Follower{o: o, held: newHeld()}
+	var err error
+	f.metrics, err = newMetrics(o.Registerer, f)
+	return f, err
+}
+
+// Close takes the metrics out.
+func (f *Follower) Close() { f.metrics.unregister() }
+
+// Run follows the topic until ctx ends. A log that fails is tried again.
+func (f *Follower) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		err := f.follow(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		f.o.Logger.Warn("the dead letters cannot be read; trying again", "error", err)
+		select {
+		case <-time.After(retryAfter):
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// follow reads every partition from its beginning on. What it has read before
+// changes nothing.
+func (f *Follower) follow(ctx context.Context) error {
+	n, err := f.o.Log.Partitions(ctx, event.TopicDeadLetters)
+	if err != nil {
+		return err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	for partition := range n {
+		g.Go(func() error { return f.partition(gctx, partition) })
+	}
+	g.Go(func() error { return f.refilling(gctx) })
+	return g.Wait()
+}
+
+func (f *Follower) partition(ctx context.Context, partition int32) (err error) {
+	reader, err := f.o.Log.Tail(ctx, event.TopicDeadLetters, partition, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	for {
+		rec, err := reader.Next(ctx)
+		if err != nil {
+			return err
+		}
+		f.held.take(rec)
+	}
+}
+
+// refilling holds letters again that were left for newer ones, when those are
+// resolved.
+func (f *Follower) refilling(ctx context.Context) error {
+	tick := time.NewTicker(refillEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := f.refill(ctx); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (f *Follower) refill(ctx context.Context) error {
+	short := f.held.short()
+	if len(short) == 0 {
+		return nil
+	}
+	high, err := f.o.Log.HighWater(ctx, event.TopicDeadLetters)
+	if err != nil {
+		return err
+	}
+	for _, partition := range short {
+		if int(partition) >= len(high) {
+			continue
+		}
+		seen := new(offsets)
+		err := scan(ctx, f.o.Log, event.TopicDeadLetters, partition, 0, high[partition], func(rec event.Record) {
+			seen.add(rec.Position.Offset)
+			f.held.refill(rec)
+		})
+		if err != nil {
+			return err
+		}
+		f.held.expire(partition, high[partition], seen)
+	}
+	return nil
+}
+
+// scan calls f for the records of a partition from one offset to another, which
+// is not beyond the high-water mark.
+func scan(ctx context.Context, log projections.Tailer, topic event.Topic, partition int32, from, to event.Offset, f func(event.Record)) (err error) {
+	if from >= to {
+		return nil
+	}
+	reader, err := log.Tail(ctx, topic, partition, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	for {
+		rec, err := reader.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if rec.Position.Offset >= to {
+			return nil
+		}
+		f(rec)
+		if rec.Position.Offset+1 >= to {
+			return nil
+		}
+	}
+}
+
+// Filter selects letters; zero fields select all.
+type Filter struct {
+	Stage      string
+	Type       event.Type
+	Repository code.RepositoryID
+}
+
+func (f Filter) wants(l *Letter) bool {
+	return (f.Stage == "" || f.Stage == l.Stage) && (f.Type == "" || f.Type == l.Type) && (f.Repository == 0 || f.Repository == l.Repository)
+}
+
+// List returns the letters held that the filter selects, the newest first, and
+// how many are open in all.
+func (f *Follower) List(filter Filter) (letters []Letter, open int) {
+	for _, l := range f.held.list() {
+		if filter.wants(&l) {
+			letters = append(letters, l)
+		}
+	}
+	for _, n := range f.held.counts() {
+		open += n
+	}
+	return letters, open
+}
+
+// OfPush returns the letter of a push that the workers gave up; nil if none is
+// held.
+func (f *Follower) OfPush(at event.Position) *Letter { return f.held.ofRecord(at, StageWorker) }
+
+// Read returns an open letter as it lies in the log: code.ErrNotFound if there is
+// none at that position, or it is resolved.
+func (f *Follower) Read(ctx context.Context, at event.Position) (event.Record, error) {
+	at.Topic = event.TopicDeadLetters
+	if !f.held.isOpen(at) {
+		return event.Record{}, fmt.Errorf("dead letter %d-%d is not open: %w", at.Partition, at.Offset, code.ErrNotFound)
+	}
+	rec, found, err := readOne(ctx, f.o.Log, at)
+	if err != nil {
+		return rec, err
+	}
+	if !found {
+		return rec, fmt.Errorf("dead letter %d-%d is not kept by the log any more: %w", at.Partition, at.Offset, code.ErrNotFound)
+	}
+	return rec, nil
+}
+
+// readOne reads one record.
+func readOne(ctx context.Context, log projections.Tailer, at event.Position) (rec event.Record, found bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	high, err := log.HighWater(ctx, at.Topic)
+	if err != nil || int(at.Partition) >= len(high) || at.Offset >= high[at.Partition] {
+		return rec, false, err
+	}
+	err = scan(ctx, log, at.Topic, at.Partition, at.Offset, at.Offset+1, func(r event.Record) { rec, found = r, r.Position.Offset == at.Offset })
+	return rec, found, err
+}

@@ -1,0 +1,86 @@
+package deadletters
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// metrics are:
+//
+//	quarry_deadletters_open{stage}            open letters
+//	quarry_deadletters_oldest_age_seconds     age of the oldest one held
+//	quarry_deadletters_resolved_total{how}    letters that this process resolved
+type metrics struct {
+	reg      prometheus.Registerer
+	open     *openCollector
+	oldest   prometheus.GaugeFunc
+	resolved *prometheus.CounterVec
+}
+
+// openCollector gives the counts of one moment.
+type openCollector struct {
+	f    *Follower
+	desc *prometheus.Desc
+}
+
+// Describe implements prometheus.Collector.
+func (c *openCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
+
+// Collect implements prometheus.Collector.
+func (c *openCollector) Collect(out chan<- prometheus.Metric) {
+	for stage, n := range c.f.held.counts() {
+		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), stage)
+	}
+}
+
+func newMetrics(reg prometheus.Registerer, f *Follower) (*metrics, error) {
+	m := &metrics{
+		reg: reg,
+		open: &openCollector{f, prometheus.NewDesc("quarry_deadletters_open",
+			"Records that were given up, by the stage that did, and neither replayed nor dropped since.", []string{"stage"}, nil)},
+		oldest: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "quarry_deadletters_oldest_age_seconds",
+			Help: "Age of the oldest open dead letter, of the newest 10,000; 0 if there is none.",
+		}, f.oldestAge),
+		resolved: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_deadletters_resolved_total",
+			Help: "Dead letters that this process replayed or dropped.",
+		}, []string{"resolution"}),
+	}
+	for _, what := range []event.Resolution{event.LetterReplayed, event.LetterDropped} {
+		m.resolved.WithLabelValues(string(what))
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range m.all() {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("deadletters: register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.open, m.oldest, m.resolved}
+}
+
+func (m *metrics) unregister() {
+	if m.reg == nil {
+		return
+	}
+	for _, c := range m.all() {
+		m.reg.Unregister(c)
+	}
+}
+
+func (f *Follower) oldestAge() float64 {
+	letters := f.held.list()
+	if len(letters) == 0 {
+		return 0
+	}
+	return max(0, f.o.Now().Sub(letters[len(letters)-1].At).Seconds())
+}

@@ -1,0 +1,165 @@
+package deadletters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Why a letter is not replayed.
+var (
+	// ErrOvertaken says that a later event has decided what the letter is about:
+	// it is to be dropped.
+	ErrOvertaken = errors.New("a later event has overtaken the letter")
+	// ErrNoReplay says that nothing can take the letter's place.
+	ErrNoReplay = errors.New("the letter cannot be replayed")
+)
+
+// scanTimeout bounds the search for later events.
+const scanTimeout = time.Minute
+
+// source is the CloudEvents source of what a replay appends.
+const source = "/quarry/deadletters"
+
+// Catalog says what is registered now.
+type Catalog interface {
+	// Registered returns the repository with that ID, and whether there is one.
+	Registered(id code.RepositoryID) (code.Repository, bool)
+}
+
+// ReplayerOptions configure a Replayer. All but Now are required.
+type ReplayerOptions struct {
+	Follower *Follower
+	Log      projections.Tailer
+	Appender projections.Appender
+	Catalog  Catalog
+	Now      func() time.Time
+}
+
+// Replayer takes letters up again, or drops them.
+type Replayer struct {
+	o ReplayerOptions
+	// mu is held by the one letter that is in hand.
+	mu sync.Mutex
+}
+
+// NewReplayer returns a Replayer.
+func NewReplayer(o ReplayerOptions) (*Replayer, error) {
+	if o.Follower == nil || o.Log == nil || o.Appender == nil || o.Catalog == nil {
+		return nil, errors.New("deadletters: want a follower, a log, an appender and a catalog")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Replayer{o: o}, nil
+}
+
+// Replay appends what takes the place of an open letter, then resolves it. It
+// returns the position of the new event. It fails with code.ErrNotFound for a
+// letter that is not open, with ErrOvertaken and ErrNoReplay; the letter is open
+// after any failure, whatever was appended.
+func (r *Replayer) Replay(ctx context.Context, at event.Position) (event.Position, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	letter, err := r.o.Follower.Read(ctx, at)
+	if err != nil {
+		return event.Position{}, err
+	}
+	given, err := r.original(ctx, letter)
+	if err != nil {
+		return event.Position{}, err
+	}
+	next, err := r.successor(ctx, given)
+	if err != nil {
+		return event.Position{}, fmt.Errorf("dead letter %d-%d: %w", at.Partition, at.Offset, err)
+	}
+	by, err := r.append(ctx, letter, next)
+	if err != nil {
+		return event.Position{}, err
+	}
+	return by, r.resolve(ctx, letter, given, event.LetterReplayed, &by, "")
+}
+
+// Drop resolves an open letter without anything in its place. The reason is for
+// people and may be empty. It fails with code.ErrNotFound for a letter that is not
+// open.
+func (r *Replayer) Drop(ctx context.Context, at event.Position, reason string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	letter, err := r.o.Follower.Read(ctx, at)
+	if err != nil {
+		return err
+	}
+	return r.resolve(ctx, letter, event.Original(letter), event.LetterDropped, nil, reason)
+}
+
+// original returns the record that was given up, from the log where the letter
+// has lost a part of it.
+func (r *Replayer) original(ctx context.Context, letter event.Record) (event.Record, error) {
+	given := event.Original(letter)
+	if len(given.Value) > 0 || given.Position.Topic != event.TopicEvents {
+		return given, nil
+	}
+	rec, found, err := readOne(ctx, r.o.Log, given.Position)
+	if err != nil || !found {
+		return given, err
+	}
+	return rec, nil
+}
+
+// append writes the event that takes the letter's place and names the letter. The
+// ID is derived from the letter: a second replay gives the same.
+func (r *Replayer) append(ctx context.Context, letter event.Record, next successor) (event.Position, error) {
+	rec, err := event.Encode(event.Envelope{ID: event.DerivedID(letter.Position, "replay"), Source: source, Time: r.o.Now().UTC()}, next.ev)
+	if err != nil {
+		return event.Position{}, err
+	}
+	rec.Headers = append(rec.Headers, event.Header{Name: event.HeaderReplayOf, Value: []byte(letter.Position.String())})
+	positions, err := r.o.Appender.Append(ctx, event.TopicEvents, next.partition, rec)
+	if err != nil {
+		return event.Position{}, fmt.Errorf("replay dead letter %s: %w", letter.Position, err)
+	}
+	return positions[0], nil
+}
+
+// resolve tells the ledger what became of a push, then closes the letter.
+func (r *Replayer) resolve(ctx context.Context, letter, given event.Record, what event.Resolution, by *event.Position, reason string) error {
+	if err := r.answer(ctx, letter, given, what); err != nil {
+		return err
+	}
+	rec := event.Resolve(letter, what, by, r.o.Now(), reason)
+	if _, err := r.o.Appender.Append(ctx, event.TopicDeadLetters, letter.Position.Partition, rec); err != nil {
+		return fmt.Errorf("resolve dead letter %s: %w", letter.Position, err)
+	}
+	r.o.Follower.held.resolve(letter.Position)
+	r.o.Follower.metrics.resolved.WithLabelValues(string(what)).Inc()
+	return nil
+}
+
+// answer appends that a push that was given up is done with. The partition is the
+// one of the push.
+func (r *Replayer) answer(ctx context.Context, letter, given event.Record, what event.Resolution) error {
+	id, ok := event.RepositoryOfKey(given.Key)
+	if event.TypeOf(given) != event.TypePush || given.Position.Topic != event.TopicEvents || !ok {
+		return nil
+	}
+	outcome := event.PushReplayed
+	if what == event.LetterDropped {
+		outcome = event.PushDropped
+	}
+	ev := &event.PushesHandled{Repository: id, Pushes: []event.HandledPush{{Offset: given.Position.Offset, Outcome: outcome}}, At: r.o.Now().UTC()}
+	rec, err := event.Encode(event.Envelope{ID: event.DerivedID(letter.Position, string(outcome)), Source: source, Time: ev.At}, ev)
+	if err != nil {
+		return err
+	}
+	if _, err := r.o.Appender.Append(ctx, event.TopicEvents, given.Position.Partition, rec); err != nil {
+		return fmt.Errorf("answer the push at %s: %w", given.Position, err)
+	}
+	return nil
+}

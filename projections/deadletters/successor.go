@@ -1,0 +1,138 @@
+package deadletters
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// anyPartition lets the log choose by key.
+const anyPartition int32 = -1
+
+// successor is the event that takes the place of a letter.
+type successor struct {
+	ev        event.Event
+	partition int32
+}
+
+// successor decides by the rules of the package documentation.
+func (r *Replayer) successor(ctx context.Context, given event.Record) (successor, error) {
+	_, ev, err := event.Decode(given)
+	if err != nil {
+		return successor{}, fmt.Errorf("%w: this version cannot read the record; if a newer one wrote it, upgrade, else drop the letter: %w", ErrNoReplay, err)
+	}
+	switch e := ev.(type) {
+	case *event.Push:
+		return successor{r.push(e, given.Position), anyPartition}, nil
+	case *event.RepositoryRegistered:
+		return r.registration(ctx, given, e, e.Repository)
+	case *event.RepositoryChanged:
+		return r.registration(ctx, given, e, e.Repository)
+	case *event.RepositoryRemoved:
+		return r.removal(ctx, given, e)
+	case *event.RevisionIndexed:
+		return successor{r.refresh(e.Repository, e.Ref, given.Position), anyPartition}, nil
+	case *event.PushesHandled, *event.Delivery:
+		return successor{ev, given.Position.Partition}, nil
+	}
+	return successor{}, fmt.Errorf("%w: nothing is lost by a merge that was not taken over, the compactor makes another; drop the letter", ErrNoReplay)
+}
+
+// push repeats a push. It is received now: how long it lay among the letters is
+// not how long indexing took.
+func (r *Replayer) push(e *event.Push, at event.Position) *event.Push {
+	again := *e
+	again.DeliveryID, again.BodySHA256, again.ReceivedAt = replayID(at), "", r.o.Now().UTC()
+	return &again
+}
+
+func (r *Replayer) refresh(id code.RepositoryID, ref code.Ref, at event.Position) *event.Push {
+	return &event.Push{Repository: id, Ref: ref, Action: event.ActionRefresh, DeliveryID: replayID(at), ReceivedAt: r.o.Now().UTC()}
+}
+
+// replayID is the delivery ID of the push that takes the place of the record at a
+// position. Replayed twice, it is one delivery.
+func replayID(at event.Position) string {
+	return fmt.Sprintf("replay-of-%d-%d", at.Partition, at.Offset)
+}
+
+// registration decides what takes the place of a registration, or of a change, that
+// says the given state. A refresh is preferred: it cannot undo what comes between
+// the look and the append.
+func (r *Replayer) registration(ctx context.Context, given event.Record, ev event.Event, says code.Repository) (successor, error) {
+	later, err := r.later(ctx, given)
+	if err != nil {
+		return successor{}, err
+	}
+	known, registered := r.o.Catalog.Registered(ev.Key())
+	refresh := successor{r.refresh(ev.Key(), "", given.Position), anyPartition}
+	switch {
+	case later == event.TypeRepositoryRemoved:
+		return successor{}, fmt.Errorf("%w: repository %s was removed after it; drop the letter", ErrOvertaken, ev.Key())
+	case later != "":
+		return refresh, nil
+	case registered && took(known, says):
+		return refresh, nil
+	case !registered && ev.EventType() == event.TypeRepositoryChanged:
+		return successor{}, fmt.Errorf("%w: repository %s is not registered; drop the letter", ErrOvertaken, ev.Key())
+	}
+	return successor{ev, anyPartition}, nil
+}
+
+// took reports whether the catalog shows what an event says. Where that is open
+// the event is appended again, which is harmless.
+func took(known, says code.Repository) bool {
+	if says.DefaultBranch == "" {
+		says.DefaultBranch = known.DefaultBranch
+	}
+	return reflect.DeepEqual(known, says)
+}
+
+func (r *Replayer) removal(ctx context.Context, given event.Record, ev *event.RepositoryRemoved) (successor, error) {
+	later, err := r.later(ctx, given)
+	if err != nil {
+		return successor{}, err
+	}
+	if later != "" && later != event.TypeRepositoryRemoved {
+		return successor{}, fmt.Errorf("%w: repository %s was registered or changed after it; drop the letter, or remove the repository", ErrOvertaken, ev.Repository)
+	}
+	return successor{ev, anyPartition}, nil
+}
+
+// later returns the type of the last registration, change or removal of the
+// record's repository behind the record, empty if there is none. A change counts
+// only behind a registration or where there is no removal before it: alone it does
+// not bring a repository back.
+func (r *Replayer) later(ctx context.Context, given event.Record) (last event.Type, err error) {
+	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
+	defer cancel()
+	high, err := r.o.Log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return "", err
+	}
+	at := given.Position
+	if at.Topic != event.TopicEvents || int(at.Partition) >= len(high) {
+		return "", fmt.Errorf("%w: it does not say which event it is of", ErrNoReplay)
+	}
+	err = scan(ctx, r.o.Log, event.TopicEvents, at.Partition, at.Offset+1, high[at.Partition], func(rec event.Record) {
+		if !bytes.Equal(rec.Key, given.Key) {
+			return
+		}
+		switch t := event.TypeOf(rec); t {
+		case event.TypeRepositoryRegistered, event.TypeRepositoryRemoved:
+			last = t
+		case event.TypeRepositoryChanged:
+			if last != event.TypeRepositoryRemoved {
+				last = t
+			}
+		}
+	})
+	if err != nil {
+		return "", fmt.Errorf("look for events behind %s: %w", at, err)
+	}
+	return last, nil
+}
