@@ -8,6 +8,7 @@
 //	quarry events tail    the log as JSON lines
 //	quarry deliveries     what was delivered, and what became of it
 //	quarry replay         rebuild the projections from the log
+//	quarry topics         the topics of the log: how they are and should be
 //	quarry version
 //
 // # Parts
@@ -25,7 +26,8 @@
 //
 // # Invariants
 //
-//  1. Only serve and replay open a data directory, and both hold its lock.
+//  1. Only serve, replay and, for the embedded log, topics open a data directory,
+//     and all hold its lock.
 //  2. Results go to standard output, everything else to standard error.
 //  3. An interrupt ends a command; it never leaves the server inconsistent,
 //     since what was asked of it goes on there.

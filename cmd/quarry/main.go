@@ -33,6 +33,7 @@ type cli struct {
 	Deliveries deliveriesCommand `cmd:"" help:"Look at what was delivered, and what became of it."`
 	Replay     replayCommand     `cmd:"" help:"Rebuild the projections from the log."`
 	Verify     verifyCommand     `cmd:"" help:"Compare what is indexed with the repositories, and repair it."`
+	Topics     topicsCommand     `cmd:"" help:"Look at the topics of the log, or create them."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 

@@ -134,10 +134,12 @@ func rollingRestart(t *testing.T, c *kafkatest.Cluster) {
 func twoAway(t *testing.T, c *kafkatest.Cluster) {
 	const topic, bound = event.Topic("two-away"), 2 * time.Second
 	l := mustOpen(t, kafkalog.Options{Brokers: c.Addresses, AppendTimeout: bound})
-	if err := l.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: topic, Partitions: 1, Replication: 3}); err != nil {
+	spec := kafkalog.TopicSpec{Topic: topic, Partitions: 1, Replication: 3}
+	if err := l.EnsureTopics(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
 	c.AwaitInSync(topic)
+	wantDeviations(t, l, spec)
 	for _, text := range []string{"a", "b", "c"} {
 		if _, err := l.Append(t.Context(), topic, 0, textRecord(text)); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -75,12 +76,41 @@ func topics(t *testing.T, broker *kafkatest.Broker) {
 			t.Fatal(err)
 		}
 	}
+	wantDeviations(t, l, spec)
+	forever := spec
+	forever.Retention = 0
+	wantDeviations(t, l, forever, "retention.ms of topics-3 is 3600000, wanted is -1")
 	spec.Partitions = 5
+	wantDeviations(t, l, spec, "topics-3 has 3 partitions, configured are 5")
 	if err := l.EnsureTopics(t.Context(), spec); err == nil || !strings.Contains(err.Error(), "3 partitions") {
 		t.Errorf("EnsureTopics with another number: %v", err)
 	}
 	if _, err := l.Append(t.Context(), "not-there", 0, textRecord("x")); !errors.Is(err, kafkalog.ErrNoTopic) {
 		t.Errorf("Append to a topic that does not exist: %v, want ErrNoTopic", err)
+	}
+	if _, err := l.Describe(t.Context(), "not-there"); !errors.Is(err, kafkalog.ErrNoTopic) {
+		t.Errorf("Describe of a topic that does not exist: %v, want ErrNoTopic", err)
+	}
+}
+
+// wantDeviations wants a topic to deviate from spec in just that.
+func wantDeviations(t *testing.T, l *kafkalog.Log, spec kafkalog.TopicSpec, want ...string) {
+	t.Helper()
+	state, err := l.Describe(t.Context(), spec.Topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range l.Deviations(spec, state) {
+		got = append(got, d.What)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("deviations %q, want %q", got, want)
+	}
+	for _, s := range spec.Settings(state) {
+		if s.Value == "" {
+			t.Errorf("the brokers do not tell %s", s.Name)
+		}
 	}
 }
 

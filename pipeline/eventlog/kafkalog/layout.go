@@ -7,36 +7,35 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/event"
 	kafka "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/metadata"
 )
 
 // PartitionLayout says which brokers have a partition.
 type PartitionLayout struct {
 	Number int32
 	// Leader is the broker that takes and gives records; NoBroker if there is none.
-	Leader int
-	// Replicas are the brokers that are to have a copy and that are alive, InSync
-	// those whose copy is complete. Both rise.
-	Replicas []int
-	InSync   []int
+	Leader int32
+	// Replicas are the brokers that are to have a copy, InSync those whose copy is
+	// complete. Both rise.
+	Replicas []int32
+	InSync   []int32
 }
 
 // NoBroker is the number of a leader that is not there.
-const NoBroker = -1
+const NoBroker int32 = -1
 
 // Brokers returns the numbers of the brokers that are alive, rising. What it
 // says may be as old as two seconds.
-func (l *Log) Brokers(ctx context.Context) ([]int, error) {
-	var numbers []int
-	err := l.request(ctx, func(ctx context.Context) error {
-		response, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}})
-		if err == nil {
-			numbers = brokerNumbers(response.Brokers)
-		}
-		return err
-	})
+func (l *Log) Brokers(ctx context.Context) ([]int32, error) {
+	response, err := l.metadata(ctx, []string{})
 	if err != nil {
 		return nil, fmt.Errorf("brokers of the cluster: %w", err)
 	}
+	var numbers []int32
+	for _, b := range response.Brokers {
+		numbers = append(numbers, b.NodeID)
+	}
+	slices.Sort(numbers)
 	return numbers, nil
 }
 
@@ -47,56 +46,45 @@ func (l *Log) Layout(ctx context.Context, topic event.Topic) ([]PartitionLayout,
 	if _, err := l.Partitions(ctx, topic); err != nil {
 		return nil, err
 	}
-	var layout []PartitionLayout
-	err := l.request(ctx, func(ctx context.Context) error {
-		response, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{string(topic)}})
-		if err != nil {
-			return err
-		}
-		layout, err = layoutOf(response, topic)
-		return err
-	})
+	response, err := l.metadata(ctx, []string{string(topic)})
+	if err == nil && len(response.Topics) != 1 {
+		err = errIncomplete
+	}
+	if err == nil && response.Topics[0].ErrorCode != 0 {
+		err = kafka.Error(response.Topics[0].ErrorCode)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("layout of %s: %w", topic, err)
 	}
-	return layout, nil
+	return layoutOf(response.Topics[0].Partitions), nil
 }
 
-func layoutOf(response *kafka.MetadataResponse, topic event.Topic) ([]PartitionLayout, error) {
-	for _, t := range response.Topics {
-		if t.Name != string(topic) {
-			continue
+// metadata asks as Client.Metadata does, whose answer lacks the numbers of
+// brokers that are away.
+func (l *Log) metadata(ctx context.Context, topics []string) (*metadata.Response, error) {
+	var response *metadata.Response
+	err := l.request(ctx, func(ctx context.Context) error {
+		answer, err := l.transport.RoundTrip(ctx, l.client.Addr, &metadata.Request{TopicNames: topics})
+		if err != nil {
+			return err
 		}
-		if t.Error != nil {
-			return nil, t.Error
+		var ok bool
+		if response, ok = answer.(*metadata.Response); !ok {
+			return fmt.Errorf("answer of type %T", answer)
 		}
-		layout := make([]PartitionLayout, len(t.Partitions))
-		for i, p := range t.Partitions {
-			layout[i] = PartitionLayout{Number: int32(p.ID), Leader: leaderOf(p), Replicas: brokerNumbers(p.Replicas), InSync: brokerNumbers(p.Isr)}
-		}
-		return layout, nil
-	}
-	return nil, kafka.UnknownTopicOrPartition
+		return nil
+	})
+	return response, err
 }
 
-// leaderOf tells a leader that is not there, which the client gives as the zero
-// Broker, from broker 0.
-func leaderOf(p kafka.Partition) int {
-	if p.Leader.Host == "" {
-		return NoBroker
-	}
-	return p.Leader.ID
-}
-
-// brokerNumbers leaves out brokers that are not alive: the client knows no
-// number of them.
-func brokerNumbers(brokers []kafka.Broker) []int {
-	var numbers []int
-	for _, b := range brokers {
-		if b.Host != "" {
-			numbers = append(numbers, b.ID)
+// layoutOf copies, since the client shares what it answers.
+func layoutOf(partitions []metadata.ResponsePartition) []PartitionLayout {
+	layout := make([]PartitionLayout, len(partitions))
+	for i, p := range partitions {
+		layout[i] = PartitionLayout{
+			Number: p.PartitionIndex, Leader: p.LeaderID,
+			Replicas: slices.Sorted(slices.Values(p.ReplicaNodes)), InSync: slices.Sorted(slices.Values(p.IsrNodes)),
 		}
 	}
-	slices.Sort(numbers)
-	return numbers
+	return layout
 }

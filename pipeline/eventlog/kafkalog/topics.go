@@ -59,19 +59,26 @@ func (l *Log) ensureTopic(ctx context.Context, spec TopicSpec) error {
 	return err
 }
 
-func (s TopicSpec) config() kafka.TopicConfig {
-	retention := "-1"
-	if s.Retention > 0 {
-		retention = strconv.FormatInt(s.Retention.Milliseconds(), 10)
+// retention returns the value of retention.ms.
+func (s TopicSpec) retention() string {
+	if s.Retention == 0 {
+		return "-1"
 	}
+	return strconv.FormatInt(s.Retention.Milliseconds(), 10)
+}
+
+func (s TopicSpec) config() kafka.TopicConfig {
 	replication := s.Replication
 	if replication == 0 {
 		replication = -1
 	}
 	entries := []kafka.ConfigEntry{
 		{ConfigName: "cleanup.policy", ConfigValue: "delete"},
-		{ConfigName: "retention.ms", ConfigValue: retention},
+		{ConfigName: "retention.ms", ConfigValue: s.retention()},
 		{ConfigName: "retention.bytes", ConfigValue: "-1"},
+		{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(maxBatchBytes)},
+		{ConfigName: "unclean.leader.election.enable", ConfigValue: "false"},
+		{ConfigName: "message.timestamp.type", ConfigValue: "CreateTime"},
 	}
 	// With three copies one broker may be away and an acknowledged record is still
 	// on two disks.

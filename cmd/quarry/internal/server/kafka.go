@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -22,9 +21,28 @@ import (
 // the embedded log has it.
 const defaultPartitions = 4
 
-// openKafka connects to the brokers and makes the topics where they are
-// missing.
-func openKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (eventlog.Log, error) {
+// openKafka connects to the brokers, makes the topics where they are missing and
+// checks those that are there.
+func openKafka(ctx context.Context, o Options) (eventlog.Log, error) {
+	log, err := dialKafka(ctx, o.Config, o.Logger, o.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	for _, topic := range topicsOfLog {
+		spec := topicSpec(o.Config, topic)
+		err := ensureTopic(ctx, log, spec)
+		if err == nil {
+			err = checkTopic(ctx, log, spec, o)
+		}
+		if err != nil {
+			return nil, errors.Join(err, log.Close())
+		}
+	}
+	return log, nil
+}
+
+// dialKafka connects to the brokers.
+func dialKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (*kafkalog.Log, error) {
 	options := kafkalog.Options{Brokers: c.Log.Kafka.Brokers, Logger: logger, Registerer: reg}
 	var err error
 	if options.TLS, err = tlsOf(c.Log.Kafka.TLS); err != nil {
@@ -37,28 +55,26 @@ func openKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg p
 	if errors.Is(err, kafkalog.ErrRefused) {
 		return nil, fmt.Errorf("%w; see log.kafka.tls and log.kafka.sasl", err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	for _, topic := range []event.Topic{event.TopicEvents, event.TopicDeadLetters} {
-		if err := ensureTopic(ctx, log, c, topic); err != nil {
-			return nil, errors.Join(err, log.Close())
-		}
-	}
-	return log, nil
+	return log, err
 }
 
-func ensureTopic(ctx context.Context, log *kafkalog.Log, c *config.Config, topic event.Topic) error {
-	partitions := int32(c.Log.Partitions)
-	if partitions == 0 {
-		_, err := log.Partitions(ctx, topic)
+// topicSpec says how a topic is to be. Partitions is 0 if the configuration
+// leaves it to what is there.
+func topicSpec(c *config.Config, topic event.Topic) kafkalog.TopicSpec {
+	return kafkalog.TopicSpec{Topic: topic, Partitions: int32(c.Log.Partitions), Replication: c.Log.Kafka.ReplicationFactor}
+}
+
+// ensureTopic creates a topic that is missing, and refuses one with another
+// number of partitions than configured.
+func ensureTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec) error {
+	if spec.Partitions == 0 {
+		_, err := log.Partitions(ctx, spec.Topic)
 		if !errors.Is(err, kafkalog.ErrNoTopic) {
 			return err
 		}
+		spec.Partitions = defaultPartitions
 	}
-	return log.EnsureTopics(ctx, kafkalog.TopicSpec{
-		Topic: topic, Partitions: cmp.Or(partitions, defaultPartitions), Replication: c.Log.Kafka.ReplicationFactor,
-	})
+	return log.EnsureTopics(ctx, spec)
 }
 
 func tlsOf(c config.KafkaTLS) (*tls.Config, error) {

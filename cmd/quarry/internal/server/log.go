@@ -14,10 +14,18 @@ import (
 )
 
 // openLog opens the event log that the configuration chooses.
-func openLog(ctx context.Context, c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (eventlog.Log, error) {
-	if c.Log.Driver == "kafka" {
-		return openKafka(ctx, c, logger, reg)
+func openLog(ctx context.Context, o Options) (eventlog.Log, error) {
+	if o.Config.Log.Driver == "kafka" {
+		return openKafka(ctx, o)
 	}
+	log, err := openEmbedded(o.Config, o.Logger, o.Registerer)
+	if err != nil {
+		return nil, err // and no log that is nil only within
+	}
+	return log, nil
+}
+
+func openEmbedded(c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (*embeddedlog.Log, error) {
 	return embeddedlog.Open(c.LogDir(), embeddedlog.Options{
 		Partitions: int32(c.Log.Partitions),
 		CacheBytes: int64(c.Cache.LogBytes),

@@ -112,7 +112,7 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 	if s.policy, err = policyOf(s.o.Config); err != nil {
 		return err
 	}
-	if s.log, err = openLog(ctx, s.o.Config, s.o.Logger, s.o.Registerer); err != nil {
+	if s.log, err = openLog(ctx, s.o); err != nil {
 		return err
 	}
 	s.opened(s.log)

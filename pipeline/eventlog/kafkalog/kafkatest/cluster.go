@@ -110,10 +110,10 @@ func (c *Cluster) Running(node int) bool { return c.nodes[node].child != nil }
 // is none.
 func (c *Cluster) Leader(topic event.Topic, partition int32) int {
 	c.t.Helper()
-	leader := kafkalog.NoBroker
+	leader := -1
 	c.awaitLayout(topic, fmt.Sprintf("partition %d has no leader that runs", partition), func(layout []kafkalog.PartitionLayout) bool {
-		leader = layout[partition].Leader
-		return leader != kafkalog.NoBroker && c.Running(leader)
+		leader = int(layout[partition].Leader)
+		return layout[partition].Leader != kafkalog.NoBroker && c.Running(leader)
 	})
 	return leader
 }
@@ -124,7 +124,7 @@ func (c *Cluster) AwaitInSync(topic event.Topic) {
 	c.t.Helper()
 	c.awaitLayout(topic, "not every copy is complete", func(layout []kafkalog.PartitionLayout) bool {
 		return !slices.ContainsFunc(layout, func(p kafkalog.PartitionLayout) bool {
-			return p.Leader == kafkalog.NoBroker || !slices.Equal(p.InSync, c.running())
+			return p.Leader == kafkalog.NoBroker || fmt.Sprint(p.InSync) != fmt.Sprint(c.running())
 		})
 	})
 }
@@ -197,7 +197,7 @@ func (c *Cluster) probe(ctx context.Context, i int) error {
 	}
 	defer log.Close()
 	alive, err := log.Brokers(ctx)
-	if err == nil && !slices.Contains(alive, i) {
+	if err == nil && !slices.Contains(alive, int32(i)) {
 		return fmt.Errorf("it lists %v as alive", alive)
 	}
 	return err

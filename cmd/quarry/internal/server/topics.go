@@ -1,0 +1,192 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// topicsOfLog are the topics that Quarry keeps.
+var topicsOfLog = []event.Topic{event.TopicEvents, event.TopicDeadLetters}
+
+// TopicReport says how a topic is and how it should be.
+type TopicReport struct {
+	Topic event.Topic `json:"topic"`
+	// Driver is that of the log: embedded or kafka.
+	Driver string `json:"driver"`
+	// Exists is false for a topic that is to be created.
+	Exists     bool              `json:"exists"`
+	Partitions []PartitionReport `json:"partitions,omitempty"`
+	// Settings and Deviations are of Kafka only.
+	Settings   []SettingReport   `json:"settings,omitempty"`
+	Deviations []DeviationReport `json:"deviations,omitempty"`
+}
+
+// PartitionReport says where a partition is and what it holds. Leader is nil
+// where there are no brokers, and where none leads.
+type PartitionReport struct {
+	Partition int32        `json:"partition"`
+	Leader    *int32       `json:"leader,omitempty"`
+	Replicas  []int32      `json:"replicas,omitempty"`
+	InSync    []int32      `json:"inSync,omitempty"`
+	First     event.Offset `json:"first"`
+	Next      event.Offset `json:"next"`
+}
+
+// SettingReport is one setting of a topic.
+type SettingReport struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Wanted string `json:"wanted"`
+	Reason string `json:"reason"`
+}
+
+// DeviationReport is what is not as it should be.
+type DeviationReport struct {
+	What string `json:"what"`
+	Why  string `json:"why"`
+	Mend string `json:"mend"`
+	// Refused says that a server does not start because of it.
+	Refused bool `json:"refused"`
+}
+
+// DescribeTopics reports on the topics of the log that the configuration
+// chooses. It changes nothing.
+func DescribeTopics(ctx context.Context, o Options) ([]TopicReport, error) {
+	if o.Config.Log.Driver == "kafka" {
+		return onKafka(ctx, o, false)
+	}
+	if _, err := os.Stat(o.Config.LogDir()); err != nil {
+		return nil, fmt.Errorf("no embedded log: %w", err)
+	}
+	return onEmbedded(ctx, o)
+}
+
+// EnsureTopics creates the topics that are missing and reports on all.
+func EnsureTopics(ctx context.Context, o Options) ([]TopicReport, error) {
+	if o.Config.Log.Driver == "kafka" {
+		return onKafka(ctx, o, true)
+	}
+	return onEmbedded(ctx, o)
+}
+
+// onEmbedded holds the data directory meanwhile.
+func onEmbedded(ctx context.Context, o Options) (reports []TopicReport, err error) {
+	directory, err := boot.LockDirectory(o.Config.Data)
+	if err != nil {
+		return nil, err
+	}
+	defer closeInto(&err, directory)
+	log, err := openEmbedded(o.Config, o.Logger, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closeInto(&err, log)
+	for _, topic := range topicsOfLog {
+		report, err := embeddedReport(ctx, log, topic)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+func embeddedReport(ctx context.Context, log *embeddedlog.Log, topic event.Topic) (TopicReport, error) {
+	report := TopicReport{Topic: topic, Driver: "embedded", Exists: true}
+	ends, err := log.HighWater(ctx, topic)
+	for p, end := range ends {
+		report.Partitions = append(report.Partitions, PartitionReport{Partition: int32(p), Next: end})
+	}
+	return report, err
+}
+
+func onKafka(ctx context.Context, o Options, create bool) (reports []TopicReport, err error) {
+	log, err := dialKafka(ctx, o.Config, o.Logger, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closeInto(&err, log)
+	for _, topic := range topicsOfLog {
+		spec := topicSpec(o.Config, topic)
+		if create {
+			if err := ensureTopic(ctx, log, spec); err != nil {
+				return nil, err
+			}
+		}
+		report, err := kafkaReport(ctx, log, spec)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+func kafkaReport(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec) (TopicReport, error) {
+	report := TopicReport{Topic: spec.Topic, Driver: "kafka"}
+	state, err := log.Describe(ctx, spec.Topic)
+	if errors.Is(err, kafkalog.ErrNoTopic) {
+		return report, nil
+	}
+	if err != nil {
+		return report, err
+	}
+	report.Exists = true
+	for _, p := range state.Partitions {
+		out := PartitionReport{Partition: p.Number, Replicas: p.Replicas, InSync: p.InSync, First: p.First, Next: p.Next}
+		if p.Leader != kafkalog.NoBroker {
+			out.Leader = &p.Leader
+		}
+		report.Partitions = append(report.Partitions, out)
+	}
+	for _, s := range spec.Settings(state) {
+		report.Settings = append(report.Settings, SettingReport{s.Name, s.Value, s.Wanted, s.Reason})
+	}
+	for _, d := range log.Deviations(spec, state) {
+		report.Deviations = append(report.Deviations, DeviationReport{d.What, d.Why, d.Mend, refused(spec.Topic, d)})
+	}
+	return report, nil
+}
+
+// refused reports whether a server does not start over a deviation: what deletes
+// events deletes the truth. What deletes dead letters is warned of, since the
+// events that they were made of stay.
+func refused(topic event.Topic, d kafkalog.Deviation) bool {
+	return d.Loss && topic == event.TopicEvents
+}
+
+// checkTopic warns of each deviation of a topic, and returns an error for those
+// that a server does not start over unless the configuration says so.
+func checkTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec, o Options) error {
+	state, err := log.Describe(ctx, spec.Topic)
+	if errors.Is(err, kafkalog.ErrRefused) {
+		o.Logger.Warn("the settings of a topic may not be looked at, so that nothing warns of wrong ones", "topic", spec.Topic, "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var grave []string
+	for _, d := range log.Deviations(spec, state) {
+		if refused(spec.Topic, d) && !o.Config.Log.Kafka.AllowDataLoss {
+			grave = append(grave, d.String())
+			continue
+		}
+		o.Logger.Warn("a topic is not as it should be", "what", d.What, "why", d.Why, "mend", d.Mend)
+	}
+	if len(grave) > 0 {
+		return fmt.Errorf("%s; to start all the same set log.kafka.allowDataLoss", strings.Join(grave, "; "))
+	}
+	return nil
+}
+
+func closeInto(err *error, c io.Closer) { *err = errors.Join(*err, c.Close()) }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+)
+
+type topicsCommand struct {
+	Describe describeTopicsCommand `cmd:"" default:"withargs" help:"Show partitions, settings, and what is not as it should be. With the embedded log the server must be stopped."`
+	Ensure   ensureTopicsCommand   `cmd:"" help:"Create the topics that are missing, and check all; exit code 1 if one is not as it should be."`
+}
+
+type describeTopicsCommand struct {
+	configFlags
+	JSON bool `help:"Print one JSON object on a line for each topic."`
+}
+
+// Run implements the command.
+func (c *describeTopicsCommand) Run(ctx context.Context, s streams) error {
+	_, err := printTopics(ctx, s, &c.configFlags, c.JSON, server.DescribeTopics)
+	return err
+}
+
+type ensureTopicsCommand struct {
+	configFlags
+	JSON bool `help:"Print one JSON object on a line for each topic."`
+}
+
+// Run implements the command.
+func (c *ensureTopicsCommand) Run(ctx context.Context, s streams) error {
+	reports, err := printTopics(ctx, s, &c.configFlags, c.JSON, server.EnsureTopics)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(reports, func(r server.TopicReport) bool { return len(r.Deviations) > 0 }) {
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+// printTopics prints what look reports.
+func printTopics(ctx context.Context, s streams, flags *configFlags, asJSON bool, look func(context.Context, server.Options) ([]server.TopicReport, error)) ([]server.TopicReport, error) {
+	settings, logger, err := flags.load(s)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := look(ctx, server.Options{Config: &settings, Logger: logger})
+	if err != nil {
+		return nil, fmt.Errorf("topics: %w", err)
+	}
+	if asJSON {
+		return reports, printJSONLines(s.out, reports)
+	}
+	for _, r := range reports {
+		if err := printTopic(s.out, &r); err != nil {
+			return nil, err
+		}
+	}
+	return reports, nil
+}
+
+func printTopic(out io.Writer, r *server.TopicReport) error {
+	if !r.Exists {
+		_, err := fmt.Fprintf(out, "%s does not exist; quarry topics ensure creates it\n\n", r.Topic)
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "%s, %s log\n", r.Topic, r.Driver)
+	if err := printPartitions(out, r.Partitions); err != nil {
+		return err
+	}
+	if err := printSettings(out, r.Settings); err != nil {
+		return err
+	}
+	for _, d := range r.Deviations {
+		gravity := "warning"
+		if d.Refused {
+			gravity = "refused"
+		}
+		_, _ = fmt.Fprintf(out, "  %s: %s\n    why:  %s\n    mend: %s\n", gravity, d.What, d.Why, d.Mend)
+	}
+	_, err := fmt.Fprintln(out)
+	return err
+}
+
+// table returns a writer of aligned columns, and a function that adds a line. The
+// writer keeps its error for Flush.
+func table(out io.Writer) (w *tabwriter.Writer, line func(cells ...string)) {
+	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	return w, func(cells ...string) {
+		for i, cell := range cells {
+			cells[i] = cmp.Or(plain(cell), "-")
+		}
+		_, _ = fmt.Fprintln(w, "  "+strings.Join(cells, "\t"))
+	}
+}
+
+func printPartitions(out io.Writer, partitions []server.PartitionReport) error {
+	w, line := table(out)
+	line("PARTITION", "LEADER", "REPLICAS", "IN SYNC", "FIRST", "NEXT")
+	for _, p := range partitions {
+		leader := ""
+		if p.Leader != nil {
+			leader = strconv.Itoa(int(*p.Leader))
+		}
+		line(strconv.Itoa(int(p.Partition)), leader, brokerList(p.Replicas), brokerList(p.InSync),
+			strconv.FormatInt(int64(p.First), 10), strconv.FormatInt(int64(p.Next), 10))
+	}
+	return w.Flush()
+}
+
+func printSettings(out io.Writer, settings []server.SettingReport) error {
+	if len(settings) == 0 {
+		return nil
+	}
+	w, line := table(out)
+	line("SETTING", "VALUE", "WANTED")
+	for _, s := range settings {
+		line(s.Name, s.Value, s.Wanted)
+	}
+	return w.Flush()
+}
+
+func brokerList(numbers []int32) string {
+	var texts []string
+	for _, n := range numbers {
+		texts = append(texts, strconv.Itoa(int(n)))
+	}
+	return strings.Join(texts, ",")
+}
