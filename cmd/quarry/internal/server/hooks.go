@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/ingest/generic"
@@ -44,6 +45,7 @@ func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories,
 		Admit:         admit,
 		MaxBodyBytes:  int64(o.Config.Ingest.MaxBodyBytes),
 		AppendTimeout: o.Config.Ingest.AppendTimeout.Std(),
+		Now:           boot.Now,
 		Logger:        o.Logger,
 		Registerer:    o.Registerer,
 	})

@@ -98,7 +98,7 @@ func openIndex(ctx context.Context, o indexOptions, meta projections.Meta) (*ind
 func (i *index) follows(o indexOptions) (err error) {
 	i.runner, err = projections.New(projections.Options{
 		Store: i.store, Log: o.log, Decoder: i.decoder, Projections: i.projections(), Until: i.meta.Until,
-		DeadLetters: o.dead, Logger: o.Logger, Registerer: o.Registerer,
+		DeadLetters: o.dead, Now: boot.Now, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	return err
 }
@@ -181,6 +181,7 @@ func (s *Server) openAPI() error {
 		MaxMatches:    c.Query.MaxMatches,
 		MaxBodyBytes:  int64(c.Query.MaxBodyBytes),
 		SearchTimeout: c.Query.Timeout.Std() + c.Query.MaxWait.Std() + searchSlack,
+		Now:           boot.Now,
 		Logger:        s.o.Logger,
 		Registerer:    s.o.Registerer,
 	})

@@ -49,6 +49,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	p.indexer, err = indexer.New(indexer.Options{
 		Log:          s.log,
 		Mirrors:      mirrors,
+		Now:          boot.Now,
 		Analyzer:     analyze.New(analyze.Options{MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes)}),
 		Segments:     s.segments,
 		TempDir:      temporary,
@@ -90,7 +91,7 @@ func (s *Server) newReconciler(mirrors *mirror.Mirrors) (*reconcile.Reconciler, 
 		return nil, nil
 	}
 	return reconcile.New(reconcile.Options{
-		Log: s.log, Remotes: mirrors, Workers: workerGroup,
+		Log: s.log, Remotes: mirrors, Workers: workerGroup, Now: boot.Now,
 		Interval: c.ReconcileInterval.Std(), Grace: c.ReconcileGrace.Std(), Concurrency: c.ReconcileConcurrency,
 		Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
@@ -104,7 +105,7 @@ func (s *Server) newCompactor() *compactor.Compactor {
 	}
 	o := compactor.Options{
 		Log: s.log, Objects: s.segments, TempDir: filepath.Join(s.o.Config.Data, "merges"),
-		Interval: s.o.Config.Pipeline.MergeInterval.Std(), Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Interval: s.o.Config.Pipeline.MergeInterval.Std(), Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	}
 	if s.versions != nil {
 		o.Liveness = liveness{s.versions}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/query/api"
@@ -28,7 +29,7 @@ type registrar struct {
 var _ api.Registrar = (*registrar)(nil)
 
 func newRegistrar(log eventlog.Log, policy mirror.Policy) *registrar {
-	return &registrar{log: log, policy: policy, now: time.Now}
+	return &registrar{log: log, policy: policy, now: boot.Now}
 }
 
 // Register implements api.Registrar.

@@ -1,0 +1,66 @@
+package host
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"testing"
+)
+
+// The model is what git has, whatever was pushed.
+func TestModelIsWhatGitHas(t *testing.T) {
+	ctx := context.Background()
+	r, err := NewRepository(ctx, t.TempDir(), 3, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleted, forced := 0, 0
+	for range 60 {
+		move, err := r.Push(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if move.Before == move.After {
+			t.Fatalf("%+v moved nothing", move)
+		}
+		if move.After == none {
+			deleted++
+		} else if move.Before != none {
+			if _, err := r.git(ctx, "merge-base", "--is-ancestor", move.Before, move.After); err != nil {
+				forced++
+			}
+		}
+	}
+	if deleted == 0 || forced == 0 {
+		t.Errorf("%d deleted, %d forced: nothing was shown", deleted, forced)
+	}
+	out, err := r.git(ctx, "for-each-ref", "--format=%(refname)", "refs/heads")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]map[string]string{}
+	for _, ref := range strings.Fields(string(out)) {
+		got[ref] = filesOf(t, r, ref)
+	}
+	if !maps.EqualFunc(got, r.Want(), maps.Equal[map[string]string, map[string]string]) {
+		t.Errorf("git has %v, want %v", got, r.Want())
+	}
+}
+
+func filesOf(t *testing.T, r *Repository, ref string) map[string]string {
+	t.Helper()
+	out, err := r.git(context.Background(), "grep", "-ohE", "--full-name", "-e", r.TokenPattern(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := r.git(context.Background(), "ls-tree", "-r", "--name-only", ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, paths := strings.Fields(string(out)), strings.Fields(string(names))
+	files := map[string]string{}
+	for i, p := range paths {
+		files[p] = tokens[i]
+	}
+	return files
+}

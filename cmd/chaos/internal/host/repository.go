@@ -1,0 +1,224 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Bounds of a repository.
+const (
+	maxBranches = 4
+	paths       = 8
+	// maxHistory bounds the commits that a forced push may go back to.
+	maxHistory = 20
+)
+
+// Main is the default branch, which is never deleted.
+const Main = "refs/heads/main"
+
+const none = "0000000000000000000000000000000000000000"
+
+// state is a commit and the tokens of its files.
+type state struct {
+	commit string
+	tokens map[string]string // by path
+}
+
+// Repository is a bare git repository and what is in it. It is used by one
+// goroutine at a time.
+type Repository struct {
+	Dir, Name string
+
+	number   int
+	random   *rand.Rand
+	branches map[string]state
+	history  []state
+	tokens   int // given out so far
+	named    int // branches so far
+}
+
+// Move is what a push did to one ref; Before or After is all zeros where the ref
+// did not, or does not, exist.
+type Move struct{ Ref, Before, After string }
+
+// NewRepository makes repository number n below root, with one commit.
+func NewRepository(ctx context.Context, root string, n int, seed uint64) (*Repository, error) {
+	r := &Repository{
+		Name: fmt.Sprintf("chaos-%02d", n), number: n, random: rand.New(rand.NewPCG(seed, uint64(n)+1)), branches: map[string]state{},
+	}
+	r.Dir = filepath.Join(root, r.Name+".git")
+	if out, err := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", r.Dir).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("git init %s: %w: %s", r.Dir, err, out)
+	}
+	first := state{tokens: map[string]string{}}
+	for i := range paths {
+		first.tokens[path(i)] = r.token()
+	}
+	return r, r.commit(ctx, Main, state{}, first)
+}
+
+func path(i int) string { return fmt.Sprintf("dir%d/file%d.txt", i%3, i) }
+
+// token returns one that nothing has had.
+func (r *Repository) token() string {
+	r.tokens++
+	return fmt.Sprintf("tok%dx%dz", r.number, r.tokens)
+}
+
+// TokenPattern matches the tokens of this repository.
+func (r *Repository) TokenPattern() string { return fmt.Sprintf("tok%dx[0-9]+z", r.number) }
+
+// Want returns the token of each file, by ref and path.
+func (r *Repository) Want() map[string]map[string]string {
+	want := map[string]map[string]string{}
+	for ref, s := range r.branches {
+		want[ref] = maps.Clone(s.tokens)
+	}
+	return want
+}
+
+// Push changes the repository at random.
+func (r *Repository) Push(ctx context.Context) (Move, error) {
+	ref := r.anyBranch()
+	before := r.branches[ref]
+	var err error
+	switch p := r.random.IntN(100); {
+	case p < 10 && len(r.branches) < maxBranches:
+		r.named++
+		ref, before = fmt.Sprintf("refs/heads/b%05d", r.named), state{}
+		err = r.create(ctx, ref)
+	case p < 18 && ref != Main:
+		err = r.remove(ctx, ref)
+	case p < 28 && len(r.history) > 0:
+		err = r.force(ctx, ref)
+	default:
+		err = r.commit(ctx, ref, before, r.edited(before))
+	}
+	return Move{ref, orNone(before.commit), orNone(r.branches[ref].commit)}, err
+}
+
+func orNone(commit string) string {
+	if commit == "" {
+		return none
+	}
+	return commit
+}
+
+func (r *Repository) anyBranch() string {
+	refs := slices.Sorted(maps.Keys(r.branches))
+	return refs[r.random.IntN(len(refs))]
+}
+
+// edited returns a state after some edits: changed, removed, moved and new files.
+func (r *Repository) edited(before state) state {
+	after := state{tokens: maps.Clone(before.tokens)}
+	for range 1 + r.random.IntN(3) {
+		p := path(r.random.IntN(paths))
+		switch r.random.IntN(6) {
+		case 0:
+			if len(after.tokens) > 1 {
+				delete(after.tokens, p)
+			}
+		case 1: // moved with its content: the same blob at another path
+			if token, ok := after.tokens[p]; ok {
+				to := path(r.random.IntN(paths))
+				delete(after.tokens, p)
+				after.tokens[to] = token
+			}
+		default:
+			after.tokens[p] = r.token()
+		}
+	}
+	if maps.Equal(after.tokens, before.tokens) {
+		after.tokens[path(0)] = r.token()
+	}
+	return after
+}
+
+// create makes a branch: where another one stands, or with a commit on top.
+func (r *Repository) create(ctx context.Context, ref string) error {
+	from := r.branches[r.anyBranch()]
+	if r.random.IntN(2) == 0 {
+		return r.set(ctx, ref, from)
+	}
+	return r.commit(ctx, ref, from, r.edited(from))
+}
+
+// force moves a branch to a former commit of any branch, or makes a commit there.
+func (r *Repository) force(ctx context.Context, ref string) error {
+	to := r.history[r.random.IntN(len(r.history))]
+	if to.commit == r.branches[ref].commit || r.random.IntN(2) == 0 {
+		return r.commit(ctx, ref, to, r.edited(to))
+	}
+	return r.set(ctx, ref, to)
+}
+
+func (r *Repository) set(ctx context.Context, ref string, to state) error {
+	if _, err := r.git(ctx, "update-ref", ref, to.commit); err != nil {
+		return err
+	}
+	r.branches[ref] = to
+	return nil
+}
+
+func (r *Repository) remove(ctx context.Context, ref string) error {
+	if _, err := r.git(ctx, "update-ref", "-d", ref); err != nil {
+		return err
+	}
+	delete(r.branches, ref)
+	return nil
+}
+
+// commit writes a commit with the files of after on top of from, and moves ref.
+func (r *Repository) commit(ctx context.Context, ref string, from, after state) error {
+	var in bytes.Buffer
+	fmt.Fprintf(&in, "commit %s\nmark :1\ncommitter Chaos <chaos@example.invalid> %d +0000\ndata 4\npush\n", ref, 1_700_000_000+r.tokens)
+	if from.commit != "" {
+		fmt.Fprintf(&in, "from %s\n", from.commit)
+	}
+	in.WriteString("deleteall\n")
+	for _, p := range slices.Sorted(maps.Keys(after.tokens)) {
+		content := r.content(after.tokens[p])
+		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", p, len(content), content)
+	}
+	in.WriteString("get-mark :1\ndone\n")
+	cmd := exec.CommandContext(ctx, "git", "fast-import", "--quiet", "--force", "--done")
+	cmd.Dir, cmd.Stdin = r.Dir, &in
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("git fast-import in %s: %w: %s", r.Dir, err, stderr.Bytes())
+	}
+	after.commit = strings.TrimSpace(string(out))
+	r.branches[ref] = after
+	if r.history = append(r.history, after); len(r.history) > maxHistory {
+		r.history = r.history[1:]
+	}
+	return nil
+}
+
+// content is a file with its token; a moved file keeps its content, so the path
+// is not part of it.
+func (r *Repository) content(token string) string {
+	return "A file of a repository that changes at random.\nIts token is " + token + " and nothing else has it.\n"
+}
+
+func (r *Repository) git(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = r.Dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return out, fmt.Errorf("git %s in %s: %w: %s", strings.Join(args, " "), r.Dir, err, out)
+	}
+	return out, nil
+}

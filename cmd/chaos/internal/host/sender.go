@@ -1,0 +1,185 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// maxPending is how many pushes may wait for their delivery.
+const maxPending = 8
+
+// pushPause is the mean pause between two pushes of a repository; retryPause the
+// one after a delivery that failed.
+const (
+	pushPause  = 120 * time.Millisecond
+	retryPause = 150 * time.Millisecond
+)
+
+// ErrAnswer says that a web hook got an answer that no fault explains.
+var ErrAnswer = errors.New("answer to a web hook")
+
+// Hook is where deliveries go. Clock says what time it is at the host.
+type Hook struct {
+	Secret []byte
+	Path   string
+	Clock  func() time.Time
+	// Base returns the URL of a server; it changes when one is started again.
+	Base func() string
+	// Tolerate says whether an answer other than 202 and 503 is to be expected.
+	Tolerate func(status int) bool
+}
+
+// Secret returns a secret as a configuration spells it.
+func Secret(secret []byte) string {
+	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
+}
+
+// Counts are what became of deliveries.
+type Counts struct {
+	// Pushes were made; Acknowledged got 202, Refused 503, and Failed no answer.
+	Pushes, Acknowledged, Refused, Failed, Redelivered int
+}
+
+// Sender pushes to one repository and delivers it.
+type Sender struct {
+	Repository *Repository
+	Hook       Hook
+	// Counts and Acknowledged, the IDs that got 202, are read while nothing runs.
+	Counts       Counts
+	Acknowledged []string
+
+	client  *http.Client
+	pending []delivery
+	sent    int
+}
+
+type delivery struct {
+	id    string
+	body  []byte
+	tries int
+}
+
+// NewSender returns a sender; its client gives up on an answer after a while, as
+// hosts do.
+func NewSender(r *Repository, h Hook) *Sender {
+	return &Sender{Repository: r, Hook: h, client: &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+}
+
+// Run pushes and delivers until ctx ends.
+func (s *Sender) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if len(s.pending) < maxPending {
+			// Not interrupted: half a push would be in git and not in the model.
+			if err := s.push(context.WithoutCancel(ctx)); err != nil {
+				return err
+			}
+		}
+		if err := s.deliver(context.WithoutCancel(ctx)); err != nil {
+			return err
+		}
+		wait := pushPause/2 + time.Duration(s.Repository.random.Int64N(int64(pushPause)))
+		if len(s.pending) > 0 {
+			wait = retryPause
+		}
+		pause(ctx, wait)
+	}
+	return nil
+}
+
+// Flush delivers what waits, until nothing does or ctx ends.
+func (s *Sender) Flush(ctx context.Context) error {
+	for len(s.pending) > 0 {
+		if err := s.deliver(ctx); err != nil {
+			return err
+		}
+		if len(s.pending) > 0 {
+			pause(ctx, retryPause)
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %d pushes could not be delivered: %w", s.Repository.Name, len(s.pending), ctx.Err())
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// push makes one push and queues its delivery.
+func (s *Sender) push(ctx context.Context) error {
+	move, err := s.Repository.Push(ctx)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]string{"repository": s.Repository.Dir, "ref": move.Ref, "before": move.Before, "after": move.After})
+	if err != nil {
+		return err
+	}
+	s.sent++
+	s.Counts.Pushes++
+	s.pending = append(s.pending, delivery{id: fmt.Sprintf("msg_%s_%d", s.Repository.Name, s.sent), body: body})
+	return nil
+}
+
+// deliver sends what waits, the oldest first, until one is not taken.
+func (s *Sender) deliver(ctx context.Context) error {
+	for len(s.pending) > 0 {
+		d := &s.pending[0]
+		if d.tries++; d.tries > 1 {
+			s.Counts.Redelivered++
+		}
+		status, answer, err := s.send(ctx, d)
+		switch {
+		case err != nil: // killed, or being started: nothing was promised
+			s.Counts.Failed++
+			return nil
+		case status == http.StatusAccepted:
+			s.Counts.Acknowledged++
+			s.Acknowledged = append(s.Acknowledged, d.id)
+			s.pending = s.pending[1:]
+		case status == http.StatusServiceUnavailable || s.Hook.Tolerate(status):
+			s.Counts.Refused++
+			return nil
+		default:
+			return fmt.Errorf("%s: %w: %d %s", d.id, ErrAnswer, status, answer)
+		}
+	}
+	return nil
+}
+
+func (s *Sender) send(ctx context.Context, d *delivery) (status int, answer string, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Hook.Base()+s.Hook.Path, bytes.NewReader(d.body))
+	if err != nil {
+		return 0, "", err
+	}
+	now := strconv.FormatInt(s.Hook.Clock().Unix(), 10)
+	mac := hmac.New(sha256.New, s.Hook.Secret)
+	_, _ = fmt.Fprintf(mac, "%s.%s.%s", d.id, now, d.body) // a hash never fails
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("webhook-id", d.id)
+	request.Header.Set("webhook-timestamp", now)
+	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	response, err := s.client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 4<<10))
+	return response.StatusCode, string(text), err
+}
