@@ -25,8 +25,10 @@ type Account struct {
 	Outcomes map[event.PushOutcome]int
 	// Unreadable are records that do not decode.
 	Unreadable []event.Position
-	// DeadLetters are the records of quarry.deadletters, resolutions included.
+	// DeadLetters are the records of quarry.deadletters, resolutions included;
+	// DeadOf has the reason by the position that each is of.
 	DeadLetters int
+	DeadOf      map[string]string
 }
 
 // Push is one that nothing answers.
@@ -44,17 +46,16 @@ func (p Push) String() string {
 
 // Read reads the log up to where it ends now.
 func Read(ctx context.Context, log eventlog.Log) (*Account, error) {
-	a := &Account{Outcomes: map[event.PushOutcome]int{}}
+	a := &Account{Outcomes: map[event.PushOutcome]int{}, DeadOf: map[string]string{}}
 	ends, err := log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
 		return nil, fmt.Errorf("accounting: %w", err)
 	}
-	dead, err := a.readDead(ctx, log)
-	if err != nil {
+	if err := a.readDead(ctx, log); err != nil {
 		return nil, fmt.Errorf("accounting: %w", err)
 	}
 	for partition, end := range ends {
-		p := newPartition(a, dead)
+		p := newPartition(a)
 		if err := eachRecord(ctx, log, event.TopicEvents, int32(partition), end, p.take); err != nil {
 			return nil, fmt.Errorf("accounting: %w", err)
 		}
@@ -63,27 +64,29 @@ func Read(ctx context.Context, log eventlog.Log) (*Account, error) {
 	return a, nil
 }
 
-// readDead returns the positions that dead letters are of.
-func (a *Account) readDead(ctx context.Context, log eventlog.Log) (map[string]bool, error) {
-	dead := map[string]bool{}
+// readDead notes the positions that dead letters are of.
+func (a *Account) readDead(ctx context.Context, log eventlog.Log) error {
 	ends, err := log.HighWater(ctx, event.TopicDeadLetters)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for partition, end := range ends {
-		err := eachRecord(ctx, log, event.TopicDeadLetters, int32(partition), end, func(r event.Record) {
-			a.DeadLetters++
-			for _, h := range r.Headers {
-				if h.Name == event.HeaderDeadPosition {
-					dead[string(h.Value)] = true
-				}
-			}
-		})
-		if err != nil {
-			return nil, err
+		if err := eachRecord(ctx, log, event.TopicDeadLetters, int32(partition), end, a.takeDead); err != nil {
+			return err
 		}
 	}
-	return dead, nil
+	return nil
+}
+
+func (a *Account) takeDead(r event.Record) {
+	a.DeadLetters++
+	headers := map[string]string{}
+	for _, h := range r.Headers {
+		headers[h.Name] = string(h.Value)
+	}
+	if position, ok := headers[event.HeaderDeadPosition]; ok {
+		a.DeadOf[position] = headers[event.HeaderDeadSource] + ": " + headers[event.HeaderDeadReason]
+	}
 }
 
 func eachRecord(ctx context.Context, log eventlog.Log, topic event.Topic, partition int32, end event.Offset, f func(event.Record)) (err error) {

@@ -15,7 +15,6 @@ type refKey struct {
 // partition is what was read of one: only events of a partition answer its pushes.
 type partition struct {
 	account *Account
-	dead    map[string]bool
 	pushes  []Push
 	// last is the latest cause of a revision of a ref, lastOf that of any ref.
 	last    map[refKey]event.Offset
@@ -24,9 +23,9 @@ type partition struct {
 	ids     map[string]bool
 }
 
-func newPartition(a *Account, dead map[string]bool) *partition {
+func newPartition(a *Account) *partition {
 	return &partition{
-		account: a, dead: dead, last: map[refKey]event.Offset{}, lastOf: map[code.RepositoryID]event.Offset{},
+		account: a, last: map[refKey]event.Offset{}, lastOf: map[code.RepositoryID]event.Offset{},
 		handled: map[event.Offset]bool{}, ids: map[string]bool{},
 	}
 }
@@ -86,7 +85,7 @@ func (p *partition) settle() {
 			a.Indexed++
 		case p.handled[push.Position.Offset]:
 			a.Handled++
-		case p.dead[push.Position.String()]:
+		case a.DeadOf[push.Position.String()] != "":
 			a.Dead++
 		default:
 			a.Open = append(a.Open, push)

@@ -1,0 +1,26 @@
+package fleet
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// maxDiskBytes is the size of the file system of one fleet.
+const maxDiskBytes = 1 << 30
+
+// ErrNoDisk says that no file system could be mounted: that needs root.
+var ErrNoDisk = errors.New("no file system can be mounted here, so no disk becomes full")
+
+// Disk is a file system in memory.
+type Disk struct{ dir string }
+
+func (d *Disk) ballast() string { return filepath.Join(d.dir, "ballast") }
+
+// Empty gives the space back.
+func (d *Disk) Empty() error {
+	if err := os.Remove(d.ballast()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

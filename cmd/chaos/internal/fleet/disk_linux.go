@@ -1,0 +1,48 @@
+//go:build linux
+
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// mountDisk mounts one on dir.
+func mountDisk(dir string) (*Disk, error) {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d", maxDiskBytes)); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoDisk, err)
+	}
+	return &Disk{dir: dir}, nil
+}
+
+// Fill takes all but free bytes of what is left.
+func (d *Disk) Fill(free int64) error {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(d.dir, &s); err != nil {
+		return fmt.Errorf("statfs %s: %w", d.dir, err)
+	}
+	take := int64(s.Bavail)*s.Bsize - free
+	if take <= 0 {
+		return nil
+	}
+	file, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	// Others write meanwhile, so that all of it may be more than there is.
+	err = syscall.Fallocate(int(file.Fd()), 0, 0, take)
+	if errors.Is(err, syscall.ENOSPC) {
+		err = nil
+	}
+	return errors.Join(err, file.Close())
+}
+
+// Close takes the file system away.
+func (d *Disk) Close() error {
+	if err := syscall.Unmount(d.dir, syscall.MNT_DETACH); err != nil {
+		return fmt.Errorf("unmount %s: %w", d.dir, err)
+	}
+	return nil
+}

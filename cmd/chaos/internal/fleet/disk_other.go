@@ -1,0 +1,11 @@
+//go:build !linux
+
+package fleet
+
+func mountDisk(string) (*Disk, error) { return nil, ErrNoDisk }
+
+// Fill does nothing: there is no such disk on this system.
+func (d *Disk) Fill(int64) error { return nil }
+
+// Close does nothing.
+func (d *Disk) Close() error { return nil }

@@ -1,0 +1,235 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
+	"github.com/quarrysearch/quarry/cmd/internal/brokers"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+)
+
+// Setup is a way to run Quarry.
+type Setup string
+
+// The set-ups: one process on the embedded log; four on one broker, or on three.
+const (
+	Embedded     Setup = "embedded"
+	OneBroker    Setup = "kafka1"
+	ThreeBrokers Setup = "kafka3"
+)
+
+// Setups are all of them.
+var Setups = []Setup{Embedded, OneBroker, ThreeBrokers}
+
+// Options of Open. Quarry, Dir and Setup are required.
+type Options struct {
+	// Quarry is the binary, built with the tag quarrychaos for jumps of the clock.
+	Quarry string
+	Setup  Setup
+	// Dir holds everything; it must not exist, or be empty.
+	Dir       string
+	KafkaLibs string
+}
+
+// secret signs the deliveries.
+var secret = []byte("a secret of the chaos suite")
+
+// Fleet is what runs.
+type Fleet struct {
+	Members []*Member
+	// Brokers is nil on the embedded log.
+	Brokers *brokers.Cluster
+	// Disk is the file system of the data; nil where none could be mounted.
+	Disk *Disk
+
+	o        Options
+	dir      string
+	config   string
+	clock    string
+	offset   atomic.Int64 // seconds
+	settings []string
+}
+
+// Open starts the brokers and writes the configuration, but starts no member.
+func Open(ctx context.Context, o Options) (_ *Fleet, err error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fleet{o: o, dir: dir, config: filepath.Join(dir, "quarry.yaml"), clock: filepath.Join(dir, "clock")}
+	for _, d := range []string{f.RepositoriesDir(), f.store()} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	if f.Disk, err = mountDisk(f.store()); err != nil && !errors.Is(err, ErrNoDisk) {
+		return nil, err
+	}
+	if err := f.writeConfig(); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := f.plan(ctx); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// RepositoriesDir is where repositories may be read from.
+func (f *Fleet) RepositoriesDir() string { return filepath.Join(f.dir, "git") }
+
+func (f *Fleet) store() string { return filepath.Join(f.dir, "store") }
+
+// writeConfig writes JSON, which is YAML as well. Nothing looks for pushes without
+// a web hook: that would hide the ones that were lost.
+func (f *Fleet) writeConfig() error {
+	text, err := json.MarshalIndent(map[string]any{
+		"git":      map[string]any{"allowedRoots": []string{f.RepositoriesDir()}},
+		"pipeline": map[string]any{"reconcileInterval": "0s", "builders": 1},
+		"cache":    map[string]any{"framesBytes": "32MiB", "blocksBytes": "16MiB"},
+		"connections": []any{map[string]any{
+			"name": "chaos", "kind": "genericGitHost", "secrets": []string{host.Secret(secret)},
+		}},
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(f.config, text, 0o600)
+}
+
+// plan makes the members of the set-up, and the brokers.
+func (f *Fleet) plan(ctx context.Context) (err error) {
+	if f.o.Setup == Embedded {
+		f.Members = []*Member{f.member("all", "")}
+		return nil
+	}
+	n := 1
+	if f.o.Setup == ThreeBrokers {
+		n = 3
+	}
+	if f.Brokers, err = brokers.Start(ctx, filepath.Join(f.dir, "brokers"), f.o.KafkaLibs, n); err != nil {
+		return err
+	}
+	f.settings = []string{
+		"log.driver=kafka", "log.kafka.brokers=" + strings.Join(f.Brokers.Addresses, ","), fmt.Sprintf("log.kafka.replicationFactor=%d", n),
+		"storage.segments=" + filepath.Join(f.store(), "segments"),
+	}
+	f.Members = []*Member{f.member("query", "query"), f.member("worker-a", "pipeline"), f.member("worker-b", "pipeline"), f.member("ingest", "ingest")}
+	return nil
+}
+
+func (f *Fleet) member(name, role string) *Member {
+	return &Member{Name: name, Role: role, Data: filepath.Join(f.store(), name), fleet: f}
+}
+
+// Query is the member that is asked, Ingest the one that takes web hooks, and
+// Workers those that index.
+func (f *Fleet) Query() *Member { return f.Members[0] }
+
+// Ingest is described with Query.
+func (f *Fleet) Ingest() *Member { return f.Members[len(f.Members)-1] }
+
+// Workers is described with Query.
+func (f *Fleet) Workers() []*Member {
+	if len(f.Members) == 1 {
+		return f.Members
+	}
+	return f.Members[1 : len(f.Members)-1]
+}
+
+// Start starts the members that do not run, all at once.
+func (f *Fleet) Start(ctx context.Context) error {
+	var launched []*Member
+	for _, m := range f.Members {
+		if m.Running() {
+			continue
+		}
+		if err := m.Launch(); err != nil {
+			return err
+		}
+		launched = append(launched, m)
+	}
+	for _, m := range launched {
+		if err := m.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop stops the members, the receiver first.
+func (f *Fleet) Stop() error {
+	var all []error
+	for i := len(f.Members) - 1; i >= 0; i-- {
+		all = append(all, f.Members[i].Stop())
+	}
+	return errors.Join(all...)
+}
+
+// Alive returns an error for each member that ended by itself.
+func (f *Fleet) Alive() error {
+	var all []error
+	for _, m := range f.Members {
+		if !m.Running() {
+			all = append(all, fmt.Errorf("%s: %w, with code %d: %s", m.Name, ErrEnded, m.cmd.ProcessState.ExitCode(), m.Said()))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// Close ends everything at once and gives the disk back.
+func (f *Fleet) Close() error {
+	for _, m := range f.Members {
+		m.Kill()
+	}
+	var all []error
+	if f.Brokers != nil {
+		all = append(all, f.Brokers.Close())
+	}
+	if f.Disk != nil {
+		all = append(all, f.Disk.Close())
+	}
+	return errors.Join(all...)
+}
+
+// Hook is where deliveries go.
+func (f *Fleet) Hook(tolerate func(status int) bool) host.Hook {
+	return host.Hook{
+		Secret: secret, Path: "/webhooks/genericGitHost/chaos", Clock: f.Now, Base: func() string { return f.Ingest().URL() }, Tolerate: tolerate,
+	}
+}
+
+// Now is the clock of the fleet and of the host.
+func (f *Fleet) Now() time.Time { return time.Now().Add(time.Duration(f.offset.Load()) * time.Second) }
+
+// MoveClock sets how much the clock of all processes is off.
+func (f *Fleet) MoveClock(by time.Duration) error {
+	seconds := int64(by / time.Second)
+	if err := os.WriteFile(f.clock+".new", strconv.AppendInt(nil, seconds, 10), 0o644); err != nil {
+		return err
+	}
+	if err := os.Rename(f.clock+".new", f.clock); err != nil {
+		return err
+	}
+	f.offset.Store(seconds)
+	return nil
+}
+
+// OpenLog opens the log beside the members; that of one process can be opened
+// only while it does not run.
+func (f *Fleet) OpenLog(ctx context.Context) (eventlog.Log, error) {
+	if f.Brokers == nil {
+		return embeddedlog.Open(filepath.Join(f.Query().Data, "log"), embeddedlog.Options{})
+	}
+	return kafkalog.Open(ctx, kafkalog.Options{Brokers: f.Brokers.Addresses})
+}

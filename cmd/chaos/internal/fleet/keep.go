@@ -1,0 +1,25 @@
+package fleet
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// Keep copies what lies on the fleet's disk to the directory below it, before
+// Close takes the disk away: a failure wants to be looked at.
+func (f *Fleet) Keep() error {
+	if f.Disk == nil {
+		return nil
+	}
+	for _, m := range f.Members {
+		m.Kill()
+	}
+	if err := f.Disk.Empty(); err != nil {
+		return err
+	}
+	kept := filepath.Join(f.dir, "kept")
+	if err := os.RemoveAll(kept); err != nil {
+		return err
+	}
+	return os.CopyFS(kept, os.DirFS(f.store()))
+}

@@ -1,0 +1,223 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Deadlines of a process; a busy machine is no failure.
+const (
+	readyDeadline = 90 * time.Second
+	stopDeadline  = 60 * time.Second
+)
+
+// Errors of a process.
+var (
+	// ErrNotReady says that a process ended, or hung, before it was ready.
+	ErrNotReady = errors.New("did not become ready")
+	// ErrEnded says that a process ended though nobody ended it.
+	ErrEnded = errors.New("ended by itself")
+	// ErrStop says that a process did not end well after SIGTERM.
+	ErrStop = errors.New("did not stop")
+)
+
+// Member is one process of a fleet.
+type Member struct {
+	Name string
+	// Roles as the command line gives them; empty for all.
+	Role string
+	// Data is its data directory.
+	Data string
+
+	fleet  *Fleet
+	cmd    *exec.Cmd
+	exited chan struct{} // closed once the process is gone
+	from   int64         // where its output begins in the log file
+	mu     struct {
+		sync.Mutex
+		url string
+	}
+}
+
+// URL is where the process answers; it changes with each start.
+func (m *Member) URL() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.mu.url
+}
+
+// Running says whether there is a process.
+func (m *Member) Running() bool {
+	if m.cmd == nil {
+		return false
+	}
+	select {
+	case <-m.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+func (m *Member) logPath() string { return filepath.Join(m.fleet.dir, m.Name+".log") }
+
+// arguments are those of the settings, for serve and for replay.
+func (m *Member) arguments(command ...string) []string {
+	args := append(command, "--config", m.fleet.config, "--data", m.Data)
+	for _, s := range m.fleet.settings {
+		args = append(args, "--set", s)
+	}
+	return args
+}
+
+// Launch starts the process and returns at once.
+func (m *Member) Launch() error {
+	address, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	output, err := os.OpenFile(m.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer output.Close()
+	if m.from, err = output.Seek(0, 2); err != nil {
+		return err
+	}
+	args := m.arguments("serve", "--listen", address)
+	if m.Role != "" {
+		args = append(args, "--role", m.Role)
+	}
+	m.cmd = exec.Command(m.fleet.o.Quarry, args...)
+	m.cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)
+	m.cmd.Stdout, m.cmd.Stderr = output, output
+	// A group of its own, so that an interrupt of this program does not end it.
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := m.cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", m.Name, err)
+	}
+	m.exited = make(chan struct{})
+	go func(cmd *exec.Cmd, exited chan struct{}) {
+		_ = cmd.Wait() // the state says how it ended
+		close(exited)
+	}(m.cmd, m.exited)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.url = "http://" + address
+	return nil
+}
+
+// Ready waits until the process is ready.
+func (m *Member) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyDeadline)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if m.get(ctx, "/readyz") == http.StatusOK {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: %w within %v: %s", m.Name, ErrNotReady, readyDeadline, m.Said())
+		case <-m.exited:
+			return fmt.Errorf("%s: %w, it ended with code %d: %s", m.Name, ErrNotReady, m.cmd.ProcessState.ExitCode(), m.Said())
+		case <-tick.C:
+		}
+	}
+}
+
+func (m *Member) get(ctx context.Context, path string) int {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL()+path, nil)
+	if err != nil {
+		return 0
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0
+	}
+	_ = response.Body.Close()
+	return response.StatusCode
+}
+
+// Start is Launch and Ready.
+func (m *Member) Start(ctx context.Context) error {
+	if err := m.Launch(); err != nil {
+		return err
+	}
+	return m.Ready(ctx)
+}
+
+// Kill ends the process as kill -9 does; one that is gone is left alone. What it
+// started, git for one, lives on, as it does in truth.
+func (m *Member) Kill() {
+	if m.cmd == nil {
+		return
+	}
+	_ = m.cmd.Process.Kill() // it may be gone already
+	<-m.exited
+}
+
+// Stop asks the process to end and holds it to code 0.
+func (m *Member) Stop() error {
+	if m.cmd == nil {
+		return nil
+	}
+	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-m.exited:
+	case <-time.After(stopDeadline):
+		m.Kill()
+		return fmt.Errorf("%s: %w within %v of SIGTERM: %s", m.Name, ErrStop, stopDeadline, m.Said())
+	}
+	if code := m.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("%s: %w: code %d after SIGTERM: %s", m.Name, ErrStop, code, m.Said())
+	}
+	return nil
+}
+
+// saidBytes is how much of the output is shown.
+const saidBytes = 6 << 10
+
+// Said is the end of what the process printed since its last start.
+func (m *Member) Said() string {
+	b, err := os.ReadFile(m.logPath())
+	if err != nil {
+		return err.Error()
+	}
+	b = b[min(m.from, int64(len(b))):]
+	return string(b[max(0, len(b)-saidBytes):])
+}
+
+// Replay runs quarry replay with further arguments on the data of the process,
+// which must not run, and returns what it printed.
+func (m *Member) Replay(ctx context.Context, more ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, m.fleet.o.Quarry, append(m.arguments("replay"), more...)...)
+	cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("quarry replay %v of %s: %w: %s", more, m.Name, err, out[max(0, len(out)-saidBytes):])
+	}
+	return string(out), nil
+}
+
+// freeAddress returns a loopback address that nobody listens on.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}

@@ -1,0 +1,63 @@
+package rounds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// corruptRecord appends a record to quarry.events that nobody can take: a value
+// that is none, an event of a version that is not known, or one under the key of
+// another repository.
+func (r *run) corruptRecord(ctx context.Context) (err error) {
+	if r.fleet.Brokers == nil {
+		// The embedded log has one owner.
+		if err := r.fleet.Stop(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, r.fleet.Start(ctx)) }()
+	}
+	log, err := r.fleet.OpenLog(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	record, err := r.corrupted()
+	if err != nil {
+		return err
+	}
+	positions, err := log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, record)
+	if err != nil {
+		return err
+	}
+	r.injected[positions[0].String()] = true
+	return nil
+}
+
+func (r *run) corrupted() (event.Record, error) {
+	// IDs that belong to no repository: nothing depends on them.
+	id, other := code.RepositoryID(r.random.Uint64()>>12|1), code.RepositoryID(r.random.Uint64()>>12|1)
+	push := &event.Push{Repository: id, Ref: "refs/heads/main", Action: event.ActionUpdated, ReceivedAt: time.Now().UTC()}
+	record, err := event.Encode(event.Envelope{ID: fmt.Sprintf("chaos-%d", r.random.Uint64()), Source: "/chaos", Time: time.Now().UTC()}, push)
+	if err != nil {
+		return record, err
+	}
+	switch r.random.IntN(3) {
+	case 0:
+		record.Value = []byte("\x00this is no event")
+	case 1:
+		for i, h := range record.Headers {
+			if string(h.Value) == string(event.TypePush) {
+				record.Headers[i].Value = []byte("dev.quarry.push.v99")
+			}
+		}
+	default:
+		record.Key = event.RecordKey(other)
+	}
+	return record, nil
+}

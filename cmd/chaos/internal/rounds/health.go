@@ -1,0 +1,128 @@
+package rounds
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/internal/accounting"
+)
+
+// bounds of what one process may hold, by metric. They are far above what was seen
+// and far below what a leak comes to within a run.
+var bounds = map[string]float64{
+	"go_goroutines": 600, "process_open_fds": 700, "quarry_places_segments": 400, "process_resident_memory_bytes": 1 << 30,
+}
+
+// Errors of a round whose answers are right.
+var (
+	errGrowth      = errors.New("a process holds more than its bound")
+	errDeadLetters = errors.New("dead letters")
+	errOpen        = errors.New("pushes in the log that nothing answers")
+)
+
+// healthy looks at every process.
+func (r *run) healthy(ctx context.Context) error {
+	if err := r.fleet.Alive(); err != nil {
+		return err
+	}
+	for _, m := range r.fleet.Members {
+		figures, err := metricsOf(ctx, m.URL())
+		if err != nil {
+			return err
+		}
+		for name, bound := range bounds {
+			r.tally.most(name, figures[name])
+			if figures[name] > bound {
+				return fmt.Errorf("%s: %w: %s is %.0f, at most %.0f", m.Name, errGrowth, name, figures[name], bound)
+			}
+		}
+	}
+	return nil
+}
+
+func metricsOf(ctx context.Context, url string) (map[string]float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	figures := map[string]float64{}
+	lines := bufio.NewScanner(response.Body)
+	for lines.Scan() {
+		name, value, ok := strings.Cut(lines.Text(), " ")
+		if !ok || strings.HasPrefix(name, "#") {
+			continue
+		}
+		if n, err := strconv.ParseFloat(value, 64); err == nil {
+			figures[name] = n
+		}
+	}
+	return figures, lines.Err()
+}
+
+// compare holds the projections against a rebuild and reads the log's account.
+func (r *run) compare(ctx context.Context) error {
+	query := r.fleet.Query()
+	if err := query.Stop(); err != nil {
+		return err
+	}
+	if err := r.equal(ctx); err != nil {
+		return err
+	}
+	if err := r.account(ctx); err != nil {
+		return err
+	}
+	return query.Start(ctx)
+}
+
+// equal fails if the projections are not those of a rebuild; after damage that
+// nobody met, the remedy is taken first.
+func (r *run) equal(ctx context.Context) error {
+	query := r.fleet.Query()
+	_, err := query.Replay(ctx, "--verify")
+	if err != nil && r.tally.Damage.open() {
+		r.tally.Damage.ByVerify++
+		if _, err := query.Replay(ctx); err != nil {
+			return err
+		}
+		_, err = query.Replay(ctx, "--verify")
+		return err
+	}
+	r.tally.Damage.closeOpen()
+	r.tally.Verified++
+	return err
+}
+
+// account reads from the log what became of every push.
+func (r *run) account(ctx context.Context) (err error) {
+	log, err := r.fleet.OpenLog(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	a, err := accounting.Read(ctx, log)
+	if err != nil {
+		return err
+	}
+	r.tally.Account = a
+	for position, reason := range a.DeadOf {
+		if !r.injected[position] {
+			return fmt.Errorf("%w: %s was not injected: %s", errDeadLetters, position, reason)
+		}
+	}
+	for position := range r.injected {
+		if a.DeadOf[position] == "" {
+			return fmt.Errorf("%w: %s was injected and is none", errDeadLetters, position)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package rounds
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
+)
+
+// errState says that what is found is not what was pushed.
+var errState = errors.New("what is found is not what was pushed")
+
+// await waits until exactly the files of the model are found.
+func (r *run) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, awaitDeadline)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for _, s := range r.senders {
+		for {
+			err := r.state(ctx, s.Repository)
+			if err == nil {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%s after %v: %w", s.Repository.Name, awaitDeadline, err)
+			case <-tick.C:
+			}
+		}
+	}
+	return r.statesOnce(ctx)
+}
+
+// statesOnce looks at all repositories again: nothing may have changed since each
+// was right.
+func (r *run) statesOnce(ctx context.Context) error {
+	for _, s := range r.senders {
+		if err := r.state(ctx, s.Repository); err != nil {
+			return fmt.Errorf("right before, and now: %w", err)
+		}
+	}
+	return nil
+}
+
+// state compares one repository with its model, branch by branch and as a whole.
+func (r *run) state(ctx context.Context, repository *host.Repository) error {
+	want := repository.Want()
+	everything := map[string]bool{}
+	for _, ref := range slices.Sorted(maps.Keys(want)) {
+		got, err := r.find(ctx, repository, ref)
+		if err != nil {
+			return err
+		}
+		for path, token := range want[ref] {
+			everything[token] = true
+			if !slices.Equal(got[path], []string{token}) {
+				return fmt.Errorf("%w: %s %s %s: want %s, found %v", errState, repository.Name, ref, path, token, got[path])
+			}
+			delete(got, path)
+		}
+		if len(got) > 0 {
+			return fmt.Errorf("%w: %s %s: found what is not there: %v", errState, repository.Name, ref, got)
+		}
+	}
+	got, err := r.find(ctx, repository, "*")
+	if err != nil {
+		return err
+	}
+	for path, tokens := range got {
+		for _, token := range tokens {
+			if !everything[token] {
+				return fmt.Errorf("%w: %s: %s in %s is in no branch any more", errState, repository.Name, token, path)
+			}
+		}
+	}
+	return nil
+}
+
+var tokenPattern = regexp.MustCompile(`tok\d+x\d+z`)
+
+// find returns the tokens of a repository that a search finds, by path.
+func (r *run) find(ctx context.Context, repository *host.Repository, rev string) (map[string][]string, error) {
+	body, err := json.Marshal(map[string]any{
+		"query": fmt.Sprintf("repo:^%s$ rev:%s %s", repository.Name, rev, repository.TokenPattern()), "matches": 10_000, "isRegexEnabled": true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.fleet.Query().URL()+"/api/search", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("search: %s: %.500s", response.Status, data)
+	}
+	return tokensOf(data)
+}
+
+func tokensOf(data []byte) (map[string][]string, error) {
+	var answer struct {
+		Incomplete string `json:"incompleteReason"`
+		Files      []struct {
+			FileName struct{ Text string } `json:"fileName"`
+			Chunks   []struct{ Content string }
+		} `json:"files"`
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return nil, fmt.Errorf("search: %w", err)
+	}
+	if answer.Incomplete != "" {
+		return nil, fmt.Errorf("search: incomplete: %s", answer.Incomplete)
+	}
+	found := map[string][]string{}
+	for _, f := range answer.Files {
+		for _, c := range f.Chunks {
+			text := c.Content
+			if !strings.Contains(text, "token") {
+				if decoded, err := base64.StdEncoding.DecodeString(text); err == nil {
+					text = string(decoded)
+				}
+			}
+			found[f.FileName.Text] = append(found[f.FileName.Text], tokenPattern.FindAllString(text, -1)...)
+		}
+	}
+	return found, nil
+}

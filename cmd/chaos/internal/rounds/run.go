@@ -1,0 +1,223 @@
+package rounds
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
+	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
+)
+
+// Options of Run. Fleet, Rounds and Log are required.
+type Options struct {
+	Fleet  fleet.Options
+	Rounds int
+	Seed   uint64
+	// Only names faults to choose from; nil means all that the set-up has.
+	Only []string
+	// VerifyEvery is how many rounds pass between two comparisons with a rebuild.
+	// Default: DefaultVerifyEvery.
+	VerifyEvery int
+	Log         func(format string, args ...any)
+}
+
+// DefaultVerifyEvery is dear to go below: a comparison stops the query process.
+const DefaultVerifyEvery = 20
+
+// repositories are pushed to at once.
+const repositories = 6
+
+// Deadlines. A group of Kafka takes ten seconds to notice that a member is gone.
+const (
+	flushDeadline = 90 * time.Second
+	awaitDeadline = 120 * time.Second
+)
+
+// ErrFault says that a fault is unknown, or not one of the set-up.
+var ErrFault = errors.New("no such fault")
+
+// run is one fleet through its rounds.
+type run struct {
+	o       Options
+	fleet   *fleet.Fleet
+	senders []*host.Sender
+	random  *rand.Rand
+	tally   *Tally
+	// injected are the positions of records that must become dead letters.
+	injected map[string]bool
+	// clockMoves: a signature may be a day old, or a day young.
+	clockMoves atomic.Bool
+	// verify asks for a comparison at the end of this round.
+	verify bool
+}
+
+// Run starts a fleet and goes through the rounds. The tally says how far it came,
+// also with an error. The fleet is ended, its directory stays.
+func Run(ctx context.Context, o Options) (t *Tally, err error) {
+	if o.VerifyEvery <= 0 {
+		o.VerifyEvery = DefaultVerifyEvery
+	}
+	t = newTally(o.Fleet.Setup)
+	r := &run{o: o, tally: t, random: rand.New(rand.NewPCG(o.Seed, 0)), injected: map[string]bool{}}
+	faults, err := r.faults()
+	if err != nil {
+		return t, err
+	}
+	if r.fleet, err = fleet.Open(ctx, o.Fleet); err != nil {
+		return t, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.fleet.Keep())
+		}
+		err = errors.Join(err, r.fleet.Close())
+	}()
+	if err := r.begin(ctx); err != nil {
+		return t, fmt.Errorf("%s: begin: %w", o.Fleet.Setup, err)
+	}
+	for n := 1; n <= o.Rounds; n++ {
+		if err := r.round(ctx, n, faults); err != nil {
+			return t, err
+		}
+	}
+	r.count()
+	return t, r.fleet.Stop()
+}
+
+// begin makes the repositories and registers them.
+func (r *run) begin(ctx context.Context) error {
+	if err := r.fleet.Start(ctx); err != nil {
+		return err
+	}
+	hook := r.fleet.Hook(r.tolerates)
+	for n := range repositories {
+		repository, err := host.NewRepository(ctx, r.fleet.RepositoriesDir(), n, r.o.Seed)
+		if err != nil {
+			return err
+		}
+		cmd := exec.CommandContext(ctx, r.o.Fleet.Quarry, "index", "--server", r.fleet.Query().URL(), "--name", repository.Name, "--branch", "b*", repository.Dir)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("quarry index: %w: %s", err, out)
+		}
+		r.senders = append(r.senders, host.NewSender(repository, hook))
+	}
+	return r.await(ctx)
+}
+
+// tolerates says which answers to web hooks a fault explains: while the clock
+// moves, a signature may be too old or too young.
+func (r *run) tolerates(status int) bool {
+	return r.clockMoves.Load() && status >= 400 && status < 500
+}
+
+// round is one fault and what comes after it.
+func (r *run) round(ctx context.Context, n int, faults []fault) error {
+	f := faults[r.random.IntN(len(faults))]
+	began := time.Now()
+	r.verify = n%r.o.VerifyEvery == 0 || n == r.o.Rounds
+	recovery, err := r.survive(ctx, f)
+	if err == nil {
+		err = r.healthy(ctx)
+	}
+	if err == nil && r.verify {
+		err = r.compare(ctx)
+	}
+	r.count()
+	if err != nil {
+		return fmt.Errorf("%s, round %d, fault %q, seed %d: %w", r.o.Fleet.Setup, n, f.name, r.o.Seed, err)
+	}
+	r.tally.add(f.name, recovery)
+	r.o.Log("%-8s round %3d of %d: %-18s recovered in %8s, whole round %6s, %d pushes acknowledged so far%s", r.o.Fleet.Setup, n, r.o.Rounds, f.name,
+		recovery.Round(time.Millisecond), time.Since(began).Round(100*time.Millisecond), r.tally.Counts.Acknowledged, map[bool]string{true: ", equal to a rebuild"}[r.verify])
+	return nil
+}
+
+// survive pushes while the fault happens, and waits until all is well again.
+func (r *run) survive(ctx context.Context, f fault) (recovery time.Duration, err error) {
+	stop := r.push(ctx)
+	r.pause(ctx, 200*time.Millisecond, 900*time.Millisecond)
+	faultErr := f.do(r, ctx)
+	repaired := time.Now()
+	if err := errors.Join(faultErr, stop()); err != nil {
+		return 0, err
+	}
+	if err := r.flush(ctx); err != nil {
+		return 0, err
+	}
+	err = r.await(ctx)
+	if err != nil && f.heal != nil {
+		err = f.heal(r, ctx, err)
+	}
+	return time.Since(repaired), err
+}
+
+// push starts the senders; stop ends them.
+func (r *run) push(ctx context.Context) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	failures := make([]error, len(r.senders))
+	var all sync.WaitGroup
+	for i, s := range r.senders {
+		all.Go(func() { failures[i] = s.Run(ctx) })
+	}
+	return func() error {
+		cancel()
+		all.Wait()
+		return errors.Join(failures...)
+	}
+}
+
+// flush delivers again what was not acknowledged.
+func (r *run) flush(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushDeadline)
+	defer cancel()
+	failures := make([]error, len(r.senders))
+	var all sync.WaitGroup
+	for i, s := range r.senders {
+		all.Go(func() { failures[i] = s.Flush(ctx) })
+	}
+	all.Wait()
+	return errors.Join(failures...)
+}
+
+// count takes the senders' figures over; they do not run.
+func (r *run) count() {
+	r.tally.Counts = host.Counts{}
+	for _, s := range r.senders {
+		r.tally.Counts.Pushes += s.Counts.Pushes
+		r.tally.Counts.Acknowledged += s.Counts.Acknowledged
+		r.tally.Counts.Refused += s.Counts.Refused
+		r.tally.Counts.Failed += s.Counts.Failed
+		r.tally.Counts.Redelivered += s.Counts.Redelivered
+	}
+}
+
+// pause waits for a random time.
+func (r *run) pause(ctx context.Context, least, most time.Duration) {
+	timer := time.NewTimer(least + time.Duration(r.random.Int64N(int64(most-least))))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// faults are those to choose from.
+func (r *run) faults() ([]fault, error) {
+	var out []fault
+	for _, f := range allFaults {
+		if slices.Contains(f.setups, r.o.Fleet.Setup) && (len(r.o.Only) == 0 || slices.Contains(r.o.Only, f.name)) {
+			out = append(out, f)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: %v on %s", ErrFault, r.o.Only, r.o.Fleet.Setup)
+	}
+	return out, nil
+}
