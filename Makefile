@@ -4,6 +4,7 @@
 GO       ?= go
 FUZZTIME ?= 30s
 SEED     ?=
+ROUNDS   ?= 200
 REF      ?= main
 CORPORA  ?= .cache/corpora/bench
 ZOEKT_BIN ?=
@@ -13,7 +14,7 @@ GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.g
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
 
 .DEFAULT_GOAL := help
-.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e cover bench bench-compare corpora docs-check kafka tidy clean check
+.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e chaos cover bench bench-compare corpora docs-check kafka tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +56,11 @@ metamorphic: ## random corpora and queries against a plain scan; SEED=n repeats 
 e2e: ## the built binary: serve, index, push, search, kill, restart
 	$(GO) test -count=1 -v ./cmd/e2e
 
+chaos: ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repeats one, CHAOSFLAGS=; needs Java and jars (make kafka), root for full disks
+	$(GO) build -o .cache/chaos/bin/chaos ./cmd/chaos
+	$(GO) build -tags quarrychaos -o .cache/chaos/bin/quarry ./cmd/quarry
+	.cache/chaos/bin/chaos --quarry .cache/chaos/bin/quarry --work .cache/chaos --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) --out .cache/chaos.md $(CHAOSFLAGS)
+
 cover: ## coverage of all packages, as a page
 	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./... && $(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
 
@@ -80,7 +86,7 @@ tidy: ## go.mod and go.sum
 	$(GO) mod tidy
 
 clean: ## what make made, but not the fetched jars and corpora
-	rm -rf bin .cache/run .cache/cover.* .cache/bench-compare
+	rm -rf bin .cache/run .cache/chaos .cache/cover.* .cache/bench-compare
 
 check: lint test docs-check ## what a commit must pass
 	$(GO) mod tidy -diff

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/search"
@@ -29,10 +28,7 @@ type urlIndex struct {
 // cloneKey is what code.CloneURL.Same compares.
 type cloneKey struct{ host, path string }
 
-var (
-	_ api.Catalog          = (*repositories)(nil)
-	_ webhook.Repositories = (*repositories)(nil)
-)
+var _ api.Catalog = (*repositories)(nil)
 
 // Repositories implements api.Catalog. The commit of each is known to the views
 // only, and a list does not show it.
@@ -49,7 +45,7 @@ func searchRepository(r *catalog.Repository) *search.Repository {
 	return &search.Repository{Repository: r.Repository, IndexedAt: r.IndexedAt, PushedAt: r.PushedAt}
 }
 
-// Find implements api.Catalog and webhook.Repositories.
+// Find implements api.Catalog; known makes of it what web hooks ask.
 func (r *repositories) Find(_ context.Context, candidate code.Repository) (code.Repository, error) {
 	snapshot := r.versions.live.Load().catalog.Snapshot()
 	if known, ok := snapshot.ByID(candidate.ID); ok {

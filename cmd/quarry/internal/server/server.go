@@ -125,11 +125,11 @@ func (s *Server) openIngest(context.Context) error {
 	if !s.o.Config.Has(roleIngest) {
 		return nil
 	}
-	var known webhook.Repositories // nil without a catalog
+	var catalog webhook.Repositories // nil without a catalog
 	if s.repositories != nil {
-		known = s.repositories
+		catalog = known{s.repositories, s.versions}
 	}
-	receiver, err := newReceiver(s.o, s.log, known, s.registrar.admit)
+	receiver, err := newReceiver(s.o, s.log, catalog, s.registrar.admit)
 	if err != nil {
 		return fmt.Errorf("web hooks: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,7 +121,11 @@ func (o *Options) on(ctx context.Context, l Log) (*engine.Quarry, *brokers.Clust
 	if l == Embedded {
 		return o.Quarry, nil, nil
 	}
-	cluster, err := brokers.Start(ctx, o.data(string(l)+"-brokers"), o.KafkaLibs, l.brokers())
+	dir := o.data(string(l) + "-brokers")
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, nil, err
+	}
+	cluster, err := brokers.Start(ctx, dir, o.KafkaLibs, l.brokers())
 	if err != nil {
 		return nil, nil, err
 	}
