@@ -40,7 +40,7 @@ func gitTree(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func post(t *testing.T, url, body string, out any) int {
+func post(t testing.TB, url, body string, out any) int {
 	t.Helper()
 	response, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
@@ -54,7 +54,7 @@ func post(t *testing.T, url, body string, out any) int {
 }
 
 // awaitStatus polls the status of a repository until done says so.
-func awaitStatus(t *testing.T, s *Server, id uint64, done func(map[string]any) bool) map[string]any {
+func awaitStatus(t testing.TB, s *Server, id uint64, done func(map[string]any) bool) map[string]any {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
 	tick := time.NewTicker(10 * time.Millisecond)

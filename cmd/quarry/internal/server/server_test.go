@@ -19,7 +19,7 @@ import (
 )
 
 // testConfig returns the settings of a server in a directory of its own.
-func testConfig(t *testing.T, set ...string) *config.Config {
+func testConfig(t testing.TB, set ...string) *config.Config {
 	t.Helper()
 	set = append([]string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"}, set...)
 	c, _, err := config.Loader{Set: set}.Load()
@@ -30,7 +30,7 @@ func testConfig(t *testing.T, set ...string) *config.Config {
 }
 
 // open opens a server that is closed at the end of the test.
-func open(t *testing.T, c *config.Config, reg prometheus.Registerer, gather prometheus.Gatherer) *Server {
+func open(t testing.TB, c *config.Config, reg prometheus.Registerer, gather prometheus.Gatherer) *Server {
 	t.Helper()
 	s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: gather, Version: "test"})
 	if err != nil {
@@ -45,14 +45,14 @@ func open(t *testing.T, c *config.Config, reg prometheus.Registerer, gather prom
 }
 
 // openOnly opens a server with a registry of its own.
-func openOnly(t *testing.T, c *config.Config) *Server {
+func openOnly(t testing.TB, c *config.Config) *Server {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	return open(t, c, registry, registry)
 }
 
 // running opens and runs a server until the test ends, which must be clean.
-func running(t *testing.T, c *config.Config) *Server {
+func running(t testing.TB, c *config.Config) *Server {
 	t.Helper()
 	s := openOnly(t, c)
 	run(t, s)
@@ -60,7 +60,7 @@ func running(t *testing.T, c *config.Config) *Server {
 }
 
 // run runs a server until the test ends, or until what it returns is called.
-func run(t *testing.T, s *Server) (stop func()) {
+func run(t testing.TB, s *Server) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
@@ -75,7 +75,7 @@ func run(t *testing.T, s *Server) (stop func()) {
 	return stop
 }
 
-func get(t *testing.T, url string) (int, string) {
+func get(t testing.TB, url string) (int, string) {
 	t.Helper()
 	response, err := http.Get(url)
 	if err != nil {
