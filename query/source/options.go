@@ -32,8 +32,8 @@ type Options struct {
 	Timeout time.Duration
 	MaxWait time.Duration
 	// MaxReads bounds the reads of objects at once, each of which takes
-	// milliseconds; MaxWalks the processes that go through history. Defaults: 4 for
-	// each processor, and 1 for each but at least 2.
+	// milliseconds; MaxWalks the calls that go through history, with at most two
+	// processes each. Defaults: 4 for each processor, and 1 for each but at least 2.
 	MaxReads int
 	MaxWalks int
 	// CacheBytes bounds the blames and counts that are kept.
