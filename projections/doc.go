@@ -4,8 +4,10 @@
 // built again from the log?". The main types are Projection (a pure function
 // from records to rows), Runner (applies every record to every projection, in
 // order, once in effect), Checkpoint and Lag (how far it is), Decoder (decodes
-// a record once for all projections) and Home (the directory of stores, in which
-// a rebuild replaces the live one).
+// a record once for all projections), Home (the directory of the versions of
+// the stores, of which one is live and one was) and Build (makes a version beside
+// the live one: from the log, as a copy with one projection made anew, or up to
+// a moment of the past, an Until).
 //
 //	log ──► Runner ──► Projection.Apply ──► store.Batch + checkpoint ──► Commit ──► Publish
 //	          │  partition by partition, one goroutine each
@@ -27,6 +29,9 @@
 //  5. Readers see a partition as it was between two records.
 //  6. A new SchemaVersion means a rebuild beside the live store (Home, Replay),
 //     never a migration in place.
+//  7. The live version and the one before are named by one file, which is replaced
+//     at once. What it does not name was left unfinished, and is removed.
+//  8. A version of the past applies nothing beyond its moment.
 //
 // # Concurrency
 //

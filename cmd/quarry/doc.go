@@ -7,7 +7,8 @@
 //	quarry search         ask, and print like ripgrep
 //	quarry events tail    the log as JSON lines
 //	quarry deliveries     what was delivered, and what became of it
-//	quarry replay         rebuild the projections from the log
+//	quarry replay         rebuild the projections from the log, return to those before,
+//	                      or show the index as it was
 //	quarry topics         the topics of the log: how they are and should be
 //	quarry version
 //
@@ -30,7 +31,8 @@
 //     and all hold its lock.
 //  2. Results go to standard output, everything else to standard error.
 //  3. An interrupt ends a command; it never leaves the server inconsistent,
-//     since what was asked of it goes on there.
+//     since what was asked of it goes on there. A replay is the exception: it is
+//     stopped.
 //
 // It declares no setting (see config) and holds no logic of a part.
 package main

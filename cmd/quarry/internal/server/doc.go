@@ -7,7 +7,7 @@
 // # Main types
 //
 //	Server   what quarry serve runs: Open, Run, Close
-//	Rebuild  what quarry replay does: projections from the log, beside or compared
+//	Rebuild  what quarry replay does with the server stopped
 //
 // # Order
 //
@@ -15,6 +15,18 @@
 //	started    projections, worker, compactor, HTTP
 //	stopped    in reverse: requests first, the projections last
 //	closed     in reverse, once everything has stopped
+//
+// # Versions of the projections
+//
+//	versions  holds the live one; whoever reads acquires it, and ends on it
+//	replays   makes others, one at a time, as api.Replays
+//
+//	build beside ──► wait for the live one ──► CURRENT ──► live.Store ──► stop what
+//	followed for the old ──► hand over metrics and deletions ──► follow for the new
+//	──► once nobody reads the old: close it
+//
+// A process that dies before CURRENT is replaced has the old version live, behind
+// it the new one; both are complete.
 //
 // # Adapters
 //
@@ -29,6 +41,8 @@
 //  1. Nothing asks which driver the log has but openLog.
 //  2. A part of a role that the process does not have is not constructed.
 //  3. What is opened is closed, whatever fails after it.
+//  4. The store of a version is open for as long as somebody uses it; one version
+//     at a time follows the log with dead letters, metrics and deletions.
 //
 // # Concurrency
 //
