@@ -63,6 +63,9 @@ type Options struct {
 	// Admit refuses repositories that may not be registered, with a reason for
 	// the sender. Nil admits all.
 	Admit func(ctx context.Context, r code.Repository) error
+	// Full reports that too much waits already: every delivery is then told to come
+	// again, before its body is read. It is asked for each. Nil is never.
+	Full func() bool
 
 	MaxBodyBytes int64
 	// MaxInFlightBytes bounds the bodies in memory; at least MaxBodyBytes.
@@ -90,6 +93,9 @@ func (o *Options) ensureDefaults() {
 	setDefault(&o.AppendTimeout, DefaultAppendTimeout)
 	if o.Admit == nil {
 		o.Admit = func(context.Context, code.Repository) error { return nil }
+	}
+	if o.Full == nil {
+		o.Full = func() bool { return false }
 	}
 	if o.PartitionOf == nil {
 		o.PartitionOf = func(context.Context, []byte) (int32, error) { return 0, nil }

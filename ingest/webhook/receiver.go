@@ -153,6 +153,9 @@ func (r *Receiver) route(vars map[string]string) (*connection, error) {
 }
 
 func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, c *connection) (answer, error) {
+	if r.o.Full() {
+		return answer{}, fmt.Errorf("%w: too many wait for the workers", errUnavailable)
+	}
 	body, release, err := r.readBody(w, req)
 	if err != nil {
 		return answer{}, err

@@ -346,6 +346,26 @@ func TestInFlightBound(t *testing.T) {
 	}
 }
 
+// TestFull takes nothing, and reads nothing, while too much waits.
+func TestFull(t *testing.T) {
+	log, full := new(memoryLog), true
+	o := options(log)
+	o.Full = func() bool { return full }
+	r := newReceiver(t, o)
+	for _, want := range []int{http.StatusServiceUnavailable, http.StatusUnauthorized} {
+		body := strings.NewReader(push)
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", body))
+		if w.Code != want || full && (w.Header().Get("Retry-After") == "" || body.Len() < len(push)) {
+			t.Errorf("full %t: %d %s, want %d", full, w.Code, w.Body, want)
+		}
+		full = false
+	}
+	if len(log.records) > 0 {
+		t.Errorf("%d records were appended", len(log.records))
+	}
+}
+
 // A sender that does not go on sending is cut off.
 func TestSlowBody(t *testing.T) {
 	o := options(new(memoryLog))

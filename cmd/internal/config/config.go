@@ -86,11 +86,13 @@ type Git struct {
 type Ingest struct {
 	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a web hook."`
 	AppendTimeout Duration `yaml:"appendTimeout" doc:"How long a web hook waits for the log before it is told to come again."`
+	MaxBacklog    int      `yaml:"maxBacklog" doc:"Records that may wait for the workers; beyond that web hooks are told to come again."`
 }
 
 // Pipeline bounds the workers.
 type Pipeline struct {
 	Concurrency   int      `yaml:"concurrency" doc:"Repositories whose events are handled at once. 0: twice the number of CPUs, since fetches wait for the network."`
+	MaxAhead      int      `yaml:"maxAhead" doc:"Records that the projections may be behind the log; beyond that the workers begin nothing until it is half."`
 	Builders      int      `yaml:"builders" doc:"Segments built at once; each takes about 200 MiB. 0: one per CPU."`
 	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
 	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`
@@ -167,9 +169,9 @@ func Default() Config {
 			FetchTimeout:     Duration(30 * time.Minute),
 			MaxMirrorBytes:   50 << 30,
 		},
-		Ingest: Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second)},
+		Ingest: Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second), MaxBacklog: 1_000_000},
 		Pipeline: Pipeline{
-			MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5,
+			MaxAhead: 10_000, MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5,
 			ReconcileInterval: Duration(time.Hour), ReconcileGrace: Duration(30 * time.Second), ReconcileConcurrency: 2,
 		},
 		Query: Query{

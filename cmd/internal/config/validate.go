@@ -83,6 +83,8 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("ingest.maxBodyBytes", int64(c.Ingest.MaxBodyBytes), 1<<10)
 	atLeast("ingest.appendTimeout in nanoseconds", int64(c.Ingest.AppendTimeout), 1)
 	atLeast("pipeline.concurrency", int64(c.Pipeline.Concurrency), 0)
+	atLeast("ingest.maxBacklog", int64(c.Ingest.MaxBacklog), 1)
+	atLeast("pipeline.maxAhead", int64(c.Pipeline.MaxAhead), 1)
 	atLeast("pipeline.builders", int64(c.Pipeline.Builders), 0)
 	atLeast("pipeline.maxFileBytes", int64(c.Pipeline.MaxFileBytes), 1<<10)
 	atLeast("pipeline.maxAttempts", int64(c.Pipeline.MaxAttempts), 1)

@@ -25,7 +25,7 @@ func kinds() map[code.HostKind]ingest.Open {
 
 // newReceiver returns the receiver of web hooks. repositories is nil in a
 // process without a catalog.
-func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories, admit func(context.Context, code.Repository) error) (*webhook.Receiver, error) {
+func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories, admit func(context.Context, code.Repository) error, full func() bool) (*webhook.Receiver, error) {
 	connections, err := connectionsOf(o.Config)
 	if err != nil {
 		return nil, err
@@ -43,6 +43,7 @@ func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories,
 		},
 		Repositories:  repositories,
 		Admit:         admit,
+		Full:          full,
 		MaxBodyBytes:  int64(o.Config.Ingest.MaxBodyBytes),
 		AppendTimeout: o.Config.Ingest.AppendTimeout.Std(),
 		Now:           boot.Now,

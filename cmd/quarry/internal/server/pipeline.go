@@ -25,6 +25,8 @@ type pipeline struct {
 	mirrors *mirror.Mirrors
 	indexer *indexer.Indexer
 	worker  *worker.Worker
+	// projected is what the worker waits for.
+	projected *projected
 	// compactor is nil if merging is off.
 	compactor *compactor.Compactor
 	// reconciler is nil if it is off.
@@ -61,11 +63,17 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.projected = &projected{log: s.log}
+	if s.versions != nil {
+		p.projected.checkpoints = s.versions.noted
+	}
 	p.worker, err = worker.New(worker.Options{
 		Log:        s.log,
 		Handler:    p.indexer,
 		Group:      workerGroup,
 		Lanes:      s.o.Config.Pipeline.Concurrency,
+		Pressure:   p.projected,
+		MaxAhead:   int64(s.o.Config.Pipeline.MaxAhead),
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,
 		Drain:      s.o.Config.Runtime.DrainTimeout.Std() / 3, // the requests before it and the projections after it take theirs
 		Logger:     s.o.Logger,

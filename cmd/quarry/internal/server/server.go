@@ -60,6 +60,7 @@ type Server struct {
 	verifier *verify.Verifier
 	// Of the role ingest.
 	receiver *webhook.Receiver
+	backlog  *backlog
 
 	closers []io.Closer // in the order of opening
 }
@@ -129,7 +130,8 @@ func (s *Server) openIngest(context.Context) error {
 	if s.repositories != nil {
 		catalog = known{s.repositories, s.versions}
 	}
-	receiver, err := newReceiver(s.o, s.log, catalog, s.registrar.admit)
+	s.backlog = newBacklog(s.log, int64(s.o.Config.Ingest.MaxBacklog), s.o.Logger, s.o.Registerer)
+	receiver, err := newReceiver(s.o, s.log, catalog, s.registrar.admit, s.backlog.full)
 	if err != nil {
 		return fmt.Errorf("web hooks: %w", err)
 	}
@@ -164,6 +166,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("metrics", boot.NewHTTP(s.listeners.metrics, metrics, s.o.Logger).Run)
 	}
 	if s.receiver != nil {
+		group.Add("backlog", s.backlog.Run)
 		group.Add("web hooks", s.receiver.Run) // ends behind the last request
 	}
 	group.Add("http", boot.NewHTTP(s.listeners.main, main, s.o.Logger).Run)

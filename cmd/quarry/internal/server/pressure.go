@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// What comes in has to wait for what goes out: workers begin nothing while the
+// projections are too far behind the log, and web hooks are told to come again
+// while the workers are. So what waits is in the log, on disk, and never in memory.
+
+// projected says how far the projections are behind the log.
+type projected struct {
+	log eventlog.Log
+	// checkpoints are those of this process; nil if it has no projections. Then it
+	// counts what another process has noted.
+	checkpoints func() []projections.Checkpoint
+}
+
+var _ worker.Pressure = (*projected)(nil)
+
+// Behind implements worker.Pressure. Where nobody has noted a position there is
+// nobody to wait for: 0.
+func (p *projected) Behind(ctx context.Context) (int64, error) {
+	next, err := p.next(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("how far the projections are: %w", err)
+	}
+	var sum event.Offset
+	for _, offset := range next {
+		sum += offset
+	}
+	if sum == 0 {
+		return 0, nil
+	}
+	return waiting(ctx, p.log, next)
+}
+
+func (p *projected) next(ctx context.Context) ([]event.Offset, error) {
+	if p.checkpoints != nil {
+		return offsetsOf(p.checkpoints()), nil
+	}
+	return p.log.Committed(ctx, projectionsGroup, event.TopicEvents)
+}
+
+// waiting returns the records of the log that lie at or behind the given offsets.
+func waiting(ctx context.Context, log eventlog.Log, next []event.Offset) (int64, error) {
+	high, err := log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return 0, fmt.Errorf("how far the log is: %w", err)
+	}
+	var sum int64
+	for i, offset := range next {
+		if i < len(high) {
+			sum += max(0, int64(high[i]-offset))
+		}
+	}
+	return sum, nil
+}
+
+// pollBacklog is how often it is asked how much waits for the workers.
+const pollBacklog = time.Second
+
+// backlog keeps how many records wait for the workers, and says when that is too
+// many for more.
+type backlog struct {
+	log    eventlog.Log
+	max    int64
+	logger *slog.Logger
+	gauge  prometheus.Gauge
+	over   atomic.Bool
+}
+
+func newBacklog(log eventlog.Log, bound int64, logger *slog.Logger, reg prometheus.Registerer) *backlog {
+	return &backlog{log: log, max: bound, logger: logger, gauge: promauto.With(reg).NewGauge(prometheus.GaugeOpts{
+		Name: "quarry_server_backlog_records",
+		Help: "Records in the log that the workers have not done, as web hooks are held to it: above ingest.maxBacklog they get 503.",
+	})}
+}
+
+// Run asks until ctx ends.
+func (b *backlog) Run(ctx context.Context) error {
+	tick := time.NewTicker(pollBacklog)
+	defer tick.Stop()
+	for {
+		b.poll(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// poll takes in how much waits. A log that does not answer changes nothing: it
+// takes no events either.
+func (b *backlog) poll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*pollBacklog)
+	defer cancel()
+	committed, err := b.log.Committed(ctx, workerGroup, event.TopicEvents)
+	if err != nil {
+		return
+	}
+	records, err := waiting(ctx, b.log, committed)
+	if err != nil {
+		return
+	}
+	b.gauge.Set(float64(records))
+	switch over := records > b.max; {
+	case over && !b.over.Swap(true):
+		b.logger.Warn("too many events wait for the workers; web hooks are told to come again", "records", records)
+	case !over && b.over.Swap(false):
+		b.logger.Info("web hooks are taken again", "records", records)
+	}
+}
+
+// full implements webhook.Options.Full.
+func (b *backlog) full() bool { return b.over.Load() }

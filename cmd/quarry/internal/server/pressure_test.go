@@ -1,0 +1,145 @@
+package server
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const pressureSecret = "a secret of 24 bytes or so"
+
+// TestPressureReachesTheWebHooks stops the projections: the workers stop before
+// they are too far ahead, then the web hooks are told to come again, so that what
+// waits is bounded. Once the projections go on, everything does.
+func TestPressureReachesTheWebHooks(t *testing.T) {
+	const ahead, most = 40, 120
+	g := newGitRepository(t, "pressed")
+	commit := g.commit("a.txt", "one")
+	c := testConfig(t, "git.allowedRoots="+g.dir, fmt.Sprint("pipeline.maxAhead=", ahead), fmt.Sprint("ingest.maxBacklog=", most))
+	c.Connections = []config.Connection{{Name: "local", Kind: g.Kind, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}}}
+	registry := prometheus.NewRegistry()
+	s := open(t, c, registry, registry)
+	var stopped atomic.Pointer[[]projections.Checkpoint]
+	live := s.pipeline.projected.checkpoints
+	s.pipeline.projected.checkpoints = func() []projections.Checkpoint {
+		if at := stopped.Load(); at != nil {
+			return *at
+		}
+		return live()
+	}
+	run(t, s)
+	s.registerAt(t, g, commit)
+
+	at := live()
+	stopped.Store(&at)
+	accepted := 0
+	push := func() bool {
+		accepted++
+		status, retry := s.pushTo(t, g, accepted)
+		if status == http.StatusServiceUnavailable && retry != "" {
+			accepted--
+			return false
+		}
+		if status != http.StatusAccepted {
+			t.Fatalf("a push: %d", status)
+		}
+		return true
+	}
+	eventually(t, func() bool {
+		push()
+		return gauge(t, registry, `quarry_worker_paused`, "projections") == 1
+	})
+	done := s.committed(t)
+	eventually(t, func() bool { return !push() })
+	if now := s.committed(t); now > done+most { // a batch may have been in hand
+		t.Errorf("the workers went on from %d to %d records while they were to wait", done, now)
+	}
+	if waits := gauge(t, registry, "quarry_server_backlog_records", ""); waits <= most {
+		t.Errorf("web hooks were refused while %v records waited, at most %d may", waits, most)
+	}
+
+	stopped.Store(nil)
+	eventually(t, push)
+	eventually(t, func() bool {
+		high, err := s.log.HighWater(t.Context(), event.TopicEvents)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum event.Offset
+		for _, offset := range high {
+			sum += offset
+		}
+		return s.committed(t) == sum && gauge(t, registry, `quarry_worker_paused`, "projections") == 0
+	})
+}
+
+// pushTo delivers a push of a repository, signed, and returns the status and when
+// to come again.
+func (s *Server) pushTo(t *testing.T, g *gitRepository, number int) (status int, retry string) {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"repository": g.dir, "ref": "refs/heads/main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequest(http.MethodPost, s.URL()+"/webhooks/genericGitHost/local", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	id, at := fmt.Sprint("msg_", number), fmt.Sprint(time.Now().Unix())
+	request.Header.Set("webhook-id", id)
+	request.Header.Set("webhook-timestamp", at)
+	sum := hmac.New(sha256.New, []byte(pressureSecret))
+	_, _ = fmt.Fprintf(sum, "%s.%s.%s", id, at, body) // a hash never fails
+	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(sum.Sum(nil)))
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	return response.StatusCode, response.Header.Get("Retry-After")
+}
+
+// committed sums the offsets that the workers have committed.
+func (s *Server) committed(t *testing.T) (sum event.Offset) {
+	t.Helper()
+	offsets, err := s.log.Committed(t.Context(), workerGroup, event.TopicEvents)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, offset := range offsets {
+		sum += offset
+	}
+	return sum
+}
+
+// gauge returns a gauge, that with the given label value.
+func gauge(t *testing.T, registry *prometheus.Registry, name, value string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == name && (value == "" || m.GetLabel()[0].GetValue() == value) {
+				return m.GetGauge().GetValue()
+			}
+		}
+	}
+	t.Fatalf("no gauge %s %s", name, value)
+	return 0
+}
