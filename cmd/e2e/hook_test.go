@@ -46,6 +46,11 @@ func deliver(base, id string, p push) (int, string, error) {
 	if err != nil {
 		return 0, "", err
 	}
+	return send(http.MethodPost, base+hookPath, signed(id, body), body)
+}
+
+// signed returns the header of a delivery.
+func signed(id string, body []byte) http.Header {
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(hookSecret))
 	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body) // a hash never fails
@@ -54,7 +59,7 @@ func deliver(base, id string, p push) (int, string, error) {
 	header.Set("webhook-id", id)
 	header.Set("webhook-timestamp", now)
 	header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	return send(http.MethodPost, base+hookPath, header, body)
+	return header
 }
 
 // send sends a request and returns the status and the answer.

@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
@@ -25,15 +28,14 @@ func TestScriptsOnKafka(t *testing.T) {
 	}
 }
 
-// TestRolesOnKafka runs each role as a process of its own. They share the
-// brokers and the segment store, and nothing else.
+// TestRolesOnKafka runs each role as a process of its own, on three brokers. They
+// share the brokers and the segment store, and nothing else. Then two brokers
+// die and come back.
 func TestRolesOnKafka(t *testing.T) {
-	broker := kafkatest.Start(t)
+	brokers := kafkatest.StartCluster(t, 3)
 	dir := t.TempDir()
 	c := &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}
-	if err := os.WriteFile(c.config, []byte(configuration(dir)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, c.config, kafkaConfiguration(dir, map[string]any{"brokers": brokers.Addresses, "replicationFactor": 3}))
 	if err := git("", "init", "-q", "-b", "main", c.tree); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,6 @@ func TestRolesOnKafka(t *testing.T) {
 	servers := map[string]*server{}
 	for _, role := range []string{"query", "pipeline", "ingest"} {
 		s, err := startServer(dir, os.Environ(), "--config", c.config, "--data", filepath.Join(dir, role), "--role", role,
-			"--set", "log.driver=kafka", "--set", "log.kafka.brokers="+strings.Join(broker.Addresses, ","),
 			"--set", "storage.segments="+filepath.Join(dir, "segments"))
 		if err != nil {
 			t.Fatalf("%s: %v", role, err)
@@ -64,4 +65,50 @@ func TestRolesOnKafka(t *testing.T) {
 		t.Fatalf("push: %d %s, %v", status, answer, err)
 	}
 	c.await("cittern")
+	if testing.Short() {
+		return
+	}
+	brokersAway(t, brokers, c, servers["ingest"].url)
+}
+
+// pushBound is how long a web hook may take to be refused: ingest.appendTimeout,
+// and something for a busy machine.
+const pushBound = 8*time.Second + 4*time.Second
+
+// brokersAway kills two of three brokers: a push is told to come again in time,
+// and searches go on. When they are back it is taken and found.
+func brokersAway(t *testing.T, brokers *kafkatest.Cluster, c *crashing, ingest string) {
+	c.commit("third", "here is a sackbut")
+	body, err := json.Marshal(push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver := func() (*http.Response, time.Duration) {
+		request, err := http.NewRequest(http.MethodPost, ingest+hookPath, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = signed("msg_away", body)
+		began := time.Now()
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		return response, time.Since(began)
+	}
+	brokers.Kill(0, 1)
+	response, took := deliver()
+	t.Logf("with two of three brokers away: %s after %v, Retry-After %s", response.Status, took.Round(time.Millisecond), response.Header.Get("Retry-After"))
+	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || took > pushBound {
+		t.Errorf("push: %s with Retry-After %q after %v, want 503 within %v", response.Status, response.Header.Get("Retry-After"), took, pushBound)
+	}
+	if n, err := search(c.server.url, "cittern"); err != nil || n != 1 {
+		t.Errorf("search meanwhile: %d matches, %v", n, err)
+	}
+	brokers.Restart(0, 1)
+	if !poll(awaitDeadline, func() bool { response, _ := deliver(); return response.StatusCode < 300 }) {
+		t.Fatal("the push is not taken after the brokers are back")
+	}
+	c.await("sackbut")
 }

@@ -35,6 +35,9 @@
 //	deliveries.go the ledger as api.Deliveries
 //	registrar.go  the log as api.Registrar, behind the policy on clone URLs
 //	log.go        the log's drivers, and the log as projections.Tailer
+//	kafka.go      the settings of log.kafka as kafkalog.Options, and its topics
+//	topics.go     what is there of the topics, and what should be
+//	positions.go  how far the projections are, as a group of the log
 //
 // # Invariants
 //
