@@ -78,27 +78,27 @@ func (r *Reader) Find(ctx context.Context, tree ObjectID, path string) (n Name, 
 		if err != nil {
 			return Name{}, "", err
 		}
-		found := findName(names, element)
-		if found == nil {
+		found, ok := FindName(names, element)
+		if !ok {
 			return Name{}, "", fmt.Errorf("%.200q: %w", path, ErrNoPath)
 		}
-		n, elements = *found, append(elements, found.Raw)
+		n, elements = found, append(elements, found.Raw)
 	}
 	return n, strings.Join(elements, "/"), nil
 }
 
-// findName prefers the name itself to a name that is spelled like it.
-func findName(names []Name, element string) *Name {
-	var spelled *Name
+// FindName returns the entry that a name, or the spelling of one, means: the name
+// itself goes before one that is spelled like it.
+func FindName(names []Name, element string) (n Name, ok bool) {
 	for i := range names {
 		if names[i].Raw == element {
-			return &names[i]
+			return names[i], true
 		}
-		if spelled == nil && code.SpellPath(names[i].Raw) == element {
-			spelled = &names[i]
+		if !ok && code.SpellPath(names[i].Raw) == element {
+			n, ok = names[i], true
 		}
 	}
-	return spelled
+	return n, ok
 }
 
 // Blob returns the content of a blob of at most max bytes, valid until the next

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -131,11 +132,29 @@ func (s *Server) files(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	items := make([]fileItem, len(paths))
-	for i, path := range paths {
-		items[i] = fileItem{source.KindBlob, path, path[strings.LastIndexByte(path, '/')+1:]}
+	return ok(fileList(paths)), nil
+}
+
+// fileList writes paths as items: there may be half a million.
+type fileList []string
+
+// writeJSON implements streamer.
+func (l fileList) writeJSON(out *jsonout.Writer) error {
+	out.Raw("[")
+	for i, path := range l {
+		if i > 0 {
+			out.Raw(",")
+		}
+		out.Raw(`{"type":"blob","path":`)
+		out.String(path)
+		out.Raw(`,"name":`)
+		out.String(path[strings.LastIndexByte(path, '/')+1:])
+		if out.Raw("}"); out.Err() != nil {
+			return out.Err()
+		}
 	}
-	return ok(items), nil
+	out.Raw("]\n")
+	return nil
 }
 
 func (s *Server) folderContents(r *http.Request) (*reply, error) {

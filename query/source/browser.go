@@ -160,10 +160,15 @@ func (b *Browser) Files(ctx context.Context, r *code.Repository, name string) ([
 	var files []string
 	var rev revision
 	err := b.at(ctx, r, name, func(s Snapshot, at revision) (err error) {
-		rev, err = at, ErrNotIndexed
-		if rev.ref != "" {
-			files, err = s.Files(ctx, r.ID, rev.ref, MaxFiles)
+		if rev = at; rev.ref == "" {
+			return ErrNotIndexed
 		}
+		// The only answer from the index that can be large.
+		if err := b.walks.enter(ctx); err != nil {
+			return err
+		}
+		defer b.walks.leave()
+		files, err = s.Files(ctx, r.ID, rev.ref, MaxFiles)
 		return err
 	})
 	if err == nil {

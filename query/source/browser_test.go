@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,14 +31,14 @@ var (
 
 // fakeIndex has refs/heads/trunk at indexedCommit, with the files a.txt and
 // dir/b.txt, and large.txt that it knows without its text.
-type fakeIndex struct{ open int }
+type fakeIndex struct{ open atomic.Int64 }
 
 func (x *fakeIndex) Snapshot(context.Context) (source.Snapshot, error) {
-	x.open++
+	x.open.Add(1)
 	return x, nil
 }
 
-func (x *fakeIndex) Release()                         { x.open-- }
+func (x *fakeIndex) Release()                         { x.open.Add(-1) }
 func (*fakeIndex) Default(code.RepositoryID) code.Ref { return "refs/heads/trunk" }
 func (*fakeIndex) Commit(_ code.RepositoryID, ref code.Ref) code.CommitID {
 	if ref == "refs/heads/trunk" {
@@ -81,10 +83,14 @@ type fakeGit struct {
 	source.Git
 	asked []string
 	block bool
+	slow  time.Duration
 }
 
 func (g *fakeGit) ask(ctx context.Context, format string, args ...any) error {
 	g.asked = append(g.asked, fmt.Sprintf(format, args...))
+	if g.slow > 0 {
+		<-time.After(g.slow)
+	}
 	if g.block {
 		<-ctx.Done()
 		return errors.New("git was killed")
@@ -142,8 +148,8 @@ func newBrowser(t *testing.T, git source.Git, change func(*source.Options)) (*so
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if index.open != 0 {
-			t.Errorf("%d snapshots were not released", index.open)
+		if n := index.open.Load(); n != 0 {
+			t.Errorf("%d snapshots were not released", n)
 		}
 	})
 	return b, index
@@ -310,6 +316,26 @@ func TestCallsEndWithTheRequest(t *testing.T) {
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// Of several who ask for one blame at once, one asks git.
+func TestWhoWaitedFindsTheBlame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		git := &fakeGit{slow: time.Second}
+		b, _ := newBrowser(t, git, func(o *source.Options) { o.MaxWalks = 1 })
+		var group sync.WaitGroup
+		for range 5 {
+			group.Go(func() {
+				if _, err := b.Blame(t.Context(), kettle, "", "a.txt"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if len(git.asked) != 1 {
+			t.Errorf("git was asked %q", git.asked)
 		}
 	})
 }

@@ -147,12 +147,9 @@ func (b *Browser) Authors(ctx context.Context, r *code.Repository, name, path st
 	if err != nil {
 		return nil, err
 	}
-	authors, err := cached(b, cacheKey{operation: "authors", id: r.ID, commit: rev.commit, path: path}, authorsBytes, func() (authors []Author, err error) {
-		err = b.git(ctx, b.walks, "authors", func(ctx context.Context) (err error) {
-			authors, err = b.o.Git.Authors(ctx, r.ID, rev.commit, path)
-			return err
-		})
-		return authors, err
+	key := cacheKey{operation: "authors", id: r.ID, commit: rev.commit, path: path}
+	authors, err := cached(ctx, b, key, authorsBytes, func(ctx context.Context) ([]Author, error) {
+		return b.o.Git.Authors(ctx, r.ID, rev.commit, path)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("authors of %s: %w", r.Name, err)
@@ -167,17 +164,25 @@ func authorsBytes(authors []Author) (n int64) {
 	return n
 }
 
-// cached returns what is kept under a key, or makes it and keeps it.
-func cached[T any](b *Browser, key cacheKey, size func(T) int64, build func() (T, error)) (T, error) {
+// cached returns what is kept under a key, or asks git for it and keeps it. Of
+// several who ask at once, those that had to wait find it.
+func cached[T any](ctx context.Context, b *Browser, key cacheKey, size func(T) int64, ask func(context.Context) (T, error)) (T, error) {
 	known, hit := b.cache.get(key)
 	b.metrics.looked(key.operation, hit)
 	if hit {
 		return known.(T), nil
 	}
-	value, err := build()
-	if err == nil {
-		b.cache.put(key, value, size(value))
-	}
+	var value T
+	err := b.git(ctx, b.walks, key.operation, func(ctx context.Context) (err error) {
+		if known, hit := b.cache.get(key); hit {
+			value = known.(T)
+			return nil
+		}
+		if value, err = ask(ctx); err == nil {
+			b.cache.put(key, value, size(value))
+		}
+		return err
+	})
 	return value, err
 }
 
@@ -222,12 +227,9 @@ func (b *Browser) Blame(ctx context.Context, r *code.Repository, name, path stri
 	if err != nil {
 		return nil, err
 	}
-	blame, err := cached(b, cacheKey{operation: "blame", id: r.ID, commit: rev.commit, path: path}, (*Blame).sizeBytes, func() (blame *Blame, err error) {
-		err = b.git(ctx, b.walks, "blame", func(ctx context.Context) (err error) {
-			blame, err = b.o.Git.Blame(ctx, r.ID, rev.commit, path, b.o.MaxFileBytes)
-			return err
-		})
-		return blame, err
+	key := cacheKey{operation: "blame", id: r.ID, commit: rev.commit, path: path}
+	blame, err := cached(ctx, b, key, (*Blame).sizeBytes, func(ctx context.Context) (*Blame, error) {
+		return b.o.Git.Blame(ctx, r.ID, rev.commit, path, b.o.MaxFileBytes)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("blame of %.200q of %s: %w", path, r.Name, err)

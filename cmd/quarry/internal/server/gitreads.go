@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -125,16 +126,13 @@ func (g *gitReads) File(ctx context.Context, id code.RepositoryID, commit code.C
 func (g *gitReads) Directories(ctx context.Context, id code.RepositoryID, commit code.CommitID, paths []string, limit int) (map[string][]source.Entry, error) {
 	found := make(map[string][]source.Entry, len(paths))
 	err := g.inTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
+		d := directories{reader: r, root: root, names: make(map[string][]mirror.Name, len(paths))}
 		room := limit
 		for _, path := range paths {
-			n, _, err := r.Find(ctx, root, path)
-			if errors.Is(err, mirror.ErrNoPath) || err == nil && !n.IsDirectory() {
+			names, err := d.read(ctx, path)
+			if errors.Is(err, mirror.ErrNoPath) {
 				continue
 			}
-			if err != nil {
-				return err
-			}
-			names, err := r.Directory(ctx, n.ID)
 			if err != nil {
 				return err
 			}
@@ -146,6 +144,40 @@ func (g *gitReads) Directories(ctx context.Context, id code.RepositoryID, commit
 		return nil
 	})
 	return found, err
+}
+
+// directories reads directories of one tree. One whose parent was read before is
+// found in it: a path is not walked from the root again for each of its elements.
+type directories struct {
+	reader *mirror.Reader
+	root   mirror.ObjectID
+	names  map[string][]mirror.Name
+}
+
+func (d *directories) read(ctx context.Context, path string) ([]mirror.Name, error) {
+	n, err := d.find(ctx, path)
+	if err == nil && !n.IsDirectory() {
+		err = mirror.ErrNoPath
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.reader.Directory(ctx, n.ID)
+	d.names[path] = names
+	return names, err
+}
+
+func (d *directories) find(ctx context.Context, path string) (mirror.Name, error) {
+	at := max(strings.LastIndexByte(path, '/'), 0)
+	if names, known := d.names[path[:at]]; known && path != "" {
+		n, ok := mirror.FindName(names, strings.TrimPrefix(path[at:], "/"))
+		if !ok {
+			return n, mirror.ErrNoPath
+		}
+		return n, nil
+	}
+	n, _, err := d.reader.Find(ctx, d.root, path)
+	return n, err
 }
 
 func entriesOf(names []mirror.Name) []source.Entry {
