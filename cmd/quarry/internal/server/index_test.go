@@ -56,7 +56,12 @@ func post(t testing.TB, url, body string, out any) int {
 // awaitStatus polls the status of a repository until done says so.
 func awaitStatus(t testing.TB, s *Server, id uint64, done func(map[string]any) bool) map[string]any {
 	t.Helper()
-	deadline := time.After(30 * time.Second)
+	return awaitStatusFor(t, s, id, 30*time.Second, done)
+}
+
+func awaitStatusFor(t testing.TB, s *Server, id uint64, patience time.Duration, done func(map[string]any) bool) map[string]any {
+	t.Helper()
+	deadline := time.After(patience)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -32,7 +32,7 @@ func BenchmarkGit(b *testing.B) {
 	if status := post(b, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"long"}`, dir), &r); status != http.StatusAccepted {
 		b.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatus(b, s, r.RepoID, r.applied)
+	awaitStatusFor(b, s, r.RepoID, 10*time.Minute, r.applied) // a large tree is imported
 	side := benchSide{b, s, dir}
 	const big, deep = "bench/big.c", "bench/d1/d2"
 	for _, c := range []struct {
