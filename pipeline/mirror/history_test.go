@@ -265,3 +265,33 @@ func TestDiffIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Of a repository that is read by path, refs that are not mirrored can be named
+// as well.
+func TestResolveAsksTheRepositoryOnDisk(t *testing.T) {
+	repo := gittest.New(t)
+	first := repo.CommitFiles("a.txt", "a\n")
+	repo.Git("tag", "--annotate", "--message", "one", "v1")
+	repo.CommitFiles("a.txt", "b\n")
+	repo.Git("checkout", "--quiet", "-b", "side")
+	side := repo.CommitFiles("a.txt", "c\n")
+	repo.Git("update-ref", "refs/hidden/x", string(side))
+	repo.Git("checkout", "--quiet", "main")
+	r := repo.Code("r")
+	m := open(t, mirror.Options{}).Mirror(r.ID)
+	if _, err := m.Fetch(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]code.CommitID{
+		"v1": first, "tags/v1": first, "refs/tags/v1": first, "side": side, "side~2": first, "v2": "", "refs/hidden/x": "", "side~9": "",
+	} {
+		name, err := code.ParseRevisionName(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := m.Resolve(t.Context(), name, "")
+		if c.ID != want || (err == nil) != (want != "") || err != nil && !errors.Is(err, mirror.ErrRefNotFound) {
+			t.Errorf("%s: %s, %v; want %s", in, c.ID, err, want)
+		}
+	}
+}

@@ -4,30 +4,60 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// The refs of a mirror that a client may name: what the repository has. The
-// others are our own notes.
-var nameablePrefixes = []string{branchPrefix, "refs/tags/"}
+// clientPrefixes begin the refs of a mirror that a client may name: those of the
+// repository. The others are our own notes.
+var clientPrefixes = []string{branchPrefix, "refs/tags/"}
 
 // Exists reports whether the mirror is there. One that is not comes with the
 // next Fetch.
 func (m *Mirror) Exists() bool { return m.exists() }
 
 // Resolve returns the commit that a client's name means, as of the last fetch:
-// HEAD is the branch head. It fails with ErrRefNotFound if the name means nothing
-// here, or more than one commit, and with ErrMissing if there is no mirror.
+// HEAD is the branch head. Refs that the mirror does not have, such as tags, are
+// looked for in a repository that is read by path. It fails with ErrRefNotFound if
+// the name means nothing here, or more than one commit, and with ErrMissing if
+// there is no mirror.
 func (m *Mirror) Resolve(ctx context.Context, name code.RevisionName, head code.Ref) (Commit, error) {
 	r, err := m.Reader(ctx)
 	if err != nil {
 		return Commit{}, err
 	}
 	defer r.Close()
-	return r.Resolve(ctx, name, head)
+	c, err := r.Resolve(ctx, name, head)
+	if !errors.Is(err, ErrRefNotFound) {
+		return c, err
+	}
+	if id := m.resolveBorrowed(ctx, name); id != "" {
+		return r.commit(ctx, string(id))
+	}
+	return c, err
+}
+
+// resolveBorrowed asks the repository from which the mirror borrows its objects;
+// empty if there is none, or it has no such ref either.
+func (m *Mirror) resolveBorrowed(ctx context.Context, name code.RevisionName) code.CommitID {
+	objects, err := readSmall(m.alternates())
+	if err != nil {
+		return ""
+	}
+	gitDir := filepath.Dir(strings.TrimSuffix(string(objects), "\n"))
+	for _, ref := range clientRefs(name.Refs) {
+		out, err := m.ms.git.output(ctx, command{gitDir: gitDir, args: []string{"rev-parse", "--quiet", "--verify", string(ref) + name.Steps + "^{commit}"}})
+		if err != nil {
+			continue
+		}
+		if id, err := code.ParseCommitID(strings.TrimSpace(string(out))); err == nil {
+			return id
+		}
+	}
+	return ""
 }
 
 // Resolve is Mirror.Resolve.
@@ -49,11 +79,8 @@ func candidates(name code.RevisionName, head code.Ref) []string {
 		refs = []code.Ref{head}
 	}
 	var names []string
-	for _, ref := range refs {
-		own := slices.ContainsFunc(nameablePrefixes, func(prefix string) bool { return strings.HasPrefix(string(ref), prefix) })
-		if own && ref.Validate() == nil {
-			names = append(names, string(ref))
-		}
+	for _, ref := range clientRefs(refs) {
+		names = append(names, string(ref))
 	}
 	switch {
 	case name.IsFullCommit():
@@ -62,4 +89,12 @@ func candidates(name code.RevisionName, head code.Ref) []string {
 		return append(names, name.Commit)
 	}
 	return names
+}
+
+// clientRefs keeps the refs that a client may name.
+func clientRefs(refs []code.Ref) []code.Ref {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref code.Ref) bool {
+		return ref.Validate() != nil ||
+			!slices.ContainsFunc(clientPrefixes, func(prefix string) bool { return strings.HasPrefix(string(ref), prefix) })
+	})
 }
