@@ -35,16 +35,16 @@ func running(ts *testscript.TestScript) *server {
 
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"serve":   serveCommand,
-		"stop":    stopCommand,
-		"kill":    killCommand,
-		"commit":  commitCommand,
-		"push":    pushCommand,
-		"await":   awaitCommand,
-		"until":   untilCommand,
-		"http":    httpCommand,
-		"hook":    hookCommand,
-		"deliver": deliverCommand,
+		"serve":     serveCommand,
+		"terminate": terminateCommand,
+		"crash":     crashCommand,
+		"commit":    commitCommand,
+		"push":      pushCommand,
+		"await":     awaitCommand,
+		"until":     untilCommand,
+		"http":      httpCommand,
+		"hook":      hookCommand,
+		"deliver":   deliverCommand,
 	}
 }
 
@@ -78,14 +78,14 @@ func serveCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("QUARRY_SERVER", s.url)
 }
 
-func stopCommand(ts *testscript.TestScript, neg bool, _ []string) {
+func terminateCommand(ts *testscript.TestScript, neg bool, _ []string) {
 	s := running(ts)
 	of(ts).server = nil
 	ts.Check(s.stop())
 	ts.Logf("%s", s.output)
 }
 
-func killCommand(ts *testscript.TestScript, neg bool, _ []string) {
+func crashCommand(ts *testscript.TestScript, neg bool, _ []string) {
 	s := running(ts)
 	of(ts).server = nil
 	s.kill()

@@ -12,8 +12,9 @@
 // # Commands of a script
 //
 //	serve [ARG...]            start quarry serve on $WORK/data, wait until ready; sets $URL
-//	stop                      SIGTERM; the exit code must be 0
-//	kill                      SIGKILL
+//	terminate                 SIGTERM; the exit code must be 0. Not "stop", which testscript
+//	                          knows as the end of the script
+//	crash                     SIGKILL. Not "kill", which testscript has too
 //	commit REPO FILE [TEXT]   write (or, without TEXT, remove) FILE in the work tree REPO and commit
 //	push REPO REF [BEFORE]    deliver a signed web hook for REF of REPO, want 202
 //	await N QUERY...          poll until quarry search finds N matches (0: none)

@@ -103,7 +103,9 @@ func TestEffectIsAFunctionOfTheLog(t *testing.T) {
 // effect is what a Runner makes of a log in a store, as it is when the store is
 // opened again: segments that nothing names go then.
 func (x *worldIndex) effect(m *store.Memory, log projections.Tailer) (rows []projectiontest.Row, err error) {
-	err = x.session(m, func(s *store.Store, d *projections.Decoder, p []projections.Projection) error { return follow(s, log, d, p) })
+	err = x.session(m, func(s *store.Store, d *projections.Decoder, p []projections.Projection) error {
+		return follow(s, log, d, p)
+	})
 	if err != nil {
 		return nil, err
 	}
