@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -338,18 +337,7 @@ func TestLostMirrorAndRemoval(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n", "b", "2\n")
 	b.register()
-	if err := os.RemoveAll(filepath.Join(b.dir, "mirrors")); err != nil {
-		t.Fatal(err)
-	}
-	var err error
-	b.mirrors, err = mirror.Open(t.Context(), mirror.Options{
-		Dir: filepath.Join(b.dir, "mirrors"), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.mirrors.Close() })
-	b.x.o.Mirrors = b.mirrors
+	b.loseMirrors()
 	b.repo.CommitFiles("c", "3\n")
 	b.push("main")
 	b.check("main")

@@ -91,7 +91,12 @@ func (x *Indexer) forgetRefreshed(ctx context.Context, m *mirror.Mirror, g *grou
 
 // whole looks at every ref of the repository.
 func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, job *job) error {
+	indexed, err := m.Indexed(ctx)
+	lost := errors.Is(err, mirror.ErrMissing) || errors.Is(err, code.ErrNotFound) || err == nil && len(indexed) == 0
 	l, err := x.everything(ctx, m, r, g.cause, job)
+	if err == nil && lost {
+		err = x.takeBack(ctx, m, g, l)
+	}
 	if err != nil {
 		return err
 	}

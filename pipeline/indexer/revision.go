@@ -114,7 +114,13 @@ func (x *Indexer) gone(ctx context.Context, m *mirror.Mirror, rev revision, c ca
 			return true, x.announce(ctx, m, ev, rev, c)
 		}
 	}
-	return false, nil
+	// The mirror may have forgotten it.
+	commits, err := x.lastTold(ctx, rev.repo, c.at)
+	if err != nil || commits[rev.Ref] == "" {
+		return false, err
+	}
+	ev := &event.RevisionIndexed{Repository: rev.repo, Ref: rev.Ref, BaseRef: rev.Ref, BaseCommit: commits[rev.Ref]}
+	return true, x.announce(ctx, m, ev, rev, c)
 }
 
 // announce appends a RevisionIndexed and, once the log has it, moves the indexed

@@ -1,0 +1,55 @@
+package indexer
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// A mirror forgets what was indexed of a repository when it is lost, and of a ref
+// when another worker indexed commits that it never had. For a ref that still
+// exists that costs a full manifest. For one that is gone nothing would ever take
+// it back: so the log is asked what was told of it last.
+
+// lastTold returns the commits that the log tells of the refs of a repository, up
+// to its end, without those that were taken back. It reads the partition from its
+// beginning, a million records in about a second; what asks for it is rare.
+func (x *Indexer) lastTold(ctx context.Context, repo code.RepositoryID, at event.Position) (map[code.Ref]code.CommitID, error) {
+	what, err := x.told(ctx, 0, at, repo)
+	if err != nil {
+		return nil, err
+	}
+	commits := map[code.Ref]code.CommitID{}
+	for k, commit := range what.last {
+		if commit != "" {
+			commits[k.ref] = commit
+		}
+	}
+	return commits, nil
+}
+
+// takeBack takes back the refs that were told of and that the repository, of which
+// l has all refs, does not have any more: after the loss of its mirror.
+func (x *Indexer) takeBack(ctx context.Context, m *mirror.Mirror, g *group, l look) error {
+	commits, err := x.lastTold(ctx, g.repo, g.pushes[0].at)
+	if err != nil {
+		return err
+	}
+	for ref, commit := range commits {
+		if _, known := l.refs[ref]; known {
+			continue
+		}
+		rev := revision{repo: g.repo, Revision: code.Revision{Ref: ref}, head: l.head}
+		if x.overtaken(rev, g.cause(ref)) {
+			continue
+		}
+		ev := &event.RevisionIndexed{Repository: g.repo, Ref: ref, BaseRef: ref, BaseCommit: commit}
+		if err := x.announce(ctx, m, ev, rev, g.cause(ref)); err != nil {
+			return err
+		}
+		l.refs[ref] = became{"", true}
+	}
+	return nil
+}
