@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -75,8 +77,12 @@ func Open(dir string, o Options) (*Store, error) {
 
 func (s *Store) open(o *Options) error {
 	db, err := pebble.Open(s.dir, o.pebble(s.fs, s.lock))
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("store: open %s: %w", s.dir, err)
+	case err != nil:
+		// Whatever else keeps the rows from being read, they are not the truth.
+		return fmt.Errorf("store: open %s: %w; if its files are damaged or missing, rebuild them from the log with quarry replay", s.dir, err)
 	}
 	s.db = db
 	if err := s.checkFormat(); err != nil {
