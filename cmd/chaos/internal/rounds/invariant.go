@@ -35,7 +35,7 @@ func (r *run) await(ctx context.Context) error {
 			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%s after %v: %w", s.Repository.Name, awaitDeadline, err)
+				return fmt.Errorf("%s: %w after %v at most: %w", s.Repository.Name, ctx.Err(), awaitDeadline, err)
 			case <-tick.C:
 			}
 		}

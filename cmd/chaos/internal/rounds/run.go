@@ -82,8 +82,15 @@ func Run(ctx context.Context, o Options) (t *Tally, err error) {
 	if err := r.begin(ctx); err != nil {
 		return t, fmt.Errorf("%s: begin: %w", o.Fleet.Setup, err)
 	}
+	var deck []fault // each fault once, in a random order, and then anew
 	for n := 1; n <= o.Rounds; n++ {
-		if err := r.round(ctx, n, faults); err != nil {
+		if len(deck) == 0 {
+			deck = slices.Clone(faults)
+			r.random.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		}
+		f := deck[0]
+		deck = deck[1:]
+		if err := r.round(ctx, n, f); err != nil {
 			return t, err
 		}
 	}
@@ -118,8 +125,7 @@ func (r *run) tolerates(status int) bool {
 }
 
 // round is one fault and what comes after it.
-func (r *run) round(ctx context.Context, n int, faults []fault) error {
-	f := faults[r.random.IntN(len(faults))]
+func (r *run) round(ctx context.Context, n int, f fault) error {
 	began := time.Now()
 	r.verify = n%r.o.VerifyEvery == 0 || n == r.o.Rounds
 	recovery, err := r.survive(ctx, f)
