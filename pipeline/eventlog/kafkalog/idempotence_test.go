@@ -104,7 +104,7 @@ func lostAcknowledgements(t *testing.T, broker *kafkatest.Broker) {
 // what it had sent is there once, and the next append goes on.
 func givenUp(t *testing.T, broker *kafkatest.Broker) {
 	const topic = event.Topic("given-up")
-	l, c := cutLog(t, broker, topic, time.Second)
+	l, c := cutLog(t, broker, topic, 2*time.Second)
 	c.left.Store(1 << 30)
 	if _, err := l.Append(t.Context(), topic, 0, textRecord("given up")); !errors.Is(err, eventlog.ErrFull) {
 		t.Errorf("Append: %v, want ErrFull", err)

@@ -17,6 +17,10 @@ type metrics struct {
 	producerRestarts *prometheus.CounterVec
 }
 
+// RegisterMetrics registers the metrics of a Log without one: for the page that
+// lists them.
+func RegisterMetrics(reg prometheus.Registerer) { newMetrics(reg) }
+
 // newMetrics registers the package's metrics with reg, or with nothing if reg is
 // nil.
 func newMetrics(reg prometheus.Registerer) *metrics {

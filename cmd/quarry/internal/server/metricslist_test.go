@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 )
 
 // The pages that name metrics. QUARRY_GENERATE=1 (make generate) writes the
@@ -69,12 +70,14 @@ func kindOf(c prometheus.Collector) string {
 	return ""
 }
 
-// rows lists the metrics of a server with all roles.
+// rows lists the metrics of a server with all roles, and those of the log on
+// Kafka.
 func rows(t *testing.T) []metricRow {
 	t.Helper()
 	registry := boot.NewRegistry("test")
 	l := &listing{Registerer: registry, rows: map[string]metricRow{}}
 	open(t, testConfig(t), l, registry)
+	kafkalog.RegisterMetrics(l)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
