@@ -1,0 +1,228 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// TestRebalancingWhileBusyOnEmbeddedLog has members of one process.
+func TestRebalancingWhileBusyOnEmbeddedLog(t *testing.T) {
+	log, err := embeddedlog.Open(filepath.Join(t.TempDir(), "log"), embeddedlog.Options{Partitions: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = log.Close() })
+	rebalance(t, 300*time.Millisecond, func() eventlog.Log { return log })
+}
+
+// TestRebalancingWhileBusyOnKafka has members that share a broker only.
+func TestRebalancingWhileBusyOnKafka(t *testing.T) {
+	broker := kafkatest.Start(t)
+	rebalance(t, 4*time.Second, func() eventlog.Log {
+		log, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses, RebalanceTimeout: 20 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = log.Close() })
+		for _, topic := range []event.Topic{event.TopicEvents, event.TopicDeadLetters} {
+			if err := log.EnsureTopics(t.Context(), kafkalog.TopicSpec{Topic: topic, Partitions: 6}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return log
+	})
+}
+
+const (
+	rebalanceKeys    = 60
+	rebalanceRecords = 1500
+	rebalanceDrain   = time.Second
+)
+
+// rebalance lets workers join and leave while records are handled, some of them
+// slowly, and holds what they did to what is in the log.
+func rebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	e := &effects{t: t, rng: rand.New(rand.NewPCG(seed, 3)), numbers: map[string]int{}, done: map[string]int{}, busy: map[string]string{}}
+	log := open()
+	e.append(log, rebalanceRecords/2)
+	var stops []func()
+	join := func() { stops = append(stops, e.join(fmt.Sprint("worker ", len(stops)), open())) }
+	leave := func() { stops[0](); stops = stops[1:] }
+	for _, change := range []func(){join, join, join, leave, join, leave, func() {}} {
+		change()
+		e.append(log, rebalanceRecords/14)
+		pause(t.Context(), stage)
+	}
+	e.await(log)
+	for _, stop := range stops {
+		stop()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for key, n := range e.numbers {
+		if e.done[key] != n {
+			t.Errorf("%s: %d of %d records had an effect", key, e.done[key], n)
+		}
+	}
+	t.Logf("%d records were handled again, %d were cut short", e.repeated, e.cut)
+}
+
+// effects is a handler shared by all workers. A record has its effect once, by its
+// number, whoever handles it again.
+type effects struct {
+	t       *testing.T
+	mu      sync.Mutex
+	rng     *rand.Rand
+	numbers map[string]int // records appended, by key
+	done    map[string]int // records that had their effect, by key: a run from the first
+	busy    map[string]string
+	// repeated counts records handled again, cut those whose context ended.
+	repeated, cut int
+}
+
+// append appends records "KEY NUMBER".
+func (e *effects) append(log eventlog.Log, n int) {
+	e.t.Helper()
+	records := make([]event.Record, n)
+	e.mu.Lock()
+	for i := range records {
+		key := fmt.Sprint("key", e.rng.IntN(rebalanceKeys))
+		records[i] = event.Record{Key: []byte(key), Value: fmt.Appendf(nil, "%d", e.numbers[key])}
+		e.numbers[key]++
+	}
+	e.mu.Unlock()
+	if _, err := log.Append(e.t.Context(), event.TopicEvents, eventlog.AnyPartition, records...); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// join starts a worker; what it returns stops it.
+func (e *effects) join(name string, log eventlog.Log) (stop func()) {
+	e.t.Helper()
+	w, err := worker.New(worker.Options{
+		Log: log, Handler: member{e, name}, Lanes: 4, Batch: 5, Drain: rebalanceDrain, Backoff: 10 * time.Millisecond, Attempts: 1000,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			e.t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// await returns when everything is committed.
+func (e *effects) await(log eventlog.Log) {
+	e.t.Helper()
+	ctx, cancel := context.WithTimeout(e.t.Context(), 2*time.Minute)
+	defer cancel()
+	for {
+		high, err := log.HighWater(ctx, event.TopicEvents)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		committed, err := log.Committed(ctx, "quarry-workers", event.TopicEvents)
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		left := event.Offset(0)
+		for p := range high {
+			left += high[p] - committed[p]
+		}
+		if left == 0 {
+			return
+		}
+		if !pause(ctx, 50*time.Millisecond) {
+			e.t.Fatalf("%d records are left", left)
+		}
+	}
+}
+
+// member is effects as one worker calls it.
+type member struct {
+	*effects
+	name string
+}
+
+func (member) Assigned(context.Context, event.Position) error { return nil }
+func (member) Wants(event.Record) bool                        { return true }
+func (member) Committed(event.Record)                         {}
+
+func (m member) Handle(ctx context.Context, records []event.Record) (int, error) {
+	key := string(records[0].Key)
+	m.mu.Lock()
+	if by := m.busy[key]; by != "" {
+		m.t.Errorf("%s handles %s while %s does", m.name, key, by)
+	}
+	m.busy[key] = m.name
+	takes := time.Duration(m.rng.IntN(10)) * time.Millisecond
+	switch dice := m.rng.IntN(200); dice {
+	case 0:
+		takes = rebalanceDrain / 2 // ends within the drain
+	case 1:
+		takes = 2 * rebalanceDrain // may not
+	}
+	fails := m.rng.IntN(50) == 0
+	m.mu.Unlock()
+	ended := !pause(ctx, takes)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy[key] = ""
+	if ended {
+		m.cut++
+		return len(records), ctx.Err()
+	}
+	if fails {
+		return len(records), errors.New("dice")
+	}
+	for _, rec := range records {
+		m.effect(key, rec)
+	}
+	return len(records), nil
+}
+
+// effect does what a record asks for, if that was not done.
+func (m member) effect(key string, rec event.Record) {
+	var number int
+	_, _ = fmt.Sscan(string(rec.Value), &number)
+	switch done := m.done[key]; {
+	case number < done:
+		m.repeated++
+	case number > done:
+		m.t.Errorf("%s: %d comes before %d", key, number, done)
+	default:
+		m.done[key]++
+	}
+}
+
+// pause waits, and reports whether ctx lasted as long.
+func pause(ctx context.Context, wait time.Duration) bool {
+	select {
+	case <-time.After(wait):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
