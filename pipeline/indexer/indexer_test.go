@@ -31,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A bench drives an Indexer over a real log, real git and a real segment store,
 // and keeps what its events say.
 type bench struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	x       *Indexer
 	log     *embeddedlog.Log
@@ -53,7 +53,7 @@ type bench struct {
 	count   int
 }
 
-func newBench(t *testing.T, branches ...string) *bench {
+func newBench(t testing.TB, branches ...string) *bench {
 	b := &bench{t: t, causes: map[code.Ref]event.Offset{}, commits: map[code.Ref]code.CommitID{}, dir: t.TempDir(), repo: gittest.New(t), refs: map[code.Ref]map[string]event.Change{}, docs: map[code.DocumentKey][]byte{}}
 	b.code = b.repo.Code("r", branches...)
 	var err error

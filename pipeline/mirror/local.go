@@ -241,7 +241,8 @@ func (m *Mirror) copyRefs(ctx context.Context, s State) error {
 }
 
 // borrowRefs brings branches of a repository on disk and puts their commits into
-// commits: one process to read them and one to write them, or two if some are gone.
+// commits: one process to read them, and, unless it is one branch that is there,
+// one to write them and one to remove those that are gone.
 func (m *Mirror) borrowRefs(ctx context.Context, src source, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
 	from, err := m.lender(ctx, src)
 	if err != nil {
@@ -277,6 +278,9 @@ func (m *Mirror) borrowRefs(ctx context.Context, src source, refs []code.Ref, co
 	// Two transactions: in one, branch a cannot make room for a/b.
 	if err := m.updateRefs(ctx, remove); err != nil {
 		return err
+	}
+	if id := commits[refs[0]]; len(refs) == 1 && id != "" {
+		return m.setRef(ctx, string(refs[0]), id)
 	}
 	return m.updateRefs(ctx, update)
 }

@@ -111,11 +111,7 @@ func (m *Mirror) SetIndexed(ctx context.Context, ref code.Ref, commit code.Commi
 	if err := ref.Validate(); err != nil {
 		return m.wrap("update", err)
 	}
-	var update refUpdate
-	if err := update.set(indexedName(ref), commit); err != nil {
-		return m.wrap("update", err)
-	}
-	if err := m.updateRefs(ctx, update); err != nil {
+	if err := m.setIndexed(ctx, indexedName(ref), commit); err != nil {
 		return err
 	}
 	if head == "" || head == m.AnnouncedDefault() {
@@ -129,6 +125,20 @@ func (m *Mirror) SetIndexed(ctx context.Context, ref code.Ref, commit code.Commi
 		return m.wrap("update", err)
 	}
 	return nil
+}
+
+func (m *Mirror) setIndexed(ctx context.Context, name string, commit code.CommitID) error {
+	if commit == "" {
+		var u refUpdate
+		if err := u.set(name, ""); err != nil {
+			return m.wrap("update", err)
+		}
+		return m.updateRefs(ctx, u)
+	}
+	if _, err := m.Commit(ctx, commit); err != nil {
+		return m.wrap("update", err)
+	}
+	return m.setRef(ctx, name, commit)
 }
 
 // AnnouncedDefault returns the default branch that SetIndexed stored last, or
