@@ -120,7 +120,9 @@ func (h *Home) versions() ([]string, error) {
 
 // Switch makes the version in path, a directory that Next or Current returned,
 // the live one for whoever opens the home from now on, and keeps the one that
-// was live as the previous one. What was previous before is left to Clean.
+// was live as the previous one. What was previous before is left to Clean; but a
+// version of the past does not take the place of one that follows the log, which
+// takes longer to make again.
 func (h *Home) Switch(path string) error {
 	name := filepath.Base(path)
 	if _, ok := storeNumber(name); !ok || filepath.Dir(path) != filepath.Clean(h.dir) {
@@ -130,13 +132,20 @@ func (h *Home) Switch(path string) error {
 	if err != nil {
 		return err
 	}
-	if current == path {
-		current = previous
+	kept := current
+	if current == path || path != previous && previous != "" && isFrozen(current) && !isFrozen(previous) {
+		kept = previous
 	}
-	if err := h.writeCurrent(path, current); err != nil {
+	if err := h.writeCurrent(path, kept); err != nil {
 		return fmt.Errorf("projections: switch to %s: %w", path, err)
 	}
 	return nil
+}
+
+// isFrozen reports whether the version in dir is known to show the past.
+func isFrozen(dir string) bool {
+	meta, err := ReadMeta(dir)
+	return err == nil && meta.Frozen()
 }
 
 // Rollback makes the previous version the live one, and the live one previous:

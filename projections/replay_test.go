@@ -138,6 +138,29 @@ func TestVersionsAreBounded(t *testing.T) {
 	}
 }
 
+// TestPastDoesNotTakeThePlaceOfThePresent shows that the version which follows the
+// log is kept however often the past is looked at.
+func TestPastDoesNotTakeThePlaceOfThePresent(t *testing.T) {
+	b := newReplayBench(t, 10)
+	present, err := projections.Replay(t.Context(), b.o)
+	must(t, err)
+	for _, n := range []int{2, 5} {
+		o := b.o
+		o.Until = &projections.Until{Time: b.records[n].Time}
+		past, err := projections.Replay(t.Context(), o)
+		must(t, err)
+		must(t, b.home.Clean())
+		current, err := b.home.Current()
+		must(t, err)
+		if previous, err := b.home.Previous(); current != past || previous != present || err != nil {
+			t.Fatalf("live %s, previous %s, want %s and %s: %v", current, previous, past, present, err)
+		}
+	}
+	if back, err := b.home.Rollback(); back != present || err != nil {
+		t.Fatalf("rolled back to %s: %v", back, err)
+	}
+}
+
 // TestReplayOneProjection builds one projection anew in a copy of a live store
 // that is ahead of some records and behind others, and holds every row to be that
 // of a whole replay.

@@ -21,6 +21,9 @@ const maxExplained = 50
 // answer is not.
 func printExplain(w io.Writer, e *client.Explain) {
 	_, _ = fmt.Fprintf(w, "query: %s\n", e.Query)
+	if e.AsOf != "" {
+		_, _ = fmt.Fprintf(w, "as of: %s\n", e.AsOf)
+	}
 	for i, a := range e.Atoms {
 		_, _ = fmt.Fprintf(w, "pattern %d: %s\n", i+1, a)
 	}

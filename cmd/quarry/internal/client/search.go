@@ -40,6 +40,7 @@ type SearchResponse struct {
 // Explain tells how a query was run.
 type Explain struct {
 	Query    string           `json:"query"`
+	AsOf     string           `json:"asOf"` // empty for the present
 	Atoms    []string         `json:"atoms"`
 	Stages   map[string]int64 `json:"stages"` // microseconds, such as planMicros
 	Segments []SegmentExplain `json:"segments"`

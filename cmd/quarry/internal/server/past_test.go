@@ -149,6 +149,12 @@ func TestSearchOfThePast(t *testing.T) {
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
+	replayed(t, s, "/api/replays/rollback", ``)
+	eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+	replayed(t, s, "/api/replays/rollback", ``)
+	if s.defaultAt(g.ID) == commit {
+		t.Error("a second roll back did not undo the first")
+	}
 	replayed(t, s, "/api/replays", `{}`)
 	eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
 	present = remember(t, s)

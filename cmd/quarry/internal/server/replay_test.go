@@ -134,10 +134,36 @@ func TestReplayOfARunningServer(t *testing.T) {
 			t.Fatalf("versions left: %v, %v", left, err)
 		}
 	}
+	dropObjects(t, s)
+	replayed(t, s, "/api/replays/rollback", ``)
+	if found := mustAsk(t, s, "kazoo"); len(found) != 6 {
+		t.Errorf("a version whose objects are gone finds %v", found)
+	}
 	stop()
 	searching.Wait()
 	if status, body := get(t, s.URL()+"/readyz"); status != 200 || strings.Contains(body, "asOf") {
 		t.Errorf("readyz: %d %s", status, body)
+	}
+}
+
+// dropObjects deletes every object of the segment store.
+func dropObjects(t *testing.T, s *Server) {
+	t.Helper()
+	for info, err := range s.segments.List(t.Context()) {
+		if err := errors.Join(err, s.segments.Delete(t.Context(), info.Name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMemoryWarning(t *testing.T) {
+	s := openOnly(t, testConfig(t, "runtime.memoryLimitBytes=1MiB"))
+	if w := s.versions.memoryWarning(); !strings.Contains(w, "runtime.memoryLimitBytes is 1 MiB") {
+		t.Errorf("two versions in a MiB: %q", w)
+	}
+	s = openOnly(t, testConfig(t, "runtime.memoryLimitBytes=64GiB"))
+	if w := s.versions.memoryWarning(); w != "" {
+		t.Errorf("two empty versions in 64 GiB: %q", w)
 	}
 }
 
