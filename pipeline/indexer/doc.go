@@ -47,6 +47,21 @@
 //     its ref whose cause is the push or a later event, or by name in a
 //     PushesHandled. An answer may come twice after a crash.
 //
+// # What fails, and whose fault it is
+//
+//	refused, unauthorized, too large,  the repository's: a dead letter at once,
+//	no default branch                  until a person or a later push changes it
+//	unreachable, timed out             the host's: its repositories wait, and are
+//	                                   tried for worker.Options.Patience
+//	disk full                          ours: everybody waits, without end
+//	not there, any other of git        tried worker.Options.Attempts times, some
+//	                                   seconds: a repository that was just made
+//	                                   may not be on every server of its host yet
+//
+// Nothing of that is lost for good: pipeline/reconcile looks at each repository,
+// ever more rarely while it fails, and appends a push of what differs once it
+// answers.
+//
 // # Bounds
 //
 // Units are UnitBytes of blobs; a builder needs about 200 MiB; a blob is at most

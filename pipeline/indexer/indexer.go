@@ -245,10 +245,13 @@ func classify(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, mirror.ErrRefused), errors.Is(err, mirror.ErrTooLarge), errors.Is(err, mirror.ErrUnauthorized):
+	case errors.Is(err, mirror.ErrRefused), errors.Is(err, mirror.ErrTooLarge), errors.Is(err, mirror.ErrUnauthorized),
+		errors.Is(err, mirror.ErrNoDefaultBranch):
 		return fmt.Errorf("%w: %w", worker.ErrPermanent, err)
 	case errors.Is(err, mirror.ErrDiskFull), isDiskFull(err):
 		return fmt.Errorf("%w: %w", worker.ErrUnavailable, err)
+	case errors.Is(err, mirror.ErrUnreachable), errors.Is(err, mirror.ErrTimeout):
+		return fmt.Errorf("%w: %w", worker.ErrElsewhere, err)
 	}
 	return err
 }

@@ -63,8 +63,8 @@ func (k *repository) differences(s mirror.State) []difference {
 // verdict is what a look at a repository came to.
 type verdict struct {
 	result string
-	// drift are the differences to append a Push for; fresh counts those that were
-	// not told before.
+	// drift are the differences to append a Push for; fresh counts those that the
+	// log knew nothing of.
 	drift    []difference
 	fresh    int
 	suspects map[code.Ref]suspect
@@ -87,11 +87,13 @@ func (k *repository) judge(found []difference, committed, next event.Offset, now
 		case r.told > 0 && now.Before(r.toldAt.Add(backoff(r.told, o.Interval))):
 			v.note(ResultTold)
 		case suspected && now.Sub(was.at) >= o.Grace && r.pushed <= was.next:
-			v.note(ResultDrift)
 			v.drift = append(v.drift, d)
-			if r.told == 0 {
-				v.fresh++
+			if k.knew(d, r) {
+				v.note(ResultTold)
+				break
 			}
+			v.note(ResultDrift)
+			v.fresh++
 		case suspected && r.pushed <= was.next:
 			v.note(ResultSuspect)
 			v.suspects[d.ref] = was

@@ -18,7 +18,8 @@
 //	waiting   they differ, and a push or an import of them is still to be handled
 //	suspect   they differ, for the first time: looked at again after Options.Grace
 //	drift     they differ twice, and no push came between: a Push was appended
-//	told      they differ, were told before, and indexing them did not help yet
+//	told      they differ, the log was told of it, and indexing did not help: it
+//	          was given up while a host was away, say. A Push is appended again
 //	failed    the repository or the log did not answer
 //
 // # Invariants
@@ -30,9 +31,10 @@
 //     was, and what they appended below it is waited for.
 //  3. The time of a look is a function of the repository's ID and the clock: the
 //     looks are spread over the interval, before and after a restart alike.
-//  4. A drift is counted once, when its first Push is appended. The Push has an ID
-//     derived from repository, ref and commit; if indexing does not help, it is
-//     appended again after one interval, then two, four … up to MaxBackoff.
+//  4. A drift is counted once, when its first Push is appended, and only if no hook
+//     told of it: it says that hooks are lost. The Push has an ID derived from
+//     repository, ref and commit; if indexing does not help, it is appended again
+//     after one interval, then two, four … up to MaxBackoff.
 //
 // # Who looks
 //

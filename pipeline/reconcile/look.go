@@ -122,7 +122,7 @@ func (r *Reconciler) tell(ctx context.Context, k *repository, v verdict) error {
 	}
 	r.metrics.drift.Add(float64(v.fresh))
 	for _, d := range v.drift {
-		r.o.Logger.Warn("a push was found that no web hook told of", "repository", k.ID, "name", k.Name,
+		r.o.Logger.Warn("a ref is not where the log says; a push was appended", "result", v.result, "repository", k.ID, "name", k.Name,
 			"ref", string(d.ref), "action", string(d.action), "indexed", string(d.before), "found", string(d.after))
 	}
 	return nil

@@ -168,6 +168,26 @@ func TestWhatIndexingDoesNotMendIsToldRarely(t *testing.T) {
 	})
 }
 
+// A hook that arrived and was given up, and an import that was, are told again,
+// and are no lost hooks.
+func TestWhatWasGivenUpIsToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		anvil, hammer := repositoryNamed("anvil"), repositoryNamed("hammer")
+		w.imported(anvil)
+		w.append(&event.RepositoryRegistered{Repository: hammer, At: time.Now()})
+		w.append(&event.Push{Repository: anvil.ID, Ref: main, After: next, Action: event.ActionUpdated})
+		w.commit()
+		w.at(anvil, string(main), string(next))
+		w.at(hammer, string(main), string(first))
+		r := w.start(Options{})
+		wait(time.Hour + time.Minute)
+		if n := len(w.pushes()); n != 2 || drifts(r) != 0 || looks(r, ResultTold) != 2 {
+			t.Errorf("%d pushes, %d drifts, %d told; want 2, 0, 2", n, drifts(r), looks(r, ResultTold))
+		}
+	})
+}
+
 func TestFailuresBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -43,9 +43,32 @@ type ref struct {
 	cause  event.Offset
 	// pushed is the offset after the last record that makes a worker look at it.
 	pushed event.Offset
+	// last is what the last push of it said that it came to.
+	last lastPush
 	// told counts our own pushes since it was indexed last, the latest at toldAt.
 	told   int
 	toldAt time.Time
+}
+
+// lastPush is what a push said.
+type lastPush struct {
+	action event.Action
+	after  code.CommitID
+}
+
+// knew reports whether the log was told of a difference, by a hook or by us, and
+// indexing it did not help: that is no lost hook. It knows of a repository of
+// which nothing is indexed, too: its registration was to lead there.
+func (k *repository) knew(d difference, r *ref) bool {
+	switch {
+	case r.told > 0:
+		return true
+	case d.ref == everyRef:
+		return len(k.branches()) == 0
+	case d.action == event.ActionDeleted:
+		return r.last.action == event.ActionDeleted
+	}
+	return r.last.after != "" && r.last.after == d.after
 }
 
 // suspect is a difference seen once.
@@ -91,7 +114,7 @@ func (k *repository) pushed(ev *event.Push, at event.Offset, when time.Time) {
 		return
 	}
 	r := k.ref(ev.Ref)
-	r.pushed = at + 1
+	r.pushed, r.last = at+1, lastPush{ev.Action, ev.After}
 	if ev.Connection == connection {
 		r.told++
 		r.toldAt = when

@@ -35,8 +35,17 @@
 //	wraps ErrUnavailable or    something all records need is missing (the log, the
 //	eventlog.ErrFull           disk, the segment store): every lane waits and tries
 //	                           again, without end, since no record would fare better
+//	wraps ErrElsewhere         something this key needs is missing, a code host say:
+//	                           its lane tries again, with what comes meanwhile in
+//	                           the same batch, for Options.Patience; then dead
+//	                           letters, all of the batch
 //	any other                  try again, up to Options.Attempts times, then dead
 //	                           letter
+//
+// So a host that is away for minutes costs nothing but time, and one that is away
+// for longer leaves letters, not a partition that stands still: what a lane that
+// waits holds back is bounded by the window. pipeline/reconcile finds what was
+// given up once the host is back.
 //
 // An error of several records that were handled as one says nothing of any of
 // them: they are tried one by one, at once after a permanent failure and for the

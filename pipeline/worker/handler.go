@@ -13,6 +13,9 @@ var (
 	ErrPermanent = errors.New("permanent failure")
 	// ErrUnavailable says that something every record needs is missing for now.
 	ErrUnavailable = errors.New("unavailable for now")
+	// ErrElsewhere says that something the records of this key need is missing for
+	// now, which is no fault of theirs: a code host does not answer.
+	ErrElsewhere = errors.New("does not answer for now")
 )
 
 // A Handler handles the records of all partitions; it is called by several

@@ -18,6 +18,8 @@ type turn struct {
 	// attempt is the number of the next one.
 	attempt int
 	wait    time.Duration // the longest next one
+	// elsewhere counts the attempts that failed for what is missing elsewhere.
+	elsewhere int
 	// alone is how many records at the front failed together and are tried one by
 	// one, each from the attempt first on.
 	alone, first int
@@ -25,7 +27,7 @@ type turn struct {
 
 // begin makes a turn new, for the record at its front.
 func (t *turn) begin(wait time.Duration) {
-	t.attempt, t.wait, t.started = 1, wait, time.Time{}
+	t.attempt, t.elsewhere, t.wait, t.started = 1, 0, wait, time.Time{}
 	if t.alone > 0 {
 		t.attempt = t.first
 	}
@@ -95,7 +97,7 @@ func (p *partition) try(drain context.Context, t *turn) (time.Duration, bool) {
 	}
 	records := t.given()
 	n, err := p.w.handle(drain, records)
-	switch p.w.judge(drain, err, t.attempt) {
+	switch p.w.judge(drain, err, t) {
 	case verdictDone:
 		p.w.gate.ease()
 		p.w.metrics.batch.Observe(float64(n))
@@ -113,15 +115,16 @@ func (p *partition) try(drain context.Context, t *turn) (time.Duration, bool) {
 			p.again(t, err)
 			return 0, true
 		}
-		if !p.w.bury(drain, records[0], t.attempt, err) {
-			return 0, false
+		return 0, p.buryAll(drain, t, 1, err)
+	case verdictBuryAll:
+		return 0, p.buryAll(drain, t, max(n, t.alone), err)
+	case verdictPatience:
+		t.elsewhere++
+	case verdictRetry:
+		t.attempt++
+		if n > 1 && t.attempt >= p.w.o.Attempts {
+			t.separate(n)
 		}
-		p.done(t, 1, resultDead)
-		return 0, true
-	}
-	t.attempt++
-	if n > 1 && t.attempt >= p.w.o.Attempts {
-		t.separate(n)
 	}
 	wait := jitter(t.wait)
 	t.wait = min(2*t.wait, p.w.o.MaxBackoff)
@@ -129,12 +132,24 @@ func (p *partition) try(drain context.Context, t *turn) (time.Duration, bool) {
 	return wait, true
 }
 
+// buryAll gives up on the first n records in hand, and reports whether the worker
+// goes on.
+func (p *partition) buryAll(drain context.Context, t *turn, n int, reason error) bool {
+	for _, e := range t.hand[:n] {
+		if !p.w.bury(drain, e.rec, t.attempt+t.elsewhere, reason) {
+			return false
+		}
+	}
+	p.done(t, n, resultDead)
+	return true
+}
+
 // again tells of a further attempt.
 func (p *partition) again(t *turn, err error) {
 	rec := &t.hand[0].rec
 	p.w.metrics.retries.Inc()
 	p.w.o.Logger.Warn("a record could not be handled; trying again", "partition", rec.Position.Partition,
-		"offset", rec.Position.Offset, "type", string(event.TypeOf(*rec)), "attempt", t.attempt, "error", err)
+		"offset", rec.Position.Offset, "type", string(event.TypeOf(*rec)), "attempt", t.attempt+t.elsewhere, "error", err)
 }
 
 // done ends the first n records of a turn.
@@ -152,14 +167,16 @@ func (p *partition) done(t *turn, n int, result string) {
 type verdict int
 
 const (
-	verdictDone  verdict = iota
-	verdictBury          // give up on the record
-	verdictRetry         // try again, and count it
-	verdictWait          // try again, however often
-	verdictStop          // the worker was stopped
+	verdictDone     verdict = iota
+	verdictBury             // give up on the record
+	verdictBuryAll          // give up on all records that were handled together
+	verdictRetry            // try again, and count it
+	verdictPatience         // try again, for a while
+	verdictWait             // try again, however often
+	verdictStop             // the worker was stopped
 )
 
-func (w *Worker) judge(drain context.Context, err error, attempt int) verdict {
+func (w *Worker) judge(drain context.Context, err error, t *turn) verdict {
 	switch {
 	case err == nil:
 		return verdictDone
@@ -169,7 +186,11 @@ func (w *Worker) judge(drain context.Context, err error, attempt int) verdict {
 		return verdictBury
 	case errors.Is(err, ErrUnavailable), errors.Is(err, eventlog.ErrFull):
 		return verdictWait
-	case attempt >= w.o.Attempts:
+	case errors.Is(err, ErrElsewhere) && time.Since(t.started) < w.o.Patience:
+		return verdictPatience
+	case errors.Is(err, ErrElsewhere):
+		return verdictBuryAll
+	case t.attempt >= w.o.Attempts:
 		return verdictBury
 	}
 	return verdictRetry

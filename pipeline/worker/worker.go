@@ -48,6 +48,9 @@ type Options struct {
 	// Backoff is the longest first wait, doubled for each further one up to
 	// MaxBackoff. Default 200 ms and 30 s.
 	Backoff, MaxBackoff time.Duration
+	// Patience is how long the records of a key are tried while what they need does
+	// not answer (ErrElsewhere); default 10 minutes.
+	Patience time.Duration
 	// Drain is how long the batches in hand may go on when the worker stops or a
 	// partition is taken away; default 20 s.
 	Drain time.Duration
@@ -80,6 +83,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.MaxBackoff <= 0 {
 		o.MaxBackoff = 30 * time.Second
+	}
+	if o.Patience <= 0 {
+		o.Patience = 10 * time.Minute
 	}
 	if o.Drain <= 0 {
 		o.Drain = 20 * time.Second

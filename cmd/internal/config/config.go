@@ -97,6 +97,7 @@ type Pipeline struct {
 	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
 	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`
 	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
+	HostPatience  Duration `yaml:"hostPatience" doc:"How long an event waits for a code host that does not answer before it becomes a dead letter."`
 	// Reconciliation: pushes that no web hook told of.
 	ReconcileInterval    Duration `yaml:"reconcileInterval" doc:"How often each repository is asked whether it moved without a web hook, at a time of its own. 0: never."`
 	ReconcileGrace       Duration `yaml:"reconcileGrace" doc:"How long a repository must have moved without a web hook before it is indexed for that."`
@@ -172,6 +173,7 @@ func Default() Config {
 		Ingest: Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second), MaxBacklog: 1_000_000},
 		Pipeline: Pipeline{
 			MaxAhead: 10_000, MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5,
+			HostPatience:      Duration(10 * time.Minute),
 			ReconcileInterval: Duration(time.Hour), ReconcileGrace: Duration(30 * time.Second), ReconcileConcurrency: 2,
 		},
 		Query: Query{

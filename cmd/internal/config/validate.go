@@ -88,6 +88,7 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("pipeline.builders", int64(c.Pipeline.Builders), 0)
 	atLeast("pipeline.maxFileBytes", int64(c.Pipeline.MaxFileBytes), 1<<10)
 	atLeast("pipeline.maxAttempts", int64(c.Pipeline.MaxAttempts), 1)
+	atLeast("pipeline.hostPatience in nanoseconds", int64(c.Pipeline.HostPatience), 1)
 	atLeast("pipeline.reconcileInterval in nanoseconds", int64(c.Pipeline.ReconcileInterval), 0)
 	atLeast("pipeline.reconcileGrace in nanoseconds", int64(c.Pipeline.ReconcileGrace), 1)
 	atLeast("pipeline.reconcileConcurrency", int64(c.Pipeline.ReconcileConcurrency), 1)

@@ -75,6 +75,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		Pressure:   p.projected,
 		MaxAhead:   int64(s.o.Config.Pipeline.MaxAhead),
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,
+		Patience:   s.o.Config.Pipeline.HostPatience.Std(),
 		Drain:      s.o.Config.Runtime.DrainTimeout.Std() / 3, // the requests before it and the projections after it take theirs
 		Logger:     s.o.Logger,
 		Registerer: s.o.Registerer,

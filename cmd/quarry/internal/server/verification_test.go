@@ -200,6 +200,28 @@ func removeSegments(t *testing.T, dir string) {
 	}
 }
 
+// TestRepairTakesBackWhatIsNowhere has a ref that queries show, and that neither
+// the mirror nor the repository knows of.
+func TestRepairTakesBackWhatIsNowhere(t *testing.T) {
+	g := newGitRepository(t, "anvil", "release/*")
+	first := g.commit("a.txt", "alpha\n")
+	g.git("branch", "release/1")
+	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0")
+	t.Run("import", func(t *testing.T) {
+		s := running(t, c)
+		s.registerAt(t, g, first)
+		eventually(t, func() bool { return verifyNow(t, s, api.Verification{Remote: true}).summary.Refs == 2 })
+	})
+	g.git("branch", "--delete", "--force", "release/1")
+	mirrorGit(t, c, g, "update-ref", "-d", "refs/quarry/indexed/refs/heads/release/1/-")
+	s := running(t, c)
+	<-s.versions.live.Load().runner.CaughtUp()
+	mended := verifyNow(t, s, api.Verification{Repair: true})
+	if want := []string{"release/1 extra  0"}; !slices.Equal(mended.lines, want) || mended.summary.Differences != 0 || mended.summary.Repaired != 1 {
+		t.Errorf("a repair said %q and %+v, want %q", mended.lines, mended.summary, want)
+	}
+}
+
 func TestVerifyOverHTTP(t *testing.T) {
 	g := newGitRepository(t, "anvil")
 	first := g.commit("a.txt", "alpha\n")
