@@ -7,6 +7,7 @@
 //	quarry search         ask, and print like ripgrep
 //	quarry events tail    the log as JSON lines
 //	quarry deliveries     what was delivered, and what became of it
+//	quarry dlq            records that were given up: list, show, replay, drop
 //	quarry replay         rebuild the projections from the log, return to those before,
 //	                      or show the index as it was
 //	quarry topics         the topics of the log: how they are and should be

@@ -31,6 +31,7 @@ type cli struct {
 	Search     searchCommand     `cmd:"" help:"Search, and print the matches."`
 	Events     eventsCommand     `cmd:"" help:"Look at the event log."`
 	Deliveries deliveriesCommand `cmd:"" help:"Look at what was delivered, and what became of it."`
+	DLQ        dlqCommand        `cmd:"" name:"dlq" help:"Look at records that were given up, and take them up again."`
 	Replay     replayCommand     `cmd:"" help:"Rebuild the projections from the log."`
 	Verify     verifyCommand     `cmd:"" help:"Compare what is indexed with the repositories, and repair it."`
 	Topics     topicsCommand     `cmd:"" help:"Look at the topics of the log, or create them."`

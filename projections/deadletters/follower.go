@@ -224,6 +224,15 @@ func (f *Follower) Read(ctx context.Context, at event.Position) (event.Record, e
 	return rec, nil
 }
 
+// Describe returns what is known of a letter that was read; Copies are known of
+// those held.
+func (f *Follower) Describe(rec event.Record) *Letter {
+	if l := f.held.at(rec.Position); l != nil {
+		return l
+	}
+	return newLetter(rec)
+}
+
 // readOne reads one record.
 func readOne(ctx context.Context, log projections.Tailer, at event.Position) (rec event.Record, found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)

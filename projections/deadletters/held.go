@@ -185,6 +185,17 @@ func (h *held) ofRecord(at event.Position, stage string) *Letter {
 	return nil
 }
 
+// at returns the letter at a position; nil if it is not held.
+func (h *held) at(position event.Position) *Letter {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.mu.letters[position]; l != nil {
+		found := *l
+		return &found
+	}
+	return nil
+}
+
 // short returns the partitions with open letters, if there is room for letters
 // that were left before.
 func (h *held) short() []int32 {

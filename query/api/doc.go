@@ -16,13 +16,15 @@
 //	commits.go    GET /api/commits, /api/commit, /api/commits/authors
 //	diff.go       GET /api/diff
 //	blame.go      GET /api/blame
+//	deadletters.go GET, DELETE /api/deadletters, …/{partition}/{offset}, POST …/replay
 //	system.go     GET /api/version, /api/health, /healthz, /readyz, /api/openapi.json
 //
 // # Main types
 //
 //	Server   an http.Handler for all of them
 //	Options  what it needs: Searcher and Views for answers, Catalog and Status
-//	         for repositories, Registrar for changes, Deliveries for the ledger,
+//	         for repositories, Registrar for changes, Deliveries and DeadLetters
+//	         for what became of pushes,
 //	         Source for files and history
 //
 // # Invariants

@@ -324,11 +324,68 @@ func (r fakeReplays) List(context.Context) (api.ReplayList, error) {
 	}, nil
 }
 
+// buried are the dead letters of the world, newest first.
+func buried() []api.DeadLetter {
+	at := func(topic event.Topic, offset event.Offset) event.Position {
+		return event.Position{Topic: topic, Partition: 1, Offset: offset}
+	}
+	return []api.DeadLetter{
+		{Position: at(event.TopicDeadLetters, 9), Of: at(event.TopicEvents, 31), Stage: "projections", Reason: "invalid", Attempts: 1, Type: event.TypeSegmentsMerged, At: day, ValueBytes: 40},
+		{Position: at(event.TopicDeadLetters, 4), Of: at(event.TopicEvents, 17), Stage: "worker", Reason: "no route to host", Attempts: 5, Type: event.TypePush,
+			Repository: 42, RepositoryName: "github.com/meadow/kettle", At: day, ValueBytes: 120, Copies: 1},
+		{Position: at(event.TopicDeadLetters, 2), Stage: "worker", Reason: "no event", At: day},
+	}
+}
+
+func (w *world) Letters(_ context.Context, q api.DeadLetterQuery) ([]api.DeadLetter, int, error) {
+	w.registered = append(w.registered, fmt.Sprintf("letters %+v", q))
+	var out []api.DeadLetter
+	for _, l := range buried() {
+		if (q.Stage == "" || q.Stage == l.Stage) && (q.Repository == 0 || q.Repository == l.Repository) {
+			out = append(out, l)
+		}
+	}
+	return out, 3, nil
+}
+
+func (w *world) Letter(_ context.Context, at event.Position) (api.DeadLetter, event.Record, error) {
+	for _, l := range buried() {
+		if l.Position != at {
+			continue
+		}
+		rec := event.Record{Position: l.Of, Key: []byte("\xff"), Value: []byte("\xfe"), Headers: []event.Header{{Name: "trace", Value: []byte("\x80")}}}
+		if l.Type == event.TypePush {
+			rec, _ = event.Encode(event.Envelope{ID: "x", Source: "/test", Time: day}, &event.Push{Repository: 42, Ref: "refs/heads/trunk", Action: event.ActionRefresh, ReceivedAt: day.UTC()})
+		}
+		return l, event.DeadLetter(rec, l.Stage, l.Attempts, errors.New(l.Reason)), nil
+	}
+	return api.DeadLetter{}, event.Record{}, fmt.Errorf("dead letter at %s is not open: %w", at, code.ErrNotFound)
+}
+
+func (w *world) ReplayLetter(ctx context.Context, at event.Position) (event.Position, error) {
+	l, _, err := w.Letter(ctx, at)
+	if err != nil {
+		return event.Position{}, err
+	}
+	if l.Type != event.TypePush {
+		return event.Position{}, fmt.Errorf("%w: %s cannot be replayed", api.ErrConflict, at)
+	}
+	return w.append("replay %s", at)
+}
+
+func (w *world) DropLetter(ctx context.Context, at event.Position, reason string) error {
+	if _, _, err := w.Letter(ctx, at); err != nil {
+		return err
+	}
+	_, err := w.append("drop %s %s", at, reason)
+	return err
+}
+
 var errDisk = errors.New("disk /dev/sda1 is on fire")
 
 func (w *world) options() api.Options {
 	return api.Options{
-		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w, Deliveries: w, Source: newBrowser(failingGit{}),
+		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}),
 		Replays: fakeReplays{w}, AsOf: func() string { return w.asOf },
 		Ready:        func(context.Context) error { return w.readyErr },
 		Version:      "v0.1.0-test",

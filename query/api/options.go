@@ -107,8 +107,8 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// Options configure a Server. Searcher, Views, Catalog, Registrar, Status and
-// Deliveries and Source are required.
+// Options configure a Server. Searcher, Views, Catalog, Registrar, Status,
+// Deliveries, DeadLetters and Source are required.
 type Options struct {
 	Searcher  Searcher
 	Views     Views
@@ -116,7 +116,8 @@ type Options struct {
 	Registrar Registrar
 	Status    Status
 	// Deliveries is the ledger.
-	Deliveries Deliveries
+	Deliveries  Deliveries
+	DeadLetters DeadLetters
 	// Replays is nil in a process that has none: its routes answer 503.
 	Replays Replays
 	// AsOf says which moment of the past answers show; nil, and empty, is the
@@ -176,8 +177,9 @@ func (o *Options) ensureDefaults() {
 
 func (o *Options) validate() error {
 	switch {
-	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil || o.Source == nil:
-		return errors.New("api: Searcher, Views, Catalog, Registrar, Status, Deliveries and Source are required")
+	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
+		o.DeadLetters == nil || o.Source == nil:
+		return errors.New("api: Searcher, Views, Catalog, Registrar, Status, Deliveries, DeadLetters and Source are required")
 	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}

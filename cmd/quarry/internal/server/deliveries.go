@@ -5,41 +5,72 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/quarrysearch/quarry/projections/catalog"
+	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/deliveries"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ledger is the projection of deliveries as the API sees it.
+// ledger is the projection of deliveries as the API sees it. What it does not know
+// is which of the pushes that wait were given up: the dead letters do.
 type ledger struct {
 	versions  *versions
 	registrar *registrar
+	letters   *deadletters.Follower
 }
 
 var _ api.Deliveries = (*ledger)(nil)
+
+// maxListCalls bounds how often the ledger is asked for one page of pushes that
+// wait, or that failed.
+const maxListCalls = 8
 
 // List implements api.Deliveries.
 func (l *ledger) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage, error) {
 	i := l.versions.acquire()
 	defer i.use.leave()
-	page, err := i.ledger.List(deliveries.Query{
-		Connection: q.Connection, DeliveryID: q.DeliveryID, Repository: q.Repository, Outcome: q.Outcome,
-		Since: q.Since, After: deliveries.Cursor(q.Cursor), Limit: q.Limit,
-	})
-	if errors.Is(err, deliveries.ErrCursor) {
-		err = fmt.Errorf("%w: %w", api.ErrCursor, err)
-	}
-	if err != nil {
-		return api.DeliveryPage{}, err
-	}
-	out := api.DeliveryPage{Deliveries: make([]*api.Delivery, len(page.Deliveries)), Next: string(page.Next)}
-	for n, d := range page.Deliveries {
-		out.Deliveries[n] = deliveryOf(i.catalog.Snapshot(), d)
+	out := api.DeliveryPage{Next: q.Cursor}
+	for range maxListCalls {
+		page, err := i.ledger.List(deliveries.Query{
+			Connection: q.Connection, DeliveryID: q.DeliveryID, Repository: q.Repository, Outcome: ledgerOutcome(q.Outcome),
+			Since: q.Since, After: deliveries.Cursor(out.Next), Limit: q.Limit - len(out.Deliveries),
+		})
+		if errors.Is(err, deliveries.ErrCursor) {
+			err = fmt.Errorf("%w: %w", api.ErrCursor, err)
+		}
+		if err != nil {
+			return api.DeliveryPage{}, err
+		}
+		for _, from := range page.Deliveries {
+			if d := l.delivery(i.catalog.Snapshot(), from); hasOutcome(d, q.Outcome) {
+				out.Deliveries = append(out.Deliveries, d)
+			}
+		}
+		if out.Next = string(page.Next); out.Next == "" || len(out.Deliveries) == q.Limit || len(page.Deliveries) < q.Limit {
+			break
+		}
 	}
 	return out, nil
+}
+
+// ledgerOutcome is what the ledger calls an outcome.
+func ledgerOutcome(outcome string) string {
+	if outcome == api.OutcomeFailed {
+		return deliveries.OutcomeWaiting
+	}
+	return outcome
+}
+
+// hasOutcome tells failed from waiting, which are one to the ledger.
+func hasOutcome(d *api.Delivery, outcome string) bool {
+	if outcome != api.OutcomeFailed && outcome != api.OutcomeWaiting {
+		return true
+	}
+	return slices.ContainsFunc(d.Pushes, func(p api.DeliveredPush) bool { return p.Outcome == outcome })
 }
 
 // Delivery implements api.Deliveries.
@@ -50,10 +81,10 @@ func (l *ledger) Delivery(_ context.Context, at event.Position) (*api.Delivery, 
 	if err != nil {
 		return nil, err
 	}
-	return deliveryOf(i.catalog.Snapshot(), d), nil
+	return l.delivery(i.catalog.Snapshot(), d), nil
 }
 
-func deliveryOf(known *catalog.Snapshot, d *deliveries.Delivery) *api.Delivery {
+func (l *ledger) delivery(known *catalog.Snapshot, d *deliveries.Delivery) *api.Delivery {
 	out := &api.Delivery{
 		Position: d.Position, Source: d.Source, Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256,
 		Repository: d.Repository, ReceivedAt: d.ReceivedAt, LoggedAt: d.LoggedAt, Duplicates: d.Duplicates, LastDuplicateAt: d.LastDuplicateAt,
@@ -63,17 +94,24 @@ func deliveryOf(known *catalog.Snapshot, d *deliveries.Delivery) *api.Delivery {
 		out.RepositoryName = r.Name
 	}
 	for i := range d.Pushes {
-		out.Pushes[i] = pushOf(&d.Pushes[i])
+		out.Pushes[i] = l.push(&d.Pushes[i])
 	}
 	return out
 }
 
-func pushOf(p *deliveries.Push) api.DeliveredPush {
-	return api.DeliveredPush{
+func (l *ledger) push(p *deliveries.Push) api.DeliveredPush {
+	out := api.DeliveredPush{
 		Position: p.Position, Ref: p.Ref, Before: p.Before, After: p.After, Action: p.Action, Outcome: p.Outcome, Commit: p.Commit,
 		Changes: p.Changes, Documents: p.Documents, Segments: p.Segments, Cause: p.Cause, Answered: p.Answered,
 		DoneAt: p.DoneAt, SearchableAt: p.SearchableAt, Here: p.Here,
 	}
+	if p.Outcome != deliveries.OutcomeWaiting {
+		return out
+	}
+	if letter := l.letters.OfPush(p.Position); letter != nil {
+		out.Outcome, out.Reason, out.DeadLetter = api.OutcomeFailed, letter.Reason, &letter.Position
+	}
+	return out
 }
 
 // redeliveryPrefix begins the delivery IDs of redeliveries; the key of what is

@@ -33,6 +33,7 @@
 //	views.go      places.View as search.View
 //	catalog.go    the catalog as api.Catalog, api.Status and webhook.Repositories
 //	deliveries.go the ledger as api.Deliveries
+//	deadletters.go  the dead letters as api.DeadLetters
 //	registrar.go  the log as api.Registrar, behind the policy on clone URLs
 //	log.go        the log's drivers, and the log as projections.Tailer
 //	kafka.go      the settings of log.kafka as kafkalog.Options, and its topics

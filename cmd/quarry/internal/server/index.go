@@ -158,6 +158,9 @@ func (s *Server) openAPI() error {
 	if c.Has(rolePipeline) {
 		verifier = verifications{s}
 	}
+	if s.letters, err = s.openDeadLetters(); err != nil {
+		return err
+	}
 	server, err := api.New(api.Options{
 		Searcher: search.New(search.Options{
 			MaxDuration:   c.Query.Timeout.Std(),
@@ -171,7 +174,8 @@ func (s *Server) openAPI() error {
 		Catalog:       s.repositories,
 		Registrar:     s.registrar,
 		Status:        s.statuses(),
-		Deliveries:    &ledger{versions: s.versions, registrar: s.registrar},
+		Deliveries:    &ledger{versions: s.versions, registrar: s.registrar, letters: s.letters.follower},
+		DeadLetters:   s.letters,
 		Source:        browser,
 		Verifier:      verifier,
 		Ready:         s.ready,

@@ -52,6 +52,7 @@ type Server struct {
 	frames       *segment.Cache
 	versions     *versions
 	positions    *positions
+	letters      *deadLetters
 	repositories *repositories
 	api          http.Handler
 	// Of the role pipeline.
@@ -157,6 +158,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.versions != nil {
 		group.Add("projections", s.versions.Run)
 		group.Add("positions", s.positions.Run)
+		group.Add("dead letters", s.letters.follower.Run)
 	}
 	if s.pipeline != nil {
 		s.pipeline.add(group)

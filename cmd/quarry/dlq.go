@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+)
+
+type dlqCommand struct {
+	List   listLettersCommand   `cmd:"" default:"withargs" help:"List the records that were given up."`
+	Show   showLetterCommand    `cmd:"" help:"Show one, with key, headers and value."`
+	Replay replayLettersCommand `cmd:"" help:"Take records up again."`
+	Drop   dropLettersCommand   `cmd:"" help:"Give records up for good."`
+}
+
+// letterFilter selects letters.
+type letterFilter struct {
+	Stage      string `placeholder:"STAGE" help:"Those that this stage gave up: worker or projections."`
+	Type       string `placeholder:"TYPE" help:"Those of events of this type, such as dev.quarry.push.v1."`
+	Repository string `placeholder:"NAME" help:"Those of the repository with that full name, or ID."`
+}
+
+func (f *letterFilter) query() url.Values {
+	query := url.Values{}
+	for name, value := range map[string]string{"stage": f.Stage, "type": f.Type, "repository": f.Repository} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+type listLettersCommand struct {
+	serverFlag
+	letterFilter
+	Limit int  `short:"n" placeholder:"N" default:"30" help:"At most N letters; ${default} unless said."`
+	JSON  bool `help:"Print one JSON object on a line for each letter."`
+}
+
+// Run implements the command.
+func (c *listLettersCommand) Run(ctx context.Context, s streams) error {
+	server, err := client.New(c.Server)
+	if err != nil {
+		return err
+	}
+	var found []client.DeadLetter
+	open, query := 0, c.query()
+	query.Set("perPage", strconv.Itoa(maxPageDeliveries))
+	for number := 1; len(found) < c.Limit; number++ {
+		query.Set("page", strconv.Itoa(number))
+		page, err := server.DeadLetters(ctx, query)
+		if err != nil {
+			return err
+		}
+		found, open = append(found, page.Letters...), page.Open
+		if len(page.Letters) < maxPageDeliveries {
+			break
+		}
+	}
+	found = found[:min(len(found), c.Limit)]
+	if c.JSON {
+		return printJSONLines(s.out, found)
+	}
+	return printLetters(s, found, open)
+}
+
+// printLetters prints a table.
+func printLetters(s streams, found []client.DeadLetter, open int) error {
+	if open == 0 {
+		_, err := fmt.Fprintln(s.out, "no dead letters")
+		return err
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tAT\tSTAGE\tEVENT\tREPOSITORY\tREASON") // a tabwriter keeps its error for Flush
+	for i := range found {
+		l := &found[i]
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Local().Format(time.DateTime), orDash(l.Stage), orDash(shortType(l.Type)),
+			orDash(letterRepository(l)), orDash(l.Reason))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.err, "%d of %d open dead letters\n", len(found), open)
+	return err
+}
+
+func orDash(text string) string {
+	if text = plain(text); text == "" {
+		return "-"
+	}
+	return text
+}
+
+func shortType(name string) string { return strings.TrimPrefix(name, "dev.quarry.") }
+
+func letterRepository(l *client.DeadLetter) string {
+	if l.RepoName == "" && l.RepoID != 0 {
+		return strconv.FormatUint(l.RepoID, 10)
+	}
+	return l.RepoName
+}
+
+type showLetterCommand struct {
+	serverFlag
+	ID   string `arg:"" help:"ID as the list prints it."`
+	JSON bool   `help:"Print the answer of the API as it is."`
+}
+
+// Run implements the command.
+func (c *showLetterCommand) Run(ctx context.Context, s streams) error {
+	server, err := client.New(c.Server)
+	if err != nil {
+		return err
+	}
+	partition, offset, err := parseLetterID(c.ID)
+	if err != nil {
+		return err
+	}
+	l, err := server.DeadLetter(ctx, partition, offset)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, []*client.DeadLetterDetails{l})
+	}
+	return printLetter(s, l)
+}
+
+func printLetter(s streams, l *client.DeadLetterDetails) error {
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fact := factPrinter(w)
+	fact("id", l.ID)
+	if l.Of != nil {
+		fact("record", l.Of.String())
+	}
+	fact("stage", l.Stage)
+	fact("reason", l.Reason)
+	fact("attempts", strconv.Itoa(l.Attempts))
+	fact("at", instant(l.At))
+	fact("repository", letterRepository(&l.DeadLetter))
+	if l.Copies > 0 {
+		fact("copies", strconv.Itoa(l.Copies))
+	}
+	fact("cannot be read", l.Unreadable)
+	fact("key", l.Key)
+	for _, h := range l.Headers {
+		fact(h.Name, h.Value)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	value := l.Value
+	if len(l.ValueBase64) > 0 {
+		value = strconv.Quote(string(l.ValueBase64))
+	}
+	_, err := fmt.Fprintf(s.out, "\n%s\n", plain(value))
+	return err
+}
+
+// parseLetterID reads partition-offset.
+func parseLetterID(id string) (partition int32, offset int64, err error) {
+	left, right, _ := strings.Cut(id, "-")
+	p, err1 := strconv.ParseInt(left, 10, 32)
+	offset, err2 := strconv.ParseInt(right, 10, 64)
+	if err1 != nil || err2 != nil || p < 0 || offset < 0 {
+		return 0, 0, fmt.Errorf("%q is no dead letter: want an ID such as 2-170, as quarry dlq list prints it", id)
+	}
+	return int32(p), offset, nil
+}
+
+// letterChoice says which letters a command is for: named ones, or all that
+// match.
+type letterChoice struct {
+	serverFlag
+	letterFilter
+	ID   []string `arg:"" optional:"" help:"IDs as the list prints them."`
+	All  bool     `help:"All letters, or, with --stage, --type or --repository, all of those."`
+	JSON bool     `help:"Print the answers of the API as they are."`
+}
+
+func (c *letterChoice) check() error {
+	switch filtered := len(c.query()) > 0; {
+	case len(c.ID) > 0 && (c.All || filtered):
+		return errors.New("dlq: name letters, or say --all, not both")
+	case len(c.ID) == 0 && !c.All:
+		return errors.New("dlq: name letters, or say --all, with --stage, --type or --repository for some of them")
+	}
+	return nil
+}
+
+type replayLettersCommand struct{ letterChoice }
+
+// Run implements the command. It exits with 1 if a letter was refused.
+func (c *replayLettersCommand) Run(ctx context.Context, s streams) error {
+	return c.resolve(ctx, s, "replayed", (*client.Client).ReplayDeadLetter, (*client.Client).ReplayDeadLetters)
+}
+
+type dropLettersCommand struct {
+	letterChoice
+	Reason string `help:"Why, for people who look into the log later."`
+}
+
+// Run implements the command.
+func (c *dropLettersCommand) Run(ctx context.Context, s streams) error {
+	one := func(server *client.Client, ctx context.Context, partition int32, offset int64) (*client.Resolved, error) {
+		return server.DropDeadLetter(ctx, partition, offset, c.Reason)
+	}
+	all := func(server *client.Client, ctx context.Context, query url.Values) (*client.ResolvedAll, error) {
+		query.Set("reason", c.Reason)
+		return server.DropDeadLetters(ctx, query)
+	}
+	return c.resolve(ctx, s, "dropped", one, all)
+}
+
+func (c *letterChoice) resolve(
+	ctx context.Context, s streams, done string,
+	one func(*client.Client, context.Context, int32, int64) (*client.Resolved, error),
+	all func(*client.Client, context.Context, url.Values) (*client.ResolvedAll, error),
+) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	server, err := client.New(c.Server)
+	if err != nil {
+		return err
+	}
+	if c.All {
+		return c.resolveAll(ctx, s, done, func(query url.Values) (*client.ResolvedAll, error) { return all(server, ctx, query) })
+	}
+	failed := 0
+	for _, id := range c.ID {
+		partition, offset, err := parseLetterID(id)
+		if err != nil {
+			return err
+		}
+		resolved, err := one(server, ctx, partition, offset)
+		switch refusal := new(client.Error); {
+		case err == nil:
+			err = c.printResolved(s, done, resolved)
+		case errors.As(err, &refusal):
+			failed++
+			_, err = fmt.Fprintf(s.err, "quarry: %s: %s\n", id, refusal.Message)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+func (c *letterChoice) printResolved(s streams, done string, r *client.Resolved) error {
+	if c.JSON {
+		return printJSONLines(s.out, []*client.Resolved{r})
+	}
+	text := r.ID + ": " + done
+	if r.By != nil {
+		text += " as " + r.By.String()
+	}
+	_, err := fmt.Fprintln(s.out, text)
+	return err
+}
+
+// resolveAll asks until nothing is left but what is refused.
+func (c *letterChoice) resolveAll(ctx context.Context, s streams, done string, ask func(url.Values) (*client.ResolvedAll, error)) error {
+	query := c.query()
+	query.Set("all", "true")
+	for total := 0; ; {
+		answer, err := ask(query)
+		if err != nil {
+			return err
+		}
+		total += answer.Resolved
+		if c.JSON {
+			if err := printJSONLines(s.out, []*client.ResolvedAll{answer}); err != nil {
+				return err
+			}
+		}
+		if answer.Resolved > 0 && answer.Remaining > len(answer.Refused) && ctx.Err() == nil {
+			continue
+		}
+		return c.summarize(s, done, total, answer)
+	}
+}
+
+func (c *letterChoice) summarize(s streams, done string, total int, last *client.ResolvedAll) error {
+	if !c.JSON {
+		if _, err := fmt.Fprintf(s.out, "%d dead letters %s\n", total, done); err != nil {
+			return err
+		}
+	}
+	for _, r := range last.Refused {
+		_, _ = fmt.Fprintf(s.err, "quarry: %s: %s\n", r.ID, r.Message)
+	}
+	if last.Remaining > 0 {
+		return exitError(exitFailed)
+	}
+	return nil
+}

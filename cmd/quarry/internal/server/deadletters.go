@@ -1,0 +1,97 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// deadLetters are the records that were given up as the API sees them.
+type deadLetters struct {
+	follower *deadletters.Follower
+	replayer *deadletters.Replayer
+	versions *versions
+}
+
+var _ api.DeadLetters = (*deadLetters)(nil)
+
+// Registered implements deadletters.Catalog.
+func (v *versions) Registered(id code.RepositoryID) (code.Repository, bool) {
+	i := v.acquire()
+	defer i.use.leave()
+	known, ok := i.catalog.Snapshot().ByID(id)
+	if !ok {
+		return code.Repository{}, false
+	}
+	return known.Repository, true
+}
+
+func (s *Server) openDeadLetters() (*deadLetters, error) {
+	follower, err := deadletters.New(deadletters.Options{Log: tailer{s.log}, Logger: s.o.Logger, Registerer: s.o.Registerer})
+	if err != nil {
+		return nil, err
+	}
+	s.opened(closer(follower.Close))
+	replayer, err := deadletters.NewReplayer(deadletters.ReplayerOptions{
+		Follower: follower, Log: tailer{s.log}, Appender: s.log, Catalog: s.versions,
+	})
+	return &deadLetters{follower: follower, replayer: replayer, versions: s.versions}, err
+}
+
+// Letters implements api.DeadLetters.
+func (l *deadLetters) Letters(_ context.Context, q api.DeadLetterQuery) ([]api.DeadLetter, int, error) {
+	found, open := l.follower.List(deadletters.Filter{Stage: q.Stage, Type: q.Type, Repository: q.Repository})
+	out := make([]api.DeadLetter, len(found))
+	for i := range found {
+		out[i] = l.letter(&found[i])
+	}
+	return out, open, nil
+}
+
+func (l *deadLetters) letter(from *deadletters.Letter) api.DeadLetter {
+	out := api.DeadLetter{
+		Position: from.Position, Of: from.Of, Stage: from.Stage, Reason: from.Reason, Attempts: from.Attempts, Type: from.Type,
+		Repository: from.Repository, At: from.At, ValueBytes: from.ValueBytes, Copies: from.Copies,
+	}
+	if known, ok := l.versions.Registered(from.Repository); ok {
+		out.RepositoryName = known.Name
+	}
+	return out
+}
+
+// Letter implements api.DeadLetters.
+func (l *deadLetters) Letter(ctx context.Context, at event.Position) (api.DeadLetter, event.Record, error) {
+	rec, err := l.follower.Read(ctx, at)
+	if err != nil {
+		return api.DeadLetter{}, rec, refusal(err)
+	}
+	return l.letter(l.follower.Describe(rec)), rec, nil
+}
+
+// ReplayLetter implements api.DeadLetters.
+func (l *deadLetters) ReplayLetter(ctx context.Context, at event.Position) (event.Position, error) {
+	by, err := l.replayer.Replay(ctx, at)
+	return by, refusal(err)
+}
+
+// DropLetter implements api.DeadLetters.
+func (l *deadLetters) DropLetter(ctx context.Context, at event.Position, reason string) error {
+	return refusal(l.replayer.Drop(ctx, at, reason))
+}
+
+// refusal tells what the API may say of a failure: what is no answer to the
+// request is the log's.
+func refusal(err error) error {
+	switch {
+	case err == nil, errors.Is(err, code.ErrNotFound), errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, deadletters.ErrOvertaken), errors.Is(err, deadletters.ErrNoReplay):
+		return fmt.Errorf("%w: %w", api.ErrConflict, err)
+	}
+	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+}

@@ -1,0 +1,277 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/mux"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// DeadLetters are the records that were given up. Errors that wrap
+// code.ErrNotFound are answered 404, ErrConflict 409, ErrUnavailable 503.
+type DeadLetters interface {
+	// Letters returns those known that the query selects, the newest first, and how
+	// many are open in all.
+	Letters(ctx context.Context, q DeadLetterQuery) (letters []DeadLetter, open int, err error)
+	// Letter returns one as it lies in the log, and what is known of it.
+	Letter(ctx context.Context, at event.Position) (DeadLetter, event.Record, error)
+	// ReplayLetter appends what takes the place of a letter and resolves it. What
+	// cannot be replayed, or was overtaken, is ErrConflict.
+	ReplayLetter(ctx context.Context, at event.Position) (event.Position, error)
+	// DropLetter resolves a letter without anything in its place.
+	DropLetter(ctx context.Context, at event.Position, reason string) error
+}
+
+// DeadLetterQuery selects letters; zero fields select all.
+type DeadLetterQuery struct {
+	Stage      string
+	Type       event.Type
+	Repository code.RepositoryID
+}
+
+// DeadLetter is an open letter.
+type DeadLetter struct {
+	// Position is its own, Of that of the record; the zero Position if it does not
+	// say.
+	Position, Of   event.Position
+	Stage, Reason  string
+	Attempts       int
+	Type           event.Type
+	Repository     code.RepositoryID
+	RepositoryName string
+	At             time.Time
+	ValueBytes     int
+	// Copies counts the further letters of the same record and stage.
+	Copies int
+}
+
+type deadLettersResponse struct {
+	// Open counts all letters, Letters shows those that match and are known.
+	Open    int              `json:"open"`
+	Letters []deadLetterItem `json:"letters"`
+}
+
+type deadLetterItem struct {
+	ID         string          `json:"id"`
+	Position   event.Position  `json:"position"`
+	Of         *event.Position `json:"recordPosition,omitempty"`
+	Stage      string          `json:"stage"`
+	Reason     string          `json:"reason"`
+	Attempts   int             `json:"attempts"`
+	Type       event.Type      `json:"type,omitempty"`
+	RepoID     uint64          `json:"repoId,omitempty"`
+	RepoName   string          `json:"repoName,omitempty"`
+	At         *jsonTime       `json:"at,omitempty"`
+	ValueBytes int             `json:"valueBytes"`
+	Copies     int             `json:"copies,omitempty"`
+}
+
+// deadLetterDetails is a letter with the record that was given up.
+type deadLetterDetails struct {
+	deadLetterItem
+	Key     string       `json:"key,omitempty"`
+	Headers []headerItem `json:"headers"`
+	// Value is there if it is text, else ValueBase64.
+	Value       string `json:"value,omitempty"`
+	ValueBase64 []byte `json:"valueBase64,omitempty"`
+	// Event is there if this version can read the record, else Unreadable says why.
+	Event      event.Event `json:"event,omitempty"`
+	Unreadable string      `json:"unreadable,omitempty"`
+}
+
+type headerItem struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type resolvedResponse struct {
+	ID         string           `json:"id"`
+	Resolution event.Resolution `json:"resolution"`
+	By         *event.Position  `json:"resolvedBy,omitempty"`
+}
+
+type resolvedAllResponse struct {
+	Resolved int           `json:"resolved"`
+	Refused  []refusedItem `json:"refused"`
+	// Remaining counts the letters that match and are still open.
+	Remaining int `json:"remaining"`
+}
+
+type refusedItem struct {
+	ID      string `json:"id"`
+	Message string `json:"message"`
+}
+
+// maxResolved bounds the letters that one request resolves, and those that it is
+// refused: some seconds of appends.
+const maxResolved = 1000
+
+func letterID(at event.Position) string { return fmt.Sprintf("%d-%d", at.Partition, at.Offset) }
+
+func newDeadLetterItem(l *DeadLetter) deadLetterItem {
+	out := deadLetterItem{
+		ID: letterID(l.Position), Position: l.Position, Stage: l.Stage, Reason: l.Reason, Attempts: l.Attempts, Type: l.Type,
+		RepoID: uint64(l.Repository), RepoName: l.RepositoryName, At: optionalTime(l.At), ValueBytes: l.ValueBytes, Copies: l.Copies,
+	}
+	if l.Of != (event.Position{}) {
+		out.Of = &l.Of
+	}
+	return out
+}
+
+// deadLetterQuery reads the filter of a request, and whether it has one.
+func (s *Server) deadLetterQuery(r *http.Request, p *params) (DeadLetterQuery, error) {
+	q := DeadLetterQuery{Stage: p.text("stage", event.MaxSourceBytes), Type: event.Type(p.text("type", event.MaxSourceBytes))}
+	repository := p.text("repository", code.MaxNameBytes)
+	if p.err != nil {
+		return q, p.err
+	}
+	var err error
+	q.Repository, err = s.repositoryNamed(r.Context(), repository)
+	return q, err
+}
+
+func (s *Server) listDeadLetters(r *http.Request) (*reply, error) {
+	p := queryParams(r)
+	window := p.page()
+	q, err := s.deadLetterQuery(r, p)
+	if err != nil {
+		return nil, err
+	}
+	letters, open, err := s.o.DeadLetters.Letters(r.Context(), q)
+	if err != nil {
+		return nil, fmt.Errorf("list dead letters: %w", err)
+	}
+	from, to := window.of(len(letters))
+	body := deadLettersResponse{Open: open, Letters: make([]deadLetterItem, 0, to-from)}
+	for i := range letters[from:to] {
+		body.Letters = append(body.Letters, newDeadLetterItem(&letters[from+i]))
+	}
+	out := ok(body)
+	out.header = window.header(r.URL.Path, len(letters), p, "stage", "type", "repository")
+	return out, nil
+}
+
+func (s *Server) showDeadLetter(r *http.Request) (*reply, error) {
+	at, err := letterPosition(r)
+	if err != nil {
+		return nil, err
+	}
+	l, rec, err := s.o.DeadLetters.Letter(r.Context(), at)
+	if err != nil {
+		return nil, err
+	}
+	given := event.Original(rec)
+	body := deadLetterDetails{deadLetterItem: newDeadLetterItem(&l), Key: text(given.Key), Headers: make([]headerItem, len(given.Headers))}
+	for i, h := range given.Headers {
+		body.Headers[i] = headerItem{h.Name, text(h.Value)}
+	}
+	if body.Value = string(given.Value); !utf8.Valid(given.Value) {
+		body.Value, body.ValueBase64 = "", given.Value
+	}
+	if _, body.Event, err = event.Decode(given); err != nil {
+		body.Unreadable = err.Error()
+	}
+	return ok(body), nil
+}
+
+// text makes text of bytes that should be some.
+func text(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return strconv.Quote(string(b))
+}
+
+func (s *Server) replayDeadLetter(r *http.Request) (*reply, error) {
+	at, err := letterPosition(r)
+	if err != nil {
+		return nil, err
+	}
+	by, err := s.o.DeadLetters.ReplayLetter(r.Context(), at)
+	if err != nil {
+		return nil, fmt.Errorf("replay: %w", err)
+	}
+	return accepted(resolvedResponse{letterID(at), event.LetterReplayed, &by}), nil
+}
+
+func (s *Server) dropDeadLetter(r *http.Request) (*reply, error) {
+	at, err := letterPosition(r)
+	if err != nil {
+		return nil, err
+	}
+	p := queryParams(r)
+	reason := p.text("reason", event.MaxReasonBytes)
+	if p.err != nil {
+		return nil, p.err
+	}
+	if err := s.o.DeadLetters.DropLetter(r.Context(), at, reason); err != nil {
+		return nil, fmt.Errorf("drop: %w", err)
+	}
+	return accepted(resolvedResponse{letterID(at), event.LetterDropped, nil}), nil
+}
+
+func (s *Server) replayDeadLetters(r *http.Request) (*reply, error) {
+	return s.resolveAll(r, func(at event.Position) error {
+		_, err := s.o.DeadLetters.ReplayLetter(r.Context(), at)
+		return err
+	})
+}
+
+func (s *Server) dropDeadLetters(r *http.Request) (*reply, error) {
+	reason := queryParams(r).text("reason", event.MaxReasonBytes) // what is wrong with it resolveAll says
+	return s.resolveAll(r, func(at event.Position) error { return s.o.DeadLetters.DropLetter(r.Context(), at, reason) })
+}
+
+// resolveAll resolves the letters that a request selects, the oldest first. One
+// that is refused does not hold up the others; a log that fails ends it.
+func (s *Server) resolveAll(r *http.Request, resolve func(event.Position) error) (*reply, error) {
+	p := queryParams(r)
+	p.text("reason", event.MaxReasonBytes)
+	all := p.oneOf("all", "false", "true") == "true"
+	q, err := s.deadLetterQuery(r, p)
+	if err != nil {
+		return nil, err
+	}
+	if !all && q == (DeadLetterQuery{}) {
+		return nil, fmt.Errorf("%w: want stage, type or repository, or all=true for every letter", errParams)
+	}
+	letters, _, err := s.o.DeadLetters.Letters(r.Context(), q)
+	if err != nil {
+		return nil, fmt.Errorf("list dead letters: %w", err)
+	}
+	out := resolvedAllResponse{Refused: []refusedItem{}, Remaining: len(letters)}
+	for i := len(letters) - 1; i >= 0 && out.Resolved < maxResolved && len(out.Refused) < maxResolved; i-- {
+		at := letters[i].Position
+		err := resolve(at)
+		switch {
+		case err == nil, errors.Is(err, code.ErrNotFound): // somebody else was quicker
+			out.Resolved++
+			out.Remaining--
+		case errors.Is(err, ErrConflict):
+			out.Refused = append(out.Refused, refusedItem{letterID(at), err.Error()})
+		default:
+			return nil, fmt.Errorf("%d dead letters are resolved: %w", out.Resolved, err)
+		}
+	}
+	return accepted(out), nil
+}
+
+// letterPosition reads {partition} and {offset} of the path.
+func letterPosition(r *http.Request) (event.Position, error) {
+	vars := mux.Vars(r)
+	partition, err1 := strconv.ParseUint(vars["partition"], 10, 31)
+	offset, err2 := strconv.ParseUint(vars["offset"], 10, 63)
+	if err1 != nil || err2 != nil {
+		return event.Position{}, fmt.Errorf("%w: want partition and offset, such as 2/170, have %.40q", errPathParams, vars["partition"]+"/"+vars["offset"])
+	}
+	return event.Position{Topic: event.TopicDeadLetters, Partition: int32(partition), Offset: event.Offset(offset)}, nil
+}
