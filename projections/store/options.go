@@ -111,6 +111,6 @@ func (p pebbleLogger) Errorf(format string, args ...any) {
 
 func (p pebbleLogger) Fatalf(format string, args ...any) {
 	err := errors.New("pebble: " + fmt.Sprintf(format, args...))
-	p.l.Error("the store cannot go on", "error", err)
+	p.l.Error("the projections cannot go on: if their disk is full, free some space; if their files are damaged, rebuild them from the log with quarry replay", "error", err)
 	panic(err)
 }

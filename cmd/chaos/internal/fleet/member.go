@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -198,6 +199,12 @@ func (m *Member) Said() string {
 	}
 	b = b[min(m.from, int64(len(b))):]
 	return string(b[max(0, len(b)-saidBytes):])
+}
+
+// SaysSince says whether the process printed words since its last start.
+func (m *Member) SaysSince(words string) bool {
+	b, err := os.ReadFile(m.logPath())
+	return err == nil && bytes.Contains(b[min(m.from, int64(len(b))):], []byte(words))
 }
 
 // Replay runs quarry replay with further arguments on the data of the process,

@@ -7,12 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
 )
 
 // saysFull says whether a process named the reason of its end.
-func saysFull(said string) bool {
-	return strings.Contains(said, "no space left") || strings.Contains(said, "disk")
+func saysFull(m *fleet.Member) bool {
+	return m.SaysSince("no space left") || m.SaysSince("free some space")
 }
 
 // remedy is what a process that cannot read its store has to name.
@@ -41,7 +42,7 @@ func (r *run) damageStore(ctx context.Context) error {
 	if m.Running() {
 		return fmt.Errorf("%s damaged: %w", path, err)
 	}
-	if !strings.Contains(m.Said(), remedy) {
+	if !m.SaysSince(remedy) {
 		return fmt.Errorf("%s damaged: %w: %w", path, errRemedy, err)
 	}
 	r.tally.Damage.Refused++
@@ -59,7 +60,7 @@ func (r *run) replay(ctx context.Context) error {
 // replayDamaged is the remedy where the damage was met after the start.
 func (r *run) replayDamaged(ctx context.Context, failed error) error {
 	m := r.fleet.Query()
-	if !strings.Contains(m.Said(), remedy) {
+	if !m.SaysSince(remedy) {
 		return fmt.Errorf("%w: %w: %s", errRemedy, failed, m.Said())
 	}
 	r.tally.Damage.Later++

@@ -114,7 +114,7 @@ func (r *run) fillDisk(ctx context.Context) error {
 	for _, m := range r.fleet.Members {
 		if !m.Running() {
 			r.tally.DiskExits++
-			if !saysFull(m.Said()) {
+			if !saysFull(m) {
 				return fmt.Errorf("%s: %w over a full disk and does not say so: %s", m.Name, fleet.ErrEnded, m.Said())
 			}
 		}
