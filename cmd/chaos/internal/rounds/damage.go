@@ -95,11 +95,13 @@ func (r *run) damageOneFile(dir string) (string, error) {
 	at := r.random.IntN(len(b))
 	if r.random.IntN(2) == 0 {
 		r.o.Log("%s is cut to %d of %d bytes", path, at, len(b))
-		return path, os.Truncate(path, int64(at))
+		b = b[:at]
+	} else {
+		r.o.Log("%s: a bit of byte %d of %d is turned", path, at, len(b))
+		b[at] ^= 1 << r.random.IntN(8)
 	}
-	r.o.Log("%s: a bit of byte %d of %d is turned", path, at, len(b))
-	b[at] ^= 1 << r.random.IntN(8)
-	// A file of its own: the store may have other names for the old one.
+	// A file of its own: tables are hard links to the segment store, which is
+	// another store and not the one that is damaged here.
 	if err := os.WriteFile(path+".damaged", b, 0o644); err != nil {
 		return "", err
 	}
