@@ -7,7 +7,8 @@
 //
 // Main types: Mirrors (all mirrors below one directory), Mirror (one of them),
 // Policy (which clone URLs git may see), Reader (a long-lived process that reads
-// objects), ObjectID (a git object name of either hash).
+// objects), ObjectID (a git object name of either hash). For people who look at a
+// repository: Reader.Find and Directory, Mirror.Resolve, Log, Authors, Blame, Diff.
 //
 // # Layout
 //

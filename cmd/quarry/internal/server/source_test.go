@@ -174,3 +174,66 @@ func (x *sourceScript) print(t *testing.T, response *http.Response, answer []byt
 	}
 	return out
 }
+
+// Files above the bound of the index are shown up to the bound of the view, and
+// refused beyond it.
+func TestLargeFiles(t *testing.T) {
+	dir := gitTree(t, map[string]string{
+		"indexed.txt": "small\n", "large.txt": strings.Repeat("all of it is text\n", 3<<20/18), "huge.txt": strings.Repeat("too much of it\n", 9<<20/15),
+	})
+	s := registered(t, dir)
+	for path, want := range map[string]int{"indexed.txt": http.StatusOK, "large.txt": http.StatusOK, "huge.txt": http.StatusUnprocessableEntity} {
+		status, body := get(t, s.URL()+"/api/source?repo=tree&path="+path)
+		if status != want || status == http.StatusUnprocessableEntity && !strings.Contains(body, `"RESULT_TOO_LARGE"`) {
+			t.Errorf("source of %s: %d %.200s; want %d", path, status, body, want)
+		}
+	}
+	if status, body := get(t, s.URL()+"/api/blame?repo=tree&path=huge.txt"); status != http.StatusUnprocessableEntity {
+		t.Errorf("blame of a file that is too large: %d %.200s", status, body)
+	}
+}
+
+func TestSourceOfASHA256Repository(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "odd.git")
+	stream, err := os.Open("testdata/odd.fastimport")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	runGit(t, nil, "init", "--quiet", "--bare", "--initial-branch=main", "--object-format=sha256", dir)
+	b, err := io.ReadAll(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	submodule := []byte("0123456789012345678901234567890123456789")
+	b = bytes.ReplaceAll(b, submodule, bytes.Repeat([]byte("12345678"), 8))
+	runGit(t, bytes.NewReader(b), "-C", dir, "fast-import", "--quiet")
+	s := registered(t, dir)
+	head := runGit(t, nil, "-C", dir, "rev-parse", "main")
+	for path, want := range map[string]string{
+		"/api/source?repo=tree&path=src/new.go":                              `"source":"package kettle`,
+		"/api/source?repo=tree&path=src/old.go&ref=main~2":                   `"source":"package kettle`,
+		"/api/source?repo=tree&path=src/new.go&ref=" + head:                  `"source":"package kettle`,
+		"/api/source?repo=tree&path=src/new.go&ref=" + head[:10]:             `"source":"package kettle`,
+		"/api/folder_contents?repoName=tree&revisionName=main~1&path=vendor": `"type":"commit"`,
+		"/api/commit?repo=tree&ref=HEAD":                                     `"hash":"` + head,
+		"/api/blame?repo=tree&path=src/new.go":                               `"path":"src/old.go"`,
+		"/api/diff?repo=tree&base=main~2&head=main~1":                        `"oldPath":"src/old.go","newPath":"src/new.go"`,
+	} {
+		if status, body := get(t, s.URL()+path); status != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %.500s; want %s", path, status, body, want)
+		}
+	}
+}
+
+// registered returns a server that has indexed a repository under the name tree.
+func registered(t *testing.T, dir string) *Server {
+	t.Helper()
+	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
+	var r registration
+	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"tree"}`, dir), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	awaitStatus(t, s, r.RepoID, r.applied)
+	return s
+}
