@@ -99,7 +99,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s.o.Verifier == nil {
-		return fmt.Errorf("%w: this process has no mirrors to compare with; ask one with the role pipeline", ErrUnavailable)
+		return fmt.Errorf("%w: this process has no mirrors to compare with; ask one with the roles pipeline and query", ErrUnavailable)
 	}
 	request := Verification{Remote: in.Remote, Repair: in.Repair}
 	var err error

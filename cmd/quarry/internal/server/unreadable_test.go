@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -14,9 +15,18 @@ import (
 // of nobody into the log of a process with all roles: each becomes one dead
 // letter of a named stage, and what follows them in the partition is handled.
 func TestWhatNobodyCanReadIsBuriedOnce(t *testing.T) {
+	t.Run("embedded log", func(t *testing.T) { buriedOnce(t, "log.partitions=1") })
+	t.Run("a Kafka broker", func(t *testing.T) {
+		broker := kafkatest.Start(t)
+		buriedOnce(t, "log.partitions=1", "log.driver=kafka", "log.kafka.brokers="+strings.Join(broker.Addresses, ","))
+	})
+}
+
+func buriedOnce(t *testing.T, set ...string) {
+	t.Helper()
 	g := newGitRepository(t, "anvil")
 	first := g.commit("a.txt", "needle\n")
-	s := running(t, testConfig(t, "git.allowedRoots="+g.dir, "log.partitions=1", "pipeline.reconcileInterval=0"))
+	s := running(t, testConfig(t, append(set, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0")...))
 	s.registerAt(t, g, first)
 
 	push := func(change func(*event.Record)) event.Record {
