@@ -34,7 +34,8 @@ type ReplayOptions struct {
 
 	// Projection, if set, is what to build anew: the version begins as a copy of
 	// Source, a live store, without the rows of that projection, which are those of
-	// Family.
+	// Family. With Until, that projection shows the past and the others what they
+	// showed when the copy was made.
 	Projection string
 	Family     store.Family
 	Source     *store.Store
@@ -61,8 +62,8 @@ func (o *ReplayOptions) check() error {
 	if o.Home == nil || o.Log == nil || o.Objects == nil || o.Open == nil {
 		return errors.New("replay: want a home, a log, a segment store and projections")
 	}
-	if o.Projection != "" && (o.Source == nil || o.Family == 0 || o.Until != nil) {
-		return fmt.Errorf("replay %s: want a live store, the family of its rows, and no moment", o.Projection)
+	if o.Projection != "" && (o.Source == nil || o.Family == 0) {
+		return fmt.Errorf("replay %s: want a live store and the family of its rows", o.Projection)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -133,26 +134,31 @@ func (o *ReplayOptions) build(ctx context.Context, b *Built) (err error) {
 	if err := o.open(ctx, b); err != nil {
 		return err
 	}
+	var last *Runner
 	if o.Projection != "" {
-		if err := o.rebuildOne(ctx, b); err != nil {
-			return err
-		}
+		last, err = o.rebuildOne(ctx, b)
 	}
+	if err == nil && (o.Projection == "" || o.Until == nil) {
+		last, err = o.followAll(ctx, b)
+	}
+	if err == nil && o.Until != nil {
+		err = o.settle(ctx, b, last)
+	}
+	if err != nil {
+		return err
+	}
+	return o.complete(b)
+}
+
+// followAll applies the log to all projections.
+func (o *ReplayOptions) followAll(ctx context.Context, b *Built) (*Runner, error) {
 	r, err := New(Options{
 		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: b.Projections, Topic: o.Topic, Until: o.Until, Logger: o.Logger,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := o.catchUp(ctx, r, o.Follow); err != nil {
-		return err
-	}
-	if o.Until != nil {
-		if err := o.settle(ctx, b, r); err != nil {
-			return err
-		}
-	}
-	return o.complete(b)
+	return r, o.catchUp(ctx, r, o.Follow)
 }
 
 // open makes the store, empty or as a copy, and opens the projections over it.
@@ -188,8 +194,9 @@ func (o *ReplayOptions) drop(s *store.Store) error {
 	return batch.Commit()
 }
 
-// rebuildOne applies the log to the projection alone, up to where the copy is.
-func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) error {
+// rebuildOne applies the log to the projection alone, up to where the copy is, or
+// to the moment of the past.
+func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) (*Runner, error) {
 	var one Projection
 	for _, p := range b.Projections {
 		if p.Name() == o.Projection {
@@ -197,27 +204,31 @@ func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) error {
 		}
 	}
 	if one == nil {
-		return fmt.Errorf("there is no projection %q", o.Projection)
+		return nil, fmt.Errorf("there is no projection %q", o.Projection)
 	}
-	here, err := o.checkpoints(ctx, b.Store)
-	if err != nil {
-		return err
+	until := o.Until
+	if until == nil {
+		here, err := o.checkpoints(ctx, b.Store)
+		if err != nil {
+			return nil, err
+		}
+		until = &Until{Positions: here}
 	}
 	batch := b.Store.NewBatch()
 	if err := batch.SetSchema(one.Name(), one.SchemaVersion()); err != nil {
-		return errors.Join(err, batch.Close())
+		return nil, errors.Join(err, batch.Close())
 	}
 	if err := batch.Commit(); err != nil {
-		return err
+		return nil, err
 	}
 	r, err := New(Options{
 		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: []Projection{one}, Topic: o.Topic,
-		Until: &Until{Positions: here}, Anew: true, Logger: o.Logger,
+		Until: until, Anew: true, Logger: o.Logger,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return o.catchUp(ctx, r, nil)
+	return r, o.catchUp(ctx, r, nil)
 }
 
 // checkpoints returns how far the store is in every partition of the log.

@@ -195,6 +195,41 @@ func TestReplayOneProjection(t *testing.T) {
 	}
 }
 
+// TestReplayOneProjectionUntil holds a version of which one projection shows the
+// past to the rows that it had then, and the others to those they have.
+func TestReplayOneProjectionUntil(t *testing.T) {
+	b := newReplayBench(t, 60)
+	whole, err := projections.Replay(t.Context(), b.o)
+	must(t, err)
+	o := b.o
+	o.Until = &projections.Until{Time: b.records[len(b.records)/2].Time}
+	past, err := projections.Replay(t.Context(), o)
+	must(t, err)
+	source, err := store.Open(whole, store.Options{})
+	must(t, err)
+	o.Projection, o.Family, o.Source = "places", store.FamilyPlaces, source
+	one, err := projections.Replay(t.Context(), o)
+	must(t, err)
+	must(t, source.Close())
+	family := func(dir string, family store.Family) (rows []projectiontest.Row) {
+		for _, r := range b.rows(t, dir) {
+			if r.Key[0] == byte(family) {
+				rows = append(rows, r)
+			}
+		}
+		return rows
+	}
+	for dir, f := range map[string]store.Family{past: store.FamilyPlaces, whole: store.FamilyCatalog} {
+		want := family(dir, f)
+		if diff := projectiontest.Difference(want, family(one, f)); diff != "" || len(want) == 0 {
+			t.Errorf("family %c, %d rows: %s", f, len(want), diff)
+		}
+	}
+	if meta, err := projections.ReadMeta(one); err != nil || !meta.Frozen() || meta.Projection != "places" {
+		t.Errorf("meta %+v: %v", meta, err)
+	}
+}
+
 // TestReplayUntil holds a version of a moment to the rows of a store that was
 // given the records up to it, by positions and by time.
 func TestReplayUntil(t *testing.T) {

@@ -26,10 +26,10 @@ const (
 
 type replayCommand struct {
 	configFlags
-	Projection string `placeholder:"NAME" xor:"what" help:"Build this projection alone anew, in a copy of the live version."`
-	To         string `placeholder:"MOMENT" xor:"what" help:"Show the index as it was: a time such as 2026-03-04T05:06:07Z, or partition/offset of the last record that counts, several separated by commas."`
-	Rollback   bool   `xor:"what" help:"Return to the version before."`
-	Verify     bool   `xor:"what" help:"Switch nothing: rebuild in a temporary directory and compare every key and value. Wants the server stopped."`
+	Projection string `placeholder:"NAME" xor:"one" help:"Build this projection alone anew, in a copy of the live version."`
+	To         string `placeholder:"MOMENT" xor:"past" help:"Show the index as it was: a time such as 2026-03-04T05:06:07Z, or partition/offset of the last record that counts, several separated by commas."`
+	Rollback   bool   `xor:"one,past" help:"Return to the version before."`
+	Verify     bool   `xor:"one,past" help:"Switch nothing: rebuild in a temporary directory and compare every key and value. Wants the server stopped."`
 	Switch     bool   `help:"With --to and a running server: let everybody who searches it see the past."`
 	Server     string `placeholder:"URL" env:"QUARRY_SERVER" help:"Server that runs on the data directory; by default where the configuration lets it listen."`
 }
@@ -93,6 +93,8 @@ func (c *replayCommand) offline(ctx context.Context, s streams, r *server.Rebuil
 func (c *replayCommand) tell(display *terminal.Progress, missing int) {
 	what := "the projections were rebuilt from the log"
 	switch {
+	case c.Projection != "" && c.To != "":
+		what = "the projection " + c.Projection + " is as it was at " + c.To + ", and nothing follows the log"
 	case c.Projection != "":
 		what = "the projection " + c.Projection + " was rebuilt from the log"
 	case c.To != "":

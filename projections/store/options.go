@@ -43,6 +43,9 @@ type Options struct {
 	// segments. Default 128 MiB: with Pebble's own 8 MiB no posting list and no
 	// frame stays.
 	CacheBytes int64
+	// Cache is a block cache that several stores share, instead of one of
+	// CacheBytes. Its metrics are then those of all.
+	Cache *Cache
 	// Memory replaces the disk in tests.
 	Memory *Memory
 	// Logger takes what Pebble reports at levels above information. Default: none.
@@ -80,6 +83,7 @@ func (o *Options) pebble(fs vfs.FS, lock *pebble.Lock) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          fs,
 		Lock:                        lock,
+		Cache:                       o.Cache.pebble(),
 		CacheSize:                   o.CacheBytes,
 		FormatMajorVersion:          pebble.FormatValueSeparation,
 		MemTableSize:                memTableBytes,

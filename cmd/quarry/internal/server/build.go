@@ -36,7 +36,7 @@ func (v *versions) replayOptions(order *replay, p *past, m *versionMetrics, next
 	live := v.live.Load() // nil while the server is stopped; only this replay replaces it
 	o := projections.ReplayOptions{
 		Home: v.home, Log: tailer{v.log}, Objects: v.objects, Until: order.until, Progress: progress, Logger: v.o.Logger,
-		Store: store.Options{CacheBytes: int64(v.o.Config.Cache.BlocksBytes), Logger: v.o.Logger, Registerer: m},
+		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m},
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) (_ []projections.Projection, _ func(), err error) {
 			options := v.options(s, m)
 			options.rebuilding, options.objects = true, p.store(order.until != nil)
@@ -109,13 +109,13 @@ func (v *versions) discard(i *index) error {
 	return v.home.Clean()
 }
 
-// secondVersionBytes is what a version takes beside the projections' own memory
-// and Pebble's blocks: tables in memory, not yet flushed.
+// secondVersionBytes is what a version takes beside the projections' own memory:
+// tables in memory, not yet flushed.
 const secondVersionBytes = 64 << 20
 
 // memoryWarning says that two versions at once may need more memory than the
 // process is to have. The estimate for the second is the live heap, most of which
-// is the first, its block cache, and secondVersionBytes.
+// is the first, and secondVersionBytes; blocks are cached for both together.
 func (v *versions) memoryWarning() string {
 	limit := int64(v.o.Config.Runtime.MemoryLimitBytes)
 	heap := liveHeapBytes()

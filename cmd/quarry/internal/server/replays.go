@@ -63,9 +63,6 @@ func (r *replays) Start(_ context.Context, in api.ReplayRequest) (api.Replay, er
 
 // understand finds what is asked for.
 func (v *versions) understand(order *replay, in api.ReplayRequest) (err error) {
-	if in.Projection != "" && in.To != "" {
-		return errors.New("a moment of the past is built with all projections; leave out one of projection and to")
-	}
 	if in.Projection != "" {
 		if order.target, err = v.live.Load().projection(in.Projection); err != nil {
 			return err

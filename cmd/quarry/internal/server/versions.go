@@ -31,7 +31,9 @@ type versions struct {
 	log     eventlog.Log
 	objects segmentstore.Store
 	frames  *segment.Cache
-	live    atomic.Pointer[index]
+	// blocks is Pebble's cache, of all versions together.
+	blocks *store.Cache
+	live   atomic.Pointer[index]
 	// ready is set once a live version has caught up with the log: the process is
 	// ready from then on, whatever is switched to.
 	ready   atomic.Bool
@@ -49,7 +51,7 @@ type versions struct {
 var _ io.Closer = (*versions)(nil)
 
 func newVersions(o Options, home *projections.Home, log eventlog.Log, objects segmentstore.Store, frames *segment.Cache) *versions {
-	v := &versions{o: o, home: home, log: log, objects: objects, frames: frames}
+	v := &versions{o: o, home: home, log: log, objects: objects, frames: frames, blocks: store.NewCache(int64(o.Config.Cache.BlocksBytes))}
 	v.replays, v.metrics = newReplays(v), newVersionsMetrics(v)
 	return v
 }
@@ -114,7 +116,7 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 		return nil, err
 	}
 	m := newVersionMetrics(v.o.Registerer)
-	rows, err := store.Open(dir, store.Options{CacheBytes: int64(v.o.Config.Cache.BlocksBytes), Logger: v.o.Logger, Registerer: m})
+	rows, err := store.Open(dir, store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m})
 	if err != nil {
 		return nil, fmt.Errorf("open projections: %w", err)
 	}
@@ -314,8 +316,8 @@ func (v *versions) closeVersion(i *index) error {
 	return i.store.Close()
 }
 
-// Close closes every version that is open. Run has returned, and views are
-// released.
+// Close closes every version that is open, and is called once. Run has returned,
+// and views are released.
 func (v *versions) Close() error {
 	v.mu.Lock()
 	open := slices.Clone(v.mu.open)
@@ -324,7 +326,7 @@ func (v *versions) Close() error {
 	for _, i := range open {
 		errs = append(errs, v.closeVersion(i))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, v.blocks.Close())...)
 }
 
 // waitFor returns once readers of i see everything below the checkpoints.
