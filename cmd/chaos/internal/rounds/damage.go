@@ -19,6 +19,9 @@ func saysFull(m *fleet.Member) bool {
 // remedy is what a process that cannot read its store has to name.
 const remedy = "quarry replay"
 
+// remedyPointer is the remedy of the small file that names the live store.
+const remedyPointer = "or remove it to start anew"
+
 // errRemedy says that it does not.
 var errRemedy = errors.New("a damaged store is met without a word of the remedy, " + remedy)
 
@@ -41,6 +44,10 @@ func (r *run) damageStore(ctx context.Context) error {
 	}
 	if m.Running() {
 		return fmt.Errorf("%s damaged: %w", path, err)
+	}
+	if m.SaysSince(remedyPointer) {
+		r.tally.Damage.Refused++
+		return errors.Join(os.Remove(path), m.Start(ctx))
 	}
 	if !m.SaysSince(remedy) {
 		return fmt.Errorf("%s damaged: %w: %w", path, errRemedy, err)

@@ -52,6 +52,8 @@ type run struct {
 	tally   *Tally
 	// injected are the positions of records that must become dead letters.
 	injected map[string]bool
+	// looked is how many deliveries of each sender the ledger was asked for.
+	looked []int
 	// clockMoves: a signature may be a day old, or a day young.
 	clockMoves atomic.Bool
 	// verify asks for a comparison at the end of this round.
@@ -113,7 +115,7 @@ func (r *run) begin(ctx context.Context) error {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("quarry index: %w: %s", err, out)
 		}
-		r.senders = append(r.senders, host.NewSender(repository, hook))
+		r.senders, r.looked = append(r.senders, host.NewSender(repository, hook)), append(r.looked, 0)
 	}
 	return r.await(ctx)
 }
@@ -129,6 +131,9 @@ func (r *run) round(ctx context.Context, n int, f fault) error {
 	began := time.Now()
 	r.verify = n%r.o.VerifyEvery == 0 || n == r.o.Rounds
 	recovery, err := r.survive(ctx, f)
+	if err == nil {
+		err = r.ledger(ctx)
+	}
 	if err == nil {
 		err = r.healthy(ctx)
 	}

@@ -22,6 +22,8 @@ type Tally struct {
 	// Verified counts the comparisons with a rebuild, DiskExits the processes that
 	// ended over a full disk.
 	Verified, DiskExits int
+	// Followed counts the deliveries that the ledger had an outcome of.
+	Followed int
 	Damage              Damage
 	// Account is the last one read from the log.
 	Account *accounting.Account
@@ -109,10 +111,10 @@ func quantile(times []time.Duration, q float64) time.Duration {
 
 func (t *Tally) sentence() string {
 	c := t.Counts
-	s := fmt.Sprintf("- **%s**: %d rounds; %d pushes, %d acknowledged (%d deliveries were refused with 503, %d got no answer, %d were repeated), none lost; "+
+	s := fmt.Sprintf("- **%s**: %d rounds; %d pushes, %d acknowledged (%d deliveries were refused with 503, %d got no answer, %d were repeated), %d of them with an outcome in the ledger, none lost; "+
 		"%d comparisons with a rebuild; damaged stores: %d refused at the start with the remedy, %d met later, %d found by the comparison alone, %d harmless; "+
 		"%d processes ended over a full disk.",
-		t.Setup, t.Rounds(), c.Pushes, c.Acknowledged, c.Refused, c.Failed, c.Redelivered, t.Verified, t.Damage.Refused, t.Damage.Later, t.Damage.ByVerify,
+		t.Setup, t.Rounds(), c.Pushes, c.Acknowledged, c.Refused, c.Failed, c.Redelivered, t.Followed, t.Verified, t.Damage.Refused, t.Damage.Later, t.Damage.ByVerify,
 		t.Damage.Harmless, t.DiskExits)
 	if a := t.Account; a != nil {
 		s += fmt.Sprintf(" The log: %d records, %d pushes, %d revisions, %d of them written again and dropped by their ID, %d dead letters, all of what was injected; %d pushes answered by a revision, %d without, %d unanswered.",

@@ -1,0 +1,91 @@
+package rounds
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// answered are the outcomes of pushes that a host may forget; the others are no
+// answer, or one that no push of this suite may get.
+var answered = []string{"indexed", "coalesced", "deleted", "unchanged", "absent", "refreshed"}
+
+// ledgerDeadline bounds the wait for the ledger, which follows the log as the
+// answers of searches do.
+const ledgerDeadline = 30 * time.Second
+
+var errLedger = errors.New("the ledger of deliveries")
+
+// ledger looks at every delivery that was acknowledged since it last did: each is
+// there, and has an outcome.
+func (r *run) ledger(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ledgerDeadline)
+	defer cancel()
+	for i, s := range r.senders {
+		for ; r.looked[i] < len(s.Acknowledged); r.looked[i]++ {
+			if err := r.followed(ctx, s.Acknowledged[r.looked[i]]); err != nil {
+				return err
+			}
+			r.tally.Followed++
+		}
+	}
+	return nil
+}
+
+// followed waits until one delivery has its outcome.
+func (r *run) followed(ctx context.Context, id string) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		outcomes, err := r.outcomes(ctx, id)
+		if err == nil && len(outcomes) > 0 && !slices.ContainsFunc(outcomes, func(o string) bool { return !slices.Contains(answered, o) }) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s has the outcomes %v: %w", errLedger, id, outcomes, errors.Join(err, ctx.Err()))
+		case <-tick.C:
+		}
+	}
+}
+
+// outcomes are those of the pushes of all deliveries of an ID.
+func (r *run) outcomes(ctx context.Context, id string) ([]string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.fleet.Query().URL()+"/api/deliveries?connection=chaos&deliveryId="+url.QueryEscape(id), nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("deliveries: %s: %.300s", response.Status, data)
+	}
+	var page struct {
+		Deliveries []struct {
+			Pushes []struct{ Outcome string }
+		}
+	}
+	if err := json.Unmarshal(data, &page); err != nil {
+		return nil, fmt.Errorf("deliveries: %w", err)
+	}
+	var outcomes []string
+	for _, d := range page.Deliveries {
+		for _, p := range d.Pushes {
+			outcomes = append(outcomes, p.Outcome)
+		}
+	}
+	return outcomes, nil
+}
