@@ -24,7 +24,7 @@ type Tally struct {
 	Verified, DiskExits int
 	// Followed counts the deliveries that the ledger had an outcome of.
 	Followed int
-	Damage              Damage
+	Damage   Damage
 	// Account is the last one read from the log.
 	Account *accounting.Account
 	// Most has the largest figure seen of each bound.
