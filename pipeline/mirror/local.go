@@ -241,12 +241,18 @@ func (m *Mirror) copyRefs(ctx context.Context, s State) error {
 }
 
 // borrowRefs brings branches of a repository on disk and puts their commits into
-// commits: one process to read them, and, unless it is one branch that is there,
-// one to write them and one to remove those that are gone.
+// commits. One branch that is there takes no process as a rule; otherwise one reads
+// them, one writes them and one removes those that are gone.
 func (m *Mirror) borrowRefs(ctx context.Context, src source, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
 	from, err := m.lender(ctx, src)
 	if err != nil {
 		return err
+	}
+	if len(refs) == 1 {
+		if id, ok := m.lentRef(ctx, from, refs[0]); ok {
+			commits[refs[0]] = id
+			return m.setRef(ctx, string(refs[0]), id)
+		}
 	}
 	args := []string{"for-each-ref", "--format=" + refFormat}
 	for _, ref := range refs {

@@ -59,3 +59,27 @@ func (m *Mirror) looseRefs() bool {
 	config, err := os.ReadFile(filepath.Join(m.gitDir(), "config"))
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("refstorage"))
 }
+
+// lentRef reads a branch of a repository on disk from its file. It knows nothing of
+// what is not there as a file with the name of a commit: packed refs, links, other
+// formats; git does.
+func (m *Mirror) lentRef(ctx context.Context, from borrowed, ref code.Ref) (code.CommitID, bool) {
+	path := filepath.Join(from.gitDir, filepath.FromSlash(string(ref)))
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxRefBytes {
+		return "", false
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", false
+	}
+	id, err := code.ParseCommitID(string(bytes.TrimSpace(b)))
+	if err != nil || id == "" {
+		return "", false
+	}
+	c, err := m.Commit(ctx, id)
+	return id, err == nil && c.ID == id
+}
+
+// maxRefBytes is the size of a loose ref: a name of SHA-256 and a line feed.
+const maxRefBytes = 65

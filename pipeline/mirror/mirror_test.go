@@ -161,6 +161,47 @@ func TestFetchRefs(t *testing.T) {
 	})
 }
 
+// TestRefsThatAreNoPlainFiles fetches a branch that is packed, that is a link, and
+// that names something else than a commit.
+func TestRefsThatAreNoPlainFiles(t *testing.T) {
+	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+		ctx := t.Context()
+		repo := gittest.New(t)
+		want := repo.CommitFiles("a.txt", "one\n")
+		repo.Git("tag", "-a", "-m", "x", "v1")
+		r := repo.Code("r", "**")
+		r.CloneURL = clone(repo)
+		m := open(t, mirror.Options{}).Mirror(r.ID)
+		if _, err := m.Fetch(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+		file := func(name string) string { return filepath.Join(repo.Dir, ".git", "refs", "heads", name) }
+		for _, step := range []struct {
+			branch string
+			do     func() error
+			there  bool
+		}{
+			{"main", func() error { want = repo.CommitFiles("a.txt", "two\n"); return nil }, true},
+			{"main", func() error { repo.Git("pack-refs", "--all"); return nil }, true},
+			{"link", func() error { repo.Git("symbolic-ref", "refs/heads/link", "refs/heads/main"); return nil }, true},
+			{"tag", func() error {
+				return os.WriteFile(file("tag"), []byte(repo.Git("rev-parse", "v1")+"\n"), 0o644)
+			}, false},
+			{"missing", func() error {
+				return os.WriteFile(file("missing"), []byte(strings.Repeat("ab", 20)+"\n"), 0o644)
+			}, false},
+		} {
+			if err := step.do(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := fetchRef(ctx, m, r, code.BranchRef(step.branch))
+			if (err == nil) != step.there || step.there && got != want {
+				t.Errorf("%s: %s, %v; want %s there: %t", step.branch, got, err, want, step.there)
+			}
+		}
+	})
+}
+
 func TestFetchOddRepositories(t *testing.T) {
 	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
