@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -59,7 +60,7 @@ func (t *told) add(ev event.Event, at event.Offset) {
 // records take about a second. A mirror that cannot is looked at again before the
 // next record of its repository, which then fails alone.
 func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
-	from, err := x.marked(ctx, first)
+	from, err := x.catchUpFrom(ctx, first)
 	if err != nil {
 		return fmt.Errorf("catch up with the log: %w", err)
 	}
@@ -79,6 +80,30 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 		}
 	}
 	return nil
+}
+
+// catchUpFrom returns where to begin to follow the log of a partition. Without a
+// mirror of it, in a process that never held it, there is nothing that could be
+// behind: what overtakes the records to come lies behind them.
+func (x *Indexer) catchUpFrom(ctx context.Context, first event.Position) (event.Offset, error) {
+	from, err := x.marked(ctx, first)
+	if err != nil || from > 0 {
+		return from, err
+	}
+	high, err := x.o.Log.HighWater(ctx, first.Topic)
+	if err != nil {
+		return 0, err
+	}
+	known, err := x.o.Mirrors.Repositories()
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range known {
+		if eventlog.PartitionOf(event.RecordKey(id), int32(len(high))) == first.Partition {
+			return 0, nil
+		}
+	}
+	return first.Offset, nil
 }
 
 // settle makes the mirror of one repository follow the log, if it is in doubt

@@ -72,6 +72,31 @@ func TestStartDoesNotReadTheWholeLog(t *testing.T) {
 	}
 }
 
+// TestAProcessWithoutMirrorsReadsNothingOld takes a partition over where there is no
+// mirror of it: only what may have overtaken the next record is read.
+func TestAProcessWithoutMirrorsReadsNothingOld(t *testing.T) {
+	b := newBench(t)
+	b.repo.CommitFiles("a", "0\n")
+	b.register()
+	for i := range 12 {
+		b.repo.CommitFiles("a", string(rune('b'+i)))
+		b.push("main")
+	}
+	b.loseMirrors()
+	log := b.restart(b.log)
+	rec := b.append(b.pushOf("main", 1))
+	if err := b.x.Assigned(t.Context(), rec.Position); err != nil {
+		t.Fatal(err)
+	}
+	if log.read > 1 {
+		t.Errorf("%d records of %d were read", log.read, rec.Position.Offset)
+	}
+	if err := b.deliver(rec); err != nil {
+		t.Fatal(err)
+	}
+	b.check("main")
+}
+
 // TestMarkWithCrashes marks after every record, and dies between the append and
 // the indexed state: what follows builds on what the log has.
 func TestMarkWithCrashes(t *testing.T) {

@@ -2,11 +2,13 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -142,4 +145,46 @@ func gauge(t *testing.T, registry *prometheus.Registry, name, value string) floa
 	}
 	t.Fatalf("no gauge %s %s", name, value)
 	return 0
+}
+
+// noted is a log that says how far groups are.
+type noted struct {
+	eventlog.Log
+	groups map[string][]event.Offset
+	high   []event.Offset
+	err    error
+}
+
+func (n *noted) Committed(_ context.Context, group string, _ event.Topic) ([]event.Offset, error) {
+	return n.groups[group], n.err
+}
+
+func (n *noted) HighWater(context.Context, event.Topic) ([]event.Offset, error) { return n.high, n.err }
+
+// TestHowFarBehindIsSummed adds the partitions up, and waits for nobody where
+// nobody has noted anything.
+func TestHowFarBehindIsSummed(t *testing.T) {
+	log := &noted{high: []event.Offset{10, 20}, groups: map[string][]event.Offset{}}
+	over := newBacklog(log, 15, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	for _, c := range []struct {
+		projections, workers []event.Offset
+		behind               int64
+		full                 bool
+	}{
+		{[]event.Offset{0, 0}, []event.Offset{0, 0}, 0, true},
+		{[]event.Offset{0, 1}, []event.Offset{10, 5}, 29, false},
+		{[]event.Offset{12, 5}, []event.Offset{10, 4}, 15, true}, // noted after the log was asked
+		{[]event.Offset{10, 20}, []event.Offset{10, 20}, 0, false},
+	} {
+		log.groups[projectionsGroup], log.groups[workerGroup] = c.projections, c.workers
+		behind, err := (&projected{log: log}).Behind(t.Context())
+		over.poll(t.Context())
+		if err != nil || behind != c.behind || over.full() != c.full {
+			t.Errorf("projections at %v, workers at %v: %d behind, full %t, %v; want %+v", c.projections, c.workers, behind, over.full(), err, c)
+		}
+	}
+	log.err = eventlog.ErrClosed
+	if _, err := (&projected{log: log}).Behind(t.Context()); err == nil {
+		t.Error("a log that does not answer says nothing")
+	}
 }
