@@ -146,6 +146,10 @@ func twoAway(t *testing.T, c *kafkatest.Cluster) {
 			t.Fatal(err)
 		}
 	}
+	alone := kafkalog.TopicSpec{Topic: "two-away-alone", Partitions: 3, Replication: 1}
+	if err := l.EnsureTopics(t.Context(), alone); err != nil {
+		t.Fatal(err)
+	}
 	last := c.Leader(topic, 0) // it stays
 	away := slices.DeleteFunc([]int{0, 1, 2}, func(i int) bool { return i == last })
 	c.Kill(away...)
@@ -156,6 +160,7 @@ func twoAway(t *testing.T, c *kafkatest.Cluster) {
 			t.Errorf("Append with two brokers away: %v after %v, want ErrFull within %v", err, took, bound)
 		}
 	}
+	wantDescribed(t, l, alone)
 	c.Restart(away...)
 	c.AwaitInSync(topic)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -168,5 +173,20 @@ func twoAway(t *testing.T, c *kafkatest.Cluster) {
 	}
 	if len(got) > 4+3 {
 		t.Errorf("three refused records are there %d times", len(got)-4)
+	}
+}
+
+// wantDescribed wants a topic to be described although brokers that have
+// partitions of it are away, without its offsets.
+func wantDescribed(t *testing.T, l *kafkalog.Log, spec kafkalog.TopicSpec) {
+	t.Helper()
+	state, err := l.Describe(t.Context(), spec.Topic)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	t.Logf("described as %+v", state)
+	if len(state.Partitions) != int(spec.Partitions) || state.Partitions[0].Next != kafkalog.UnknownOffset || len(state.Settings) == 0 {
+		t.Errorf("described as %+v, want %d partitions without offsets, and settings", state, spec.Partitions)
 	}
 }

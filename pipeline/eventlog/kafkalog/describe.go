@@ -2,8 +2,12 @@ package kafkalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 	kafka "github.com/segmentio/kafka-go"
 )
@@ -17,11 +21,19 @@ type TopicState struct {
 }
 
 // PartitionState is where a partition is and what it holds: First is the oldest
-// record kept, Next the offset that the next one gets.
+// record kept, Next the offset that the next one gets. Both are UnknownOffset in
+// all partitions if a leader does not answer.
 type PartitionState struct {
 	PartitionLayout
 	First, Next event.Offset
 }
+
+// UnknownOffset is that of a partition whose leader does not answer.
+const UnknownOffset event.Offset = -1
+
+// describeOffsetsTimeout bounds the wait for leaders that do not answer: what
+// else there is to say of a topic is of most use just then.
+const describeOffsetsTimeout = 3 * time.Second
 
 // settingNames are the settings of a topic that matter to a log.
 var settingNames = []string{
@@ -37,21 +49,32 @@ func (l *Log) Describe(ctx context.Context, topic event.Topic) (TopicState, erro
 	if err != nil {
 		return state, err
 	}
-	ranges, err := l.offsetRanges(ctx, topic)
+	ranges, err := l.offsetsToDescribe(ctx, topic, len(layout))
 	if err != nil {
 		return state, fmt.Errorf("offsets of %s: %w", topic, err)
 	}
-	for _, p := range layout {
-		if int(p.Number) >= len(ranges) {
-			return state, fmt.Errorf("layout of %s: %w", topic, errIncomplete)
-		}
-		r := ranges[p.Number]
-		state.Partitions = append(state.Partitions, PartitionState{PartitionLayout: p, First: r.first, Next: r.end})
+	for i, p := range layout {
+		state.Partitions = append(state.Partitions, PartitionState{PartitionLayout: p, First: ranges[i].first, Next: ranges[i].end})
 	}
 	if state.Settings, err = l.settings(ctx, topic); err != nil {
 		return state, fmt.Errorf("settings of %s: %w", topic, err)
 	}
 	return state, nil
+}
+
+// offsetsToDescribe returns what n partitions hold, as far as their leaders
+// answer in time.
+func (l *Log) offsetsToDescribe(ctx context.Context, topic event.Topic, n int) ([]offsetRange, error) {
+	limited, cancel := context.WithTimeout(ctx, describeOffsetsTimeout)
+	defer cancel()
+	ranges, err := l.offsetRanges(limited, topic)
+	if err == nil && len(ranges) == n {
+		return ranges, nil
+	}
+	if ctx.Err() != nil || errors.Is(err, ErrRefused) || errors.Is(err, eventlog.ErrClosed) {
+		return nil, err
+	}
+	return slices.Repeat([]offsetRange{{UnknownOffset, UnknownOffset}}, n), nil
 }
 
 // settings asks for settingNames.

@@ -1,6 +1,7 @@
 package kafkalog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -86,5 +87,6 @@ func layoutOf(partitions []metadata.ResponsePartition) []PartitionLayout {
 			Replicas: slices.Sorted(slices.Values(p.ReplicaNodes)), InSync: slices.Sorted(slices.Values(p.IsrNodes)),
 		}
 	}
+	slices.SortFunc(layout, func(a, b PartitionLayout) int { return cmp.Compare(a.Number, b.Number) })
 	return layout
 }

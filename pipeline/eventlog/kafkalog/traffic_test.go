@@ -164,7 +164,9 @@ func (f *traffic) read(ctx context.Context, a eventlog.Assignment) error {
 	for {
 		rec, err := a.Next(ctx)
 		if err != nil {
-			commit(last + 1)
+			if last >= 0 { // else nothing of this assignment is finished
+				commit(last + 1)
+			}
 			return nil
 		}
 		if rec.Position.Offset <= last {

@@ -31,7 +31,8 @@ type TopicReport struct {
 }
 
 // PartitionReport says where a partition is and what it holds. Leader is nil
-// where there are no brokers, and where none leads.
+// where there are no brokers, and where none leads; First and Next are -1 if
+// leaders do not answer.
 type PartitionReport struct {
 	Partition int32        `json:"partition"`
 	Leader    *int32       `json:"leader,omitempty"`
