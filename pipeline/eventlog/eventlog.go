@@ -103,7 +103,8 @@ type Assignment interface {
 	// Commit stores next as the offset the group goes on from. It is durable when
 	// Commit returns. It fails with ErrPartitionLost if the partition was taken
 	// away; until then a handle whose context ended may still commit what it
-	// finished.
+	// finished. It fails with ErrOffsetOutOfRange if next lies before the offset at
+	// which the assignment began: who has finished nothing commits nothing.
 	Commit(ctx context.Context, next event.Offset) error
 }
 

@@ -195,7 +195,7 @@ func (m *member) consume(ctx context.Context, partition int32) error {
 	if err != nil {
 		return fmt.Errorf("read %s/%d from the committed offset %d: %w", m.id.topic, partition, from, err)
 	}
-	a := &assignment{reader: r, id: m.id}
+	a := &assignment{reader: r, id: m.id, began: from}
 	defer a.lose()
 	defer r.Close()
 	return m.handle(ctx, a)
@@ -205,8 +205,9 @@ func (m *member) consume(ctx context.Context, partition int32) error {
 // eventlog.Assignment.
 type assignment struct {
 	*reader
-	id groupID
-	mu struct {
+	id    groupID
+	began event.Offset
+	mu    struct {
 		sync.Mutex
 		lost bool
 	}
@@ -237,8 +238,8 @@ func (a *assignment) commit(next event.Offset) error {
 	if a.mu.lost {
 		return eventlog.ErrPartitionLost
 	}
-	if end, _ := a.reader.partition.end(); next < 0 || next > end {
-		return fmt.Errorf("%w: want 0 to %d", eventlog.ErrOffsetOutOfRange, end)
+	if end, _ := a.reader.partition.end(); next < a.began || next > end {
+		return fmt.Errorf("%w: want %d to %d", eventlog.ErrOffsetOutOfRange, a.began, end)
 	}
 	release, err := a.log.acquire()
 	if err != nil {

@@ -254,3 +254,27 @@ func (s *suite) commitAfterLoss() {
 		s.Errorf("committed offset %d, want 0", got[0])
 	}
 }
+
+// commitBackwards has a member that has finished nothing commit what it began
+// with, which changes nothing, and less.
+func (s *suite) commitBackwards() {
+	s.appendTo(s.topic, 0, record("k", "a"), record("k", "b"))
+	s.check(s.note("backwards", 1, 0, 0, 0))
+	results := make(chan error, 2)
+	m := s.join("backwards", func(ctx context.Context, a eventlog.Assignment) error {
+		if a.Partition() == 0 {
+			results <- a.Commit(ctx, 1)
+			results <- a.Commit(ctx, 0)
+		}
+		<-ctx.Done()
+		return nil
+	})
+	s.check(wait(s, "commit of the beginning", results))
+	if err := wait(s, "commit of less", results); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
+		s.Errorf("Commit below the beginning: %v, want ErrOffsetOutOfRange", err)
+	}
+	m.leave()
+	if got := s.committed("backwards"); got[0] != 1 {
+		s.Errorf("committed offset %d, want 1", got[0])
+	}
+}

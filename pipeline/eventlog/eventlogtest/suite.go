@@ -49,6 +49,7 @@ func Run(t *testing.T, d Driver) {
 		{"GroupTakeover", (*suite).groupTakeover},
 		{"GroupHandleFails", (*suite).groupHandleFails},
 		{"CommitAfterLoss", (*suite).commitAfterLoss},
+		{"CommitBackwards", (*suite).commitBackwards},
 		{"Notes", (*suite).notes},
 		{"NotesOfGroupInUse", (*suite).notesOfGroupInUse},
 		{"Close", (*suite).close},

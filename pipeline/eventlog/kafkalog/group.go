@@ -180,7 +180,7 @@ func (m *member) consume(ctx context.Context, generation *kafka.Generation, pa k
 		return fmt.Errorf("read %s/%d from the committed offset %d: %w", id.topic, id.partition, from, err)
 	}
 	defer r.Close()
-	a := &assignment{reader: r, generation: generation}
+	a := &assignment{reader: r, generation: generation, began: r.next}
 	defer a.lose()
 	return m.handle(ctx, a)
 }
@@ -223,6 +223,7 @@ func (l *Log) hold(ctx context.Context, h hold) (release func(), err error) {
 type assignment struct {
 	*reader
 	generation *kafka.Generation
+	began      event.Offset
 	mu         struct {
 		sync.Mutex
 		lost bool
@@ -245,7 +246,10 @@ func (a *assignment) Commit(_ context.Context, next event.Offset) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err := eventlog.ErrPartitionLost
-	if !a.mu.lost {
+	switch {
+	case next < a.began:
+		err = fmt.Errorf("%w: the assignment began at %d", eventlog.ErrOffsetOutOfRange, a.began)
+	case !a.mu.lost:
 		err = classify(a.generation.CommitOffsets(map[string]map[int]int64{
 			string(a.id.topic): {int(a.id.partition): int64(next)},
 		}))
