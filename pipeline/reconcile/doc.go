@@ -48,7 +48,8 @@
 //
 // Options.Concurrency looks at once, each bounded in time, output and number of
 // refs by mirror.Mirror.List. About 1 KB of memory for a repository and 200 bytes
-// for each of its selected branches. A repository that fails is looked at after
+// for each of its selected branches; 6 ms of CPU for a look by path, most of it
+// git's; at the start some 25 µs for each record of the log. A repository that fails is looked at after
 // one interval, then two, four … up to MaxBackoff. At most maxRelooks looks are
 // added to the one per interval, and at most maxPushes pushes appended by one
 // look: above that, one for all refs.

@@ -132,14 +132,15 @@ func wanted(t event.Type) bool {
 
 // take takes one record over. What cannot be read is others' to complain about.
 func (r *Reconciler) take(p *partition, rec event.Record) {
+	var env event.Envelope
 	var ev event.Event
 	if wanted(event.TypeOf(rec)) {
-		_, ev, _ = event.Decode(rec)
+		env, ev, _ = event.Decode(rec)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wasLive := p.live()
-	r.applyLocked(p, ev, rec)
+	r.applyLocked(p, ev, rec, env.Source == source)
 	p.next = rec.Position.Offset + 1
 	p.release()
 	if !wasLive && p.live() {
@@ -149,7 +150,7 @@ func (r *Reconciler) take(p *partition, rec event.Record) {
 	}
 }
 
-func (r *Reconciler) applyLocked(p *partition, ev event.Event, rec event.Record) {
+func (r *Reconciler) applyLocked(p *partition, ev event.Event, rec event.Record, own bool) {
 	switch ev := ev.(type) {
 	case *event.RepositoryRegistered:
 		r.registeredLocked(p, ev.Repository, rec.Position.Offset)
@@ -167,7 +168,10 @@ func (r *Reconciler) applyLocked(p *partition, ev event.Event, rec event.Record)
 		}
 	case *event.Push:
 		if k := p.repositories[ev.Repository]; k != nil {
-			k.pushed(ev, rec.Position.Offset, rec.Time)
+			k.pushed(ev, rec.Position.Offset)
+			if own {
+				k.told(ev.Ref, rec.Time)
+			}
 		}
 	}
 }

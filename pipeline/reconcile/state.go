@@ -9,7 +9,8 @@ import (
 )
 
 // connection names this package in the pushes that it appends, as a hook's
-// connection does in its.
+// connection does in its. A hook's may have the same name: the source of the event
+// tells them apart.
 const connection = "reconcile"
 
 // everyRef stands for all refs of a repository, as in a Push without a ref.
@@ -109,15 +110,19 @@ func (k *repository) indexed(ev *event.RevisionIndexed) {
 
 // pushed takes a Push over. Pushes of branches that nobody selected, which may be
 // many, leave nothing behind.
-func (k *repository) pushed(ev *event.Push, at event.Offset, when time.Time) {
+func (k *repository) pushed(ev *event.Push, at event.Offset) {
 	if ev.Ref != everyRef && k.refs[ev.Ref] == nil && !mirror.Selected(k.Repository, k.head, ev.Ref) {
 		return
 	}
 	r := k.ref(ev.Ref)
 	r.pushed, r.last = at+1, lastPush{ev.Action, ev.After}
-	if ev.Connection == connection {
+}
+
+// told notes that a push was ours.
+func (k *repository) told(name code.Ref, at time.Time) {
+	if r := k.refs[name]; r != nil {
 		r.told++
-		r.toldAt = when
+		r.toldAt = at
 	}
 }
 

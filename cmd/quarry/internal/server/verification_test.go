@@ -200,6 +200,29 @@ func removeSegments(t *testing.T, dir string) {
 	}
 }
 
+// TestPushesMeanwhileAreNoDifference verifies while pushes are on their way.
+func TestPushesMeanwhileAreNoDifference(t *testing.T) {
+	g := newGitRepository(t, "anvil")
+	first := g.commit("a.txt", "alpha\n")
+	s := running(t, testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0"))
+	s.registerAt(t, g, first)
+	refs := 0
+	for i := range 20 {
+		g.commit("a.txt", fmt.Sprint("alpha ", i, "\n"), fmt.Sprint(i, ".txt"), "more\n")
+		if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
+			t.Fatal(err)
+		}
+		found := verifyNow(t, s, api.Verification{})
+		refs += found.summary.Refs
+		if found.summary.Differences != 0 {
+			t.Fatalf("while a push was under way: %q", found.lines)
+		}
+	}
+	if refs == 0 {
+		t.Error("nothing was ever compared")
+	}
+}
+
 // TestRepairTakesBackWhatIsNowhere has a ref that queries show, and that neither
 // the mirror nor the repository knows of.
 func TestRepairTakesBackWhatIsNowhere(t *testing.T) {
