@@ -20,7 +20,8 @@ const (
 )
 
 // TestKill kills the server twenty times, at random moments, while pushes
-// arrive. Afterwards every acknowledged push is searchable, and every key and
+// arrive and versions of the projections are made, switched to and returned from.
+// Afterwards every acknowledged push is searchable, and every key and
 // value of the projections equals those of a rebuild from the log.
 func TestKill(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
@@ -41,6 +42,7 @@ func TestKill(t *testing.T) {
 		<-stopped
 		c.said = append(c.said, c.server.output.String())
 		c.start()
+		c.replay(random)
 	}
 	t.Logf("%d pushes were acknowledged", len(c.acknowledged))
 	if len(c.acknowledged) < crashes/4 {
@@ -131,6 +133,22 @@ func (c *crashing) pushUntilItFails() {
 			return
 		}
 		c.acknowledged = append(c.acknowledged, word)
+	}
+}
+
+// replay begins, at random, to make a version of the projections or to return to
+// the one before; the server may die over it.
+func (c *crashing) replay(random *rand.Rand) {
+	c.t.Helper()
+	orders := [][2]string{{"", `{}`}, {"", `{"projection":"places"}`}, {"", `{"projection":"catalog"}`}, {"/rollback", ``}}
+	order := orders[random.IntN(len(orders))]
+	response, err := http.Post(c.server.url+"/api/replays"+order[0], "application/json", strings.NewReader(order[1]))
+	if err != nil {
+		c.t.Fatalf("replay %s: %v", order, err)
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusAccepted && (order[0] == "" || response.StatusCode != http.StatusConflict) {
+		c.t.Errorf("replay %s: %d", order, response.StatusCode)
 	}
 }
 
