@@ -15,6 +15,8 @@ type change struct {
 	when     time.Time // the log's
 	counters countersRow
 	effect   *effect
+	// ref is the key of the ref whose push the record adds.
+	ref []byte
 }
 
 // counted runs f between reading the partition's counters and writing them.
@@ -131,7 +133,24 @@ func (c *change) addPush(ev *event.Push, at event.Offset, entry *entryRow) error
 	}
 	c.counters.Waiting++
 	c.effect.outcomes[OutcomeWaiting]++
+	if err := c.waits(ev); err != nil {
+		return err
+	}
 	return c.retain(at)
+}
+
+// waits notes where the push waits.
+func (c *change) waits(ev *event.Push) error {
+	c.ref = refKey(c.at.Partition, ev.Repository, ev.Ref)
+	row, found, err := readRef(c.b, c.ref)
+	if err != nil {
+		return err
+	}
+	if !found || row.from > row.last {
+		row.from = c.at.Offset
+	}
+	row.last = c.at.Offset
+	return writeRef(c.b, c.ref, row)
 }
 
 // delivery adds a delivery without a push.
@@ -167,6 +186,20 @@ func (c *change) indexed(ev *event.RevisionIndexed) error {
 	if ev.Cause.Topic != c.at.Topic || ev.Cause.Partition != c.at.Partition {
 		return nil
 	}
+	key := refKey(c.at.Partition, ev.Repository, ev.Ref)
+	row, found, err := readRef(c.b, key)
+	if err != nil || !found || row.from > min(row.last, ev.Cause.Offset) {
+		return err
+	}
+	if err := c.answerRef(ev, row); err != nil {
+		return err
+	}
+	row.from = ev.Cause.Offset + 1
+	return writeRef(c.b, key, row)
+}
+
+// answerRef answers the pushes of the revision's ref that wait from row.from on.
+func (c *change) answerRef(ev *event.RevisionIndexed, row refRow) error {
 	a := answer{
 		Commit: ev.Commit, Segments: len(ev.Segments), Cause: ev.Cause.Offset, Answered: c.at.Offset,
 		DoneAt: ev.IndexedAt, LoggedAt: c.when,
@@ -177,8 +210,8 @@ func (c *change) indexed(ev *event.RevisionIndexed) error {
 	if n := len(ev.Changes); ev.ChangesObject == "" {
 		a.Changes = &n
 	}
-	from := openPrefix(c.at.Partition, ev.Repository, ev.Ref)
-	it, err := c.b.Iter(from, openKey(c.at.Partition, ev.Repository, ev.Ref, ev.Cause.Offset+1))
+	it, err := c.b.Iter(openKey(c.at.Partition, ev.Repository, ev.Ref, row.from),
+		openKey(c.at.Partition, ev.Repository, ev.Ref, min(row.last, ev.Cause.Offset)+1))
 	if err != nil {
 		return err
 	}

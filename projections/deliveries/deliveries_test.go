@@ -333,7 +333,7 @@ func TestBounds(t *testing.T) {
 			}
 			rows := countRows(t, r.applier.Store)
 			over := func(partition int32) bool { return kept[partition] > keep+oldest[partition]-1 }
-			if over(0) || over(1) || rows['o'] != waiting || rows['e'] != len(page.Deliveries) || rows['p'] != kept[0]+kept[1]-without || rows['k'] > rows['p'] {
+			if over(0) || over(1) || rows['o'] != waiting || rows['e'] != len(page.Deliveries) || rows['p'] != kept[0]+kept[1]-without || rows['k'] > rows['p'] || rows['r'] > rows['p'] {
 				t.Fatalf("seed %d, record %d: kept %v, %d waiting, rows %v", seed, i, kept, waiting, rows)
 			}
 		}

@@ -20,6 +20,7 @@
 //	d e partition(4) offset(8)                    → entryRow, JSON: a delivery, at its first event
 //	d p partition(4) offset(8)                    → pushRow, JSON: a push, at its own offset
 //	d o partition(4) repository(8) ref 0 offset(8) → empty: the push waits
+//	d r partition(4) repository(8) ref            → from(8) last(8): where pushes of the ref may wait
 //	d k partition(4) delivery(8) body(8) [ref]    → offset(8) of the delivery's entry; with a ref:
 //	                                                it has a push of that ref beside its first
 //	d n partition(4)                              → countersRow, JSON
@@ -42,7 +43,8 @@
 //     it grows. The bound is a constant: if it were configured, stores of one log
 //     would differ.
 //  6. A record costs a bounded number of small rows, but for what it answers: two
-//     for each push that waited, each of which waits once.
+//     for each push that waited, each of which waits once. Rows that were removed
+//     are passed over once.
 //
 // # Concurrency
 //

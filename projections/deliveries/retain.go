@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/quarrysearch/quarry/projections/store"
@@ -80,8 +81,24 @@ func (c *change) drop(at event.Offset, entry *entryRow) error {
 		if err := c.forget(at, entry, row.Ref); err != nil {
 			return err
 		}
+		if err := c.leaveRef(row, offset); err != nil {
+			return err
+		}
 		return c.b.Delete(offsetKey(kindPush, c.at.Partition, offset))
 	})
+}
+
+// leaveRef removes the row of a ref with its latest push.
+func (c *change) leaveRef(push *pushRow, at event.Offset) error {
+	key := refKey(c.at.Partition, push.Repository, push.Ref)
+	if bytes.Equal(key, c.ref) {
+		return nil // this record brings a later one
+	}
+	row, found, err := readRef(c.b, key)
+	if err != nil || !found || row.last != at {
+		return err
+	}
+	return c.b.Delete(key)
 }
 
 // forget removes the row by which a repetition of the delivery is recognised,

@@ -16,6 +16,7 @@ const (
 	kindEntry    = 'e'
 	kindPush     = 'p'
 	kindOpen     = 'o'
+	kindRef      = 'r'
 	kindKnown    = 'k'
 	kindCounters = 'n'
 )
@@ -86,6 +87,34 @@ type countersRow struct {
 	// Oldest is at or before the first entry; looking there passes over no rows
 	// that were removed.
 	Oldest event.Offset `json:"oldest"`
+}
+
+// refRow is the value of d r: where pushes of a ref may wait. Looking there passes
+// over each row that was removed once at the most, however many pushes a ref has;
+// an iterator over all would pass over those of a busy ref with every push.
+type refRow struct {
+	// from is at or before the first push that waits, last the latest push.
+	from, last event.Offset
+}
+
+func refKey(partition int32, id code.RepositoryID, ref code.Ref) []byte {
+	return append(store.AppendUint64(prefix(kindRef, partition), uint64(id)), ref...)
+}
+
+func readRef(r store.Reader, key []byte) (row refRow, found bool, err error) {
+	value, ok, err := r.Read(key)
+	if err != nil || !ok {
+		return row, false, err
+	}
+	if len(value) != 16 {
+		return row, false, fmt.Errorf("deliveries: row %q has %d bytes, want 16", key, len(value))
+	}
+	row.from, row.last = event.Offset(binary.BigEndian.Uint64(value)), event.Offset(binary.BigEndian.Uint64(value[8:]))
+	return row, true, nil
+}
+
+func writeRef(b *store.Batch, key []byte, row refRow) error {
+	return b.Set(key, store.AppendUint64(store.AppendUint64(nil, uint64(row.from)), uint64(row.last)))
 }
 
 func prefix(kind byte, partition int32) []byte {

@@ -35,9 +35,10 @@ func (l *ledger) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage,
 	defer i.use.leave()
 	out := api.DeliveryPage{Next: q.Cursor}
 	for range maxListCalls {
+		limit := q.Limit - len(out.Deliveries)
 		page, err := i.ledger.List(deliveries.Query{
 			Connection: q.Connection, DeliveryID: q.DeliveryID, Repository: q.Repository, Outcome: ledgerOutcome(q.Outcome),
-			Since: q.Since, After: deliveries.Cursor(out.Next), Limit: q.Limit - len(out.Deliveries),
+			Since: q.Since, After: deliveries.Cursor(out.Next), Limit: limit,
 		})
 		if errors.Is(err, deliveries.ErrCursor) {
 			err = fmt.Errorf("%w: %w", api.ErrCursor, err)
@@ -50,7 +51,7 @@ func (l *ledger) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage,
 				out.Deliveries = append(out.Deliveries, d)
 			}
 		}
-		if out.Next = string(page.Next); out.Next == "" || len(out.Deliveries) == q.Limit || len(page.Deliveries) < q.Limit {
+		if out.Next = string(page.Next); out.Next == "" || len(out.Deliveries) == q.Limit || len(page.Deliveries) < limit {
 			break
 		}
 	}
