@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -186,6 +188,33 @@ func explained(t *testing.T, s *Server, asOf string) {
 	}
 }
 
+// damage makes the live store of a stopped server unreadable.
+func damage(t *testing.T, s *Server) {
+	t.Helper()
+	home, err := projections.OpenHome(s.o.Config.ProjectionsDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := home.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifests, err := filepath.Glob(filepath.Join(dir, "MANIFEST-*"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatalf("no manifest in %s: %v", dir, err)
+	}
+	for _, path := range manifests {
+		if err := os.WriteFile(path, []byte("these are no versions"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	registry := prometheus.NewRegistry()
+	_, err = Open(t.Context(), Options{Config: s.o.Config, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry})
+	if err == nil || !strings.Contains(err.Error(), "quarry replay") {
+		t.Fatalf("a damaged store is opened: %v", err)
+	}
+}
+
 // offlinePast builds a moment with the server stopped, looks at it with a server,
 // and returns to the present.
 func offlinePast(t *testing.T, data string, s *Server, m, present moment) {
@@ -216,6 +245,9 @@ func offlinePast(t *testing.T, data string, s *Server, m, present moment) {
 	look(m, "offline")
 	rebuild(func(r *Rebuild) error { _, err := r.Rollback(); return err })
 	look(present, "rolled back")
+	damage(t, s)
+	rebuild(func(r *Rebuild) error { _, err := r.Switch(t.Context(), api.ReplayRequest{}, nil); return err })
+	look(present, "built anew over a damaged store")
 	left, err := filepath.Glob(filepath.Join(data, "past-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("segments of the past are left in %v, %v", left, err)

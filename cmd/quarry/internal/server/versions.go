@@ -118,7 +118,7 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 	m := newVersionMetrics(v.o.Registerer)
 	rows, err := store.Open(dir, store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m})
 	if err != nil {
-		return nil, fmt.Errorf("open projections: %w", err)
+		return nil, unreadable(err)
 	}
 	o := v.options(rows, m)
 	if meta.Frozen() {
@@ -130,6 +130,14 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 	}
 	i.metrics = m
 	return v.added(i), nil
+}
+
+// unreadable says what helps where a store cannot be opened.
+func unreadable(err error) error {
+	if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrFormat) {
+		return fmt.Errorf("open projections: %w", err)
+	}
+	return fmt.Errorf("open projections: %w; if its files are damaged, quarry replay builds it anew from the log", err)
 }
 
 // added gives an index what only one that may become live needs, and notes what
