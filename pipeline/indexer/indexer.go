@@ -106,6 +106,10 @@ func (x *Indexer) Wants(rec event.Record) bool {
 	return event.ForWorkers(event.TypeOf(rec))
 }
 
+// Imports reports whether a record may ask for a whole repository, which can take
+// many minutes.
+func Imports(rec event.Record) bool { return event.TypeOf(rec) == event.TypeRepositoryRegistered }
+
 // Handle implements worker.Handler. Pushes that follow each other are one.
 func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, error) {
 	at := records[0].Position

@@ -11,7 +11,8 @@
 // A partition is read ahead into a window. In it the records of one key form a
 // lane, which has one batch in hand at a time: what waited there when its turn
 // came, Options.Batch records at the most. Lanes of all partitions share
-// Options.Lanes places.
+// Options.Lanes places; what takes long (Options.Long) has half of them, so that
+// pushes do not wait for imports.
 //
 //	partition   a1 b1 a2 -- c1 a3 b2 …      --: not wanted, or passed at once
 //	                │

@@ -54,39 +54,57 @@ func (p *partition) work(ctx, drain context.Context, l *lane) {
 	var t turn
 	t.begin(p.w.o.Backoff)
 	for {
-		if !p.w.enter(ctx) {
+		long := p.long(l, &t)
+		if !p.w.enter(ctx, long) {
 			return
 		}
 		if t.attempt == 1 && t.alone == 0 {
 			t.hand = p.window.take(l, t.hand, p.w.o.Batch-len(t.hand))
 		}
 		wait, ok := p.try(drain, &t)
-		p.w.leave()
+		p.w.leave(long)
 		if !ok || wait > 0 && !pause(ctx, wait) || len(t.hand) == 0 && !p.window.more(l) {
 			return
 		}
 	}
 }
 
+// long reports whether what a lane does next takes long.
+func (p *partition) long(l *lane, t *turn) bool {
+	if p.w.o.Long == nil {
+		return false
+	}
+	if len(t.hand) > 0 {
+		return p.w.o.Long(t.hand[0].rec)
+	}
+	return p.w.o.Long(p.window.first(l))
+}
+
 // enter waits for a place, with the gate open; it reports whether ctx lasted as
-// long.
-func (w *Worker) enter(ctx context.Context) bool {
-	for w.gate.pass(ctx) {
-		if w.places.Acquire(ctx, 1) != nil {
-			return false
-		}
+// long. What takes long has half of the places.
+func (w *Worker) enter(ctx context.Context, long bool) bool {
+	if long && w.long.Acquire(ctx, 1) != nil {
+		return false
+	}
+	for w.gate.pass(ctx) && w.places.Acquire(ctx, 1) == nil {
 		if wait, opened := w.gate.closed(); wait <= 0 && opened == nil {
 			w.metrics.running.Inc()
 			return true
 		}
 		w.places.Release(1)
 	}
+	if long {
+		w.long.Release(1)
+	}
 	return false
 }
 
-func (w *Worker) leave() {
+func (w *Worker) leave(long bool) {
 	w.metrics.running.Dec()
 	w.places.Release(1)
+	if long {
+		w.long.Release(1)
+	}
 }
 
 // try makes one attempt at what is in hand. It returns how long to wait before

@@ -253,6 +253,43 @@ func TestAWaitTakesNoPlace(t *testing.T) {
 	})
 }
 
+// TestLongOnesHaveHalfOfThePlaces begins with imports that do not end.
+func TestLongOnesHaveHalfOfThePlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := keyed("long1 long2 long3 a b long1 a")
+		let := make(chan struct{})
+		var mu sync.Mutex
+		running, most, done := 0, 0, 0
+		_, stop := start(t, Options{
+			Log: l, Lanes: 4, Long: func(rec event.Record) bool { return strings.HasPrefix(string(rec.Key), "long") },
+			Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if strings.HasPrefix(values[0], "long") {
+					running++
+					most = max(most, running)
+					mu.Unlock()
+					<-let
+					mu.Lock()
+					running--
+				}
+				done += len(values)
+				return len(values), nil
+			}},
+		})
+		pause(t.Context(), time.Minute)
+		if done != 3 || running != 2 {
+			t.Errorf("%d are done beside %d long ones, want 3 beside 2", done, running)
+		}
+		close(let)
+		pause(t.Context(), time.Minute)
+		stop()
+		if done != 7 || most != 2 || l.committed() != 7 {
+			t.Errorf("%d are done, at most %d long ones at once, committed %d", done, most, l.committed())
+		}
+	})
+}
+
 // TestUnavailableHoldsBackEveryKey fails for want of a disk: no other key is tried
 // before the wait is over.
 func TestUnavailableHoldsBackEveryKey(t *testing.T) {

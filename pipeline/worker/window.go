@@ -134,6 +134,13 @@ func (w *window) take(l *lane, hand []*entry, n int) []*entry {
 	return hand
 }
 
+// first returns the record that waits for longest in a lane, which has one.
+func (w *window) first(l *lane) event.Record {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return l.waiting[0].rec
+}
+
 // more reports whether anything waits in a lane; without, the lane ends.
 func (w *window) more(l *lane) bool {
 	w.mu.Lock()

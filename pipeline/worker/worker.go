@@ -35,6 +35,9 @@ type Options struct {
 	// Lanes bounds the batches that are handled at once, of all partitions;
 	// default twice the number of processors: fetches wait for the network.
 	Lanes int
+	// Long reports whether a record takes long to handle, as an import does: these
+	// have half of the lanes, so that the others do not wait for them. Nil for none.
+	Long func(rec event.Record) bool
 	// Batch bounds the records of a key that are handled at once; default
 	// event.MaxHandledPushes.
 	Batch int
@@ -100,6 +103,7 @@ type Worker struct {
 	o       Options
 	metrics *metrics
 	places  *semaphore.Weighted // one for each batch that is handled
+	long    *semaphore.Weighted // those of them that Options.Long may have
 	gate    gate
 	mu      struct {
 		sync.Mutex
@@ -115,6 +119,7 @@ func New(o Options) (*Worker, error) {
 	o.ensureDefaults()
 	w := &Worker{
 		o: o, metrics: newMetrics(o.Registerer), places: semaphore.NewWeighted(int64(o.Lanes)),
+		long: semaphore.NewWeighted(int64(max(1, o.Lanes/2))),
 		gate: gate{min: o.Backoff, max: o.MaxBackoff},
 	}
 	w.mu.held = map[int32]*partition{}

@@ -72,6 +72,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		Handler:    p.indexer,
 		Group:      workerGroup,
 		Lanes:      s.o.Config.Pipeline.Concurrency,
+		Long:       indexer.Imports,
 		Pressure:   p.projected,
 		MaxAhead:   int64(s.o.Config.Pipeline.MaxAhead),
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,
