@@ -12,7 +12,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/rounds"
-	"github.com/quarrysearch/quarry/cmd/internal/brokers"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 )
 
 // TestChaos is a short run of the suite: every set-up, a few rounds each. The seed
@@ -40,7 +40,7 @@ func TestChaos(t *testing.T) {
 			}
 			t.Logf("seed %d", seed)
 			tally, err := rounds.Run(context.Background(), rounds.Options{
-				Fleet: fleet.Options{Quarry: binary, Setup: setup, Dir: filepath.Join(dir, string(setup)), KafkaLibs: libsOfRepository}, Rounds: n, Seed: seed, Log: t.Logf,
+				Fleet: fleet.Options{Quarry: binary, Setup: setup, Dir: filepath.Join(dir, string(setup))}, Rounds: n, Seed: seed, Log: t.Logf,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -50,13 +50,10 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// libsOfRepository is where make kafka puts the jars, seen from this package.
-const libsOfRepository = "../../.cache/kafka/libs"
-
 // needBrokers skips without Java or jars, or fails where everything must run.
 func needBrokers(t *testing.T) {
 	t.Helper()
-	if _, _, err := brokers.Libs(libsOfRepository); errors.Is(err, brokers.ErrUnavailable) {
+	if _, _, err := brokers.Find(""); errors.Is(err, brokers.ErrUnavailable) {
 		if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
 			t.Fatal(err)
 		}

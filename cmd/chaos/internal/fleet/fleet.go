@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
-	"github.com/quarrysearch/quarry/cmd/internal/brokers"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 )
 
 // Setup is a way to run Quarry.
@@ -117,7 +117,7 @@ func (f *Fleet) plan(ctx context.Context) (err error) {
 	if f.o.Setup == ThreeBrokers {
 		n = 3
 	}
-	if f.Brokers, err = brokers.Start(ctx, filepath.Join(f.dir, "brokers"), f.o.KafkaLibs, n); err != nil {
+	if f.Brokers, err = brokers.Start(ctx, brokers.Options{Dir: filepath.Join(f.dir, "brokers"), Libs: f.o.KafkaLibs, Nodes: n}); err != nil {
 		return err
 	}
 	f.settings = []string{

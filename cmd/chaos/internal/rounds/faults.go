@@ -84,7 +84,7 @@ func (r *run) restartBroker(ctx context.Context) error {
 
 // brokerAgain ends one broker and starts it after a while; with three the others
 // go on meanwhile.
-func (r *run) brokerAgain(ctx context.Context, end func(i int) error) error {
+func (r *run) brokerAgain(ctx context.Context, end func(nodes ...int) error) error {
 	i := r.random.IntN(r.fleet.Brokers.Size())
 	if err := end(i); err != nil {
 		return err

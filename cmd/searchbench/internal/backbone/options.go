@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/brokers"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 )
 
 // Log is a kind of event log to measure on.
@@ -68,7 +68,7 @@ type Options struct {
 	Work  string
 	Reuse bool
 	Logs  []Log
-	// KafkaLibs is the directory of the brokers' jars; brokers.Libs finds it if it is empty.
+	// KafkaLibs is the directory of the brokers' jars; brokers.Find finds it if it is empty.
 	KafkaLibs string
 	// Pushes is how many pushes are made at each of Rates, in pushes a second.
 	Pushes int
@@ -125,7 +125,7 @@ func (o *Options) on(ctx context.Context, l Log) (*engine.Quarry, *brokers.Clust
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, nil, err
 	}
-	cluster, err := brokers.Start(ctx, dir, o.KafkaLibs, l.brokers())
+	cluster, err := brokers.Start(ctx, brokers.Options{Dir: dir, Libs: o.KafkaLibs, Nodes: l.brokers()})
 	if err != nil {
 		return nil, nil, err
 	}

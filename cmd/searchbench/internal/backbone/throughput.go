@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/accounting"
-	"github.com/quarrysearch/quarry/cmd/internal/brokers"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 )
 
 // Drained is what was measured of a backlog on one log.

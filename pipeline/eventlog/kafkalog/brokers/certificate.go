@@ -1,4 +1,4 @@
-package kafkatest
+package brokers
 
 import (
 	"crypto/ecdsa"
@@ -13,22 +13,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing"
 	"time"
 )
 
 // certificate is a self-signed one for 127.0.0.1, in PEM.
 type certificate struct{ chain, key string }
 
-func newCertificate(t testing.TB) certificate {
-	t.Helper()
+func newCertificate() (certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		return certificate{}, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: "kafkatest"},
+		Subject:      pkix.Name{CommonName: "quarry brokers"},
 		NotBefore:    time.Now().Add(-time.Hour),
 		NotAfter:     time.Now().Add(24 * time.Hour),
 		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
@@ -40,16 +38,16 @@ func newCertificate(t testing.TB) certificate {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		t.Fatal(err)
+		return certificate{}, err
 	}
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		t.Fatal(err)
+		return certificate{}, err
 	}
 	return certificate{
 		chain: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})),
 		key:   string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})),
-	}
+	}, nil
 }
 
 // clientConfig trusts the certificate and nothing else.
@@ -60,13 +58,12 @@ func (c certificate) clientConfig() *tls.Config {
 }
 
 // write writes the authority that clients need to trust and returns its path.
-func (c certificate) write(t testing.TB) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "authority.pem")
-	if err := os.WriteFile(path, []byte(c.chain), 0o600); err != nil {
-		t.Fatal(err)
+func (c certificate) write(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
 	}
-	return path
+	path := filepath.Join(dir, "authority.pem")
+	return path, os.WriteFile(path, []byte(c.chain), 0o600)
 }
 
 // properties configures the broker with the certificate, which it also trusts.

@@ -1,4 +1,4 @@
-package kafkatest
+package brokers
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"testing"
+	"syscall"
 )
 
 // node is one process of a cluster.
@@ -18,22 +18,20 @@ type node struct {
 	stdin  io.WriteCloser // orders for the child's keeper
 }
 
-func newNode(t testing.TB, shape *shape, number int) *node {
-	t.Helper()
-	dir := t.TempDir()
+func newNode(shape *shape, number int, dir string) (*node, error) {
 	n := &node{shape: shape, config: filepath.Join(dir, "server.properties"), output: filepath.Join(dir, "output")}
-	if err := os.WriteFile(n.config, []byte(shape.properties(number, filepath.Join(dir, "data"))), 0o600); err != nil {
-		t.Fatal(err)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
 	}
-	return n
+	return n, os.WriteFile(n.config, []byte(shape.properties(number, filepath.Join(dir, "data"))), 0o600)
 }
 
 // clusterID is the same for all clusters: none knows of another.
 const clusterID = "cXVhcnJ5LXRlc3QtLS0tLQ"
 
-// heap bounds what a broker takes; with the rest of the process it is 100 MiB
-// more.
-const heap = "-Xmx320m"
+// heap bounds the larger part of what a broker takes; the smallest machine has to
+// hold three.
+const heap = "-Xmx512m"
 
 func (n *node) javaArguments(class string, arguments ...string) []string {
 	return append([]string{
@@ -55,8 +53,8 @@ func (n *node) format() error {
 	return nil
 }
 
-// keeper runs the broker and waits for an order, or for the end of the test
-// process, which closes its standard input.
+// keeper runs the broker and waits for an order, or for the end of this process,
+// which closes its standard input.
 const keeper = `"$@" </dev/null & p=$!
 order=kill; read order
 if [ "$order" = stop ]; then kill -TERM $p; else kill -KILL $p; fi
@@ -68,13 +66,16 @@ func (n *node) run() error {
 	}
 	// A file and not a buffer: that would take a goroutine, which tests that look
 	// for leaks would find.
-	output, err := os.Create(n.output)
+	output, err := os.OpenFile(n.output, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
 	defer output.Close()
 	child := exec.Command("/bin/sh", append([]string{"-c", keeper, "sh", n.shape.java}, n.javaArguments("kafka.Kafka", n.config)...)...)
 	child.Stdout, child.Stderr = output, output
+	// A group of its own: an interrupt of this program must not end the broker
+	// before what uses it has ended.
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if n.stdin, err = child.StdinPipe(); err != nil {
 		return err
 	}
@@ -102,9 +103,12 @@ func (n *node) end(order string) error {
 	return nil
 }
 
-// printed returns what the node wrote, for a failure's message.
+// maxPrinted bounds what a failure's message repeats.
+const maxPrinted = 4 << 10
+
+// printed returns the end of what the node wrote, for a failure's message.
 func (n *node) printed() []byte {
 	// Best effort: the failure says enough by itself.
 	b, _ := os.ReadFile(n.output)
-	return b
+	return b[max(0, len(b)-maxPrinted):]
 }

@@ -1,10 +1,9 @@
-package kafkatest
+package brokers
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"testing"
 )
 
 // Ports of nodes lie below those that systems give to outgoing connections.
@@ -20,8 +19,7 @@ const (
 const maxPortAttempts = 1000
 
 // freePorts returns ports that were free a moment ago, all different.
-func freePorts(t testing.TB, n int) []int {
-	t.Helper()
+func freePorts(n int) ([]int, error) {
 	var ports []int
 	for range maxPortAttempts {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
@@ -32,9 +30,8 @@ func freePorts(t testing.TB, n int) []int {
 		// Kept open until all are found, so that they differ.
 		defer l.Close()
 		if ports = append(ports, port); len(ports) == n {
-			return ports
+			return ports, nil
 		}
 	}
-	t.Fatalf("found %d of %d free ports from %d to %d", len(ports), n, firstPort, lastPort)
-	return nil
+	return nil, fmt.Errorf("found %d of %d free ports from %d to %d", len(ports), n, firstPort, lastPort)
 }

@@ -1,12 +1,8 @@
-package kafkatest
+package brokers
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"testing"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 )
@@ -20,15 +16,24 @@ type shape struct {
 	controllers []int
 }
 
-func newShape(t testing.TB, n int, sasl *kafkalog.SASL) *shape {
-	t.Helper()
-	s := &shape{java: findJava(t), libs: findLibs(t), sasl: sasl}
-	if sasl != nil {
-		s.certificate = newCertificate(t)
+func newShape(o Options) (*shape, error) {
+	java, libs, err := Find(o.Libs)
+	if err != nil {
+		return nil, err
 	}
-	ports := freePorts(t, 2*n)
+	s := &shape{java: java, libs: libs, sasl: o.SASL}
+	if o.SASL != nil {
+		if s.certificate, err = newCertificate(); err != nil {
+			return nil, err
+		}
+	}
+	n := max(o.Nodes, 1)
+	ports, err := freePorts(2 * n)
+	if err != nil {
+		return nil, err
+	}
 	s.clients, s.controllers = ports[:n], ports[n:]
-	return s
+	return s, nil
 }
 
 func (s *shape) clientAddress(node int) string { return fmt.Sprintf("127.0.0.1:%d", s.clients[node]) }
@@ -72,6 +77,7 @@ func (s *shape) properties(node int, data string) string {
 		fmt.Sprintf("transaction.state.log.min.isr=%d", inSync),
 		fmt.Sprintf("share.coordinator.state.topic.replication.factor=%d", replicas),
 		fmt.Sprintf("share.coordinator.state.topic.min.isr=%d", inSync),
+		"unclean.leader.election.enable=false",
 		"group.initial.rebalance.delay.ms=0",
 		// So long is a broker that was killed a leader for the others, and so long does
 		// its restart wait.
@@ -90,56 +96,4 @@ func (s *shape) properties(node int, data string) string {
 		)
 	}
 	return strings.Join(lines, "\n") + "\n"
-}
-
-// missing skips the test, or fails it where everything must run.
-func missing(t testing.TB, what string) {
-	t.Helper()
-	if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
-		t.Fatalf("kafka broker: %s, and QUARRY_REQUIRE_ALL=1", what)
-	}
-	t.Skipf("kafka broker: %s", what)
-}
-
-func findJava(t testing.TB) string {
-	t.Helper()
-	java, err := exec.LookPath("java")
-	if err != nil {
-		missing(t, "no java in PATH")
-	}
-	return java
-}
-
-// findLibs returns the directory of the broker's jars.
-func findLibs(t testing.TB) string {
-	t.Helper()
-	libs := os.Getenv("QUARRY_KAFKA_LIBS")
-	if libs == "" {
-		libs = filepath.Join(repositoryRoot(t), ".cache", "kafka", "libs")
-	}
-	jars, err := filepath.Glob(filepath.Join(libs, "kafka_*.jar"))
-	if err != nil || len(jars) == 0 {
-		missing(t, fmt.Sprintf("no jars in %s; fetch them by make kafka", libs))
-	}
-	return libs
-}
-
-// repositoryRoot returns the directory of go.mod above the working directory,
-// which is that of the package under test.
-func repositoryRoot(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			t.Fatal("no go.mod above the working directory")
-		}
-		dir = parent
-	}
 }

@@ -1,0 +1,215 @@
+package brokers
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+)
+
+// ErrUnavailable says that brokers cannot run here: no Java, or no jars.
+var ErrUnavailable = errors.New("no Kafka broker can be run")
+
+// StartTimeout bounds the wait for nodes. After a kill a broker waits for its own
+// former session to end, about 15 s; three on two busy cores were seen to take
+// 50 s.
+const StartTimeout = 150 * time.Second
+
+// Options say what to start. Dir is required.
+type Options struct {
+	// Dir holds the directories of the nodes; it is made.
+	Dir string
+	// Libs is the directory of the brokers' jars; Find says what an empty one means.
+	Libs string
+	// Nodes is how many there are; default 1.
+	Nodes int
+	// SASL makes the cluster speak TLS with a certificate of its own and know this
+	// one user; nil lets everybody in. The mechanism is scram-sha-256.
+	SASL *kafkalog.SASL
+}
+
+// Cluster is some brokers. Its nodes are numbered from 0, as the brokers number
+// themselves.
+type Cluster struct {
+	// Addresses are what clients connect to, one for each node.
+	Addresses []string
+	// SASL and TLS are what clients need; nil if the brokers let everybody in.
+	SASL *kafkalog.SASL
+	TLS  *tls.Config
+	// CertificateFile holds, in PEM, the authority that clients need to trust;
+	// empty without TLS.
+	CertificateFile string
+
+	nodes []*node
+}
+
+// Find returns the Java program and the directory of the jars: dir if it is
+// given, else QUARRY_KAFKA_LIBS, else .cache/kafka/libs beside go.mod in the
+// working directory or above it. The error wraps ErrUnavailable if Java or the
+// jars are missing.
+func Find(dir string) (java, libs string, err error) {
+	if java, err = exec.LookPath("java"); err != nil {
+		return "", "", fmt.Errorf("%w: no java in PATH", ErrUnavailable)
+	}
+	for _, libs := range []string{dir, os.Getenv("QUARRY_KAFKA_LIBS"), filepath.Join(moduleRoot(), ".cache", "kafka", "libs")} {
+		if libs == "" {
+			continue
+		}
+		if jars, err := filepath.Glob(filepath.Join(libs, "kafka_*.jar")); err == nil && len(jars) > 0 {
+			absolute, err := filepath.Abs(libs)
+			return java, absolute, err
+		}
+	}
+	return "", "", fmt.Errorf("%w: no jars; fetch them by make kafka, or name their directory in QUARRY_KAFKA_LIBS", ErrUnavailable)
+}
+
+// moduleRoot returns the directory of go.mod at or above the working directory,
+// the working directory if there is none.
+func moduleRoot() string {
+	dir, err := os.Getwd()
+	for err == nil {
+		if _, missing := os.Stat(filepath.Join(dir, "go.mod")); missing == nil {
+			return dir
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			break
+		}
+		dir = parent
+	}
+	return "."
+}
+
+// Start returns a cluster that is ready for clients. The caller calls Close.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	shape, err := newShape(o)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{SASL: o.SASL}
+	if o.SASL != nil {
+		c.TLS = shape.certificate.clientConfig()
+		if c.CertificateFile, err = shape.certificate.write(o.Dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.format(shape, o.Dir); err != nil {
+		return nil, err
+	}
+	err = c.Restart(c.all()...)
+	if err == nil {
+		err = c.Await(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// format makes the nodes and their storage.
+func (c *Cluster) format(shape *shape, dir string) error {
+	var formatting errgroup.Group
+	for i := range shape.clients {
+		n, err := newNode(shape, i, filepath.Join(dir, fmt.Sprintf("broker-%d", i)))
+		if err != nil {
+			return err
+		}
+		c.nodes = append(c.nodes, n)
+		c.Addresses = append(c.Addresses, shape.clientAddress(i))
+		formatting.Go(n.format)
+	}
+	return formatting.Wait()
+}
+
+// Size is the number of nodes.
+func (c *Cluster) Size() int { return len(c.nodes) }
+
+// Running returns the nodes that are started, that is neither stopped nor killed.
+func (c *Cluster) Running() []int {
+	return slices.DeleteFunc(c.all(), func(i int) bool { return c.nodes[i].child == nil })
+}
+
+func (c *Cluster) all() []int {
+	var all []int
+	for i := range c.nodes {
+		all = append(all, i)
+	}
+	return all
+}
+
+// Kill ends nodes as kill -9 does. Those that do not run are left alone.
+func (c *Cluster) Kill(nodes ...int) error { return c.end("kill", nodes) }
+
+// Stop ends nodes as an operator does; those that stop together do not wait for
+// each other. Those that do not run are left alone.
+func (c *Cluster) Stop(nodes ...int) error { return c.end("stop", nodes) }
+
+// Close ends all nodes at once.
+func (c *Cluster) Close() error { return c.Kill(c.all()...) }
+
+func (c *Cluster) end(order string, nodes []int) error {
+	var ending errgroup.Group
+	for _, i := range nodes {
+		ending.Go(func() error { return c.nodes[i].end(order) })
+	}
+	return ending.Wait()
+}
+
+// Restart starts nodes that were stopped or killed, on the same ports with the
+// same data. Await says when they are back. A majority of the nodes must run
+// then, or none becomes ready: restart those that are needed together.
+func (c *Cluster) Restart(nodes ...int) error {
+	for _, i := range nodes {
+		if err := c.nodes[i].run(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Await returns when each node that was started lists itself among the brokers
+// that are alive, which an open port does not show; at most StartTimeout.
+func (c *Cluster) Await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
+	defer cancel()
+	for _, i := range c.Running() {
+		for err := c.probe(ctx, i); err != nil; err = c.probe(ctx, i) {
+			if ctx.Err() != nil {
+				return fmt.Errorf("broker %d is not ready after %v: %w\n%s", i, StartTimeout, err, c.nodes[i].printed())
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) probe(ctx context.Context, i int) error {
+	log, err := c.Open(ctx, i)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	alive, err := log.Brokers(ctx)
+	if err == nil && !slices.Contains(alive, int32(i)) {
+		return fmt.Errorf("it lists %v as alive", alive)
+	}
+	return err
+}
+
+// Open returns a client of some nodes, to ask them how they are. It waits for
+// them for a second.
+func (c *Cluster) Open(ctx context.Context, nodes ...int) (*kafkalog.Log, error) {
+	var addresses []string
+	for _, i := range nodes {
+		addresses = append(addresses, c.Addresses[i])
+	}
+	return kafkalog.Open(ctx, kafkalog.Options{Brokers: addresses, SASL: c.SASL, TLS: c.TLS, ConnectTimeout: time.Second})
+}

@@ -1,0 +1,44 @@
+package brokers
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestPropertiesOfThree looks at what a cluster promises: an acknowledged record
+// is on two of three nodes, none of which shares a port with another.
+func TestPropertiesOfThree(t *testing.T) {
+	s, err := newShape(Options{Nodes: 3})
+	if errors.Is(err, ErrUnavailable) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for i := range 3 {
+		text := s.properties(i, "data")
+		for _, want := range []string{"min.insync.replicas=2\n", "default.replication.factor=3\n", "unclean.leader.election.enable=false\n"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("broker %d lacks %q", i, want)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "node.id=") || strings.HasPrefix(line, "listeners=") {
+				if seen[line] {
+					t.Errorf("two brokers have %s", line)
+				}
+				seen[line] = true
+			}
+		}
+	}
+}
+
+func TestFindNamesWhatIsMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, _, err := Find(""); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "java") {
+		t.Errorf("without Java: %v", err)
+	}
+}
