@@ -16,7 +16,7 @@ import (
 // TestScriptsOnKafka runs the scripts that hold on any log, each on a broker of
 // its own: the topics have fixed names.
 func TestScriptsOnKafka(t *testing.T) {
-	for _, script := range []string{"first_light", "branches", "replay"} {
+	for _, script := range []string{"first_light", "branches", "replay", "deliveries", "deadletters"} {
 		t.Run(script, func(t *testing.T) {
 			broker := kafkatest.Start(t)
 			t.Logf("the event log of this script is a real Kafka broker at %s", broker.Addresses)
