@@ -70,9 +70,9 @@ func metricsOf(ctx context.Context, url string) (map[string]float64, error) {
 }
 
 // compare holds the projections against a rebuild and reads the log's account.
+// Workers that go on would add to the log what only the rebuild has.
 func (r *run) compare(ctx context.Context) error {
-	query := r.fleet.Query()
-	if err := query.Stop(); err != nil {
+	if err := r.fleet.Stop(); err != nil {
 		return err
 	}
 	if err := r.equal(ctx); err != nil {
@@ -81,7 +81,7 @@ func (r *run) compare(ctx context.Context) error {
 	if err := r.account(ctx); err != nil {
 		return err
 	}
-	return query.Start(ctx)
+	return r.fleet.Start(ctx)
 }
 
 // equal fails if the projections are not those of a rebuild; after damage that

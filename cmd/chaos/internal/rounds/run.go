@@ -162,6 +162,7 @@ func (r *run) survive(ctx context.Context, f fault) (recovery time.Duration, err
 	if err := r.flush(ctx); err != nil {
 		return 0, err
 	}
+	r.clockMoves.Store(false)
 	err = r.await(ctx)
 	if err != nil && f.heal != nil {
 		err = f.heal(r, ctx, err)
