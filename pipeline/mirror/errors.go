@@ -46,6 +46,9 @@ var causes = []struct {
 }{
 	{"No space left on device", ErrDiskFull},
 	{"Disk quota exceeded", ErrDiskFull},
+	// Of a ref's lock file that is open already: git drops the reason, and hardly
+	// another one is left.
+	{"couldn't write '", ErrDiskFull},
 	{"couldn't find remote ref", ErrRefNotFound},
 	{"Authentication failed", ErrUnauthorized},
 	{"could not read Username", ErrUnauthorized},

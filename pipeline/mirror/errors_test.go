@@ -24,6 +24,7 @@ func TestGitErrors(t *testing.T) {
 		{"fatal: unable to access 'https://h/': Operation too slow. Less than 1000 bytes/sec transferred the last 60 seconds\n", ErrUnreachable},
 		{"fatal: unable to access 'https://h/': Could not resolve host: h\n", ErrUnreachable},
 		{"error: Could not read 0123456789abcdef0123456789abcdef01234567\n", ErrMissing},
+		{"fatal: cannot update ref 'refs/heads/main': couldn't write '/m/git/refs/heads/main.lock'\n", ErrDiskFull}, // found by the chaos suite
 		{"fatal: something new\n", ErrGit},
 	} {
 		if err := gitError("fetch", test.said, errors.New("exit status 128")); !errors.Is(err, test.want) {
