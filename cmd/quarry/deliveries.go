@@ -25,7 +25,7 @@ type listDeliveriesCommand struct {
 	serverFlag
 	Connection string        `placeholder:"NAME" help:"Deliveries of that connection only."`
 	Repository string        `placeholder:"NAME" help:"Deliveries for the repository with that full name, or ID, only."`
-	Outcome    string        `placeholder:"OUTCOME" help:"waiting, indexed, coalesced, deleted, failed, unchanged, unselected, unregistered, refreshed, absent, duplicate, ignored or refused."`
+	Outcome    string        `placeholder:"OUTCOME" help:"waiting, indexed, coalesced, deleted, failed, unchanged, unselected, unregistered, refreshed, absent, replayed, dropped, duplicate, taken, ignored or refused."`
 	Since      time.Duration `placeholder:"AGE" help:"Those received within that time, such as 2h."`
 	Limit      int           `short:"n" placeholder:"N" default:"30" help:"At most N deliveries; ${default} unless said."`
 	Follow     bool          `short:"f" help:"Go on with those that come, and with what becomes of them."`

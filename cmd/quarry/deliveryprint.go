@@ -72,6 +72,8 @@ func outcomeOf(d *client.Delivery) string {
 	switch {
 	case d.Of != nil:
 		text += fmt.Sprintf(" of %d-%d", d.Of.Partition, d.Of.Offset)
+	case d.TakenAs != nil:
+		text += fmt.Sprintf(": %s, by %s", d.Reason, d.TakenAs)
 	case d.Reason != "":
 		text += ": " + d.Reason
 	}

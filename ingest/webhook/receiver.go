@@ -120,6 +120,8 @@ type answer struct {
 	Duplicate bool `json:"duplicate,omitempty"`
 	// Ignored says why nothing was appended.
 	Ignored string `json:"ignored,omitempty"`
+	// taken says what was appended, if it is no push.
+	taken string
 }
 
 // serve answers one delivery and counts it once.
@@ -209,7 +211,14 @@ func (r *Receiver) accept(ctx context.Context, c *connection, in *ingest.Request
 	r.recent.put(key, positions)
 	r.registered.add(registering)
 	r.o.Logger.LogAttrs(ctx, levelAccepted, "delivery accepted", b.attrs(positions)...)
-	return answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID}, nil
+	a := answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID}
+	switch d.Outcome {
+	case ingest.Changed:
+		a.taken = "the repository was changed"
+	case ingest.Removed:
+		a.taken = "the repository was removed"
+	}
+	return a, nil
 }
 
 func ignored(id, reason string) answer {

@@ -35,6 +35,8 @@ func (r *Receiver) tell(c *connection, in *ingest.Request, a answer, err error) 
 	switch {
 	case err == nil && a.Duplicate && len(a.Positions) > 0:
 		ev.Outcome, ev.Of = event.DeliveryDuplicate, &a.Positions[0]
+	case err == nil && a.taken != "":
+		ev.Outcome, ev.Reason, ev.Of = event.DeliveryTaken, a.taken, &a.Positions[0]
 	case err == nil && a.Ignored != "":
 		ev.Outcome, ev.Reason = event.DeliveryIgnored, a.Ignored
 	case isRefusal(err):

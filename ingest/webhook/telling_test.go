@@ -123,6 +123,12 @@ func TestTold(t *testing.T) {
 	req.Header.Set("X-GitHub-Event", "push")
 	req.Header.Set("X-GitHub-Delivery", "d-4")
 	x.ServeHTTP(httptest.NewRecorder(), req)
+	archived := `{"action":"archived","repository":{"id":9,"full_name":"meadow/teapot","clone_url":"https://github.com/meadow/teapot.git"}}`
+	req = httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(archived))
+	req.Header.Set("X-Hub-Signature-256", signature.SignHMAC("sha256=", []byte(archived), []byte("s3cret")))
+	req.Header.Set("X-GitHub-Event", "repository")
+	req.Header.Set("X-GitHub-Delivery", "d-5")
+	x.ServeHTTP(httptest.NewRecorder(), req)
 	x.refuse("d-333")
 	x.refuse(strings.Repeat("x", 400) + "\x01")
 	x.refuse("")
@@ -139,12 +145,12 @@ func TestTold(t *testing.T) {
 		}
 		got.WriteByte('\n')
 	}
-	for _, line := range []string{"3 duplicate d-1 hub 3 of 3/0\n", "10 ignored d-4 closed 3\n", "8 refused d-22 hub 4\n", "9 refused d-333 hub 5\n", "260 refused xxxxxxxx hub 256\n", "37 refused quarry-"} {
+	for _, line := range []string{"3 duplicate d-1 hub 3 of 3/0\n", "3 taken d-5 hub 3 of 3/2\n", "10 ignored d-4 closed 3\n", "8 refused d-22 hub 4\n", "9 refused d-333 hub 5\n", "260 refused xxxxxxxx hub 256\n", "37 refused quarry-"} {
 		if !strings.Contains(got.String(), line) {
 			t.Errorf("no line %q in\n%s", line, got.String())
 		}
 	}
-	if len(told) != 6 {
+	if len(told) != 7 {
 		t.Errorf("told of %d\n%s", len(told), got.String())
 	}
 	x.untold(0, 0, 0)

@@ -57,5 +57,5 @@ func (m *metrics) unregister() {
 var outcomes = []string{
 	OutcomeWaiting, OutcomeIndexed, OutcomeCoalesced, OutcomeDeleted,
 	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent), string(event.PushReplayed), string(event.PushDropped),
-	string(event.DeliveryDuplicate), string(event.DeliveryIgnored), string(event.DeliveryRefused),
+	string(event.DeliveryDuplicate), string(event.DeliveryTaken), string(event.DeliveryIgnored), string(event.DeliveryRefused),
 }

@@ -62,7 +62,8 @@ type Delivery struct {
 	// Duplicates counts the deliveries that repeat this one.
 	Duplicates      int64
 	LastDuplicateAt time.Time
-	// Outcome, Reason, Of and Suppressed tell of a delivery without a push.
+	// Outcome, Reason, Of and Suppressed tell of a delivery without a push, as
+	// event.Delivery has them.
 	Outcome, Reason string
 	Of              *event.Position
 	Suppressed      int64
@@ -101,7 +102,7 @@ const (
 var outcomes = []string{
 	"", OutcomeWaiting, OutcomeIndexed, "coalesced", "deleted", OutcomeFailed,
 	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent), string(event.PushReplayed), string(event.PushDropped),
-	string(event.DeliveryDuplicate), string(event.DeliveryIgnored), string(event.DeliveryRefused),
+	string(event.DeliveryDuplicate), string(event.DeliveryTaken), string(event.DeliveryIgnored), string(event.DeliveryRefused),
 }
 
 type deliveriesResponse struct {
@@ -125,6 +126,7 @@ type deliveryItem struct {
 	Outcome    string          `json:"outcome"`
 	Reason     string          `json:"reason,omitempty"`
 	Of         *event.Position `json:"duplicateOf,omitempty"`
+	TakenAs    *event.Position `json:"takenAs,omitempty"`
 	Suppressed int64           `json:"suppressed,omitempty"`
 	Duplicates *duplicatesItem `json:"duplicates,omitempty"`
 	Pushes     []pushItem      `json:"pushes"`
@@ -248,6 +250,9 @@ func newDeliveryItem(d *Delivery) deliveryItem {
 		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: uint64(d.Repository), RepoName: d.RepositoryName,
 		ReceivedAt: optionalTime(d.ReceivedAt), LoggedAt: optionalTime(d.LoggedAt), Outcome: d.outcome(), Reason: d.Reason,
 		Of: d.Of, Suppressed: d.Suppressed, Pushes: make([]pushItem, len(d.Pushes)),
+	}
+	if d.Outcome == string(event.DeliveryTaken) {
+		out.Of, out.TakenAs = nil, d.Of
 	}
 	if kind, _, ok := strings.Cut(strings.TrimPrefix(d.Source, "/webhooks/"), "/"); ok && strings.HasPrefix(d.Source, "/webhooks/") {
 		verified := d.Outcome != string(event.DeliveryRefused)

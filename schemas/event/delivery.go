@@ -14,6 +14,9 @@ type DeliveryOutcome string
 const (
 	// DeliveryDuplicate repeats a delivery that was taken.
 	DeliveryDuplicate DeliveryOutcome = "duplicate"
+	// DeliveryTaken led to events that are no pushes: the repository was changed or
+	// removed.
+	DeliveryTaken DeliveryOutcome = "taken"
 	// DeliveryIgnored was genuine, and of no concern.
 	DeliveryIgnored DeliveryOutcome = "ignored"
 	// DeliveryRefused was not verified, or not understood.
@@ -21,8 +24,9 @@ const (
 )
 
 // Delivery tells of a web hook's delivery that led to no push. It has no key: a
-// duplicate is appended to the partition of the delivery that it repeats, any
-// other to the one of its connection and ID.
+// duplicate is appended to the partition of the delivery that it repeats, one that
+// was taken to the one of its events, any other to the one of its connection and
+// ID.
 type Delivery struct {
 	Connection string `json:"connection"`
 	// DeliveryID is what the sender called it, or a name that Quarry made.
@@ -30,7 +34,8 @@ type Delivery struct {
 	Outcome    DeliveryOutcome `json:"outcome"`
 	// Reason is a sentence for people; empty for a duplicate.
 	Reason string `json:"reason,omitempty"`
-	// Of is the first event of the delivery that a duplicate repeats.
+	// Of is the first event of the delivery that a duplicate repeats, or of one that
+	// was taken.
 	Of         *Position `json:"of,omitempty"`
 	BodySHA256 string    `json:"bodySha256,omitempty"`
 	// Suppressed counts deliveries of the connection with this outcome that came
@@ -101,9 +106,10 @@ func (c *checker) delivery(e *Delivery) {
 		if e.Of == nil {
 			c.failf("of: a duplicate wants the position of what it repeats")
 		}
+	case DeliveryTaken:
 	case DeliveryIgnored, DeliveryRefused:
 		if e.Of != nil {
-			c.failf("of: %s is no duplicate", e.Outcome)
+			c.failf("of: %s leads to no event", e.Outcome)
 		}
 	default:
 		c.failf("outcome: %.80q is unknown", string(e.Outcome))

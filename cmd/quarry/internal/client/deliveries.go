@@ -23,6 +23,7 @@ type Delivery struct {
 	Outcome    string    `json:"outcome"`
 	Reason     string    `json:"reason,omitzero"`
 	Of         *Position `json:"duplicateOf,omitzero"`
+	TakenAs    *Position `json:"takenAs,omitzero"`
 	Suppressed int64     `json:"suppressed,omitzero"`
 	Duplicates struct {
 		Count  int64     `json:"count,omitzero"`
