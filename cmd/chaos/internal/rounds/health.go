@@ -22,7 +22,6 @@ var bounds = map[string]float64{
 var (
 	errGrowth      = errors.New("a process holds more than its bound")
 	errDeadLetters = errors.New("dead letters")
-	errOpen        = errors.New("pushes in the log that nothing answers")
 )
 
 // healthy looks at every process.

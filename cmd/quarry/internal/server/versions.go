@@ -337,11 +337,8 @@ func (v *versions) Close() error {
 	return errors.Join(append(errs, v.blocks.Close())...)
 }
 
-// waitFor returns once readers of i see everything below the checkpoints.
-func (i *index) waitFor(ctx context.Context, checkpoints []projections.Checkpoint) error {
-	return waitFor(ctx, i.runner, checkpoints)
-}
-
+// waitFor returns once readers of what r applies see everything below the
+// checkpoints.
 func waitFor(ctx context.Context, r *projections.Runner, checkpoints []projections.Checkpoint) error {
 	var last []event.Position
 	for _, c := range checkpoints {
