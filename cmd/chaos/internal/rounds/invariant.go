@@ -28,14 +28,18 @@ func (r *run) await(ctx context.Context) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for _, s := range r.senders {
+		var last error // that of a search which the deadline cut says nothing
 		for {
 			err := r.state(ctx, s.Repository)
 			if err == nil {
 				break
 			}
+			if ctx.Err() == nil {
+				last = err
+			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%s: %w after %v at most: %w", s.Repository.Name, ctx.Err(), awaitDeadline, err)
+				return fmt.Errorf("%s: %w after %v at most: %w", s.Repository.Name, ctx.Err(), awaitDeadline, last)
 			case <-tick.C:
 			}
 		}
