@@ -415,6 +415,32 @@ func TestReadDamaged(t *testing.T) {
 	}
 }
 
+// TestObjectsThatComeBack reads while the disk that a repository lies on is away,
+// and again when it is back: git looks for borrowed objects once in a process.
+func TestObjectsThatComeBack(t *testing.T) {
+	ctx := t.Context()
+	repo := gittest.New(t)
+	commit := repo.CommitFiles("a", "1")
+	r, dir := repo.Code("away"), t.TempDir()
+	if _, err := open(t, mirror.Options{Dir: dir}).Mirror(r.ID).Fetch(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, mirror.Options{Dir: dir}).Mirror(r.ID) // with no process that knows the objects
+	objects := filepath.Join(repo.Dir, ".git", "objects")
+	if err := os.Rename(objects, objects+".away"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Commit(ctx, commit); !errors.Is(err, mirror.ErrMissing) {
+		t.Fatalf("without the objects: %v", err)
+	}
+	if err := os.Rename(objects+".away", objects); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Commit(ctx, commit); err != nil {
+		t.Fatalf("with the objects: %v", err)
+	}
+}
+
 // err2 lets only unexpected errors through.
 func err2(err error) error {
 	if errors.Is(err, mirror.ErrMissing) || errors.Is(err, mirror.ErrTooLarge) {

@@ -18,7 +18,7 @@ func (ms *Mirrors) takeIdle(m *Mirror) *Reader {
 // giveBack keeps r for its next use, and ends it or the one idle for longest if
 // there are too many.
 func (ms *Mirrors) giveBack(r *Reader) {
-	if r.dead() || r.read > bulkBytes || !r.m.exists() {
+	if !r.fit() {
 		r.end()
 		return
 	}

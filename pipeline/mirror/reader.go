@@ -94,6 +94,11 @@ func (r *Reader) restart() error {
 
 func (r *Reader) dead() bool { return r.contents.dead || r.info.dead }
 
+// fit reports whether another use may have the reader.
+func (r *Reader) fit() bool {
+	return !r.dead() && !r.contents.missed && !r.info.missed && r.read <= bulkBytes && r.m.exists()
+}
+
 // Sizes calls fn with the size of every blob of ids, in order; -1 if it is
 // missing or no blob.
 func (r *Reader) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size int64)) error {
@@ -275,6 +280,9 @@ type catFile struct {
 	request                       []byte
 	// dead: the process was killed, or its output is out of step.
 	dead bool
+	// missed: it did not find an object. A process looks for the objects that a
+	// repository borrows once; if their disk was away then, it never finds them.
+	missed bool
 }
 
 func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*catFile, error) {
@@ -368,6 +376,7 @@ func (c *catFile) header() (objectHeader, error) {
 		}
 	}
 	if len(fields) >= 2 && (string(fields[len(fields)-1]) == "missing" || string(fields[len(fields)-1]) == "ambiguous") {
+		c.missed = true
 		return objectHeader{name: string(fields[0])}, nil
 	}
 	return objectHeader{}, fmt.Errorf("%w: unexpected answer %.200q of cat-file", ErrGit, line)
