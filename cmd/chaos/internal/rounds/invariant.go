@@ -102,7 +102,16 @@ func (r *run) find(ctx context.Context, repository *host.Repository, rev string)
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, r.fleet.Query().URL()+"/api/search", bytes.NewReader(body))
+	data, err := r.ask(ctx, http.MethodPost, "/api/search", body)
+	if err != nil {
+		return nil, err
+	}
+	return tokensOf(data)
+}
+
+// ask sends a request to the query process and returns the answer, which is 200.
+func (r *run) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, r.fleet.Query().URL()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +126,9 @@ func (r *run) find(ctx context.Context, repository *host.Repository, rev string)
 		return nil, err
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("search: %s: %.500s", response.Status, data)
+		return nil, fmt.Errorf("%s %s: %s: %.500s", method, path, response.Status, data)
 	}
-	return tokensOf(data)
+	return data, nil
 }
 
 func tokensOf(data []byte) (map[string][]string, error) {

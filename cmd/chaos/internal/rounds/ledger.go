@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -57,21 +56,9 @@ func (r *run) followed(ctx context.Context, id string) error {
 
 // outcomes are those of the pushes of all deliveries of an ID.
 func (r *run) outcomes(ctx context.Context, id string) ([]string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.fleet.Query().URL()+"/api/deliveries?connection=chaos&deliveryId="+url.QueryEscape(id), nil)
+	data, err := r.ask(ctx, http.MethodGet, "/api/deliveries?connection=chaos&deliveryId="+url.QueryEscape(id), nil)
 	if err != nil {
 		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("deliveries: %s: %.300s", response.Status, data)
 	}
 	var page struct {
 		Deliveries []struct {

@@ -173,7 +173,7 @@ func (o *Options) deliver(ctx context.Context, server *engine.QuarryServer, h *h
 	for n := range o.Pushes {
 		due := begin.Add(time.Duration(float64(n) / run.Rate * float64(time.Second)))
 		if wait := time.Until(due); wait > 0 {
-			if err := pause(ctx, wait); err != nil {
+			if err := engine.Pause(ctx, wait); err != nil {
 				return err
 			}
 		}

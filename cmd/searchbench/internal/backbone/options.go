@@ -83,7 +83,7 @@ type Options struct {
 	SkipNormalPush bool
 	// Backlog is the number of pushes that wait, over Repositories repositories; OneByOne that of the pushes after it.
 	Backlog, Repositories, OneByOne int
-	// SettleTime is how long no merge may have happened for a server to count as settled. Default: DefaultSettleTime.
+	// SettleTime is how long no merge may have happened for a server to count as settled. Default: engine.SettleTime.
 	SettleTime time.Duration
 	Log        func(format string, args ...any)
 }
@@ -97,8 +97,6 @@ const (
 	DefaultBacklog      = 50_000
 	DefaultRepositories = 200
 	DefaultOneByOne     = 400
-	// DefaultSettleTime is more than the compactor waits for a partition to be quiet.
-	DefaultSettleTime = 12 * time.Second
 )
 
 const (
@@ -106,8 +104,6 @@ const (
 	pollEvery = 3 * time.Millisecond
 	// wordTimeout bounds the wait for one word.
 	wordTimeout = 2 * time.Minute
-	// settleTimeout bounds the wait for merges to end.
-	settleTimeout = 5 * time.Minute
 )
 
 func (o *Options) git(name string) string  { return filepath.Join(o.Work, "git", name) }
@@ -135,38 +131,13 @@ func (o *Options) on(ctx context.Context, l Log) (*engine.Quarry, *brokers.Clust
 	return &quarry, cluster, nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // settle waits until nothing is merged any more.
 func (o *Options) settle(ctx context.Context, s *engine.QuarryServer) error {
-	settleTime := cmp.Or(o.SettleTime, DefaultSettleTime)
-	deadline, last, since := time.Now().Add(settleTimeout), -1.0, time.Now()
-	for time.Now().Before(deadline) {
-		m, err := s.Metrics(ctx)
-		if err != nil {
-			return err
-		}
-		if n := m["quarry_compactor_merges_total"] + m["quarry_places_excised_total"] - m["quarry_projections_lag_records"]; n != last {
-			last, since = n, time.Now()
-		}
-		if time.Since(since) > settleTime {
-			return nil
-		}
-		if err := pause(ctx, settleTime/12); err != nil {
-			return err
-		}
+	settled, err := s.Settle(ctx, cmp.Or(o.SettleTime, engine.SettleTime))
+	if err == nil && !settled {
+		o.Log("quarry: still merging")
 	}
-	o.Log("quarry: still merging after %s", settleTimeout)
-	return nil
+	return err
 }
 
 // await asks until word is found.
@@ -181,7 +152,7 @@ func await(ctx context.Context, s engine.Searcher, word string, every time.Durat
 		if answer.Matches > 0 {
 			return nil
 		}
-		if err := pause(ctx, every); err != nil {
+		if err := engine.Pause(ctx, every); err != nil {
 			return fmt.Errorf("wait for %s: %w", word, err)
 		}
 	}

@@ -194,7 +194,7 @@ func (o *Options) awaitDrained(ctx context.Context, server *engine.QuarryServer,
 				return time.Now(), nil
 			}
 		}
-		if err := pause(ctx, drainPoll); err != nil {
+		if err := engine.Pause(ctx, drainPoll); err != nil {
 			return time.Time{}, fmt.Errorf("drain: %d of %d repositories are up to date: %w", next, len(repositories), err)
 		}
 	}

@@ -118,7 +118,7 @@ func (h *history) deliver(ctx context.Context, s *engine.QuarryServer, n int) (t
 		if took > pushTimeout {
 			return 0, fmt.Errorf("%s is not found after %s", h.words[n], pushTimeout)
 		}
-		if err := pause(ctx, pushPoll); err != nil {
+		if err := engine.Pause(ctx, pushPoll); err != nil {
 			return 0, err
 		}
 	}

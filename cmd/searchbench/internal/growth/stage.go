@@ -40,10 +40,6 @@ type state struct {
 }
 
 const (
-	// settleTime is how long no merge may have happened for a server to count as settled: the compactor waits five seconds for a partition to be
-	// quiet, and one merge takes some. settleTimeout bounds the wait.
-	settleTime    = 12 * time.Second
-	settleTimeout = 5 * time.Minute
 	// startTimeout bounds the time from a ready server to its first right answer.
 	startTimeout = time.Minute
 )
@@ -70,36 +66,11 @@ func (g *growth) stop(s *stage) {
 
 // settle waits until nothing is merged any more.
 func (g *growth) settle(ctx context.Context, s *stage) error {
-	deadline := time.Now().Add(settleTimeout)
-	last, since := -1.0, time.Now()
-	for time.Now().Before(deadline) {
-		m, err := s.server.Metrics(ctx)
-		if err != nil {
-			return err
-		}
-		if n := m["quarry_compactor_merges_total"] + m["quarry_places_excised_total"] - m["quarry_projections_lag_records"]; n != last {
-			last, since = n, time.Now()
-		}
-		if time.Since(since) > settleTime {
-			return nil
-		}
-		if err := pause(ctx, settleTime/8); err != nil {
-			return err
-		}
+	settled, err := s.server.Settle(ctx, engine.SettleTime)
+	if err == nil && !settled {
+		g.Log("%s: still merging", s.name)
 	}
-	g.Log("%s: still merging after %s", s.name, settleTimeout)
-	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return err
 }
 
 // look reads what the server says of itself.
