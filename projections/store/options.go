@@ -48,6 +48,10 @@ type Options struct {
 	Cache *Cache
 	// Memory replaces the disk in tests.
 	Memory *Memory
+	// ReadOnly opens a store to read what can be read of it, though its files may be
+	// damaged: nothing is written, and damage that is met beside a read is logged,
+	// where it ends the process otherwise.
+	ReadOnly bool
 	// Logger takes what Pebble reports at levels above information. Default: none.
 	Logger *slog.Logger
 	// Registerer takes the metrics. Default: none.
@@ -94,6 +98,13 @@ func (o *Options) pebble(fs vfs.FS, lock *pebble.Lock) *pebble.Options {
 		WALBytesPerSync:             walBytesPerSync,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, maxCompactions },
 		Logger:                      pebbleLogger{o.Logger},
+		ReadOnly:                    o.ReadOnly,
+	}
+	if o.ReadOnly {
+		p.DisableTableStats = true
+		p.EventListener = &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
+			o.Logger.Warn("a file of the projections is damaged", "damage", info.String())
+		}}
 	}
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockBytes

@@ -94,18 +94,21 @@ func (v *versions) openLive(ctx context.Context) error {
 }
 
 // inherit takes over what the live version had still to delete. One that cannot
-// be read has nothing to leave.
+// be read has nothing to leave: some objects then stay in the segment store.
 func (r *Rebuild) inherit(next *index) (err error) {
 	dir, err := r.home.Current()
 	if err != nil {
 		return err
 	}
-	old, err := store.Open(dir, store.Options{Logger: r.o.Logger})
+	old, err := store.Open(dir, store.Options{ReadOnly: true, Logger: r.o.Logger})
 	if err != nil {
 		return nil // see above; while a copy of it has it open, the rows were copied
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
-	return next.places.TakeOver(old)
+	if err := next.places.TakeOver(old); err != nil {
+		r.o.Logger.Warn("what the version before had still to delete cannot be read; it stays in the segment store", "error", err)
+	}
+	return nil
 }
 
 // mirrors opens the git mirrors, once, for what the past had; nil without git.
