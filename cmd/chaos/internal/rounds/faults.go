@@ -111,6 +111,8 @@ func (r *run) fillDisk(ctx context.Context) error {
 	if err := r.fleet.Disk.Empty(); err != nil {
 		return err
 	}
+	// One that is about to end over it has ended then: to write down why takes a while.
+	r.pause(ctx, time.Second, 1500*time.Millisecond)
 	for _, m := range r.fleet.Members {
 		if !m.Running() {
 			r.tally.DiskExits++
