@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -151,23 +150,7 @@ func (r *Reader) object(ctx context.Context, id ObjectID, kind string, max int64
 // ListPaths calls fn for every file of a commit, ordered by path as git has it;
 // sizes are unknown (-1), which makes it several times faster than ListTree.
 func (m *Mirror) ListPaths(ctx context.Context, commit code.CommitID, fn func(path string, e Entry) error) error {
-	if err := validateCommit(commit); err != nil {
-		return m.wrap("list", err)
-	}
-	err := m.ms.git.stream(ctx, command{gitDir: m.gitDir(), args: []string{"ls-tree", "-r", "-z", "--full-tree", "--end-of-options", string(commit)}},
-		func(r io.Reader) error {
-			return eachRecord(r, func(line []byte) error {
-				path, e, err := parsePath(line)
-				if err != nil {
-					return err
-				}
-				return fn(path, e)
-			})
-		})
-	if err != nil {
-		return fmt.Errorf("list %s of repository %s: %w", commit, m.id, err)
-	}
-	return nil
+	return m.listFiles(ctx, commit, parsePath, fn)
 }
 
 // parsePath reads "MODE TYPE NAME\tPATH".

@@ -18,19 +18,26 @@ const maxTreeLine = 1 << 20
 // ListTree calls fn for every file of a commit, ordered by path (by bytes). The
 // entry has its size, -1 where the object is missing or a submodule.
 func (m *Mirror) ListTree(ctx context.Context, commit code.CommitID, fn func(path string, e Entry) error) error {
+	return m.listFiles(ctx, commit, parseTreeEntry, fn, "-l")
+}
+
+// listFiles calls fn for every file of a commit, as parse reads the lines that
+// ls-tree writes with these flags.
+func (m *Mirror) listFiles(ctx context.Context, commit code.CommitID, parse func(line []byte) (string, Entry, error), fn func(path string, e Entry) error, flags ...string) error {
 	if err := validateCommit(commit); err != nil {
 		return m.wrap("list", err)
 	}
-	err := m.ms.git.stream(ctx, command{gitDir: m.gitDir(), args: []string{"ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", string(commit)}},
-		func(r io.Reader) error {
-			return eachRecord(r, func(line []byte) error {
-				path, e, err := parseTreeEntry(line)
-				if err != nil {
-					return err
-				}
-				return fn(path, e)
-			})
+	args := append([]string{"ls-tree", "-r", "-z"}, flags...)
+	args = append(args, "--full-tree", "--end-of-options", string(commit))
+	err := m.ms.git.stream(ctx, command{gitDir: m.gitDir(), args: args}, func(r io.Reader) error {
+		return eachRecord(r, func(line []byte) error {
+			path, e, err := parse(line)
+			if err != nil {
+				return err
+			}
+			return fn(path, e)
 		})
+	})
 	if err != nil {
 		return fmt.Errorf("list %s of repository %s: %w", commit, m.id, err)
 	}
