@@ -53,16 +53,7 @@ func newPositions(log eventlog.Log, checkpoints func() []projections.Checkpoint,
 
 // Run notes positions until ctx ends.
 func (p *positions) Run(ctx context.Context) error {
-	ticker := time.NewTicker(noteEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			p.note(ctx)
-		}
-	}
+	return every(ctx, noteEvery, p.note)
 }
 
 // note notes the position if others do not know it yet. A failure is left to the

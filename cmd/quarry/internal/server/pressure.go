@@ -91,16 +91,8 @@ func newBacklog(log eventlog.Log, bound int64, logger *slog.Logger, reg promethe
 
 // Run asks until ctx ends.
 func (b *backlog) Run(ctx context.Context) error {
-	tick := time.NewTicker(pollBacklog)
-	defer tick.Stop()
-	for {
-		b.poll(ctx)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil
-		}
-	}
+	b.poll(ctx)
+	return every(ctx, pollBacklog, b.poll)
 }
 
 // poll takes in how much waits. A log that does not answer changes nothing: it

@@ -43,16 +43,7 @@ func newRepairer(log eventlog.Log, p *places.Places, caughtUp <-chan struct{}, l
 
 // Run looks for broken refs until ctx ends.
 func (r *repairer) Run(ctx context.Context) error {
-	ticker := time.NewTicker(repairEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			r.look(ctx)
-		}
-	}
+	return every(ctx, repairEvery, r.look)
 }
 
 // look asks for what is broken now. A failure is logged and left to the next look.
