@@ -1,7 +1,7 @@
 // Package api serves the public JSON API and the small administration API.
 //
 // It answers the question "which request gets which answer?". The interface is
-// described in schemas/openapi/openapi.yaml, which this package serves, and told
+// described in schemas/openapi/quarry.yaml, which this package serves, and told
 // to people in docs/api.md. Routes stand in routes.go, one file per resource:
 //
 //	search.go     POST /api/search

@@ -6,57 +6,74 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
+
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // route is one operation. The coverage test compares the table with the
 // OpenAPI document.
 type route struct {
 	method, path string
-	handler      handler
-	// stream is set instead of handler where the answer is written as it comes.
-	stream streamHandler
+	// access says who may ask, action what the audit log calls it; empty: nothing.
+	access access
+	action audit.Action
+	// One of the two: stream where the answer is written as it comes.
+	handler handler
+	stream  streamHandler
 }
+
+// access says what a request needs to show. The zero value lets nobody in.
+type access int
+
+const (
+	accessNobody access = iota
+	accessOpen          // nothing
+	accessSearch        // the scope search; anonymous requests where they are allowed
+	accessGit           // the scope git; anonymous requests where they are allowed
+	accessMember        // a user, by session or key
+	accessOwner         // an owner with the scope admin, or the operator
+)
 
 func (s *Server) routes() []route {
 	return []route{
-		{http.MethodPost, "/api/search", s.search, nil},
-		{http.MethodPost, "/api/stream_search", nil, s.streamSearch},
-		{http.MethodPost, "/api/find_definitions", s.findDefinitions, nil},
-		{http.MethodPost, "/api/find_references", s.findReferences, nil},
-		{http.MethodGet, "/api/repos", s.listRepositories, nil},
-		{http.MethodPost, "/api/repos", s.registerRepository, nil},
-		{http.MethodDelete, "/api/repos/{repoId}", s.removeRepository, nil},
-		{http.MethodPost, "/api/repos/{repoId}/refresh", s.refreshRepository, nil},
-		{http.MethodGet, "/api/repos/{repoId}/status", s.repositoryStatus, nil},
-		{http.MethodGet, "/api/repos/{repoId}/skipped", s.skippedFiles, nil},
-		{http.MethodGet, "/api/deliveries", s.listDeliveries, nil},
-		{http.MethodGet, "/api/deliveries/{deliveryKey}", s.showDelivery, nil},
-		{http.MethodPost, "/api/deliveries/{deliveryKey}/redeliver", s.redeliver, nil},
-		{http.MethodGet, "/api/replays", s.listReplays, nil},
-		{http.MethodPost, "/api/replays", s.startReplay, nil},
-		{http.MethodPost, "/api/replays/rollback", s.rollBack, nil},
-		{http.MethodDelete, "/api/replays/{replayId}", s.cancelReplay, nil},
-		{http.MethodGet, "/api/source", s.source, nil},
-		{http.MethodPost, "/api/tree", s.tree, nil},
-		{http.MethodPost, "/api/files", s.files, nil},
-		{http.MethodGet, "/api/folder_contents", s.folderContents, nil},
-		{http.MethodGet, "/api/commits", s.commits, nil},
-		{http.MethodGet, "/api/commits/authors", s.commitAuthors, nil},
-		{http.MethodGet, "/api/commit", s.commit, nil},
-		{http.MethodGet, "/api/diff", s.diff, nil},
-		{http.MethodGet, "/api/blame", s.blame, nil},
-		{http.MethodPost, "/api/verifications", nil, s.verify},
-		{http.MethodGet, "/api/deadletters", s.listDeadLetters, nil},
-		{http.MethodDelete, "/api/deadletters", s.dropDeadLetters, nil},
-		{http.MethodPost, "/api/deadletters/replay", s.replayDeadLetters, nil},
-		{http.MethodGet, "/api/deadletters/{partition}/{offset}", s.showDeadLetter, nil},
-		{http.MethodDelete, "/api/deadletters/{partition}/{offset}", s.dropDeadLetter, nil},
-		{http.MethodPost, "/api/deadletters/{partition}/{offset}/replay", s.replayDeadLetter, nil},
-		{http.MethodGet, "/api/version", s.version, nil},
-		{http.MethodGet, "/api/health", s.health, nil},
-		{http.MethodGet, "/api/openapi.json", s.openAPI, nil},
-		{http.MethodGet, "/healthz", s.health, nil},
-		{http.MethodGet, "/readyz", s.ready, nil},
+		{method: http.MethodPost, path: "/api/search", access: accessSearch, action: audit.Searched, handler: s.search},
+		{method: http.MethodPost, path: "/api/stream_search", access: accessSearch, action: audit.Searched, stream: s.streamSearch},
+		{method: http.MethodPost, path: "/api/find_definitions", access: accessSearch, action: audit.FoundDefinitions, handler: s.findDefinitions},
+		{method: http.MethodPost, path: "/api/find_references", access: accessSearch, action: audit.FoundReferences, handler: s.findReferences},
+		{method: http.MethodGet, path: "/api/repos", access: accessSearch, action: audit.ListedRepositories, handler: s.listRepositories},
+		{method: http.MethodPost, path: "/api/repos", access: accessOwner, action: audit.RegisteredRepository, handler: s.registerRepository},
+		{method: http.MethodDelete, path: "/api/repos/{repoId}", access: accessOwner, action: audit.RemovedRepository, handler: s.removeRepository},
+		{method: http.MethodPost, path: "/api/repos/{repoId}/refresh", access: accessOwner, action: audit.ReindexedRepository, handler: s.refreshRepository},
+		{method: http.MethodGet, path: "/api/repos/{repoId}/status", access: accessSearch, action: audit.ReadRepository, handler: s.repositoryStatus},
+		{method: http.MethodGet, path: "/api/repos/{repoId}/skipped", access: accessSearch, action: audit.ReadRepository, handler: s.skippedFiles},
+		{method: http.MethodGet, path: "/api/deliveries", access: accessOwner, action: audit.ReadOperations, handler: s.listDeliveries},
+		{method: http.MethodGet, path: "/api/deliveries/{deliveryKey}", access: accessOwner, action: audit.ReadOperations, handler: s.showDelivery},
+		{method: http.MethodPost, path: "/api/deliveries/{deliveryKey}/redeliver", access: accessOwner, action: audit.ChangedOperations, handler: s.redeliver},
+		{method: http.MethodGet, path: "/api/replays", access: accessOwner, action: audit.ReadOperations, handler: s.listReplays},
+		{method: http.MethodPost, path: "/api/replays", access: accessOwner, action: audit.ChangedOperations, handler: s.startReplay},
+		{method: http.MethodPost, path: "/api/replays/rollback", access: accessOwner, action: audit.ChangedOperations, handler: s.rollBack},
+		{method: http.MethodDelete, path: "/api/replays/{replayId}", access: accessOwner, action: audit.ChangedOperations, handler: s.cancelReplay},
+		{method: http.MethodGet, path: "/api/source", access: accessGit, action: audit.FetchedSource, handler: s.source},
+		{method: http.MethodPost, path: "/api/tree", access: accessGit, action: audit.FetchedTree, handler: s.tree},
+		{method: http.MethodPost, path: "/api/files", access: accessGit, action: audit.FetchedTree, handler: s.files},
+		{method: http.MethodGet, path: "/api/folder_contents", access: accessGit, action: audit.FetchedTree, handler: s.folderContents},
+		{method: http.MethodGet, path: "/api/commits", access: accessGit, action: audit.ListedCommits, handler: s.commits},
+		{method: http.MethodGet, path: "/api/commits/authors", access: accessGit, action: audit.ListedAuthors, handler: s.commitAuthors},
+		{method: http.MethodGet, path: "/api/commit", access: accessGit, action: audit.FetchedCommit, handler: s.commit},
+		{method: http.MethodGet, path: "/api/diff", access: accessGit, action: audit.FetchedDiff, handler: s.diff},
+		{method: http.MethodGet, path: "/api/blame", access: accessGit, action: audit.FetchedBlame, handler: s.blame},
+		{method: http.MethodPost, path: "/api/verifications", access: accessOwner, action: audit.ChangedOperations, stream: s.verify},
+		{method: http.MethodGet, path: "/api/deadletters", access: accessOwner, action: audit.ReadOperations, handler: s.listDeadLetters},
+		{method: http.MethodDelete, path: "/api/deadletters", access: accessOwner, action: audit.ChangedOperations, handler: s.dropDeadLetters},
+		{method: http.MethodPost, path: "/api/deadletters/replay", access: accessOwner, action: audit.ChangedOperations, handler: s.replayDeadLetters},
+		{method: http.MethodGet, path: "/api/deadletters/{partition}/{offset}", access: accessOwner, action: audit.ReadOperations, handler: s.showDeadLetter},
+		{method: http.MethodDelete, path: "/api/deadletters/{partition}/{offset}", access: accessOwner, action: audit.ChangedOperations, handler: s.dropDeadLetter},
+		{method: http.MethodPost, path: "/api/deadletters/{partition}/{offset}/replay", access: accessOwner, action: audit.ChangedOperations, handler: s.replayDeadLetter},
+		{method: http.MethodGet, path: "/api/version", access: accessOpen, handler: s.version},
+		{method: http.MethodGet, path: "/api/health", access: accessOpen, handler: s.health},
+		{method: http.MethodGet, path: "/api/openapi.json", access: accessOpen, handler: s.openAPI},
+		{method: http.MethodGet, path: "/healthz", access: accessOpen, handler: s.health},
+		{method: http.MethodGet, path: "/readyz", access: accessOpen, handler: s.ready},
 	}
 }
 

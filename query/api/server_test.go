@@ -135,7 +135,7 @@ func validate(t *testing.T, pos string, router routers.Router, req *http.Request
 	}
 	in.SetBodyBytes(rec.Body.Bytes())
 	if err := openapi3filter.ValidateResponse(context.Background(), in); err != nil {
-		t.Errorf("%s: the answer is not what openapi.yaml says: %v", pos, err)
+		t.Errorf("%s: the answer is not what quarry.yaml says: %v", pos, err)
 	}
 }
 

@@ -96,6 +96,34 @@ func newEvent(t Type) Event {
 		return new(SegmentsMerged)
 	case TypeDelivery:
 		return new(Delivery)
+	case TypeUserCreated:
+		return new(UserCreated)
+	case TypeUserChanged:
+		return new(UserChanged)
+	case TypeUserRemoved:
+		return new(UserRemoved)
+	case TypeInvitationCreated:
+		return new(InvitationCreated)
+	case TypeInvitationRevoked:
+		return new(InvitationRevoked)
+	case TypeSessionStarted:
+		return new(SessionStarted)
+	case TypeSessionEnded:
+		return new(SessionEnded)
+	case TypeKeyCreated:
+		return new(KeyCreated)
+	case TypeKeyDeleted:
+		return new(KeyDeleted)
+	case TypeTokenMinted:
+		return new(TokenMinted)
+	case TypeTokenRevoked:
+		return new(TokenRevoked)
+	case TypeAccessChanged:
+		return new(AccessChanged)
+	case TypeActivityNoted:
+		return new(ActivityNoted)
+	case TypeAuditRecorded:
+		return new(AuditRecorded)
 	case TypePushesHandled:
 		return new(PushesHandled)
 	}

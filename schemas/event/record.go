@@ -14,6 +14,9 @@ type Topic string
 const (
 	TopicEvents      Topic = "quarry.events"
 	TopicDeadLetters Topic = "quarry.deadletters"
+	// TopicAccounts and TopicAudit have one partition each: their order is one.
+	TopicAccounts Topic = "quarry.accounts"
+	TopicAudit    Topic = "quarry.audit"
 )
 
 // Offset is the place of a record in its partition, from 0 upwards. Offsets

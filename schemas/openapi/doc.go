@@ -1,4 +1,4 @@
-// Package openapi holds the description of the public API, openapi.yaml.
+// Package openapi holds the description of the public API, quarry.yaml.
 //
 // It answers the question "what may a client send, and what does it get?". The
 // file is the contract: query/api serves it as JSON, and its tests hold every

@@ -147,7 +147,7 @@ func (x *sourceScript) validate(t *testing.T, pos string, request *http.Request,
 	}
 	in.SetBodyBytes(answer)
 	if err := openapi3filter.ValidateResponse(context.Background(), in); err != nil {
-		t.Errorf("%s: the answer is not what openapi.yaml says: %v", pos, err)
+		t.Errorf("%s: the answer is not what quarry.yaml says: %v", pos, err)
 	}
 }
 

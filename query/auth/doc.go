@@ -1,0 +1,20 @@
+// Package auth says who is asking, and what they may see and do.
+//
+// It answers the question "whose request is this, and which repositories exist for
+// them?". The main types are Principal (who asks), Visible (which repositories
+// exist for them), Directory (the accounts, as the projection keeps them) and
+// Service (signs in, hands out credentials, decides).
+//
+// # Invariants
+//
+//  1. An invalid credential is never an anonymous request: it fails.
+//  2. What a Principal may not see looks as if it did not exist.
+//  3. Credentials are compared in constant time, as keyed hashes; values are
+//     neither stored nor logged.
+//  4. A change is an event: the Service appends it, waits until the Directory has
+//     it, and reads there what became of it. The Directory, not the Service, holds
+//     rules that two processes could break at once: e-mail addresses are unique,
+//     the last owner stays, an invitation is good for one.
+//
+// All types are safe for concurrent use.
+package auth

@@ -1,0 +1,55 @@
+package account
+
+import "github.com/quarrysearch/quarry/schemas/code"
+
+// Visibility says who may see a repository.
+type Visibility string
+
+// The kinds of visibility.
+const (
+	Public   Visibility = "public"   // everybody who may ask at all
+	Internal Visibility = "internal" // users
+	Private  Visibility = "private"  // owners, and users who are named
+)
+
+// Valid reports whether v is one of the kinds.
+func (v Visibility) Valid() bool { return v == Public || v == Internal || v == Private }
+
+// Access is what an owner has decided on a repository. Without one the code
+// host's word counts, or else the configured default.
+type Access struct {
+	Repository code.RepositoryID
+	// Visibility is empty where the code host's word stays.
+	Visibility Visibility
+	// Members may see the repository while it is private, in order.
+	Members []UserID
+}
+
+// ActorKind says what somebody has shown of themselves.
+type ActorKind string
+
+// The kinds of actors.
+const (
+	ActorAnonymous ActorKind = "anonymous"
+	ActorUser      ActorKind = "user"     // by a session
+	ActorKey       ActorKind = "api_key"  // by an API key
+	ActorToken     ActorKind = "token"    // by a scoped access token
+	ActorOperator  ActorKind = "operator" // by the operator's token in the data directory
+	ActorSystem    ActorKind = "system"   // the server itself
+)
+
+// Actor is who did something, from where.
+type Actor struct {
+	Kind ActorKind `json:"kind"`
+	User UserID    `json:"user,omitempty"`
+	// Credential is the ID of the key, token or session; never its value.
+	Credential string `json:"credential,omitempty"`
+	// Address is the address of the client, without port.
+	Address string `json:"address,omitempty"`
+	// Client is what the client calls itself, X-Quarry-Client-Source or the user
+	// agent; at most MaxClientBytes.
+	Client string `json:"client,omitempty"`
+}
+
+// MaxClientBytes bounds Actor.Client.
+const MaxClientBytes = 200

@@ -1,0 +1,95 @@
+package account
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Scope is what a key may be used for.
+type Scope string
+
+// The scopes. Each stands for itself: admin does not include the others.
+const (
+	ScopeSearch Scope = "search" // search, symbols, the list of repositories
+	ScopeGit    Scope = "git"    // files, history, differences, blame
+	ScopeAdmin  Scope = "admin"  // what the user's role lets them change
+)
+
+// Valid reports whether s is one of the scopes.
+func (s Scope) Valid() bool { return s == ScopeSearch || s == ScopeGit || s == ScopeAdmin }
+
+// KeyID names an API key, TokenID a scoped access token, InvitationID an
+// invitation and SessionID a session; none of them can be used to sign in.
+type (
+	KeyID        string
+	TokenID      string
+	InvitationID string
+	SessionID    string
+)
+
+// Prefixes of credentials, so that people, programs and scanners for secrets see
+// what they have. 64 hexadecimal characters, 32 random bytes, follow.
+const (
+	PrefixKey        = "qk_"
+	PrefixToken      = "qt_"
+	PrefixSession    = "qs_"
+	PrefixInvitation = "qi_"
+	PrefixSetup      = "qo_" // the one-time link that makes the first owner
+	PrefixOperator   = "qx_" // the file of the data directory
+)
+
+// Key is an API key.
+type Key struct {
+	ID   KeyID
+	User UserID
+	Name string // unique among the keys of the user
+	// Prefix is the beginning of the value, to recognize it by: PrefixKey and six
+	// characters.
+	Prefix string
+	// Hash is the keyed hash of the value.
+	Hash   string
+	Scopes []Scope
+	// Repositories restrict the key; none is no restriction.
+	Repositories []code.RepositoryID
+	CreatedAt    time.Time
+	// ExpiresAt and LastUsedAt are zero if there is no such time. LastUsedAt is
+	// exact to a few minutes.
+	ExpiresAt  time.Time
+	LastUsedAt time.Time
+}
+
+// Token is a scoped access token: a short-lived credential for some repositories
+// that a key has minted. It reads, and ends with its key and user.
+type Token struct {
+	ID           TokenID
+	Key          KeyID
+	User         UserID
+	Hash         string
+	Repositories []code.RepositoryID // at least one
+	CreatedAt    time.Time
+	ExpiresAt    time.Time
+}
+
+// Session is a signed-in browser.
+type Session struct {
+	ID        SessionID
+	User      UserID
+	Hash      string
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	// Address and Agent are those of the sign-in, for the user to recognize it by.
+	Address string
+	Agent   string
+}
+
+// Invitation lets one person become a user.
+type Invitation struct {
+	ID        InvitationID
+	Hash      string
+	Email     string // the only e-mail address that may accept it; empty: any
+	Role      Role
+	By        UserID
+	CreatedAt time.Time
+	ExpiresAt time.Time
+}

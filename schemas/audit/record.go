@@ -1,0 +1,85 @@
+package audit
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// Action names what was done, as kind.verb_object.
+type Action string
+
+// What is read.
+const (
+	Searched           Action = "user.performed_code_search"
+	FoundDefinitions   Action = "user.performed_goto_definition"
+	FoundReferences    Action = "user.performed_find_references"
+	ListedRepositories Action = "user.listed_repos"
+	ListedConnections  Action = "user.listed_connections"
+	ReadRepository     Action = "user.read_repo"
+	FetchedSource      Action = "user.fetched_file_source"
+	FetchedBlame       Action = "user.fetched_file_blame"
+	FetchedTree        Action = "user.fetched_file_tree"
+	FetchedDiff        Action = "user.fetched_diff"
+	ListedCommits      Action = "user.listed_commits"
+	FetchedCommit      Action = "user.fetched_commit"
+	ListedAuthors      Action = "user.listed_commit_authors"
+	ReadUser           Action = "user.read"
+	ListedUsers        Action = "user.list"
+	FetchedAudit       Action = "audit.fetch"
+	ReadOperations     Action = "operations.read" // deliveries, dead letters, replays, events
+	StartedMCPSession  Action = "mcp.session_started"
+	CalledTool         Action = "mcp.tool_called"
+)
+
+// What is changed elsewhere than in the accounts, and what failed.
+const (
+	RegisteredRepository Action = "repo.registered"
+	RemovedRepository    Action = "repo.removed"
+	ReindexedRepository  Action = "repo.reindex_requested"
+	ChangedOperations    Action = "operations.changed"
+	SignInFailed         Action = "user.sign_in_failed"
+	CredentialRefused    Action = "credential.refused"
+	RequestDenied        Action = "request.denied"
+	RateLimited          Action = "request.rate_limited"
+)
+
+// TargetType says what kind of thing Record.Target names.
+type TargetType string
+
+// The kinds of targets.
+const (
+	TargetInstance   TargetType = "org"
+	TargetUser       TargetType = "user"
+	TargetRepository TargetType = "repo"
+	TargetFile       TargetType = "file"
+	TargetKey        TargetType = "api_key"
+	TargetToken      TargetType = "token"
+	TargetSession    TargetType = "session"
+	TargetInvitation TargetType = "invite"
+	TargetTool       TargetType = "tool"
+	TargetOperation  TargetType = "operation"
+)
+
+// Bounds of a Record. Longer text is cut.
+const (
+	MaxTargetBytes   = 1024
+	MaxMetadata      = 16
+	MaxMetadataBytes = 512 // of a value
+)
+
+// Record is one entry.
+type Record struct {
+	At     time.Time     `json:"at"`
+	Action Action        `json:"action"`
+	Actor  account.Actor `json:"actor"`
+	// Target names what was read or changed: a repository's full name, for a file
+	// "repository:path", an ID; empty for the instance.
+	TargetType TargetType `json:"targetType"`
+	Target     string     `json:"target,omitempty"`
+	// RequestID is the X-Request-Id of the answer, Status its HTTP status.
+	RequestID string `json:"requestId,omitempty"`
+	Status    int    `json:"status,omitempty"`
+	// Metadata are further words, such as the query of a search.
+	Metadata map[string]string `json:"metadata,omitempty"`
+}

@@ -1,0 +1,225 @@
+package event
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// The events of TopicAccounts and TopicAudit.
+const (
+	TypeUserCreated       Type = "dev.quarry.user.created.v1"
+	TypeUserChanged       Type = "dev.quarry.user.changed.v1"
+	TypeUserRemoved       Type = "dev.quarry.user.removed.v1"
+	TypeInvitationCreated Type = "dev.quarry.invitation.created.v1"
+	TypeInvitationRevoked Type = "dev.quarry.invitation.revoked.v1"
+	TypeSessionStarted    Type = "dev.quarry.session.started.v1"
+	TypeSessionEnded      Type = "dev.quarry.session.ended.v1"
+	TypeKeyCreated        Type = "dev.quarry.key.created.v1"
+	TypeKeyDeleted        Type = "dev.quarry.key.deleted.v1"
+	TypeTokenMinted       Type = "dev.quarry.token.minted.v1"
+	TypeTokenRevoked      Type = "dev.quarry.token.revoked.v1"
+	TypeAccessChanged     Type = "dev.quarry.access.changed.v1"
+	TypeActivityNoted     Type = "dev.quarry.activity.noted.v1"
+	TypeAuditRecorded     Type = "dev.quarry.audit.recorded.v1"
+)
+
+// UserCreated brings a user in. It has no effect if the e-mail address or the
+// identity is taken, if it is of a first owner and there is one, or if it names an
+// invitation that is gone or has expired at At.
+type UserCreated struct {
+	User         account.UserID    `json:"user"`
+	Email        string            `json:"email"`
+	Name         string            `json:"name,omitempty"`
+	Role         account.Role      `json:"role"`
+	State        account.UserState `json:"state"`
+	PasswordHash string            `json:"passwordHash,omitempty"`
+	Identity     *account.Identity `json:"identity,omitempty"`
+	// Invitation is used up by the user; FirstOwner says that there may be no
+	// user yet.
+	Invitation account.InvitationID `json:"invitation,omitempty"`
+	FirstOwner bool                 `json:"firstOwner,omitempty"`
+	By         account.Actor        `json:"by"`
+	At         time.Time            `json:"at"`
+}
+
+// UserChange says what of a user changes.
+type UserChange string
+
+// What can change. The comment names the field that carries the new value.
+const (
+	UserApproved        UserChange = "approved"         // pending to active
+	UserSuspended       UserChange = "suspended"        // ends sessions, keys and tokens
+	UserReinstated      UserChange = "reinstated"       // suspended to active
+	UserRoleChanged     UserChange = "role_changed"     // Role
+	UserRenamed         UserChange = "renamed"          // Name
+	UserPasswordChanged UserChange = "password_changed" // PasswordHash; ends sessions but that of By
+	UserIdentityLinked  UserChange = "identity_linked"  // Identity
+)
+
+// UserChanged changes one thing of a user. It has no effect if there is no such
+// user or if it would leave no active owner.
+type UserChanged struct {
+	User         account.UserID    `json:"user"`
+	Change       UserChange        `json:"change"`
+	Role         account.Role      `json:"role,omitempty"`
+	Name         string            `json:"name,omitempty"`
+	PasswordHash string            `json:"passwordHash,omitempty"`
+	Identity     *account.Identity `json:"identity,omitempty"`
+	By           account.Actor     `json:"by"`
+	At           time.Time         `json:"at"`
+}
+
+// UserRemoved takes a user out, with sessions, keys, tokens and access. It has no
+// effect on the last active owner.
+type UserRemoved struct {
+	User account.UserID `json:"user"`
+	By   account.Actor  `json:"by"`
+	At   time.Time      `json:"at"`
+}
+
+// InvitationCreated lets one person become a user until it expires.
+type InvitationCreated struct {
+	Invitation account.InvitationID `json:"invitation"`
+	Hash       string               `json:"hash"`
+	Email      string               `json:"email,omitempty"`
+	Role       account.Role         `json:"role"`
+	ExpiresAt  time.Time            `json:"expiresAt"`
+	By         account.Actor        `json:"by"`
+	At         time.Time            `json:"at"`
+}
+
+// InvitationRevoked takes an invitation back.
+type InvitationRevoked struct {
+	Invitation account.InvitationID `json:"invitation"`
+	By         account.Actor        `json:"by"`
+	At         time.Time            `json:"at"`
+}
+
+// SessionStarted is a sign-in. It has no effect if the user is not active.
+type SessionStarted struct {
+	Session   account.SessionID `json:"session"`
+	User      account.UserID    `json:"user"`
+	Hash      string            `json:"hash"`
+	ExpiresAt time.Time         `json:"expiresAt"`
+	// Replaces is the session that this one takes the place of (rotation).
+	Replaces account.SessionID `json:"replaces,omitempty"`
+	// Method is how the user signed in: password, oidc, invitation, setup or
+	// rotation.
+	Method string        `json:"method"`
+	By     account.Actor `json:"by"`
+	At     time.Time     `json:"at"`
+}
+
+// SessionEnded ends one session, or all of the user if it names none.
+type SessionEnded struct {
+	User    account.UserID    `json:"user"`
+	Session account.SessionID `json:"session,omitempty"`
+	By      account.Actor     `json:"by"`
+	At      time.Time         `json:"at"`
+}
+
+// KeyCreated adds an API key. It has no effect if the user is not active or has a
+// key of that name.
+type KeyCreated struct {
+	ID           account.KeyID       `json:"key"`
+	User         account.UserID      `json:"user"`
+	Name         string              `json:"name"`
+	Prefix       string              `json:"prefix"`
+	Hash         string              `json:"hash"`
+	Scopes       []account.Scope     `json:"scopes"`
+	Repositories []code.RepositoryID `json:"repositories,omitempty"`
+	ExpiresAt    time.Time           `json:"expiresAt,omitzero"`
+	By           account.Actor       `json:"by"`
+	At           time.Time           `json:"at"`
+}
+
+// KeyDeleted ends an API key and the tokens that it minted.
+type KeyDeleted struct {
+	ID   account.KeyID  `json:"key"`
+	User account.UserID `json:"user"`
+	By   account.Actor  `json:"by"`
+	At   time.Time      `json:"at"`
+}
+
+// TokenMinted adds a scoped access token. It has no effect if its key is gone.
+type TokenMinted struct {
+	Token        account.TokenID     `json:"token"`
+	MintedBy     account.KeyID       `json:"key"`
+	User         account.UserID      `json:"user"`
+	Hash         string              `json:"hash"`
+	Repositories []code.RepositoryID `json:"repositories"`
+	ExpiresAt    time.Time           `json:"expiresAt"`
+	By           account.Actor       `json:"by"`
+	At           time.Time           `json:"at"`
+}
+
+// TokenRevoked ends a scoped access token.
+type TokenRevoked struct {
+	Token account.TokenID `json:"token"`
+	By    account.Actor   `json:"by"`
+	At    time.Time       `json:"at"`
+}
+
+// AccessChanged is an owner's whole decision on a repository.
+type AccessChanged struct {
+	// ID is the repository; without a visibility and members the decision is taken
+	// back.
+	ID         code.RepositoryID  `json:"repository"`
+	Visibility account.Visibility `json:"visibility,omitempty"`
+	Members    []account.UserID   `json:"members,omitempty"`
+	By         account.Actor      `json:"by"`
+	At         time.Time          `json:"at"`
+}
+
+// ActivityNoted says when users and keys were last seen. It is written every few
+// minutes by each process, for those seen since.
+type ActivityNoted struct {
+	Users map[account.UserID]time.Time `json:"users,omitempty"`
+	Keys  map[account.KeyID]time.Time  `json:"keys,omitempty"`
+	At    time.Time                    `json:"at"`
+}
+
+// MaxAuditRecords bounds the records of one AuditRecorded.
+const MaxAuditRecords = 256
+
+// AuditRecorded is what was read, or changed elsewhere than in the accounts; in
+// the order in which one process saw it.
+type AuditRecorded struct {
+	Records []audit.Record `json:"records"`
+}
+
+// EventType implements Event.
+func (*UserCreated) EventType() Type       { return TypeUserCreated }
+func (*UserChanged) EventType() Type       { return TypeUserChanged }
+func (*UserRemoved) EventType() Type       { return TypeUserRemoved }
+func (*InvitationCreated) EventType() Type { return TypeInvitationCreated }
+func (*InvitationRevoked) EventType() Type { return TypeInvitationRevoked }
+func (*SessionStarted) EventType() Type    { return TypeSessionStarted }
+func (*SessionEnded) EventType() Type      { return TypeSessionEnded }
+func (*KeyCreated) EventType() Type        { return TypeKeyCreated }
+func (*KeyDeleted) EventType() Type        { return TypeKeyDeleted }
+func (*TokenMinted) EventType() Type       { return TypeTokenMinted }
+func (*TokenRevoked) EventType() Type      { return TypeTokenRevoked }
+func (*AccessChanged) EventType() Type     { return TypeAccessChanged }
+func (*ActivityNoted) EventType() Type     { return TypeActivityNoted }
+func (*AuditRecorded) EventType() Type     { return TypeAuditRecorded }
+
+// Key implements Event: the topics have one partition, and no repository orders
+// their events.
+func (*UserCreated) Key() code.RepositoryID       { return 0 }
+func (*UserChanged) Key() code.RepositoryID       { return 0 }
+func (*UserRemoved) Key() code.RepositoryID       { return 0 }
+func (*InvitationCreated) Key() code.RepositoryID { return 0 }
+func (*InvitationRevoked) Key() code.RepositoryID { return 0 }
+func (*SessionStarted) Key() code.RepositoryID    { return 0 }
+func (*SessionEnded) Key() code.RepositoryID      { return 0 }
+func (*KeyCreated) Key() code.RepositoryID        { return 0 }
+func (*KeyDeleted) Key() code.RepositoryID        { return 0 }
+func (*TokenMinted) Key() code.RepositoryID       { return 0 }
+func (*TokenRevoked) Key() code.RepositoryID      { return 0 }
+func (*AccessChanged) Key() code.RepositoryID     { return 0 }
+func (*ActivityNoted) Key() code.RepositoryID     { return 0 }
+func (*AuditRecorded) Key() code.RepositoryID     { return 0 }
