@@ -56,6 +56,7 @@ const (
 	UserRoleChanged     UserChange = "role_changed"     // Role
 	UserRenamed         UserChange = "renamed"          // Name
 	UserPasswordChanged UserChange = "password_changed" // PasswordHash; ends sessions but that of By
+	UserPasswordRehash  UserChange = "password_rehash"  // PasswordHash: of the same password, so that nothing ends
 	UserIdentityLinked  UserChange = "identity_linked"  // Identity
 )
 
@@ -98,13 +99,18 @@ type InvitationRevoked struct {
 	At         time.Time            `json:"at"`
 }
 
+// SessionGrace is how long a session lasts after another has taken its place:
+// requests that are under way still carry it.
+const SessionGrace = time.Minute
+
 // SessionStarted is a sign-in. It has no effect if the user is not active.
 type SessionStarted struct {
 	Session   account.SessionID `json:"session"`
 	User      account.UserID    `json:"user"`
 	Hash      string            `json:"hash"`
 	ExpiresAt time.Time         `json:"expiresAt"`
-	// Replaces is the session that this one takes the place of (rotation).
+	// Replaces is the session that this one takes the place of (rotation): that one
+	// expires SessionGrace after At, if not before.
 	Replaces account.SessionID `json:"replaces,omitempty"`
 	// Method is how the user signed in: password, oidc, invitation, setup or
 	// rotation.
