@@ -19,9 +19,13 @@ type Gate interface {
 
 // Auditor writes down what was done.
 type Auditor interface {
-	// Note takes a record of something read: it is written shortly. It waits where
-	// too many wait already.
-	Note(ctx context.Context, rec audit.Record)
-	// Record returns once the record is durable.
+	// Note takes a record of something read, which is written shortly. Where too
+	// many wait already it waits for a bounded time; an error, which wraps
+	// ErrUnavailable, then says that the record is not taken and that the answer must
+	// not be given. It is called before the answer goes out where that is possible.
+	Note(ctx context.Context, rec audit.Record) error
+	// Record returns once the record is durable, or after a bounded time with an
+	// error that wraps ErrUnavailable: what it is about must then not be done, or if
+	// it was, not be reported as done.
 	Record(ctx context.Context, rec audit.Record) error
 }
