@@ -5,7 +5,9 @@ import (
 	"net/http"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // Gate tells who asks and what exists for them; auth.Service is one.
@@ -15,6 +17,9 @@ type Gate interface {
 	Authenticate(r *http.Request) (*auth.Principal, error)
 	// Visible returns which repositories exist for p now.
 	Visible(p *auth.Principal) auth.Visible
+	// Visibility returns the visibility of r now: what an owner has decided, else
+	// what the code host says, else the default.
+	Visibility(r *code.Repository) account.Visibility
 }
 
 // Auditor writes down what was done.

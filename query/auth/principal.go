@@ -48,13 +48,23 @@ func (p *Principal) Need(s account.Scope) error {
 	return fmt.Errorf("%w: the credential lacks the scope %q", ErrForbidden, string(s))
 }
 
-// Visible says which repositories exist for somebody. Nil: all of them. One value
-// gives the same answers as long as it is used, so that one answer is of one
-// state; it is safe for concurrent use.
-type Visible func(r *code.Repository) bool
+// Visible says which repositories exist for somebody. The zero value: all of them,
+// which is for those alone who see every repository by their role, whatever there
+// is: to others, answers leave out what would tell of hidden text. One value gives
+// the same answers as long as it is used, so that one answer is of one state, and
+// equal values give equal answers: lists that were made for one are kept by it. Who
+// gives out Visible values gives the same one while nothing has changed. It is safe
+// for concurrent use.
+type Visible struct{ sees *func(r *code.Repository) bool }
+
+// Only returns a Visible that answers by sees, and equals no other.
+func Only(sees func(r *code.Repository) bool) Visible { return Visible{&sees} }
+
+// Everything reports whether all repositories exist, whatever there is.
+func (v Visible) Everything() bool { return v.sees == nil }
 
 // Sees reports whether r exists.
-func (v Visible) Sees(r *code.Repository) bool { return v == nil || v(r) }
+func (v Visible) Sees(r *code.Repository) bool { return v.sees == nil || (*v.sees)(r) }
 
 type principalKey struct{}
 
