@@ -4,11 +4,10 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// The events of TopicAccounts and TopicAudit.
+// The events of TopicAccounts.
 const (
 	TypeUserCreated       Type = "dev.quarry.user.created.v1"
 	TypeUserChanged       Type = "dev.quarry.user.changed.v1"
@@ -23,7 +22,33 @@ const (
 	TypeTokenRevoked      Type = "dev.quarry.token.revoked.v1"
 	TypeAccessChanged     Type = "dev.quarry.access.changed.v1"
 	TypeActivityNoted     Type = "dev.quarry.activity.noted.v1"
-	TypeAuditRecorded     Type = "dev.quarry.audit.recorded.v1"
+)
+
+// Bounds of account events, in bytes or elements. Their text is UTF-8 without
+// control characters; who takes it from outside cleans it before.
+const (
+	// MaxAccountIDBytes bounds the ID of a user, session, key, token or invitation:
+	// letters, digits, '-' and '_'.
+	MaxAccountIDBytes = 64
+	// MaxPasswordHashBytes bounds a hash in PHC string format.
+	MaxPasswordHashBytes = 512
+	// MaxKeyPrefixBytes bounds KeyCreated.Prefix.
+	MaxKeyPrefixBytes = 16
+	// MaxRestriction bounds the repositories that a key or token is restricted to.
+	MaxRestriction = 1000
+	// MaxMembers bounds the members of an AccessChanged.
+	MaxMembers = 10_000
+	// MaxActivity bounds the users, and the keys, of an ActivityNoted.
+	MaxActivity = 4096
+	// MaxMethodBytes bounds SessionStarted.Method.
+	MaxMethodBytes = 32
+	// MaxSubjectBytes bounds the subject of an identity (OpenID Connect Core,
+	// section 2), code.MaxURLBytes its issuer.
+	MaxSubjectBytes = 255
+	// MaxAddressBytes bounds the address of an actor, MaxCredentialBytes the ID of
+	// what it showed.
+	MaxAddressBytes    = 64
+	MaxCredentialBytes = 128
 )
 
 // UserCreated brings a user in. It has no effect if the e-mail address or the
@@ -188,15 +213,6 @@ type ActivityNoted struct {
 	At    time.Time                    `json:"at"`
 }
 
-// MaxAuditRecords bounds the records of one AuditRecorded.
-const MaxAuditRecords = 256
-
-// AuditRecorded is what was read, or changed elsewhere than in the accounts; in
-// the order in which one process saw it.
-type AuditRecorded struct {
-	Records []audit.Record `json:"records"`
-}
-
 // EventType implements Event.
 func (*UserCreated) EventType() Type       { return TypeUserCreated }
 func (*UserChanged) EventType() Type       { return TypeUserChanged }
@@ -211,7 +227,6 @@ func (*TokenMinted) EventType() Type       { return TypeTokenMinted }
 func (*TokenRevoked) EventType() Type      { return TypeTokenRevoked }
 func (*AccessChanged) EventType() Type     { return TypeAccessChanged }
 func (*ActivityNoted) EventType() Type     { return TypeActivityNoted }
-func (*AuditRecorded) EventType() Type     { return TypeAuditRecorded }
 
 // Key implements Event: the topics have one partition, and no repository orders
 // their events.
@@ -228,4 +243,38 @@ func (*TokenMinted) Key() code.RepositoryID       { return 0 }
 func (*TokenRevoked) Key() code.RepositoryID      { return 0 }
 func (*AccessChanged) Key() code.RepositoryID     { return 0 }
 func (*ActivityNoted) Key() code.RepositoryID     { return 0 }
-func (*AuditRecorded) Key() code.RepositoryID     { return 0 }
+
+// accountSubject returns the subject of an event of TopicAccounts, empty for any
+// other: the user that it is about, or else the thing.
+func accountSubject(ev Event) string {
+	const user = "user/"
+	switch ev := ev.(type) {
+	case *UserCreated:
+		return user + string(ev.User)
+	case *UserChanged:
+		return user + string(ev.User)
+	case *UserRemoved:
+		return user + string(ev.User)
+	case *InvitationCreated:
+		return "invitation/" + string(ev.Invitation)
+	case *InvitationRevoked:
+		return "invitation/" + string(ev.Invitation)
+	case *SessionStarted:
+		return user + string(ev.User)
+	case *SessionEnded:
+		return user + string(ev.User)
+	case *KeyCreated:
+		return user + string(ev.User)
+	case *KeyDeleted:
+		return user + string(ev.User)
+	case *TokenMinted:
+		return user + string(ev.User)
+	case *TokenRevoked:
+		return "token/" + string(ev.Token)
+	case *AccessChanged:
+		return "repository/" + ev.ID.String()
+	case *ActivityNoted:
+		return "activity"
+	}
+	return ""
+}

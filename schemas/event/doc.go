@@ -6,8 +6,9 @@
 // segments. Text never goes through the log.
 //
 // Main types: Event (Push, RepositoryRegistered, RepositoryChanged,
-// RepositoryRemoved, RevisionIndexed, SegmentsMerged, Delivery, PushesHandled), Envelope (the CloudEvents
-// attributes), Record (an encoded event) and Position (its place in the log).
+// RepositoryRemoved, RevisionIndexed, SegmentsMerged, Delivery, PushesHandled; of
+// accounts, UserCreated and those beside it; AuditRecorded), Envelope (the
+// CloudEvents attributes), Record (an encoded event) and Position (its place in the log).
 //
 // # Format
 //
@@ -31,7 +32,10 @@
 //     bytes are.
 //  5. A record's key is that of its event's repository, so the order of one
 //     partition is the order of the repository.
-//  6. No event holds a credential: a clone URL with a password is refused.
+//  6. No event holds a credential: a clone URL with a password is refused, and of
+//     passwords, keys, tokens, sessions and invitations there are hashes.
+//  7. Events of accounts and audit have no key: their topics have one partition,
+//     whose order is theirs.
 //
 // All functions are safe for concurrent use; events are not changed by them.
 //

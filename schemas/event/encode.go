@@ -42,7 +42,9 @@ type Envelope struct {
 	Type   Type
 	// Time is when the event occurred.
 	Time time.Time
-	// Subject is "repository/ID", "partition/N" or "connection/NAME".
+	// Subject is "repository/ID", "partition/N" or "connection/NAME"; of accounts,
+	// "user/ID", "invitation/ID", "token/ID", "repository/ID" or "activity"; "audit"
+	// of the audit log.
 	Subject string
 }
 
@@ -114,6 +116,11 @@ func subjectOf(ev Event) string {
 		return "partition/" + strconv.Itoa(int(ev.Partition))
 	case *Delivery:
 		return "connection/" + ev.Connection
+	case *AuditRecorded:
+		return "audit"
+	}
+	if s := accountSubject(ev); s != "" {
+		return s
 	}
 	return "repository/" + ev.Key().String()
 }

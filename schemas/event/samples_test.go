@@ -45,7 +45,7 @@ func fullRepository() code.Repository {
 func fullEvents() []Event {
 	segment := SegmentRef{ID: "00112233445566778899aabbccddeeff", SizeBytes: 4096, TextBytes: 9000, Documents: 3}
 	blob, _ := code.ParseBlobID(string(commitB))
-	return []Event{
+	events := []Event{
 		&Push{
 			Repository: 3141592653589793, Ref: "refs/heads/main", Before: commitA, After: commitB,
 			Action: ActionUpdated, Forced: "false", Connection: "acme", DeliveryID: "72d3162e-cc78-11e3-81ab-4c9367dc0958",
@@ -80,12 +80,13 @@ func fullEvents() []Event {
 			At: at("2026-11-21T10:00:01Z"),
 		},
 	}
+	return append(events, fullAccountEvents()...)
 }
 
 // minimalEvents returns one event of every version with required fields only.
 func minimalEvents() []Event {
 	repository := code.Repository{ID: 1, Kind: code.GenericGitHost, Name: "x", CloneURL: "/srv/git/x"}
-	return []Event{
+	events := []Event{
 		&Push{Repository: 1, Action: ActionRefresh},
 		&RepositoryRegistered{Repository: repository},
 		&RepositoryChanged{Repository: repository},
@@ -95,6 +96,7 @@ func minimalEvents() []Event {
 		&Delivery{Connection: "x", DeliveryID: "1", Outcome: DeliveryRefused},
 		&PushesHandled{Repository: 1, Pushes: []HandledPush{{0, PushAbsent, ""}}},
 	}
+	return append(events, minimalAccountEvents()...)
 }
 
 func envelope() Envelope {

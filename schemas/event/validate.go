@@ -59,8 +59,12 @@ func validateEvent(env Envelope, ev Event) error {
 		c.delivery(e)
 	case *PushesHandled:
 		c.pushesHandled(e)
+	case *AuditRecorded:
+		c.auditRecorded(e)
 	default:
-		c.failf("%T is none of this package's events", ev)
+		if !c.accountEvent(ev) {
+			c.failf("%T is none of this package's events", ev)
+		}
 	}
 	return c.err
 }

@@ -1,0 +1,74 @@
+package event
+
+import (
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TypeAuditRecorded is the event of TopicAudit.
+const TypeAuditRecorded Type = "dev.quarry.audit.recorded.v1"
+
+// Bounds of an AuditRecorded beside those of schemas/audit.
+const (
+	// MaxAuditRecords bounds the records of one AuditRecorded. So many long ones
+	// exceed MaxValueBytes: who writes them bounds their size, too.
+	MaxAuditRecords = 256
+	// MaxActionBytes bounds an action and a target type, MaxRequestIDBytes the ID of
+	// a request, MaxMetadataNameBytes a name in the metadata.
+	MaxActionBytes       = 64
+	MaxRequestIDBytes    = 128
+	MaxMetadataNameBytes = 64
+)
+
+// AuditRecorded is what was read, or changed elsewhere than in the accounts; in
+// the order in which one process saw it.
+type AuditRecorded struct {
+	Records []audit.Record `json:"records"`
+}
+
+// EventType implements Event.
+func (*AuditRecorded) EventType() Type { return TypeAuditRecorded }
+
+// Key implements Event.
+func (*AuditRecorded) Key() code.RepositoryID { return 0 }
+
+func (c *checker) auditRecorded(e *AuditRecorded) {
+	if len(e.Records) == 0 || len(e.Records) > MaxAuditRecords {
+		c.failf("records: %d, want 1 to %d", len(e.Records), MaxAuditRecords)
+		return
+	}
+	for i := range e.Records {
+		c.auditRecord(&e.Records[i])
+	}
+}
+
+func (c *checker) auditRecord(r *audit.Record) {
+	c.timeSet("records.at", r.At)
+	c.text("records.action", string(r.Action), 1, MaxActionBytes)
+	c.actor("records.actor", r.Actor)
+	c.text("records.targetType", string(r.TargetType), 1, MaxActionBytes)
+	c.freeText("records.target", r.Target, audit.MaxTargetBytes)
+	c.text("records.requestId", r.RequestID, 0, MaxRequestIDBytes)
+	if r.Status < 0 || r.Status > 599 {
+		c.failf("records.status: %d, want 0 to 599", r.Status)
+	}
+	if len(r.Metadata) > audit.MaxMetadata {
+		c.failf("records.metadata: %d, at most %d", len(r.Metadata), audit.MaxMetadata)
+	}
+	for name, value := range r.Metadata {
+		c.text("records.metadata", name, 1, MaxMetadataNameBytes)
+		c.freeText("records.metadata", value, audit.MaxMetadataBytes)
+	}
+}
+
+// freeText is text that may hold control characters: paths and queries do.
+func (c *checker) freeText(field, s string, max int) {
+	if len(s) > max {
+		c.failf("%s: %d bytes, at most %d", field, len(s), max)
+	}
+	if !utf8.ValidString(s) {
+		c.failf("%s: %.80q is not UTF-8", field, s)
+	}
+}
