@@ -1,10 +1,18 @@
 package api
 
-// Routes returns method and path of every route.
-func (s *Server) Routes() [][2]string {
-	var out [][2]string
+import "github.com/quarrysearch/quarry/schemas/openapi"
+
+// accessWords are the values of x-access in the document.
+var accessWords = map[access]openapi.Access{
+	accessOpen: openapi.AccessOpen, accessSearch: openapi.AccessSearch, accessGit: openapi.AccessGit,
+	accessMember: openapi.AccessMember, accessOwner: openapi.AccessOwner,
+}
+
+// Routes returns method, path and access of every route.
+func (s *Server) Routes() [][3]string {
+	var out [][3]string
 	for _, r := range s.routes() {
-		out = append(out, [2]string{r.method, r.path})
+		out = append(out, [3]string{r.method, r.path, string(accessWords[r.access])})
 	}
 	return out
 }

@@ -1,20 +1,43 @@
 package openapi
 
 import (
+	"bytes"
 	_ "embed" // for the document
+	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 )
 
 //go:embed quarry.yaml
-var document []byte
+var source []byte
 
-// JSON returns the document in JSON, OpenAPI 3.0.3.
-func JSON() ([]byte, error) {
-	b, err := yaml.YAMLToJSON(document)
+// Load returns the document, completed. It is read once and shared: nobody may
+// change it.
+var Load = sync.OnceValues(func() (*Document, error) {
+	b, err := yaml.YAMLToJSON(source)
 	if err != nil {
 		return nil, fmt.Errorf("quarry.yaml: %w", err)
 	}
-	return b, nil
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	document := new(Document)
+	if err := d.Decode(document); err != nil {
+		return nil, fmt.Errorf("quarry.yaml: %w", err)
+	}
+	if err := document.complete(); err != nil {
+		return nil, fmt.Errorf("quarry.yaml: %w", err)
+	}
+	return document, nil
+})
+
+// JSON returns the document in JSON, OpenAPI 3.0.3, without what only the
+// generator of Go types reads.
+func JSON() ([]byte, error) {
+	document, err := Load()
+	if err != nil {
+		return nil, err
+	}
+	return encode(document)
 }
