@@ -1,0 +1,245 @@
+package auth
+
+import (
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Authenticate returns who sends r. The error is ErrUnauthenticated, whatever is
+// wrong: a credential that is malformed, unknown, expired or of a user who may not
+// sign in, several that disagree, or none where anonymous requests are not allowed.
+//
+// A request may carry a credential in a header and a session in its cookie, as a
+// page of ours does that tries a key: both have to be good and of one user, and the
+// header's counts.
+func (s *Service) Authenticate(r *http.Request) (*Principal, error) {
+	shown, ok := presentedBy(r)
+	if !ok {
+		return nil, s.refuse(refusedMalformed)
+	}
+	if shown.header == "" && shown.cookie == "" {
+		return s.anonymous(r)
+	}
+	now := s.o.Now()
+	p, reason := s.principalOf(shown, now)
+	if reason != "" {
+		return nil, s.refuse(reason)
+	}
+	s.describe(r, &p.Actor)
+	return p, nil
+}
+
+func (s *Service) refuse(reason string) error {
+	s.metrics.refused.WithLabelValues(reason).Inc()
+	return ErrUnauthenticated
+}
+
+func (s *Service) anonymous(r *http.Request) (*Principal, error) {
+	if !s.o.Anonymous {
+		return nil, s.refuse(refusedMissing)
+	}
+	p := &Principal{Actor: account.Actor{Kind: account.ActorAnonymous}, Scopes: readScopes}
+	s.describe(r, &p.Actor)
+	return p, nil
+}
+
+// principalOf returns whom the credentials stand for, or why nobody.
+func (s *Service) principalOf(shown presented, now time.Time) (*Principal, string) {
+	var bySession *Principal
+	if shown.cookie != "" {
+		p, reason := s.sessionPrincipal(shown.cookie, now)
+		if reason != "" || shown.header == "" {
+			return p, reason
+		}
+		bySession = p
+	}
+	p, reason := s.headerPrincipal(shown.header, now)
+	if reason == "" && bySession != nil && p.Actor.User != bySession.Actor.User {
+		return nil, refusedDisagree
+	}
+	return p, reason
+}
+
+func (s *Service) headerPrincipal(value string, now time.Time) (*Principal, string) {
+	hash := s.digests.of(value)
+	switch kindOf(value) {
+	case account.PrefixKey:
+		return s.keyPrincipal(hash, now)
+	case account.PrefixToken:
+		return s.tokenPrincipal(hash, now)
+	}
+	if s.operator == "" || !equal(hash, s.operator) {
+		return nil, refusedUnknown
+	}
+	return &Principal{Actor: account.Actor{Kind: account.ActorOperator}, Role: account.RoleOwner, Scopes: allScopes}, ""
+}
+
+func (s *Service) keyPrincipal(hash string, now time.Time) (*Principal, string) {
+	key, found := s.o.Directory.KeyByHash(hash)
+	if !found || !equal(hash, key.Hash) {
+		return nil, refusedUnknown
+	}
+	if expired(key.ExpiresAt, now) {
+		return nil, refusedExpired
+	}
+	user, reason := s.activeUser(key.User)
+	if reason != "" {
+		return nil, reason
+	}
+	p := &Principal{
+		Actor:  account.Actor{Kind: account.ActorKey, User: user.ID, Credential: string(key.ID)},
+		Role:   user.Role,
+		Scopes: keyScopes(key, user),
+	}
+	if len(key.Repositories) > 0 {
+		p.Repositories = s.restrictions.of(hash, key.Repositories, nil)
+	}
+	return p, ""
+}
+
+// tokenPrincipal ends with the key that minted the token, and is never good for
+// more than it.
+func (s *Service) tokenPrincipal(hash string, now time.Time) (*Principal, string) {
+	token, found := s.o.Directory.TokenByHash(hash)
+	if !found || !equal(hash, token.Hash) {
+		return nil, refusedUnknown
+	}
+	key, found := s.o.Directory.Key(token.Key)
+	if !found || key.User != token.User {
+		return nil, refusedUnknown
+	}
+	if expired(token.ExpiresAt, now) || expired(key.ExpiresAt, now) {
+		return nil, refusedExpired
+	}
+	user, reason := s.activeUser(token.User)
+	if reason != "" {
+		return nil, reason
+	}
+	return &Principal{
+		Actor:        account.Actor{Kind: account.ActorToken, User: user.ID, Credential: string(token.ID)},
+		Role:         user.Role,
+		Scopes:       reading(key.Scopes),
+		Repositories: s.restrictions.of(hash, token.Repositories, key.Repositories),
+	}, ""
+}
+
+func (s *Service) sessionPrincipal(value string, now time.Time) (*Principal, string) {
+	hash := s.digests.of(value)
+	session, found := s.o.Directory.SessionByHash(hash)
+	if !found || !equal(hash, session.Hash) {
+		return nil, refusedUnknown
+	}
+	if expired(session.ExpiresAt, now) {
+		return nil, refusedExpired
+	}
+	user, reason := s.activeUser(session.User)
+	if reason != "" {
+		return nil, reason
+	}
+	return &Principal{
+		Actor:  account.Actor{Kind: account.ActorUser, User: user.ID, Credential: string(session.ID)},
+		Role:   user.Role,
+		Scopes: allScopes,
+	}, ""
+}
+
+func (s *Service) activeUser(id account.UserID) (*account.User, string) {
+	user, found := s.o.Directory.User(id)
+	if !found || !user.Active() {
+		return nil, refusedInactive
+	}
+	return user, ""
+}
+
+// equal compares keyed hashes in constant time. The lookup that found one of them
+// is by the keyed hash, too: its time tells nothing about the value.
+func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+// expired reports whether end has come; the zero time never does.
+func expired(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
+
+// describe says where a request comes from.
+func (s *Service) describe(r *http.Request, a *account.Actor) {
+	a.Address = s.o.Address(r)
+	for _, name := range [...]string{"X-Quarry-Client-Source", "X-Sourcebot-Client-Source", "User-Agent"} {
+		if values := r.Header[name]; len(values) > 0 && values[0] != "" {
+			a.Client = cleanText(values[0], account.MaxClientBytes)
+			return
+		}
+	}
+}
+
+// cleanText cuts text to max bytes and takes out what is not printable.
+func cleanText(text string, max int) string {
+	text = text[:min(len(text), max)]
+	clean := true
+	for _, c := range []byte(text) {
+		clean = clean && c >= ' ' && c < 0x7f
+	}
+	if clean {
+		return text
+	}
+	out := strings.Map(func(c rune) rune {
+		if c < ' ' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError {
+			return -1
+		}
+		return c
+	}, strings.ToValidUTF8(text, ""))
+	return out[:min(len(out), max)]
+}
+
+var (
+	allScopes  = []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin}
+	readScopes = []account.Scope{account.ScopeSearch, account.ScopeGit}
+)
+
+// keyScopes returns what a key of user is good for now. The scope admin of a
+// member is nothing, and so is that of a key for some repositories: what it
+// administers is the whole instance.
+func keyScopes(key *account.Key, user *account.User) []account.Scope {
+	if user.Role == account.RoleOwner && len(key.Repositories) == 0 {
+		return key.Scopes
+	}
+	return reading(key.Scopes)
+}
+
+// reading returns the scopes that only read, without memory of its own.
+func reading(scopes []account.Scope) []account.Scope {
+	search, git := false, false
+	for _, s := range scopes {
+		search, git = search || s == account.ScopeSearch, git || s == account.ScopeGit
+	}
+	switch {
+	case search && git:
+		return readScopes
+	case search:
+		return readScopes[:1:1]
+	case git:
+		return readScopes[1:2:2]
+	}
+	return []account.Scope{}
+}
+
+// asSet returns those of ids that are among only, or all if only is empty.
+func asSet(ids, only []code.RepositoryID) map[code.RepositoryID]struct{} {
+	set := make(map[code.RepositoryID]struct{}, len(ids))
+	for _, id := range ids {
+		set[id] = struct{}{}
+	}
+	if len(only) == 0 {
+		return set
+	}
+	both := make(map[code.RepositoryID]struct{}, len(only))
+	for _, id := range only {
+		if _, in := set[id]; in {
+			both[id] = struct{}{}
+		}
+	}
+	return both
+}

@@ -1,0 +1,160 @@
+package auth
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// A credential is a prefix, which tells its kind, and secretHexBytes lower-case
+// hexadecimal characters.
+const (
+	prefixBytes    = 3
+	secretHexBytes = 64
+	valueBytes     = prefixBytes + secretHexBytes
+	// shownBytes of a value are kept, for people to recognize it by.
+	shownBytes = prefixBytes + 6
+)
+
+// CookieName is the cookie that holds a session.
+const CookieName = "quarry_session"
+
+// newValue returns a credential that nobody has seen.
+func newValue(prefix string) string {
+	var b [secretHexBytes / 2]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return prefix + hex.EncodeToString(b[:])
+}
+
+// newID returns a name for something, that is no secret.
+func newID() string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// kindOf returns the prefix of a credential, empty if value is none. Whatever is
+// not of the one length is refused by it: no work depends on how long it is.
+func kindOf(value string) string {
+	if len(value) != valueBytes {
+		return ""
+	}
+	for _, c := range []byte(value[prefixBytes:]) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return ""
+		}
+	}
+	switch kind := value[:prefixBytes]; kind {
+	case account.PrefixKey, account.PrefixToken, account.PrefixSession, account.PrefixInvitation, account.PrefixSetup,
+		account.PrefixOperator:
+		return kind
+	}
+	return ""
+}
+
+// presented is what a request shows of its sender; empty where it shows nothing.
+type presented struct {
+	header string // of Authorization or one of the key headers
+	cookie string
+}
+
+// presentedBy reads the credentials of r. It reports false for what is not well
+// formed and for headers that contradict one another: which of them is meant, a
+// proxy and we might see differently.
+func presentedBy(r *http.Request) (presented, bool) {
+	var p presented
+	if values := r.Header["Authorization"]; len(values) > 0 {
+		value, ok := bearer(values)
+		if !ok {
+			return p, false
+		}
+		p.header = value
+	}
+	for _, name := range [...]string{"X-Service-Api-Key", "X-Sourcebot-Api-Key"} {
+		values := r.Header[name]
+		if len(values) == 0 {
+			continue
+		}
+		if len(values) > 1 || p.header != "" && p.header != values[0] || !machineKind(kindOf(values[0])) {
+			return p, false
+		}
+		p.header = values[0]
+	}
+	var ok bool
+	p.cookie, ok = sessionCookie(r.Header["Cookie"])
+	return p, ok
+}
+
+// bearer returns the credential of the header Authorization.
+func bearer(values []string) (string, bool) {
+	const scheme = "Bearer"
+	v := values[0]
+	if len(values) > 1 || len(v) <= len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) || v[len(scheme)] != ' ' {
+		return "", false
+	}
+	value := strings.TrimLeft(v[len(scheme):], " ")
+	return value, machineKind(kindOf(value))
+}
+
+// machineKind reports whether a credential of that kind is sent in a header.
+// Sessions are not: they are kept where scripts cannot read them.
+func machineKind(kind string) bool {
+	return kind == account.PrefixKey || kind == account.PrefixToken || kind == account.PrefixOperator
+}
+
+// sessionCookie returns the session of the header Cookie, empty if it has none. It
+// splits by itself, without memory for the cookies of others.
+func sessionCookie(lines []string) (string, bool) {
+	found := ""
+	for _, line := range lines {
+		for line != "" {
+			var part string
+			part, line, _ = strings.Cut(line, ";")
+			name, value, _ := strings.Cut(strings.Trim(part, " \t"), "=")
+			if name != CookieName {
+				continue
+			}
+			if kindOf(value) != account.PrefixSession || found != "" && found != value {
+				return "", false
+			}
+			found = value
+		}
+	}
+	return found, true
+}
+
+// digests makes keyed hashes. The zero value with a key works.
+type digests struct {
+	key  []byte
+	pool sync.Pool // of *digest
+}
+
+type digest struct {
+	hash hash.Hash
+	in   [valueBytes]byte
+	sum  [sha256.Size]byte
+	text [2 * sha256.Size]byte
+}
+
+// of returns HMAC-SHA256 of a credential's value in hexadecimal. Values longer
+// than a credential are cut: nobody finds them.
+func (d *digests) of(value string) string {
+	h, ok := d.pool.Get().(*digest)
+	if !ok {
+		h = &digest{hash: hmac.New(sha256.New, d.key)}
+	}
+	defer d.pool.Put(h)
+	h.hash.Reset()
+	n := copy(h.in[:], value)
+	_, _ = h.hash.Write(h.in[:n]) // never fails
+	h.hash.Sum(h.sum[:0])
+	hex.Encode(h.text[:], h.sum[:])
+	return string(h.text[:])
+}

@@ -1,0 +1,13 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// Recorder writes entries of the audit log.
+type Recorder interface {
+	// Record returns once rec is durable.
+	Record(ctx context.Context, rec audit.Record) error
+}

@@ -1,0 +1,39 @@
+package auth
+
+import (
+	"sync"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// maxRestrictions bounds the sets that are kept. Beyond it all are forgotten: they
+// are quickly made again, and nobody has so many restricted credentials in use.
+const maxRestrictions = 1024
+
+// restrictions keeps the sets of repositories of restricted keys and tokens, by
+// the hash of the credential, so that a request does not build one. A credential's
+// repositories never change.
+type restrictions struct {
+	mu struct {
+		sync.RWMutex
+		sets map[string]map[code.RepositoryID]struct{}
+	}
+}
+
+// of returns the set of what is in ids and, unless that is empty, in only.
+func (r *restrictions) of(hash string, ids, only []code.RepositoryID) map[code.RepositoryID]struct{} {
+	r.mu.RLock()
+	set, found := r.mu.sets[hash]
+	r.mu.RUnlock()
+	if found {
+		return set
+	}
+	set = asSet(ids, only)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.sets == nil || len(r.mu.sets) >= maxRestrictions {
+		r.mu.sets = map[string]map[code.RepositoryID]struct{}{}
+	}
+	r.mu.sets[hash] = set
+	return set
+}
