@@ -126,6 +126,7 @@ type Service struct {
 	digests      digests
 	operator     string // keyed hash of the operator's token, empty if there is none
 	restrictions restrictions
+	sights       sights
 	metrics      *metrics
 }
 

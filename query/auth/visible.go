@@ -1,21 +1,99 @@
 package auth
 
 import (
+	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
+// maxSights bounds the Visible values that are kept for one state of the
+// decisions. Beyond it all are forgotten, and lists that were made for them are
+// made again.
+const maxSights = 1024
+
+// sights keeps the Visible values of one state of the decisions.
+type sights struct {
+	mu struct {
+		sync.RWMutex
+		// access is the state that the rest is of. Holding on to it keeps its address
+		// from becoming that of another.
+		access map[code.RepositoryID]*account.Access
+		named  map[account.UserID]struct{}
+		known  map[sightKey]Visible
+	}
+}
+
+// sightKey is what two principals share who see the same.
+type sightKey struct {
+	role account.Role
+	user account.UserID // empty where no decision names the user
+	// credential is empty for those without a restriction.
+	credential string
+}
+
 // Visible returns which repositories exist for p, by the decisions as they are
-// now: what it returns gives the same answers for as long as it is used. It costs
-// one small allocation and builds no set; an answer costs a lookup or two.
+// now. It is the same value for all who see the same, until a decision changes.
 func (s *Service) Visible(p *Principal) Visible {
 	if p.Repositories == nil && p.Role == account.RoleOwner {
-		return nil
+		return Visible{}
 	}
-	v := &sight{p: p, access: s.o.Directory.Access(), unsaid: s.o.DefaultVisibility}
-	return v.sees
+	access := s.o.Directory.Access()
+	return s.sights.of(p, access, func(p *Principal) Visible {
+		v := &sight{p: p, access: access, unsaid: s.o.DefaultVisibility}
+		return Only(v.sees)
+	})
+}
+
+func (s *sights) of(p *Principal, access map[code.RepositoryID]*account.Access, make func(*Principal) Visible) Visible {
+	s.mu.RLock()
+	current := s.isOfLocked(access)
+	v, found := s.mu.known[s.keyLocked(p)]
+	s.mu.RUnlock()
+	if current && found {
+		return v
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isOfLocked(access) {
+		s.mu.access, s.mu.named, s.mu.known = access, membersOf(access), map[sightKey]Visible{}
+	}
+	if len(s.mu.known) >= maxSights {
+		s.mu.known = map[sightKey]Visible{}
+	}
+	key := s.keyLocked(p)
+	if v, found = s.mu.known[key]; !found {
+		v = make(p)
+		s.mu.known[key] = v
+	}
+	return v
+}
+
+func (s *sights) isOfLocked(access map[code.RepositoryID]*account.Access) bool {
+	return s.mu.known != nil && reflect.ValueOf(s.mu.access).Pointer() == reflect.ValueOf(access).Pointer()
+}
+
+func (s *sights) keyLocked(p *Principal) sightKey {
+	k := sightKey{role: p.Role}
+	if _, named := s.mu.named[p.Actor.User]; named {
+		k.user = p.Actor.User
+	}
+	if p.Repositories != nil {
+		k.user, k.credential = p.Actor.User, string(p.Actor.Kind)+p.Actor.Credential
+	}
+	return k
+}
+
+func membersOf(access map[code.RepositoryID]*account.Access) map[account.UserID]struct{} {
+	named := map[account.UserID]struct{}{}
+	for _, a := range access {
+		for _, id := range a.Members {
+			named[id] = struct{}{}
+		}
+	}
+	return named
 }
 
 // sight is what a principal may see in one state of the decisions.
