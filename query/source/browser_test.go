@@ -54,6 +54,10 @@ func (*fakeIndex) RefAt(_ code.RepositoryID, commit code.CommitID) code.Ref {
 	return ""
 }
 
+func (*fakeIndex) Branches(code.RepositoryID) []source.Branch {
+	return []source.Branch{{Ref: "refs/heads/trunk", Commit: indexedCommit, Time: time.Unix(200, 0)}}
+}
+
 func (*fakeIndex) File(_ code.RepositoryID, _ code.Ref, path string) (source.File, error) {
 	switch path {
 	case "a.txt", "dir/b.txt":
@@ -113,6 +117,14 @@ func (g *fakeGit) Resolve(ctx context.Context, _ code.RepositoryID, name code.Re
 		return indexedCommit, nil
 	}
 	return "", source.ErrNoRevision
+}
+
+func (g *fakeGit) Branches(ctx context.Context, _ code.RepositoryID) ([]source.Branch, error) {
+	return []source.Branch{
+		{Ref: "refs/heads/side", Commit: newerCommit, Time: time.Unix(300, 0)},
+		{Ref: "refs/heads/trunk", Commit: newerCommit, Time: time.Unix(300, 0)},
+		{Ref: "refs/heads/old", Commit: olderCommit, Time: time.Unix(100, 0)},
+	}, g.ask(ctx, "branches")
 }
 
 func (g *fakeGit) File(ctx context.Context, _ code.RepositoryID, commit code.CommitID, path string, max int64) (source.File, error) {

@@ -15,6 +15,9 @@ import (
 type Git interface {
 	// Resolve returns the commit that a name means; HEAD is the branch head.
 	Resolve(ctx context.Context, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.CommitID, error)
+	// Branches returns the branches as last fetched, in any order; Indexed and
+	// Default are not set.
+	Branches(ctx context.Context, id code.RepositoryID) ([]Branch, error)
 	// File returns a file, or the target of a symbolic link, of at most maxBytes.
 	File(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (File, error)
 	// Directories returns those of the given directories that are there, "" being

@@ -20,6 +20,9 @@ type Snapshot interface {
 	Commit(id code.RepositoryID, ref code.Ref) code.CommitID
 	// RefAt returns an indexed ref at a commit, empty if there is none.
 	RefAt(id code.RepositoryID, commit code.CommitID) code.Ref
+	// Branches returns the indexed refs in any order; Indexed and Default are not
+	// set. The slice is the caller's.
+	Branches(id code.RepositoryID) []Branch
 	// File returns a file of an indexed ref. The error wraps ErrNoPath if there is
 	// none, ErrBinary if it is no text, and ErrNotIndexed if git has to be asked.
 	File(id code.RepositoryID, ref code.Ref, path string) (File, error)

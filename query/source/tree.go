@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,8 @@ type Node struct {
 	Path string
 	// Children are there for directories that were opened.
 	Children []*Node
+	// Opened says that a directory has its Children; see Subtree.
+	Opened bool
 }
 
 // Tree returns the root of a revision with its children and, for every path, with
@@ -35,7 +38,8 @@ func (b *Browser) Tree(ctx context.Context, r *code.Repository, name string, pat
 }
 
 func (n *Node) fill(directories map[string][]Entry) {
-	entries := directories[n.Path]
+	var entries []Entry
+	entries, n.Opened = directories[n.Path]
 	sortEntries(entries)
 	prefix := n.Path
 	if prefix != "" {
@@ -74,4 +78,75 @@ func openedDirectories(paths []string) ([]string, error) {
 		return nil, fmt.Errorf("%w: the paths lead through %d directories, at most %d", ErrTooLarge, len(all), maxTreeDirectories)
 	}
 	return all, nil
+}
+
+// subtreeStep is how many directories Subtree opens between two looks at its limit.
+const subtreeStep = 64
+
+// Subtree returns a directory of a revision with what lies at most depth levels
+// below it. Once limit entries were seen no other directory is opened: those near
+// the root come first, so that what lacks lies deep. All of it is of one commit.
+func (b *Browser) Subtree(ctx context.Context, r *code.Repository, name, path string, depth, limit int) (*Node, error) {
+	path, err := cleanDirectory(path)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := b.revision(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := b.descend(ctx, r, string(rev.commit), path, depth, limit)
+	if err != nil {
+		return nil, fmt.Errorf("tree of %s: %w", r.Name, err)
+	}
+	if _, ok := all[path]; !ok {
+		return nil, fmt.Errorf("directory %.200q of %s: %w", path, r.Name, ErrNoPath)
+	}
+	root := &Node{Entry: Entry{Name: path[strings.LastIndexByte(path, '/')+1:], Kind: KindTree}, Path: path}
+	root.fill(all)
+	return root, nil
+}
+
+// descend opens directories level by level.
+func (b *Browser) descend(ctx context.Context, r *code.Repository, commit, path string, depth, limit int) (map[string][]Entry, error) {
+	all, level, seen := make(map[string][]Entry), []string{path}, 0
+	for ; depth > 0 && len(level) > 0; depth-- {
+		var next []string
+		for step := range slices.Chunk(level, subtreeStep) {
+			if seen >= limit {
+				return all, nil
+			}
+			found, err := b.directories(ctx, r, commit, step)
+			if errors.Is(err, ErrTooLarge) && seen > 0 {
+				return all, nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			for path, entries := range found {
+				all[path] = entries
+				seen += len(entries)
+			}
+			for _, path := range step {
+				next = append(next, subdirectories(path, found[path])...)
+			}
+		}
+		level = next
+	}
+	return all, nil
+}
+
+// subdirectories returns the paths of the directories in one, in order.
+func subdirectories(path string, entries []Entry) []string {
+	if path != "" {
+		path += "/"
+	}
+	var out []string
+	sortEntries(entries)
+	for _, e := range entries {
+		if e.Kind == KindTree {
+			out = append(out, path+e.Name)
+		}
+	}
+	return out
 }

@@ -72,6 +72,16 @@ func (g *gitReads) Resolve(ctx context.Context, id code.RepositoryID, name code.
 	return c.ID, sourceError(err)
 }
 
+// Branches implements source.Git.
+func (g *gitReads) Branches(ctx context.Context, id code.RepositoryID) ([]source.Branch, error) {
+	listed, err := g.mirror(id).Branches(ctx)
+	branches := make([]source.Branch, len(listed))
+	for i, b := range listed {
+		branches[i] = source.Branch{Ref: b.Ref, Commit: b.Commit, Time: b.Time}
+	}
+	return branches, sourceError(err)
+}
+
 // inTree calls read with a reader and the root of a commit.
 func (g *gitReads) inTree(ctx context.Context, id code.RepositoryID, commit code.CommitID, read func(r *mirror.Reader, root mirror.ObjectID) error) error {
 	r, err := g.mirror(id).Reader(ctx)

@@ -52,6 +52,19 @@ func (s snapshot) Commit(id code.RepositoryID, ref code.Ref) code.CommitID {
 	return ""
 }
 
+// Branches implements source.Snapshot.
+func (s snapshot) Branches(id code.RepositoryID) []source.Branch {
+	r := s.Repository(id)
+	if r == nil {
+		return nil
+	}
+	branches := make([]source.Branch, len(r.Refs))
+	for i, ref := range r.Refs {
+		branches[i] = source.Branch{Ref: ref.Ref, Commit: ref.Commit, Time: ref.CommitTime}
+	}
+	return branches
+}
+
 // RefAt implements source.Snapshot.
 func (s snapshot) RefAt(id code.RepositoryID, commit code.CommitID) code.Ref {
 	r := s.Repository(id)

@@ -1,0 +1,71 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Branch is a branch of a repository.
+type Branch struct {
+	Ref    code.Ref
+	Commit code.CommitID
+	// Time is the committer's.
+	Time time.Time
+	// Indexed says that searches can be about it; Commit is then the one that they
+	// answer from. Default says that they are, unless another is asked for.
+	Indexed, Default bool
+}
+
+// Branches returns the branches of a repository, the one with the newest commit
+// first: those that are indexed and, where a mirror is at hand, the others.
+func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, error) {
+	s, err := b.o.Index.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("branches of %s: %w", r.Name, err)
+	}
+	head, branches := s.Default(r.ID), s.Branches(r.ID)
+	s.Release()
+	for i := range branches {
+		branches[i].Indexed = true
+	}
+	var others []Branch
+	err = b.git(ctx, b.reads, "branches", func(ctx context.Context) (err error) {
+		others, err = b.o.Git.Branches(ctx, r.ID)
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrUnavailable) {
+		return nil, fmt.Errorf("branches of %s: %w", r.Name, err)
+	}
+	if head == "" && r.DefaultBranch != "" {
+		head = code.BranchRef(r.DefaultBranch)
+	}
+	return merge(branches, others, head), nil
+}
+
+// merge adds the others to the indexed branches: a name means what is indexed.
+func merge(indexed, others []Branch, head code.Ref) []Branch {
+	known := make(map[code.Ref]bool, len(indexed))
+	for _, b := range indexed {
+		known[b.Ref] = true
+	}
+	all := slices.Clone(indexed)
+	for _, b := range others {
+		if !known[b.Ref] {
+			all = append(all, b)
+		}
+	}
+	for i := range all {
+		all[i].Default = all[i].Ref == head
+	}
+	slices.SortFunc(all, func(a, b Branch) int {
+		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(string(a.Ref), string(b.Ref)))
+	})
+	return all
+}

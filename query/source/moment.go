@@ -1,0 +1,83 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// momentLayouts are the absolute times that since and until take; one without a
+// zone is in UTC.
+var momentLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
+
+const dayLayout = "2006-01-02"
+
+var agoPattern = regexp.MustCompile(`^(\d{1,6}) (second|minute|hour|day|week|month|year)s? ago$`)
+
+// ErrMoment says that a text names no time.
+var ErrMoment = errors.New(`want a time such as 2026-01-31, 2026-01-31T12:00:00Z, "3 weeks ago", yesterday or "last month"`)
+
+// ParseMoment returns a time in seconds, 0 for the empty text: an absolute time, a
+// day, "N days ago", "yesterday" or "last week". A day means its beginning or, for
+// the end of a span, its last second. Errors wrap ErrMoment.
+func ParseMoment(text string, now time.Time, end bool) (int64, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return 0, nil
+	}
+	if day, err := time.Parse(dayLayout, text); err == nil {
+		if end {
+			day = day.AddDate(0, 0, 1).Add(-time.Second)
+		}
+		return seconds(day)
+	}
+	for _, layout := range momentLayouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return seconds(t)
+		}
+	}
+	if t, ok := relative(strings.ToLower(text), now); ok {
+		return seconds(t)
+	}
+	return 0, fmt.Errorf("%w, have %.40q", ErrMoment, text)
+}
+
+// seconds keeps a time within what git can compare; 0 would mean none.
+func seconds(t time.Time) (int64, error) {
+	if t.Year() > 9999 || t.Year() < 0 {
+		return 0, fmt.Errorf("%w: want a year from 0 to 9999", ErrMoment)
+	}
+	return max(t.Unix(), 1), nil
+}
+
+// relative reads a time that is told from now.
+func relative(text string, now time.Time) (time.Time, bool) {
+	switch text {
+	case "now", "today":
+		return now, true
+	case "yesterday":
+		return now.AddDate(0, 0, -1), true
+	case "last week":
+		return now.AddDate(0, 0, -7), true
+	case "last month":
+		return now.AddDate(0, -1, 0), true
+	case "last year":
+		return now.AddDate(-1, 0, 0), true
+	}
+	m := agoPattern.FindStringSubmatch(text)
+	if m == nil {
+		return time.Time{}, false
+	}
+	n, _ := strconv.Atoi(m[1]) // at most six digits
+	switch m[2] {
+	case "month":
+		return now.AddDate(0, -n, 0), true
+	case "year":
+		return now.AddDate(-n, 0, 0), true
+	}
+	unit := map[string]time.Duration{"second": time.Second, "minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour, "week": 7 * 24 * time.Hour}[m[2]]
+	return now.Add(-time.Duration(n) * unit), true
+}
