@@ -12,9 +12,10 @@ QUICK    ?=
 OUT      ?= .cache/bench.md
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
+export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e chaos cover bench bench-compare corpora docs-check kafka tidy clean check
+.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e chaos cover bench bench-compare corpora docs-check kafka node tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,6 +82,10 @@ kafka: ## fetch an Apache Kafka broker with Maven and run it on 127.0.0.1:9092
 	mvn -q -B -f deploy/kafka/pom.xml dependency:copy-dependencies -DoutputDirectory=$(QUARRY_KAFKA_LIBS)
 	java -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.tools.StorageTool format --ignore-formatted -t cXVhcnJ5LW1ha2Uta2Fma2 -c deploy/kafka/server.properties
 	java -Xmx512m -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.Kafka deploy/kafka/server.properties
+
+node: ## fetch the npm packages that tests run beside Quarry
+	mkdir -p .cache/node && cp deploy/node/package*.json .cache/node/
+	npm ci --prefix .cache/node --ignore-scripts --no-audit --no-fund
 
 tidy: ## go.mod and go.sum
 	$(GO) mod tidy

@@ -1,0 +1,138 @@
+package oidc
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+
+	goidc "github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// Client signs in with the configured providers.
+type Client struct {
+	o       Options
+	key     []byte // of cookies
+	http    *http.Client
+	remotes map[string]*remote
+	used    used
+}
+
+// New returns a Client. It asks no provider anything.
+func New(o Options) (*Client, error) {
+	o.ensureDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	c := &Client{
+		o: o, key: flowKey(o.Secret), remotes: map[string]*remote{},
+		http: &http.Client{Transport: bounded{o.Transport}, Timeout: requestTimeout, CheckRedirect: sameHost},
+	}
+	for _, p := range o.Providers {
+		c.remotes[p.Name] = &remote{config: p}
+	}
+	return c, nil
+}
+
+// Providers returns the configured providers in their order.
+func (c *Client) Providers() []Provider { return c.o.Providers }
+
+// CallbackURL is where a provider sends people back to; it is registered there.
+func (c *Client) CallbackURL(name string) string {
+	return c.o.PublicURL + "/auth/oidc/" + name + "/callback"
+}
+
+// Departure is a browser on its way to a provider.
+type Departure struct {
+	URL    string
+	Cookie *http.Cookie
+}
+
+// Depart begins a sign-in. What is carried, at most 1024 bytes, comes back with the
+// Arrival; the person can read it.
+func (c *Client) Depart(name, carried string) (*Departure, error) {
+	r, ok := c.remotes[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: %.80q", ErrUnknown, name)
+	}
+	if len(carried) > maxCarried {
+		return nil, fmt.Errorf("oidc: %d bytes are too many for a flow to carry", len(carried))
+	}
+	provider, err := c.discover(r)
+	if err != nil {
+		return nil, err
+	}
+	f := &flow{
+		Provider: name, State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
+		Carried: carried, Until: c.o.Now().Add(MaxFlowAge).Unix(),
+	}
+	sealed, err := c.seal(f)
+	if err != nil {
+		return nil, err
+	}
+	target := provider.oauth.AuthCodeURL(f.State, goidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier))
+	return &Departure{URL: target, Cookie: c.cookie(sealed, MaxFlowAge)}, nil
+}
+
+// Arrival is a person that a provider has sent back.
+type Arrival struct {
+	Identity account.Identity
+	// Email is in lower case and verified; empty if the provider vouches for none.
+	Email string
+	// Name is what the provider calls the person; may be empty.
+	Name    string
+	Carried string
+}
+
+// Arrive ends a sign-in: r is the provider's callback.
+func (c *Client) Arrive(ctx context.Context, name string, r *http.Request) (*Arrival, error) {
+	remote, ok := c.remotes[name]
+	if !ok {
+		return nil, fmt.Errorf("%w: %.80q", ErrUnknown, name)
+	}
+	f, err := c.open(r, name)
+	if err != nil {
+		return nil, err
+	}
+	query := r.URL.Query()
+	if code := query.Get("error"); code != "" {
+		return nil, fmt.Errorf("%w: %.100q: %.300q", ErrDenied, code, query.Get("error_description"))
+	}
+	// RFC 9207: an answer of another provider is not for us.
+	if issuer := query.Get("iss"); issuer != "" && issuer != remote.config.Issuer {
+		return nil, fmt.Errorf("%w: it comes from the issuer %.200q", ErrFlow, issuer)
+	}
+	provider, err := c.discover(remote)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(goidc.ClientContext(ctx, c.http), requestTimeout)
+	defer cancel()
+	token, err := provider.oauth.Exchange(ctx, query.Get("code"), oauth2.VerifierOption(f.Verifier))
+	if err != nil {
+		return nil, exchangeError(err)
+	}
+	arrival, err := c.identify(ctx, remote, provider, token, f.Nonce)
+	if err != nil {
+		return nil, err
+	}
+	arrival.Carried = f.Carried
+	return arrival, nil
+}
+
+// exchangeError sorts what became of a code: it is no good, we are not known, or
+// nobody answers.
+func exchangeError(err error) error {
+	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
+	switch {
+	case ok && refused.ErrorCode == "invalid_grant":
+		return fmt.Errorf("%w: exchange the code: %w", ErrFlow, err)
+	case ok && refused.Response.StatusCode < http.StatusInternalServerError:
+		return fmt.Errorf("%w: exchange the code: %w", ErrToken, err)
+	}
+	return fmt.Errorf("%w: exchange the code: %w", ErrUnavailable, err)
+}

@@ -1,0 +1,124 @@
+package oidc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	goidc "github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// Times of a provider's metadata.
+const (
+	// retryInterval is how long a failure stands before the provider is asked again.
+	retryInterval = 2 * time.Second
+	// metadataAge is how long metadata counts. Keys are fetched anew as soon as a
+	// token names an unknown one, whatever the age.
+	metadataAge = 12 * time.Hour
+)
+
+// remote is a provider as it describes itself.
+type remote struct {
+	config Provider
+	mu     struct {
+		sync.Mutex // held while the provider is asked: others wait for the same answer
+		found      *found
+		err        error
+		at         time.Time // of found or err
+	}
+}
+
+// found is what a provider has said. It is not changed.
+type found struct {
+	provider *goidc.Provider
+	oauth    oauth2.Config
+}
+
+// discover returns the provider's metadata, from memory if it is young enough.
+func (c *Client) discover(r *remote) (*found, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	age := c.o.Now().Sub(r.mu.at)
+	switch {
+	case r.mu.found != nil && age < metadataAge && r.mu.err == nil:
+		return r.mu.found, nil
+	case r.mu.err != nil && age < retryInterval:
+		return r.mu.found, r.failedLocked()
+	}
+	fresh, err := c.ask(&r.config)
+	r.mu.err, r.mu.at = err, c.o.Now()
+	if err == nil {
+		r.mu.found = fresh
+	}
+	return r.mu.found, r.failedLocked()
+}
+
+// failedLocked returns why there is no metadata: old metadata is better than none.
+func (r *remote) failedLocked() error {
+	if r.mu.found != nil {
+		return nil
+	}
+	return r.mu.err
+}
+
+// ask fetches the metadata. It has a time of its own, not that of the request that
+// happens to need it, since others wait for it.
+func (c *Client) ask(p *Provider) (*found, error) {
+	ctx, cancel := context.WithTimeout(goidc.ClientContext(context.Background(), c.http), requestTimeout)
+	defer cancel()
+	provider, err := goidc.NewProvider(ctx, p.Issuer)
+	if err != nil {
+		return nil, fmt.Errorf("%w: metadata of %s: %w", ErrUnavailable, p.Issuer, err)
+	}
+	var more struct {
+		AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+	}
+	if err := provider.Claims(&more); err != nil {
+		return nil, fmt.Errorf("%w: metadata of %s: %w", ErrUnavailable, p.Issuer, err)
+	}
+	endpoint := provider.Endpoint()
+	endpoint.AuthStyle = authStyle(p.ClientSecret, more.AuthMethods)
+	return &found{provider: provider, oauth: oauth2.Config{
+		ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: endpoint,
+		RedirectURL: c.CallbackURL(p.Name),
+		Scopes:      slices.Concat([]string{goidc.ScopeOpenID}, p.Scopes),
+	}}, nil
+}
+
+// authStyle is how we show the provider who we are; the header is what providers
+// take that say nothing.
+func authStyle(secret string, methods []string) oauth2.AuthStyle {
+	if secret == "" || len(methods) > 0 && !slices.Contains(methods, "client_secret_basic") {
+		return oauth2.AuthStyleInParams
+	}
+	return oauth2.AuthStyleInHeader
+}
+
+// bounded is a transport whose answers end after maxAnswerBytes.
+type bounded struct{ next http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.next.RoundTrip(r)
+	if err == nil {
+		answer.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(answer.Body, maxAnswerBytes), answer.Body}
+	}
+	return answer, err
+}
+
+// sameHost keeps what is sent to a provider, our secret among it, from going
+// elsewhere.
+func sameHost(r *http.Request, via []*http.Request) error {
+	if len(via) > 3 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}

@@ -1,0 +1,162 @@
+package oidc
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	goidc "github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// claims are those of an ID token or a userinfo answer that we read.
+type claims struct {
+	AuthorizedParty string   `json:"azp"`
+	Email           string   `json:"email"`
+	EmailVerified   *boolean `json:"email_verified"`
+	Name            string   `json:"name"`
+	Username        string   `json:"preferred_username"`
+}
+
+// boolean takes "true" as well: some providers write it so.
+type boolean bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (b *boolean) UnmarshalJSON(text []byte) error {
+	*b = boolean(slices.Contains([]string{`true`, `"true"`}, string(text)))
+	return nil
+}
+
+// identify says who a token is about.
+func (c *Client) identify(ctx context.Context, r *remote, p *found, token *oauth2.Token, nonce string) (*Arrival, error) {
+	id, said, err := c.verify(ctx, r, p, token, nonce)
+	if err != nil {
+		return nil, err
+	}
+	silent := said.Email == "" || said.EmailVerified == nil && !r.config.TrustEmail
+	if silent && p.provider.UserInfoEndpoint() != "" {
+		if err := userinfo(ctx, p, token, id.Subject, said); err != nil {
+			return nil, err
+		}
+	}
+	arrival := &Arrival{
+		Identity: account.Identity{Issuer: r.config.Issuer, Subject: id.Subject},
+		Name:     shortName(firstOf(said.Name, said.Username)),
+	}
+	arrival.Email, err = email(&r.config, said)
+	return arrival, err
+}
+
+// verify returns the ID token that comes with token, once everything in it is as it
+// must be.
+func (c *Client) verify(ctx context.Context, r *remote, p *found, token *oauth2.Token, nonce string) (*goidc.IDToken, *claims, error) {
+	raw, ok := token.Extra("id_token").(string)
+	if !ok {
+		return nil, nil, fmt.Errorf("%w: no ID token", ErrToken)
+	}
+	verifier := p.provider.Verifier(&goidc.Config{
+		ClientID: r.config.ClientID,
+		Now:      func() time.Time { return c.o.Now().Add(-MaxSkew) },
+	})
+	id, err := verifier.Verify(ctx, raw)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	var said claims
+	if err := id.Claims(&said); err != nil {
+		return nil, nil, fmt.Errorf("%w: decode the claims: %w", ErrToken, err)
+	}
+	if err := c.checkToken(id, &said, r.config.ClientID, nonce); err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	if id.AccessTokenHash != "" {
+		if err := id.VerifyAccessToken(token.AccessToken); err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrToken, err)
+		}
+	}
+	return id, &said, nil
+}
+
+// maxSubjectBytes is the bound of OpenID Connect Core, section 2.
+const maxSubjectBytes = 255
+
+// checkToken looks at what the library leaves to its caller.
+func (c *Client) checkToken(id *goidc.IDToken, said *claims, client, nonce string) error {
+	switch {
+	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1:
+		return errors.New("the nonce is another")
+	case id.Subject == "" || len(id.Subject) > maxSubjectBytes:
+		return fmt.Errorf("a subject of %d bytes", len(id.Subject))
+	case said.AuthorizedParty != "" && said.AuthorizedParty != client, len(id.Audience) > 1 && said.AuthorizedParty == "":
+		return fmt.Errorf("it was issued to %.100q", said.AuthorizedParty)
+	case id.IssuedAt.After(c.o.Now().Add(MaxSkew)):
+		return fmt.Errorf("it was issued at %v, which is to come", id.IssuedAt)
+	}
+	return nil
+}
+
+// userinfo adds what the provider says apart from the ID token. It must be about
+// the same person.
+func userinfo(ctx context.Context, p *found, token *oauth2.Token, subject string, said *claims) error {
+	info, err := p.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil {
+		return fmt.Errorf("%w: userinfo: %w", ErrUnavailable, err)
+	}
+	if info.Subject != subject {
+		return fmt.Errorf("%w: userinfo is about somebody else", ErrToken)
+	}
+	var more claims
+	if err := info.Claims(&more); err != nil {
+		return fmt.Errorf("%w: userinfo: %w", ErrToken, err)
+	}
+	said.Email, said.EmailVerified = more.Email, more.EmailVerified
+	said.Name, said.Username = firstOf(said.Name, more.Name), firstOf(said.Username, more.Username)
+	return nil
+}
+
+// email returns the address that counts, empty if there is none. With a list of
+// domains there must be one.
+func email(p *Provider, said *claims) (string, error) {
+	address := strings.ToLower(strings.TrimSpace(said.Email))
+	if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address || len(address) > account.MaxEmailBytes {
+		address = ""
+	}
+	if verified := said.EmailVerified; verified == nil && !p.TrustEmail || verified != nil && !bool(*verified) {
+		address = ""
+	}
+	if len(p.AllowedDomains) == 0 {
+		return address, nil
+	}
+	if address == "" {
+		return "", ErrEmail
+	}
+	domain := address[strings.LastIndexByte(address, '@')+1:]
+	if !slices.ContainsFunc(p.AllowedDomains, func(d string) bool { return strings.EqualFold(d, domain) }) {
+		return "", fmt.Errorf("%w: %.200q", ErrDomain, domain)
+	}
+	return address, nil
+}
+
+func firstOf(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// shortName cuts a name at a character, to account.MaxNameBytes.
+func shortName(name string) string {
+	name = strings.TrimSpace(strings.ToValidUTF8(name, ""))
+	for len(name) > account.MaxNameBytes {
+		name = name[:len(name)-1]
+		name = strings.ToValidUTF8(name, "")
+	}
+	return name
+}

@@ -1,0 +1,11 @@
+// Package oidctest runs a real OpenID Connect provider for tests: oidc-provider
+// from npm, which is certified, on loopback.
+//
+// It answers the question "does a sign-in work with somebody else's
+// implementation?". The main type is Provider. Its accounts sign in without a
+// password; its clock can be moved, so that codes and tokens expire without
+// waiting.
+//
+// A test that needs it where node or the package is missing is skipped by name, or
+// fails if QUARRY_REQUIRE_ALL=1. `make node` fetches the package.
+package oidctest

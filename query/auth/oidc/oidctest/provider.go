@@ -1,0 +1,172 @@
+package oidctest
+
+import (
+	"bufio"
+	"context"
+	_ "embed" // the script
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+//go:embed provider.mjs
+var script []byte
+
+// Account is somebody that the provider knows.
+type Account struct {
+	Email string `json:"email,omitempty"`
+	// Verified is what the provider says of Email; nil: nothing.
+	Verified *bool  `json:"email_verified,omitempty"`
+	Name     string `json:"name,omitempty"`
+}
+
+// ClientSecret is that of every client.
+const ClientSecret = "a secret for tests"
+
+// Provider is a running provider.
+type Provider struct {
+	Issuer string
+	t      testing.TB
+}
+
+// Modules returns the directory of the npm packages that tests use, or skips.
+func Modules(t testing.TB, name string) string {
+	t.Helper()
+	modules := os.Getenv("QUARRY_NODE_MODULES")
+	if modules == "" {
+		modules = filepath.Join(moduleRoot(), ".cache", "node", "node_modules")
+	}
+	_, missing := os.Stat(filepath.Join(modules, name))
+	if missing == nil {
+		_, missing = exec.LookPath("node")
+	}
+	switch {
+	case missing == nil:
+	case os.Getenv("QUARRY_REQUIRE_ALL") == "1":
+		t.Fatalf("%s of npm is needed: %v; fetch it by make node", name, missing)
+	default:
+		t.Skipf("%s of npm is needed: %v; fetch it by make node", name, missing)
+	}
+	return modules
+}
+
+// moduleRoot returns the directory of go.mod above the working directory.
+func moduleRoot() string {
+	directory, err := os.Getwd()
+	for err == nil && directory != filepath.Dir(directory) {
+		if _, err := os.Stat(filepath.Join(directory, "go.mod")); err == nil {
+			return directory
+		}
+		directory = filepath.Dir(directory)
+	}
+	return "."
+}
+
+// Start runs a provider that knows accounts by their subject, and clients by their
+// ID with the address that each is called back at. It ends with the test.
+func Start(t testing.TB, accounts map[string]Account, clients map[string]string) *Provider {
+	t.Helper()
+	type client struct {
+		ID       string   `json:"client_id"`
+		Secret   string   `json:"client_secret"`
+		Callback []string `json:"redirect_uris"`
+	}
+	var registered []client
+	for id, callback := range clients {
+		registered = append(registered, client{id, ClientSecret, []string{callback}})
+	}
+	argument, err := json.Marshal(map[string]any{"modules": Modules(t, "oidc-provider"), "accounts": accounts, "clients": registered})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run(t, string(argument))
+}
+
+func run(t testing.TB, argument string) *Provider {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "provider.mjs")
+	if err := os.WriteFile(file, script, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(context.Background(), "node", file, argument)
+	var said strings.Builder
+	command.Stderr = &said
+	in, err := command.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close() // asks it to end
+		_ = command.Wait()
+	})
+	p := &Provider{t: t}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, p)
+	}
+	if err != nil {
+		_ = command.Process.Kill()
+		t.Fatalf("start the provider: %v\n%s", err, &said)
+	}
+	return p
+}
+
+// SetClock moves the provider's clock ahead of the real one.
+func (p *Provider) SetClock(ahead time.Duration) {
+	p.t.Helper()
+	answer, err := http.Get(fmt.Sprintf("%s/test/clock?ahead=%d", p.Issuer, int(ahead.Seconds())))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+}
+
+// Visit does what a person does at the provider: it follows address, says which
+// account is meant, none to say no, and returns where the provider leads back to.
+func (p *Provider) Visit(address, subject string) *url.URL {
+	p.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+		if !strings.HasPrefix(r.URL.String(), p.Issuer) {
+			return http.ErrUseLastResponse
+		}
+		return nil
+	}}
+	form := url.Values{"account": {subject}}
+	if subject == "" {
+		form = url.Values{"cancel": {"1"}}
+	}
+	question, err := browser.Get(address)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_ = question.Body.Close()
+	answer, err := browser.PostForm(question.Request.URL.String(), form)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	back, err := answer.Location()
+	if err != nil {
+		p.t.Fatalf("%s at %s: status %d leads nowhere: %v", subject, question.Request.URL, answer.StatusCode, err)
+	}
+	return back
+}

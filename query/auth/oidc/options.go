@@ -1,0 +1,126 @@
+package oidc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of a sign-in.
+const (
+	// MaxFlowAge is how long a person may take at the provider.
+	MaxFlowAge = 10 * time.Minute
+	// MaxSkew is how far the clocks of the provider and of this machine may differ.
+	MaxSkew = time.Minute
+
+	requestTimeout = 10 * time.Second // of one request to a provider
+	maxAnswerBytes = 1 << 20          // of one answer of a provider
+	maxCarried     = 1024             // bytes of what a flow carries for its caller
+)
+
+// Provider is an OpenID Connect provider.
+type Provider struct {
+	// Name stands in addresses: letters, digits, dash and underscore, at most 64.
+	Name string
+	// Title is what people call the provider. Empty: Name.
+	Title string
+	// Issuer is an https URL, or http on loopback.
+	Issuer   string
+	ClientID string
+	// ClientSecret is empty for public clients.
+	ClientSecret string
+	// Scopes are asked for beside openid. None: profile and email.
+	Scopes []string
+	// AllowedDomains are those of e-mail addresses that may sign in. None: any.
+	AllowedDomains []string
+	// TrustEmail takes the provider's e-mail addresses for verified where it says
+	// nothing of it. For directories whose addresses only their administrators set.
+	TrustEmail bool
+}
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Validate reports what cannot work.
+func (p *Provider) Validate() error {
+	u, err := url.Parse(p.Issuer)
+	switch {
+	case !nameForm.MatchString(p.Name):
+		return fmt.Errorf("name %.80q: want 1 to 64 letters, digits, dashes or underscores", p.Name)
+	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+		return fmt.Errorf("issuer %.200q is no URL of an issuer", p.Issuer)
+	case u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())):
+		return fmt.Errorf("issuer %.200q: want https; http is for loopback only", p.Issuer)
+	case p.ClientID == "":
+		return errors.New("clientId is needed")
+	}
+	for _, d := range p.AllowedDomains {
+		if d == "" || strings.ContainsAny(d, "@* ") {
+			return fmt.Errorf("allowedDomains: %.80q is no domain, such as example.com", d)
+		}
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.IsLoopback()
+}
+
+// Options configure a Client. PublicURL and Secret are required.
+type Options struct {
+	Providers []Provider
+	// PublicURL is the base of our own addresses, without a final slash.
+	PublicURL string
+	// Secret is the server's; the key of the cookies follows from it.
+	Secret []byte
+	// Transport takes requests to the providers.
+	Transport http.RoundTripper
+	Now       func() time.Time
+}
+
+func (o *Options) ensureDefaults() {
+	if o.Transport == nil {
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.DialContext = (&net.Dialer{Timeout: requestTimeout / 2}).DialContext
+		transport.MaxIdleConnsPerHost = 2
+		o.Transport = transport
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+	o.Providers = slices.Clone(o.Providers)
+	for i := range o.Providers {
+		if o.Providers[i].Title == "" {
+			o.Providers[i].Title = o.Providers[i].Name
+		}
+		if len(o.Providers[i].Scopes) == 0 {
+			o.Providers[i].Scopes = []string{"profile", "email"}
+		}
+	}
+}
+
+func (o *Options) validate() error {
+	if len(o.Secret) < 16 {
+		return errors.New("oidc: the secret is too short")
+	}
+	seen := map[string]bool{}
+	for i := range o.Providers {
+		p := &o.Providers[i]
+		if err := p.Validate(); err != nil {
+			return fmt.Errorf("oidc: provider %d: %w", i, err)
+		}
+		if seen[p.Name] {
+			return fmt.Errorf("oidc: the provider %s is given twice", p.Name)
+		}
+		seen[p.Name] = true
+	}
+	return nil
+}

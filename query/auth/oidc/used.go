@@ -1,0 +1,47 @@
+package oidc
+
+import (
+	"sync"
+	"time"
+)
+
+// maxUsed bounds the flows that are remembered. Beyond it the oldest is forgotten:
+// the provider still takes its code only once.
+const maxUsed = 1 << 14
+
+// used remembers the flows that have arrived until they expire by themselves, so
+// that none arrives twice.
+type used struct {
+	mu struct {
+		sync.Mutex
+		until map[string]time.Time
+		order []string // oldest first
+	}
+}
+
+// take reports whether state was not taken before.
+func (u *used) take(state string, until, now time.Time) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.mu.until == nil {
+		u.mu.until = map[string]time.Time{}
+	}
+	u.forgetLocked(now)
+	if _, taken := u.mu.until[state]; taken {
+		return false
+	}
+	u.mu.until[state] = until
+	u.mu.order = append(u.mu.order, state)
+	return true
+}
+
+func (u *used) forgetLocked(now time.Time) {
+	for len(u.mu.order) > 0 {
+		oldest := u.mu.order[0]
+		if len(u.mu.order) < maxUsed && now.Before(u.mu.until[oldest]) {
+			return
+		}
+		delete(u.mu.until, oldest)
+		u.mu.order = u.mu.order[1:]
+	}
+}
