@@ -81,7 +81,9 @@ type RequestBody struct {
 
 // Media is a body of one content type.
 type Media struct {
-	Schema   *Schema        `json:"schema"`
+	Schema *Schema `json:"schema"`
+	// Frames says what each frame of a stream of events is.
+	Frames   *Schema        `json:"x-frames,omitempty"`
 	Example  Value          `json:"example,omitempty"`
 	Examples List[*Example] `json:"examples,omitempty"`
 }

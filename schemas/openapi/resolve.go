@@ -1,0 +1,63 @@
+package openapi
+
+import "strings"
+
+// name returns what a reference to a component of that kind names, or nothing.
+func name(ref, kind string) string {
+	name, _ := strings.CutPrefix(ref, "#/components/"+kind+"/")
+	return name
+}
+
+// Parameter returns p, or what it refers to.
+func (d *Document) Parameter(p *Parameter) *Parameter {
+	if p.Ref == "" {
+		return p
+	}
+	return d.Components.Parameters.Get(name(p.Ref, "parameters"))
+}
+
+// RequestBody returns b, or what it refers to.
+func (d *Document) RequestBody(b *RequestBody) *RequestBody {
+	if b == nil || b.Ref == "" {
+		return b
+	}
+	return d.Components.RequestBodies.Get(name(b.Ref, "requestBodies"))
+}
+
+// Answer returns a, or what it refers to.
+func (d *Document) Answer(a *Answer) *Answer {
+	if a.Ref == "" {
+		return a
+	}
+	return d.Components.Responses.Get(name(a.Ref, "responses"))
+}
+
+// Header returns h, or what it refers to.
+func (d *Document) Header(h *Header) *Header {
+	if h.Ref == "" {
+		return h
+	}
+	return d.Components.Headers.Get(name(h.Ref, "headers"))
+}
+
+// Schema returns s, or what it refers to.
+func (d *Document) Schema(s *Schema) *Schema {
+	if s.Ref == "" {
+		return s
+	}
+	return d.Components.Schemas.Get(s.Name())
+}
+
+// Name returns the name of the component that s refers to, or nothing.
+func (s *Schema) Name() string { return name(s.Ref, "schemas") }
+
+// Parameters returns the parameters of an operation of a path, resolved.
+func (d *Document) Parameters(p *Path, o *Operation) []*Parameter {
+	var out []*Parameter
+	for _, list := range [][]*Parameter{p.Parameters, o.Parameters} {
+		for _, parameter := range list {
+			out = append(out, d.Parameter(parameter))
+		}
+	}
+	return out
+}
