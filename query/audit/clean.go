@@ -1,0 +1,99 @@
+package audit
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// ellipsis ends a text that was cut.
+const ellipsis = "…"
+
+// Clean returns r as it may be written: texts cut to their bounds and made UTF-8,
+// credentials of ours cut to what they are recognized by. It does not change what
+// r refers to.
+func Clean(r audit.Record) audit.Record {
+	r.Action = audit.Action(line(string(r.Action), event.MaxActionBytes))
+	if r.TargetType == "" {
+		r.TargetType = audit.TargetInstance
+	}
+	r.TargetType = audit.TargetType(line(string(r.TargetType), event.MaxActionBytes))
+	r.Target = text(r.Target, audit.MaxTargetBytes)
+	r.RequestID = line(r.RequestID, event.MaxRequestIDBytes)
+	if r.Status < 0 || r.Status > 599 {
+		r.Status = 0
+	}
+	r.Actor = cleanActor(r.Actor)
+	r.Metadata = cleanMetadata(r.Metadata)
+	return r
+}
+
+func cleanActor(a account.Actor) account.Actor {
+	if a.Kind == "" {
+		a.Kind = account.ActorAnonymous
+	}
+	a.Credential = line(a.Credential, event.MaxCredentialBytes)
+	a.Address = line(a.Address, event.MaxAddressBytes)
+	a.Client = line(a.Client, account.MaxClientBytes)
+	return a
+}
+
+// cleanMetadata keeps the first names in their order, as many as may be, and
+// leaves out empty values.
+func cleanMetadata(m map[string]string) map[string]string {
+	if len(m) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if m[name] != "" && name != "" && len(out) < audit.MaxMetadata {
+			out[line(name, event.MaxMetadataNameBytes)] = text(m[name], audit.MaxMetadataBytes)
+		}
+	}
+	return out
+}
+
+// ours is a whole credential of Quarry. What is left of one is its prefix and six
+// characters, as account.Key.Prefix has it.
+var ours = regexp.MustCompile(`(q[ktsiox]_[0-9a-f]{6})[0-9a-f]{26,}`)
+
+// text returns s as UTF-8 of at most max bytes without credentials. It may hold
+// control characters, as paths and queries do.
+func text(s string, max int) string {
+	if strings.Contains(s, "_") {
+		s = ours.ReplaceAllString(s, "${1}"+ellipsis)
+	}
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if len(s) <= max {
+		return s
+	}
+	n := max - len(ellipsis)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + ellipsis
+}
+
+// line is text without control characters.
+func line(s string, max int) string {
+	s = text(s, max)
+	if strings.IndexFunc(s, isControl) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if isControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }

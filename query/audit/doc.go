@@ -1,0 +1,36 @@
+// Package audit writes down what was done.
+//
+// It answers the question "is there an entry for this request, whatever happens
+// next?". The main type is Recorder: it takes records, keeps them in a queue of
+// bounded size, and appends them in groups to event.TopicAudit.
+//
+//	Note ────┐
+//	         ├─► queue ─► group of records ─► AuditRecorded ─► event.TopicAudit
+//	Record ◄─┘                                    └── acknowledged: Record returns
+//
+// # What if the log does not answer?
+//
+// The queue holds what is read meanwhile, Options.QueueBytes of it: some minutes
+// of a busy server, some hours of a quiet one. Once it is full, requests wait for
+// Options.MaxWait and are then refused (ErrUnavailable): evidence comes before
+// availability. Options.Lossy turns that round: requests are answered, and what
+// was lost is counted, in a metric and in a record of its own. Changes wait for
+// the log in any case.
+//
+// # Invariants
+//
+//  1. Records are appended in the order in which they came.
+//  2. Record returns without an error only behind the acknowledgement of the log.
+//  3. A record is appended once in effect: a group that is tried again keeps the ID
+//     of its event, by which readers know it.
+//  4. No record is dropped without a count and a line in the log; without Lossy
+//     that is only at the end of the process, when the log does not answer within
+//     Options.DrainTimeout, or when the process dies.
+//  5. What a record holds is cut to the bounds of schemas/audit, and holds no
+//     credential of ours (Clean).
+//
+// # Concurrency
+//
+// A Recorder is safe for concurrent use. Run is one goroutine, which the caller
+// owns.
+package audit

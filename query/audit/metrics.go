@@ -1,0 +1,89 @@
+package audit
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// metrics are:
+//
+//	quarry_audit_records_total{action}  records taken, by what was done
+//	quarry_audit_queue_records          records that wait to be written
+//	quarry_audit_queue_bytes            the same in bytes, of audit.queueBytes
+//	quarry_audit_queue_oldest_seconds   how long the oldest has waited
+//	quarry_audit_append_seconds         time of one append
+//	quarry_audit_group_records          records of one append
+//	quarry_audit_append_failures_total  attempts that failed
+//	quarry_audit_refused_total          records that found no room
+//	quarry_audit_lost_total             records that will never be written
+//	quarry_audit_invalid_total          records written without their text
+type metrics struct {
+	records                          *prometheus.CounterVec
+	queueRecords, queueBytes, oldest prometheus.GaugeFunc
+	append, groups                   prometheus.Histogram
+	failures, refused, lost, invalid prometheus.Counter
+}
+
+// otherAction counts actions that schemas/audit does not name.
+const otherAction = "other"
+
+func newMetrics(reg prometheus.Registerer, r *Recorder) (*metrics, error) {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	gauge := func(name, help string, f func() float64) prometheus.GaugeFunc {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, f)
+	}
+	m := &metrics{
+		records: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_audit_records_total",
+			Help: "Records that the audit log has taken in this process, by what was done. What changes the accounts is not among them: its events are the entries.",
+		}, []string{"action"}),
+		queueRecords: gauge("quarry_audit_queue_records", "Records that wait to be written to the audit log.", func() float64 { n, _, _ := r.waiting(); return float64(n) }),
+		queueBytes:   gauge("quarry_audit_queue_bytes", "Bytes that wait to be written to the audit log. At audit.queueBytes requests are refused.", func() float64 { _, n, _ := r.waiting(); return float64(n) }),
+		oldest:       gauge("quarry_audit_queue_oldest_seconds", "How long the oldest record has waited to be written to the audit log; 0 if none waits.", r.oldestSeconds),
+		append: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "quarry_audit_append_seconds", Help: "Time of one append to the audit log that succeeded.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
+		}),
+		groups: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "quarry_audit_group_records", Help: "Records of one append to the audit log.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
+		}),
+		failures: counter("quarry_audit_append_failures_total", "Appends to the audit log that failed, and are tried again."),
+		refused:  counter("quarry_audit_refused_total", "Records that found no room within audit.maxWait; their requests were refused, unless audit.required is off."),
+		lost:     counter("quarry_audit_lost_total", "Records that will never be written: there was no room and audit.required is off, or the process ended while the log did not answer."),
+		invalid:  counter("quarry_audit_invalid_total", "Records that broke a rule of their format and were written without their text."),
+	}
+	for _, action := range append([]audit.Action{otherAction}, audit.Actions...) {
+		m.records.WithLabelValues(string(action))
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.records, m.queueRecords, m.queueBytes, m.oldest, m.append, m.groups, m.failures, m.refused, m.lost, m.invalid} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("audit: register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+// count counts a record under its action, which is one of a bounded number.
+func (m *metrics) count(action audit.Action) {
+	if !action.Known() {
+		action = otherAction
+	}
+	m.records.WithLabelValues(string(action)).Inc()
+}
+
+func (r *Recorder) oldestSeconds() float64 {
+	_, _, since := r.waiting()
+	if since.IsZero() {
+		return 0
+	}
+	return max(0, r.o.Now().Sub(since).Round(time.Millisecond).Seconds())
+}

@@ -1,0 +1,81 @@
+package audit
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// entry is a record that waits to be written.
+type entry struct {
+	record audit.Record
+	size   int
+	since  time.Time
+	// done gets the outcome; nil if nobody waits.
+	done chan<- error
+}
+
+// finish tells who waits.
+func (e *entry) finish(err error) {
+	if e.done != nil {
+		e.done <- err
+	}
+}
+
+// queue holds entries, the oldest first. What was taken stays in it until it is
+// written, and counts.
+type queue struct {
+	entries []entry
+	bytes   int
+}
+
+func (q *queue) len() int { return len(q.entries) }
+
+func (q *queue) push(e entry) {
+	q.entries = append(q.entries, e)
+	q.bytes += e.size
+}
+
+// since is when the oldest came; zero for none.
+func (q *queue) since() time.Time {
+	if len(q.entries) == 0 {
+		return time.Time{}
+	}
+	return q.entries[0].since
+}
+
+// head returns a copy of the first entries that fit into one event: one at least.
+func (q *queue) head() []entry {
+	n, bytes := 0, 0
+	for n < min(len(q.entries), event.MaxAuditRecords) && (n == 0 || bytes+q.entries[n].size <= maxGroupBytes) {
+		bytes += q.entries[n].size
+		n++
+	}
+	return append([]entry(nil), q.entries[:n]...)
+}
+
+// drop removes the first n.
+func (q *queue) drop(n int) {
+	for i := range n {
+		q.bytes -= q.entries[i].size
+		q.entries[i] = entry{}
+	}
+	if q.entries = q.entries[n:]; len(q.entries) == 0 {
+		q.entries = nil
+	}
+}
+
+// overheadBytes is what a record needs beside its text: names of fields, times,
+// Go's headers.
+const overheadBytes = 384
+
+// sizeOf returns about what a record needs, in memory and in the log.
+func sizeOf(r *audit.Record) int {
+	n := overheadBytes + len(r.Action) + len(r.Actor.User) + len(r.Actor.Credential) + len(r.Actor.Address) + len(r.Actor.Client) +
+		len(r.Target) + len(r.RequestID)
+	for name, value := range r.Metadata {
+		n += len(name) + len(value) + 32
+	}
+	return n
+}

@@ -1,0 +1,252 @@
+package audit
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// ErrUnavailable says that the audit log does not take a record now.
+var ErrUnavailable = errors.New("the audit log does not answer")
+
+// Defaults of Options.
+const (
+	// DefaultQueueBytes holds about 60,000 records of searches.
+	DefaultQueueBytes = 32 << 20
+	// DefaultMaxWait is what a request waits for the log.
+	DefaultMaxWait = 5 * time.Second
+	// DefaultFlushEvery is how long a record of something read waits for others.
+	DefaultFlushEvery = 100 * time.Millisecond
+	// DefaultDrainTimeout bounds the end.
+	DefaultDrainTimeout = 10 * time.Second
+)
+
+// Bounds of an append.
+const (
+	// appendTimeout bounds one attempt; waits between attempts grow from minWait to
+	// maxWait.
+	appendTimeout = 10 * time.Second
+	minWait       = 50 * time.Millisecond
+	maxWait       = 2 * time.Second
+	// maxGroupBytes keeps an event below event.MaxValueBytes, whatever JSON makes of
+	// its text: a byte becomes six at the most.
+	maxGroupBytes = event.MaxValueBytes / 6
+)
+
+// source is the CloudEvents source of the records.
+const source = "/quarry/audit"
+
+// Appender takes the events; the event log is one.
+type Appender interface {
+	// Append adds records to topic and returns once they are durable.
+	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+}
+
+// Options configure a Recorder. The zero value of all but Log works.
+type Options struct {
+	Log Appender
+	// Instance tells this process from others, and from itself after a restart.
+	// Default: random.
+	Instance string
+	// QueueBytes bounds what waits for the log, roughly.
+	QueueBytes int
+	// MaxWait bounds what a request waits for the log.
+	MaxWait time.Duration
+	// Lossy has requests answered though the queue is full.
+	Lossy bool
+	// FlushEvery is how long a record may wait for others.
+	FlushEvery time.Duration
+	// DrainTimeout bounds the end of Run.
+	DrainTimeout time.Duration
+
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+func (o *Options) ensureDefaults() {
+	if o.Instance == "" {
+		o.Instance = rand.Text()
+	}
+	if o.QueueBytes <= 0 {
+		o.QueueBytes = DefaultQueueBytes
+	}
+	if o.MaxWait <= 0 {
+		o.MaxWait = DefaultMaxWait
+	}
+	if o.FlushEvery <= 0 {
+		o.FlushEvery = DefaultFlushEvery
+	}
+	if o.DrainTimeout <= 0 {
+		o.DrainTimeout = DefaultDrainTimeout
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Recorder appends records to the audit log.
+type Recorder struct {
+	o       Options
+	metrics *metrics
+	// wake has a value when there is something to look at.
+	wake chan struct{}
+
+	mu struct {
+		sync.Mutex
+		queue queue
+		// urgent says that somebody waits for what the queue holds.
+		urgent bool
+		// room is closed, and replaced, when the queue gets shorter.
+		room chan struct{}
+		// ended says that nothing is written any more.
+		ended bool
+		lost  loss
+	}
+	// Of the goroutine of Run:
+	groups  uint64
+	failing bool
+}
+
+// New returns a Recorder; Run writes what it takes.
+func New(o Options) (*Recorder, error) {
+	if o.Log == nil {
+		return nil, errors.New("audit: want a log")
+	}
+	o.ensureDefaults()
+	r := &Recorder{o: o, wake: make(chan struct{}, 1)}
+	r.mu.room = make(chan struct{})
+	var err error
+	r.metrics, err = newMetrics(o.Registerer, r)
+	return r, err
+}
+
+// Note takes a record of something read; it is durable shortly. If the queue is
+// full it waits for Options.MaxWait at the most, and then fails with
+// ErrUnavailable, unless the recorder is lossy.
+func (r *Recorder) Note(ctx context.Context, rec audit.Record) error {
+	err := r.enter(ctx, entry{record: r.clean(rec)})
+	if err == nil || !r.o.Lossy {
+		return err
+	}
+	r.lose(1)
+	return nil
+}
+
+// Record returns once the record is durable. It fails with ErrUnavailable after
+// Options.MaxWait, or with the error of ctx; the record may then become durable
+// all the same.
+func (r *Recorder) Record(ctx context.Context, rec audit.Record) error {
+	ctx, cancel := context.WithTimeout(ctx, r.o.MaxWait)
+	defer cancel()
+	done := make(chan error, 1) // bound: one send
+	if err := r.enter(ctx, entry{record: r.clean(rec), done: done}); err != nil {
+		return err
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("record %s: %w: %w", rec.Action, ErrUnavailable, context.Cause(ctx))
+	}
+}
+
+// clean cuts a record and dates one without a time.
+func (r *Recorder) clean(rec audit.Record) audit.Record {
+	if rec.At.IsZero() {
+		rec.At = r.o.Now()
+	}
+	return Clean(rec)
+}
+
+// enter puts e into the queue, and waits for room there.
+func (r *Recorder) enter(ctx context.Context, e entry) error {
+	e.size, e.since = sizeOf(&e.record), r.o.Now()
+	room, err := r.tryEnter(&e)
+	if room == nil {
+		return err
+	}
+	timer := time.NewTimer(r.o.MaxWait)
+	defer timer.Stop()
+	for room != nil {
+		select {
+		case <-room:
+			if room, err = r.tryEnter(&e); room == nil {
+				return err
+			}
+		case <-timer.C:
+			r.metrics.refused.Inc()
+			return fmt.Errorf("note %s: %w: %d bytes wait to be written", e.record.Action, ErrUnavailable, r.o.QueueBytes)
+		case <-ctx.Done():
+			return fmt.Errorf("note %s: %w", e.record.Action, context.Cause(ctx))
+		}
+	}
+	return err
+}
+
+// tryEnter returns what to wait for if there is no room.
+func (r *Recorder) tryEnter(e *entry) (room <-chan struct{}, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.ended {
+		return nil, fmt.Errorf("note %s: %w: the server stops", e.record.Action, ErrUnavailable)
+	}
+	if r.mu.queue.bytes > 0 && r.mu.queue.bytes+e.size > r.o.QueueBytes {
+		return r.mu.room, nil
+	}
+	first := r.mu.queue.len() == 0
+	r.mu.queue.push(*e)
+	r.metrics.count(e.record.Action)
+	urgent := e.done != nil && !r.mu.urgent
+	r.mu.urgent = r.mu.urgent || e.done != nil
+	if first || urgent || r.mu.queue.len() == event.MaxAuditRecords {
+		r.signalLocked()
+	}
+	return nil, nil
+}
+
+func (r *Recorder) signalLocked() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // a value is there
+	}
+}
+
+// loss is what was not written.
+type loss struct {
+	count       int64
+	first, last time.Time
+}
+
+// lose counts records that nobody will write.
+func (r *Recorder) lose(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.o.Now()
+	if r.mu.lost.count == 0 {
+		r.mu.lost.first = now
+		r.o.Logger.Error("records of the audit log are lost, since the event log takes none and audit.required is off")
+	}
+	r.mu.lost.count += int64(n)
+	r.mu.lost.last = now
+	r.metrics.lost.Add(float64(n))
+}
+
+// waiting returns how many records wait, their bytes, and since when.
+func (r *Recorder) waiting() (records, bytes int, since time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.queue.len(), r.mu.queue.bytes, r.mu.queue.since()
+}
