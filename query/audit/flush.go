@@ -31,11 +31,11 @@ func (r *Recorder) Run(ctx context.Context) error {
 func (r *Recorder) wait(ctx context.Context) bool {
 	var timer <-chan time.Time
 	for {
-		n, urgent := r.pending()
+		n, awaited := r.pending()
 		switch {
 		case ctx.Err() != nil:
 			return false
-		case urgent || n >= event.MaxAuditRecords:
+		case awaited || n >= event.MaxAuditRecords:
 			return true
 		case n > 0 && timer == nil:
 			t := time.NewTimer(r.o.FlushEvery)
@@ -52,26 +52,30 @@ func (r *Recorder) wait(ctx context.Context) bool {
 	}
 }
 
-func (r *Recorder) pending() (n int, urgent bool) {
+func (r *Recorder) pending() (n int, awaited bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mu.queue.len(), r.mu.urgent
+	return r.mu.queue.len(), r.mu.queue.awaited > 0
 }
 
-// flush writes the oldest group, however often it takes, until ctx ends.
+// group is what one event holds.
+type group struct {
+	entries []entry
+	event   event.Record
+	lost    int64 // how many lost records it tells of
+}
+
+// flush writes the oldest group, however often it takes, until ctx ends. A group
+// that was begun goes first: another attempt is the same event.
 func (r *Recorder) flush(ctx context.Context) {
-	r.mu.Lock()
-	group := r.mu.queue.head()
-	r.mu.Unlock()
-	if len(group) == 0 {
+	if r.begun == nil && !r.begin() {
 		return
 	}
-	r.groups++
-	rec, lost := r.encode(group)
 	for wait := minWait; ; wait = min(2*wait, maxWait) {
-		err := r.append(ctx, rec)
+		err := r.append(ctx, r.begun.event)
 		if err == nil {
-			r.written(group, lost)
+			r.written(r.begun)
+			r.begun = nil
 			return
 		}
 		r.failed(err)
@@ -79,6 +83,18 @@ func (r *Recorder) flush(ctx context.Context) {
 			return
 		}
 	}
+}
+
+func (r *Recorder) begin() bool {
+	r.mu.Lock()
+	entries, lost := r.mu.queue.head(), r.mu.lost
+	r.mu.Unlock()
+	if len(entries) == 0 {
+		return false
+	}
+	r.groups++
+	r.begun = r.encode(entries, lost)
+	return true
 }
 
 func (r *Recorder) append(ctx context.Context, rec event.Record) error {
@@ -104,77 +120,63 @@ func (r *Recorder) failed(err error) {
 }
 
 // written takes a group out of the queue.
-func (r *Recorder) written(group []entry, lost int64) {
+func (r *Recorder) written(g *group) {
 	if r.failing {
 		r.o.Logger.Info("the audit log is written again")
 	}
 	r.failing = false
-	r.metrics.groups.Observe(float64(len(group)))
-	for i := range group {
-		group[i].finish(nil)
+	r.metrics.groups.Observe(float64(len(g.entries)))
+	for i := range g.entries {
+		g.entries[i].finish(nil)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mu.queue.drop(len(group))
-	r.mu.lost.count -= lost
-	r.mu.urgent = false
-	for i := range r.mu.queue.entries {
-		if r.mu.queue.entries[i].done != nil {
-			r.mu.urgent = true
-			break
-		}
-	}
+	r.mu.queue.drop(len(g.entries))
+	r.mu.lost.count -= g.lost
 	close(r.mu.room)
 	r.mu.room = make(chan struct{})
 	r.signalLocked()
 }
 
-// encode returns the event of a group, and how many lost records it tells of. Its
-// ID is that of the group: another attempt is the same event.
-func (r *Recorder) encode(group []entry) (event.Record, int64) {
-	ev := &event.AuditRecorded{Records: make([]audit.Record, 0, len(group)+1)}
-	for i := range group {
-		ev.Records = append(ev.Records, group[i].record)
+// encode makes the event of entries, with what was lost before.
+func (r *Recorder) encode(entries []entry, lost loss) *group {
+	ev := &event.AuditRecorded{Records: make([]audit.Record, 0, len(entries)+1)}
+	for i := range entries {
+		ev.Records = append(ev.Records, entries[i].record)
 	}
-	lost := r.lossToTell()
+	g := &group{entries: entries}
 	if lost.count > 0 && len(ev.Records) < event.MaxAuditRecords {
-		ev.Records = append(ev.Records, lost.record())
-	} else {
-		lost.count = 0
+		ev.Records, g.lost = append(ev.Records, lost.record()), lost.count
 	}
 	env := event.Envelope{ID: r.o.Instance + "/" + strconv.FormatUint(r.groups, 10), Source: source, Time: r.o.Now()}
-	rec, err := event.Encode(env, ev)
-	if err == nil {
-		return rec, lost.count
+	var err error
+	if g.event, err = event.Encode(env, ev); err == nil {
+		return g
 	}
-	// Clean has missed something. The records that are no good are written as far
-	// as they can be.
 	r.o.Logger.Error("a record of the audit log breaks a rule of its format; it is written without its text", "error", err)
-	for i := range ev.Records {
-		one := &event.AuditRecorded{Records: ev.Records[i : i+1]}
-		if _, err := event.Encode(env, one); err != nil {
-			r.metrics.invalid.Inc()
-			ev.Records[i] = stub(&ev.Records[i], err)
-		}
-	}
-	if rec, err = event.Encode(env, ev); err != nil {
+	r.salvage(env, ev)
+	if g.event, err = event.Encode(env, ev); err != nil {
 		panic("audit: a record of nothing but constants cannot be encoded: " + err.Error())
 	}
-	return rec, lost.count
+	return g
+}
+
+// salvage replaces records in which Clean has missed something.
+func (r *Recorder) salvage(env event.Envelope, ev *event.AuditRecorded) {
+	for i := range ev.Records {
+		if _, err := event.Encode(env, &event.AuditRecorded{Records: ev.Records[i : i+1]}); err != nil {
+			r.metrics.invalid.Inc()
+			ev.Records[i] = stub(&ev.Records[i], env.Time, err)
+		}
+	}
 }
 
 // stub is what is left of a record that breaks a rule.
-func stub(r *audit.Record, reason error) audit.Record {
+func stub(r *audit.Record, at time.Time, reason error) audit.Record {
 	return Clean(audit.Record{
-		At: r.At, Action: audit.RecordInvalid, Actor: account.Actor{Kind: account.ActorSystem}, TargetType: audit.TargetInstance,
+		At: at, Action: audit.RecordInvalid, Actor: account.Actor{Kind: account.ActorSystem}, TargetType: audit.TargetInstance,
 		Metadata: map[string]string{"reason": fmt.Sprint(reason), "action": string(r.Action), "actor": string(r.Actor.Kind) + " " + string(r.Actor.User)},
 	})
-}
-
-func (r *Recorder) lossToTell() loss {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.mu.lost
 }
 
 // record is what the log says of records that are not in it.

@@ -28,6 +28,8 @@ func (e *entry) finish(err error) {
 type queue struct {
 	entries []entry
 	bytes   int
+	// awaited counts the entries that somebody waits for.
+	awaited int
 }
 
 func (q *queue) len() int { return len(q.entries) }
@@ -35,6 +37,9 @@ func (q *queue) len() int { return len(q.entries) }
 func (q *queue) push(e entry) {
 	q.entries = append(q.entries, e)
 	q.bytes += e.size
+	if e.done != nil {
+		q.awaited++
+	}
 }
 
 // since is when the oldest came; zero for none.
@@ -59,6 +64,9 @@ func (q *queue) head() []entry {
 func (q *queue) drop(n int) {
 	for i := range n {
 		q.bytes -= q.entries[i].size
+		if q.entries[i].done != nil {
+			q.awaited--
+		}
 		q.entries[i] = entry{}
 	}
 	if q.entries = q.entries[n:]; len(q.entries) == 0 {

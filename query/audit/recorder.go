@@ -107,8 +107,6 @@ type Recorder struct {
 	mu struct {
 		sync.Mutex
 		queue queue
-		// urgent says that somebody waits for what the queue holds.
-		urgent bool
 		// room is closed, and replaced, when the queue gets shorter.
 		room chan struct{}
 		// ended says that nothing is written any more.
@@ -117,6 +115,7 @@ type Recorder struct {
 	}
 	// Of the goroutine of Run:
 	groups  uint64
+	begun   *group // that was not acknowledged yet
 	failing bool
 }
 
@@ -209,9 +208,7 @@ func (r *Recorder) tryEnter(e *entry) (room <-chan struct{}, err error) {
 	first := r.mu.queue.len() == 0
 	r.mu.queue.push(*e)
 	r.metrics.count(e.record.Action)
-	urgent := e.done != nil && !r.mu.urgent
-	r.mu.urgent = r.mu.urgent || e.done != nil
-	if first || urgent || r.mu.queue.len() == event.MaxAuditRecords {
+	if first || e.done != nil && r.mu.queue.awaited == 1 || r.mu.queue.len() == event.MaxAuditRecords {
 		r.signalLocked()
 	}
 	return nil, nil
