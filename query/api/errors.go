@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/search"
@@ -28,6 +29,7 @@ var (
 	errNotReady    = errors.New("not ready")
 	errTimedOut    = errors.New("time is up; narrow the query, with repo: or lang: say")
 	errContext     = errors.New("search context")
+	errHost        = errors.New("the server is not known by this name; add it to access.hosts, or set publicUrl")
 )
 
 // methodError is a 405.
@@ -60,6 +62,9 @@ var failures = []failure{
 	{source.ErrInvalidRevision, http.StatusBadRequest, "INVALID_GIT_REF"},
 	{source.ErrNoRevision, http.StatusBadRequest, "INVALID_GIT_REF"},
 	{source.ErrInvalidPattern, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
+	{auth.ErrUnauthenticated, http.StatusUnauthorized, "NOT_AUTHENTICATED"},
+	{auth.ErrForbidden, http.StatusForbidden, "INSUFFICIENT_PERMISSIONS"},
+	{errHost, http.StatusMisdirectedRequest, "MISDIRECTED_REQUEST"},
 	{errCrossOrigin, http.StatusForbidden, "CROSS_ORIGIN_REQUEST"},
 	{ErrRefused, http.StatusForbidden, "REPOSITORY_REFUSED"},
 	{errNoRoute, http.StatusNotFound, "NOT_FOUND"},
@@ -79,6 +84,7 @@ var failures = []failure{
 	{errTimedOut, http.StatusServiceUnavailable, "TIMEOUT"},
 	{source.ErrTimeout, http.StatusServiceUnavailable, "TIMEOUT"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "TIMEOUT"},
+	{errNotRecorded, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{search.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{errNotReady, http.StatusServiceUnavailable, "NOT_READY"},
 	{source.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
@@ -89,6 +95,12 @@ var failures = []failure{
 func failureOf(err error) failure {
 	if _, ok := errors.AsType[*methodError](err); ok {
 		return failure{nil, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED"}
+	}
+	if _, ok := errors.AsType[*mediaTypeError](err); ok {
+		return failure{nil, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE"}
+	}
+	if _, ok := errors.AsType[*rateError](err); ok {
+		return failure{nil, http.StatusTooManyRequests, "RATE_LIMITED"}
 	}
 	for _, f := range failures {
 		if errors.Is(err, f.err) {
@@ -129,6 +141,12 @@ func errorReply(err error, requestID string) *reply {
 		object.Message = fmt.Sprintf("Unexpected error. The server's log has the cause under request ID %s.", requestID)
 	case http.StatusServiceUnavailable:
 		out.header.Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+	case http.StatusUnauthorized:
+		out.header.Set("WWW-Authenticate", `Bearer realm="quarry"`)
+	case http.StatusTooManyRequests:
+		if e, ok := errors.AsType[*rateError](err); ok {
+			out.header.Set("Retry-After", strconv.Itoa(max(1, seconds(e.wait))))
+		}
 	case http.StatusMethodNotAllowed:
 		e, _ := errors.AsType[*methodError](err)
 		out.header.Set("Allow", e.allowed)

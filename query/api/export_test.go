@@ -19,7 +19,7 @@ func (s *Server) Routes() [][3]string {
 
 // ErrorCodes returns every code of the table of failures.
 func ErrorCodes() []string {
-	out := []string{"METHOD_NOT_ALLOWED", "UNEXPECTED_ERROR"}
+	out := []string{"METHOD_NOT_ALLOWED", "RATE_LIMITED", "UNEXPECTED_ERROR", "UNSUPPORTED_MEDIA_TYPE"}
 	for _, f := range failures {
 		out = append(out, f.code)
 	}

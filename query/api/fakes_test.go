@@ -46,6 +46,9 @@ type world struct {
 	skipped      []api.SkippedFile
 	readyErr     error
 	asOf         string
+
+	gate  fakeGate
+	audit fakeAudit
 }
 
 func newWorld() *world {
@@ -386,6 +389,7 @@ var errDisk = errors.New("disk /dev/sda1 is on fire")
 func (w *world) options() api.Options {
 	return api.Options{
 		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}),
+		Gate: &w.gate, Audit: &w.audit,
 		Replays: fakeReplays{w}, AsOf: func() string { return w.asOf },
 		Ready:        func(context.Context) error { return w.readyErr },
 		Version:      "v0.1.0-test",

@@ -13,9 +13,18 @@ type metrics struct {
 	inFlight prometheus.Gauge
 	panics   prometheus.Counter
 	limited  *prometheus.CounterVec
+	// refusals counts requests that came too often, by the bound.
+	refusals   *prometheus.CounterVec
+	unrecorded prometheus.Counter
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+// The bounds that refuse.
+const (
+	refusalRate    = "rate"
+	refusalStreams = "streams"
+)
+
+func newMetrics(reg prometheus.Registerer, s *Server) *metrics {
 	m := &metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_api_request_duration_seconds",
@@ -34,8 +43,24 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_api_incomplete_searches_total",
 			Help: "Searches answered in part, by what ended them.",
 		}, []string{"reason"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_api_limited_requests_total",
+			Help: "Requests answered 429, by what was too much.",
+		}, []string{"limit"}),
+		unrecorded: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_api_unrecorded_changes_total",
+			Help: "Changes that were made and could not be written to the audit log.",
+		}),
 	}
-	reg.MustRegister(m.seconds, m.inFlight, m.panics, m.limited)
+	callers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_api_limited_callers",
+		Help: "Keys, users and addresses whose rate is remembered; the least recent makes room.",
+	}, func() float64 { return float64(s.pace.Len()) })
+	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_api_open_streams",
+		Help: "Streams being answered.",
+	}, func() float64 { return float64(s.streams.Open()) })
+	reg.MustRegister(m.seconds, m.inFlight, m.panics, m.limited, m.refusals, m.unrecorded, callers, streams)
 	return m
 }
 

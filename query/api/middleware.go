@@ -10,6 +10,9 @@ import (
 	"regexp"
 	"runtime/debug"
 	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // exchange is what the layers around a handler tell one another.
@@ -20,20 +23,42 @@ type exchange struct {
 	err    error
 	// control sets the deadlines of the connection.
 	control *http.ResponseController
+
+	// Who asks, from where, and where they stand; see admission.go.
+	principal *auth.Principal
+	address   string
+	pace      *paced
+	// What the audit log says; see auditing.go. refusal is set where the request
+	// did not get through.
+	targetType audit.TargetType
+	target     string
+	metadata   map[string]string
+	refusal    audit.Action
+	recorded   bool
 }
 
 // exchangeKey is the key of the exchange in a request's context.
 type exchangeKey struct{}
 
-// middleware puts around the router, from outside in: exchange and headers,
-// measuring, recovery, the check of origins, bounds.
-func (s *Server) middleware(router http.Handler) (http.Handler, error) {
-	origins := http.NewCrossOriginProtection()
-	if err := origins.AddTrustedOrigin(s.origin()); err != nil {
-		return nil, fmt.Errorf("api: public URL: %w", err)
+// middleware makes what outer needs.
+func (s *Server) middleware() error {
+	s.origins = http.NewCrossOriginProtection()
+	for _, origin := range append([]string{s.origin()}, s.o.AllowedOrigins...) {
+		if origin == anyOrigin {
+			continue
+		}
+		if err := s.origins.AddTrustedOrigin(origin); err != nil {
+			return fmt.Errorf("api: allowed origins: %w", err)
+		}
 	}
-	origins.SetDenyHandler(s.serve(unknownRoute, func(*http.Request) (*reply, error) { return nil, errCrossOrigin }))
-	return s.observed(s.recovered(origins.Handler(s.bounded(router)))), nil
+	s.origins.SetDenyHandler(s.answering(errCrossOrigin))
+	return nil
+}
+
+// outer puts around a handler, from outside in: exchange and headers, measuring,
+// recovery, the checks of hosts and origins, bounds.
+func (s *Server) outer(next http.Handler) http.Handler {
+	return s.observed(s.recovered(s.hosted(s.shared(s.guarded(s.bounded(next))))))
 }
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -67,6 +92,9 @@ func (s *Server) setHeaders(h http.Header, id string) {
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'self'")
 	h.Set("Cache-Control", "no-store")
+	if s.secure {
+		h.Set("Strict-Transport-Security", "max-age=63072000; includeSubDomains")
+	}
 }
 
 // recovered turns a panic into a 500. What was already sent stays sent; the
@@ -121,12 +149,16 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 	})
 }
 
-// serve makes a handler of h: it names the route and writes the reply.
-func (s *Server) serve(route string, h handler) http.Handler {
+// handle makes a handler of a route: it names the route, lets in who may come in,
+// and writes down what was done.
+func (s *Server) handle(rt *route) http.Handler {
+	if rt.stream != nil {
+		return s.serveStream(rt)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
-		x.route = route
-		p, err := h(r)
+		x.route = rt.path
+		p, err := s.answer(rt, r)
 		if err != nil {
 			p, x.err = errorReply(err, x.id), err
 		}
@@ -134,29 +166,74 @@ func (s *Server) serve(route string, h handler) http.Handler {
 		if p.release != nil {
 			defer p.release()
 		}
+		if err := s.writeDown(rt, r, x); err != nil {
+			p, x.err = errorReply(err, x.id), err
+			x.status = p.status
+		}
+		x.pace.headers(w.Header())
 		if err := p.write(w); err != nil && x.err == nil {
 			x.err = fmt.Errorf("write the answer: %w", err)
 		}
 	})
 }
 
-// serveStream makes a handler of h, whose errors it answers unless the answer has
-// begun.
-func (s *Server) serveStream(route string, h streamHandler) http.Handler {
+func (s *Server) answer(rt *route, r *http.Request) (*reply, error) {
+	admitted, err := s.admit(rt, r)
+	if err != nil {
+		return nil, err
+	}
+	return rt.handler(admitted)
+}
+
+// serveStream makes a handler of a route that writes its answer by itself. Its
+// errors are answered here unless the answer has begun.
+func (s *Server) serveStream(rt *route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
-		x.route = route
-		if x.err = h(w, r); x.err == nil {
+		x.route = rt.path
+		if x.err = s.stream(rt, w, r); x.err != nil {
+			x.status = errorReply(x.err, x.id).status
+		}
+		if err := s.writeDown(rt, r, x); err != nil {
+			x.err = errors.Join(x.err, err)
+		}
+		if _, begun := errors.AsType[*begunError](x.err); begun || x.err == nil {
 			return
 		}
-		p := errorReply(x.err, x.id)
-		x.status = p.status
-		if _, begun := errors.AsType[*begunError](x.err); begun {
-			return
-		}
-		if err := p.write(w); err != nil {
+		x.pace.headers(w.Header())
+		if err := errorReply(x.err, x.id).write(w); err != nil {
 			x.err = fmt.Errorf("write the answer: %w", err)
 		}
+	})
+}
+
+// stream lets a request in and has it answered. What an owner does is written down
+// before it begins: nothing can be said once the answer has.
+func (s *Server) stream(rt *route, w http.ResponseWriter, r *http.Request) error {
+	x := exchangeOf(r)
+	admitted, err := s.admit(rt, r)
+	if err != nil {
+		return err
+	}
+	leave, err := s.enter(x)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if rt.access == accessOwner {
+		if err := s.writeDown(rt, r, x); err != nil {
+			return err
+		}
+	}
+	x.pace.headers(w.Header())
+	return rt.stream(w, admitted)
+}
+
+// answering is the handler that answers err to everybody.
+func (s *Server) answering(err error) http.Handler {
+	return s.handle(&route{
+		method: http.MethodGet, path: unknownRoute, access: accessOpen,
+		handler: func(*http.Request) (*reply, error) { return nil, err },
 	})
 }
 

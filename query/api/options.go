@@ -108,8 +108,11 @@ var (
 )
 
 // Options configure a Server. Searcher, Views, Catalog, Registrar, Status,
-// Deliveries, DeadLetters and Source are required.
+// Deliveries, DeadLetters, Source, Gate and Audit are required.
 type Options struct {
+	// Gate says who asks, Audit writes down what they did.
+	Gate      Gate
+	Audit     Auditor
 	Searcher  Searcher
 	Views     Views
 	Catalog   Catalog
@@ -138,6 +141,13 @@ type Options struct {
 	MaxBodyBytes  int64
 	SearchTimeout time.Duration
 	PartTimeout   time.Duration
+	Limits        Limits
+	// Hosts are names by which the server is asked, beside addresses and names
+	// without a dot; nil is any name.
+	Hosts []string
+	// AllowedOrigins are the origins whose pages may ask, such as
+	// https://tools.example; "*" is any, without cookies.
+	AllowedOrigins []string
 
 	Now        func() time.Time
 	Logger     *slog.Logger
@@ -157,6 +167,7 @@ func (o *Options) ensureDefaults() {
 	if o.PartTimeout == 0 {
 		o.PartTimeout = DefaultPartTimeout
 	}
+	o.Limits.ensureDefaults()
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }
 	}
@@ -178,8 +189,8 @@ func (o *Options) ensureDefaults() {
 func (o *Options) validate() error {
 	switch {
 	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
-		o.DeadLetters == nil || o.Source == nil:
-		return errors.New("api: Searcher, Views, Catalog, Registrar, Status, Deliveries, DeadLetters and Source are required")
+		o.DeadLetters == nil || o.Source == nil || o.Gate == nil || o.Audit == nil:
+		return errors.New("api: Searcher, Views, Catalog, Registrar, Status, Deliveries, DeadLetters, Source, Gate and Audit are required")
 	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -79,18 +80,26 @@ func (s *Server) routes() []route {
 
 func (s *Server) router() *mux.Router {
 	router := mux.NewRouter().SkipClean(true)
-	for _, r := range s.routes() {
-		h := s.serve(r.path, r.handler)
-		if r.stream != nil {
-			h = s.serveStream(r.path, r.stream)
-		}
-		router.Handle(r.path, h).Methods(methods(r.method)...)
+	for _, rt := range s.routes() {
+		router.Handle(rt.path, s.handle(&rt)).Methods(methods(rt.method)...)
 	}
-	router.NotFoundHandler = s.serve(unknownRoute, func(*http.Request) (*reply, error) { return nil, errNoRoute })
-	router.MethodNotAllowedHandler = s.serve(unknownRoute, func(r *http.Request) (*reply, error) {
+	router.NotFoundHandler = s.answering(errNoRoute)
+	router.MethodNotAllowedHandler = s.handle(&route{method: http.MethodGet, path: unknownRoute, access: accessOpen, handler: func(r *http.Request) (*reply, error) {
 		return nil, &methodError{allowed: s.allowed(router, r)}
-	})
+	}})
 	return router
+}
+
+// check returns an error for a route that nobody may ask for, or everybody: it was
+// forgotten to say who.
+func (rt *route) check() error {
+	switch {
+	case rt.access <= accessNobody || rt.access > accessOwner:
+		return fmt.Errorf("api: %s %s: it does not say who may ask", rt.method, rt.path)
+	case (rt.handler == nil) == (rt.stream == nil):
+		return fmt.Errorf("api: %s %s: want a handler or a stream", rt.method, rt.path)
+	}
+	return nil
 }
 
 // unknownRoute is the label of requests that no route takes.
@@ -107,7 +116,7 @@ func methods(method string) []string {
 // allowed returns the methods that r's path takes, for the header Allow.
 func (s *Server) allowed(router *mux.Router, r *http.Request) string {
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		var match mux.RouteMatch
 		probe := r.Clone(r.Context())
 		probe.Method = method

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync/atomic"
+	"strings"
 
+	"github.com/quarrysearch/quarry/query/api/internal/pace"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
@@ -17,7 +18,12 @@ type Server struct {
 	openapi   []byte
 	metrics   *metrics
 	handler   http.Handler
-	streams   atomic.Int64 // at once
+	origins   *http.CrossOriginProtection
+	hosts     map[string]bool // nil: any
+	secure    bool            // the public URL is https
+	pace      *pace.Table
+	refusals  *refusals
+	streams   *pace.Streams
 }
 
 // New returns a Server of what o holds.
@@ -34,10 +40,23 @@ func New(o Options) (*Server, error) {
 		o:         o,
 		navigator: navigate.New(o.Searcher),
 		openapi:   document,
-		metrics:   newMetrics(o.Registerer),
+		hosts:     hostSet(o.Hosts),
+		secure:    strings.HasPrefix(o.PublicURL, "https://"),
+		pace:      pace.New(maxCallers),
+		refusals:  newRefusals(),
+		streams:   pace.NewStreams(maxStreams, max(o.Limits.Streams, 0)),
 	}
-	s.handler, err = s.middleware(s.router())
-	return s, err
+	s.metrics = newMetrics(o.Registerer, s)
+	for _, rt := range s.routes() {
+		if err := rt.check(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.middleware(); err != nil {
+		return nil, err
+	}
+	s.handler = s.outer(s.router())
+	return s, nil
 }
 
 // ServeHTTP implements http.Handler. Every path that is not of the API gets a

@@ -441,7 +441,7 @@ func TestOverTheWire(t *testing.T) {
 	w := newWorld()
 	server := httptest.NewServer(newServer(t, w.options()))
 	defer server.Close()
-	resp, err := http.Post(server.URL+"/api/search", "text/plain", strings.NewReader(`{"query":"x","matches":1,"contextLines":0}`))
+	resp, err := http.Post(server.URL+"/api/search", "application/json", strings.NewReader(`{"query":"x","matches":1,"contextLines":0}`))
 	if err != nil {
 		t.Fatal(err)
 	}

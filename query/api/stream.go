@@ -23,11 +23,6 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.streams.Add(1) > maxStreams {
-		s.streams.Add(-1)
-		return errStreams
-	}
-	defer s.streams.Add(-1)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
 	view, err := s.o.Views.View(ctx)

@@ -1,0 +1,126 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// open reports whether the route is for everybody. Credentials are not looked at
+// there: a probe or a sign-in works whatever is sent with it.
+func (rt *route) open() bool { return rt.access == accessOpen }
+
+// limited reports whether the route counts against a rate limit: all do but what
+// probes ask for, which costs nothing and has to be answered.
+func (rt *route) limited() bool { return !rt.open() || rt.method != http.MethodGet }
+
+// admit finds out who asks and whether they may ask this now. The request it
+// returns carries the principal.
+func (s *Server) admit(rt *route, r *http.Request) (*http.Request, error) {
+	x := exchangeOf(r)
+	x.address = addressOf(r)
+	x.principal = &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous, Address: x.address, Client: clientOf(r)}}
+	if rt.open() {
+		if err := s.take(x, rt, costRequest); err != nil {
+			return nil, err
+		}
+		return r.WithContext(auth.With(r.Context(), x.principal)), checkMediaType(r)
+	}
+	p, err := s.o.Gate.Authenticate(r)
+	if err != nil {
+		return nil, s.refused(x, rt, r, err)
+	}
+	x.principal = p
+	if err := s.take(x, rt, costRequest); err != nil {
+		return nil, err
+	}
+	if err := rt.admits(p); err != nil {
+		x.refusal = audit.RequestDenied
+		return nil, err
+	}
+	if err := checkMediaType(r); err != nil {
+		return nil, err
+	}
+	return r.WithContext(auth.With(r.Context(), p)), nil
+}
+
+// refused is what becomes of a request whose credential is missing or no good:
+// whoever tries many is asked to wait.
+func (s *Server) refused(x *exchange, rt *route, r *http.Request, err error) error {
+	if !errors.Is(err, auth.ErrUnauthenticated) {
+		return err
+	}
+	cost, refusal := costRequest, audit.RequestDenied
+	if hasCredential(r) {
+		cost, refusal = costBadCredential, audit.CredentialRefused
+	}
+	if err := s.take(x, rt, cost); err != nil {
+		return err
+	}
+	x.refusal = refusal
+	return err
+}
+
+// admits says whether p may ask for the route.
+func (rt *route) admits(p *auth.Principal) error {
+	switch rt.access {
+	case accessOpen:
+		return nil
+	case accessSearch:
+		return need(p, account.ScopeSearch)
+	case accessGit:
+		return need(p, account.ScopeGit)
+	case accessMember:
+		if p.Anonymous() {
+			return fmt.Errorf("%w: this needs an account: sign in, or send an API key", auth.ErrUnauthenticated)
+		}
+		if p.Actor.Kind == account.ActorToken {
+			return fmt.Errorf("%w: a scoped access token reads code and nothing else", auth.ErrForbidden)
+		}
+		return nil
+	case accessOwner:
+		return needOwner(p)
+	}
+	return fmt.Errorf("%w: nobody may do this", auth.ErrForbidden)
+}
+
+// need lets anonymous requests pass: whether there are any is the Gate's decision.
+func need(p *auth.Principal, scope account.Scope) error {
+	if p.Anonymous() {
+		return nil
+	}
+	return p.Need(scope)
+}
+
+func needOwner(p *auth.Principal) error {
+	switch {
+	case p.Anonymous():
+		return fmt.Errorf("%w: this needs the credential of an owner", auth.ErrUnauthenticated)
+	case p.Owner():
+		return nil
+	case p.Role == account.RoleOwner:
+		return p.Need(account.ScopeAdmin)
+	}
+	return fmt.Errorf("%w: this needs the role %s", auth.ErrForbidden, account.RoleOwner)
+}
+
+// OwnersOnly puts the check for an owner, the bounds and the audit log in front of
+// a handler that is not of this API.
+func (s *Server) OwnersOnly(label string, action audit.Action, next http.Handler) http.Handler {
+	rt := &route{method: http.MethodGet, path: label, access: accessOwner, action: action}
+	rt.stream = func(w http.ResponseWriter, r *http.Request) error {
+		// The stream may take as long as its reader wants.
+		_ = http.NewResponseController(w).SetWriteDeadline(noDeadline)
+		next.ServeHTTP(w, r)
+		return nil
+	}
+	return s.outer(s.handle(rt))
+}
+
+// visible returns which repositories exist for whom the context carries.
+func (s *Server) visible(ctx context.Context) auth.Visible { return s.o.Gate.Visible(auth.From(ctx)) }

@@ -1,0 +1,88 @@
+package api
+
+import (
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// credentialHeaders and sessionCookie are where a credential may stand; reading it
+// is the Gate's affair.
+var credentialHeaders = []string{"Authorization", "X-Service-Api-Key", "X-Sourcebot-Api-Key"}
+
+const sessionCookie = "quarry_session"
+
+// hasCredential reports whether r shows anything that could be one.
+func hasCredential(r *http.Request) bool {
+	for _, name := range credentialHeaders {
+		if len(r.Header.Values(name)) > 0 {
+			return true
+		}
+	}
+	return hasCookie(r)
+}
+
+// hasCookie reports whether r carries what a browser sends by itself.
+func hasCookie(r *http.Request) bool {
+	_, err := r.Cookie(sessionCookie)
+	return err == nil
+}
+
+// addressOf returns the address of the client without its port. Behind a proxy
+// that is trusted, the server's listener has put the client's there.
+func addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// clientSourceHeaders let a client say what it is.
+var clientSourceHeaders = []string{"X-Quarry-Client-Source", "X-Sourcebot-Client-Source", "User-Agent"}
+
+func clientOf(r *http.Request) string {
+	for _, name := range clientSourceHeaders {
+		if v := r.Header.Get(name); v != "" {
+			return cut(v, account.MaxClientBytes)
+		}
+	}
+	return ""
+}
+
+// cut returns at most size bytes of text, without half a character.
+func cut(text string, size int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if len(text) <= size {
+		return text
+	}
+	for size > 0 && !utf8.RuneStart(text[size]) {
+		size--
+	}
+	return text[:size]
+}
+
+// checkMediaType refuses bodies that say they are no JSON. One that says nothing
+// is taken as JSON.
+func checkMediaType(r *http.Request) error {
+	declared := r.Header.Get("Content-Type")
+	if r.ContentLength == 0 || declared == "" {
+		return nil
+	}
+	if kind, _, err := mime.ParseMediaType(declared); err == nil && kind == contentTypeJSON {
+		return nil
+	}
+	return &mediaTypeError{declared}
+}
+
+// mediaTypeError is a 415.
+type mediaTypeError struct{ declared string }
+
+// Error names the flag of the program that people meet this with.
+func (e *mediaTypeError) Error() string {
+	return "bodies are JSON: send the header Content-Type: application/json (curl: -H 'Content-Type: application/json'), not " + cut(e.declared, 80)
+}

@@ -1,0 +1,157 @@
+package api
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/api/internal/pace"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// Limits bound how often, and how much at once, one caller may ask. Zero values
+// stand for the defaults, negative ones for no limit.
+type Limits struct {
+	// PerSecond and Burst are of an API key, a token, or a user who is signed in.
+	PerSecond, Burst int
+	// AnonymousPerSecond and AnonymousBurst are of an address, for requests without
+	// a credential, or with one that is no good.
+	AnonymousPerSecond, AnonymousBurst int
+	// Streams bounds the streams of one caller at once.
+	Streams int
+}
+
+// Defaults of Limits: above what a person's typing and an agent's steps need.
+const (
+	DefaultPerSecond          = 50
+	DefaultBurst              = 200
+	DefaultAnonymousPerSecond = 20
+	DefaultAnonymousBurst     = 100
+	DefaultStreams            = 32
+)
+
+const (
+	// maxCallers bounds the callers whose pace is remembered, at about 200 bytes.
+	maxCallers = 65536
+	// costRequest and costBadCredential are what a request takes of a limit.
+	costRequest       = 1
+	costBadCredential = 5
+)
+
+func (l *Limits) ensureDefaults() {
+	for _, d := range []struct {
+		value *int
+		def   int
+	}{
+		{&l.PerSecond, DefaultPerSecond}, {&l.Burst, DefaultBurst},
+		{&l.AnonymousPerSecond, DefaultAnonymousPerSecond}, {&l.AnonymousBurst, DefaultAnonymousBurst},
+		{&l.Streams, DefaultStreams},
+	} {
+		if *d.value == 0 {
+			*d.value = d.def
+		}
+	}
+}
+
+// caller returns under which name a request is counted, and the limit.
+func (s *Server) caller(x *exchange) (key string, l pace.Limit) {
+	a := &x.principal.Actor
+	switch {
+	case exempt(x.principal):
+		return "operator", pace.Limit{}
+	case x.principal.Anonymous():
+		return "address " + network(x.address), pace.Limit{PerSecond: s.o.Limits.AnonymousPerSecond, Burst: s.o.Limits.AnonymousBurst}
+	case a.Kind == account.ActorUser || a.Credential == "":
+		key = "user " + string(a.User)
+	default:
+		key = string(a.Kind) + " " + a.Credential
+	}
+	return key, pace.Limit{PerSecond: s.o.Limits.PerSecond, Burst: s.o.Limits.Burst}
+}
+
+// exempt reports whether p is whoever may read the data directory: they could as
+// well stop the server.
+func exempt(p *auth.Principal) bool { return p.Actor.Kind == account.ActorOperator }
+
+// network returns the part of an address that belongs to one client: of IPv6 the
+// first 64 bits.
+func network(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	if a = a.Unmap(); a.Is6() {
+		if p, err := a.WithZone("").Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
+
+// take takes the cost of a request from what its caller may do.
+func (s *Server) take(x *exchange, rt *route, cost int) error {
+	if !rt.limited() {
+		return nil
+	}
+	key, limit := s.caller(x)
+	if limit.Unlimited() {
+		return nil
+	}
+	d := s.pace.Take(key, limit, cost, s.o.Now())
+	x.pace = &paced{limit, d}
+	if d.Allowed {
+		return nil
+	}
+	x.refusal = audit.RateLimited
+	s.metrics.refusals.WithLabelValues(refusalRate).Inc()
+	return &rateError{wait: d.Wait, reason: fmt.Sprintf("at most %d requests per second, after a burst of %d", limit.PerSecond, limit.Burst)}
+}
+
+// paced is where a caller stands.
+type paced struct {
+	limit pace.Limit
+	pace.Decision
+}
+
+// headers tells a client where it stands, in the words of the IETF's draft.
+func (p *paced) headers(h http.Header) {
+	if p == nil {
+		return
+	}
+	h.Set("RateLimit-Limit", strconv.Itoa(p.limit.Burst))
+	h.Set("RateLimit-Remaining", strconv.Itoa(max(p.Remaining, 0)))
+	h.Set("RateLimit-Reset", strconv.Itoa(seconds(p.Reset)))
+	h.Set("RateLimit-Policy", fmt.Sprintf("%d;w=%d", p.limit.Burst, max(1, p.limit.Burst/max(p.limit.PerSecond, 1))))
+}
+
+// seconds rounds up: who waits that long has waited long enough.
+func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+// enter counts a stream.
+func (s *Server) enter(x *exchange) (leave func(), err error) {
+	key, _ := s.caller(x)
+	leave, full := s.streams.Enter(key, exempt(x.principal) || s.o.Limits.Streams < 0)
+	switch full {
+	case pace.FullOfAll:
+		return nil, errStreams
+	case pace.FullOfCaller:
+		x.refusal = audit.RateLimited
+		s.metrics.refusals.WithLabelValues(refusalStreams).Inc()
+		return nil, &rateError{wait: time.Second, reason: fmt.Sprintf("at most %d streams at once", s.o.Limits.Streams)}
+	}
+	return leave, nil
+}
+
+// rateError is a 429.
+type rateError struct {
+	wait   time.Duration
+	reason string
+}
+
+// Error says how much is too much.
+func (e *rateError) Error() string { return "too many requests: " + e.reason }

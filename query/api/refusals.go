@@ -1,0 +1,47 @@
+package api
+
+import (
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/api/internal/pace"
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// refusals keeps a flood of refused requests from flooding the audit log.
+type refusals struct {
+	pace *pace.Table
+	mu   struct {
+		sync.Mutex
+		// suppressed counts, by address, those without a record since the last that
+		// has one. It is bounded by maxSuppressed: then it begins anew.
+		suppressed map[string]int64
+	}
+}
+
+// maxSuppressed bounds the addresses whose suppressed records are counted.
+const maxSuppressed = 4096
+
+func newRefusals() *refusals {
+	f := &refusals{pace: pace.New(maxCallers)}
+	f.mu.suppressed = map[string]int64{}
+	return f
+}
+
+// admit says whether a refusal is written down, and how many before it were not.
+func (f *refusals) admit(x *exchange, now time.Time) (suppressed int64, wanted bool) {
+	key := network(x.address)
+	wanted = x.refusal == audit.CredentialRefused || f.pace.Take(key, refusalRecords, 1, now).Allowed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if wanted {
+		suppressed = f.mu.suppressed[key]
+		delete(f.mu.suppressed, key)
+		return suppressed, true
+	}
+	if len(f.mu.suppressed) >= maxSuppressed {
+		clear(f.mu.suppressed)
+	}
+	f.mu.suppressed[key]++
+	return 0, false
+}
