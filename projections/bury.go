@@ -11,7 +11,7 @@ import (
 // bury moves a record that cannot be applied to the dead letters, then moves
 // the checkpoint past it.
 func (p *partition) bury(ctx context.Context, rec event.Record, attempts int, reason error) error {
-	if forWorkers(rec, reason) {
+	if p.r.o.Topic == event.TopicEvents && forWorkers(rec, reason) {
 		p.r.metrics.records.WithLabelValues(resultPassed).Inc()
 		p.r.o.Logger.Error("a record cannot be read; it is skipped here, and the workers put it to the dead letters",
 			"partition", p.number, "offset", rec.Position.Offset, "error", reason)
@@ -28,7 +28,7 @@ func (p *partition) bury(ctx context.Context, rec event.Record, attempts int, re
 
 // forWorkers reports whether a record cannot even be read, and the workers are
 // the ones to bury it: of them one process reads it, of projections many may, and
-// there is to be one letter.
+// there is to be one letter. Of other topics they read nothing.
 func forWorkers(rec event.Record, reason error) bool {
 	unreadable := errors.Is(reason, event.ErrUnknownType) || errors.Is(reason, event.ErrInvalid)
 	return unreadable && event.ForWorkers(event.TypeOf(rec))
@@ -37,7 +37,7 @@ func forWorkers(rec event.Record, reason error) bool {
 // pass moves the checkpoint past a record without effect.
 func (p *partition) pass(rec event.Record) error {
 	b := p.r.o.Store.NewBatch()
-	if err := b.SetCheckpoint(p.number, rec.Position.Offset+1); err != nil {
+	if err := b.SetTopicCheckpoint(p.r.o.Topic, p.number, rec.Position.Offset+1); err != nil {
 		return errors.Join(errStore, err, b.Close())
 	}
 	if err := b.Commit(); err != nil {

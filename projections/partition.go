@@ -39,7 +39,7 @@ var errStore = errors.New("projection store failed")
 // position reads where the partition stands and where it ends.
 func (p *partition) position() (err error) {
 	if !p.r.o.Anew {
-		if p.next, err = p.r.o.Store.Checkpoint(p.number); err != nil {
+		if p.next, err = p.r.o.Store.TopicCheckpoint(p.r.o.Topic, p.number); err != nil {
 			return err
 		}
 	}
@@ -237,7 +237,7 @@ func (p *partition) applyOnce(ctx context.Context, rec event.Record) (err error)
 			return errors.Join(fmt.Errorf("%s: apply %s: %w", projection.Name(), rec.Position, err), b.Close())
 		}
 	}
-	if err := b.SetCheckpoint(p.number, rec.Position.Offset+1); err != nil {
+	if err := b.SetTopicCheckpoint(p.r.o.Topic, p.number, rec.Position.Offset+1); err != nil {
 		return errors.Join(errStore, err, b.Close())
 	}
 	if err := b.Commit(); err != nil {

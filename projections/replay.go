@@ -244,7 +244,7 @@ func (o *ReplayOptions) checkpoints(ctx context.Context, s *store.Store) ([]Chec
 	here := make([]Checkpoint, n)
 	for i := range here {
 		here[i].Partition = int32(i)
-		if here[i].Next, err = s.Checkpoint(int32(i)); err != nil {
+		if here[i].Next, err = s.TopicCheckpoint(topic, int32(i)); err != nil {
 			return nil, err
 		}
 	}

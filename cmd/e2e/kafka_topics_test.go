@@ -75,7 +75,8 @@ func TestTopicsOfEmbeddedLog(t *testing.T) {
 			}
 			seen = append(seen, fmt.Sprint(report.Topic, " ", report.Driver, " ", report.Partitions))
 		}
-		if got, want := strings.Join(seen, "; "), "quarry.events embedded [{0 0} {1 0}]; quarry.deadletters embedded [{0 0} {1 0}]"; got != want {
+		if got, want := strings.Join(seen, "; "), "quarry.events embedded [{0 0} {1 0}]; quarry.deadletters embedded [{0 0} {1 0}]; "+
+			"quarry.accounts embedded [{0 0}]; quarry.audit embedded [{0 0}]"; got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -370,6 +372,30 @@ func TestDropAndWhatCannotBeRead(t *testing.T) {
 	if letters, _ := r.follower.List(deadletters.Filter{}); len(letters) != 1 || letters[0].Position != marker {
 		t.Errorf("%+v", letters)
 	}
+}
+
+// TestReplayOfAccountsAndAudit shows that a letter of the accounts undoes nothing,
+// and one of the audit log gets back there.
+func TestReplayOfAccountsAndAudit(t *testing.T) {
+	r := newRig(t)
+	by := account.Actor{Kind: account.ActorSystem}
+	add := func(topic event.Topic, ev event.Event) event.Record {
+		rec, err := event.Encode(event.Envelope{ID: "x", Source: "/test", Time: now}, ev)
+		must(t, err)
+		return r.append(topic, rec)
+	}
+	removed := add(event.TopicAccounts, &event.UserRemoved{User: "u", By: by, At: now})
+	letter := r.bury(removed, "projections")
+	if _, err := r.replayer.Replay(t.Context(), letter); !errors.Is(err, deadletters.ErrNoReplay) {
+		t.Errorf("Replay of an event of the accounts = %v", err)
+	}
+	must(t, r.replayer.Drop(t.Context(), letter, "done again by hand"))
+	recorded := add(event.TopicAudit, &event.AuditRecorded{Records: []audit.Record{{At: now, Action: audit.Searched, Actor: by, TargetType: audit.TargetInstance}}})
+	at, err := r.replayer.Replay(t.Context(), r.bury(recorded, "projections"))
+	if want := (event.Position{Topic: event.TopicAudit, Offset: 1}); err != nil || at != want {
+		t.Errorf("Replay of an event of the audit log = %s, %v; want %s", at, err, want)
+	}
+	r.await(0)
 }
 
 func TestList(t *testing.T) {

@@ -22,6 +22,9 @@
 //	RepositoryRemoved        the event again, unless it was registered after it
 //	RevisionIndexed          a refresh of its ref
 //	PushesHandled, Delivery  the event again: the ledger takes the first answer
+//	AuditRecorded            the event again, to quarry.audit: its records have their own time
+//	of quarry.accounts       nothing: it could undo what came after it, for which no
+//	                         state of the accounts is asked here
 //	SegmentsMerged           nothing: what it would have replaced is still there
 //
 // What came later in the log of the repository wins: a letter that it overtook is

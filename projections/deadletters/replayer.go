@@ -103,7 +103,8 @@ func (r *Replayer) Drop(ctx context.Context, at event.Position, reason string) e
 // has lost a part of it.
 func (r *Replayer) original(ctx context.Context, letter event.Record) (event.Record, error) {
 	given := event.Original(letter)
-	if len(given.Value) > 0 || given.Position.Topic != event.TopicEvents {
+	kept := given.Position.Topic == event.TopicEvents || given.Position.Topic == event.TopicAudit
+	if len(given.Value) > 0 || !kept {
 		return given, nil
 	}
 	rec, found, err := readOne(ctx, r.o.Log, given.Position)
@@ -121,7 +122,7 @@ func (r *Replayer) append(ctx context.Context, letter event.Record, next success
 		return event.Position{}, err
 	}
 	rec.Headers = append(rec.Headers, event.Header{Name: event.HeaderReplayOf, Value: []byte(letter.Position.String())})
-	positions, err := r.o.Appender.Append(ctx, event.TopicEvents, next.partition, rec)
+	positions, err := r.o.Appender.Append(ctx, next.topic(), next.partition, rec)
 	if err != nil {
 		return event.Position{}, fmt.Errorf("replay dead letter %s: %w", letter.Position, err)
 	}

@@ -19,8 +19,19 @@ type successor struct {
 	partition int32
 }
 
+// topic is where the event belongs.
+func (s successor) topic() event.Topic {
+	if s.ev.EventType() == event.TypeAuditRecorded {
+		return event.TopicAudit
+	}
+	return event.TopicEvents
+}
+
 // successor decides by the rules of the package documentation.
 func (r *Replayer) successor(ctx context.Context, given event.Record) (successor, error) {
+	if given.Position.Topic == event.TopicAccounts {
+		return successor{}, fmt.Errorf("%w: what came after it in the accounts would be undone; do it again by hand if it is still wanted, and drop the letter", ErrNoReplay)
+	}
 	_, ev, err := event.Decode(given)
 	if err != nil {
 		return successor{}, fmt.Errorf("%w: this version cannot read the record; if a newer one wrote it, upgrade, else drop the letter: %w", ErrNoReplay, err)
@@ -36,7 +47,7 @@ func (r *Replayer) successor(ctx context.Context, given event.Record) (successor
 		return r.removal(ctx, given, e)
 	case *event.RevisionIndexed:
 		return successor{r.refresh(e.Repository, e.Ref, given.Position), anyPartition}, nil
-	case *event.PushesHandled, *event.Delivery:
+	case *event.PushesHandled, *event.Delivery, *event.AuditRecorded:
 		return successor{ev, given.Position.Partition}, nil
 	}
 	return successor{}, fmt.Errorf("%w: nothing is lost by a merge that was not taken over, the compactor makes another; drop the letter", ErrNoReplay)

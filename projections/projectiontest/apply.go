@@ -20,7 +20,7 @@ type Applier struct {
 // record below the checkpoint is dropped; one that is poison is skipped.
 func (a *Applier) Apply(ctx context.Context, rec event.Record) error {
 	partition := rec.Position.Partition
-	next, err := a.Store.Checkpoint(partition)
+	next, err := a.Store.TopicCheckpoint(rec.Position.Topic, partition)
 	if err != nil || rec.Position.Offset < next {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a *Applier) apply(ctx context.Context, rec event.Record, to []projections.
 			return errors.Join(err, b.Close())
 		}
 	}
-	if err := b.SetCheckpoint(rec.Position.Partition, rec.Position.Offset+1); err != nil {
+	if err := b.SetTopicCheckpoint(rec.Position.Topic, rec.Position.Partition, rec.Position.Offset+1); err != nil {
 		return errors.Join(err, b.Close())
 	}
 	return b.Commit()

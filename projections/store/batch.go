@@ -55,9 +55,15 @@ func (b *Batch) Delete(key []byte) error { return b.b.Delete(key, nil) }
 // DeleteRange removes the rows from lo (inclusive) to hi (exclusive).
 func (b *Batch) DeleteRange(lo, hi []byte) error { return b.b.DeleteRange(lo, hi, nil) }
 
-// SetCheckpoint writes that every record of partition below next is applied.
+// SetCheckpoint writes that every record of event.TopicEvents below next is applied
+// in partition.
 func (b *Batch) SetCheckpoint(partition int32, next event.Offset) error {
-	return b.b.Set(checkpointKey(partition), binary.BigEndian.AppendUint64(nil, uint64(next)), nil)
+	return b.SetTopicCheckpoint(event.TopicEvents, partition, next)
+}
+
+// SetTopicCheckpoint is SetCheckpoint for any topic.
+func (b *Batch) SetTopicCheckpoint(topic event.Topic, partition int32, next event.Offset) error {
+	return b.b.Set(checkpointKey(topic, partition), binary.BigEndian.AppendUint64(nil, uint64(next)), nil)
 }
 
 // SetSchema writes the version of the rows that the projection writes.

@@ -12,8 +12,11 @@
 // documents what follows.
 //
 //	'm'  meta       store         m v                    → format version
-//	                store         m c partition(4)       → checkpoint: next offset (8)
+//	                store         m c partition(4)       → checkpoint of quarry.events: next offset (8)
+//	                store         m t topic 0 partition(4) → checkpoint of another topic: next offset (8)
 //	                store         m s projection name    → schema version (4)
+//	'a'  accounts   accounts      users, credentials, access; in a store of its own
+//	'u'  audit      audit         the audit log; beside the accounts
 //	'c'  catalog    catalog       repositories, refs, skipped files
 //	'd'  deliveries deliveries    what was delivered, and what became of it
 //	'p'  places     places        manifests, documents, places

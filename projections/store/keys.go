@@ -1,6 +1,10 @@
 package store
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
 
 // Family is the first byte of a key: the package that owns the row.
 type Family byte
@@ -13,15 +17,19 @@ const (
 	FamilyCatalog Family = 'c'
 	// FamilyDeliveries is that of the ledger.
 	FamilyDeliveries Family = 'd'
-	FamilyPlaces     Family = 'p'
-	FamilySegments   Family = 's'
-	FamilyLocal      Family = 'l'
+	// FamilyAccounts and FamilyAudit are in a store of their own.
+	FamilyAccounts Family = 'a'
+	FamilyAudit    Family = 'u'
+	FamilyPlaces   Family = 'p'
+	FamilySegments Family = 's'
+	FamilyLocal    Family = 'l'
 )
 
 const (
 	metaVersion    = 'v'
 	metaCheckpoint = 'c'
 	metaSchema     = 's'
+	metaTopic      = 't'
 )
 
 // AppendUint32 appends v to key, big-endian.
@@ -45,8 +53,14 @@ func Successor(prefix []byte) []byte {
 
 func versionKey() []byte { return []byte{byte(FamilyMeta), metaVersion} }
 
-func checkpointKey(partition int32) []byte {
-	return AppendUint32([]byte{byte(FamilyMeta), metaCheckpoint}, uint32(partition))
+// checkpointKey is that of a partition of a topic. That of event.TopicEvents has
+// no topic in it, as stores had it before they followed others.
+func checkpointKey(topic event.Topic, partition int32) []byte {
+	if topic == event.TopicEvents {
+		return AppendUint32([]byte{byte(FamilyMeta), metaCheckpoint}, uint32(partition))
+	}
+	key := append([]byte{byte(FamilyMeta), metaTopic}, topic...)
+	return AppendUint32(append(key, 0), uint32(partition))
 }
 
 func schemaKey(projection string) []byte {

@@ -177,15 +177,20 @@ func (s *Store) Sync() error {
 	return nil
 }
 
-// Checkpoint returns the next offset of partition that the store has not
-// applied: 0 if it has applied none.
+// Checkpoint returns the next offset of a partition of event.TopicEvents that the
+// store has not applied: 0 if it has applied none.
 func (s *Store) Checkpoint(partition int32) (event.Offset, error) {
-	value, ok, err := s.Read(checkpointKey(partition))
+	return s.TopicCheckpoint(event.TopicEvents, partition)
+}
+
+// TopicCheckpoint is Checkpoint for any topic.
+func (s *Store) TopicCheckpoint(topic event.Topic, partition int32) (event.Offset, error) {
+	value, ok, err := s.Read(checkpointKey(topic, partition))
 	if err != nil || !ok {
 		return 0, err
 	}
 	if len(value) != 8 {
-		return 0, fmt.Errorf("store: checkpoint of partition %d has %d bytes, want 8; rebuild with quarry replay", partition, len(value))
+		return 0, fmt.Errorf("store: checkpoint of %s/%d has %d bytes, want 8; rebuild with quarry replay", topic, partition, len(value))
 	}
 	return event.Offset(binary.BigEndian.Uint64(value)), nil
 }

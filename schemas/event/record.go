@@ -19,6 +19,9 @@ const (
 	TopicAudit    Topic = "quarry.audit"
 )
 
+// Single reports whether the topic has one partition, whatever the others have.
+func (t Topic) Single() bool { return t == TopicAccounts || t == TopicAudit }
+
 // Offset is the place of a record in its partition, from 0 upwards. Offsets
 // rise, but need not be dense.
 type Offset int64

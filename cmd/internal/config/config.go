@@ -44,7 +44,7 @@ type Log struct {
 type Kafka struct {
 	Brokers           []string  `yaml:"brokers" doc:"host:port of one or more brokers."`
 	ReplicationFactor int       `yaml:"replicationFactor" doc:"Copies of a topic that is created. 0: as the brokers have it by default."`
-	AllowDataLoss     bool      `yaml:"allowDataLoss" doc:"Start even if the brokers are set to delete events: retention or compaction of quarry.events."`
+	AllowDataLoss     bool      `yaml:"allowDataLoss" doc:"Start even if the brokers are set to delete events: retention or compaction of quarry.events or quarry.accounts."`
 	TLS               KafkaTLS  `yaml:"tls" doc:"Encryption of the connection."`
 	SASL              KafkaSASL `yaml:"sasl" doc:"Who we are to the brokers."`
 }

@@ -60,7 +60,8 @@ func (l *Log) append(ctx context.Context, name event.Topic, number int32, record
 
 // route checks the records and finds the partition of each.
 func (l *Log) route(t *topic, number int32, records []event.Record) (*appending, error) {
-	if err := eventlog.CheckPartition(number, l.partitions, true); err != nil {
+	n := int32(len(t.partitions))
+	if err := eventlog.CheckPartition(number, n, true); err != nil {
 		return nil, err
 	}
 	a := &appending{items: make([]appendItem, len(records))}
@@ -72,7 +73,7 @@ func (l *Log) route(t *topic, number int32, records []event.Record) (*appending,
 		}
 		to := number
 		if to == eventlog.AnyPartition {
-			to = eventlog.PartitionOf(rec.Key, l.partitions)
+			to = eventlog.PartitionOf(rec.Key, n)
 		}
 		a.items[i] = appendItem{t.partitions[to], rec}
 		a.bytes += rec.SizeBytes()

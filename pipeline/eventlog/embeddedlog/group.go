@@ -66,7 +66,7 @@ func (l *Log) Join(ctx context.Context, name string, topic event.Topic, handle f
 	m := &member{
 		log: l, id: id, handle: handle,
 		held:  make(map[int32]context.CancelFunc),
-		ended: make(chan handleEnd, l.partitions),
+		ended: make(chan handleEnd, l.partitionsOf(topic)),
 	}
 	m.enter()
 	defer m.leave()
@@ -255,7 +255,7 @@ func (l *Log) Committed(_ context.Context, name string, topic event.Topic) ([]ev
 	if err := errors.Join(eventlog.CheckName(name), eventlog.CheckName(string(topic))); err != nil {
 		return nil, fmt.Errorf("committed offsets: %w", err)
 	}
-	offsets := make([]event.Offset, l.partitions)
+	offsets := make([]event.Offset, l.partitionsOf(topic))
 	for p := range offsets {
 		offset, err := l.committed(groupID{name, topic}, int32(p))
 		if err != nil {

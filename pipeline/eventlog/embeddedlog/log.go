@@ -174,12 +174,19 @@ func (l *Log) acquire() (release func(), err error) {
 }
 
 // Partitions implements eventlog.Log. Every topic has the partitions of the log,
-// and exists from its first use on.
+// but for those that have one always, and exists from its first use on.
 func (l *Log) Partitions(_ context.Context, name event.Topic) (int32, error) {
 	if err := eventlog.CheckName(string(name)); err != nil {
 		return 0, fmt.Errorf("partitions of topic: %w", err)
 	}
-	return l.partitions, nil
+	return l.partitionsOf(name), nil
+}
+
+func (l *Log) partitionsOf(name event.Topic) int32 {
+	if name.Single() {
+		return 1
+	}
+	return l.partitions
 }
 
 // HighWater implements eventlog.Log.
@@ -213,7 +220,7 @@ func (l *Log) topic(name event.Topic) (*topic, error) {
 	if len(l.mu.topics) >= MaxTopics {
 		return nil, fmt.Errorf("topic %s: the log has %d topics already", name, MaxTopics)
 	}
-	t := &topic{name: name, partitions: make([]*partition, l.partitions)}
+	t := &topic{name: name, partitions: make([]*partition, l.partitionsOf(name))}
 	for i := range t.partitions {
 		if t.partitions[i], err = l.loadPartition(name, int32(i)); err != nil {
 			return nil, err
@@ -229,7 +236,7 @@ func (l *Log) partitionOf(name event.Topic, number int32) (*partition, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := eventlog.CheckPartition(number, l.partitions, false); err != nil {
+	if err := eventlog.CheckPartition(number, int32(len(t.partitions)), false); err != nil {
 		return nil, err
 	}
 	return t.partitions[number], nil

@@ -56,6 +56,35 @@ func textRecord(text string) event.Record {
 	return event.Record{Key: []byte("k"), Value: []byte(text)}
 }
 
+// TestTopicsOfOnePartition shows that accounts and audit have one partition in a
+// log of many, for records without a key and by number.
+func TestTopicsOfOnePartition(t *testing.T) {
+	l := mustOpen(t, t.TempDir(), Options{Partitions: 8})
+	for _, topic := range []event.Topic{event.TopicAccounts, event.TopicAudit} {
+		if n, err := l.Partitions(t.Context(), topic); err != nil || n != 1 {
+			t.Errorf("%s: %d partitions, %v", topic, n, err)
+		}
+		for i, partition := range []int32{eventlog.AnyPartition, 0} {
+			at, err := l.Append(t.Context(), topic, partition, event.Record{Value: []byte("x")})
+			if want := (event.Position{Topic: topic, Offset: event.Offset(i)}); err != nil || at[0] != want {
+				t.Errorf("appended at %v, %v; want %s", at, err, want)
+			}
+		}
+		if _, err := l.Append(t.Context(), topic, 1, event.Record{Value: []byte("x")}); err == nil {
+			t.Errorf("%s: partition 1 takes a record", topic)
+		}
+		if ends, err := l.HighWater(t.Context(), topic); err != nil || len(ends) != 1 || ends[0] != 2 {
+			t.Errorf("%s: ends at %v, %v", topic, ends, err)
+		}
+		if err := l.Note(t.Context(), "readers", topic, []event.Offset{2}); err != nil {
+			t.Error(err)
+		}
+		if noted, err := l.Committed(t.Context(), "readers", topic); err != nil || len(noted) != 1 || noted[0] != 2 {
+			t.Errorf("%s: noted %v, %v", topic, noted, err)
+		}
+	}
+}
+
 func TestPartitionsAreFixed(t *testing.T) {
 	fs := vfs.NewMem()
 	l, err := Open("log", Options{Partitions: 3, fs: fs})

@@ -23,7 +23,7 @@ func (l *Log) note(id groupID, offsets []event.Offset) error {
 	if err := errors.Join(eventlog.CheckName(id.group), eventlog.CheckName(string(id.topic))); err != nil {
 		return err
 	}
-	if err := eventlog.CheckOffsets(offsets, l.partitions); err != nil {
+	if err := eventlog.CheckOffsets(offsets, l.partitionsOf(id.topic)); err != nil {
 		return err
 	}
 	release, err := l.acquire()

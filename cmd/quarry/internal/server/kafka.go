@@ -61,7 +61,11 @@ func dialKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg p
 // topicSpec says how a topic is to be. Partitions is 0 if the configuration
 // leaves it to what is there.
 func topicSpec(c *config.Config, topic event.Topic) kafkalog.TopicSpec {
-	return kafkalog.TopicSpec{Topic: topic, Partitions: int32(c.Log.Partitions), Replication: c.Log.Kafka.ReplicationFactor}
+	spec := kafkalog.TopicSpec{Topic: topic, Partitions: int32(c.Log.Partitions), Replication: c.Log.Kafka.ReplicationFactor}
+	if topic.Single() {
+		spec.Partitions = 1
+	}
+	return spec
 }
 
 // ensureTopic creates a topic that is missing, and refuses one with another

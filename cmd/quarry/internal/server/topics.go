@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
@@ -15,7 +17,7 @@ import (
 )
 
 // topicsOfLog are the topics that Quarry keeps.
-var topicsOfLog = []event.Topic{event.TopicEvents, event.TopicDeadLetters}
+var topicsOfLog = []event.Topic{event.TopicEvents, event.TopicDeadLetters, event.TopicAccounts, event.TopicAudit}
 
 // TopicReport says how a topic is and how it should be.
 type TopicReport struct {
@@ -141,7 +143,7 @@ func kafkaReport(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec
 	if err != nil {
 		return report, err
 	}
-	report.Exists = true
+	report.Exists, spec = true, decided(spec, state)
 	for _, p := range state.Partitions {
 		out := PartitionReport{Partition: p.Number, Replicas: p.Replicas, InSync: p.InSync, First: p.First, Next: p.Next}
 		if p.Leader != kafkalog.NoBroker {
@@ -158,11 +160,21 @@ func kafkaReport(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec
 	return report, nil
 }
 
+// decided takes over how long the audit log is kept, if somebody has decided so:
+// the accounts themselves do not depend on it.
+func decided(spec kafkalog.TopicSpec, state kafkalog.TopicState) kafkalog.TopicSpec {
+	if ms, err := strconv.ParseInt(state.Settings["retention.ms"], 10, 64); spec.Topic == event.TopicAudit && err == nil && ms > 0 {
+		spec.Retention = time.Duration(ms) * time.Millisecond
+	}
+	return spec
+}
+
 // refused reports whether a server does not start over a deviation: what deletes
-// events deletes the truth. What deletes dead letters is warned of, since the
-// events that they were made of stay.
+// events and accounts deletes the truth. What deletes dead letters is warned of,
+// since the events that they were made of stay, and so is what deletes the audit
+// log.
 func refused(topic event.Topic, d kafkalog.Deviation) bool {
-	return d.Loss && topic == event.TopicEvents
+	return d.Loss && (topic == event.TopicEvents || topic == event.TopicAccounts)
 }
 
 // checkTopic warns of each deviation of a topic, and returns an error for those
@@ -176,6 +188,7 @@ func checkTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec,
 	if err != nil {
 		return err
 	}
+	spec = decided(spec, state)
 	var grave []string
 	for _, d := range log.Deviations(spec, state) {
 		if refused(spec.Topic, d) && !o.Config.Log.Kafka.AllowDataLoss {
