@@ -2,6 +2,7 @@ package event
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +60,9 @@ func fullAccountEvents() []Event {
 			At: now, Action: audit.FetchedSource, Actor: by, TargetType: audit.TargetFile, Target: "github.com/acme/anvil:cmd/main.go",
 			RequestID: "01JD8Z", Status: 200, Metadata: map[string]string{"ref": "main"},
 		}}},
+		&AuditSealed{
+			Chains: []ChainHead{{TopicAccounts, 3, 4, hash}, {TopicAudit, 17, 18, hash}}, SealKey: hash[:16], MAC: hash, At: now,
+		},
 	}
 }
 
@@ -83,6 +87,7 @@ func minimalAccountEvents() []Event {
 		&AccessChanged{ID: 1, By: by, At: now},
 		&ActivityNoted{At: now},
 		&AuditRecorded{Records: []audit.Record{{At: now, Action: "x", Actor: by, TargetType: audit.TargetInstance}}},
+		&AuditSealed{Chains: []ChainHead{{Topic: "t", Records: 1, Hash: hash}}, SealKey: hash[:16], MAC: hash, At: now},
 	}
 }
 
@@ -201,6 +206,18 @@ func TestInvalidAccounts(t *testing.T) {
 	record("long metadata", "records.metadata", func(r *audit.Record) {
 		r.Metadata = map[string]string{"query": strings.Repeat("x", audit.MaxMetadataBytes+1)}
 	})
+	seal := func(name, want string, change func(*AuditSealed)) {
+		e := *full[14].(*AuditSealed)
+		e.Chains = slices.Clone(e.Chains)
+		change(&e)
+		add(name, want, &e)
+	}
+	seal("no chains", "chains", func(e *AuditSealed) { e.Chains = nil })
+	seal("many chains", "chains", func(e *AuditSealed) { e.Chains = make([]ChainHead, MaxSealedChains+1) })
+	seal("no topic", "chains.topic", func(e *AuditSealed) { e.Chains[0].Topic = "" })
+	seal("no records sealed", "chains.records", func(e *AuditSealed) { e.Chains[0].Records = 0 })
+	seal("a short hash", "chains.hash", func(e *AuditSealed) { e.Chains[0].Hash = "5a" })
+	seal("no MAC", "mac", func(e *AuditSealed) { e.MAC = "" })
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := Encode(envelope(), test.ev)

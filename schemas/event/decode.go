@@ -124,6 +124,8 @@ func newEvent(t Type) Event {
 		return new(ActivityNoted)
 	case TypeAuditRecorded:
 		return new(AuditRecorded)
+	case TypeAuditSealed:
+		return new(AuditSealed)
 	case TypePushesHandled:
 		return new(PushesHandled)
 	}

@@ -7,7 +7,7 @@
 //
 // Main types: Event (Push, RepositoryRegistered, RepositoryChanged,
 // RepositoryRemoved, RevisionIndexed, SegmentsMerged, Delivery, PushesHandled; of
-// accounts, UserCreated and those beside it; AuditRecorded), Envelope (the
+// accounts, UserCreated and those beside it; AuditRecorded, AuditSealed), Envelope (the
 // CloudEvents attributes), Record (an encoded event) and Position (its place in the log).
 //
 // # Format

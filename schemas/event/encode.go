@@ -116,7 +116,7 @@ func subjectOf(ev Event) string {
 		return "partition/" + strconv.Itoa(int(ev.Partition))
 	case *Delivery:
 		return "connection/" + ev.Connection
-	case *AuditRecorded:
+	case *AuditRecorded, *AuditSealed:
 		return "audit"
 	}
 	if s := accountSubject(ev); s != "" {

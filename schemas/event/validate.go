@@ -61,6 +61,8 @@ func validateEvent(env Envelope, ev Event) error {
 		c.pushesHandled(e)
 	case *AuditRecorded:
 		c.auditRecorded(e)
+	case *AuditSealed:
+		c.auditSealed(e)
 	default:
 		if !c.accountEvent(ev) {
 			c.failf("%T is none of this package's events", ev)

@@ -1,0 +1,60 @@
+package event
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TypeAuditSealed is the event of TopicAudit that seals what is before it.
+const TypeAuditSealed Type = "dev.quarry.audit.sealed.v1"
+
+// MaxSealedChains bounds the chains of a seal.
+const MaxSealedChains = 8
+
+// AuditSealed says what the hash chains of the audit log were at some records
+// before it, under a key that is not in the log. docs/format/audit.md describes
+// the chains and the MAC.
+type AuditSealed struct {
+	// Chains are written in the order of their topics.
+	Chains []ChainHead `json:"chains"`
+	// SealKey tells the keys of seals apart, MAC is the HMAC-SHA256 of chains and
+	// time; both in hexadecimal.
+	SealKey string    `json:"key"`
+	MAC     string    `json:"mac"`
+	At      time.Time `json:"at"`
+}
+
+// ChainHead is what the hash chain of a topic was behind a record.
+type ChainHead struct {
+	Topic  Topic  `json:"topic"`
+	Offset Offset `json:"offset"`
+	// Records counts the records of the topic up to that one.
+	Records int64  `json:"records"`
+	Hash    string `json:"hash"`
+}
+
+// EventType implements Event.
+func (*AuditSealed) EventType() Type { return TypeAuditSealed }
+
+// Key implements Event.
+func (*AuditSealed) Key() code.RepositoryID { return 0 }
+
+func (c *checker) auditSealed(e *AuditSealed) {
+	if len(e.Chains) == 0 || len(e.Chains) > MaxSealedChains {
+		c.failf("chains: %d, want 1 to %d", len(e.Chains), MaxSealedChains)
+		return
+	}
+	for i := range e.Chains {
+		h := &e.Chains[i]
+		c.text("chains.topic", string(h.Topic), 1, MaxTopicBytes)
+		c.atLeastZero("chains.offset", int64(h.Offset))
+		if h.Records < 1 {
+			c.failf("chains.records: %d, want at least 1", h.Records)
+		}
+		c.lowerHex("chains.hash", h.Hash, 64)
+	}
+	c.lowerHex("key", e.SealKey, 16)
+	c.lowerHex("mac", e.MAC, 64)
+	c.timeSet("at", e.At)
+}
