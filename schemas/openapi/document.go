@@ -154,10 +154,8 @@ type Schema struct {
 	AdditionalProperties *SchemaOrFalse `json:"additionalProperties,omitempty"`
 	AllOf                []*Schema      `json:"allOf,omitempty"`
 	OneOf                []*Schema      `json:"oneOf,omitempty"`
-	// What the generator of Go types is told; it is not served.
-	GoName                string `json:"x-go-name,omitempty"`
-	GoType                string `json:"x-go-type,omitempty"`
-	GoSkipOptionalPointer *bool  `json:"x-go-type-skip-optional-pointer,omitempty"`
+	// ZeroCounts says that the zero value is another thing than an absent one.
+	ZeroCounts bool `json:"x-zero-counts,omitempty"`
 }
 
 // SchemaOrFalse is a schema, or the word that nothing is valid. The word true is

@@ -32,8 +32,7 @@ var Load = sync.OnceValues(func() (*Document, error) {
 	return document, nil
 })
 
-// JSON returns the document in JSON, OpenAPI 3.0.3, without what only the
-// generator of Go types reads.
+// JSON returns the document in JSON, OpenAPI 3.0.3.
 func JSON() ([]byte, error) {
 	document, err := Load()
 	if err != nil {

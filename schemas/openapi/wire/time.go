@@ -1,0 +1,15 @@
+package wire
+
+import "time"
+
+// Time is a time as the API writes it: UTC, milliseconds. The zero value is one
+// that is absent.
+type Time struct{ time.Time }
+
+// At returns t as a Time.
+func At(t time.Time) Time { return Time{t} }
+
+// MarshalJSON implements json.Marshaler.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
+}
