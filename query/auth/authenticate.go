@@ -88,10 +88,11 @@ func (s *Service) keyPrincipal(hash string, now time.Time) (*Principal, string) 
 	if expired(key.ExpiresAt, now) {
 		return nil, refusedExpired
 	}
-	user, reason := s.activeUser(key.User)
+	user, reason := s.activeUser(key.User, now)
 	if reason != "" {
 		return nil, reason
 	}
+	s.activity.seeKey(key, now)
 	p := &Principal{
 		Actor:  account.Actor{Kind: account.ActorKey, User: user.ID, Credential: string(key.ID)},
 		Role:   user.Role,
@@ -117,7 +118,7 @@ func (s *Service) tokenPrincipal(hash string, now time.Time) (*Principal, string
 	if expired(token.ExpiresAt, now) || expired(key.ExpiresAt, now) {
 		return nil, refusedExpired
 	}
-	user, reason := s.activeUser(token.User)
+	user, reason := s.activeUser(token.User, now)
 	if reason != "" {
 		return nil, reason
 	}
@@ -138,7 +139,7 @@ func (s *Service) sessionPrincipal(value string, now time.Time) (*Principal, str
 	if expired(session.ExpiresAt, now) {
 		return nil, refusedExpired
 	}
-	user, reason := s.activeUser(session.User)
+	user, reason := s.activeUser(session.User, now)
 	if reason != "" {
 		return nil, reason
 	}
@@ -149,11 +150,12 @@ func (s *Service) sessionPrincipal(value string, now time.Time) (*Principal, str
 	}, ""
 }
 
-func (s *Service) activeUser(id account.UserID) (*account.User, string) {
+func (s *Service) activeUser(id account.UserID, now time.Time) (*account.User, string) {
 	user, found := s.o.Directory.User(id)
 	if !found || !user.Active() {
 		return nil, refusedInactive
 	}
+	s.activity.seeUser(user, now)
 	return user, ""
 }
 

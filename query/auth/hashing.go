@@ -1,8 +1,18 @@
 package auth
 
 import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
 	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Hashing says what a password costs, us and whoever guesses. The zero value is
@@ -24,9 +34,13 @@ const (
 	DefaultConcurrency = 2
 	DefaultWaiting     = 32
 	DefaultWait        = 5 * time.Second
-	// maxMemoryKiB and maxPasses bound what a stored hash may ask for.
+	// maxMemoryKiB, maxPasses and maxThreads bound what a stored hash may ask for.
 	maxMemoryKiB = 1 << 20
 	maxPasses    = 16
+	maxThreads   = 16
+
+	saltBytes   = 16
+	hashedBytes = 32
 )
 
 func (h *Hashing) ensureDefaults() {
@@ -42,4 +56,127 @@ func (h *Hashing) validate() error {
 		return errors.New("auth: hashing takes at most 1 GiB and 16 passes, and no negative bounds")
 	}
 	return nil
+}
+
+// hasher hashes passwords, a few at once: each takes memory and a processor, and
+// sign-ins must not take them from searches.
+type hasher struct {
+	o       Hashing
+	slots   chan struct{}
+	waiting atomic.Int64
+	metrics *metrics
+	// stranger is a hash that no password has, for users whom there are not: they
+	// cost as much as those whom there are.
+	stranger string
+}
+
+func newHasher(o Hashing, m *metrics) *hasher {
+	h := &hasher{o: o, slots: make(chan struct{}, o.Concurrency), metrics: m}
+	salt, sum := make([]byte, saltBytes), make([]byte, hashedBytes)
+	_, _ = rand.Read(salt) // never fails
+	_, _ = rand.Read(sum)
+	h.stranger = phc{memory: o.MemoryKiB, passes: o.Passes, threads: 1, salt: salt, sum: sum}.String()
+	return h
+}
+
+// acquire takes a slot, which the caller gives back by calling what it returns.
+func (h *hasher) acquire(ctx context.Context) (func(), error) {
+	release := func() { <-h.slots }
+	select {
+	case h.slots <- struct{}{}:
+		return release, nil
+	default:
+	}
+	defer h.waiting.Add(-1)
+	if h.waiting.Add(1) > int64(h.o.Waiting) {
+		h.metrics.hashingsRefused.Inc()
+		return nil, ErrBusy
+	}
+	timer := time.NewTimer(h.o.Wait)
+	defer timer.Stop()
+	select {
+	case h.slots <- struct{}{}:
+		return release, nil
+	case <-timer.C:
+		h.metrics.hashingsRefused.Inc()
+		return nil, ErrBusy
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// hash returns the hash of a new password in PHC string format.
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	release, err := h.acquire(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	p := phc{memory: h.o.MemoryKiB, passes: h.o.Passes, threads: 1, salt: make([]byte, saltBytes)}
+	_, _ = rand.Read(p.salt) // never fails
+	p.sum = h.sum(p, password, hashedBytes)
+	return p.String(), nil
+}
+
+// matches reports whether a password has the hash, and whether the hash is made
+// with other parameters than ours. A hash that cannot be read, and an empty one,
+// costs the same and never matches.
+func (h *hasher) matches(ctx context.Context, hash, password string) (matches, stale bool, err error) {
+	p, readable := parsePHC(hash)
+	if !readable {
+		p, _ = parsePHC(h.stranger)
+	}
+	release, err := h.acquire(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	defer release()
+	sum := h.sum(p, password, len(p.sum))
+	matches = subtle.ConstantTimeCompare(sum, p.sum) == 1 && readable
+	return matches, p.memory != h.o.MemoryKiB || p.passes != h.o.Passes || p.threads != 1, nil
+}
+
+// sum hashes. People type the same password as different characters on different
+// machines: NFKC, as NIST SP 800-63B has it, makes them one.
+func (h *hasher) sum(p phc, password string, size int) []byte {
+	h.metrics.hashings.Inc()
+	h.metrics.hashing.Inc()
+	defer h.metrics.hashing.Dec()
+	return argon2.IDKey(norm.NFKC.Bytes([]byte(password)), p.salt, p.passes, p.memory, p.threads, uint32(size)) //nolint:gosec // at most 64
+}
+
+// phc is an argon2id hash with its parameters.
+type phc struct {
+	memory, passes uint32
+	threads        uint8
+	salt, sum      []byte
+}
+
+// String returns the PHC string format.
+func (p phc) String() string {
+	b64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.passes, p.threads,
+		b64.EncodeToString(p.salt), b64.EncodeToString(p.sum))
+}
+
+// parsePHC reads what String writes, within the bounds of what a hash may cost.
+func parsePHC(text string) (phc, bool) {
+	var p phc
+	parts := strings.Split(text, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return p, false
+	}
+	if n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.passes, &p.threads); err != nil || n != 3 {
+		return p, false
+	}
+	var err, errSum error
+	p.salt, err = base64.RawStdEncoding.DecodeString(parts[4])
+	p.sum, errSum = base64.RawStdEncoding.DecodeString(parts[5])
+	return p, err == nil && errSum == nil && p.bounded()
+}
+
+func (p phc) bounded() bool {
+	return p.threads >= 1 && p.threads <= maxThreads && p.passes >= 1 && p.passes <= maxPasses &&
+		p.memory >= 8*uint32(p.threads) && p.memory <= maxMemoryKiB &&
+		len(p.salt) >= 8 && len(p.salt) <= 64 && len(p.sum) >= 16 && len(p.sum) <= 64
 }

@@ -13,7 +13,14 @@ const (
 )
 
 type metrics struct {
-	refused *prometheus.CounterVec
+	refused         *prometheus.CounterVec
+	hashings        prometheus.Counter
+	hashing         prometheus.Gauge
+	hashingsRefused prometheus.Counter
+	signIns         *prometheus.CounterVec
+	throttled       prometheus.Counter
+	throttleEntries prometheus.Gauge
+	activityLost    prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -22,7 +29,35 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_auth_refused_requests_total",
 			Help: "Requests without a good credential, by what is wrong; clients are not told.",
 		}, []string{"reason"}),
+		hashings: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_auth_password_hashings_total",
+			Help: "Passwords hashed, to check or to keep them.",
+		}),
+		hashing: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_auth_inflight_password_hashings",
+			Help: "Passwords being hashed.",
+		}),
+		hashingsRefused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_auth_refused_password_hashings_total",
+			Help: "Passwords not hashed because too many were, answered 503.",
+		}),
+		signIns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_auth_sign_ins_total",
+			Help: "Attempts to sign in, by method and outcome: started, failed, throttled, unavailable or unfinished.",
+		}, []string{"method", "outcome"}),
+		throttled: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_auth_throttled_attempts_total",
+			Help: "Attempts refused before a password was looked at, because too many had failed.",
+		}),
+		throttleEntries: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_auth_throttle_entries",
+			Help: "Addresses and accounts whose failures are remembered; bounded, the longest unused goes first.",
+		}),
+		activityLost: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_auth_activity_not_noted_total",
+			Help: "Users and keys whose last use was not noted because the log did not take it in time.",
+		}),
 	}
-	reg.MustRegister(m.refused)
+	reg.MustRegister(m.refused, m.hashings, m.hashing, m.hashingsRefused, m.signIns, m.throttled, m.throttleEntries, m.activityLost)
 	return m
 }

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -65,9 +66,9 @@ type Options struct {
 	// Address returns the address of the client of a request, without port; the
 	// peer's unless set. Set it behind proxies that say whom they speak for.
 	Address func(r *http.Request) string
-	// Repositories tells which of some repositories are registered; it is asked
-	// when somebody restricts a credential. Nil: none are.
-	Repositories func(ids []code.RepositoryID) (map[code.RepositoryID]*code.Repository, error)
+	// Catalog knows the registered repositories. Without it no credential can be
+	// restricted to some.
+	Catalog Catalog
 
 	Now        func() time.Time
 	Logger     *slog.Logger
@@ -82,9 +83,6 @@ func (o *Options) ensureDefaults() {
 	o.Hashing.ensureDefaults()
 	if o.Address == nil {
 		o.Address = PeerAddress
-	}
-	if o.Repositories == nil {
-		o.Repositories = func([]code.RepositoryID) (map[code.RepositoryID]*code.Repository, error) { return nil, nil }
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -120,6 +118,13 @@ func (o *Options) validate() error {
 	return o.Hashing.validate()
 }
 
+// Catalog finds repositories; api.Catalog is one.
+type Catalog interface {
+	// Find returns the registered repository with the ID of candidate. The error
+	// wraps code.ErrNotFound if there is none.
+	Find(ctx context.Context, candidate code.Repository) (code.Repository, error)
+}
+
 // Service knows who asks and what exists for them, and is how accounts change.
 type Service struct {
 	o            Options
@@ -127,6 +132,12 @@ type Service struct {
 	operator     string // keyed hash of the operator's token, empty if there is none
 	restrictions restrictions
 	sights       sights
+	rotations    rotations
+	throttle     *throttle
+	hasher       *hasher
+	activity     activity
+	mints        mints
+	setup        string // the one-time value
 	metrics      *metrics
 }
 
@@ -138,6 +149,8 @@ func NewService(o Options) (*Service, error) {
 	}
 	s := &Service{o: o, metrics: newMetrics(o.Registerer)}
 	s.digests.key = o.Secret
+	s.throttle, s.hasher = newThrottle(s.metrics), newHasher(o.Hashing, s.metrics)
+	s.setup = newValue(account.PrefixSetup)
 	if o.Operator != "" {
 		s.operator = s.digests.of(o.Operator)
 	}

@@ -83,6 +83,7 @@ type cage struct {
 var cages = []cage{
 	{library: "github.com/cockroachdb/pebble", packages: []string{"projections/store", "projections/segment", "pipeline/eventlog/embeddedlog"}},
 	{library: "github.com/segmentio/kafka-go", packages: []string{"pipeline/eventlog/kafkalog"}},
+	{library: "golang.org/x/crypto", packages: []string{"query/auth"}},
 	{library: "github.com/gorilla/mux", packages: []string{"ingest/webhook", "query/api", "query/web"}},
 	{library: "github.com/prometheus/client_golang", packages: []string{"cmd/internal/boot", "cmd/quarry"}, files: []string{"metrics.go"}, tests: true},
 	{library: "github.com/alecthomas/kong", packages: []string{"cmd"}},

@@ -1,0 +1,105 @@
+package auth
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	// activityPrecision is how exact LastActivityAt and LastUsedAt are.
+	activityPrecision = 5 * time.Minute
+	// activityInterval is how often those seen since are written down.
+	activityInterval = time.Minute
+	// lastWords bounds the last time, at the end of Run.
+	lastWords = 5 * time.Second
+)
+
+// activity is who was seen since the last event that said so, at most
+// event.MaxActivity each.
+type activity struct {
+	mu struct {
+		sync.Mutex
+		users map[account.UserID]time.Time
+		keys  map[account.KeyID]time.Time
+	}
+}
+
+// note remembers that an ID was seen, unless that is known well enough.
+func note[ID comparable](seen *map[ID]time.Time, id ID, known, now time.Time) {
+	if now.Sub(known) < activityPrecision || id == *new(ID) {
+		return
+	}
+	if *seen == nil {
+		*seen = map[ID]time.Time{}
+	}
+	if _, found := (*seen)[id]; found || len(*seen) < event.MaxActivity {
+		(*seen)[id] = now
+	}
+}
+
+func (a *activity) seeUser(u *account.User, now time.Time) {
+	if now.Sub(u.LastActivityAt) < activityPrecision {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	note(&a.mu.users, u.ID, u.LastActivityAt, now)
+}
+
+func (a *activity) seeKey(k *account.Key, now time.Time) {
+	if now.Sub(k.LastUsedAt) < activityPrecision {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	note(&a.mu.keys, k.ID, k.LastUsedAt, now)
+}
+
+// take returns who was seen, and begins anew; nil if nobody was.
+func (a *activity) take(now time.Time) *event.ActivityNoted {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.mu.users)+len(a.mu.keys) == 0 {
+		return nil
+	}
+	ev := &event.ActivityNoted{Users: maps.Clone(a.mu.users), Keys: maps.Clone(a.mu.keys), At: now}
+	clear(a.mu.users)
+	clear(a.mu.keys)
+	return ev
+}
+
+// Run writes down who was seen, until ctx ends, and once more then.
+func (s *Service) Run(ctx context.Context) error {
+	ticker := time.NewTicker(activityInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.noteActivity(ctx)
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+			defer cancel()
+			s.noteActivity(last)
+			return ctx.Err()
+		}
+	}
+}
+
+// noteActivity does not try again: the next request of the same user is as good.
+func (s *Service) noteActivity(ctx context.Context) {
+	ev := s.activity.take(s.now())
+	if ev == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	if _, err := s.o.Appender.Append(ctx, ev); err != nil {
+		s.metrics.activityLost.Add(float64(len(ev.Users) + len(ev.Keys)))
+		s.o.Logger.WarnContext(ctx, "the last use of users and keys is not noted", "users", len(ev.Users), "keys", len(ev.Keys), "error", err)
+	}
+}

@@ -1,0 +1,102 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// change appends events and returns once the directory has them: from then on this
+// process answers by them. What became of them, the caller reads there.
+func (s *Service) change(ctx context.Context, events ...event.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	at, err := s.o.Appender.Append(ctx, events...)
+	if err != nil {
+		return fmt.Errorf("%w: append %s: %w", ErrUnavailable, events[0].EventType(), err)
+	}
+	if err := s.o.Directory.Await(ctx, at); err != nil {
+		return fmt.Errorf("%w: await %s: %w", ErrUnavailable, events[0].EventType(), err)
+	}
+	return nil
+}
+
+// now is the time that events carry.
+func (s *Service) now() time.Time { return s.o.Now().UTC() }
+
+// Origin returns where r comes from, for what is open to everybody: the actor has
+// shown nothing of themselves.
+func (s *Service) Origin(r *http.Request) account.Actor {
+	a := account.Actor{Kind: account.ActorAnonymous}
+	s.describe(r, &a)
+	return a
+}
+
+// needOwner returns an error unless p administers the instance.
+func needOwner(p *Principal) error {
+	switch {
+	case p.Owner():
+		return nil
+	case p.Anonymous():
+		return ErrUnauthenticated
+	}
+	return fmt.Errorf("%w: an owner with the scope %q may", ErrForbidden, string(account.ScopeAdmin))
+}
+
+// needPerson returns the user of p, who has to be there in person, by a session:
+// what a key or token could do here would outlive it.
+func (s *Service) needPerson(p *Principal) (*account.User, error) {
+	if p.Anonymous() {
+		return nil, ErrUnauthenticated
+	}
+	if p.Actor.Kind != account.ActorUser {
+		return nil, fmt.Errorf("%w: only a user who is signed in may", ErrForbidden)
+	}
+	user, found := s.o.Directory.User(p.Actor.User)
+	if !found || !user.Active() {
+		return nil, ErrUnauthenticated
+	}
+	return user, nil
+}
+
+// normalEmail returns an e-mail address as accounts keep it. Whether mail arrives
+// there, nobody can see.
+func normalEmail(text string) (string, error) {
+	email := strings.ToLower(strings.TrimSpace(text))
+	local, domain, found := strings.Cut(email, "@")
+	switch {
+	case len(email) > account.MaxEmailBytes:
+		return "", invalid("email", "want at most %d bytes", account.MaxEmailBytes)
+	case !found || local == "" || domain == "" || strings.Contains(domain, "@") || !printable(email) || strings.ContainsAny(email, " "):
+		return "", invalid("email", "want an e-mail address")
+	case email != strings.ToLower(email):
+		return "", invalid("email", "want one that has lower case")
+	}
+	return email, nil
+}
+
+// normalName returns a name without what cannot be seen.
+func normalName(field, text string, least, most int) (string, error) {
+	name := strings.TrimSpace(text)
+	if len(name) < least || len(name) > most || !printable(name) {
+		return "", invalid(field, "want %d to %d bytes of printable text", least, most)
+	}
+	return name, nil
+}
+
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f && c < 0xa0 })
+}
+
+func checkPassword(password string) error {
+	if len(password) < account.MinPasswordBytes || len(password) > account.MaxPasswordBytes || !utf8.ValidString(password) {
+		return invalid("password", "want %d to %d bytes", account.MinPasswordBytes, account.MaxPasswordBytes)
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package auth
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Errors of the Service, beside ErrUnauthenticated and ErrForbidden. All but
+// ErrUnavailable and ErrBusy are the asker's affair, and their texts are for them.
+var (
+	// ErrInvalid says which field has what is wrong with it.
+	ErrInvalid = errors.New("not valid")
+	// ErrBusy says that too many passwords are being checked; it passes.
+	ErrBusy = errors.New("too many sign-ins at once")
+	// ErrUnavailable says that the log or the directory did not answer in time. What
+	// was asked may still happen.
+	ErrUnavailable = errors.New("accounts are not available")
+	// ErrTooMany says that a bound on how many there may be is reached.
+	ErrTooMany = errors.New("too many")
+	// ErrConflict says that somebody else has changed the same at once.
+	ErrConflict = errors.New("the change had no effect: somebody else has changed the same")
+
+	ErrUserNotFound       = errors.New("no such user")
+	ErrNotActive          = errors.New("the user is not active")
+	ErrPending            = errors.New("the account waits for an owner's approval")
+	ErrLastOwnerRemoved   = errors.New("the last active owner cannot be removed or suspended")
+	ErrLastOwnerDemoted   = errors.New("the last active owner has to stay one")
+	ErrSessionNotFound    = errors.New("no such session")
+	ErrKeyNotFound        = errors.New("no such API key")
+	ErrKeyExists          = errors.New("there is an API key of that name")
+	ErrTokenNotFound      = errors.New("no such access token")
+	ErrRepositoryScope    = errors.New("repositories that do not exist")
+	ErrInvitationNotFound = errors.New("no such invitation")
+	// ErrInvitation has one text for all that can be wrong, or it would tell whether
+	// an e-mail address has an account.
+	ErrInvitation = errors.New("the invitation has expired, was used or taken back, or is not for this e-mail address")
+	// ErrIdentity says that a provider's word is not enough to sign in by.
+	ErrIdentity = errors.New("this sign-in cannot be matched to an account")
+)
+
+// ThrottledError says that there were too many failures. It is an answer to who
+// asks too often, whether or not there is such an account.
+type ThrottledError struct {
+	// RetryAfter is how long the next try has to wait.
+	RetryAfter time.Duration
+}
+
+// Error implements error.
+func (e *ThrottledError) Error() string {
+	return fmt.Sprintf("too many failed attempts; wait %s", e.RetryAfter.Round(time.Second))
+}
+
+func invalid(field, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %s", ErrInvalid, field, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,130 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Identified is what an OpenID Connect provider says of somebody.
+type Identified struct {
+	Identity account.Identity
+	Email    string
+	// EmailVerified says that the provider knows the address to be theirs. Nothing
+	// is decided by an address without it.
+	EmailVerified bool
+	Name          string
+	// Invitation is the value of an invitation that they came with, or empty.
+	Invitation string
+}
+
+// SignInIdentity starts a session for who has shown a provider who they are:
+//
+//  1. the user who has the identity;
+//  2. else, if Options.LinkByEmail, the active user with the verified e-mail
+//     address, who has the identity from then on;
+//  3. else a new user: by the invitation, if it is good and not for another
+//     address; without one a member who waits for approval, or is active at once
+//     if Options.AdmitAll.
+//
+// The error is ErrPending for those who wait, ErrInvitation for a bad invitation,
+// ErrIdentity where the address is missing, not verified, or of somebody else, and
+// ErrUnauthenticated for users who may not sign in. The first owner is made by the
+// setup link; before, nobody comes in.
+func (s *Service) SignInIdentity(ctx context.Context, from account.Actor, id Identified) (*SignedIn, error) {
+	return s.guarded(ctx, methodOIDC, from, func() (*SignedIn, error) {
+		if id.Identity.Issuer == "" || id.Identity.Subject == "" || len(id.Identity.Subject) > event.MaxSubjectBytes {
+			return nil, ErrIdentity
+		}
+		if user, found := s.o.Directory.UserByIdentity(id.Identity); found {
+			return s.signInUser(ctx, from, user)
+		}
+		email, err := normalEmail(id.Email)
+		if err != nil || !id.EmailVerified || s.o.Directory.Owners() == 0 {
+			return nil, ErrIdentity
+		}
+		if user, found := s.o.Directory.UserByEmail(email); found {
+			return s.link(ctx, from, user, id.Identity)
+		}
+		return s.join(ctx, from, email, id)
+	})
+}
+
+func (s *Service) signInUser(ctx context.Context, from account.Actor, user *account.User) (*SignedIn, error) {
+	switch user.State {
+	case account.StateActive:
+		return s.start(ctx, s.session(user.ID, from, methodOIDC))
+	case account.StatePending:
+		return nil, ErrPending
+	}
+	return nil, ErrUnauthenticated
+}
+
+// link gives an identity to the user with its verified e-mail address.
+func (s *Service) link(ctx context.Context, from account.Actor, user *account.User, id account.Identity) (*SignedIn, error) {
+	if !s.o.LinkByEmail || !user.Active() {
+		return nil, ErrIdentity
+	}
+	n := s.session(user.ID, from, methodOIDC)
+	return s.start(ctx, n, &event.UserChanged{
+		User: user.ID, Change: event.UserIdentityLinked, Identity: &id, By: n.event.By, At: n.event.At,
+	})
+}
+
+// join makes a new user.
+func (s *Service) join(ctx context.Context, from account.Actor, email string, id Identified) (*SignedIn, error) {
+	user := &event.UserCreated{
+		User: account.UserID(newID()), Email: email, Name: cleanText(id.Name, account.MaxNameBytes), Role: account.RoleMember,
+		State: account.StatePending, Identity: &id.Identity, By: from, At: s.now(),
+	}
+	if s.o.AdmitAll {
+		user.State = account.StateActive
+	}
+	if id.Invitation != "" {
+		i, found := s.InvitationOf(id.Invitation)
+		if !found || i.Email != "" && i.Email != email {
+			return nil, ErrInvitation
+		}
+		user.Role, user.State, user.Invitation = i.Role, account.StateActive, i.ID
+	}
+	if user.State == account.StateActive {
+		return s.start(ctx, s.session(user.User, from, methodOIDC), user)
+	}
+	if s.pending() >= maxPending {
+		return nil, ErrIdentity
+	}
+	if err := s.change(ctx, user); err != nil {
+		return nil, err
+	}
+	return nil, ErrPending
+}
+
+func (s *Service) pending() int {
+	n := 0
+	for _, u := range s.o.Directory.Users() {
+		if u.State == account.StatePending {
+			n++
+		}
+	}
+	return n
+}
+
+// LinkIdentity gives the identity that p has shown a provider to p's user.
+func (s *Service) LinkIdentity(ctx context.Context, p *Principal, id account.Identity) error {
+	user, err := s.needPerson(p)
+	if err != nil {
+		return err
+	}
+	if id.Issuer == "" || id.Subject == "" || len(id.Subject) > event.MaxSubjectBytes {
+		return ErrIdentity
+	}
+	err = s.change(ctx, &event.UserChanged{User: user.ID, Change: event.UserIdentityLinked, Identity: &id, By: p.Actor, At: s.now()})
+	if err != nil {
+		return err
+	}
+	if now, found := s.o.Directory.UserByIdentity(id); !found || now.ID != user.ID {
+		return ErrIdentity
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	// maxKeys bounds the keys of a user.
+	maxKeys = 100
+	// MaxKeyTTL bounds how far ahead a key may expire; one without a time does not.
+	MaxKeyTTL = 10 * 365 * 24 * time.Hour
+)
+
+// NewKey is what somebody decides about a key.
+type NewKey struct {
+	// User is whose key it is: for the operator, who is no user, to say. Others make
+	// keys for themselves.
+	User account.UserID
+	Name string
+	// Scopes are search and git if there are none.
+	Scopes []account.Scope
+	// Repositories restrict the key; none is no restriction.
+	Repositories []code.RepositoryID
+	ExpiresAt    time.Time
+}
+
+// CreateKey makes a key. Its value is returned this once. Users make keys in
+// person, by a session: a key that could make keys would outlive its deletion. The
+// operator may make them for any user.
+func (s *Service) CreateKey(ctx context.Context, p *Principal, n NewKey) (*account.Key, string, error) {
+	user, err := s.keyOwner(p, n.User)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := s.checkKey(ctx, user, &n); err != nil {
+		return nil, "", err
+	}
+	keys := s.o.Directory.Keys(user.ID)
+	if len(keys) >= maxKeys {
+		return nil, "", fmt.Errorf("%w: a user has at most %d API keys; delete some", ErrTooMany, maxKeys)
+	}
+	if slices.ContainsFunc(keys, func(k *account.Key) bool { return k.Name == n.Name }) {
+		return nil, "", fmt.Errorf("%w: %q", ErrKeyExists, n.Name)
+	}
+	value := newValue(account.PrefixKey)
+	ev := &event.KeyCreated{
+		ID: account.KeyID(newID()), User: user.ID, Name: n.Name, Prefix: value[:shownBytes], Hash: s.digests.of(value),
+		Scopes: n.Scopes, Repositories: n.Repositories, ExpiresAt: n.ExpiresAt, By: p.Actor, At: s.now(),
+	}
+	if err := s.change(ctx, ev); err != nil {
+		return nil, "", err
+	}
+	key, found := s.o.Directory.Key(ev.ID)
+	if !found {
+		return nil, "", fmt.Errorf("%w: %q", ErrKeyExists, n.Name) // of two at once, the other came first
+	}
+	return key, value, nil
+}
+
+// keyOwner returns the user who gets a key that p makes.
+func (s *Service) keyOwner(p *Principal, id account.UserID) (*account.User, error) {
+	if p.Actor.Kind == account.ActorOperator {
+		if id == "" {
+			return nil, invalid("userId", "whose key is it? The operator is no user")
+		}
+		user, err := s.find(id)
+		if err == nil && !user.Active() {
+			err = ErrNotActive
+		}
+		return user, err
+	}
+	user, err := s.needPerson(p)
+	if err == nil && id != "" && id != user.ID {
+		err = fmt.Errorf("%w: keys are made by whom they belong to", ErrForbidden)
+	}
+	return user, err
+}
+
+// checkKey fills in and checks n, which is to be a key of user.
+func (s *Service) checkKey(ctx context.Context, user *account.User, n *NewKey) error {
+	var err error
+	if n.Name, err = normalName("name", n.Name, 1, account.MaxKeyNameBytes); err != nil {
+		return err
+	}
+	if n.Scopes, err = normalScopes(n.Scopes); err != nil {
+		return err
+	}
+	if now := s.now(); !n.ExpiresAt.IsZero() && (!n.ExpiresAt.After(now) || n.ExpiresAt.Sub(now) > MaxKeyTTL) {
+		return invalid("expiresAt", "want a time to come, in at most ten years")
+	}
+	if slices.Contains(n.Scopes, account.ScopeAdmin) {
+		switch {
+		case user.Role != account.RoleOwner:
+			return fmt.Errorf("%w: the scope admin is for keys of owners", ErrForbidden)
+		case len(n.Repositories) > 0:
+			return invalid("repositories", "the scope admin is for the whole instance")
+		}
+	}
+	p := &Principal{Actor: account.Actor{Kind: account.ActorUser, User: user.ID}, Role: user.Role}
+	n.Repositories, err = s.restriction(ctx, p, n.Repositories)
+	return err
+}
+
+func normalScopes(scopes []account.Scope) ([]account.Scope, error) {
+	if len(scopes) == 0 {
+		return readScopes, nil
+	}
+	var out []account.Scope
+	for _, scope := range scopes {
+		if !scope.Valid() {
+			return nil, invalid("scopes", "want search, git or admin, have %.40q", string(scope))
+		}
+		if !slices.Contains(out, scope) {
+			out = append(out, scope)
+		}
+	}
+	return out, nil
+}
+
+// restriction returns ids without those that occur before, in their order. All of
+// them have to exist for p.
+func (s *Service) restriction(ctx context.Context, p *Principal, ids []code.RepositoryID) ([]code.RepositoryID, error) {
+	var out []code.RepositoryID
+	seen := make(map[code.RepositoryID]struct{}, min(len(ids), event.MaxRestriction))
+	visible := s.Visible(p)
+	for _, id := range ids {
+		if _, again := seen[id]; again {
+			continue
+		}
+		if len(out) >= event.MaxRestriction {
+			return nil, invalid("repositories", "want at most %d", event.MaxRestriction)
+		}
+		if err := s.exists(ctx, visible, id); err != nil {
+			return nil, err
+		}
+		seen[id] = struct{}{}
+		out = append(out, id)
+	}
+	return out, nil
+}
+
+func (s *Service) exists(ctx context.Context, visible Visible, id code.RepositoryID) error {
+	if s.o.Catalog == nil {
+		return fmt.Errorf("%w: %d", ErrRepositoryScope, id)
+	}
+	r, err := s.o.Catalog.Find(ctx, code.Repository{ID: id})
+	switch {
+	case errors.Is(err, code.ErrNotFound):
+		return fmt.Errorf("%w: %d", ErrRepositoryScope, id)
+	case err != nil:
+		return fmt.Errorf("find repository %d: %w", id, err)
+	case !visible.Sees(&r):
+		return fmt.Errorf("%w: %d", ErrRepositoryScope, id)
+	}
+	return nil
+}
+
+// Keys returns the keys of p's user, newest first.
+func (s *Service) Keys(p *Principal) ([]*account.Key, error) {
+	if p.Owner() && p.Actor.Kind != account.ActorUser {
+		return s.o.Directory.Keys(p.Actor.User), nil
+	}
+	user, err := s.needPerson(p)
+	if err != nil {
+		return nil, err
+	}
+	return s.o.Directory.Keys(user.ID), nil
+}
+
+// AllKeys returns the keys of all users, newest first.
+func (s *Service) AllKeys(p *Principal) ([]*account.Key, error) {
+	if err := needOwner(p); err != nil {
+		return nil, err
+	}
+	var out []*account.Key
+	for _, user := range s.o.Directory.Users() {
+		out = append(out, s.o.Directory.Keys(user.ID)...)
+	}
+	slices.SortFunc(out, func(a, b *account.Key) int {
+		if c := b.CreatedAt.Compare(a.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	return out, nil
+}
+
+// DeleteKey ends a key, by its ID or, of one's own, its name. Owners may end
+// anybody's: what leaks has to end now.
+func (s *Service) DeleteKey(ctx context.Context, p *Principal, name string) error {
+	if !p.Owner() {
+		if _, err := s.needPerson(p); err != nil {
+			return err
+		}
+	}
+	key, found := s.o.Directory.Key(account.KeyID(name))
+	if !found || key.User != p.Actor.User && !p.Owner() {
+		own := s.o.Directory.Keys(p.Actor.User)
+		i := slices.IndexFunc(own, func(k *account.Key) bool { return k.Name == name })
+		if i < 0 {
+			return fmt.Errorf("%w: %.80q", ErrKeyNotFound, name)
+		}
+		key = own[i]
+	}
+	return s.change(ctx, &event.KeyDeleted{ID: key.ID, User: key.User, By: p.Actor, At: s.now()})
+}

@@ -1,0 +1,188 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// maxInvitations bounds the invitations that wait, maxPending the people who do.
+const (
+	maxInvitations = 1000
+	maxPending     = 1000
+)
+
+// Newcomer is somebody who wants to become a user.
+type Newcomer struct {
+	// Value is that of the setup link or of the invitation.
+	Value    string
+	Email    string // of an invitation that names one: the same or empty
+	Name     string
+	Password string
+}
+
+// SetupValue returns the one-time value that makes the first owner; empty once
+// there is an owner. It is another in every process and after every start, and
+// never leaves the memory but to whoever starts the server.
+func (s *Service) SetupValue() string {
+	if s.o.Directory.Owners() > 0 {
+		return ""
+	}
+	return s.setup
+}
+
+// Setup makes the first owner and signs them in. Of two at once the directory
+// takes one.
+func (s *Service) Setup(ctx context.Context, from account.Actor, n Newcomer) (*SignedIn, error) {
+	return s.guarded(ctx, methodSetup, from, func() (*SignedIn, error) {
+		setup := s.SetupValue()
+		if setup == "" || !equal(s.digests.of(n.Value), s.digests.of(setup)) || kindOf(n.Value) == "" {
+			return nil, ErrUnauthenticated
+		}
+		user := event.UserCreated{Role: account.RoleOwner, State: account.StateActive, FirstOwner: true}
+		return s.welcome(ctx, from, n, user, methodSetup)
+	})
+}
+
+// welcome creates a user with a password and signs them in; ErrUnauthenticated says
+// that the directory did not take them.
+func (s *Service) welcome(ctx context.Context, from account.Actor, n Newcomer, user event.UserCreated, method string) (*SignedIn, error) {
+	var err error
+	if user.Email, err = normalEmail(n.Email); err != nil {
+		return nil, err
+	}
+	if user.Name, err = normalName("name", n.Name, 0, account.MaxNameBytes); err != nil {
+		return nil, err
+	}
+	if err := checkPassword(n.Password); err != nil {
+		return nil, err
+	}
+	if user.PasswordHash, err = s.hasher.hash(ctx, n.Password); err != nil {
+		return nil, err
+	}
+	user.User, user.By, user.At = account.UserID(newID()), from, s.now()
+	return s.start(ctx, s.session(user.User, from, method), &user)
+}
+
+// Invitation is what an owner decides about one.
+type Invitation struct {
+	Email string // the only address that may accept; empty: whoever has the value
+	Role  account.Role
+	// ExpiresIn is the configured time if it is zero.
+	ExpiresIn time.Duration
+}
+
+// Invite makes an invitation. The value, which is all that is needed to accept it,
+// is returned this once. Whether the address has an account already is not told.
+func (s *Service) Invite(ctx context.Context, p *Principal, i Invitation) (*account.Invitation, string, error) {
+	if err := needOwner(p); err != nil {
+		return nil, "", err
+	}
+	setDefault(&i.Role, account.RoleMember)
+	setDefault(&i.ExpiresIn, s.o.InvitationTTL)
+	if i.Email != "" {
+		email, err := normalEmail(i.Email)
+		if err != nil {
+			return nil, "", err
+		}
+		i.Email = email
+	}
+	switch {
+	case !i.Role.Valid():
+		return nil, "", invalid("role", "want OWNER or MEMBER")
+	case i.ExpiresIn < time.Minute || i.ExpiresIn > MaxInvitationTTL:
+		return nil, "", invalid("expiresAt", "want it from a minute to %d days from now", MaxInvitationTTL/(24*time.Hour))
+	case len(s.waiting()) >= maxInvitations:
+		return nil, "", fmt.Errorf("%w: %d invitations wait; take some back", ErrTooMany, maxInvitations)
+	}
+	value, now := newValue(account.PrefixInvitation), s.now()
+	ev := &event.InvitationCreated{
+		Invitation: account.InvitationID(newID()), Hash: s.digests.of(value), Email: i.Email, Role: i.Role,
+		ExpiresAt: now.Add(i.ExpiresIn), By: p.Actor, At: now,
+	}
+	if err := s.change(ctx, ev); err != nil {
+		return nil, "", err
+	}
+	made, found := s.o.Directory.InvitationByHash(ev.Hash)
+	if !found {
+		return nil, "", fmt.Errorf("%w: the invitation is gone again", ErrUnavailable)
+	}
+	return made, value, nil
+}
+
+// waiting returns the invitations that can be accepted, newest first.
+func (s *Service) waiting() []*account.Invitation {
+	var out []*account.Invitation
+	for _, i := range s.o.Directory.Invitations() {
+		if !expired(i.ExpiresAt, s.o.Now()) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Invitations returns those that wait, newest first.
+func (s *Service) Invitations(p *Principal) ([]*account.Invitation, error) {
+	if err := needOwner(p); err != nil {
+		return nil, err
+	}
+	return s.waiting(), nil
+}
+
+// RevokeInvitation takes one back.
+func (s *Service) RevokeInvitation(ctx context.Context, p *Principal, id account.InvitationID) error {
+	if err := needOwner(p); err != nil {
+		return err
+	}
+	for _, i := range s.o.Directory.Invitations() {
+		if i.ID == id {
+			return s.change(ctx, &event.InvitationRevoked{Invitation: id, By: p.Actor, At: s.now()})
+		}
+	}
+	return fmt.Errorf("%w: %.80q", ErrInvitationNotFound, string(id))
+}
+
+// InvitationOf returns what value invites to, for the page that asks for the rest.
+func (s *Service) InvitationOf(value string) (*account.Invitation, bool) {
+	if kindOf(value) != account.PrefixInvitation {
+		return nil, false
+	}
+	hash := s.digests.of(value)
+	i, found := s.o.Directory.InvitationByHash(hash)
+	if !found || !equal(hash, i.Hash) || expired(i.ExpiresAt, s.o.Now()) {
+		return nil, false
+	}
+	return i, true
+}
+
+// Accept makes a user of somebody who was invited, with a password, and signs them
+// in. The error is ErrInvitation for whatever is wrong with the invitation, the
+// e-mail address or both: neither tells whether an address has an account.
+func (s *Service) Accept(ctx context.Context, from account.Actor, n Newcomer) (*SignedIn, error) {
+	return s.guarded(ctx, methodInvitation, from, func() (*SignedIn, error) {
+		i, found := s.InvitationOf(n.Value)
+		if !found {
+			return nil, ErrInvitation
+		}
+		if n.Email == "" {
+			n.Email = i.Email
+		}
+		email, err := normalEmail(n.Email)
+		if err != nil {
+			return nil, err
+		}
+		if i.Email != "" && email != i.Email {
+			return nil, ErrInvitation
+		}
+		user := event.UserCreated{Role: i.Role, State: account.StateActive, Invitation: i.ID}
+		in, err := s.welcome(ctx, from, n, user, methodInvitation)
+		if errors.Is(err, ErrUnauthenticated) {
+			err = ErrInvitation
+		}
+		return in, err
+	})
+}

@@ -1,0 +1,189 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// maxSessions bounds the sessions of a user; with one more, the oldest ends.
+const maxSessions = 100
+
+// How a session came to be: event.SessionStarted.Method.
+const (
+	methodPassword   = "password"
+	methodOIDC       = "oidc"
+	methodInvitation = "invitation"
+	methodSetup      = "setup"
+	methodRotation   = "rotation"
+)
+
+// SignedIn is a session that has just begun. Its value is never to be seen again.
+type SignedIn struct {
+	User    *account.User
+	Session *account.Session
+	Value   string
+}
+
+// newSession is a session before it is written down.
+type newSession struct {
+	value string
+	event *event.SessionStarted
+}
+
+// session returns a session of user. Its value is new in any case: one that the
+// browser brought along is never taken over.
+func (s *Service) session(user account.UserID, from account.Actor, method string) newSession {
+	now, id, value := s.now(), newID(), newValue(account.PrefixSession)
+	from.Kind, from.User, from.Credential = account.ActorUser, user, id
+	return newSession{value, &event.SessionStarted{
+		Session: account.SessionID(id), User: user, Hash: s.digests.of(value), ExpiresAt: now.Add(s.o.SessionTTL),
+		Method: method, By: from, At: now,
+	}}
+}
+
+// start writes a session down, after what comes before it, and returns it.
+func (s *Service) start(ctx context.Context, n newSession, before ...event.Event) (*SignedIn, error) {
+	events := append(slices.Clip(before), event.Event(n.event))
+	if err := s.change(ctx, append(events, s.oldestSessions(n.event)...)...); err != nil {
+		return nil, err
+	}
+	session, found := s.o.Directory.SessionByHash(n.event.Hash)
+	user, known := s.o.Directory.User(n.event.User)
+	if !found || !known {
+		return nil, ErrUnauthenticated
+	}
+	return &SignedIn{User: user, Session: session, Value: n.value}, nil
+}
+
+// oldestSessions ends those for which a new one is too many.
+func (s *Service) oldestSessions(begun *event.SessionStarted) []event.Event {
+	sessions := s.o.Directory.Sessions(begun.User)
+	var events []event.Event
+	for i := maxSessions - 1; i < len(sessions); i++ {
+		events = append(events, &event.SessionEnded{User: begun.User, Session: sessions[i].ID, By: begun.By, At: begun.At})
+	}
+	return events
+}
+
+// rotations are the sessions that are being replaced.
+type rotations struct {
+	mu struct {
+		sync.Mutex
+		underWay map[account.SessionID]struct{} // at most one for a request
+	}
+}
+
+func (r *rotations) begin(id account.SessionID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, found := r.mu.underWay[id]; found {
+		return false
+	}
+	if r.mu.underWay == nil {
+		r.mu.underWay = map[account.SessionID]struct{}{}
+	}
+	r.mu.underWay[id] = struct{}{}
+	return true
+}
+
+func (r *rotations) end(id account.SessionID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.mu.underWay, id)
+}
+
+// Rotate gives the session of p a new value if it is due; nil if it is not. The old
+// value is good for event.SessionGrace, for requests that are under way. The end of
+// the session stays where the sign-in set it.
+func (s *Service) Rotate(ctx context.Context, p *Principal) (*SignedIn, error) {
+	if p.Actor.Kind != account.ActorUser {
+		return nil, nil
+	}
+	old, found := s.sessionOf(p.Actor.User, account.SessionID(p.Actor.Credential))
+	// What has been replaced has no more than the grace left.
+	if !found || s.o.Now().Sub(old.CreatedAt) < s.o.RotateAfter || old.ExpiresAt.Sub(s.o.Now()) <= event.SessionGrace {
+		return nil, nil
+	}
+	if !s.rotations.begin(old.ID) {
+		return nil, nil
+	}
+	defer s.rotations.end(old.ID)
+	n := s.session(old.User, p.Actor, methodRotation)
+	n.event.Replaces, n.event.ExpiresAt = old.ID, old.ExpiresAt
+	return s.start(ctx, n)
+}
+
+// sessionOf finds a session that has not expired.
+func (s *Service) sessionOf(user account.UserID, id account.SessionID) (*account.Session, bool) {
+	for _, session := range s.o.Directory.Sessions(user) {
+		if session.ID == id && !expired(session.ExpiresAt, s.o.Now()) {
+			return session, true
+		}
+	}
+	return nil, false
+}
+
+// Sessions returns the sessions of p's user that have not expired, newest first.
+func (s *Service) Sessions(p *Principal) ([]*account.Session, error) {
+	user, err := s.needPerson(p)
+	if err != nil {
+		return nil, err
+	}
+	now := s.o.Now()
+	return slices.DeleteFunc(slices.Clone(s.o.Directory.Sessions(user.ID)), func(session *account.Session) bool {
+		return expired(session.ExpiresAt, now)
+	}), nil
+}
+
+// EndSession ends one session of p's user.
+func (s *Service) EndSession(ctx context.Context, p *Principal, id account.SessionID) error {
+	user, err := s.needPerson(p)
+	if err != nil {
+		return err
+	}
+	if _, found := s.sessionOf(user.ID, id); !found {
+		return fmt.Errorf("%w: %.80q", ErrSessionNotFound, string(id))
+	}
+	return s.change(ctx, &event.SessionEnded{User: user.ID, Session: id, By: p.Actor, At: s.now()})
+}
+
+// SignOut ends the session of p.
+func (s *Service) SignOut(ctx context.Context, p *Principal) error {
+	return s.EndSession(ctx, p, account.SessionID(p.Actor.Credential))
+}
+
+// SignOutEverywhere ends all sessions of p's user.
+func (s *Service) SignOutEverywhere(ctx context.Context, p *Principal) error {
+	user, err := s.needPerson(p)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, &event.SessionEnded{User: user.ID, By: p.Actor, At: s.now()})
+}
+
+// Cookie returns what the browser is to keep of a session.
+func (s *Service) Cookie(in *SignedIn) *http.Cookie {
+	c := s.NoCookie()
+	c.Value, c.MaxAge = in.Value, int(in.Session.ExpiresAt.Sub(s.o.Now())/time.Second)
+	return c
+}
+
+// NoCookie returns what makes the browser forget its session.
+func (s *Service) NoCookie() *http.Cookie {
+	return &http.Cookie{
+		Name: CookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.o.SecureCookies,
+	}
+}
+
+// HasCookie reports whether r brings a session along, good or not.
+func HasCookie(r *http.Request) bool {
+	return slices.ContainsFunc(r.Header["Cookie"], func(line string) bool { return strings.Contains(line, CookieName+"=") })
+}

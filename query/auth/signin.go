@@ -1,0 +1,142 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// SignIn starts a session for who knows the password of a user. The error is
+// ErrUnauthenticated whether there is no such user, the password is wrong or the
+// user may not sign in, after the same work; or a ThrottledError, ErrBusy or
+// ErrUnavailable. Every failure is an entry of the audit log.
+func (s *Service) SignIn(ctx context.Context, from account.Actor, email, password string) (*SignedIn, error) {
+	in, err := s.signIn(ctx, from, email, password)
+	s.noteSignIn(ctx, methodPassword, from, email, err)
+	return in, err
+}
+
+func (s *Service) signIn(ctx context.Context, from account.Actor, email, password string) (*SignedIn, error) {
+	name, err := normalEmail(email)
+	if err != nil {
+		name = "" // counts for the address alone
+	}
+	user, found := s.o.Directory.UserByEmail(name)
+	limits := limitsOf(name, from.Address, found && s.knows(user, from.Address))
+	if err := s.throttle.begin(limits, s.o.Now()); err != nil {
+		return nil, err
+	}
+	hash := ""
+	if found {
+		hash = user.PasswordHash
+	}
+	matches, stale, err := s.check(ctx, hash, password)
+	if err != nil {
+		s.throttle.forget(limits, false)
+		return nil, err
+	}
+	if !matches || !user.Active() {
+		return nil, ErrUnauthenticated
+	}
+	s.throttle.forget(limits, true)
+	n := s.session(user.ID, from, methodPassword)
+	return s.start(ctx, n, s.rehash(ctx, n.event, stale, password)...)
+}
+
+// check hashes a password that may be one: what none can be is wrong without it.
+func (s *Service) check(ctx context.Context, hash, password string) (matches, stale bool, err error) {
+	if len(password) > account.MaxPasswordBytes {
+		return false, false, nil
+	}
+	return s.hasher.matches(ctx, hash, password)
+}
+
+// knows reports whether user has a session from the network of address.
+func (s *Service) knows(user *account.User, address string) bool {
+	return slices.ContainsFunc(s.o.Directory.Sessions(user.ID), func(session *account.Session) bool {
+		return network(session.Address) == network(address)
+	})
+}
+
+// rehash keeps the password with the parameters of today, if it was kept with
+// others. If it cannot be hashed now, then another time.
+func (s *Service) rehash(ctx context.Context, begun *event.SessionStarted, stale bool, password string) []event.Event {
+	if !stale {
+		return nil
+	}
+	hash, err := s.hasher.hash(ctx, password)
+	if err != nil {
+		return nil
+	}
+	return []event.Event{&event.UserChanged{
+		User: begun.User, Change: event.UserPasswordRehash, PasswordHash: hash, By: begun.By, At: begun.At,
+	}}
+}
+
+// noteSignIn counts an attempt, and writes down one that failed. That it cannot be
+// written down does not make the answer another.
+func (s *Service) noteSignIn(ctx context.Context, method string, from account.Actor, email string, err error) {
+	reason := outcomeOf(err)
+	s.metrics.signIns.WithLabelValues(method, reason).Inc()
+	if s.o.Recorder == nil || reason != outcomeFailed && reason != outcomeThrottled {
+		return
+	}
+	rec := audit.Record{
+		At: s.now(), Action: audit.SignInFailed, Actor: from, TargetType: audit.TargetUser,
+		Metadata: map[string]string{"method": method, "reason": reason},
+	}
+	if name, err := normalEmail(email); err == nil {
+		// Of an unknown address, nothing is kept: it may be anything.
+		if user, found := s.o.Directory.UserByEmail(name); found {
+			rec.Target = string(user.ID)
+		}
+	}
+	if err := s.o.Recorder.Record(ctx, rec); err != nil {
+		s.o.Logger.WarnContext(ctx, "a failed sign-in is not in the audit log", "error", err)
+	}
+}
+
+// What became of an attempt: the label outcome.
+const (
+	outcomeStarted     = "started"
+	outcomeFailed      = "failed"
+	outcomeThrottled   = "throttled"
+	outcomeUnavailable = "unavailable"
+	// outcomeUnfinished is of forms with mistakes and of people who wait for
+	// approval: no failure to count.
+	outcomeUnfinished = "unfinished"
+)
+
+func outcomeOf(err error) string {
+	var throttled *ThrottledError
+	switch {
+	case err == nil:
+		return outcomeStarted
+	case errors.As(err, &throttled):
+		return outcomeThrottled
+	case errors.Is(err, ErrInvalid), errors.Is(err, ErrPending):
+		return outcomeUnfinished
+	case errors.Is(err, ErrBusy), errors.Is(err, ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return outcomeUnavailable
+	}
+	return outcomeFailed
+}
+
+// guarded runs what somebody may do who knows a secret, under the bounds of failed
+// sign-ins of their address.
+func (s *Service) guarded(ctx context.Context, method string, from account.Actor, try func() (*SignedIn, error)) (*SignedIn, error) {
+	limits := limitsOf("", from.Address, false)
+	err := s.throttle.begin(limits, s.o.Now())
+	var in *SignedIn
+	if err == nil {
+		if in, err = try(); outcomeOf(err) != outcomeFailed {
+			s.throttle.forget(limits, err == nil)
+		}
+	}
+	s.noteSignIn(ctx, method, from, "", err)
+	return in, err
+}

@@ -1,0 +1,185 @@
+package auth
+
+import (
+	"container/list"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Bounds of failed sign-ins. An attempt counts when it begins, and is taken back if
+// it succeeds: attempts at once are no way around.
+//
+// An account is throttled for each address by itself: who guesses keeps themselves
+// out, not the person whose account it is. So that guessing from many addresses is
+// bounded, too, an account has a limit over all addresses; from it are excepted
+// those from which its user has signed in before.
+const (
+	// failuresOfPair are free for an account from one address, failuresOfAddress
+	// for all accounts from one address, failuresOfAccount for an account from all
+	// addresses that it does not know.
+	failuresOfPair    = 5
+	failuresOfAddress = 50
+	failuresOfAccount = 100
+	// firstDelay follows the last free failure, and each that follows has twice the
+	// delay, up to maxDelay; of a whole account, up to maxAccountDelay, which leaves
+	// its user a chance from any address.
+	firstDelay      = time.Second
+	maxDelay        = 15 * time.Minute
+	maxAccountDelay = 30 * time.Second
+	// A failure of a pair is forgotten after drainOfPair, one of an address or an
+	// account after drain: many people may share an address.
+	drainOfPair = 15 * time.Minute
+	drain       = time.Minute
+	// maxDoublings bounds what counts beyond the free failures, so that an end of
+	// the failures is soon the end of the delays.
+	maxDoublings = 12
+	// maxThrottled bounds what is remembered; beyond it the longest unused is
+	// forgotten. Who has so many addresses is bounded by what a hash costs.
+	maxThrottled = 20_000
+)
+
+// throttle counts failures. The zero value is not usable; see newThrottle.
+type throttle struct {
+	metrics *metrics
+	mu      struct {
+		sync.Mutex
+		entries map[string]*list.Element // of *failures
+		used    *list.List               // latest first
+	}
+}
+
+type failures struct {
+	name    string
+	count   int
+	last    time.Time
+	blocked time.Time // until
+}
+
+// limit is one of the bounds that an attempt is under.
+type limit struct {
+	name  string
+	free  int
+	drain time.Duration
+	max   time.Duration
+}
+
+func newThrottle(m *metrics) *throttle {
+	t := &throttle{metrics: m}
+	t.mu.entries, t.mu.used = map[string]*list.Element{}, list.New()
+	return t
+}
+
+// limitsOf returns the bounds of an attempt on account from address; account may
+// be empty.
+func limitsOf(account, address string, known bool) []limit {
+	address = network(address)
+	limits := []limit{{"address " + address, failuresOfAddress, drain, maxDelay}}
+	if account == "" {
+		return limits
+	}
+	limits = append(limits, limit{"pair " + address + " " + account, failuresOfPair, drainOfPair, maxDelay})
+	if !known {
+		limits = append(limits, limit{"account " + account, failuresOfAccount, drain, maxAccountDelay})
+	}
+	return limits
+}
+
+// network returns the part of an address that one person has: all of IPv4, the
+// first 64 bits of IPv6.
+func network(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	if a = a.Unmap().WithZone(""); a.Is6() {
+		p, _ := a.Prefix(64) // 64 bits fit
+		return p.String()
+	}
+	return a.String()
+}
+
+// begin counts an attempt, or says how long to wait.
+func (t *throttle) begin(limits []limit, now time.Time) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var wait time.Duration
+	for _, l := range limits {
+		if f := t.entryLocked(l.name); f != nil {
+			wait = max(wait, f.blocked.Sub(now))
+		}
+	}
+	if wait > 0 {
+		t.metrics.throttled.Inc()
+		return &ThrottledError{RetryAfter: wait}
+	}
+	for _, l := range limits {
+		t.countLocked(l, now)
+	}
+	return nil
+}
+
+func (t *throttle) entryLocked(name string) *failures {
+	e := t.mu.entries[name]
+	if e == nil {
+		return nil
+	}
+	t.mu.used.MoveToFront(e)
+	return e.Value.(*failures)
+}
+
+func (t *throttle) countLocked(l limit, now time.Time) {
+	f := t.entryLocked(l.name)
+	if f == nil {
+		f = &failures{name: l.name}
+		t.mu.entries[l.name] = t.mu.used.PushFront(f)
+		t.trimLocked()
+	}
+	f.count = max(f.count-int(now.Sub(f.last)/l.drain), 0)
+	f.count, f.last = min(f.count+1, l.free+maxDoublings), now
+	if f.count >= l.free {
+		f.blocked = now.Add(delay(f.count-l.free, l.max))
+	}
+}
+
+// delay doubles with each failure.
+func delay(doublings int, most time.Duration) time.Duration {
+	return min(firstDelay<<doublings, most)
+}
+
+func (t *throttle) trimLocked() {
+	for t.mu.used.Len() > maxThrottled {
+		t.removeLocked(t.mu.used.Back().Value.(*failures).name)
+	}
+	t.metrics.throttleEntries.Set(float64(t.mu.used.Len()))
+}
+
+func (t *throttle) removeLocked(name string) {
+	if e := t.mu.entries[name]; e != nil {
+		t.mu.used.Remove(e)
+		delete(t.mu.entries, name)
+	}
+}
+
+// forget takes an attempt back, because it succeeded or was none. It forgets the
+// failures of the pair if it succeeded; those of the address stay, or who has one
+// account could guess others without end.
+func (t *throttle) forget(limits []limit, succeeded bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, l := range limits {
+		f := t.entryLocked(l.name)
+		if f == nil {
+			continue
+		}
+		if f.count--; f.count <= 0 || succeeded && i == 1 {
+			t.removeLocked(l.name)
+			continue
+		}
+		f.blocked = time.Time{}
+		if f.count >= l.free {
+			f.blocked = f.last.Add(delay(f.count-l.free, l.max))
+		}
+	}
+	t.metrics.throttleEntries.Set(float64(t.mu.used.Len()))
+}

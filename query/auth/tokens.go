@@ -1,0 +1,100 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	// TokenTTL is how long a scoped access token lasts.
+	TokenTTL = time.Hour
+	// maxMints bounds the tokens that a key mints within TokenTTL here, and so the
+	// tokens that there are.
+	maxMints = 1000
+)
+
+// mints counts the tokens of keys.
+type mints struct {
+	mu struct {
+		sync.Mutex
+		since time.Time
+		keys  map[account.KeyID]int
+	}
+}
+
+// take reports whether a key may mint one more. All counts begin anew when the
+// first token of them has expired.
+func (m *mints) take(key account.KeyID, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mu.keys == nil || now.Sub(m.mu.since) >= TokenTTL {
+		m.mu.since, m.mu.keys = now, map[account.KeyID]int{}
+	}
+	if m.mu.keys[key] >= maxMints {
+		return false
+	}
+	m.mu.keys[key]++
+	return true
+}
+
+// needKey returns an error unless p has shown an API key: what may mint and revoke
+// tokens is the credential that ends with them.
+func needKey(p *Principal) error {
+	switch p.Actor.Kind {
+	case account.ActorKey:
+		return nil
+	case account.ActorAnonymous:
+		return ErrUnauthenticated
+	}
+	return fmt.Errorf("%w: scoped access tokens are minted and revoked with an API key", ErrForbidden)
+}
+
+// MintToken makes a token that reads some repositories for TokenTTL, with the
+// scopes of the key but admin. Its value is returned this once. Every repository
+// has to exist for the key.
+func (s *Service) MintToken(ctx context.Context, p *Principal, ids []code.RepositoryID) (*account.Token, string, error) {
+	if err := needKey(p); err != nil {
+		return nil, "", err
+	}
+	if len(ids) == 0 {
+		return nil, "", invalid("repoIds", "want at least one")
+	}
+	ids, err := s.restriction(ctx, p, ids)
+	if err != nil {
+		return nil, "", err
+	}
+	now, value := s.now(), newValue(account.PrefixToken)
+	if !s.mints.take(account.KeyID(p.Actor.Credential), now) {
+		return nil, "", fmt.Errorf("%w: a key mints at most %d tokens in %s", ErrTooMany, maxMints, TokenTTL)
+	}
+	ev := &event.TokenMinted{
+		Token: account.TokenID(newID()), MintedBy: account.KeyID(p.Actor.Credential), User: p.Actor.User, Hash: s.digests.of(value),
+		Repositories: ids, ExpiresAt: now.Add(TokenTTL), By: p.Actor, At: now,
+	}
+	if err := s.change(ctx, ev); err != nil {
+		return nil, "", err
+	}
+	token, found := s.o.Directory.Token(ev.Token)
+	if !found {
+		return nil, "", ErrUnauthenticated // the key has just been deleted
+	}
+	return token, value, nil
+}
+
+// RevokeToken ends a token that a key of p's user has minted.
+func (s *Service) RevokeToken(ctx context.Context, p *Principal, id account.TokenID) error {
+	if err := needKey(p); err != nil {
+		return err
+	}
+	token, found := s.o.Directory.Token(id)
+	if !found || token.User != p.Actor.User || expired(token.ExpiresAt, s.o.Now()) {
+		return fmt.Errorf("%w: %.80q", ErrTokenNotFound, string(id))
+	}
+	return s.change(ctx, &event.TokenRevoked{Token: id, By: p.Actor, At: s.now()})
+}

@@ -1,0 +1,217 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Me returns the user of p; nil for the operator, who is none.
+func (s *Service) Me(p *Principal) (*account.User, error) {
+	if p.Actor.Kind == account.ActorOperator {
+		return nil, nil
+	}
+	user, found := s.o.Directory.User(p.Actor.User)
+	if !found || p.Anonymous() {
+		return nil, ErrUnauthenticated
+	}
+	return user, nil
+}
+
+// Users returns all users, whatever their state, the oldest first.
+func (s *Service) Users(p *Principal) ([]*account.User, error) {
+	if err := needOwner(p); err != nil {
+		return nil, err
+	}
+	return s.o.Directory.Users(), nil
+}
+
+// User returns one user.
+func (s *Service) User(p *Principal, id account.UserID) (*account.User, error) {
+	if err := needOwner(p); err != nil {
+		return nil, err
+	}
+	return s.find(id)
+}
+
+func (s *Service) find(id account.UserID) (*account.User, error) {
+	user, found := s.o.Directory.User(id)
+	if !found {
+		return nil, fmt.Errorf("%w: %.80q", ErrUserNotFound, string(id))
+	}
+	return user, nil
+}
+
+// UserByName returns the user with an ID or e-mail address, for people who type.
+func (s *Service) UserByName(p *Principal, name string) (*account.User, error) {
+	if err := needOwner(p); err != nil {
+		return nil, err
+	}
+	if email, err := normalEmail(name); err == nil {
+		if user, found := s.o.Directory.UserByEmail(email); found {
+			return user, nil
+		}
+	}
+	return s.find(account.UserID(name))
+}
+
+// Approve lets somebody in who waits.
+func (s *Service) Approve(ctx context.Context, p *Principal, id account.UserID) (*account.User, error) {
+	return s.changeState(ctx, p, id, event.UserApproved, account.StatePending, account.StateActive)
+}
+
+// Suspend keeps a user out until they are reinstated: their sessions, keys and
+// tokens end at once.
+func (s *Service) Suspend(ctx context.Context, p *Principal, id account.UserID) (*account.User, error) {
+	user, err := s.changeState(ctx, p, id, event.UserSuspended, account.StateActive, account.StateSuspended)
+	if errors.Is(err, ErrConflict) {
+		err = ErrLastOwnerRemoved
+	}
+	return user, err
+}
+
+// Reinstate lets a suspended user in again. What ended stays ended.
+func (s *Service) Reinstate(ctx context.Context, p *Principal, id account.UserID) (*account.User, error) {
+	return s.changeState(ctx, p, id, event.UserReinstated, account.StateSuspended, account.StateActive)
+}
+
+// changeState does nothing for a user who is in the wanted state already.
+func (s *Service) changeState(ctx context.Context, p *Principal, id account.UserID, c event.UserChange, from, to account.UserState) (*account.User, error) {
+	if err := needOwner(p); err != nil {
+		return nil, err
+	}
+	user, err := s.find(id)
+	if err != nil || user.State == to {
+		return user, err
+	}
+	if user.State != from {
+		return nil, fmt.Errorf("%w: it is %s, not %s", ErrNotActive, user.State, from)
+	}
+	if to == account.StateSuspended && s.lastOwner(user) {
+		return nil, ErrLastOwnerRemoved
+	}
+	ev := &event.UserChanged{User: id, Change: c, By: p.Actor, At: s.now()}
+	return s.changed(ctx, id, ev, func(u *account.User) bool { return u.State == to })
+}
+
+// changed appends ev and returns the user as they are then.
+func (s *Service) changed(ctx context.Context, id account.UserID, ev event.Event, done func(*account.User) bool) (*account.User, error) {
+	if err := s.change(ctx, ev); err != nil {
+		return nil, err
+	}
+	user, err := s.find(id)
+	if err != nil {
+		return nil, err
+	}
+	if !done(user) {
+		return nil, ErrConflict
+	}
+	return user, nil
+}
+
+func (s *Service) lastOwner(u *account.User) bool {
+	return u.Active() && u.Role == account.RoleOwner && s.o.Directory.Owners() <= 1
+}
+
+// ChangeRole makes an active user an owner or a member. It counts from their next
+// request on.
+func (s *Service) ChangeRole(ctx context.Context, p *Principal, id account.UserID, role account.Role) (*account.User, error) {
+	if err := needOwner(p); err != nil {
+		return nil, err
+	}
+	if !role.Valid() {
+		return nil, invalid("role", "want OWNER or MEMBER")
+	}
+	user, err := s.find(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !user.Active():
+		return nil, ErrNotActive
+	case user.Role == role:
+		return user, nil
+	case s.lastOwner(user):
+		return nil, ErrLastOwnerDemoted
+	}
+	ev := &event.UserChanged{User: id, Change: event.UserRoleChanged, Role: role, By: p.Actor, At: s.now()}
+	user, err = s.changed(ctx, id, ev, func(u *account.User) bool { return u.Role == role })
+	if errors.Is(err, ErrConflict) {
+		err = ErrLastOwnerDemoted
+	}
+	return user, err
+}
+
+// Remove takes a user out, with all that is theirs. Owners may remove themselves,
+// but for the last of them.
+func (s *Service) Remove(ctx context.Context, p *Principal, id account.UserID) error {
+	if err := needOwner(p); err != nil {
+		return err
+	}
+	user, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	if s.lastOwner(user) {
+		return ErrLastOwnerRemoved
+	}
+	if err := s.change(ctx, &event.UserRemoved{User: id, By: p.Actor, At: s.now()}); err != nil {
+		return err
+	}
+	if _, found := s.o.Directory.User(id); found {
+		return ErrLastOwnerRemoved
+	}
+	return nil
+}
+
+// Rename changes the name of p's user.
+func (s *Service) Rename(ctx context.Context, p *Principal, name string) (*account.User, error) {
+	user, err := s.needPerson(p)
+	if err != nil {
+		return nil, err
+	}
+	if name, err = normalName("name", name, 0, account.MaxNameBytes); err != nil || name == user.Name {
+		return user, err
+	}
+	ev := &event.UserChanged{User: user.ID, Change: event.UserRenamed, Name: name, By: p.Actor, At: s.now()}
+	return s.changed(ctx, user.ID, ev, func(*account.User) bool { return true })
+}
+
+// ChangePassword changes the password of p's user, who has to know the old one, and
+// ends their other sessions. Wrong old ones count as failed sign-ins: who finds an
+// open browser may not guess in it without end.
+func (s *Service) ChangePassword(ctx context.Context, p *Principal, old, password string) error {
+	user, err := s.needPerson(p)
+	if err != nil {
+		return err
+	}
+	if user.PasswordHash == "" {
+		return fmt.Errorf("%w: the account has no password; it signs in through a provider", ErrForbidden)
+	}
+	if err := checkPassword(password); err != nil {
+		return err
+	}
+	limits := limitsOf("own "+user.Email, p.Actor.Address, true)
+	if err := s.throttle.begin(limits, s.o.Now()); err != nil {
+		return err
+	}
+	matches, _, err := s.check(ctx, user.PasswordHash, old)
+	if err != nil {
+		s.throttle.forget(limits, false)
+		return err
+	}
+	if !matches {
+		s.noteSignIn(ctx, methodPassword, p.Actor, user.Email, ErrUnauthenticated)
+		return invalid("oldPassword", "it is another")
+	}
+	s.throttle.forget(limits, true)
+	hash, err := s.hasher.hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, &event.UserChanged{
+		User: user.ID, Change: event.UserPasswordChanged, PasswordHash: hash, By: p.Actor, At: s.now(),
+	})
+}
