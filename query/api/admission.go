@@ -55,15 +55,15 @@ func (s *Server) refused(x *exchange, rt *route, r *http.Request, err error) err
 	if !errors.Is(err, auth.ErrUnauthenticated) {
 		return err
 	}
-	cost, refusal := costRequest, audit.RequestDenied
+	cost, refusal, advice := costRequest, audit.RequestDenied, "sign in, or send an API key as Authorization: Bearer KEY"
 	if hasCredential(r) {
-		cost, refusal = costBadCredential, audit.CredentialRefused
+		cost, refusal, advice = costBadCredential, audit.CredentialRefused, "the credential is no good, or not any more"
 	}
 	if err := s.take(x, rt, cost); err != nil {
 		return err
 	}
 	x.refusal = refusal
-	return err
+	return fmt.Errorf("%w: %s", auth.ErrUnauthenticated, advice)
 }
 
 // admits says whether p may ask for the route.

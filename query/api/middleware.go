@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -137,16 +138,37 @@ func (t *headerTracker) WriteHeader(status int) {
 // Unwrap serves http.ResponseController.
 func (t *headerTracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// bounded limits the size of what comes in and the time of what goes out.
-// Writers without deadlines (tests) are fine.
+// bounded limits the size of what comes in, and the time in which it comes and the
+// answer goes. Writers without deadlines (tests) are fine.
 func (s *Server) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, s.o.MaxBodyBytes)
 		control := http.NewResponseController(w)
-		_ = control.SetWriteDeadline(time.Now().Add(readTimeout + s.o.SearchTimeout + writeTimeout))
+		now := time.Now()
+		_ = control.SetWriteDeadline(now.Add(s.o.ReadTimeout + s.o.SearchTimeout + s.o.WriteTimeout))
+		if r.ContentLength != 0 {
+			// Also for bodies that nobody reads: net/http does, after the answer.
+			_ = control.SetReadDeadline(now.Add(s.o.ReadTimeout))
+			r.Body = &timedBody{http.MaxBytesReader(w, r.Body, s.o.MaxBodyBytes), control}
+		}
 		exchangeOf(r).control = control
 		next.ServeHTTP(w, r)
 	})
+}
+
+// timedBody lifts the deadline of the connection once the body has come: it would
+// end the request.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.control.SetReadDeadline(noDeadline)
+	}
+	return n, err
 }
 
 // handle makes a handler of a route: it names the route, lets in who may come in,

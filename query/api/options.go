@@ -31,10 +31,10 @@ const (
 	DefaultSearchTimeout = 45 * time.Second
 	// MaxContextLines caps the field contextLines of a search.
 	MaxContextLines = 1000
-	// readTimeout bounds the arrival of a body, writeTimeout the departure of an
-	// answer once it is computed.
-	readTimeout  = 10 * time.Second
-	writeTimeout = 2 * time.Minute
+	// DefaultReadTimeout bounds the arrival of a body, DefaultWriteTimeout the
+	// departure of an answer once it is computed.
+	DefaultReadTimeout  = 10 * time.Second
+	DefaultWriteTimeout = 2 * time.Minute
 	// DefaultPartTimeout bounds the departure of 64 KiB of a stream: a reader that
 	// is slower is left.
 	DefaultPartTimeout = 15 * time.Second
@@ -141,6 +141,8 @@ type Options struct {
 	MaxBodyBytes  int64
 	SearchTimeout time.Duration
 	PartTimeout   time.Duration
+	ReadTimeout   time.Duration
+	WriteTimeout  time.Duration
 	Limits        Limits
 	// Hosts are names by which the server is asked, beside addresses and names
 	// without a dot; nil is any name.
@@ -163,6 +165,12 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.SearchTimeout == 0 {
 		o.SearchTimeout = DefaultSearchTimeout
+	}
+	if o.ReadTimeout == 0 {
+		o.ReadTimeout = DefaultReadTimeout
+	}
+	if o.WriteTimeout == 0 {
+		o.WriteTimeout = DefaultWriteTimeout
 	}
 	if o.PartTimeout == 0 {
 		o.PartTimeout = DefaultPartTimeout
@@ -191,7 +199,7 @@ func (o *Options) validate() error {
 	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
 		o.DeadLetters == nil || o.Source == nil || o.Gate == nil || o.Audit == nil:
 		return errors.New("api: Searcher, Views, Catalog, Registrar, Status, Deliveries, DeadLetters, Source, Gate and Audit are required")
-	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0:
+	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}
 	if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

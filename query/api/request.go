@@ -75,11 +75,7 @@ func jsonTypeName(e *json.UnmarshalTypeError) string {
 }
 
 func (s *Server) readBody(r *http.Request) ([]byte, error) {
-	// The middleware bounds the size, see bounded. The deadline is of the
-	// connection: it is lifted before the search, or it would end the request.
-	control := exchangeOf(r).control
-	_ = control.SetReadDeadline(time.Now().Add(readTimeout))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
+	// The middleware bounds the size and the time, see bounded.
 	b, err := io.ReadAll(r.Body)
 	if err == nil {
 		return b, nil
@@ -88,7 +84,7 @@ func (s *Server) readBody(r *http.Request) ([]byte, error) {
 		return nil, fmt.Errorf("%w: at most %d bytes", errBodyTooBig, s.o.MaxBodyBytes)
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, fmt.Errorf("%w: want it within %s", errBodySlow, readTimeout)
+		return nil, fmt.Errorf("%w: want it within %s", errBodySlow, s.o.ReadTimeout)
 	}
 	return nil, fmt.Errorf("%w: %w", errBody, err)
 }

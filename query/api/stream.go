@@ -30,7 +30,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("search: %w", err)
 	}
 	defer view.Release()
-	f := newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(s.o.SearchTimeout+writeTimeout))
+	f := newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(s.o.SearchTimeout+s.o.WriteTimeout))
 	defer f.close()
 	result, err := s.o.Searcher.Stream(ctx, view, in.Request, func(files []search.FileMatch, stats search.Stats) error {
 		if len(files) == 0 {
@@ -68,7 +68,7 @@ func (s *Server) finishStream(f *frames, in *parsedSearch, result *search.Result
 		return &begunError{err}
 	}
 	// The connection may serve further requests, which are not all bounded.
-	_ = f.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout))
 	return nil
 }
 

@@ -115,7 +115,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 		if err = f.line("[DONE]"); err != nil {
 			return &begunError{err}
 		}
-		_ = f.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // the connection may serve others
+		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
 		return nil
 	}
 	if !f.begun {
