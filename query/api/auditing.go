@@ -27,8 +27,13 @@ var errNotRecorded = errors.New("the change was made, but the audit log cannot b
 // pairs of name and value; empty values are left out. Outside of a route it does
 // nothing.
 func (s *Server) target(r *http.Request, kind audit.TargetType, name string, metadata ...string) {
-	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
-	if !ok {
+	setTarget(r.Context(), kind, name, metadata...)
+}
+
+// setTarget is target for what has the context alone.
+func setTarget(ctx context.Context, kind audit.TargetType, name string, metadata ...string) {
+	x := exchangeIn(ctx)
+	if x == nil {
 		return
 	}
 	x.targetType, x.target = kind, cut(name, audit.MaxTargetBytes)
@@ -37,9 +42,15 @@ func (s *Server) target(r *http.Request, kind audit.TargetType, name string, met
 	}
 }
 
+// exchangeIn returns the exchange of a request, nil if there is none.
+func exchangeIn(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
 // note adds a word to the record of the request.
 func (x *exchange) note(name, value string) {
-	if value == "" || len(x.metadata) >= audit.MaxMetadata {
+	if x == nil || value == "" || len(x.metadata) >= audit.MaxMetadata {
 		return
 	}
 	if x.metadata == nil {
@@ -58,10 +69,11 @@ func (rt *route) changes() bool {
 // a change at once. An error is the answer then: what is not written down is not
 // given, and of a change it is said that it was made (errNotRecorded).
 func (s *Server) writeDown(rt *route, r *http.Request, x *exchange) error {
+	x.done = true
 	if x.recorded || x.principal == nil {
 		return nil
 	}
-	rec, wanted := s.record(rt, x)
+	rec, wanted := s.record(rt, r, x)
 	if !wanted {
 		return nil
 	}
@@ -83,13 +95,26 @@ func (s *Server) writeDown(rt *route, r *http.Request, x *exchange) error {
 	return nil
 }
 
+// writeDownPanic is deferred: it makes the record of a request that ends in a
+// panic, which it lets pass.
+func (s *Server) writeDownPanic(rt *route, r *http.Request, x *exchange) {
+	if !x.done {
+		x.status = http.StatusInternalServerError
+		_ = s.writeDown(rt, r, x) // there is no better answer than the panic's
+	}
+}
+
 // record returns the entry of a request, if there is to be one.
-func (s *Server) record(rt *route, x *exchange) (rec audit.Record, wanted bool) {
+func (s *Server) record(rt *route, r *http.Request, x *exchange) (rec audit.Record, wanted bool) {
 	rec = audit.Record{
 		At: s.o.Now().UTC(), Action: rt.action, Actor: x.principal.Actor,
 		TargetType: x.targetType, Target: x.target, RequestID: x.id, Status: x.status, Metadata: x.metadata,
 	}
-	if rec.TargetType == "" {
+	switch {
+	case rec.TargetType != "":
+	case rt.action == audit.ReadOperations || rt.action == audit.ChangedOperations:
+		rec.TargetType, rec.Target = audit.TargetOperation, cut(r.URL.Path, audit.MaxTargetBytes)
+	default:
 		rec.TargetType = audit.TargetInstance
 	}
 	if x.refusal == "" {

@@ -1,6 +1,10 @@
 package api
 
-import "github.com/quarrysearch/quarry/schemas/openapi"
+import (
+	"net/http"
+
+	"github.com/quarrysearch/quarry/schemas/openapi"
+)
 
 // accessWords are the values of x-access in the document.
 var accessWords = map[access]openapi.Access{
@@ -24,4 +28,35 @@ func ErrorCodes() []string {
 		out = append(out, f.code)
 	}
 	return out
+}
+
+// The words for who may ask.
+const (
+	AccessOpen   = int(accessOpen)
+	AccessSearch = int(accessSearch)
+	AccessGit    = int(accessGit)
+	AccessMember = int(accessMember)
+	AccessOwner  = int(accessOwner)
+)
+
+// RouteAccess is a route and who may ask.
+type RouteAccess struct {
+	Method, Path, Action string
+	Access               int
+	Changes, Stream      bool
+}
+
+// Access returns who may ask for every route.
+func (s *Server) Access() []RouteAccess {
+	var out []RouteAccess
+	for _, r := range s.routes() {
+		out = append(out, RouteAccess{r.method, r.path, string(r.action), int(r.access), r.changes(), r.stream != nil})
+	}
+	return out
+}
+
+// CheckRoute checks a route as New does.
+func CheckRoute(who int) error {
+	rt := route{path: "/x", access: access(who), handler: func(*http.Request) (*reply, error) { return ok(nil), nil }}
+	return rt.check()
 }

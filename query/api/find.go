@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // findRequest is the body of POST /api/find_definitions and find_references.
@@ -62,6 +63,7 @@ func (s *Server) find(r *http.Request, find find) (*reply, error) {
 	if in.SymbolName == nil {
 		return nil, fmt.Errorf("%w: symbolName is required", errBody)
 	}
+	s.target(r, audit.TargetInstance, "", "symbol", *in.SymbolName, "repo", in.RepoName)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
 	view, err := s.o.Views.View(ctx)

@@ -36,6 +36,7 @@ type exchange struct {
 	metadata   map[string]string
 	refusal    audit.Action
 	recorded   bool
+	done       bool // the handler has returned, without a panic
 }
 
 // exchangeKey is the key of the exchange in a request's context.
@@ -180,6 +181,7 @@ func (s *Server) handle(rt *route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
 		x.route = rt.path
+		defer s.writeDownPanic(rt, r, x)
 		p, err := s.answer(rt, r)
 		if err != nil {
 			p, x.err = errorReply(err, x.id), err
@@ -213,6 +215,7 @@ func (s *Server) serveStream(rt *route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
 		x.route = rt.path
+		defer s.writeDownPanic(rt, r, x)
 		if x.err = s.stream(rt, w, r); x.err != nil {
 			x.status = errorReply(x.err, x.id).status
 		}
@@ -246,6 +249,7 @@ func (s *Server) stream(rt *route, w http.ResponseWriter, r *http.Request) error
 		if err := s.writeDown(rt, r, x); err != nil {
 			return err
 		}
+		x.done = false
 	}
 	x.pace.headers(w.Header())
 	return rt.stream(w, admitted)

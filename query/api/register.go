@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -44,6 +45,7 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.target(r, audit.TargetRepository, repository.Name)
 	position, err := s.o.Registrar.Register(r.Context(), repository)
 	if err != nil {
 		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
@@ -195,5 +197,6 @@ func (s *Server) known(r *http.Request) (code.Repository, error) {
 	if err != nil {
 		return known, fmt.Errorf("repository %d: %w", id, err)
 	}
+	s.target(r, audit.TargetRepository, known.Name)
 	return known, nil
 }

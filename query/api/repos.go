@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -38,6 +39,7 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
+	s.target(r, audit.TargetInstance, "", "query", filter)
 	all, err := s.o.Catalog.Repositories(r.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list repositories: %w", err)

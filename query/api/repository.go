@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -12,6 +13,7 @@ import (
 // such a repository for the client: one that the client may not see has to look
 // like one that does not exist. The error wraps code.ErrNotFound.
 func (s *Server) visibleRepository(ctx context.Context, name string) (*code.Repository, error) {
+	setTarget(ctx, audit.TargetRepository, name)
 	if name == "" {
 		return nil, fmt.Errorf("repository %q: %w", name, code.ErrNotFound)
 	}
@@ -28,5 +30,12 @@ func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository,
 	if p.err != nil {
 		return nil, p.err
 	}
-	return s.visibleRepository(ctx, name)
+	repository, err := s.visibleRepository(ctx, name)
+	if path := p.values.Get("path"); path != "" {
+		setTarget(ctx, audit.TargetFile, name+":"+path)
+	}
+	for _, about := range [...]string{"ref", "base", "head"} {
+		exchangeIn(ctx).note(about, p.values.Get(about))
+	}
+	return repository, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -42,6 +43,7 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	if in.Query == nil {
 		return nil, fmt.Errorf("%w: query is required", errBody)
 	}
+	s.target(r, audit.TargetInstance, "", "query", *in.Query)
 	out, err := in.bounds(s.o.MaxMatches)
 	if err != nil {
 		return nil, err

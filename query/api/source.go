@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -73,7 +74,9 @@ func (s *Server) namedRevision(r *http.Request, repository, revision string) (*c
 	if revision == "" {
 		return nil, fmt.Errorf("%w: it is empty; HEAD is the default branch", source.ErrInvalidRevision)
 	}
-	return s.visibleRepository(r.Context(), repository)
+	known, err := s.visibleRepository(r.Context(), repository)
+	exchangeOf(r).note("ref", revision)
+	return known, err
 }
 
 // treeNode is a node of a tree; no other member is allowed.
@@ -166,6 +169,9 @@ func (s *Server) folderContents(r *http.Request) (*reply, error) {
 	repository, err := s.namedRevision(r, name, revision)
 	if err != nil {
 		return nil, err
+	}
+	if path != "" {
+		s.target(r, audit.TargetFile, name+":"+path)
 	}
 	entries, err := s.o.Source.Folder(r.Context(), repository, revision, path)
 	if err != nil {

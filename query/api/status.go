@@ -3,10 +3,12 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -136,6 +138,7 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository %d: %w", id, err)
 	}
+	s.target(r, audit.TargetRepository, st.Repository.Name)
 	out := &statusResponse{
 		ID: uint64(id), Name: st.Repository.Name, State: st.State, Refs: make([]refItem, len(st.Refs)),
 		Segments: st.Segments, Files: st.Files, SkippedFiles: st.SkippedFiles,
@@ -169,6 +172,7 @@ func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
+	s.target(r, audit.TargetRepository, strconv.FormatUint(uint64(id), 10), "list", "skipped files")
 	files, total, err := s.o.Status.Skipped(r.Context(), id, ref, code.SkipReason(reason), window.offset(), window.perPage)
 	if err != nil {
 		return nil, fmt.Errorf("repository %d: %w", id, err)

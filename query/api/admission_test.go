@@ -1,0 +1,236 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// ask sends a request; credential is a word that fakeGate knows, or empty.
+func ask(s http.Handler, method, path, body, credential string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if credential != "" {
+		r.Header.Set("Authorization", "Bearer "+credential)
+	}
+	rec := httptest.NewRecorder()
+	s.ServeHTTP(rec, r)
+	return rec
+}
+
+var pathParameter = regexp.MustCompile(`\{[A-Za-z]+\}`)
+
+// address returns a path of a route, with its parameters filled in.
+func address(path string) string { return pathParameter.ReplaceAllString(path, "1") }
+
+func closedWorld() *world {
+	w := newWorld()
+	w.gate.strict = true
+	return w
+}
+
+func without429(o api.Options) api.Options {
+	o.Limits = api.Limits{PerSecond: -1, AnonymousPerSecond: -1}
+	return o
+}
+
+// Who may ask for what: every route, as everybody.
+func TestAccess(t *testing.T) {
+	want := map[int]map[string]int{ // 0: let in
+		api.AccessOpen:   {"": 0, "wrong": 0, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessSearch: {"": 0, "wrong": 401, "token": 0, "searcher": 0, "gitter": 403, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessGit:    {"": 0, "wrong": 401, "token": 0, "searcher": 403, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessMember: {"": 401, "wrong": 401, "token": 403, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessOwner:  {"": 401, "wrong": 401, "token": 403, "searcher": 403, "gitter": 403, "member": 403, "ownerkey": 403, "owner": 0, "operator": 0},
+	}
+	for _, closed := range []bool{false, true} {
+		w := closedWorld()
+		w.gate.closed = closed
+		s := newServer(t, without429(w.options()))
+		for _, rt := range s.Access() {
+			for credential, status := range want[rt.Access] {
+				if closed && credential == "" && rt.Access != api.AccessOpen {
+					status = 401
+				}
+				rec := ask(s, rt.Method, address(rt.Path), "", credential)
+				got := rec.Code
+				if got != 401 && (got != 403 || !strings.Contains(rec.Body.String(), "INSUFFICIENT_PERMISSIONS")) {
+					got = 0
+				}
+				if got != status {
+					t.Errorf("%s %s as %q, closed %v: %d %s, want %d", rt.Method, rt.Path, credential, closed, rec.Code, rec.Body, status)
+				}
+				if told := rec.Header().Get("WWW-Authenticate"); (rec.Code == 401) != (told != "") {
+					t.Errorf("%s %s as %q: %d with WWW-Authenticate %q", rt.Method, rt.Path, credential, rec.Code, told)
+				}
+			}
+		}
+	}
+}
+
+// A route that does not say who may ask does not start.
+func TestRouteHasToSayWhoMayAsk(t *testing.T) {
+	for access, fine := range map[int]bool{0: false, api.AccessOpen: true, api.AccessOwner: true, api.AccessOwner + 1: false, -1: false} {
+		if err := api.CheckRoute(access); (err == nil) != fine {
+			t.Errorf("access %d: %v", access, err)
+		}
+	}
+}
+
+// What is not there says nothing of who asks.
+func TestUnknownRouteAsksNobody(t *testing.T) {
+	w := closedWorld()
+	w.gate.closed = true
+	rec := ask(newServer(t, w.options()), http.MethodGet, "/api/nothing", "", "wrong")
+	if rec.Code != 404 || !strings.Contains(rec.Body.String(), "NOT_FOUND") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+	if _, n := w.audit.last(); n != 0 {
+		t.Errorf("%d records", n)
+	}
+}
+
+// A Gate that cannot say who asks lets nobody in.
+func TestGateThatFails(t *testing.T) {
+	w := newWorld()
+	w.gate.err = errDisk
+	rec := ask(newServer(t, w.options()), http.MethodGet, "/api/repos", "", "owner")
+	if rec.Code != 500 || strings.Contains(rec.Body.String(), "fire") {
+		t.Errorf("%d %s", rec.Code, rec.Body)
+	}
+}
+
+// Every route with an action leaves one record, of who asked and what became of it;
+// those of changes are durable.
+func TestEveryActionIsWrittenDown(t *testing.T) {
+	w := closedWorld()
+	s := newServer(t, without429(w.options()))
+	for _, rt := range s.Access() {
+		_, before := w.audit.last()
+		durable := w.audit.durable
+		rec := ask(s, rt.Method, address(rt.Path), "{}", "owner")
+		got, after := w.audit.last()
+		if rt.Action == "" {
+			if after != before {
+				t.Errorf("%s %s left %+v", rt.Method, rt.Path, got)
+			}
+			continue
+		}
+		if after != before+1 || string(got.Action) != rt.Action || got.Actor.User != "u1" || got.RequestID != rec.Header().Get("X-Request-Id") ||
+			got.TargetType == "" || got.At.IsZero() || (w.audit.durable > durable) != rt.Changes {
+			t.Errorf("%s %s: %d records, the last %+v, durable %v", rt.Method, rt.Path, after-before, got, w.audit.durable > durable)
+		}
+		if !rt.Stream && got.Status != rec.Code {
+			t.Errorf("%s %s: status %d in the record of a %d", rt.Method, rt.Path, got.Status, rec.Code)
+		}
+	}
+}
+
+// What a record says of the target.
+func TestTargets(t *testing.T) {
+	w := newWorld()
+	s := newServer(t, w.options())
+	for _, c := range []struct {
+		method, path, body string
+		kind               audit.TargetType
+		target             string
+		metadata           map[string]string
+	}{
+		{"POST", "/api/search", `{"query":"boil","matches":1}`, audit.TargetInstance, "", map[string]string{"query": "boil"}},
+		{"POST", "/api/stream_search", `{"query":"boil","matches":1}`, audit.TargetInstance, "", map[string]string{"query": "boil"}},
+		{"POST", "/api/find_references", `{"symbolName":"Boil","repoName":"x"}`, audit.TargetInstance, "", map[string]string{"symbol": "Boil", "repo": "x"}},
+		{"GET", "/api/repos?query=ket", "", audit.TargetInstance, "", map[string]string{"query": "ket"}},
+		{"GET", "/api/repos/42/status", "", audit.TargetRepository, "github.com/meadow/kettle", nil},
+		{"DELETE", "/api/repos/42", "", audit.TargetRepository, "github.com/meadow/kettle", nil},
+		{"POST", "/api/repos", `{"cloneUrl":"https://h/o/n.git"}`, audit.TargetRepository, "h/o/n", nil},
+		{"GET", "/api/source?repo=github.com/meadow/kettle&path=a/b.go&ref=v1", "", audit.TargetFile, "github.com/meadow/kettle:a/b.go", map[string]string{"ref": "v1"}},
+		{"GET", "/api/diff?repo=no/such&base=v1&head=v2", "", audit.TargetRepository, "no/such", map[string]string{"base": "v1", "head": "v2"}},
+		{"POST", "/api/tree", `{"repoName":"github.com/meadow/kettle","revisionName":"v1","paths":[]}`, audit.TargetRepository, "github.com/meadow/kettle", map[string]string{"ref": "v1"}},
+		{"GET", "/api/folder_contents?repoName=github.com/meadow/kettle&revisionName=v1&path=a", "", audit.TargetFile, "github.com/meadow/kettle:a", map[string]string{"ref": "v1"}},
+		{"GET", "/api/deadletters/1/4", "", audit.TargetOperation, "/api/deadletters/1/4", nil},
+	} {
+		rec := ask(s, c.method, c.path, c.body, "")
+		got, _ := w.audit.last()
+		if got.TargetType != c.kind || got.Target != c.target || !mapsEqual(got.Metadata, c.metadata) || got.Status != rec.Code {
+			t.Errorf("%s %s (%d): %+v", c.method, c.path, rec.Code, got)
+		}
+	}
+}
+
+func mapsEqual(a, b map[string]string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for k, v := range b {
+		if a[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// Nothing is told, and no change is reported as made, that is not written down.
+func TestAuditLogIsOut(t *testing.T) {
+	w := newWorld()
+	w.audit.err = fmt.Errorf("%w: the log is full", api.ErrUnavailable)
+	s := newServer(t, w.options())
+	for _, c := range [][3]string{
+		{"GET", "/api/repos", ""},
+		{"DELETE", "/api/repos/42", ""},
+		{"POST", "/api/verifications", "{}"},
+		{"GET", "/api/source?repo=github.com/meadow/kettle&path=a", ""},
+	} {
+		rec := ask(s, c[0], c[1], c[2], "")
+		changed := c[0] == "DELETE"
+		if rec.Code != 503 || strings.Contains(rec.Body.String(), "change was made") != (c[0] != "GET") || strings.Contains(rec.Body.String(), "kettle") {
+			t.Errorf("%v, %v: %d %s", c, changed, rec.Code, rec.Body)
+		}
+	}
+	if rec := ask(s, "GET", "/api/repos", "", "wrong"); rec.Code != 401 {
+		t.Errorf("a refusal became %d", rec.Code)
+	}
+}
+
+// Refusals are records: each refused credential, of others a bounded number.
+func TestRefusalsAreWrittenDown(t *testing.T) {
+	w := closedWorld()
+	s := newServer(t, without429(w.options()))
+	count := func(action audit.Action) (n int) {
+		for _, rec := range w.audit.records {
+			if rec.Action == action {
+				n++
+			}
+		}
+		return n
+	}
+	for range 50 {
+		ask(s, "GET", "/api/repos", "", "wrong")
+		ask(s, "POST", "/api/repos", "{}", "member")
+	}
+	if n := count(audit.CredentialRefused); n != 50 {
+		t.Errorf("%d records of 50 refused credentials", n)
+	}
+	if n := count(audit.RequestDenied); n < 20 || n > 25 {
+		t.Errorf("%d records of 50 denied requests, want about 20", n)
+	}
+	first := w.audit.records[0]
+	if first.Actor.Kind != account.ActorAnonymous || first.Actor.Address != "192.0.2.1" || first.Status != 401 || first.Metadata["route"] != "GET /api/repos" {
+		t.Errorf("record %+v", first)
+	}
+	if denied := w.audit.records[1]; denied.Actor.User != "u2" || denied.Status != 403 {
+		t.Errorf("record %+v", denied)
+	}
+	if slices.ContainsFunc(w.audit.records, func(rec audit.Record) bool { return strings.Contains(rec.Target+rec.Metadata["route"], "wrong") }) {
+		t.Error("a record tells the credential")
+	}
+}
