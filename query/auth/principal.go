@@ -55,7 +55,9 @@ func (p *Principal) Need(s account.Scope) error {
 // equal values give equal answers: lists that were made for one are kept by it. Who
 // gives out Visible values gives the same one while nothing has changed. It is safe
 // for concurrent use.
-type Visible struct{ sees *func(r *code.Repository) bool }
+type Visible struct {
+	sees *func(r *code.Repository) bool
+}
 
 // Only returns a Visible that answers by sees, and equals no other.
 func Only(sees func(r *code.Repository) bool) Visible { return Visible{&sees} }

@@ -144,7 +144,7 @@ func TestLongLineIsLeftWhenTheTimeIsOver(t *testing.T) {
 // The matches of several patterns in one document are not held without bound.
 func TestHeldMatchesAreBounded(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
-	c, err := compile(parse(t, "i e"), nil)
+	c, err := compile(&Request{Query: parse(t, "i e")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,13 +73,19 @@ type compiled struct {
 	negations int // around the node that is being compiled
 	shown     syntax.SelectKind
 	contexts  map[string]Context
+	named     []namedContext // that the query names
+	public    func(*code.Repository) bool
 	written   []string // what the atoms that find matches are as literals, as written
 }
 
 // compile turns a parsed query into a compiled one, where contexts are the known
 // search contexts.
-func compile(p *syntax.Parsed, contexts map[string]Context) (*compiled, error) {
-	c := &compiled{contexts: contexts, revisions: syntax.HasRevision(p.Root), shown: shownOf(p)}
+func compile(r *Request, contexts map[string]Context) (*compiled, error) {
+	p := r.Query
+	c := &compiled{contexts: contexts, revisions: syntax.HasRevision(p.Root), shown: shownOf(p), public: r.Public}
+	if c.public == nil {
+		c.public = func(r *code.Repository) bool { return !r.Private }
+	}
 	c.nameRefs(p.Root, false)
 	tree := syntax.Simplify(p.Root)
 	if c.shown == syntax.SelectSymbol {
@@ -209,12 +215,15 @@ func (c *compiled) repository(q syntax.Query) (node, error) {
 	case *syntax.Fork:
 		p.repo = inclusion(q.Want, func(r *Repository) bool { return r.Fork })
 	case *syntax.Visibility:
-		p.repo = func(r *Repository) bool { return q.Want == syntax.Any || r.Private == (q.Want == syntax.Private) }
+		p.repo = func(r *Repository) bool {
+			return q.Want == syntax.Any || c.public(&r.Repository) == (q.Want == syntax.Public)
+		}
 	case *syntax.Context:
 		holds, ok := c.contexts[q.Name]
 		if !ok {
-			return nil, fmt.Errorf("search context %q: %w", q.Name, code.ErrNotFound)
+			return nil, unknownContext(q.Name)
 		}
+		c.named = append(c.named, namedContext{q.Name, holds})
 		p.repo = func(r *Repository) bool { return holds(r.Name) }
 	default:
 		return nil, fmt.Errorf("query node %T is not supported", q)

@@ -16,7 +16,7 @@ func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, 
 	v.held = 0
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.allowed != nil && !v.allowed.has(i) || v.foundAt(i) {
+		if v.allowed != nil && !v.allowed.has(i) || !v.seg.shows(i) || v.foundAt(i) {
 			continue
 		}
 		ok, err := v.eval(v.s.c.root, d, i)

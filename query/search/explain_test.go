@@ -62,7 +62,7 @@ func (m *model) script(t *testing.T, input string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
-	m.segments = append(m.segments, Segment{f.Reader, places.Build()})
+	m.segments = append(m.segments, Segment{Reader: f.Reader, Places: places.Build()})
 }
 
 // repository returns the index of the repository of that name, which it makes if

@@ -174,9 +174,11 @@ const maxRaritySegments = 64
 
 // rarity returns for each atom how much of a document it says, from 1 up: the
 // logarithm of the share of the index that its rarest trigram leaves, by the sizes
-// of lists alone. Nil for a single one.
-func rarity(c *compiled, segments []Segment) []float64 {
-	if len(c.atoms) < 2 || len(c.atoms) > maxOrderedAtoms {
+// of lists alone. Nil for a single one, and for who may not see all: lists count
+// hidden text as well.
+func rarity(sc *scope, segments []Segment) []float64 {
+	c := sc.c
+	if len(c.atoms) < 2 || len(c.atoms) > maxOrderedAtoms || sc.restricted {
 		return nil
 	}
 	lists, all := make([]int, len(c.atoms)), 0

@@ -254,7 +254,7 @@ const shortList = 0x7f
 type checker struct {
 	t    *testing.T
 	s    *Searcher
-	m    *model
+	m    View
 	q    *syntax.Parsed
 	want expected
 	name string

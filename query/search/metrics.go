@@ -87,3 +87,17 @@ func (m *metrics) observe(r *Result) {
 	m.index.Add(float64(r.Stats.IndexBytes))
 	m.files.Add(float64(r.Stats.FilesLoaded))
 }
+
+type screenMetrics struct{ misses prometheus.Counter }
+
+func newScreenMetrics(reg prometheus.Registerer, s *Screen) *screenMetrics {
+	m := &screenMetrics{prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "quarry_search_screen_misses_total", Help: "Times it had to be worked out what somebody may see of the index.",
+	})}
+	if reg != nil {
+		reg.MustRegister(m.misses, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "quarry_search_screen_bytes", Help: "What is kept of what people may see of the index.",
+		}, func() float64 { return float64(s.held()) }))
+	}
+	return m
+}

@@ -57,7 +57,7 @@ func (m *model) Revisions(_ context.Context, match func(*Repository, code.Ref) b
 				b.Add(s.Places.Doc[p], repo, ref, s.Places.Flags[p], string(s.Places.Path(p)))
 			}
 		}
-		out[i] = Segment{s.Reader, b.Build()}
+		out[i] = Segment{Reader: s.Reader, Places: b.Build()}
 	}
 	return out, m.refs, nil
 }
@@ -200,8 +200,8 @@ func (m *model) addSegment(t testing.TB, documents []*modelDocument) {
 			}
 		}
 	}
-	m.segments = append(m.segments, Segment{f.Reader, main.Build()})
-	m.branches = append(m.branches, Segment{f.Reader, every.Build()})
+	m.segments = append(m.segments, Segment{Reader: f.Reader, Places: main.Build()})
+	m.branches = append(m.branches, Segment{Reader: f.Reader, Places: every.Build()})
 }
 
 // modelSymbols takes every kmalloc and struct for a definition.

@@ -109,9 +109,8 @@ func (v *visitor) named(names []name) (tiers [3][]segment.DocID, defines, any bi
 		}
 		n.files(&names[i])
 	}
-	live := bitset(v.seg.Places.Live)
 	for d := n.any.next(0); d >= 0; d = n.any.next(d + 1) {
-		if !live.has(d) {
+		if v.seg.firstPlace(segment.DocID(d)) < 0 {
 			continue
 		}
 		t := tierNamed
@@ -130,7 +129,7 @@ func (n *namer) files(x *name) {
 	places := n.v.seg.Places
 	stem := segment.StemHash(x.fold)
 	for i, h := range places.Stem {
-		if h == stem && isNameOf(x.fold, string(places.Path(i))) {
+		if h == stem && n.v.seg.shows(i) && isNameOf(x.fold, string(places.Path(i))) {
 			n.any.set(int(places.Doc[i]))
 		}
 	}
@@ -156,7 +155,11 @@ func (n *namer) symbols(x *name) error {
 		return err
 	}
 	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
-	for b, looked := blocks.Next(0), 0; b >= 0 && looked < maxNameBlocks; b, looked = blocks.Next(b+1), looked+1 {
+	for b, looked := blocks.Next(0), 0; b >= 0 && looked < maxNameBlocks; b = blocks.Next(b + 1) {
+		if n.v.s.restricted && !n.v.showsBlock(true, b) {
+			continue // what is hidden may not use up the bound
+		}
+		looked++
 		if err := n.block(x, finder, b, start, end); err != nil {
 			return err
 		}

@@ -98,12 +98,17 @@ type outlook struct {
 
 // newAgenda begins with the segments in their order. survey says that those
 // must be surveyed to know whether another is worth while.
-func newAgenda(c *compiled, segments []Segment, r *Request) (a *agenda, survey bool) {
+func newAgenda(sc *scope, segments []Segment, r *Request) (a *agenda, survey bool) {
+	c := sc.c
 	a = &agenda{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c)}
 	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.shown == syntax.SelectRepo {
 		return a, false
 	}
-	if a.needed = max(r.Matches/orderShare, enough(segments)); len(c.atoms) > 1 {
+	least := enoughOfSeveral // for who may not see all: the index is as large as what is hidden
+	if !sc.restricted {
+		least = enough(segments)
+	}
+	if a.needed = max(r.Matches/orderShare, least); len(c.atoms) > 1 {
 		a.needed = min(a.needed, enoughOfSeveral)
 	}
 	if len(c.atoms) > 0 && !indexed(c.root) {
@@ -229,7 +234,7 @@ func (v *visitor) candidates(n node) int {
 		return sum
 	case *atomNode:
 		if f := &v.findings[n.number]; !f.all {
-			return f.blocks.Len()
+			return v.candidateBlocks(n.atom, f)
 		}
 	}
 	return math.MaxInt32

@@ -91,7 +91,7 @@ func TestDisplayShowsTheWorthiest(t *testing.T) {
 	if err != nil || few.Stats.Matches != all.Stats.Matches || few.Stats.Files != all.Stats.Files || few.Stats.Displayed != 2 {
 		t.Fatalf("%+v, %v", few.Stats, err)
 	}
-	c, err := compile(request.Query, nil)
+	c, err := compile(&request, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

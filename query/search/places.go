@@ -14,6 +14,8 @@ type scope struct {
 	c     *compiled
 	repos []*Repository
 	refs  []code.Ref // nil on default branches
+	// restricted says that there may be text which does not exist for who asks.
+	restricted bool
 	// rarity is what each atom weighs; nil if all weigh the same.
 	rarity []float64
 	// repoHas[p][r] says whether repository r satisfies predicate p, if p is

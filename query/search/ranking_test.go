@@ -95,7 +95,7 @@ func (m *model) rankingSegment(t *testing.T, input string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
-	m.segments = append(m.segments, Segment{f.Reader, places.Build()})
+	m.segments = append(m.segments, Segment{Reader: f.Reader, Places: places.Build()})
 }
 
 func (m *model) rank(t *testing.T, d *datadriven.TestData) string {

@@ -22,6 +22,9 @@ type Request struct {
 	Whole bool
 	// Explain asks for the plan and its costs.
 	Explain bool
+	// Public says which repositories visibility:public is about; nil: those that
+	// are not code.Repository.Private.
+	Public func(*code.Repository) bool
 }
 
 // shown returns how many matches may be displayed.

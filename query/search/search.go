@@ -122,6 +122,9 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 		result.Explain.Stages = stages(&result.Stats)
 	}
 	s.metrics.observe(result)
+	if Restricted(view) {
+		result.conceal()
+	}
 	return result, nil
 }
 
@@ -129,11 +132,16 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	start := time.Now()
 	w := ticket.Worker(ctx.Done())
 	defer w.End()
-	c, err := compile(r.Query, s.options.Contexts)
+	c, err := compile(&r, s.options.Contexts)
 	if err != nil {
 		return nil, err
 	}
 	segments, sc := view.Segments(), newScope(c, view.Repositories(), nil)
+	if sc.restricted = Restricted(view); sc.restricted {
+		if err := sc.checkContexts(); err != nil {
+			return nil, err
+		}
+	}
 	if c.revisions {
 		if segments, sc.refs, err = view.Revisions(ctx, c.anyRef); err != nil {
 			return nil, fmt.Errorf("open revisions: %w", err)
@@ -223,8 +231,8 @@ func newRun(sc *scope, segments []Segment, r Request) *run {
 	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now(), finish: func() {}, progress: make(chan struct{}, 1)}
 	n.holding = &holding{pool: &pool{most: math.MaxInt64}, most: math.MaxInt64} // until told otherwise
 	n.cutoff.Store(math.MaxInt32)
-	sc.rarity = rarity(sc.c, segments)
-	n.agenda, n.survey = newAgenda(sc.c, segments, &r)
+	sc.rarity = rarity(sc, segments)
+	n.agenda, n.survey = newAgenda(sc, segments, &r)
 	n.mu.done = make([]visited, n.agenda.tasks())
 	if r.Explain {
 		n.mu.explain = make([]SegmentExplain, len(segments))

@@ -101,8 +101,10 @@ func (v *visitor) seek() {
 		return
 	}
 	v.sought = make(map[uint32]bool)
-	for _, repo := range v.seg.Places.Repo {
-		v.sought[repo] = true
+	for i, repo := range v.seg.Places.Repo {
+		if v.seg.shows(i) {
+			v.sought[repo] = true
+		}
 	}
 }
 

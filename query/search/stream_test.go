@@ -90,7 +90,7 @@ func streamed(t *testing.T) (*answer, *visitor) {
 	if len(m.Segments()) < 2 {
 		t.Fatal("a test of parts wants segments")
 	}
-	c, err := compile(parse(t, "i"), nil)
+	c, err := compile(&Request{Query: parse(t, "i")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

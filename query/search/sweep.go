@@ -79,7 +79,7 @@ func (s *sweep) wants(d int) bool {
 	for _, c := range s.paths {
 		some := false
 		for i := int(places.First[d]); i < int(places.First[d+1]) && !some; i++ {
-			some = s.v.matchesPath(c.predicate, places.Path(i)) == c.match
+			some = s.v.seg.shows(i) && s.v.matchesPath(c.predicate, places.Path(i)) == c.match
 		}
 		if !some {
 			return false

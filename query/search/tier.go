@@ -75,8 +75,12 @@ func (o *outlook) tierOfName(d segment.DocID) tier {
 
 // isAside reports whether a document is what people look for last: test code,
 // vendored, generated, or so large that it is data or put together of others. A document
-// with several places is taken for its first.
+// with several places is taken for the first that there is for who asks.
 func (v *visitor) isAside(d segment.DocID) bool {
 	lo, hi := v.seg.Reader.TextRange(d)
-	return (v.seg.Places.Flags[v.seg.Places.First[d]]|v.seg.Reader.Flags(d))&asideFlags != 0 || hi-lo >= largeBytes
+	flags := v.seg.Reader.Flags(d)
+	if first := v.seg.firstPlace(d); first >= 0 {
+		flags |= v.seg.Places.Flags[first]
+	}
+	return flags&asideFlags != 0 || hi-lo >= largeBytes
 }

@@ -34,6 +34,25 @@ type Context func(repository string) bool
 type Segment struct {
 	Reader *segment.Reader
 	Places *segment.Places
+	// Visible has bit i set if place i exists for who asks; nil: all of them do.
+	Visible []uint64
+}
+
+// shows reports whether a place exists for who asks.
+func (s *Segment) shows(place int) bool { return s.Visible == nil || bitset(s.Visible).has(place) }
+
+// firstPlace returns the first place of a document that exists for who asks, or -1.
+func (s *Segment) firstPlace(d segment.DocID) int {
+	first, last := int(s.Places.First[d]), int(s.Places.First[d+1])
+	if s.Visible != nil {
+		if first = bitset(s.Visible).next(first); first < 0 {
+			return -1
+		}
+	}
+	if first >= last {
+		return -1
+	}
+	return first
 }
 
 // View is one immutable state of the index.
@@ -41,7 +60,8 @@ type View interface {
 	// Segments returns the segments with the places on default branches, in an
 	// order that does not change while the view's state does not.
 	Segments() []Segment
-	// Repositories is indexed by Places.Repo; nil where one was removed.
+	// Repositories is indexed by Places.Repo; nil where there is none: no place that
+	// Segment.Visible shows names such a one.
 	Repositories() []*Repository
 	// Revisions returns the segments with the places on all refs that match,
 	// named by Places.Ref as an index into the refs returned.

@@ -240,7 +240,7 @@ func (v *visitor) prospects() (possible, unfinished bool, err error) {
 // filter finds the places that the predicates allow, by the columns there are,
 // and reports whether there are any.
 func (v *visitor) filter() bool {
-	v.allowed = v.s.may(v.s.c.root, true, v.columns)
+	v.allowed = intersect(v.s.may(v.s.c.root, true, v.columns), v.seg.Visible)
 	if v.seg.Places.Len() == 0 || v.allowed != nil && v.allowed.next(0) < 0 {
 		v.stats.SegmentsFiltered++
 		return false
@@ -290,10 +290,13 @@ func conjuncts(n node) []node {
 // predicates allow, or -1.
 func (v *visitor) nextAllowed(d int) int {
 	places := v.seg.Places
-	live := bitset(places.Live)
-	for d = live.next(d); d >= 0 && v.allowed != nil; d = live.next(d + 1) {
+	live, allowed := bitset(places.Live), v.allowed
+	if allowed == nil {
+		allowed = v.seg.Visible
+	}
+	for d = live.next(d); d >= 0 && allowed != nil; d = live.next(d + 1) {
 		first, last := int(places.First[d]), int(places.First[d+1])
-		if i := v.allowed.next(first); i < 0 || i >= places.Len() {
+		if i := allowed.next(first); i < 0 || i >= places.Len() {
 			return -1
 		} else if i < last {
 			return d

@@ -104,7 +104,7 @@ func newState(of *index, v *places.View, before *state) *state {
 func searchSegments(segments []places.Segment) []search.Segment {
 	out := make([]search.Segment, len(segments))
 	for i, s := range segments {
-		out[i] = search.Segment(s)
+		out[i] = search.Segment{Reader: s.Reader, Places: s.Places}
 	}
 	return out
 }

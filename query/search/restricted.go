@@ -1,0 +1,88 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Restricted reports whether a view may leave out what is in the index. An answer
+// then depends on nothing that is left out, as far as documents and counts go: two
+// files in one block of the index (postings.BlockBytes) are told apart by their
+// text alone, so which of more matches than were asked for come first may depend on
+// a neighbor in the block. Times depend on all that there is.
+func Restricted(v View) bool {
+	r, ok := v.(interface{ Restricted() bool })
+	return ok && r.Restricted()
+}
+
+// conceal takes out of a result what counts hidden text as well: what the index
+// and the texts were asked, and the segments. Times stay: who asks has a clock.
+func (r *Result) conceal() {
+	s := &r.Stats
+	s.ContentBytes, s.ScannedBytes, s.IndexBytes, s.Lists = 0, 0, 0, 0
+	s.FilesConsidered, s.FilesLoaded, s.FilesSkipped = 0, 0, 0
+	s.Segments, s.SegmentsSkipped, s.SegmentsFiltered = 0, 0, 0
+	s.TrigramLookups, s.TrigramMatches, s.RegexpsConsidered = 0, 0, 0
+	if r.Explain != nil {
+		r.Explain.Segments = []SegmentExplain{}
+	}
+}
+
+// A namedContext is a search context that a query names.
+type namedContext struct {
+	name  string
+	holds Context
+}
+
+func unknownContext(name string) error {
+	return fmt.Errorf("search context %q: %w", name, code.ErrNotFound)
+}
+
+// checkContexts fails for a search context without a repository that exists for
+// who asks: its name would tell of the others.
+func (s *scope) checkContexts() error {
+	for _, c := range s.c.named {
+		if !slices.ContainsFunc(s.repos, func(r *Repository) bool { return r != nil && c.holds(r.Name) }) {
+			return unknownContext(c.name)
+		}
+	}
+	return nil
+}
+
+// candidateBlocks counts the blocks of a finding: for who may not see all, those
+// with text that exists for them, as far as the count matters.
+func (v *visitor) candidateBlocks(a *atom, f *finding) int {
+	if !v.s.restricted {
+		return f.blocks.Len()
+	}
+	n := 0
+	for b := f.blocks.Next(0); b >= 0 && n <= maxOrderedMatches/orderShare; b = f.blocks.Next(b + 1) {
+		if v.showsBlock(a.symbols, b) {
+			n++
+		}
+	}
+	return n
+}
+
+// showsBlock reports whether some document that exists for who asks has text, or
+// symbols, in a block.
+func (v *visitor) showsBlock(symbols bool, block int) bool {
+	r := v.seg.Reader
+	first, end, of := 0, r.TextEnd(), r.DocumentAt
+	if symbols {
+		first, end, of = r.TextEnd(), r.SpaceEnd(), r.DocumentOfSymbol
+	}
+	from, to := max(block*postings.BlockBytes, first), min((block+1)*postings.BlockBytes, end)
+	if from >= to {
+		return false
+	}
+	for d, last := of(from), of(to-1); d <= last; d++ {
+		if v.seg.firstPlace(d) >= 0 {
+			return true
+		}
+	}
+	return false
+}

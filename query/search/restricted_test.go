@@ -1,0 +1,249 @@
+package search
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// hiding is a corpus of which some repositories are hidden, and the same without
+// them: the documents that are only there are nowhere in it.
+type hiding struct {
+	whole, rest *model
+	visible     func(*code.Repository) bool
+}
+
+// newHiding hides each repository by chance, but one.
+func newHiding(t testing.TB, rng *rand.Rand) *hiding {
+	h := &hiding{whole: newModel(t, rng)}
+	shown := []int{}
+	for i := range h.whole.repos {
+		if rng.IntN(2) == 0 || len(shown) == 0 && i == len(h.whole.repos)-1 {
+			shown = append(shown, i)
+		}
+	}
+	h.visible = func(r *code.Repository) bool { return slices.Contains(shown, int(r.ID)-1) }
+	h.rest = &model{refs: h.whole.refs}
+	for _, i := range shown {
+		h.rest.repos = append(h.rest.repos, h.whole.repos[i])
+	}
+	kept := map[*modelDocument]bool{}
+	for _, p := range h.whole.places {
+		if i := slices.Index(shown, p.repo); i >= 0 {
+			kept[p.doc] = true
+			p.repo = i
+			h.rest.places = append(h.rest.places, p)
+		}
+	}
+	for _, d := range h.whole.documents {
+		if kept[d] {
+			h.rest.documents = append(h.rest.documents, d)
+		}
+	}
+	h.rest.build(t, 1+rng.IntN(3))
+	return h
+}
+
+func everything(*code.Repository) bool { return true }
+
+// TestHiddenRepositoriesDoNotExist compares the answers to somebody from whom some
+// repositories are hidden with a plain scan of the others, and with the answers to
+// somebody as restricted where the others are all there is.
+func TestHiddenRepositoriesDoNotExist(t *testing.T) {
+	s, screen := New(Options{}), NewScreen(ScreenOptions{})
+	for round := range *roundsFlag {
+		seed := firstSeed(t) + uint64(round)
+		rng := rand.New(rand.NewPCG(seed, 79))
+		h := newHiding(t, rng)
+		hidden := screen.Hide(h.whole, seed*2, h.visible)
+		rest := screen.Hide(h.rest, seed*2+1, everything)
+		judge := &oracle{t: t, m: h.rest, compiled: map[string]*regexp.Regexp{}}
+		ask := asker{rng, h.whole} // with words of what is hidden, too
+		for range 25 {
+			judge.q = ask.query()
+			parsed, err := syntax.Parse(judge.q.String(), syntax.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := judge.answer()
+			t.Run(fmt.Sprintf("seed=%d/%s", seed, parsed), func(t *testing.T) {
+				c := checker{t, s, hidden, parsed, want, "hidden"}
+				c.check(rng)
+				whole := Request{Matches: 1 << 20, Whole: true, Explain: true}
+				got := c.search(whole)
+				c.m = rest
+				if a, b := told(t, got), told(t, c.search(whole)); a != b {
+					t.Fatalf("somebody can tell what is hidden:\n%s\nwithout it:\n%s", a, b)
+				}
+			})
+		}
+	}
+}
+
+// told returns all that a result says, but times.
+func told(t *testing.T, r *Result) string {
+	t.Helper()
+	stats := reflect.ValueOf(&r.Stats).Elem()
+	for i := range stats.NumField() {
+		if f := stats.Field(i); f.Type().String() == "time.Duration" {
+			f.SetZero()
+		}
+	}
+	if r.Explain != nil {
+		r.Explain.Stages = Stages{}
+	}
+	b, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestHiddenTextIsNotCounted asks for a word that only a hidden repository has,
+// beside visible text in one segment, and for one that nobody has.
+func TestHiddenTextIsNotCounted(t *testing.T) {
+	m := &model{refs: []code.Ref{"refs/heads/main"}}
+	for i := range 2 {
+		m.repos = append(m.repos, &Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: fmt.Sprint("host/", i), DefaultBranch: "main"}})
+	}
+	for i := range 40 {
+		d := &modelDocument{text: []byte(fmt.Sprintf("common text %d\n%s\n", i, strings.Repeat("filler ", 900))), lang: "C"}
+		path := "file"
+		if i%2 == 1 {
+			path, d.text = "hiddenword", append(d.text, "hiddenword common\n"...)
+			d.symbols = []code.Symbol{{Name: "hiddenword", Kind: "function", Offset: uint32(len(d.text) - len("hiddenword common\n"))}}
+		}
+		m.documents = append(m.documents, d)
+		m.places = append(m.places, modelPlace{i % 2, fmt.Sprintf("%s%d.c", path, i), "refs/heads/main", d})
+	}
+	m.build(t, 1)
+	s := New(Options{})
+	view := NewScreen(ScreenOptions{}).Hide(m, "public", func(r *code.Repository) bool { return r.ID == 1 })
+	for _, query := range []string{"%s", "%s common", "common %s", "file:%s9", "-%s common", "%s or common", "regex:%s\\s", "sym:%s", "type:repo %s", "rev:* %s common"} {
+		for _, explain := range []bool{false, true} {
+			var told2 [2]string
+			for i, word := range []string{"hiddenword", "nobodysword"} {
+				r, err := s.Search(t.Context(), view, Request{Query: parse(t, fmt.Sprintf(query, word)), Matches: 10, Explain: explain})
+				if err != nil {
+					t.Fatal(err)
+				}
+				told2[i] = strings.ReplaceAll(told(t, r), word, "WORD")
+			}
+			if told2[0] != told2[1] {
+				t.Errorf("%s tells of a hidden word:\n%s\nwithout:\n%s", query, told2[0], told2[1])
+			}
+		}
+	}
+}
+
+// TestContextOfHiddenRepositories has to look like an unknown one.
+func TestContextOfHiddenRepositories(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
+	s := New(Options{Contexts: map[string]Context{"secret": func(name string) bool { return name == m.repos[0].Name }}})
+	ask := func(v View, name string) error {
+		_, err := s.Search(t.Context(), v, Request{Query: parse(t, "err context:"+name), Matches: 1})
+		return err
+	}
+	if err := ask(m, "secret"); err != nil {
+		t.Fatal(err)
+	}
+	hidden := NewScreen(ScreenOptions{}).Hide(m, 1, func(r *code.Repository) bool { return r.ID != m.repos[0].ID })
+	known, unknown := ask(hidden, "secret"), ask(hidden, "nosuch")
+	if !errors.Is(known, code.ErrNotFound) || strings.ReplaceAll(known.Error(), "secret", "nosuch") != unknown.Error() {
+		t.Errorf("the context of hidden repositories: %v, an unknown one: %v", known, unknown)
+	}
+	if err := ask(NewScreen(ScreenOptions{}).Hide(m, 1, everything), "secret"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestVisibilityFilterIsOfTheCaller has what is public told by the request.
+func TestVisibilityFilterIsOfTheCaller(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
+	public := func(r *code.Repository) bool { return r.ID == 1 } // Private says the contrary
+	for query, want := range map[string]int{"visibility:public type:repo": 1, "visibility:private type:repo": len(m.repos) - 1, "visibility:any type:repo": len(m.repos)} {
+		r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, query), Matches: 10, Public: public})
+		if err != nil || len(r.Repositories) != want {
+			t.Errorf("%s: %d repositories, %v, want %d", query, len(r.Repositories), err, want)
+		}
+	}
+}
+
+// TestScreenKeepsWhatItKnows counts how often it asks who may see what, and holds
+// that a changed state, and a changed decision under another key, are seen at once.
+func TestScreenKeepsWhatItKnows(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(3, 1)))
+	for len(m.repos) < 3 {
+		m.repos = append(m.repos, &Repository{Repository: code.Repository{ID: code.RepositoryID(len(m.repos) + 1), Name: fmt.Sprint("host/r", len(m.repos))}})
+	}
+	screen, asked := NewScreen(ScreenOptions{MaxScreens: 2}), 0
+	look := func(key any, hidden code.RepositoryID) (seen int) {
+		for _, r := range screen.Hide(m, key, func(r *code.Repository) bool { asked++; return r.ID != hidden }).Repositories() {
+			if r != nil {
+				seen++
+			}
+		}
+		return seen
+	}
+	n := len(m.repos)
+	if look("a", 1) != n-1 || look("a", 1) != n-1 || asked != n {
+		t.Errorf("asked %d times, want %d", asked, n)
+	}
+	if look("b", 99) != n || look("c", 2) != n-1 || look("c", 2) != n-1 || asked != 3*n {
+		t.Errorf("asked %d times, want %d", asked, 3*n)
+	}
+	if look("a", 1); asked != 4*n {
+		t.Errorf("asked %d times, want %d: the oldest was to go", asked, 4*n)
+	}
+	m.repos = append(slices.Clone(m.repos), &Repository{Repository: code.Repository{ID: 50, Name: "host/new"}})
+	if seen := look("a", 1); seen != n {
+		t.Errorf("%d seen of a new state, want %d", seen, n)
+	}
+	if held := screen.held(); held <= 0 || len(screen.mu.known) != 1 {
+		t.Errorf("%d bytes of %d held", held, len(screen.mu.known))
+	}
+}
+
+// TestTablesAreTakenOver holds that what is taken over from the state before is
+// what would be worked out anew.
+func TestTablesAreTakenOver(t *testing.T) {
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 80))
+		m := newModel(t, rng)
+		screen := NewScreen(ScreenOptions{})
+		for step := range 6 {
+			if step == 3 { // a repository more
+				m.repos = append(slices.Clone(m.repos), &Repository{Repository: code.Repository{ID: 90, Name: "host/more", DefaultBranch: "main"}})
+			}
+			if rng.IntN(2) == 0 { // a segment anew
+				m.segments = slices.Clone(m.segments)
+				m.segments[0].Places = anew(m.segments[0])
+			}
+			mask := rng.IntN(1 << len(m.repos))
+			visible := func(r *code.Repository) bool { return r.ID == 90 || mask>>(r.ID-1)&1 != 0 }
+			got, want := screen.Hide(m, fmt.Sprint(mask), visible), newScreened(m, visible, nil)
+			if !reflect.DeepEqual(got.Segments(), want.segments) || !reflect.DeepEqual(got.Repositories(), want.repos) {
+				t.Fatalf("seed %d step %d: %d segments, want %d", seed, step, len(got.Segments()), len(want.segments))
+			}
+		}
+	}
+}
+
+// anew returns equal places that are not the same.
+func anew(s Segment) *segment.Places {
+	b := segment.NewPlacesBuilder(s.Reader.Documents())
+	for i := range s.Places.Len() {
+		b.Add(s.Places.Doc[i], s.Places.Repo[i], segment.NoRef, s.Places.Flags[i], string(s.Places.Path(i)))
+	}
+	return b.Build()
+}

@@ -1,0 +1,269 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Bounds of a Screen.
+const (
+	// DefaultMaxScreens bounds the sets of repositories for which a Screen keeps
+	// what it has worked out.
+	DefaultMaxScreens = 256
+	// DefaultMaxScreenBytes bounds what it keeps for them.
+	DefaultMaxScreenBytes = 64 << 20
+)
+
+// ScreenOptions configure a Screen. The zero value works.
+type ScreenOptions struct {
+	MaxScreens int
+	MaxBytes   int64
+	// Registerer takes the metrics; nil for none.
+	Registerer prometheus.Registerer
+}
+
+// A Screen makes views of which a part is hidden. What is hidden does not exist in
+// them: its repositories are nil, segments with nothing else are missing, and of
+// the others Segment.Visible leaves its places out.
+//
+// To work that out costs a call for each repository and a look at each place in
+// segments that changed; it is kept, for the present state of the index, by who
+// asks and by what they may see. A Screen is safe for concurrent use.
+type Screen struct {
+	o       ScreenOptions
+	metrics *screenMetrics
+	mu      struct {
+		sync.Mutex
+		of     stateID
+		known  map[any]*screened // by key
+		order  []any             // keys, the oldest first
+		bytes  int64
+		before []*screened // of the state before
+	}
+}
+
+// NewScreen returns a Screen.
+func NewScreen(o ScreenOptions) *Screen {
+	if o.MaxScreens <= 0 {
+		o.MaxScreens = DefaultMaxScreens
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxScreenBytes
+	}
+	s := &Screen{o: o}
+	s.mu.known = make(map[any]*screened)
+	s.metrics = newScreenMetrics(o.Registerer, s)
+	return s
+}
+
+// stateID tells the states of views apart. It holds their slices, so no other
+// state can have the same addresses.
+type stateID struct {
+	repos          **Repository
+	segments       *Segment
+	nrepos, nsegms int
+}
+
+func stateOf(v View) stateID {
+	repos, segments := v.Repositories(), v.Segments()
+	id := stateID{nrepos: len(repos), nsegms: len(segments)}
+	if len(repos) > 0 {
+		id.repos = &repos[0]
+	}
+	if len(segments) > 0 {
+		id.segments = &segments[0]
+	}
+	return id
+}
+
+// Hide returns v with nothing but the repositories that visible allows. Key is what
+// the answers of visible are known by: equal keys, equal answers.
+func (s *Screen) Hide(v View, key any, visible func(*code.Repository) bool) View {
+	id := stateOf(v)
+	known, before := s.lookUp(id, key)
+	if known == nil {
+		s.metrics.misses.Inc()
+		known = newScreened(v, visible, before)
+		s.keep(id, key, known)
+	}
+	return screenedView{v, known}
+}
+
+// lookUp returns what is known for a key, or else what may help to work it out.
+func (s *Screen) lookUp(id stateID, key any) (known *screened, before []*screened) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.of == id {
+		if known = s.mu.known[key]; known != nil {
+			return known, nil
+		}
+	}
+	before = slices.Clone(s.mu.before)
+	for _, k := range s.mu.order {
+		before = append(before, s.mu.known[k])
+	}
+	return nil, before
+}
+
+// keep holds on to what was worked out for a state, and drops that of older ones.
+func (s *Screen) keep(id stateID, key any, known *screened) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.of != id {
+		s.mu.before = s.mu.before[:0]
+		for _, k := range s.mu.order {
+			s.mu.before = append(s.mu.before, s.mu.known[k])
+		}
+		s.mu.of, s.mu.order, s.mu.bytes = id, nil, 0
+		clear(s.mu.known)
+	}
+	if s.mu.known[key] == nil {
+		s.mu.order = append(s.mu.order, key)
+		s.mu.bytes += known.bytes
+		s.mu.known[key] = known
+	}
+	for len(s.mu.order) > s.o.MaxScreens || s.mu.bytes > s.o.MaxBytes && len(s.mu.order) > 1 {
+		oldest := s.mu.order[0]
+		s.mu.bytes -= s.mu.known[oldest].bytes
+		delete(s.mu.known, oldest)
+		s.mu.order = s.mu.order[1:]
+	}
+}
+
+// held returns what is kept for the present state.
+func (s *Screen) held() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.bytes
+}
+
+// screened is a state of the index as somebody sees it. It never changes.
+type screened struct {
+	seen     bitset // repositories, by number
+	repos    []*Repository
+	segments []Segment
+	// tables has which places of each segment are visible: nil all, empty none.
+	tables map[*segment.Places]bitset
+	bytes  int64
+	byID   func() map[code.RepositoryID]struct{}
+}
+
+// newScreened works out what visible leaves of a view. What was worked out for
+// others who see the same, or for the state before, is taken over.
+func newScreened(v View, visible func(*code.Repository) bool, before []*screened) *screened {
+	all := v.Repositories()
+	s := &screened{seen: newBitset(len(all)), repos: make([]*Repository, len(all)), tables: make(map[*segment.Places]bitset)}
+	for i, r := range all {
+		if r != nil && visible(&r.Repository) {
+			s.seen.set(i)
+			s.repos[i] = r
+		}
+	}
+	like := s.likeOne(before)
+	s.bytes = int64(8 * (len(s.repos) + len(s.seen)))
+	for _, seg := range v.Segments() {
+		shown, ok := like[seg.Places]
+		if !ok {
+			shown = shownPlaces(seg.Places, s.seen)
+		}
+		s.tables[seg.Places] = shown
+		s.bytes += int64(8*len(shown)) + tableBytes
+		if shown == nil || len(shown) > 0 {
+			s.segments = append(s.segments, Segment{Reader: seg.Reader, Places: seg.Places, Visible: shown})
+		}
+	}
+	s.byID = sync.OnceValue(func() map[code.RepositoryID]struct{} {
+		ids := make(map[code.RepositoryID]struct{})
+		for _, r := range s.repos {
+			if r != nil {
+				ids[r.ID] = struct{}{}
+			}
+		}
+		return ids
+	})
+	return s
+}
+
+// tableBytes is what a segment takes in a screened, about.
+const tableBytes = 96
+
+// likeOne returns the tables of one before with the same repositories, as far as
+// there were such: a number means the same repository for ever.
+func (s *screened) likeOne(before []*screened) map[*segment.Places]bitset {
+	for _, b := range before {
+		if samePrefix(b.seen, s.seen, len(b.repos)) {
+			return b.tables
+		}
+	}
+	return nil
+}
+
+// samePrefix reports whether two sets have the same members below n.
+func samePrefix(a, b bitset, n int) bool {
+	words := n / 64
+	if len(b) < len(a) || !slices.Equal(a[:words], b[:words]) {
+		return false
+	}
+	mask := uint64(1)<<(n%64) - 1
+	return mask == 0 || (a[words]^b[words])&mask == 0
+}
+
+// shownPlaces returns the places of the repositories seen: nil if that is all of
+// them, an empty set if there is none: a segment without places may have hidden
+// text.
+func shownPlaces(p *segment.Places, seen bitset) bitset {
+	shown, n := newBitset(p.Len()), 0
+	for i, r := range p.Repo {
+		if seen.has(int(r)) {
+			shown.set(i)
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return bitset{}
+	case p.Len():
+		return nil
+	}
+	return shown
+}
+
+// screenedView is a view of which a part is hidden.
+type screenedView struct {
+	View
+	*screened
+}
+
+// Restricted says that answers are not to tell of what is hidden: see Restricted.
+func (v screenedView) Restricted() bool { return true }
+
+// AsOf says which moment of the past the view shows; empty for the present.
+func (v screenedView) AsOf() string {
+	if past, ok := v.View.(interface{ AsOf() string }); ok {
+		return past.AsOf()
+	}
+	return ""
+}
+
+// Segments implements View.
+func (v screenedView) Segments() []Segment { return v.segments }
+
+// Repositories implements View.
+func (v screenedView) Repositories() []*Repository { return v.repos }
+
+// Revisions implements View: refs of hidden repositories match nothing.
+func (v screenedView) Revisions(ctx context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error) {
+	ids := v.byID()
+	return v.View.Revisions(ctx, func(r *Repository, ref code.Ref) bool {
+		if _, ok := ids[r.ID]; !ok {
+			return false
+		}
+		return match(r, ref)
+	})
+}
