@@ -22,6 +22,8 @@ type Config struct {
 	Ingest        Ingest       `yaml:"ingest" doc:"The receiver of web hooks."`
 	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyse and build segments."`
 	Query         Query        `yaml:"query" doc:"Bounds of a search."`
+	Access        Access       `yaml:"access" doc:"Who may ask, and from where."`
+	Limits        Limits       `yaml:"limits" doc:"How often, and how much at once, one caller may ask. The operator on this machine may always."`
 	Cache         Cache        `yaml:"cache" doc:"Memory that serves to read less from disk."`
 	Runtime       Runtime      `yaml:"runtime" doc:"The Go runtime and the way the process stops."`
 	Connections   []Connection `yaml:"connections" doc:"Code hosts that send web hooks. Set in the file only."`
@@ -129,6 +131,22 @@ type Context struct {
 	Exclude []string `yaml:"exclude" doc:"Globs of repositories that are not, whatever include says."`
 }
 
+// Access says who may ask, and from where.
+type Access struct {
+	TrustedProxies []string `yaml:"trustedProxies" doc:"Addresses or networks, as CIDR, of proxies whose X-Forwarded-For or Forwarded says who the client is. Empty: the peer is the client."`
+	AllowedOrigins []string `yaml:"allowedOrigins" doc:"Origins whose pages may use the API (CORS), such as https://tools.example; * for any, without cookies. Empty: none but its own."`
+	Hosts          []string `yaml:"hosts" doc:"Further names by which the API is asked, where names are checked: if listen is loopback or publicUrl is set. Addresses, names without a dot and publicUrl's always will do; * for any."`
+}
+
+// Limits bound what one caller may ask.
+type Limits struct {
+	PerSecond          int `yaml:"perSecond" doc:"Requests per second of an API key, a token, or a user who is signed in. 0: no limit."`
+	Burst              int `yaml:"burst" doc:"How many of them may come at once."`
+	AnonymousPerSecond int `yaml:"anonymousPerSecond" doc:"Requests per second of an address, without a credential or with one that is no good. 0: no limit."`
+	AnonymousBurst     int `yaml:"anonymousBurst" doc:"How many of them may come at once."`
+	Streams            int `yaml:"streams" doc:"Streams of one caller at once. 0: no limit but that of all."`
+}
+
 // Cache sizes the caches.
 type Cache struct {
 	FramesBytes Bytes `yaml:"framesBytes" doc:"Decompressed text of segments, outside the Go heap."`
@@ -180,6 +198,7 @@ func Default() Config {
 			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
 			MaxMemoryBytes: 96 << 20, TotalMemoryBytes: 128 << 20, MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
 		},
+		Limits:  Limits{PerSecond: 50, Burst: 200, AnonymousPerSecond: 20, AnonymousBurst: 100, Streams: 32},
 		Cache:   Cache{FramesBytes: 288 << 20, BlocksBytes: 96 << 20, LogBytes: 8 << 20},
 		Runtime: Runtime{MemoryLimitBytes: 512 << 20, GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
 	}

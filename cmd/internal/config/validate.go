@@ -38,6 +38,8 @@ func (c *Config) Validate() error {
 	c.validateAddresses(report)
 	c.validateLog(report)
 	c.validateGit(report)
+	c.validateAccess(report)
+	c.validateLimits(report)
 	c.validateConnections(report)
 	c.validateContexts(report)
 	return errors.Join(errs...)

@@ -7,7 +7,6 @@ import (
 	"net/http/pprof"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/tail"
 )
 
 // listeners are bound before anything is opened that takes time, so that a port
@@ -60,7 +59,7 @@ func (s *Server) handlers() (main, metrics http.Handler) {
 		inspection.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 		inspection.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
-	mux.Handle("GET /admin/events", tail.Handler(s.log, s.o.Logger))
+	mux.Handle("GET /admin/events", s.events())
 	if s.receiver != nil {
 		mux.Handle("/webhooks/", s.receiver)
 	}
@@ -70,7 +69,7 @@ func (s *Server) handlers() (main, metrics http.Handler) {
 		mux.HandleFunc("GET /healthz", alive)
 		mux.HandleFunc("GET /readyz", alive)
 	}
-	return mux, metrics
+	return s.door(mux), metrics
 }
 
 // alive answers for a process without the query role, which is ready once it

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/query/api"
 )
 
 // Options of Open. All are required.
@@ -54,7 +54,7 @@ type Server struct {
 	positions    *positions
 	letters      *deadLetters
 	repositories *repositories
-	api          http.Handler
+	api          *api.Server
 	// Of the role pipeline.
 	pipeline *pipeline
 	// Of the roles pipeline and query together.

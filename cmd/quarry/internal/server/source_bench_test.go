@@ -123,7 +123,7 @@ type benchSide struct {
 func (s benchSide) quarry(method, path, body string) time.Duration {
 	recorder := httptest.NewRecorder()
 	start := time.Now()
-	s.server.api.ServeHTTP(recorder, httptest.NewRequest(method, path, strings.NewReader(body)))
+	s.server.api.ServeHTTP(recorder, httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body)))
 	took := time.Since(start)
 	if recorder.Code != http.StatusOK {
 		s.b.Fatalf("%s %s: %d %s", method, path, recorder.Code, recorder.Body)

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+)
+
+// anything stands for all in lists of access.
+const anything = "*"
+
+func (c *Config) validateAccess(report reporter) {
+	for _, proxy := range c.Access.TrustedProxies {
+		if _, err := parseNetwork(proxy); err != nil {
+			report("access.trustedProxies", "%q is no address or network: want 10.0.0.5 or 10.0.0.0/8", proxy)
+		}
+	}
+	for _, origin := range c.Access.AllowedOrigins {
+		u, err := url.Parse(origin)
+		if origin != anything && (err != nil || u.Scheme+"://"+u.Host != origin || u.Host == "" || u.User != nil) {
+			report("access.allowedOrigins", "%q is no origin: want scheme and host alone, such as https://tools.example, or *", origin)
+		}
+	}
+	for _, host := range c.Access.Hosts {
+		if host == "" || len(host) > 255 {
+			report("access.hosts", "%.80q is no name", host)
+		}
+	}
+}
+
+func (c *Config) validateLimits(report reporter) {
+	for _, l := range []struct {
+		path         string
+		value, least int
+	}{
+		{"limits.perSecond", c.Limits.PerSecond, 0}, {"limits.burst", c.Limits.Burst, 1},
+		{"limits.anonymousPerSecond", c.Limits.AnonymousPerSecond, 0}, {"limits.anonymousBurst", c.Limits.AnonymousBurst, 1},
+		{"limits.streams", c.Limits.Streams, 0},
+	} {
+		if l.value < l.least || l.value > 1_000_000 {
+			report(l.path, "%d: want %d to 1000000", l.value, l.least)
+		}
+	}
+}
+
+// parseNetwork takes an address for the network of it alone.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), nil
+	}
+	return netip.ParsePrefix(text)
+}
+
+// Proxies returns the networks of trusted proxies. The settings are valid.
+func (c *Config) Proxies() []netip.Prefix {
+	var out []netip.Prefix
+	for _, proxy := range c.Access.TrustedProxies {
+		if p, err := parseNetwork(proxy); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Hosts returns the names by which the API may be asked; nil if they are not
+// checked.
+func (c *Config) Hosts() []string {
+	if slices.Contains(c.Access.Hosts, anything) || !c.Loopback() && c.PublicURL == "" {
+		return nil
+	}
+	hosts := append([]string{"localhost"}, c.Access.Hosts...)
+	if host, _, err := net.SplitHostPort(c.Listen); err == nil && host != "" {
+		hosts = append(hosts, host)
+	}
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
+		hosts = append(hosts, u.Host)
+	}
+	return hosts
+}
+
+// Loopback reports whether only this machine reaches the API's address.
+func (c *Config) Loopback() bool {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}
