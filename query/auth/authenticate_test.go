@@ -1,0 +1,290 @@
+package auth_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+func TestCredentialsInHeaders(t *testing.T) {
+	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
+	in := w.owner()
+	key := w.key(w.as(in.Value), auth.NewKey{Name: "k"})
+	other := w.key(w.as(in.Value), auth.NewKey{Name: "other"})
+	bob := w.member(w.as(in.Value), "bob@example.org")
+	_, token := w.token(w.as(key), 1)
+	cookie := auth.CookieName + "=" + in.Value
+	cases := []struct {
+		name    string
+		headers []string
+		want    account.ActorKind // empty: refused
+	}{
+		{"nothing", nil, account.ActorAnonymous},
+		{"bearer", []string{"Authorization", "Bearer " + key}, account.ActorKey},
+		{"scheme in other case", []string{"Authorization", "bEaReR  " + key}, account.ActorKey},
+		{"own header", []string{"X-Service-Api-Key", key}, account.ActorKey},
+		{"alias", []string{"X-Sourcebot-Api-Key", key}, account.ActorKey},
+		{"token", []string{"Authorization", "Bearer " + token}, account.ActorToken},
+		{"operator", []string{"Authorization", "Bearer " + operator}, account.ActorOperator},
+		{"session", []string{"Cookie", cookie}, account.ActorUser},
+		{"session among others", []string{"Cookie", "a=b; " + cookie + "; c=d"}, account.ActorUser},
+		{"session twice", []string{"Cookie", cookie + "; " + cookie}, account.ActorUser},
+		{"the same in three headers", []string{"Authorization", "Bearer " + key, "X-Service-Api-Key", key, "X-Sourcebot-Api-Key", key}, account.ActorKey},
+		{"key and session of one user", []string{"Authorization", "Bearer " + key, "Cookie", cookie}, account.ActorKey},
+		{"foreign cookies", []string{"Cookie", "xquarry_session=1; quarry_sessio=2"}, account.ActorAnonymous},
+
+		{"two headers of one name", []string{"Authorization", "Bearer " + key, "Authorization", "Bearer " + key}, ""},
+		{"two keys", []string{"Authorization", "Bearer " + key, "X-Service-Api-Key", other}, ""},
+		{"two keys in the aliases", []string{"X-Service-Api-Key", key, "X-Sourcebot-Api-Key", other}, ""},
+		{"own header twice", []string{"X-Service-Api-Key", key, "X-Service-Api-Key", key}, ""},
+		{"key and session of two users", []string{"Authorization", "Bearer " + key, "Cookie", auth.CookieName + "=" + bob.Value}, ""},
+		{"operator and session", []string{"Authorization", "Bearer " + operator, "Cookie", cookie}, ""},
+		{"key and bad session", []string{"Authorization", "Bearer " + key, "Cookie", auth.CookieName + "=x"}, ""},
+		{"good session and bad key", []string{"X-Service-Api-Key", "x", "Cookie", cookie}, ""},
+		{"two sessions", []string{"Cookie", cookie + "; " + auth.CookieName + "=" + bob.Value}, ""},
+		{"empty bearer", []string{"Authorization", "Bearer "}, ""},
+		{"no scheme", []string{"Authorization", key}, ""},
+		{"basic", []string{"Authorization", "Basic " + key}, ""},
+		{"empty header", []string{"Authorization", ""}, ""},
+		{"empty own header", []string{"X-Service-Api-Key", ""}, ""},
+		{"session as bearer", []string{"Authorization", "Bearer " + in.Value}, ""},
+		{"key as session", []string{"Cookie", auth.CookieName + "=" + key}, ""},
+		{"setup value", []string{"Authorization", "Bearer " + w.SetupValue()}, ""},
+		{"upper case", []string{"Authorization", "Bearer " + strings.ToUpper(key)}, ""},
+		{"truncated", []string{"Authorization", "Bearer " + key[:len(key)-1]}, ""},
+		{"longer", []string{"Authorization", "Bearer " + key + "0"}, ""},
+		{"space after", []string{"Authorization", "Bearer " + key + " "}, ""},
+		{"changed", []string{"Authorization", "Bearer " + flip(key)}, ""},
+		{"other prefix", []string{"Authorization", "Bearer " + account.PrefixToken + key[3:]}, ""},
+		{"a megabyte", []string{"Authorization", "Bearer qk_" + strings.Repeat("a", 1<<20)}, ""},
+		{"list", []string{"Authorization", "Bearer " + key + ", Bearer " + other}, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := w.Authenticate(ask(c.headers...))
+			if c.want == "" {
+				if !errors.Is(err, auth.ErrUnauthenticated) || err.Error() != auth.ErrUnauthenticated.Error() {
+					t.Fatalf("%+v, error %v; want the one error", p, err)
+				}
+				return
+			}
+			if err != nil || p.Actor.Kind != c.want {
+				t.Fatalf("%+v, error %v; want %s", p, err, c.want)
+			}
+		})
+	}
+}
+
+// flip changes the last character of a credential.
+func flip(value string) string {
+	last := "0"
+	if strings.HasSuffix(value, last) {
+		last = "1"
+	}
+	return value[:len(value)-1] + last
+}
+
+func TestWithoutAnonymousRequestsNothingIsRefused(t *testing.T) {
+	w := newWorld(t)
+	if p, err := w.Authenticate(ask()); !errors.Is(err, auth.ErrUnauthenticated) {
+		t.Fatalf("%+v, %v", p, err)
+	}
+}
+
+// What ends a credential ends it for the next request.
+func TestCredentialsEnd(t *testing.T) {
+	ends := map[string]func(w *world, owner, bob *auth.Principal, key *account.Key, token *account.Token){
+		"suspended": func(w *world, owner, bob *auth.Principal, _ *account.Key, _ *account.Token) {
+			if _, err := w.Suspend(w.t.Context(), owner, bob.Actor.User); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		"removed": func(w *world, owner, bob *auth.Principal, _ *account.Key, _ *account.Token) {
+			if err := w.Remove(w.t.Context(), owner, bob.Actor.User); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		"expired": func(w *world, _, _ *auth.Principal, _ *account.Key, _ *account.Token) {
+			w.clock.forward(auth.DefaultSessionTTL)
+		},
+	}
+	for name, end := range ends {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			owner := w.as(w.owner().Value)
+			in := w.member(owner, "bob@example.org")
+			bob := w.as(in.Value)
+			key, value, err := w.CreateKey(t.Context(), bob, auth.NewKey{Name: "k", ExpiresAt: w.clock.Now().Add(time.Hour)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			token, short := w.token(w.as(value), 1)
+			w.as(short)
+			end(w, owner, bob, key, token)
+			w.refused("the session", in.Value)
+			w.refused("the key", value)
+			w.refused("the token", short)
+		})
+	}
+}
+
+func TestTokenEndsWithItsKey(t *testing.T) {
+	w := newWorld(t)
+	owner := w.as(w.owner().Value)
+	value := w.key(owner, auth.NewKey{Name: "k"})
+	_, token := w.token(w.as(value), 1, 3, 1)
+	if err := w.DeleteKey(t.Context(), owner, "k"); err != nil {
+		t.Fatal(err)
+	}
+	w.refused("the key", value)
+	w.refused("the token", token)
+}
+
+// A role counts from the next request on, for every credential.
+func TestRoleIsOfNow(t *testing.T) {
+	w := newWorld(t)
+	owner := w.as(w.owner().Value)
+	in := w.member(owner, "bob@example.org")
+	if _, err := w.ChangeRole(t.Context(), owner, in.User.ID, account.RoleOwner); err != nil {
+		t.Fatal(err)
+	}
+	key := w.key(w.as(in.Value), auth.NewKey{Name: "k", Scopes: []account.Scope{account.ScopeAdmin, account.ScopeSearch}})
+	if p := w.as(key); !p.Owner() {
+		t.Fatalf("%+v is no owner", p)
+	}
+	if _, err := w.ChangeRole(t.Context(), owner, in.User.ID, account.RoleMember); err != nil {
+		t.Fatal(err)
+	}
+	if p := w.as(key); p.Owner() || p.Has(account.ScopeAdmin) || !p.Has(account.ScopeSearch) || p.Has(account.ScopeGit) {
+		t.Fatalf("the key of a member is good for %v", p.Scopes)
+	}
+	if p := w.as(in.Value); p.Owner() {
+		t.Fatal("the session of a member is an owner's")
+	}
+}
+
+// Nobody sees more by a narrower credential, and each sees what the table says.
+func TestVisible(t *testing.T) {
+	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
+	owner := w.as(w.owner().Value)
+	bob, eve := w.member(owner, "bob@example.org"), w.member(owner, "eve@example.org")
+	decide := func(id code.RepositoryID, v account.Visibility, members ...account.UserID) {
+		if _, err := w.SetAccess(t.Context(), owner, repository(id), v, members); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decide(3, account.Internal)
+	decide(4, account.Public)
+	decide(5, account.Private, bob.User.ID)
+	decide(6, "", bob.User.ID) // private by the code host's word
+	ownersKey := w.key(owner, auth.NewKey{Name: "some", Repositories: []code.RepositoryID{2, 5, 1}})
+	bobsKey := w.key(w.as(bob.Value), auth.NewKey{Name: "some", Repositories: []code.RepositoryID{5, 6, 1}})
+	_, bobsToken := w.token(w.as(bobsKey), 5, 1)
+	anonymous, err := w.Authenticate(ask())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		who  string
+		p    *auth.Principal
+		want string
+	}{
+		{"operator", w.as(operator), "1 2 3 4 5 6 7 8 9"},
+		{"owner", owner, "1 2 3 4 5 6 7 8 9"},
+		{"owner's key", w.as(ownersKey), "1 2 5"},
+		{"named member", w.as(bob.Value), "1 3 4 5 6 7 9"},
+		{"their key", w.as(bobsKey), "1 5 6"},
+		{"their token", w.as(bobsToken), "1 5"},
+		{"other member", w.as(eve.Value), "1 3 4 7 9"},
+		{"anonymous", anonymous, "1 4 7 9"},
+		{"nobody", auth.From(t.Context()), ""},
+	}
+	for _, c := range cases {
+		if got := seen(w.Visible(c.p)); got != c.want {
+			t.Errorf("%s sees %q, want %q", c.who, got, c.want)
+		}
+		if w.Visible(c.p) != w.Visible(c.p) {
+			t.Errorf("%s is given another Visible though nothing has changed", c.who)
+		}
+	}
+	before := w.Visible(w.as(bob.Value))
+	decide(5, account.Private)
+	if seen(before) != "1 3 4 5 6 7 9" {
+		t.Error("a Visible changed while it was used")
+	}
+	for who, value := range map[string]string{"member": bob.Value, "key": bobsKey, "token": bobsToken} {
+		if strings.Contains(seen(w.Visible(w.as(value))), "5") {
+			t.Errorf("the %s sees what was taken from its user", who)
+		}
+	}
+}
+
+func seen(v auth.Visible) string {
+	var ids []string
+	for id := code.RepositoryID(1); id <= 9; id++ {
+		if v.Sees(repository(id)) {
+			ids = append(ids, fmt.Sprint(id))
+		}
+	}
+	return strings.Join(ids, " ")
+}
+
+func FuzzAuthenticate(f *testing.F) {
+	w := newWorld(f, func(o *auth.Options) { o.Anonymous = true })
+	in := w.owner()
+	key := w.key(w.as(in.Value), auth.NewKey{Name: "k"})
+	f.Add("Bearer "+key, key, auth.CookieName+"="+in.Value)
+	f.Add("Bearer qk_", "", "quarry_session")
+	f.Add("", "qt_"+strings.Repeat("0", 64), ";;=;quarry_session=;")
+	good := []string{key, in.Value, operator}
+	f.Fuzz(func(t *testing.T, bearer, header, cookie string) {
+		r := &http.Request{Header: http.Header{}}
+		for name, v := range map[string]string{"Authorization": bearer, "X-Service-Api-Key": header, "Cookie": cookie} {
+			if v != "" {
+				r.Header.Set(name, v)
+			}
+		}
+		p, err := w.Authenticate(r)
+		if err != nil {
+			return
+		}
+		shown := slices.ContainsFunc(good, func(v string) bool { return strings.Contains(bearer+" "+header+" "+cookie, v) })
+		if !p.Anonymous() && !shown {
+			t.Fatalf("%q, %q, %q are good for %+v", bearer, header, cookie, p)
+		}
+		if p.Anonymous() && bearer+header != "" {
+			t.Fatalf("%q, %q: what is no credential became an anonymous request", bearer, header)
+		}
+	})
+}
+
+func BenchmarkAuthenticate(b *testing.B) {
+	w := newWorld(b, func(o *auth.Options) { o.Anonymous = true })
+	in := w.owner()
+	owner := w.as(in.Value)
+	key := w.key(owner, auth.NewKey{Name: "k"})
+	some := w.key(owner, auth.NewKey{Name: "some", Repositories: []code.RepositoryID{1, 2, 3}})
+	for name, r := range map[string]*http.Request{
+		"key": bearing(key), "restricted": bearing(some), "session": bearing(in.Value), "anonymous": ask(),
+		"foreign":  bearing(flip(key)),
+		"megabyte": ask("Authorization", "Bearer qk_"+strings.Repeat("a", 1<<20)),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p, err := w.Authenticate(r)
+				if err == nil {
+					w.Visible(p)
+				}
+			}
+		})
+	}
+}

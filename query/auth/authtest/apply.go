@@ -1,0 +1,208 @@
+package authtest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// apply changes the state by one event, unless a rule is against it.
+func (s *state) apply(ev event.Event) {
+	switch ev := ev.(type) {
+	case *event.UserCreated:
+		s.userCreated(ev)
+	case *event.UserChanged:
+		s.userChanged(ev)
+	case *event.UserRemoved:
+		s.userRemoved(ev)
+	case *event.InvitationCreated:
+		s.invitations[ev.Invitation] = &account.Invitation{
+			ID: ev.Invitation, Hash: ev.Hash, Email: ev.Email, Role: ev.Role, By: ev.By.User, CreatedAt: ev.At, ExpiresAt: ev.ExpiresAt,
+		}
+	case *event.InvitationRevoked:
+		delete(s.invitations, ev.Invitation)
+	case *event.SessionStarted:
+		s.sessionStarted(ev)
+	case *event.SessionEnded:
+		maps.DeleteFunc(s.sessions, func(id account.SessionID, v *account.Session) bool {
+			return v.User == ev.User && (ev.Session == "" || ev.Session == id)
+		})
+	case *event.AccessChanged:
+		s.accessChanged(ev)
+	case *event.ActivityNoted:
+		s.activityNoted(ev)
+	default:
+		s.applyKey(ev)
+	}
+}
+
+func (s *state) owners() int {
+	n := 0
+	for _, u := range s.users {
+		if u.Active() && u.Role == account.RoleOwner {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *state) userCreated(ev *event.UserCreated) {
+	for _, u := range s.users {
+		if u.Email == ev.Email || u.ID == ev.User || ev.Identity != nil && slices.Contains(u.Identities, *ev.Identity) {
+			return
+		}
+	}
+	if ev.FirstOwner && s.owners() > 0 {
+		return
+	}
+	if ev.Invitation != "" {
+		i := s.invitations[ev.Invitation]
+		if i == nil || !ev.At.Before(i.ExpiresAt) {
+			return
+		}
+		delete(s.invitations, ev.Invitation)
+	}
+	u := &account.User{
+		ID: ev.User, Email: ev.Email, Name: ev.Name, Role: ev.Role, State: ev.State, PasswordHash: ev.PasswordHash,
+		CreatedAt: ev.At, UpdatedAt: ev.At,
+	}
+	if ev.Identity != nil {
+		u.Identities = []account.Identity{*ev.Identity}
+	}
+	s.users[u.ID] = u
+}
+
+func (s *state) userChanged(ev *event.UserChanged) {
+	old := s.users[ev.User]
+	if old == nil {
+		return
+	}
+	u := *old
+	u.UpdatedAt = ev.At
+	switch ev.Change {
+	case event.UserApproved:
+		if u.State != account.StatePending {
+			return
+		}
+		u.State = account.StateActive
+	case event.UserReinstated:
+		if u.State != account.StateSuspended {
+			return
+		}
+		u.State = account.StateActive
+	case event.UserSuspended:
+		u.State, u.SuspendedAt = account.StateSuspended, ev.At
+	case event.UserRoleChanged:
+		u.Role = ev.Role
+	case event.UserRenamed:
+		u.Name = ev.Name
+	case event.UserPasswordChanged, event.UserPasswordRehash:
+		u.PasswordHash = ev.PasswordHash
+	case event.UserIdentityLinked:
+		u.Identities = append(slices.Clip(u.Identities), *ev.Identity)
+	}
+	s.users[u.ID] = &u
+	if s.owners() == 0 {
+		s.users[u.ID] = old
+		return
+	}
+	switch ev.Change {
+	case event.UserSuspended:
+		s.endAll(u.ID)
+	case event.UserPasswordChanged:
+		maps.DeleteFunc(s.sessions, func(id account.SessionID, v *account.Session) bool {
+			return v.User == u.ID && string(id) != ev.By.Credential
+		})
+	}
+}
+
+func (s *state) userRemoved(ev *event.UserRemoved) {
+	old := s.users[ev.User]
+	if old == nil {
+		return
+	}
+	delete(s.users, ev.User)
+	if s.owners() == 0 {
+		s.users[ev.User] = old
+		return
+	}
+	s.endAll(ev.User)
+}
+
+func (s *state) endAll(user account.UserID) {
+	maps.DeleteFunc(s.sessions, func(_ account.SessionID, v *account.Session) bool { return v.User == user })
+	maps.DeleteFunc(s.keys, func(_ account.KeyID, v *account.Key) bool { return v.User == user })
+	maps.DeleteFunc(s.tokens, func(_ account.TokenID, v *account.Token) bool { return v.User == user })
+}
+
+func (s *state) sessionStarted(ev *event.SessionStarted) {
+	if u := s.users[ev.User]; u == nil || !u.Active() {
+		return
+	}
+	if old := s.sessions[ev.Replaces]; old != nil {
+		next := *old
+		if grace := ev.At.Add(event.SessionGrace); grace.Before(next.ExpiresAt) {
+			next.ExpiresAt = grace
+		}
+		s.sessions[old.ID] = &next
+	}
+	s.sessions[ev.Session] = &account.Session{
+		ID: ev.Session, User: ev.User, Hash: ev.Hash, CreatedAt: ev.At, ExpiresAt: ev.ExpiresAt, Address: ev.By.Address, Agent: ev.By.Client,
+	}
+}
+
+func (s *state) applyKey(ev event.Event) {
+	switch ev := ev.(type) {
+	case *event.KeyCreated:
+		u := s.users[ev.User]
+		for _, k := range s.keys {
+			if k.User == ev.User && k.Name == ev.Name {
+				return
+			}
+		}
+		if u != nil && u.Active() {
+			s.keys[ev.ID] = &account.Key{
+				ID: ev.ID, User: ev.User, Name: ev.Name, Prefix: ev.Prefix, Hash: ev.Hash, Scopes: ev.Scopes, Repositories: ev.Repositories,
+				CreatedAt: ev.At, ExpiresAt: ev.ExpiresAt,
+			}
+		}
+	case *event.KeyDeleted:
+		delete(s.keys, ev.ID)
+		maps.DeleteFunc(s.tokens, func(_ account.TokenID, v *account.Token) bool { return v.Key == ev.ID })
+	case *event.TokenMinted:
+		if k := s.keys[ev.MintedBy]; k != nil {
+			s.tokens[ev.Token] = &account.Token{
+				ID: ev.Token, Key: ev.MintedBy, User: ev.User, Hash: ev.Hash, Repositories: ev.Repositories, CreatedAt: ev.At, ExpiresAt: ev.ExpiresAt,
+			}
+		}
+	case *event.TokenRevoked:
+		delete(s.tokens, ev.Token)
+	}
+}
+
+func (s *state) accessChanged(ev *event.AccessChanged) {
+	s.access = maps.Clone(s.access)
+	delete(s.access, ev.ID)
+	if ev.Visibility != "" || len(ev.Members) > 0 {
+		s.access[ev.ID] = &account.Access{Repository: ev.ID, Visibility: ev.Visibility, Members: ev.Members}
+	}
+}
+
+func (s *state) activityNoted(ev *event.ActivityNoted) {
+	for id, at := range ev.Users {
+		if old := s.users[id]; old != nil && at.After(old.LastActivityAt) {
+			u := *old
+			u.LastActivityAt = at
+			s.users[id] = &u
+		}
+	}
+	for id, at := range ev.Keys {
+		if old := s.keys[id]; old != nil && at.After(old.LastUsedAt) {
+			k := *old
+			k.LastUsedAt = at
+			s.keys[id] = &k
+		}
+	}
+}

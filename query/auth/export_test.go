@@ -1,0 +1,31 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// MaxThrottled is the bound of what a throttle remembers.
+const MaxThrottled = maxThrottled
+
+// Throttled returns how many addresses and accounts are remembered.
+func (s *Service) Throttled() int {
+	s.throttle.mu.Lock()
+	defer s.throttle.mu.Unlock()
+	return len(s.throttle.mu.entries)
+}
+
+// Hasher is a hasher.
+type Hasher struct{ *hasher }
+
+// NewHasher returns a hasher of its own.
+func NewHasher(o Hashing) Hasher {
+	return Hasher{newHasher(o, newMetrics(prometheus.NewRegistry()))}
+}
+
+// Acquire takes a slot.
+func (h Hasher) Acquire(ctx context.Context) (func(), error) { return h.acquire(ctx) }
+
+// NoteActivity is what Run does every so often.
+func (s *Service) NoteActivity(ctx context.Context) { s.noteActivity(ctx) }

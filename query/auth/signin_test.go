@@ -1,0 +1,248 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+func from(address string) account.Actor {
+	return account.Actor{Kind: account.ActorAnonymous, Address: address, Client: "test"}
+}
+
+// try signs in and returns what became of it.
+func (w *world) try(address, email, password string) (outcome string, wait time.Duration) {
+	w.t.Helper()
+	_, err := w.SignIn(w.t.Context(), from(address), email, password)
+	var throttled *auth.ThrottledError
+	switch {
+	case err == nil:
+		return "in", 0
+	case errors.As(err, &throttled):
+		return "throttled", throttled.RetryAfter
+	case errors.Is(err, auth.ErrUnauthenticated):
+		return "refused", 0
+	}
+	w.t.Fatal(err)
+	return "", 0
+}
+
+// Ten thousand wrong passwords, a tenth of a second apart: refused at first, then
+// kept waiting, longer and longer, with an entry each.
+func TestManyWrongPasswords(t *testing.T) {
+	for _, email := range []string{ownerEmail, "nobody@example.org"} {
+		t.Run(email, func(t *testing.T) {
+			w := newWorld(t)
+			w.owner()
+			var longest []time.Duration
+			refused, asked := 0, w.records.len()
+			for i := range 10_000 {
+				outcome, wait := w.try("198.51.100.1", email, fmt.Sprint("wrong ", i))
+				switch {
+				case outcome == "refused":
+					refused++
+					longest = append(longest, 0)
+				case outcome == "in":
+					t.Fatal("a wrong password is right")
+				default:
+					longest[len(longest)-1] = max(longest[len(longest)-1], wait)
+				}
+				w.clock.forward(100 * time.Millisecond)
+			}
+			if len(longest) < 10 || !slices.IsSorted(longest) || longest[0] != 0 || longest[4] == 0 || longest[len(longest)-1] < 4*time.Minute {
+				t.Errorf("delays %v do not grow", longest)
+			}
+			if refused > 20 {
+				t.Errorf("%d passwords were looked at in %s", refused, 10_000*100*time.Millisecond)
+			}
+			if n := w.records.len() - asked; n != 10_000 {
+				t.Errorf("%d entries in the audit log for 10000 failures", n)
+			}
+			// The person whose account it is comes in, from where they are.
+			if outcome, wait := w.try("192.0.2.77", ownerEmail, password); outcome != "in" {
+				t.Errorf("the user is %s for %s", outcome, wait)
+			}
+		})
+	}
+}
+
+// Whether there is an account shows in nothing that is counted.
+func TestThrottleTellsNoAccounts(t *testing.T) {
+	w := newWorld(t)
+	w.owner()
+	for i := range 200 {
+		known, waitKnown := w.try("198.51.100.1", ownerEmail, "wrong password")
+		unknown, waitUnknown := w.try("198.51.100.2", "nobody@example.org", "wrong password")
+		if known != unknown || waitKnown != waitUnknown {
+			t.Fatalf("attempt %d: %s %s for an account, %s %s for none", i, known, waitKnown, unknown, waitUnknown)
+		}
+		w.clock.forward(time.Second)
+	}
+}
+
+// Guessing one account from many addresses is bounded, and does not keep out who
+// signs in from an address that the account knows.
+func TestGuessingFromManyAddresses(t *testing.T) {
+	w := newWorld(t)
+	w.owner() // from 192.0.2.1
+	looked := 0
+	for i := range 5000 {
+		if outcome, _ := w.try(fmt.Sprintf("198.51.%d.%d", i/250, i%250), ownerEmail, "wrong password"); outcome == "refused" {
+			looked++
+		}
+		w.clock.forward(100 * time.Millisecond)
+	}
+	if looked > 150 {
+		t.Errorf("%d of 5000 guesses were looked at", looked)
+	}
+	if outcome, wait := w.try(here.Address, ownerEmail, password); outcome != "in" {
+		t.Errorf("the user is %s for %s where they have signed in before", outcome, wait)
+	}
+	w.clock.forward(31 * time.Second)
+	if outcome, wait := w.try("203.0.113.9", ownerEmail, password); outcome != "in" {
+		t.Errorf("the user is %s for %s at a new address", outcome, wait)
+	}
+}
+
+// An address with one account of its own cannot guess others without end.
+func TestSuccessDoesNotForgiveAnAddress(t *testing.T) {
+	w := newWorld(t)
+	w.owner()
+	throttled := false
+	for i := range 100 {
+		if outcome, _ := w.try("198.51.100.1", fmt.Sprintf("user%d@example.org", i), "wrong password"); outcome == "throttled" {
+			throttled = true
+			break
+		}
+		w.try("198.51.100.1", ownerEmail, password)
+	}
+	if !throttled {
+		t.Error("100 accounts were tried from one address")
+	}
+}
+
+// IPv6 hands out networks, not addresses.
+func TestNetworkOfAnAddress(t *testing.T) {
+	w := newWorld(t)
+	w.owner()
+	for i := range 5 {
+		w.try(fmt.Sprintf("2001:db8::%x", i+1), ownerEmail, "wrong password")
+	}
+	if outcome, _ := w.try("2001:db8::ffff", ownerEmail, password); outcome != "throttled" {
+		t.Errorf("another address of the same network is %s", outcome)
+	}
+	if outcome, _ := w.try("2001:db8:0:1::1", ownerEmail, password); outcome != "in" {
+		t.Errorf("another network is %s", outcome)
+	}
+}
+
+// Attempts at once are as many as attempts one after the other.
+func TestAttemptsAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.owner()
+	var group sync.WaitGroup
+	outcomes := make([]string, 100)
+	for i := range outcomes {
+		group.Go(func() { outcomes[i], _ = w.try("198.51.100.1", ownerEmail, "wrong password") })
+	}
+	group.Wait()
+	if n := len(slices.DeleteFunc(outcomes, func(o string) bool { return o != "refused" })); n != 5 {
+		t.Errorf("%d passwords were looked at, want 5", n)
+	}
+}
+
+func TestSignInFailuresAreAlike(t *testing.T) {
+	w := newWorld(t)
+	owner := w.as(w.owner().Value)
+	gone := w.member(owner, "gone@example.org")
+	if _, err := w.Suspend(t.Context(), owner, gone.User.ID); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range [][2]string{
+		{ownerEmail, "wrong password"}, {"nobody@example.org", password}, {"gone@example.org", password},
+		{"no address", password}, {"", ""}, {ownerEmail, ""}, {ownerEmail, string(make([]byte, 2000))},
+	} {
+		_, err := w.SignIn(t.Context(), from(fmt.Sprint("198.51.100.", i)), c[0], c[1])
+		if !errors.Is(err, auth.ErrUnauthenticated) || err.Error() != auth.ErrUnauthenticated.Error() {
+			t.Errorf("%q: %v", c, err)
+		}
+	}
+	for _, rec := range w.records.all {
+		if rec.Action != audit.SignInFailed || rec.Actor.Address == "" || rec.Metadata["reason"] != "failed" {
+			t.Errorf("%+v", rec)
+		}
+	}
+}
+
+// Addresses are the same in whatever case, passwords in whatever form they are typed.
+func TestNormalForms(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Setup(t.Context(), here, auth.Newcomer{Value: w.SetupValue(), Email: " Ada@Example.ORG ", Password: "pässwörter"}); err != nil {
+		t.Fatal(err)
+	}
+	if outcome, _ := w.try(here.Address, "aDA@example.org", "pa\u0308sswo\u0308rter"); outcome != "in" {
+		t.Error(outcome)
+	}
+}
+
+// Hashings are few at once, and who waits does so for a bounded time.
+func TestHashingsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		h := auth.NewHasher(auth.Hashing{MemoryKiB: 8, Passes: 1, Concurrency: 1, Waiting: 1, Wait: time.Second})
+		free, err := h.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { <-release; free() }()
+		waiting := make(chan error)
+		go func() {
+			give, err := h.Acquire(t.Context())
+			if err == nil {
+				defer give()
+			}
+			waiting <- err
+		}()
+		synctest.Wait()
+		if _, err := h.Acquire(t.Context()); !errors.Is(err, auth.ErrBusy) {
+			t.Errorf("a second one waits: %v", err)
+		}
+		if err := <-waiting; !errors.Is(err, auth.ErrBusy) { // a second has passed
+			t.Errorf("it waited for ever: %v", err)
+		}
+		close(release)
+		synctest.Wait()
+		give, err := h.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		give()
+	})
+}
+
+// A sign-in that could not be decided is no failed one.
+func TestUndecidedSignIns(t *testing.T) {
+	w := newWorld(t)
+	w.owner()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.directory.Fail(errors.New("no log"))
+	for range 10 {
+		if _, err := w.SignIn(ctx, from("198.51.100.1"), ownerEmail, password); !errors.Is(err, auth.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	w.directory.Fail(nil)
+	if outcome, _ := w.try("198.51.100.1", ownerEmail, password); outcome != "in" || w.records.len() != 0 {
+		t.Errorf("%s, %d entries", outcome, w.records.len())
+	}
+}
