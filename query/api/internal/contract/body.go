@@ -1,0 +1,207 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxWhole is the largest whole number that is told to a handler; what is above
+// counts as it. JSON's numbers are no more exact.
+const maxWhole = 1 << 53
+
+// Body checks a body and decodes it into v, which has a field for every member that
+// the handler reads.
+func (o *Operation) Body(b []byte, v any) error {
+	if o == nil || o.body == nil {
+		return json.Unmarshal(b, v)
+	}
+	if len(bytes.TrimSpace(b)) == 0 && !o.bodyRequired {
+		return nil
+	}
+	if !utf8.Valid(b) {
+		return &Fault{Want: "JSON in UTF-8", Have: "bytes that are no UTF-8"}
+	}
+	var tree any
+	if err := json.Unmarshal(b, &tree); err != nil {
+		return syntaxFault(err)
+	}
+	exact := true
+	if f := o.body.check(tree, &exact); f != nil {
+		return f
+	}
+	if exact && json.Unmarshal(b, v) == nil {
+		return nil
+	}
+	// A number such as 1e3 for 1000, a name such as Query for query, a member that is
+	// there twice: JSON says what they mean, encoding/json is of another opinion.
+	plain, err := json.Marshal(o.body.plain(tree))
+	if err != nil {
+		return fmt.Errorf("spell a body out: %w", err)
+	}
+	return json.Unmarshal(plain, v)
+}
+
+func syntaxFault(err error) *Fault {
+	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return &Fault{Want: "valid JSON", Have: fmt.Sprintf("an error at byte %d: %s", e.Offset, e)}
+	}
+	return &Fault{Want: "valid JSON", Have: err.Error()}
+}
+
+// check checks a value. exact is unset if encoding/json would read it otherwise.
+func (s *schema) check(v any, exact *bool) *Fault {
+	if v == nil && s.nullable {
+		return nil
+	}
+	for _, part := range s.all {
+		if f := part.check(v, exact); f != nil {
+			return f
+		}
+	}
+	switch s.kind {
+	case "object":
+		return s.checkObject(v, exact)
+	case "array":
+		return s.checkArray(v, exact)
+	case "string":
+		if text, ok := v.(string); ok {
+			return s.checkString(text)
+		}
+	case "integer", "number":
+		if n, ok := v.(float64); ok {
+			return s.checkNumber(n, exact)
+		}
+	case "boolean":
+		if _, ok := v.(bool); ok {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return &Fault{Want: s.want, Have: kindOf(v)}
+}
+
+func (s *schema) checkNumber(n float64, exact *bool) *Fault {
+	if s.kind == "integer" {
+		if n != math.Trunc(n) {
+			return &Fault{Want: s.want, Have: strconv.FormatFloat(n, 'g', -1, 64)}
+		}
+		*exact = *exact && math.Abs(n) <= maxWhole
+	}
+	if !s.admits(n) {
+		return &Fault{Want: s.want, Have: strconv.FormatFloat(n, 'g', -1, 64)}
+	}
+	return nil
+}
+
+func (s *schema) checkArray(v any, exact *bool) *Fault {
+	list, ok := v.([]any)
+	if !ok {
+		return &Fault{Want: s.want, Have: kindOf(v)}
+	}
+	if len(list) < s.minItems || s.maxItems >= 0 && len(list) > s.maxItems {
+		return &Fault{Want: s.want, Have: strconv.Itoa(len(list))}
+	}
+	if s.items == nil {
+		return nil
+	}
+	for i, item := range list {
+		if f := s.items.check(item, exact); f != nil {
+			return f.of("[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return nil
+}
+
+func (s *schema) checkObject(v any, exact *bool) *Fault {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return &Fault{Want: s.want, Have: kindOf(v)}
+	}
+	for _, name := range s.required {
+		if _, there := object[name]; !there {
+			return &Fault{Field: name, Want: s.members[name].want}
+		}
+	}
+	var fault *Fault
+	for name, value := range object {
+		var f *Fault
+		switch member := s.members[name]; {
+		case member != nil:
+			f = member.check(value, exact)
+		case s.closed:
+			f = &Fault{Want: "no such member", Have: "one"}
+		case s.rest != nil:
+			f = s.rest.check(value, exact)
+		default:
+			*exact = *exact && !s.resembles(name)
+		}
+		if f == nil {
+			continue
+		}
+		// Of several, the one that comes first in the alphabet, so that answers repeat.
+		if f.of(name); fault == nil || f.Field < fault.Field {
+			fault = f
+		}
+	}
+	return fault
+}
+
+// resembles reports whether encoding/json would take name for a member's.
+func (s *schema) resembles(name string) bool {
+	for member := range s.members {
+		if strings.EqualFold(name, member) {
+			return true
+		}
+	}
+	return false
+}
+
+// plain returns a checked value as encoding/json reads it: without unknown
+// members, and whole numbers in digits.
+func (s *schema) plain(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if s.kind == "integer" {
+			return int64(max(-maxWhole, min(v, maxWhole)))
+		}
+	case []any:
+		if s.items != nil {
+			for i := range v {
+				v[i] = s.items.plain(v[i])
+			}
+		}
+	case map[string]any:
+		for name := range v {
+			if member := s.members[name]; member != nil {
+				v[name] = member.plain(v[name])
+			} else if len(s.members) > 0 {
+				delete(v, name)
+			}
+		}
+	}
+	return v
+}
+
+// kindOf names the type of a value of JSON.
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "true or false"
+	case float64:
+		return "a number"
+	case string:
+		return "text"
+	case []any:
+		return "an array"
+	}
+	return "an object"
+}

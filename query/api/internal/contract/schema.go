@@ -1,0 +1,249 @@
+package contract
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/openapi"
+)
+
+// schema is a compiled schema.
+type schema struct {
+	kind     string // a type of JSON Schema; empty for any
+	nullable bool
+	want     string // in words
+
+	enum                 []string
+	minimum, maximum     *float64
+	exclusive            bool
+	minLength, maxLength int // maxLength -1: no bound
+	pattern              *regexp.Regexp
+	format               string
+	items                *schema
+	minItems, maxItems   int // maxItems -1: no bound
+	members              map[string]*schema
+	required             []string
+	closed               bool
+	rest                 *schema // of members that have no name; nil: anything
+	all                  []*schema
+}
+
+// compiler makes schemas of a document. A named one is made once, since it may
+// hold itself.
+type compiler struct {
+	document *openapi.Document
+	named    map[string]*schema
+}
+
+func (c *compiler) operation(p *openapi.Path, o *openapi.Operation) (*Operation, error) {
+	out := new(Operation)
+	for _, parameter := range c.document.Parameters(p, o) {
+		compiled, err := c.parameter(parameter)
+		if err != nil {
+			return nil, fmt.Errorf("parameter %s: %w", parameter.Name, err)
+		}
+		switch parameter.In {
+		case "path":
+			out.path = append(out.path, compiled)
+		case "query":
+			out.query = append(out.query, compiled)
+		}
+	}
+	body := c.document.RequestBody(o.RequestBody)
+	if body == nil {
+		return out, nil
+	}
+	out.bodyRequired = body.Required
+	media := body.Content.Get("application/json")
+	if media == nil {
+		return out, nil
+	}
+	var err error
+	if out.body, err = c.schema(media.Schema); err != nil {
+		return nil, fmt.Errorf("body: %w", err)
+	}
+	return out, nil
+}
+
+func (c *compiler) parameter(p *openapi.Parameter) (parameter, error) {
+	s, err := c.schema(p.Schema)
+	if err != nil {
+		return parameter{}, err
+	}
+	fallback := strings.Trim(string(c.document.Schema(p.Schema).Default), `"`)
+	return parameter{name: p.Name, required: p.Required, schema: s, fallback: fallback}, nil
+}
+
+func (c *compiler) schema(s *openapi.Schema) (*schema, error) {
+	name := s.Name()
+	if name == "" {
+		return c.compile(new(schema), s)
+	}
+	if known := c.named[name]; known != nil {
+		return known, nil
+	}
+	target := c.document.Schema(s)
+	if target == nil {
+		return nil, fmt.Errorf("no schema %s", name)
+	}
+	out := new(schema)
+	c.named[name] = out
+	return c.compile(out, target)
+}
+
+func (c *compiler) compile(out *schema, s *openapi.Schema) (*schema, error) {
+	out.kind, out.nullable, out.format = s.Type, s.Nullable, s.Format
+	out.minimum, out.maximum, out.exclusive = s.Minimum, s.Maximum, s.ExclusiveMinimum
+	out.minLength, out.maxLength = s.MinLength, bound(s.MaxLength)
+	out.minItems, out.maxItems = s.MinItems, bound(s.MaxItems)
+	out.required = s.Required
+	for _, v := range s.Enum {
+		out.enum = append(out.enum, strings.Trim(string(v), `"`))
+	}
+	var err error
+	if s.Pattern != "" {
+		if out.pattern, err = regexp.Compile(s.Pattern); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.parts(out, s); err != nil {
+		return nil, err
+	}
+	out.want = out.describe()
+	return out, nil
+}
+
+// parts compiles the schemas within s.
+func (c *compiler) parts(out *schema, s *openapi.Schema) (err error) {
+	if s.Items != nil {
+		if out.items, err = c.schema(s.Items); err != nil {
+			return err
+		}
+	}
+	for _, part := range s.AllOf {
+		compiled, err := c.schema(part)
+		if err != nil {
+			return err
+		}
+		out.all = append(out.all, compiled)
+	}
+	if more := s.AdditionalProperties; more != nil {
+		out.closed = more.Closed
+		if more.Schema != nil {
+			if out.rest, err = c.schema(more.Schema); err != nil {
+				return err
+			}
+		}
+	}
+	out.members = make(map[string]*schema, len(s.Properties))
+	for _, m := range s.Properties {
+		if out.members[m.Name], err = c.schema(m.Value); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+func bound(n *int) int {
+	if n == nil {
+		return -1
+	}
+	return *n
+}
+
+// describe says in words what a value has to be.
+func (s *schema) describe() string {
+	switch s.kind {
+	case "object":
+		return "a JSON object"
+	case "array":
+		return "an array" + within(s.minItems, s.maxItems, "elements")
+	case "boolean":
+		return "true or false"
+	case "integer":
+		return "a whole number" + s.limits()
+	case "number":
+		return "a number" + s.limits()
+	case "string":
+		return s.describeText()
+	}
+	return "a value"
+}
+
+func (s *schema) describeText() string {
+	switch {
+	case len(s.enum) > 0:
+		return "one of " + strings.Join(s.enum, ", ")
+	case s.format == "date-time":
+		return "a time such as 2026-03-04T03:06:07Z"
+	case s.pattern != nil:
+		return "text that matches " + s.pattern.String()
+	}
+	return "text" + within(s.minLength, s.maxLength, "characters")
+}
+
+func within(low, high int, of string) string {
+	switch {
+	case high >= 0 && low > 0:
+		return fmt.Sprintf(" of %d to %d %s", low, high, of)
+	case high >= 0:
+		return fmt.Sprintf(" of at most %d %s", high, of)
+	case low > 0:
+		return fmt.Sprintf(" of at least %d %s", low, of)
+	}
+	return ""
+}
+
+func (s *schema) limits() string {
+	low := 0.0
+	if s.minimum != nil {
+		low = *s.minimum
+	}
+	if s.exclusive && s.kind == "integer" {
+		low++ // "above 0" is "at least 1" then
+	}
+	switch {
+	case s.minimum != nil && s.maximum != nil:
+		return fmt.Sprintf(" of %.0f to %.0f", low, *s.maximum)
+	case s.minimum != nil:
+		return fmt.Sprintf(" of at least %.0f", low)
+	case s.maximum != nil:
+		return fmt.Sprintf(" of at most %.0f", *s.maximum)
+	}
+	return ""
+}
+
+func characters(n int) string { return fmt.Sprintf("%d characters", n) }
+
+// checkString checks a string, wherever it stands.
+func (s *schema) checkString(text string) *Fault {
+	have := ""
+	switch {
+	case !utf8.ValidString(text):
+		have = "bytes that are no UTF-8"
+	case len(s.enum) > 0 && !contains(s.enum, text):
+		have = quoted(text)
+	case s.minLength > 0 && utf8.RuneCountInString(text) < s.minLength:
+		have = characters(utf8.RuneCountInString(text))
+	case s.maxLength >= 0 && len(text) > s.maxLength && utf8.RuneCountInString(text) > s.maxLength:
+		have = characters(utf8.RuneCountInString(text))
+	case s.pattern != nil && !s.pattern.MatchString(text):
+		have = quoted(text)
+	case s.format == "date-time" && !isTime(text):
+		have = quoted(text)
+	default:
+		return nil
+	}
+	return &Fault{Want: s.want, Have: have}
+}
+
+func contains(list []string, word string) bool {
+	for i := range list {
+		if list[i] == word {
+			return true
+		}
+	}
+	return false
+}
