@@ -29,7 +29,7 @@ func (s *Server) admit(rt *route, r *http.Request) (*http.Request, error) {
 		if err := s.take(x, rt, costRequest); err != nil {
 			return nil, err
 		}
-		return r.WithContext(auth.With(r.Context(), x.principal)), checkMediaType(r)
+		return r.WithContext(auth.With(r.Context(), x.principal)), s.checkRequest(rt, r)
 	}
 	p, err := s.o.Gate.Authenticate(r)
 	if err != nil {
@@ -43,10 +43,18 @@ func (s *Server) admit(rt *route, r *http.Request) (*http.Request, error) {
 		x.refusal = audit.RequestDenied
 		return nil, err
 	}
-	if err := checkMediaType(r); err != nil {
+	if err := s.checkRequest(rt, r); err != nil {
 		return nil, err
 	}
 	return r.WithContext(auth.With(r.Context(), p)), nil
+}
+
+// checkRequest checks what can be told of a request without its body.
+func (s *Server) checkRequest(rt *route, r *http.Request) error {
+	if err := checkMediaType(r); err != nil {
+		return err
+	}
+	return s.checkForm(rt, r)
 }
 
 // refused is what becomes of a request whose credential is missing or no good:

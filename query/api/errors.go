@@ -18,18 +18,19 @@ import (
 
 // Failures of the API itself, wrapped with the field or parameter.
 var (
-	errNoRoute     = errors.New("no such path; GET /api/openapi.json describes the API")
-	errBody        = errors.New("request body")
-	errBodyTooBig  = errors.New("request body is too large")
-	errBodySlow    = errors.New("request body came too slowly")
-	errParams      = errors.New("query parameters")
-	errPathParams  = errors.New("path parameters")
-	errConflict    = errors.New("conflict")
-	errCrossOrigin = errors.New("requests from pages of other origins are not allowed")
-	errNotReady    = errors.New("not ready")
-	errTimedOut    = errors.New("time is up; narrow the query, with repo: or lang: say")
-	errContext     = errors.New("search context")
-	errHost        = errors.New("the server is not known by this name; add it to access.hosts, or set publicUrl")
+	errNoRoute      = errors.New("no such path; GET /api/openapi.json describes the API")
+	errBody         = errors.New("request body")
+	errBodyTooBig   = errors.New("request body is too large")
+	errBodySlow     = errors.New("request body came too slowly")
+	errMissingParam = errors.New("query parameters")
+	errParams       = errors.New("query parameters")
+	errPathParams   = errors.New("path parameters")
+	errConflict     = errors.New("conflict")
+	errCrossOrigin  = errors.New("requests from pages of other origins are not allowed")
+	errNotReady     = errors.New("not ready")
+	errTimedOut     = errors.New("time is up; narrow the query, with repo: or lang: say")
+	errContext      = errors.New("search context")
+	errHost         = errors.New("the server is not known by this name; add it to access.hosts, or set publicUrl")
 )
 
 // methodError is a 405.
@@ -56,6 +57,7 @@ var failures = []failure{
 	{errBody, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
 	{navigate.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
 	{code.ErrCloneURL, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{errMissingParam, http.StatusBadRequest, "MISSING_REQUIRED_QUERY_PARAMETER"},
 	{errParams, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{ErrCursor, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{errPathParams, http.StatusBadRequest, "INVALID_PATH_PARAMS"},

@@ -24,6 +24,7 @@ type exchange struct {
 	err    error
 	// control sets the deadlines of the connection.
 	control *http.ResponseController
+	form    form
 
 	// Who asks, from where, and where they stand; see admission.go.
 	principal *auth.Principal

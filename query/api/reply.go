@@ -47,6 +47,10 @@ func (p *reply) write(w http.ResponseWriter) error {
 	for name, values := range p.header {
 		h[name] = values
 	}
+	if p.status == http.StatusNoContent || p.status == http.StatusNotModified {
+		w.WriteHeader(p.status)
+		return nil
+	}
 	if h.Get("Content-Type") == "" {
 		h.Set("Content-Type", contentTypeJSON)
 	}

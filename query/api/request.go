@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,60 +17,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// decodeBody reads the JSON object of a request into v. Types are strict,
-// unknown fields are passed over, as the established interface does. Fields are
-// pointers where absence matters.
+// decodeBody reads the JSON object of a request, checked by the document, into v.
+// Types are strict, unknown fields are passed over, as the established interface
+// does.
 func (s *Server) decodeBody(r *http.Request, v any) error {
 	b, err := s.readBody(r)
 	if err != nil {
 		return err
 	}
-	if !utf8.Valid(b) {
-		return fmt.Errorf("%w: not valid UTF-8", errBody)
+	if err := exchangeOf(r).form.operation.Body(b, v); err != nil {
+		return fmt.Errorf("%w: %w", errBody, err)
 	}
-	err = json.Unmarshal(b, v)
-	if err == nil {
-		// null decodes into anything and leaves all of it absent.
-		if b[firstNonBlank(b)] != '{' {
-			return fmt.Errorf("%w: want a JSON object", errBody)
-		}
-		return nil
-	}
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%w: %s", errBody, typeMessage(e))
-	}
-	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("%w: not valid JSON at byte %d: %w", errBody, e.Offset, err)
-	}
-	return fmt.Errorf("%w: %w", errBody, err)
-}
-
-func firstNonBlank(b []byte) int {
-	for i, c := range b {
-		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
-			return i
-		}
-	}
-	return 0
-}
-
-func typeMessage(e *json.UnmarshalTypeError) string {
-	if e.Field == "" {
-		return fmt.Sprintf("want a JSON object, have %s", e.Value)
-	}
-	return fmt.Sprintf("%s: want %s, have %s", e.Field, jsonTypeName(e), e.Value)
-}
-
-func jsonTypeName(e *json.UnmarshalTypeError) string {
-	switch e.Type.String() {
-	case "string":
-		return "a string"
-	case "bool":
-		return "true or false"
-	case "float64":
-		return "a number"
-	}
-	return "an array of strings"
+	return nil
 }
 
 func (s *Server) readBody(r *http.Request) ([]byte, error) {
@@ -110,11 +67,7 @@ type params struct {
 }
 
 func queryParams(r *http.Request) *params {
-	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return &params{err: fmt.Errorf("%w: %w", errParams, err)}
-	}
-	return &params{values: values}
+	return &params{values: exchangeOf(r).form.values}
 }
 
 func (p *params) failf(format string, args ...any) {

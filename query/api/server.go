@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/api/internal/contract"
 	"github.com/quarrysearch/quarry/query/api/internal/pace"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/schemas/openapi"
@@ -15,7 +16,8 @@ import (
 type Server struct {
 	o         Options
 	navigator *navigate.Navigator
-	openapi   []byte
+	openapi   description
+	contract  *contract.Contract
 	metrics   *metrics
 	handler   http.Handler
 	origins   *http.CrossOriginProtection
@@ -32,19 +34,26 @@ func New(o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	document, err := openapi.JSON()
+	document, err := openapi.Load()
+	if err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
+	checks, err := contract.Compile(document)
 	if err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	s := &Server{
 		o:         o,
 		navigator: navigate.New(o.Searcher),
-		openapi:   document,
+		contract:  checks,
 		hosts:     hostSet(o.Hosts),
 		secure:    strings.HasPrefix(o.PublicURL, "https://"),
 		pace:      pace.New(maxCallers),
 		refusals:  newRefusals(),
 		streams:   pace.NewStreams(maxStreams, max(o.Limits.Streams, 0)),
+	}
+	if s.openapi, err = describe(document, o.PublicURL, o.Version); err != nil {
+		return nil, fmt.Errorf("api: %w", err)
 	}
 	s.metrics = newMetrics(o.Registerer, s)
 	for _, rt := range s.routes() {

@@ -148,7 +148,9 @@ func printAnswer(t *testing.T, rec *httptest.ResponseRecorder, w *world) string 
 		}
 	}
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, rec.Body.Bytes(), "", " "); err != nil {
+	if rec.Body.Len() == 0 {
+		fmt.Fprintf(&b, "(no body)\n")
+	} else if err := json.Indent(&indented, rec.Body.Bytes(), "", " "); err != nil {
 		t.Errorf("body %q: %v", rec.Body, err)
 	}
 	if indented.Len() < 6000 {

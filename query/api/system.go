@@ -5,8 +5,6 @@ import (
 	"net/http"
 )
 
-const contentTypeOpenAPI = "application/vnd.oai.openapi+json;version=3.0.3"
-
 type versionResponse struct {
 	Version string `json:"version"`
 }
@@ -37,8 +35,4 @@ func (s *Server) ready(r *http.Request) (*reply, error) {
 		return nil, fmt.Errorf("%w: %w", errNotReady, err)
 	}
 	return ok(readyResponse{healthResponse{"ok"}, s.o.AsOf()}), nil
-}
-
-func (s *Server) openAPI(*http.Request) (*reply, error) {
-	return &reply{status: http.StatusOK, header: http.Header{"Content-Type": {contentTypeOpenAPI}}, body: s.openapi}, nil
 }

@@ -38,5 +38,8 @@ func JSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(document)
+	return document.JSON()
 }
+
+// JSON returns d in JSON.
+func (d *Document) JSON() ([]byte, error) { return encode(d) }

@@ -69,6 +69,7 @@ const (
 	ErrorErrorCodeLASTOWNERCANNOTBEREMOVED      ErrorErrorCode = "LAST_OWNER_CANNOT_BE_REMOVED"
 	ErrorErrorCodeMEMBERNOTACTIVE               ErrorErrorCode = "MEMBER_NOT_ACTIVE"
 	ErrorErrorCodeMETHODNOTALLOWED              ErrorErrorCode = "METHOD_NOT_ALLOWED"
+	ErrorErrorCodeMISDIRECTEDREQUEST            ErrorErrorCode = "MISDIRECTED_REQUEST"
 	ErrorErrorCodeMISSINGREQUIREDQUERYPARAMETER ErrorErrorCode = "MISSING_REQUIRED_QUERY_PARAMETER"
 	ErrorErrorCodeNOTAUTHENTICATED              ErrorErrorCode = "NOT_AUTHENTICATED"
 	ErrorErrorCodeNOTFOUND                      ErrorErrorCode = "NOT_FOUND"

@@ -51,7 +51,10 @@ func syntaxFault(err error) *Fault {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return &Fault{Want: "valid JSON", Have: fmt.Sprintf("an error at byte %d: %s", e.Offset, e)}
 	}
-	return &Fault{Want: "valid JSON", Have: err.Error()}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return &Fault{Want: "numbers that 64 bits hold", Have: quoted(strings.TrimPrefix(e.Value, "number "))}
+	}
+	return &Fault{Want: "valid JSON", Have: quoted(err.Error())}
 }
 
 // check checks a value. exact is unset if encoding/json would read it otherwise.

@@ -41,6 +41,7 @@ func TestBody(t *testing.T) {
 		{`{"query":"x","matches":1,"contextLines":1001}`, "contextLines: want a whole number of 0 to 1000, have 1001"},
 		{`[]`, "want a JSON object, have an array"},
 		{`null`, "want a JSON object, have null"},
+		{`{"query":"x","matches":1e400}`, `want numbers that 64 bits hold, have "1e400"`},
 		{``, "want valid JSON, have an error at byte 0: unexpected end of JSON input"},
 		{`{"query":`, "want valid JSON, have an error at byte 9: unexpected end of JSON input"},
 		{"{\"query\":\"\xff\"}", "want JSON in UTF-8, have bytes that are no UTF-8"},

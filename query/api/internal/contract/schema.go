@@ -72,6 +72,11 @@ func (c *compiler) parameter(p *openapi.Parameter) (parameter, error) {
 	if err != nil {
 		return parameter{}, err
 	}
+	if s.pattern != nil && p.Example != nil {
+		own := *s
+		own.want = "text such as " + strings.Trim(string(p.Example), `"`)
+		s = &own
+	}
 	fallback := strings.Trim(string(c.document.Schema(p.Schema).Default), `"`)
 	return parameter{name: p.Name, required: p.Required, schema: s, fallback: fallback}, nil
 }
