@@ -41,7 +41,7 @@ func (s *Server) openAPI(r *http.Request) (*reply, error) { return s.openapi.ans
 
 // answer sends the description, or says that the client has it.
 func (d *description) answer(r *http.Request) *reply {
-	header := http.Header{"Content-Type": {d.contentType}, "Cache-Control": {descriptionCache}, "ETag": {d.etag}}
+	header := http.Header{"Content-Type": {d.contentType}, "Cache-Control": {descriptionCache}, "Etag": {d.etag}}
 	for tag := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == d.etag || tag == "*" {
 			return &reply{status: http.StatusNotModified, header: header, body: []byte(nil)}
