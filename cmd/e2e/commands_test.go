@@ -76,6 +76,7 @@ func serveCommand(ts *testscript.TestScript, neg bool, args []string) {
 	of(ts).server = s
 	ts.Setenv("URL", s.url)
 	ts.Setenv("QUARRY_SERVER", s.url)
+	ts.Setenv("QUARRY_DATA", ts.MkAbs("data"))
 }
 
 func terminateCommand(ts *testscript.TestScript, neg bool, _ []string) {

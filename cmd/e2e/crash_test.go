@@ -100,7 +100,7 @@ func (c *crashing) start() {
 
 func (c *crashing) index() {
 	c.t.Helper()
-	out, err := exec.Command("quarry", "index", "--server", c.server.url, "--name", "demo", c.tree).CombinedOutput()
+	out, err := exec.Command("quarry", "index", "--server", c.server.url, "--data", c.server.data, "--name", "demo", c.tree).CombinedOutput()
 	if err != nil {
 		c.t.Fatalf("quarry index: %v\n%s\n%s", err, out, c.server.output)
 	}
@@ -142,7 +142,7 @@ func (c *crashing) replay(random *rand.Rand) {
 	c.t.Helper()
 	orders := [][2]string{{"", `{}`}, {"", `{"projection":"places"}`}, {"", `{"projection":"catalog"}`}, {"/rollback", ``}}
 	order := orders[random.IntN(len(orders))]
-	response, err := http.Post(c.server.url+"/api/replays"+order[0], "application/json", strings.NewReader(order[1]))
+	response, err := clientOf(strings.TrimPrefix(c.server.url, "http://")).Post(c.server.url+"/api/replays"+order[0], "application/json", strings.NewReader(order[1]))
 	if err != nil {
 		c.t.Fatalf("replay %s: %v", order, err)
 	}

@@ -69,7 +69,7 @@ func send(method, url string, header http.Header, body []byte) (int, string, err
 		return 0, "", err
 	}
 	request.Header = header
-	response, err := http.DefaultClient.Do(request)
+	response, err := clientOf(request.URL.Host).Do(request)
 	if err != nil {
 		return 0, "", err
 	}

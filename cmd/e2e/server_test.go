@@ -9,9 +9,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
 // Deadlines. They are generous: a busy machine is no failure.
@@ -38,9 +41,21 @@ func poll(deadline time.Duration, done func() bool) bool {
 	return true
 }
 
+// operators holds the client of each server that was started, by its address.
+var operators sync.Map // of *http.Client
+
+// clientOf returns the client that is the operator of the server at an address.
+func clientOf(address string) *http.Client {
+	if c, ok := operators.Load(address); ok {
+		return c.(*http.Client)
+	}
+	return http.DefaultClient
+}
+
 // server is a running quarry serve.
 type server struct {
 	url    string
+	data   string // its data directory
 	cmd    *exec.Cmd
 	output *buffer
 	exited chan struct{} // closed once the process is gone
@@ -82,7 +97,9 @@ func startServer(dir string, environ []string, args ...string) (*server, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &server{url: "http://" + address, output: new(buffer), exited: make(chan struct{})}
+	data := args[slices.Index(args, "--data")+1]
+	operators.Store(address, operator.Client(data))
+	s := &server{url: "http://" + address, data: data, output: new(buffer), exited: make(chan struct{})}
 	s.cmd = exec.Command("quarry", append([]string{"serve", "--listen", address}, args...)...)
 	s.cmd.Dir, s.cmd.Env = dir, environ
 	s.cmd.Stdout, s.cmd.Stderr = s.output, s.output

@@ -22,7 +22,7 @@ type deliveriesCommand struct {
 }
 
 type listDeliveriesCommand struct {
-	serverFlag
+	askFlags
 	Connection string        `placeholder:"NAME" help:"Deliveries of that connection only."`
 	Repository string        `placeholder:"NAME" help:"Deliveries for the repository with that full name, or ID, only."`
 	Outcome    string        `placeholder:"OUTCOME" help:"waiting, indexed, coalesced, deleted, failed, unchanged, unselected, unregistered, refreshed, absent, replayed, dropped, duplicate, taken, ignored or refused."`
@@ -34,7 +34,7 @@ type listDeliveriesCommand struct {
 
 // Run implements the command.
 func (c *listDeliveriesCommand) Run(ctx context.Context, s streams) error {
-	server, err := client.New(c.Server)
+	server, err := c.client()
 	if err != nil {
 		return err
 	}
@@ -142,14 +142,14 @@ func stateOf(d *client.Delivery) string {
 }
 
 type showDeliveryCommand struct {
-	serverFlag
+	askFlags
 	ID   string `arg:"" help:"ID as the list prints it, or CONNECTION/DELIVERY-ID as the sender has it."`
 	JSON bool   `help:"Print the answer of the API as it is."`
 }
 
 // Run implements the command.
 func (c *showDeliveryCommand) Run(ctx context.Context, s streams) error {
-	server, err := client.New(c.Server)
+	server, err := c.client()
 	if err != nil {
 		return err
 	}
@@ -201,14 +201,14 @@ func findDelivery(ctx context.Context, server *client.Client, id string) (*clien
 }
 
 type redeliverCommand struct {
-	serverFlag
+	askFlags
 	ID   string `arg:"" help:"ID as the list prints it, or CONNECTION/DELIVERY-ID as the sender has it."`
 	JSON bool   `help:"Print the answer of the API as it is."`
 }
 
 // Run implements the command.
 func (c *redeliverCommand) Run(ctx context.Context, s streams) error {
-	server, err := client.New(c.Server)
+	server, err := c.client()
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (f *letterFilter) query() url.Values {
 }
 
 type listLettersCommand struct {
-	serverFlag
+	askFlags
 	letterFilter
 	Limit int  `short:"n" placeholder:"N" default:"30" help:"At most N letters; ${default} unless said."`
 	JSON  bool `help:"Print one JSON object on a line for each letter."`
@@ -46,7 +46,7 @@ type listLettersCommand struct {
 
 // Run implements the command.
 func (c *listLettersCommand) Run(ctx context.Context, s streams) error {
-	server, err := client.New(c.Server)
+	server, err := c.client()
 	if err != nil {
 		return err
 	}
@@ -108,14 +108,14 @@ func letterRepository(l *client.DeadLetter) string {
 }
 
 type showLetterCommand struct {
-	serverFlag
+	askFlags
 	ID   string `arg:"" help:"ID as the list prints it."`
 	JSON bool   `help:"Print the answer of the API as it is."`
 }
 
 // Run implements the command.
 func (c *showLetterCommand) Run(ctx context.Context, s streams) error {
-	server, err := client.New(c.Server)
+	server, err := c.client()
 	if err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func parseLetterID(id string) (partition int32, offset int64, err error) {
 // letterChoice says which letters a command is for: named ones, or all that
 // match.
 type letterChoice struct {
-	serverFlag
+	askFlags
 	letterFilter
 	ID   []string `arg:"" optional:"" help:"IDs as the list prints them."`
 	All  bool     `help:"All letters, or, with --stage, --type or --repository, all of those."`
@@ -227,7 +227,7 @@ func (c *letterChoice) resolve(
 	if err := c.check(); err != nil {
 		return err
 	}
-	server, err := client.New(c.Server)
+	server, err := c.client()
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
 )
 
 type eventsCommand struct {
@@ -14,14 +12,14 @@ type eventsCommand struct {
 }
 
 type tailCommand struct {
-	serverFlag
+	askFlags
 	From   string `placeholder:"POSITION" help:"Begin at partition/offset, or at a position as it is printed; other partitions are left out. Without it: the whole log."`
 	Follow bool   `short:"f" help:"Go on when the end is reached."`
 }
 
 // Run implements the command.
 func (c *tailCommand) Run(ctx context.Context, s streams) error {
-	server, err := client.New(c.Server)
+	server, err := c.client()
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 type indexCommand struct {
-	serverFlag
+	askFlags
 	Targets []string `arg:"" name:"path-or-url" help:"Repositories: paths that the server can read, or clone URLs."`
 	Name    string   `help:"Name of the repository, where there is one only."`
 	Branch  []string `placeholder:"GLOB" sep:"none" help:"Index the branches that match, beside the default branch. Again for further ones."`
@@ -31,7 +31,7 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 	if c.Name != "" && len(c.Targets) > 1 {
 		return errors.New("index: --name names one repository, and there are several")
 	}
-	server, err := client.New(c.Server)
+	server, err := c.client()
 	if err != nil {
 		return err
 	}

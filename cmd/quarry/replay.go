@@ -32,6 +32,7 @@ type replayCommand struct {
 	Verify     bool   `xor:"one,past" help:"Switch nothing: rebuild in a temporary directory and compare every key and value. Wants the server stopped."`
 	Switch     bool   `help:"With --to and a running server: let everybody who searches it see the past."`
 	Server     string `placeholder:"URL" env:"QUARRY_SERVER" help:"Server that runs on the data directory; by default where the configuration lets it listen."`
+	APIKey     string `name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key for that server; by default it is asked as the operator of the data directory."`
 }
 
 // Run implements the command. It works on the data directory itself, or asks the
@@ -122,7 +123,7 @@ func (c *replayCommand) online(ctx context.Context, s streams, settings *config.
 	if base == "" {
 		base = "http://" + settings.Listen
 	}
-	to, err := client.New(base)
+	to, err := newClient(base, c.APIKey, settings.Data)
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 )
 
-// serverFlag names the server that a command asks.
-type serverFlag struct {
-	Server string `help:"URL of the server." default:"http://127.0.0.1:7070" env:"QUARRY_SERVER"`
-}
-
 type searchCommand struct {
-	serverFlag
+	askFlags
 	Query   []string        `arg:"" help:"What to look for, in the query language: words, \"quoted text\", repo: file: lang: sym: … A query that begins with - goes after --."`
 	JSON    bool            `help:"Print the answer of the API as it is."`
 	Regex   bool            `short:"e" help:"Terms are regular expressions."`
@@ -43,7 +38,7 @@ func (c *searchCommand) Run(ctx context.Context, s streams) error {
 }
 
 func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err error) {
-	server, err := client.New(c.Server)
+	server, err := c.client()
 	if err != nil {
 		return false, err
 	}

@@ -45,7 +45,7 @@ func (c *verifyCommand) Run(ctx context.Context, s streams) error {
 }
 
 func (c *verifyCommand) online(ctx context.Context, _ streams, v *verifying) error {
-	remote, err := client.New(c.Server)
+	remote, err := c.client(c.Data)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 type runTask struct {
 	Quarry string `default:"bin/quarry" help:"The binary."`
-	Data   string `default:".cache/run/data" help:"Data directory, kept between runs."`
+	Data   string `default:"quarry-data" help:"Data directory, kept between runs."`
 	Listen string `default:"127.0.0.1:7070" help:"Where to listen."`
 }
 
@@ -87,7 +87,8 @@ Quarry answers at %[1]s. Try, in another terminal:
 
   %[2]s search '"func ReadAll("'
   %[2]s search --regex 'sync\.(Once|Pool)\b lang:go -file:_test'
-  curl -s %[1]s/api/search -d '{"query":"sym:ServeHTTP repo:go-std","matches":5}'
+  %[2]s index PATH-OR-URL
+  curl -s %[1]s/api/search -H 'Content-Type: application/json' -d '{"query":"sym:ServeHTTP repo:go-std","matches":5}'
 
 Ctrl-C stops the server; the next make run goes on from here.
 `, base, r.Quarry)
@@ -95,7 +96,7 @@ Ctrl-C stops the server; the next make run goes on from here.
 }
 
 func (r *runTask) index(ctx context.Context, base, name, path string) error {
-	if err := command(ctx, ".", r.Quarry, "index", "--server", base, "--name", name, path).Run(); err != nil {
+	if err := command(ctx, ".", r.Quarry, "index", "--server", base, "--data", r.Data, "--name", name, path).Run(); err != nil {
 		return fmt.Errorf("index %s: %w", path, err)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
 // errState says that what is found is not what was pushed.
@@ -116,7 +117,7 @@ func (r *run) ask(ctx context.Context, method, path string, body []byte) ([]byte
 		return nil, err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	response, err := operator.Client(r.fleet.Query().Data).Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (r *run) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, r.o.Fleet.Quarry, "index", "--server", r.fleet.Query().URL(), "--name", repository.Name, "--branch", "b*", repository.Dir)
+		cmd := exec.CommandContext(ctx, r.o.Fleet.Quarry, "index", "--server", r.fleet.Query().URL(), "--data", r.fleet.Query().Data, "--name", repository.Name, "--branch", "b*", repository.Dir)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("quarry index: %w: %s", err, out)
 		}

@@ -30,6 +30,9 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
+// needsCredential says what a command can do about a 401.
+const needsCredential = "give an API key with --api-key or QUARRY_API_KEY or, on the server's machine, its data directory with --data or QUARRY_DATA"
+
 // Client asks one server.
 type Client struct {
 	base *url.URL
@@ -44,6 +47,9 @@ func New(base string) (*Client, error) {
 	}
 	return &Client{base: u, http: &http.Client{}}, nil
 }
+
+// Use has t send the requests, with the credential of who asks.
+func (c *Client) Use(t http.RoundTripper) { c.http.Transport = t }
 
 // Raw sends a request and returns the body of the answer. The caller closes
 // it. in is sent as JSON; nil sends none.
@@ -92,6 +98,9 @@ func decodeError(response *http.Response) error {
 	b, _ := io.ReadAll(io.LimitReader(response.Body, 64<<10))
 	_ = json.Unmarshal(b, e) // what is no error object leaves the status, which says enough
 	e.StatusCode = response.StatusCode
+	if e.StatusCode == http.StatusUnauthorized {
+		e.Message = strings.TrimPrefix(e.Message+"; "+needsCredential, "; ")
+	}
 	return e
 }
 

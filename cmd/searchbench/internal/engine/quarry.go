@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
 )
 
@@ -106,12 +107,19 @@ func (q *Quarry) Launch(data string, roots []string) (*QuarryServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &QuarryServer{Process: p, quarry: q, url: "http://" + address, secret: secret, client: newHTTPClient()}, nil
+	return &QuarryServer{Process: p, quarry: q, url: "http://" + address, secret: secret, client: operatorOf(data)}, nil
 }
 
 // ConnectQuarry takes a server that someone else started, for searches alone.
 func ConnectQuarry(address string) *QuarryServer {
-	return &QuarryServer{url: strings.TrimSuffix(address, "/"), client: newHTTPClient()}
+	return &QuarryServer{url: strings.TrimSuffix(address, "/"), client: operatorOf(os.Getenv("QUARRY_DATA"))}
+}
+
+// operatorOf returns a client that is the operator of a data directory: nothing limits how often it may ask.
+func operatorOf(data string) *http.Client {
+	c := newHTTPClient()
+	c.Transport = &operator.Transport{Dir: data, Next: c.Transport}
+	return c
 }
 
 // URL is where the server answers, metrics included.
