@@ -1,0 +1,36 @@
+// Package web serves the pages that people need in a browser: to get in, to make
+// an API key, and to look after members.
+//
+// It answers the question "which page is shown, and what does its form do?". Pages
+// are rendered here, from templates in pages/ and one style sheet in static/, and
+// work without scripts. The main types are Server and Options. One file per page:
+//
+//	home.go      /
+//	setup.go     /setup, the one-time link that makes the first owner
+//	signin.go    /sign-in, /sign-out, /welcome
+//	provider.go  /auth/oidc/{name}, …/callback
+//	invite.go    /invite
+//	keys.go      /settings/keys, …/new, …/delete
+//	sessions.go  /settings/sessions
+//	profile.go   /settings/profile, …/password
+//	members.go   /settings/members, invitations
+//
+// Pages call auth.Service, not the API over HTTP. What stands in front of every
+// request (its ID, its name in metrics, the checks of host and origin, bounds and
+// rates) is Options.Around, which is the API's.
+//
+// # Invariants
+//
+//  1. What changes something is a POST, from a page of this origin (Around), with
+//     a token of the signed-in user's where there is one, and answered by a
+//     redirect. Only the answer that shows a new key or invitation is a page
+//     itself: the value is stored nowhere to be shown later.
+//  2. A page runs nothing and loads nothing from elsewhere; its
+//     Content-Security-Policy says so. It may not be framed or cached.
+//  3. Who is asking is found out by session only. A page that needs more than
+//     there is leads to /sign-in and back, within this server (returnPath).
+//  4. Messages are ours: nothing that a provider or another user sent is shown as
+//     an error, and no failure of the server but its request ID.
+//
+// A Server is safe for concurrent use and starts no goroutine.
+package web

@@ -1,0 +1,133 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/auth/oidc"
+)
+
+// failure is how an error is shown. An empty text shows the error's own sentinel.
+type failure struct {
+	err    error
+	status int
+	text   string
+}
+
+// failures maps errors to what people read. The first row that matches counts;
+// what is in none is a defect of ours, and its text is for the log.
+var failures = []failure{
+	{errNoPage, http.StatusNotFound, "There is no such page."},
+	{errOwnersOnly, http.StatusForbidden, "This page is for owners."},
+	{errFormTooLarge, http.StatusRequestEntityTooLarge, "The form is too large."},
+	{errFormType, http.StatusUnsupportedMediaType, "This is not a form of ours."},
+	{errFormStale, http.StatusForbidden, "This form is from another sign-in. Please open the page again."},
+	{auth.ErrBusy, http.StatusServiceUnavailable, "Many people sign in at this moment. Please try again."},
+	{auth.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot save this now. Please look whether it was done before you try again."},
+	{auth.ErrTooMany, http.StatusConflict, "There are too many of these already. Please delete some first."},
+	{auth.ErrUserNotFound, http.StatusNotFound, "There is no such member any more."},
+	{auth.ErrNotActive, http.StatusConflict, "The member is not in a state for that any more. Please look again."},
+	{auth.ErrLastOwnerRemoved, http.StatusConflict, "This is the last active owner: make somebody else an owner first."},
+	{auth.ErrLastOwnerDemoted, http.StatusConflict, "This is the last active owner: make somebody else an owner first."},
+	{auth.ErrSessionNotFound, http.StatusNotFound, "The session has ended already."},
+	{auth.ErrKeyNotFound, http.StatusNotFound, "There is no such key any more."},
+	{auth.ErrInvitationNotFound, http.StatusNotFound, "There is no such invitation any more."},
+	{auth.ErrInvitation, http.StatusForbidden, "This invitation has expired, was used or taken back, or is not for this e-mail address."},
+	{auth.ErrIdentity, http.StatusForbidden, "You are known to the provider, but it could not be matched to an account here: it vouches for no e-mail address, or the address has an account that signs in another way. Please ask an owner of this server."},
+	{auth.ErrForbidden, http.StatusForbidden, "You may not do this."},
+	{auth.ErrInvalid, http.StatusUnprocessableEntity, "This could not be taken as it is. Please look again."},
+	{auth.ErrUnauthenticated, http.StatusForbidden, "You may not sign in here. An owner of this server can say why."},
+	{oidc.ErrUnknown, http.StatusNotFound, "There is no such provider."},
+	{oidc.ErrUnavailable, http.StatusBadGateway, "The provider cannot be reached at the moment. Please try again in a while; the server's log says more."},
+	{oidc.ErrFlow, http.StatusBadRequest, "This sign-in was begun in another browser, took too long, or is over. Please begin again."},
+	{oidc.ErrDenied, http.StatusForbidden, "The provider did not sign you in."},
+	{oidc.ErrToken, http.StatusBadGateway, "The provider's answer cannot be trusted, so you are not signed in. The server's log says why."},
+	{oidc.ErrEmail, http.StatusForbidden, "The provider vouches for no e-mail address of yours, and this server asks for one."},
+	{oidc.ErrDomain, http.StatusForbidden, "E-mail addresses of your domain may not sign in here."},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "The server took too long. Please try again."},
+}
+
+func failureOf(err error) failure {
+	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
+		return failure{err, http.StatusTooManyRequests, "There were too many failed attempts. Please wait " + waiting(throttled.RetryAfter) + "."}
+	}
+	for _, f := range failures {
+		if errors.Is(err, f.err) {
+			return f
+		}
+	}
+	return failure{err: err, status: http.StatusInternalServerError}
+}
+
+// waiting writes a time to wait.
+func waiting(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%d seconds", max(int(d.Seconds()+0.999), 1))
+	}
+	return fmt.Sprintf("%d minutes", int(d.Minutes()+0.999))
+}
+
+// showError answers with a page that says what went wrong, and where to go on.
+func (s *Server) showError(w http.ResponseWriter, v *visit, err error) {
+	f := s.told(w, v, err)
+	page := view{template: "error", title: "Not done", narrow: true, status: f.status, data: f.text}
+	if f.status == http.StatusNotFound {
+		page.title = "Not found"
+	}
+	if err := s.show(w, v, page); err != nil {
+		s.o.Logger.ErrorContext(v.r.Context(), "an error was not shown", "error", err)
+		http.Error(w, "unexpected error", http.StatusInternalServerError)
+	}
+}
+
+// told returns how err is shown, and logs what is not shown of it.
+func (s *Server) told(w http.ResponseWriter, v *visit, err error) failure {
+	f := failureOf(err)
+	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
+		w.Header().Set("Retry-After", strconv.Itoa(int(throttled.RetryAfter.Seconds()+0.999)))
+	}
+	id := w.Header().Get("X-Request-Id")
+	switch {
+	case f.text == "":
+		f.text = "Something went wrong here. The server's log has the cause under request ID " + id + "."
+		s.o.Logger.ErrorContext(v.r.Context(), "a page failed", "request_id", id, "path", v.r.URL.Path, "error", err)
+	case f.status == http.StatusBadGateway || f.status == http.StatusServiceUnavailable:
+		s.o.Logger.WarnContext(v.r.Context(), "a page could not be answered", "request_id", id, "path", v.r.URL.Path, "error", err)
+	default:
+		s.o.Logger.DebugContext(v.r.Context(), "a page refused", "request_id", id, "path", v.r.URL.Path, "error", err)
+	}
+	return f
+}
+
+// again shows a form again with what is wrong: beside the field that err names,
+// above the form for the rest. Names of fields in auth are those of the API; fields
+// says which of ours they are.
+func (s *Server) again(w http.ResponseWriter, v *visit, f form, err error, fields map[string]string) (form, int) {
+	if errors.Is(err, auth.ErrInvalid) {
+		_, rest, _ := strings.Cut(err.Error(), auth.ErrInvalid.Error()+": ")
+		if name, message, ok := strings.Cut(rest, ": "); ok {
+			if ours := fields[name]; ours != "" {
+				name = ours
+			}
+			f.wrong(name, sentence(message))
+			return f, http.StatusUnprocessableEntity
+		}
+	}
+	told := s.told(w, v, err)
+	f.wrong("", told.text)
+	return f, told.status
+}
+
+// sentence makes a sentence of an error's text.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}

@@ -1,0 +1,197 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// keyRow is a key as the list shows it.
+type keyRow struct {
+	*account.Key
+	Repositories []string // names; of what is gone or hidden, its ID
+	Expired      bool
+}
+
+func (s *Server) keysPage(w http.ResponseWriter, v *visit) error {
+	keys, err := s.o.Accounts.Keys(v.principal)
+	if err != nil {
+		return err
+	}
+	names, err := s.repositoryNames(v, keys...)
+	if err != nil {
+		return err
+	}
+	rows := make([]keyRow, len(keys))
+	for i, k := range keys {
+		rows[i] = keyRow{Key: k, Expired: !k.ExpiresAt.IsZero() && !s.o.Now().Before(k.ExpiresAt)}
+		for _, id := range k.Repositories {
+			rows[i].Repositories = append(rows[i].Repositories, names[id])
+		}
+	}
+	return s.show(w, v, view{template: "keys", title: "API Keys", section: "keys", data: rows})
+}
+
+// repositoryNames returns the names of the repositories that keys are for, as far
+// as the visitor may see them.
+func (s *Server) repositoryNames(v *visit, keys ...*account.Key) (map[code.RepositoryID]string, error) {
+	names := map[code.RepositoryID]string{}
+	for _, k := range keys {
+		for _, id := range k.Repositories {
+			names[id] = fmt.Sprintf("repository %d", id)
+		}
+	}
+	if len(names) == 0 || s.o.Repositories == nil {
+		return names, nil
+	}
+	all, err := s.o.Repositories.Repositories(v.r.Context())
+	visible := s.o.Accounts.Visible(v.principal)
+	for _, r := range all {
+		if _, wanted := names[r.ID]; wanted && visible.Sees(&r.Repository) {
+			names[r.ID] = r.Name
+		}
+	}
+	return names, err
+}
+
+// lifetimes are what the form of a new key offers, in days; 0 is for ever.
+var lifetimes = []int{7, 30, 90, 365, 0}
+
+const defaultLifetime = 90
+
+type choice struct {
+	Value, Label string
+	Hint         string
+	Chosen       bool
+}
+
+func (s *Server) newKeyPage(w http.ResponseWriter, v *visit) error {
+	return s.showNewKey(w, v, form{}, 0)
+}
+
+func (s *Server) showNewKey(w http.ResponseWriter, v *visit, f form, status int) error {
+	fresh := f.values == nil
+	scopes := []choice{
+		{Value: string(account.ScopeSearch), Label: "Search", Hint: "search, symbols, the list of repositories", Chosen: fresh || f.Has("scope", string(account.ScopeSearch))},
+		{Value: string(account.ScopeGit), Label: "Read files and history", Hint: "source, trees, commits, differences, blame", Chosen: fresh || f.Has("scope", string(account.ScopeGit))},
+	}
+	if v.owner() {
+		scopes = append(scopes, choice{Value: string(account.ScopeAdmin), Label: "Administer", Hint: "register repositories, manage members, read the audit log",
+			Chosen: f.Has("scope", string(account.ScopeAdmin))})
+	}
+	var expiry []choice
+	for _, days := range lifetimes {
+		c := choice{Value: strconv.Itoa(days), Label: fmt.Sprintf("%d days", days)}
+		if days == 0 {
+			c.Label = "Never"
+		}
+		c.Chosen = fresh && days == defaultLifetime || f.Get("days") == c.Value
+		expiry = append(expiry, c)
+	}
+	return s.show(w, v, view{template: "newkey", title: "Create API Key", section: "keys", status: status, form: f, data: struct {
+		Name           input
+		Scopes, Expiry []choice
+		Repositories   string
+		Restrictable   bool
+	}{
+		f.field(input{Name: "name", Label: "Name", Required: true, Max: account.MaxKeyNameBytes, Hint: "What the key is for: the laptop, the editor, the nightly job."}),
+		scopes, expiry, f.values.Get("repositories"), s.o.Repositories != nil,
+	}})
+}
+
+// createKey answers with the page that shows the new key, and not by a redirect:
+// its value is nowhere to be shown again. Who loads the page anew asks for a second
+// key of the same name, and is refused.
+func (s *Server) createKey(w http.ResponseWriter, v *visit) error {
+	f, err := s.readForm(w, v)
+	if err != nil {
+		return err
+	}
+	n, err := s.newKey(v, &f)
+	if err != nil {
+		return err
+	}
+	if len(f.errors) > 0 {
+		return s.showNewKey(w, v, f, 0)
+	}
+	key, value, err := s.o.Accounts.CreateKey(v.r.Context(), v.principal, n)
+	if errors.Is(err, auth.ErrKeyExists) {
+		f.wrong("name", "You have a key of this name.")
+		return s.showNewKey(w, v, f, http.StatusConflict)
+	}
+	if err != nil {
+		f, status := s.again(w, v, f, err, map[string]string{"name": "name", "scopes": "scope", "expiresAt": "days", "repositories": "repositories"})
+		return s.showNewKey(w, v, f, status)
+	}
+	return s.show(w, v, view{template: "createdkey", title: "API Key created", section: "keys", data: struct {
+		Key        *account.Key
+		Value, URL string
+	}{key, value, s.o.PublicURL}})
+}
+
+// newKey reads the form of a key, and notes in it what is wrong.
+func (s *Server) newKey(v *visit, f *form) (auth.NewKey, error) {
+	n := auth.NewKey{Name: f.Get("name")}
+	for _, scope := range f.values["scope"] {
+		n.Scopes = append(n.Scopes, account.Scope(scope))
+	}
+	if len(n.Scopes) == 0 {
+		f.wrong("scope", "Choose at least one: a key without any could do nothing.")
+	}
+	days, err := strconv.Atoi(f.Get("days"))
+	switch {
+	case err != nil || days < 0 || days > int(auth.MaxKeyTTL/(24*time.Hour)):
+		f.wrong("days", "Choose one of the list.")
+	case days > 0:
+		n.ExpiresAt = s.o.Now().UTC().AddDate(0, 0, days)
+	}
+	n.Repositories, err = s.repositoriesNamed(v.r.Context(), v, f)
+	return n, err
+}
+
+// repositoriesNamed returns the repositories of the field, one full name a line.
+func (s *Server) repositoriesNamed(ctx context.Context, v *visit, f *form) ([]code.RepositoryID, error) {
+	wanted := strings.Fields(f.values.Get("repositories"))
+	if len(wanted) == 0 || s.o.Repositories == nil {
+		return nil, nil
+	}
+	all, err := s.o.Repositories.Repositories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	visible, byName := s.o.Accounts.Visible(v.principal), map[string]code.RepositoryID{}
+	for _, r := range all {
+		if visible.Sees(&r.Repository) {
+			byName[r.Name] = r.ID
+		}
+	}
+	var ids []code.RepositoryID
+	for _, name := range wanted {
+		id, found := byName[name]
+		if !found {
+			f.wrong("repositories", fmt.Sprintf("There is no repository %q.", name))
+			return nil, nil
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func (s *Server) deleteKey(w http.ResponseWriter, v *visit) error {
+	f, err := s.readForm(w, v)
+	if err != nil {
+		return err
+	}
+	if err := s.o.Accounts.DeleteKey(v.r.Context(), v.principal, f.Get("key")); err != nil {
+		return err
+	}
+	return done(w, v, "/settings/keys", "key-deleted")
+}

@@ -1,0 +1,61 @@
+package web
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth/oidc"
+)
+
+// Bounds of what pages take and show.
+const (
+	// maxFormBytes bounds a form.
+	maxFormBytes = 64 << 10
+	// maxReturnBytes bounds a path to return to after the sign-in.
+	maxReturnBytes = 512
+)
+
+// Options configure a Server. Accounts, Secret and PublicURL are required.
+type Options struct {
+	Accounts Accounts
+	// Repositories are found by name, for keys that are restricted to some. Nil:
+	// no key can be.
+	Repositories Repositories
+	// Providers are those of single sign-on; nil: none.
+	Providers *oidc.Client
+	// Secret is the server's; the key of the tokens of forms follows from it.
+	Secret []byte
+	// PublicURL is the base of links, without a final slash.
+	PublicURL string
+	// Version is what pages say at their foot.
+	Version string
+	// Around puts what is in front of every request before a page, under the name
+	// that metrics have for it; as it is if nil.
+	Around func(route string, page http.Handler) http.Handler
+
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+func (o *Options) ensureDefaults() {
+	if o.Around == nil {
+		o.Around = func(_ string, page http.Handler) http.Handler { return page }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
+}
+
+func (o *Options) validate() error {
+	if o.Accounts == nil || len(o.Secret) == 0 || o.PublicURL == "" {
+		return errors.New("web: Accounts, Secret and PublicURL are required")
+	}
+	return nil
+}

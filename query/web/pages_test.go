@@ -1,0 +1,309 @@
+package web_test
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+func TestSetUp(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.browser
+	b.get("/").says(http.StatusOK, "Quarry searches code.", "Sign in")
+	b.get("/setup?token=wrong").submit("/setup", "", "email=ada@example.com", "password="+password).
+		says(http.StatusForbidden, "not the one that the server has printed last", "[email: ada@example.com]")
+	link := "/setup?token=" + w.accounts.SetupValue()
+	b.get(link).submit("/setup", "", "email=ada", "password="+password).says(http.StatusUnprocessableEntity, "Want an e-mail address.")
+	if !strings.Contains(b.page, `aria-describedby="email-error"`) || !strings.Contains(b.page, `id="email-error"`) {
+		t.Error("the error is not beside its field")
+	}
+	b.submit("/setup", "", "email=ada@example.com", "password=short").says(http.StatusUnprocessableEntity, "Want 8 to 1024 bytes.")
+	if strings.Contains(b.page, "short\"") {
+		t.Error("a password is shown again")
+	}
+	b.submit("/setup", "", "name=Ada", "email=ada@example.com", "password="+password).leadsTo("/settings/keys?done=set-up").
+		says(http.StatusOK, "You are the owner", "You have no keys.")
+	b.get(link).says(http.StatusGone, "This server is set up.")
+	w.newBrowser().post("/setup", url.Values{"token": {"x"}}).says(http.StatusGone)
+}
+
+func TestSignInAndOut(t *testing.T) {
+	w := newWorld(t, nil)
+	w.setUp()
+	b := w.newBrowser()
+	b.get("/settings/sessions").leadsTo("/sign-in?return=%2Fsettings%2Fsessions").
+		submit("/sign-in", "", "email=ada@example.com", "password=wrong").says(http.StatusForbidden, "is wrong", "[email: ada@example.com]").
+		submit("/sign-in", "", "email=ADA@example.com", "password="+password).
+		leadsTo("/settings/sessions").says(http.StatusOK, "this one")
+	b.get("/sign-in").leadsTo("/")
+	b.get("/welcome").leadsTo("/")
+	b.submit("/sign-out", "").leadsTo("/sign-in?done=signed-out").says(http.StatusOK, "You are signed out.")
+	b.get("/settings/keys").leadsTo("/sign-in?return=%2Fsettings%2Fkeys")
+	b.post("/sign-out", nil).leadsTo("/sign-in?done=signed-out")
+}
+
+func TestTooManySignIns(t *testing.T) {
+	w := newWorld(t, nil)
+	w.setUp()
+	b := w.newBrowser().get("/sign-in")
+	for range 100 {
+		if b.submit("/sign-in", "", "email=ada@example.com", "password=wrong"); b.status != http.StatusForbidden {
+			break
+		}
+	}
+	if b.says(http.StatusTooManyRequests, "Please wait"); b.header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+}
+
+func TestKeys(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.setUp()
+	b.get("/settings/keys/new").says(http.StatusOK, "[search checked]", "[git checked]", "[admin]").
+		submit("/settings/keys/new", "", "name=", "days=90").
+		says(http.StatusUnprocessableEntity, "Choose at least one").
+		submit("/settings/keys/new", "", "name=laptop", "scope=search", "days=soon").says(http.StatusUnprocessableEntity, "Choose one of the list.").
+		submit("/settings/keys/new", "", "name=laptop", "scope=search", "days=7", "repositories=example.com/open example.com/none").
+		says(http.StatusUnprocessableEntity, `There is no repository "example.com/none".`, "example.com/open").
+		submit("/settings/keys/new", "", "name=laptop", "scope=search", "days=7", "repositories=example.com/open\nexample.com/closed").
+		says(http.StatusOK, "API Key created", "shown this once")
+	value := b.shown()
+	r, _ := http.NewRequest(http.MethodGet, w.server.URL+"/", nil)
+	r.Header.Set("Authorization", "Bearer "+value)
+	p, err := w.accounts.Authenticate(r)
+	if err != nil || len(p.Scopes) != 1 || p.Scopes[0] != account.ScopeSearch || len(p.Repositories) != 2 {
+		t.Fatalf("the key is %+v, %v", p, err)
+	}
+	b.get("/settings/keys/new").submit("/settings/keys/new", "", "name=laptop", "scope=git", "days=0").
+		says(http.StatusConflict, "You have a key of this name.")
+	b.get("/settings/keys").says(http.StatusOK, "laptop", "for example.com/open, example.com/closed", "Delete laptop for good")
+	if strings.Contains(b.page, value) {
+		t.Error("the value is shown again")
+	}
+	b.submit("/settings/keys/delete", "").leadsTo("/settings/keys?done=key-deleted").says(http.StatusOK, "The key is deleted.", "You have no keys.")
+	if _, err := w.accounts.Authenticate(r); err == nil {
+		t.Error("a deleted key works")
+	}
+	b.post("/settings/keys/delete", url.Values{"key": {"gone"}, "csrf": {token(b)}}).says(http.StatusNotFound, "no such key")
+}
+
+// token returns what forms of the last page carry.
+func token(b *browser) string {
+	found := regexp.MustCompile(`name="csrf" value="([^"]*)"`).FindStringSubmatch(b.page)
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// TestMembersSeeTheirOwn asks as a member what only owners may have.
+func TestMembersSeeTheirOwn(t *testing.T) {
+	w := newWorld(t, nil)
+	w.setUp()
+	bob := w.join("bob")
+	bob.get("/settings/members").says(http.StatusForbidden, "This page is for owners.")
+	csrf := token(bob)
+	for _, path := range []string{"/settings/members", "/settings/members/invite", "/settings/members/revoke"} {
+		bob.post(path, url.Values{"csrf": {csrf}, "do": {"owner"}}).says(http.StatusForbidden, "for owners")
+	}
+	bob.get("/settings/keys/new").says(http.StatusOK, "[search checked]")
+	if strings.Contains(bob.page, `value="admin"`) {
+		t.Error("a member is offered the scope admin")
+	}
+	bob.submit("/settings/keys/new", "", "name=k", "scope=admin", "days=7").says(http.StatusForbidden, "You may not do this.")
+	// A repository that bob may not see is none.
+	bob.submit("/settings/keys/new", "", "name=k", "scope=search", "days=7", "repositories=example.com/closed").
+		says(http.StatusUnprocessableEntity, `There is no repository "example.com/closed".`)
+}
+
+func TestMembers(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	bob := w.join("bob")
+	ada.get("/settings/members").says(http.StatusOK, "bob@example.com", "you").
+		submit("/settings/members", `value="suspended"`, "do=suspended").leadsTo("/settings/members?done=suspended").says(http.StatusOK, "suspended")
+	bob.get("/settings/keys").leadsTo("/sign-in?return=%2Fsettings%2Fkeys").
+		submit("/sign-in", "", "email=bob@example.com", "password="+password).says(http.StatusForbidden, "may not sign in")
+	ada.submit("/settings/members", `value="reinstated"`, "do=reinstated").leadsTo("/settings/members?done=reinstated")
+	bob.submit("/sign-in", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys")
+	ada.submit("/settings/members", `value="owner"`, "do=owner").leadsTo("/settings/members?done=role")
+	bob.get("/settings/members").says(http.StatusOK, "ada@example.com")
+	ada.submit("/settings/members", `value="removed"`, "do=removed").leadsTo("/settings/members?done=removed")
+	if strings.Contains(ada.page, "bob@example.com") {
+		t.Error("bob is still there")
+	}
+	ada.submit("/settings/members", `value="member"`, "do=member").says(http.StatusConflict, "last active owner")
+	ada.get("/settings/members").post("/settings/members", url.Values{"csrf": {token(ada)}, "do": {"crowned"}}).says(http.StatusNotFound)
+}
+
+func TestInvitations(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	ada.get("/settings/members").submit("/settings/members/invite", "", "email=bob", "role=MEMBER", "days=7").
+		says(http.StatusUnprocessableEntity, "Want an e-mail address.")
+	ada.submit("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").says(http.StatusOK, "The invitation is made.")
+	link := strings.TrimPrefix(ada.shown(), w.server.URL)
+	bob := w.newBrowser()
+	bob.get(link).says(http.StatusOK, "as one of its owners", "[email: bob@example.com]", "The invitation is for this address.")
+	bob.submit("/invite", "", "email=eve@example.com", "password="+password).says(http.StatusForbidden, "not for this e-mail address")
+	bob.get(link).submit("/invite", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys?done=joined")
+	w.newBrowser().get(link).says(http.StatusForbidden, "This invitation has expired, was used or taken back")
+	ada.get("/settings/members").submit("/settings/members/invite", "", "email=", "role=MEMBER", "days=7")
+	link = strings.TrimPrefix(ada.shown(), w.server.URL)
+	ada.get("/settings/members").says(http.StatusOK, "whoever has the link").
+		submit("/settings/members/revoke", "").leadsTo("/settings/members?done=invitation-ended")
+	w.newBrowser().get(link).says(http.StatusForbidden)
+	ada.submit("/settings/members/invite", "", "email=", "role=MEMBER", "days=1")
+	link = strings.TrimPrefix(ada.shown(), w.server.URL)
+	w.now = func() time.Time { return time.Now().Add(25 * time.Hour) }
+	w.newBrowser().get(link).says(http.StatusForbidden)
+}
+
+func TestProfileAndSessions(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	ada.get("/settings/profile").submit("/settings/profile", "", "name=Ada Lovelace").leadsTo("/settings/profile?done=renamed").
+		says(http.StatusOK, "[name: Ada Lovelace]")
+	other := w.newBrowser()
+	other.get("/sign-in").submit("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
+	ada.submit("/settings/profile/password", "", "old=wrong", "password=another password").says(http.StatusUnprocessableEntity, "It is another.")
+	ada.submit("/settings/profile/password", "", "old="+password, "password=another password").leadsTo("/settings/profile?done=password")
+	other.get("/settings").leadsTo("/sign-in?return=%2Fsettings").
+		submit("/sign-in", "", "email=ada@example.com", "password=another password", "return=/settings").leadsTo("/settings").leadsTo("/settings/keys")
+	other.get("/settings/sessions").says(http.StatusOK, "this one").submit("/settings/sessions/end", ">End<").
+		leadsTo("/settings/sessions?done=session-ended")
+	ada.get("/settings/sessions").leadsTo("/sign-in?return=%2Fsettings%2Fsessions")
+	other.submit("/settings/sessions/end", `name="all"`).leadsTo("/sign-in?done=sessions-ended")
+	other.get("/settings/keys").leadsTo("/sign-in?return=%2Fsettings%2Fkeys")
+}
+
+// TestForms sends forms that are not from our pages.
+func TestForms(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	good := url.Values{"csrf": {token(ada)}, "name": {"changed"}}
+	send := func(adjust func(*http.Request), values url.Values) *browser {
+		r, err := http.NewRequest(http.MethodPost, w.server.URL+"/settings/profile", strings.NewReader(values.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		adjust(r)
+		ada.do(r)
+		return ada
+	}
+	nothing := func(*http.Request) {}
+	if b := send(func(r *http.Request) { r.Header.Set("Origin", "https://evil.test") }, good); b.status != http.StatusForbidden {
+		t.Errorf("another origin: %d", b.status)
+	}
+	if b := send(func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, good); b.status != http.StatusForbidden {
+		t.Errorf("a neighbouring domain: %d", b.status)
+	}
+	send(nothing, url.Values{"name": {"changed"}}).says(http.StatusForbidden, "from another sign-in")
+	send(nothing, url.Values{"name": {"changed"}, "csrf": {strings.Repeat("0", 64)}}).says(http.StatusForbidden, "from another sign-in")
+	send(func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, good).says(http.StatusUnsupportedMediaType)
+	send(nothing, url.Values{"csrf": good["csrf"], "name": {strings.Repeat("x", 70<<10)}}).says(http.StatusRequestEntityTooLarge)
+	bob := w.join("bob")
+	send(nothing, url.Values{"csrf": {token(bob)}, "name": {"changed"}}).says(http.StatusForbidden, "from another sign-in")
+	if u, _ := w.directory.UserByEmail("ada@example.com"); u.Name != "Ada" {
+		t.Errorf("one of them has changed the name to %q", u.Name)
+	}
+	send(nothing, good).leadsTo("/settings/profile?done=renamed")
+}
+
+// TestEveryPage holds what is true of all of them.
+func TestEveryPage(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	for _, path := range []string{"/", "/sign-in", "/setup", "/invite?token=x", "/welcome", "/settings/keys", "/settings/keys/new",
+		"/settings/profile", "/settings/sessions", "/settings/members", "/settings/keys?done=%3Cscript%3E"} {
+		for _, b := range []*browser{ada, w.newBrowser()} {
+			b.get(path)
+			for name, want := range map[string]string{
+				"Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+				"Cache-Control":           "no-store", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff",
+			} {
+				if got := b.header.Get(name); got != want {
+					t.Errorf("%s: %s is %q", path, name, got)
+				}
+			}
+			if b.status == http.StatusSeeOther {
+				continue
+			}
+			for _, bad := range []string{"<script", "javascript:", " style=", "onclick", "%!", "ZgotmplZ"} {
+				if strings.Contains(strings.ToLower(b.page), bad) {
+					t.Errorf("%s has %q", path, bad)
+				}
+			}
+			labelled(t, path, b.page)
+		}
+	}
+	css := regexp.MustCompile(`/static/quarry-[0-9a-f]{12}\.css`).FindString(ada.page)
+	ada.get(css)
+	if ada.status != http.StatusOK || ada.header.Get("Content-Type") != "text/css; charset=utf-8" || !strings.Contains(ada.header.Get("Cache-Control"), "immutable") {
+		t.Errorf("%s: %d %v", css, ada.status, ada.header)
+	}
+	if ada.get("/static/quarry.css"); ada.status != http.StatusNotFound {
+		t.Errorf("/static/quarry.css: %d", ada.status)
+	}
+}
+
+// labelled fails unless every field that can be seen has a label, and every ID is
+// one thing's.
+func labelled(t *testing.T, path, page string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if seen[id[1]] {
+			t.Errorf("%s: the ID %s is there twice", path, id[1])
+		}
+		seen[id[1]] = true
+	}
+	for _, field := range regexp.MustCompile(`<(?:input|select|textarea) id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if !strings.Contains(page, `<label for="`+field[1]+`"`) {
+			t.Errorf("%s: the field %s has no label", path, field[1])
+		}
+	}
+	for _, reference := range regexp.MustCompile(`aria-describedby="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		for id := range strings.FieldsSeq(reference[1]) {
+			if !seen[id] {
+				t.Errorf("%s: described by %s, which is not there", path, id)
+			}
+		}
+	}
+}
+
+func TestFailuresAreNotShown(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	w.directory.Fail(errors.New("disk 7 is on fire"))
+	ada.get("/settings/keys/new").submit("/settings/keys/new", "", "name=laptop", "scope=search", "days=7").
+		says(http.StatusServiceUnavailable, "cannot save this now")
+	if strings.Contains(ada.page, "disk 7") {
+		t.Error("a page tells of the disk")
+	}
+	// Metrics have a name for each page, and for nothing else.
+	for route := range w.routes {
+		if strings.Contains(route, "?") || strings.Contains(route, "qo_") {
+			t.Errorf("route %q", route)
+		}
+	}
+}
+
+// TestSessionsRotate looks whether pages hand out the new value.
+func TestSessionsRotate(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	w.now = func() time.Time { return time.Now().Add(25 * time.Hour) }
+	ada.get("/settings/keys").says(http.StatusOK)
+	if !strings.Contains(ada.header.Get("Set-Cookie"), "quarry_session=qs_") {
+		t.Errorf("no new value after a day: %v", ada.header)
+	}
+	ada.submit("/sign-out", "").leadsTo("/sign-in?done=signed-out")
+}

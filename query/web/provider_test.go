@@ -1,0 +1,148 @@
+package web_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// federation is a world with a real provider.
+type federation struct {
+	*world
+	provider *oidctest.Provider
+}
+
+func federate(t *testing.T, set ...func(*auth.Options)) *federation {
+	yes, no := true, false
+	f := &federation{}
+	f.world = newWorld(t, func(publicURL string) []oidc.Provider {
+		f.provider = oidctest.Start(t, map[string]oidctest.Account{
+			"ada":   {Email: "ada@example.com", Verified: &yes, Name: "Ada Lovelace"},
+			"bob":   {Email: "bob@example.com", Verified: &yes, Name: "Bob"},
+			"false": {Email: "ada@example.com", Verified: &no, Name: "Not Ada"},
+			"none":  {},
+		}, map[string]string{"quarry": publicURL + "/auth/oidc/company/callback"})
+		return []oidc.Provider{{Name: "company", Title: "Our Company", Issuer: f.provider.Issuer, ClientID: "quarry", ClientSecret: oidctest.ClientSecret}}
+	}, set...)
+	return f
+}
+
+// visit presses the provider's button on the last page, and comes back.
+func (f *federation) visit(b *browser, subject string) *browser {
+	f.t.Helper()
+	_, rest, found := strings.Cut(b.page, `href="/auth/oidc/company?`)
+	if !found {
+		f.t.Fatalf("%s has no button:\n%s", b.at, b.text())
+	}
+	query, _, _ := strings.Cut(rest, `"`)
+	b.get("/auth/oidc/company?" + unescape(query))
+	if b.status != http.StatusSeeOther {
+		f.t.Fatalf("the button: %d\n%s", b.status, b.text())
+	}
+	return b.get(f.provider.Visit(b.header.Get("Location"), subject).String())
+}
+
+func TestProviderNewcomerWaits(t *testing.T) {
+	f := federate(t)
+	ada := f.setUp()
+	bob := f.newBrowser()
+	f.visit(bob.get("/sign-in?return=/settings/sessions").says(http.StatusOK, "Continue with Our Company"), "bob").
+		leadsTo("/welcome").says(http.StatusOK, "waits for the approval")
+	f.visit(bob.get("/sign-in"), "bob").leadsTo("/welcome") // not a second user
+	ada.get("/settings/members").says(http.StatusOK, "Waiting for approval", "bob@example.com").
+		submit("/settings/members", ">Approve<", "do=approved").leadsTo("/settings/members?done=approved")
+	f.visit(bob.get("/sign-in?return=/settings/sessions"), "bob").leadsTo("/settings/sessions").says(http.StatusOK, "this one")
+	ada.submit("/settings/members", `value="suspended"`, "do=suspended").leadsTo("/settings/members?done=suspended")
+	bob.get("/settings/sessions").follow()
+	f.visit(bob, "bob").says(http.StatusForbidden, "You may not sign in here.")
+}
+
+func TestProviderInvitation(t *testing.T) {
+	f := federate(t)
+	ada := f.setUp()
+	ada.get("/settings/members").submit("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").says(http.StatusOK)
+	link := strings.TrimPrefix(ada.shown(), f.server.URL)
+	f.visit(f.newBrowser().get(link), "none").says(http.StatusForbidden, "could not be matched")
+	bob := f.newBrowser()
+	f.visit(bob.get(link), "bob").leadsTo("/settings/keys").says(http.StatusOK, "API Keys", "Members")
+	f.newBrowser().get(link).says(http.StatusForbidden)
+	ada.get("/settings/members").submit("/settings/members/invite", "", "email=carol@example.com", "role=MEMBER", "days=1").says(http.StatusOK)
+	link = strings.TrimPrefix(ada.shown(), f.server.URL)
+	ada.get("/settings/members").submit("/settings/members", `value="removed"`, "do=removed").leadsTo("/settings/members?done=removed")
+	f.visit(f.newBrowser().get(link), "bob").says(http.StatusForbidden, "not for this e-mail address")
+}
+
+func TestProviderAndPassword(t *testing.T) {
+	f := federate(t)
+	f.setUp()
+	b := f.newBrowser()
+	for _, subject := range []string{"ada", "false", "none"} {
+		// The address of somebody with a password is not enough unless that is
+		// configured, and one that is not verified never is.
+		f.visit(b.get("/sign-in"), subject).says(http.StatusForbidden, "could not be matched")
+	}
+	f.visit(b.get("/sign-in"), "").says(http.StatusForbidden, "The provider did not sign you in.", "Continue with Our Company")
+
+	linking := federate(t, func(o *auth.Options) { o.LinkByEmail = true })
+	linking.setUp()
+	b = linking.newBrowser()
+	linking.visit(b.get("/sign-in"), "false").says(http.StatusForbidden, "could not be matched")
+	linking.visit(b.get("/sign-in?return=/settings/profile"), "ada").leadsTo("/settings/profile").says(http.StatusOK, "ada@example.com")
+	u, _ := linking.directory.UserByEmail("ada@example.com")
+	if len(u.Identities) != 1 || u.Identities[0] != (account.Identity{Issuer: linking.provider.Issuer, Subject: "ada"}) {
+		t.Errorf("identities %v", u.Identities)
+	}
+}
+
+func TestProviderArrivals(t *testing.T) {
+	f := federate(t, func(o *auth.Options) { o.AdmitAll = true })
+	f.setUp()
+	// From another site, the button is still to be pressed.
+	b := f.newBrowser()
+	r, err := http.NewRequest(http.MethodGet, f.server.URL+"/auth/oidc/company", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	b.do(r)
+	b.says(http.StatusOK, "Continue with Our Company")
+	// Open redirects through the provider.
+	f.visit(b.get("/sign-in"), "bob").leadsTo("/")
+	b = f.newBrowser().get("/auth/oidc/company?return=//evil.test")
+	b.get(f.provider.Visit(b.header.Get("Location"), "bob").String()).leadsTo("/")
+	// Somebody else's callback in this browser: signing people in as another.
+	eve := f.newBrowser().get("/auth/oidc/company")
+	back := f.provider.Visit(eve.header.Get("Location"), "bob").String()
+	f.newBrowser().get(back).says(http.StatusBadRequest, "begun in another browser")
+	eve.get(back).leadsTo("/")
+	eve.get(back).says(http.StatusBadRequest, "or is over")
+	if strings.Contains(eve.page, "code=") {
+		t.Error("a page shows the code")
+	}
+	f.newBrowser().get("/auth/oidc/nobody").says(http.StatusNotFound, "no such provider")
+	f.newBrowser().get("/auth/oidc/nobody/callback?code=x").says(http.StatusNotFound, "no such provider")
+	f.newBrowser().get("/auth/oidc/company?invitation=" + strings.Repeat("x", 600)).says(http.StatusForbidden)
+	f.newBrowser().get("/auth/oidc/company/callback?error=" + url.QueryEscape("<b>oops</b>") + "&state=x").says(http.StatusBadRequest)
+}
+
+func TestProviderIsDown(t *testing.T) {
+	down := httptest.NewServer(http.NotFoundHandler())
+	down.Close()
+	w := newWorld(t, func(string) []oidc.Provider {
+		return []oidc.Provider{{Name: "company", Issuer: down.URL, ClientID: "quarry"}}
+	})
+	w.setUp()
+	b := w.newBrowser().get("/auth/oidc/company").says(http.StatusBadGateway, "cannot be reached", "E-mail address")
+	if strings.Contains(b.page, "connection refused") || strings.Contains(b.page, down.URL) {
+		t.Errorf("the page tells more than it should:\n%s", b.text())
+	}
+	// Passwords still work.
+	b.submit("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
+}

@@ -1,0 +1,145 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+// Server serves the pages.
+type Server struct {
+	o         Options
+	templates *templates
+	assets    *assets
+	mux       *http.ServeMux
+}
+
+// New returns a Server of what o holds.
+func New(o Options) (*Server, error) {
+	o.ensureDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, mux: http.NewServeMux()}
+	var err error
+	if s.assets, err = newAssets(); err != nil {
+		return nil, err
+	}
+	if s.templates, err = newTemplates(s.assets); err != nil {
+		return nil, err
+	}
+	for _, rt := range s.routes() {
+		s.mux.Handle(rt.method+" "+rt.path, o.Around(rt.label(), s.handle(rt)))
+	}
+	s.mux.Handle("GET "+staticPrefix, o.Around(staticPrefix, s.assets))
+	return s, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Paths returns the patterns, for http.ServeMux, that the server answers.
+func (s *Server) Paths() []string {
+	paths := []string{staticPrefix}
+	for _, rt := range s.routes() {
+		if !slices.Contains(paths, rt.path) {
+			paths = append(paths, rt.path)
+		}
+	}
+	return paths
+}
+
+// route is a page, or what a form of one does.
+type route struct {
+	method, path string
+	access       access
+	page         page
+}
+
+// label is the route's name in metrics and logs.
+func (rt route) label() string { return rt.path }
+
+// access says what a page needs.
+type access int
+
+const (
+	accessOpen  access = iota // nothing
+	accessUser                // a session
+	accessOwner               // that of an owner
+)
+
+// page answers a visit. An error is shown as a page of its own.
+type page func(w http.ResponseWriter, v *visit) error
+
+func (s *Server) routes() []route {
+	routes := []route{
+		{http.MethodGet, "/{$}", accessOpen, s.home},
+		{http.MethodGet, "/setup", accessOpen, s.setupPage},
+		{http.MethodPost, "/setup", accessOpen, s.setUp},
+		{http.MethodGet, "/sign-in", accessOpen, s.signInPage},
+		{http.MethodPost, "/sign-in", accessOpen, s.signIn},
+		{http.MethodPost, "/sign-out", accessOpen, s.signOut},
+		{http.MethodGet, "/welcome", accessOpen, s.welcome},
+		{http.MethodGet, "/invite", accessOpen, s.invitePage},
+		{http.MethodPost, "/invite", accessOpen, s.accept},
+		{http.MethodGet, "/settings", accessUser, s.settings},
+		{http.MethodGet, "/settings/keys", accessUser, s.keysPage},
+		{http.MethodGet, "/settings/keys/new", accessUser, s.newKeyPage},
+		{http.MethodPost, "/settings/keys/new", accessUser, s.createKey},
+		{http.MethodPost, "/settings/keys/delete", accessUser, s.deleteKey},
+		{http.MethodGet, "/settings/profile", accessUser, s.profilePage},
+		{http.MethodPost, "/settings/profile", accessUser, s.rename},
+		{http.MethodPost, "/settings/profile/password", accessUser, s.changePassword},
+		{http.MethodGet, "/settings/sessions", accessUser, s.sessionsPage},
+		{http.MethodPost, "/settings/sessions/end", accessUser, s.endSession},
+		{http.MethodGet, "/settings/members", accessOwner, s.membersPage},
+		{http.MethodPost, "/settings/members", accessOwner, s.changeMember},
+		{http.MethodPost, "/settings/members/invite", accessOwner, s.invite},
+		{http.MethodPost, "/settings/members/revoke", accessOwner, s.revokeInvitation},
+	}
+	if s.o.Providers != nil {
+		routes = append(routes,
+			route{http.MethodGet, "/auth/oidc/{provider}", accessOpen, s.depart},
+			route{http.MethodGet, "/auth/oidc/{provider}/callback", accessOpen, s.arrive})
+	}
+	return routes
+}
+
+// settings leads to the first of its pages.
+func (s *Server) settings(w http.ResponseWriter, v *visit) error {
+	seeOther(w, v, "/settings/keys")
+	return nil
+}
+
+// seeOther leads to a page of ours after a form.
+func seeOther(w http.ResponseWriter, v *visit, path string) {
+	http.Redirect(w, v.r, path, http.StatusSeeOther)
+}
+
+// done leads to a page that says what was done.
+func done(w http.ResponseWriter, v *visit, path, what string) error {
+	if notices[what] == "" {
+		return fmt.Errorf("web: no notice %q", what)
+	}
+	seeOther(w, v, path+"?done="+what)
+	return nil
+}
+
+// notices are what pages say after a redirect, by the parameter done: whatever else
+// stands there is not shown.
+var notices = map[string]string{
+	"key-deleted":      "The key is deleted. It works nowhere any more.",
+	"renamed":          "Your name is changed.",
+	"password":         "Your password is changed. Other sessions have ended.",
+	"session-ended":    "The session has ended.",
+	"sessions-ended":   "All sessions have ended. Please sign in again.",
+	"signed-out":       "You are signed out.",
+	"approved":         "The member may sign in now.",
+	"suspended":        "The member is suspended: sessions and keys have ended.",
+	"reinstated":       "The member may sign in again.",
+	"role":             "The role is changed.",
+	"removed":          "The member is removed.",
+	"invitation-ended": "The invitation is taken back.",
+	"set-up":           "You are the owner of this server. Make an API key, or invite others under Members.",
+	"joined":           "Welcome! Make an API key here to search from programs.",
+}

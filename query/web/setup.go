@@ -1,0 +1,67 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/quarrysearch/quarry/query/auth"
+)
+
+// newcomerFields are the fields of auth.Newcomer as forms have them.
+var newcomerFields = map[string]string{"email": "email", "name": "name", "password": "password"}
+
+// setupPage is where the one-time link leads that the server prints at its first
+// start.
+func (s *Server) setupPage(w http.ResponseWriter, v *visit) error {
+	if s.o.Accounts.SetupValue() == "" {
+		return s.show(w, v, view{template: "setup", title: "Set up", narrow: true, status: http.StatusGone})
+	}
+	return s.showSetup(w, v, form{}, 0)
+}
+
+func (s *Server) showSetup(w http.ResponseWriter, v *visit, f form, status int) error {
+	token := v.r.URL.Query().Get("token")
+	if f.values != nil {
+		token = f.Get("token")
+	}
+	return s.show(w, v, view{template: "setup", title: "Set up", narrow: true, status: status, form: f, data: struct {
+		Link                  string
+		Name, Email, Password input
+	}{
+		token,
+		f.field(input{Name: "name", Label: "Name", Complete: "name", Max: 200}),
+		f.field(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "username", Required: true, Max: 254}),
+		f.field(passwordField),
+	}})
+}
+
+var passwordField = input{
+	Name: "password", Label: "Password", Type: "password", Complete: "new-password", Required: true, Max: 1024,
+	Hint: "At least 8 characters. A few words in a row are good.",
+}
+
+func (s *Server) setUp(w http.ResponseWriter, v *visit) error {
+	f, err := s.readForm(w, v)
+	if err != nil {
+		return err
+	}
+	if s.o.Accounts.SetupValue() == "" {
+		return s.show(w, v, view{template: "setup", title: "Set up", narrow: true, status: http.StatusGone})
+	}
+	in, err := s.o.Accounts.Setup(v.r.Context(), s.o.Accounts.Origin(v.r), newcomer(f))
+	if errors.Is(err, auth.ErrUnauthenticated) {
+		f.wrong("", "This link is not the one that the server has printed last. Look at its output once more: every start prints a new one.")
+		return s.showSetup(w, v, f, http.StatusForbidden)
+	}
+	if err != nil {
+		f, status := s.again(w, v, f, err, newcomerFields)
+		return s.showSetup(w, v, f, status)
+	}
+	s.enter(w, v, in, "/settings/keys?done=set-up")
+	return nil
+}
+
+// newcomer reads a form of somebody who wants to become a user.
+func newcomer(f form) auth.Newcomer {
+	return auth.Newcomer{Value: f.Get("token"), Email: f.Get("email"), Name: f.Get("name"), Password: f.Secret("password")}
+}

@@ -1,0 +1,93 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/quarrysearch/quarry/query/auth"
+)
+
+func (s *Server) signInPage(w http.ResponseWriter, v *visit) error {
+	back := returnPath(v.r.URL.Query().Get("return"))
+	if v.user != nil {
+		seeOther(w, v, back)
+		return nil
+	}
+	return s.showSignIn(w, v, form{}, back, 0)
+}
+
+// button leads to a provider.
+type button struct{ Name, Title string }
+
+func (s *Server) buttons() []button {
+	if s.o.Providers == nil {
+		return nil
+	}
+	var out []button
+	for _, p := range s.o.Providers.Providers() {
+		out = append(out, button{p.Name, p.Title})
+	}
+	return out
+}
+
+func (s *Server) showSignIn(w http.ResponseWriter, v *visit, f form, back string, status int) error {
+	return s.show(w, v, view{template: "signin", title: "Sign in", narrow: true, status: status, form: f, data: struct {
+		Return          string
+		Providers       []button
+		Email, Password input
+	}{
+		back, s.buttons(),
+		f.field(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "username", Required: true, Max: 254}),
+		f.field(input{Name: "password", Label: "Password", Type: "password", Complete: "current-password", Required: true, Max: 1024}),
+	}})
+}
+
+func (s *Server) signIn(w http.ResponseWriter, v *visit) error {
+	f, err := s.readForm(w, v)
+	if err != nil {
+		return err
+	}
+	back := returnPath(f.Get("return"))
+	in, err := s.o.Accounts.SignIn(v.r.Context(), s.o.Accounts.Origin(v.r), f.Get("email"), f.Secret("password"))
+	switch {
+	case err == nil:
+		s.enter(w, v, in, back)
+		return nil
+	case errors.Is(err, auth.ErrPending):
+		seeOther(w, v, "/welcome")
+		return nil
+	case errors.Is(err, auth.ErrUnauthenticated):
+		f.wrong("", "The e-mail address or the password is wrong, or the account may not sign in.")
+		return s.showSignIn(w, v, f, back, http.StatusForbidden)
+	}
+	f, status := s.again(w, v, f, err, nil)
+	return s.showSignIn(w, v, f, back, status)
+}
+
+// signOut ends the session; who has none is signed out already.
+func (s *Server) signOut(w http.ResponseWriter, v *visit) error {
+	if v.user == nil {
+		return done(w, v, "/sign-in", "signed-out")
+	}
+	if _, err := s.readForm(w, v); err != nil {
+		return err
+	}
+	return s.signOutHere(w, v)
+}
+
+func (s *Server) signOutHere(w http.ResponseWriter, v *visit) error {
+	if err := s.o.Accounts.SignOut(v.r.Context(), v.principal); err != nil && !errors.Is(err, auth.ErrSessionNotFound) {
+		return err
+	}
+	http.SetCookie(w, s.o.Accounts.NoCookie())
+	return done(w, v, "/sign-in", "signed-out")
+}
+
+// welcome is for those who wait for an owner's approval.
+func (s *Server) welcome(w http.ResponseWriter, v *visit) error {
+	if v.user != nil {
+		seeOther(w, v, "/")
+		return nil
+	}
+	return s.show(w, v, view{template: "welcome", title: "Almost there", narrow: true})
+}

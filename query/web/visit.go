@@ -1,0 +1,121 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// visit is one request and who sends it.
+type visit struct {
+	r         *http.Request
+	principal *auth.Principal
+	user      *account.User // nil: nobody is signed in
+}
+
+// owner reports whether the visitor administers the server.
+func (v *visit) owner() bool { return v.user != nil && v.principal.Owner() }
+
+// handle makes a handler of a route: it finds out who asks, and leads those who
+// need to sign in there.
+func (s *Server) handle(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header())
+		v := s.visitOf(w, r)
+		err := admit(rt, v)
+		if err == nil {
+			err = rt.page(w, v)
+		}
+		switch {
+		case errors.Is(err, errSignInFirst):
+			seeOther(w, v, signInFirst(r))
+		case err != nil:
+			s.showError(w, v, err)
+		}
+	})
+}
+
+// setHeaders replaces what the API says of its answers: a page has one style sheet
+// and images of ours. The referrer goes to ourselves only, since addresses of
+// invitations are secrets; without any, browsers would not say a form's origin.
+func setHeaders(h http.Header) {
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// visitOf finds out who asks. A session that is no good any more is nobody's, and
+// the browser is told to forget it.
+func (s *Server) visitOf(w http.ResponseWriter, r *http.Request) *visit {
+	v := &visit{r: r}
+	if !auth.HasCookie(r) {
+		return v
+	}
+	p, err := s.o.Accounts.Authenticate(r)
+	if err == nil && p.Actor.Kind == account.ActorUser {
+		v.user, _ = s.o.Accounts.Me(p)
+	}
+	if v.user == nil {
+		http.SetCookie(w, s.o.Accounts.NoCookie())
+		return v
+	}
+	v.principal, v.r = p, r.WithContext(auth.With(r.Context(), p))
+	if r.Method == http.MethodGet {
+		s.rotate(w, v)
+	}
+	return v
+}
+
+// rotate gives the browser a new value of its session when it is due. That it
+// cannot be had now does no harm.
+func (s *Server) rotate(w http.ResponseWriter, v *visit) {
+	in, err := s.o.Accounts.Rotate(v.r.Context(), v.principal)
+	if err != nil {
+		s.o.Logger.WarnContext(v.r.Context(), "a session was not rotated", "error", err)
+		return
+	}
+	if in != nil {
+		http.SetCookie(w, s.o.Accounts.Cookie(in))
+	}
+}
+
+var (
+	errSignInFirst = errors.New("sign in first")
+	errOwnersOnly  = errors.New("this page is for owners")
+	errNoPage      = errors.New("there is no such page")
+)
+
+func admit(rt route, v *visit) error {
+	switch {
+	case rt.access == accessOpen:
+		return nil
+	case v.user == nil:
+		return errSignInFirst
+	case rt.access == accessOwner && !v.owner():
+		return errOwnersOnly
+	}
+	return nil
+}
+
+// signInFirst is the page to sign in on, which leads back to r. A form cannot be
+// led back to: its page is.
+func signInFirst(r *http.Request) string {
+	back := r.URL.RequestURI()
+	if r.Method != http.MethodGet {
+		back = "/settings"
+	}
+	return "/sign-in?return=" + url.QueryEscape(returnPath(back))
+}
+
+// enter gives the browser a session that has just begun and leads on.
+func (s *Server) enter(w http.ResponseWriter, v *visit, in *auth.SignedIn, path string) {
+	http.SetCookie(w, s.o.Accounts.Cookie(in))
+	seeOther(w, v, path)
+}

@@ -1,0 +1,285 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/auth/authtest"
+	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/web"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+const secret = "thirty-two bytes, as is the least"
+
+// repositories are two, of which the second is private.
+type repositories struct{}
+
+var known = []*search.Repository{
+	{Repository: code.Repository{ID: 1, Name: "example.com/open"}},
+	{Repository: code.Repository{ID: 2, Name: "example.com/closed", Private: true}},
+}
+
+func (repositories) Repositories(context.Context) ([]*search.Repository, error) { return known, nil }
+
+func (repositories) Find(_ context.Context, wanted code.Repository) (code.Repository, error) {
+	for _, r := range known {
+		if r.ID == wanted.ID {
+			return r.Repository, nil
+		}
+	}
+	return code.Repository{}, code.ErrNotFound
+}
+
+// world is a server of pages over accounts in memory.
+type world struct {
+	t         testing.TB
+	accounts  *auth.Service
+	directory *authtest.Directory
+	server    *httptest.Server
+	now       func() time.Time
+	mu        sync.Mutex
+	routes    map[string]int // as Around has seen them
+	browser   *browser
+}
+
+// newWorld serves pages; with providers, they are made for the server's address.
+func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, set ...func(*auth.Options)) *world {
+	t.Helper()
+	w := &world{t: t, directory: authtest.New(), routes: map[string]int{}, now: time.Now}
+	o := auth.Options{
+		Directory: w.directory, Appender: w.directory, Secret: []byte(secret), Catalog: repositories{},
+		Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1, Waiting: 1 << 10}, Now: func() time.Time { return w.now() },
+	}
+	for _, f := range set {
+		f(&o)
+	}
+	var err error
+	if w.accounts, err = auth.NewService(o); err != nil {
+		t.Fatal(err)
+	}
+	var handler http.Handler
+	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { handler.ServeHTTP(rw, r) }))
+	t.Cleanup(w.server.Close)
+	options := web.Options{
+		Accounts: w.accounts, Repositories: repositories{}, Secret: []byte(secret), PublicURL: w.server.URL, Version: "v1.2.3",
+		Around: w.around, Now: func() time.Time { return w.now() },
+	}
+	if providers != nil {
+		options.Providers, err = oidc.New(oidc.Options{
+			Providers: providers(w.server.URL), PublicURL: w.server.URL, Secret: []byte(secret),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if handler, err = web.New(options); err != nil {
+		t.Fatal(err)
+	}
+	w.browser = w.newBrowser()
+	return w
+}
+
+// around is what the API puts in front of pages, as far as they rely on it.
+func (w *world) around(route string, page http.Handler) http.Handler {
+	checked := http.NewCrossOriginProtection().Handler(page)
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		w.routes[route]++
+		w.mu.Unlock()
+		rw.Header().Set("X-Request-Id", "request-1")
+		checked.ServeHTTP(rw, r)
+	})
+}
+
+// browser keeps cookies, follows nothing by itself, and fills in forms as they are
+// on the page: what is hidden in them goes along.
+type browser struct {
+	w      *world
+	client *http.Client
+	page   string // the last one
+	status int
+	header http.Header
+	at     string
+}
+
+func (w *world) newBrowser() *browser {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &browser{w: w, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+func (b *browser) do(r *http.Request) {
+	b.w.t.Helper()
+	answer, err := b.client.Do(r)
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	b.page, b.status, b.header, b.at = string(body), answer.StatusCode, answer.Header, r.URL.RequestURI()
+}
+
+func (b *browser) get(path string) *browser {
+	b.w.t.Helper()
+	address := path
+	if strings.HasPrefix(path, "/") {
+		address = b.w.server.URL + path
+	}
+	r, err := http.NewRequest(http.MethodGet, address, nil)
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	b.do(r)
+	return b
+}
+
+// follow goes where the last answer leads.
+func (b *browser) follow() *browser {
+	b.w.t.Helper()
+	location := b.header.Get("Location")
+	if location == "" {
+		b.w.t.Fatalf("%s answers %d and leads nowhere:\n%s", b.at, b.status, b.text())
+	}
+	return b.get(location)
+}
+
+var (
+	formTag   = regexp.MustCompile(`(?s)<form[^>]* action="([^"]*)"[^>]*>(.*?)</form>`)
+	hiddenTag = regexp.MustCompile(`<input type="hidden" name="([^"]*)"(?: autocomplete="[^"]*")? value="([^"]*)"`)
+)
+
+// submit sends the first form of the page that leads to action and holds the text
+// with, with what is hidden in it and the fields, name=value.
+func (b *browser) submit(action, with string, fields ...string) *browser {
+	b.w.t.Helper()
+	for _, form := range formTag.FindAllStringSubmatch(b.page, -1) {
+		if form[1] != action || !strings.Contains(form[2], with) {
+			continue
+		}
+		values := url.Values{}
+		for _, hidden := range hiddenTag.FindAllStringSubmatch(form[2], -1) {
+			values.Set(hidden[1], unescape(hidden[2]))
+		}
+		for _, field := range fields {
+			name, value, _ := strings.Cut(field, "=")
+			values.Add(name, value)
+		}
+		return b.post(action, values)
+	}
+	b.w.t.Fatalf("%s has no form for %s with %q:\n%s", b.at, action, with, b.page)
+	return b
+}
+
+func (b *browser) post(path string, values url.Values) *browser {
+	b.w.t.Helper()
+	r, err := http.NewRequest(http.MethodPost, b.w.server.URL+path, strings.NewReader(values.Encode()))
+	if err != nil {
+		b.w.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	b.do(r)
+	return b
+}
+
+func unescape(s string) string {
+	return strings.NewReplacer("&#43;", "+", "&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
+}
+
+var (
+	mainTag  = regexp.MustCompile(`(?s)<main[^>]*>(.*)</main>`)
+	anyTag   = regexp.MustCompile(`(?s)<[^>]*>`)
+	fieldTag = regexp.MustCompile(`(?s)<input id="([^"]*)"[^>]*? value="([^"]*)"[^>]*>`)
+	boxTag   = regexp.MustCompile(`<input type="checkbox"[^>]* value="([^"]*)"( checked)?>`)
+	blanks   = regexp.MustCompile(`\s*\n\s*`)
+	values   = regexp.MustCompile(`q([ksio])_[0-9a-f]{64}`)
+	begins   = regexp.MustCompile(`qk_[0-9a-f]{6}…`)
+)
+
+// text is what a person reads on the page, line by line, without what differs from
+// run to run.
+func (b *browser) text() string {
+	main := mainTag.FindStringSubmatch(b.page)
+	if main == nil {
+		return b.page
+	}
+	text := fieldTag.ReplaceAllString(main[1], "[$1: $2]")
+	text = boxTag.ReplaceAllString(text, "[$1$2]")
+	text = anyTag.ReplaceAllString(text, "\n")
+	text = values.ReplaceAllString(unescape(text), "q${1}_VALUE")
+	text = begins.ReplaceAllString(text, "qk_PREFIX…")
+	text = strings.ReplaceAll(text, b.w.server.URL, "SERVER")
+	return strings.TrimSpace(blanks.ReplaceAllString("\n"+text, "\n"))
+}
+
+// says fails unless the page has the status and all of words.
+func (b *browser) says(status int, words ...string) *browser {
+	b.w.t.Helper()
+	text := b.text()
+	if b.status != status {
+		b.w.t.Fatalf("%s: status %d, want %d:\n%s", b.at, b.status, status, text)
+	}
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			b.w.t.Errorf("%s does not say %q:\n%s", b.at, word, text)
+		}
+	}
+	return b
+}
+
+// leadsTo fails unless the last answer redirects there, and goes.
+func (b *browser) leadsTo(path string) *browser {
+	b.w.t.Helper()
+	if b.status != http.StatusSeeOther || b.header.Get("Location") != path {
+		b.w.t.Fatalf("%s: %d to %q, want %q:\n%s", b.at, b.status, b.header.Get("Location"), path, b.text())
+	}
+	return b.follow()
+}
+
+// shown returns the value that the page shows this once.
+func (b *browser) shown() string {
+	b.w.t.Helper()
+	found := regexp.MustCompile(`id="value">([^<]*)<`).FindStringSubmatch(b.page)
+	if found == nil {
+		b.w.t.Fatalf("%s shows no value:\n%s", b.at, b.text())
+	}
+	return unescape(found[1])
+}
+
+const password = "correct horse battery"
+
+// setUp makes the first owner, ada, who is signed in with the world's browser.
+func (w *world) setUp() *browser {
+	w.t.Helper()
+	w.browser.get("/setup?token="+w.accounts.SetupValue()).submit("/setup", "", "name=Ada", "email=ada@example.com", "password="+password)
+	return w.browser.leadsTo("/settings/keys?done=set-up")
+}
+
+// join makes a member by an invitation, and returns the browser in which they are
+// signed in.
+func (w *world) join(name string) *browser {
+	w.t.Helper()
+	w.browser.get("/settings/members").submit("/settings/members/invite", "", "email=", "role=MEMBER", "days=7").says(http.StatusOK)
+	link := strings.TrimPrefix(w.browser.shown(), w.server.URL)
+	b := w.newBrowser()
+	b.get(link).submit("/invite", "", "name="+name, fmt.Sprintf("email=%s@example.com", name), "password="+password)
+	b.leadsTo("/settings/keys?done=joined")
+	return b
+}
