@@ -89,7 +89,7 @@ func (c *checker) userChanged(e *UserChanged) {
 	case UserRenamed: // no name takes the name away
 		c.text("name", e.Name, 0, account.MaxNameBytes)
 		rest.Name = ""
-	case UserPasswordChanged:
+	case UserPasswordChanged, UserPasswordRehash:
 		c.passwordHash("passwordHash", e.PasswordHash)
 		rest.PasswordHash = ""
 	case UserIdentityLinked:

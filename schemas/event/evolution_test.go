@@ -274,7 +274,7 @@ func keepChange(value object, change string) (restore func()) {
 	fields := object{
 		"role": "OWNER", "name": "x", "passwordHash": samplePasswordHash, "identity": object{"issuer": "x", "subject": "x"},
 	}
-	needs := map[string]string{"role_changed": "role", "renamed": "name", "password_changed": "passwordHash", "identity_linked": "identity"}
+	needs := map[string]string{"role_changed": "role", "renamed": "name", "password_changed": "passwordHash", "password_rehash": "passwordHash", "identity_linked": "identity"}
 	was := object{}
 	for name, field := range fields {
 		if had, ok := value[name]; ok {
