@@ -1,0 +1,174 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// SchemaVersion is the version of the rows, and of the rules: other rules make
+// other rows of the same log.
+const SchemaVersion = 1
+
+// Options configure a Directory.
+type Options struct {
+	Store   *store.Store
+	Decoder *projections.Decoder
+	// Registerer takes the metrics. Default: none.
+	Registerer prometheus.Registerer
+}
+
+// Directory is the projection of the accounts, and how they are read.
+type Directory struct {
+	decoder *projections.Decoder
+	metrics *metrics
+
+	mu struct {
+		sync.RWMutex
+		state *state
+		// staged is what the last Apply did, nil once it is committed or discarded.
+		staged *change
+		// next is behind the last record that was applied.
+		next    event.Offset
+		refused refused
+		// access is what readers have; the state's own may be ahead of it.
+		access map[code.RepositoryID]*account.Access
+		// users are in order, nil if that is to be made again.
+		users []*account.User
+		wait  func(ctx context.Context, positions ...event.Position) error
+	}
+}
+
+var (
+	_ projections.Stateful = (*Directory)(nil)
+	_ projections.Owner    = (*Directory)(nil)
+)
+
+// Open reads the accounts of the store. The caller closes the Directory before the
+// store.
+func Open(o Options) (*Directory, error) {
+	if o.Store == nil || o.Decoder == nil {
+		return nil, errors.New("accounts: want a store and a decoder")
+	}
+	d := &Directory{decoder: o.Decoder}
+	d.mu.state = newState()
+	d.mu.refused.why = map[event.Offset]Refusal{}
+	if err := d.load(o.Store); err != nil {
+		return nil, err
+	}
+	var err error
+	if d.mu.next, err = o.Store.TopicCheckpoint(event.TopicAccounts, 0); err != nil {
+		return nil, err
+	}
+	if held := d.mu.refused.offsets; len(held) >= MaxRefusals {
+		d.mu.refused.forgotten = held[0]
+	}
+	d.Publish(0)
+	d.metrics, err = newMetrics(o.Registerer, d)
+	return d, err
+}
+
+// Close takes the metrics out.
+func (d *Directory) Close() { d.metrics.unregister() }
+
+// Follow tells the Directory how to wait for a record: projections.Runner.WaitFor
+// of the Runner that applies it. Await fails before.
+func (d *Directory) Follow(wait func(ctx context.Context, positions ...event.Position) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mu.wait = wait
+}
+
+// Name implements projections.Projection.
+func (d *Directory) Name() string { return "accounts" }
+
+// SchemaVersion implements projections.Projection.
+func (d *Directory) SchemaVersion() int { return SchemaVersion }
+
+// Family implements projections.Owner.
+func (d *Directory) Family() store.Family { return store.FamilyAccounts }
+
+// Apply implements projections.Projection.
+func (d *Directory) Apply(_ context.Context, b *store.Batch, rec event.Record) error {
+	if rec.Position.Topic != event.TopicAccounts {
+		return nil
+	}
+	ev, err := d.decoder.Event(rec)
+	if err != nil {
+		return err
+	}
+	// The state changes on this goroutine only, in Committed.
+	c := &change{b: b, s: d.mu.state, at: rec.Position.Offset}
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.mu.staged = c
+	}()
+	now, ok := timeOf(ev)
+	if !ok {
+		return nil
+	}
+	if err := c.sweep(now); err != nil {
+		return err
+	}
+	why, err := c.apply(ev)
+	if err != nil || why == "" {
+		return err
+	}
+	return c.refuse(&d.mu.refused, why)
+}
+
+// Committed implements projections.Stateful. Readers see the change from here on,
+// but for what Access returns.
+func (d *Directory) Committed(int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.mu.staged
+	if c == nil {
+		return
+	}
+	for _, f := range c.effects {
+		f(d.mu.state)
+	}
+	if c.refusal != "" {
+		if len(d.mu.refused.offsets) >= MaxRefusals {
+			d.mu.refused.dropOldest()
+		}
+		d.mu.refused.add(c.at, c.refusal)
+		d.metrics.refused.WithLabelValues(string(c.refusal)).Inc()
+	}
+	if len(c.effects) > 0 {
+		d.mu.users = nil
+	}
+	d.mu.next, d.mu.staged = c.at+1, nil
+}
+
+// Discarded implements projections.Stateful.
+func (d *Directory) Discarded(int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c := d.mu.staged; c != nil {
+		for _, x := range c.taken {
+			d.mu.state.expiries.add(x.at, x.kind, x.id)
+		}
+	}
+	d.mu.staged = nil
+}
+
+// Publish implements projections.Stateful.
+func (d *Directory) Publish(int32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mu.state.tidy()
+	if !d.mu.state.accessTaken {
+		d.mu.access, d.mu.state.accessTaken = d.mu.state.access, true
+	}
+}

@@ -1,0 +1,592 @@
+package accounts_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/accounts"
+	"github.com/quarrysearch/quarry/projections/projectiontest"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var start = time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC)
+
+// rig is a Directory over a store in memory, fed by hand.
+type rig struct {
+	t       testing.TB
+	memory  *store.Memory
+	store   *store.Store
+	dir     *accounts.Directory
+	applier *projectiontest.Applier
+	reg     *prometheus.Registry
+	next    event.Offset
+	now     time.Time
+}
+
+func newRig(t testing.TB) *rig {
+	r := &rig{t: t, memory: store.NewMemory(), now: start}
+	r.open()
+	t.Cleanup(r.close)
+	return r
+}
+
+func (r *rig) open() {
+	r.t.Helper()
+	var err error
+	r.store, err = store.Open("accounts", store.Options{Memory: r.memory, CacheBytes: store.MinCacheBytes})
+	must(r.t, err)
+	decoder := projections.NewDecoder(nil)
+	r.reg = prometheus.NewRegistry()
+	r.dir, err = accounts.Open(accounts.Options{Store: r.store, Decoder: decoder, Registerer: r.reg})
+	must(r.t, err)
+	p := []projections.Projection{r.dir}
+	must(r.t, projections.CheckSchema(r.store, p))
+	r.applier = &projectiontest.Applier{Store: r.store, Decoder: decoder, Projections: p}
+}
+
+func (r *rig) close() {
+	r.dir.Close()
+	must(r.t, r.store.Close())
+}
+
+func (r *rig) reopen() { r.close(); r.open() }
+
+func record(t testing.TB, offset event.Offset, ev event.Event) event.Record {
+	t.Helper()
+	rec, err := event.Encode(event.Envelope{ID: fmt.Sprint(offset), Source: "/test", Time: start}, ev)
+	must(t, err)
+	rec.Position, rec.Time = event.Position{Topic: event.TopicAccounts, Offset: offset}, start
+	return rec
+}
+
+// apply applies an event and returns why it had no effect.
+func (r *rig) apply(ev event.Event) accounts.Refusal {
+	r.t.Helper()
+	rec := record(r.t, r.next, ev)
+	r.next++
+	must(r.t, r.applier.Apply(context.Background(), rec))
+	why, ok := r.dir.Outcome(rec.Position)
+	if !ok {
+		r.t.Fatalf("nothing is known of %s, which was applied", rec.Position)
+	}
+	return why
+}
+
+// want applies an event that has to come out like that.
+func (r *rig) want(why accounts.Refusal, ev event.Event) {
+	r.t.Helper()
+	if got := r.apply(ev); got != why {
+		r.t.Errorf("%s: refused as %q, want %q", ev.EventType(), string(got), string(why))
+	}
+}
+
+var system = account.Actor{Kind: account.ActorSystem}
+
+func (r *rig) user(id account.UserID, role account.Role) *event.UserCreated {
+	return &event.UserCreated{
+		User: id, Email: string(id) + "@example.com", Role: role, State: account.StateActive, By: system, At: r.now,
+	}
+}
+
+func (r *rig) changed(id account.UserID, change event.UserChange) *event.UserChanged {
+	return &event.UserChanged{User: id, Change: change, By: system, At: r.now}
+}
+
+func hex64(id string) string { h := fmt.Sprintf("%x", id); return strings.Repeat("0", 64-len(h)) + h }
+
+func (r *rig) session(id account.SessionID, user account.UserID) *event.SessionStarted {
+	return &event.SessionStarted{
+		Session: id, User: user, Hash: hex64(string(id)), ExpiresAt: r.now.Add(30 * 24 * time.Hour), Method: "password", By: system, At: r.now,
+	}
+}
+
+func (r *rig) key(id account.KeyID, user account.UserID, name string) *event.KeyCreated {
+	return &event.KeyCreated{
+		ID: id, User: user, Name: name, Prefix: "qk_000000", Hash: hex64(string(id)), Scopes: []account.Scope{account.ScopeSearch}, By: system, At: r.now,
+	}
+}
+
+func (r *rig) token(id account.TokenID, key account.KeyID, user account.UserID) *event.TokenMinted {
+	return &event.TokenMinted{
+		Token: id, MintedBy: key, User: user, Hash: hex64(string(id)), Repositories: []code.RepositoryID{1}, ExpiresAt: r.now.Add(time.Hour), By: system, At: r.now,
+	}
+}
+
+func (r *rig) invitation(id account.InvitationID, email string) *event.InvitationCreated {
+	return &event.InvitationCreated{
+		Invitation: id, Hash: hex64(string(id)), Email: email, Role: account.RoleMember, ExpiresAt: r.now.Add(time.Hour), By: system, At: r.now,
+	}
+}
+
+func TestUsersAreUnique(t *testing.T) {
+	r := newRig(t)
+	first := r.user("a", account.RoleOwner)
+	first.FirstOwner = true
+	first.Identity = &account.Identity{Issuer: "x", Subject: "1"}
+	r.want("", first)
+	r.want(accounts.IDTaken, first) // appended twice
+	again := r.user("b", account.RoleOwner)
+	again.FirstOwner = true
+	r.want(accounts.NotFirst, again)
+	again.FirstOwner, again.Email = false, first.Email
+	r.want(accounts.EmailTaken, again)
+	again.Email, again.Identity = "b@example.com", first.Identity
+	r.want(accounts.IdentityTaken, again)
+	again.Identity = nil
+	r.want("", again)
+	link := r.changed("b", event.UserIdentityLinked)
+	link.Identity = first.Identity
+	r.want(accounts.IdentityTaken, link)
+	link.Identity = &account.Identity{Issuer: "x", Subject: "2"}
+	r.want("", link)
+	if u, found := r.dir.UserByIdentity(*link.Identity); !found || u.ID != "b" {
+		t.Errorf("by identity: %+v, %t", u, found)
+	}
+	if u, found := r.dir.UserByEmail("a@example.com"); !found || u.ID != "a" {
+		t.Errorf("by e-mail: %+v, %t", u, found)
+	}
+	if n := testutil.CollectAndCount(r.reg, "quarry_accounts_refused_total"); n == 0 {
+		t.Error("refusals are not counted")
+	}
+}
+
+func TestAnActiveOwnerStays(t *testing.T) {
+	r := newRig(t)
+	r.want(accounts.NotOwner, func() event.Event { e := r.user("a", account.RoleMember); e.FirstOwner = true; return e }())
+	r.want("", r.user("a", account.RoleOwner))
+	r.want("", r.user("m", account.RoleMember))
+	demote := r.changed("a", event.UserRoleChanged)
+	demote.Role = account.RoleMember
+	removed := &event.UserRemoved{User: "a", By: system, At: r.now}
+	for _, ev := range []event.Event{demote, removed, r.changed("a", event.UserSuspended)} {
+		r.want(accounts.LastOwner, ev)
+	}
+	pending := r.user("b", account.RoleOwner)
+	pending.State = account.StatePending
+	r.want("", pending)
+	r.want(accounts.LastOwner, demote) // one who waits for approval is none
+	r.want("", r.changed("b", event.UserApproved))
+	r.want(accounts.Unchanged, r.changed("b", event.UserApproved))
+	r.want("", demote)
+	r.want("", removed)
+	if n := r.dir.Owners(); n != 1 {
+		t.Errorf("%d owners", n)
+	}
+	r.want(accounts.LastOwner, &event.UserRemoved{User: "b", By: system, At: r.now})
+	r.want(accounts.UnknownUser, removed)
+}
+
+func TestAnInvitationIsGoodForOne(t *testing.T) {
+	r := newRig(t)
+	r.want("", r.user("a", account.RoleOwner))
+	r.want("", r.invitation("i1", "b@example.com"))
+	accept := func(id account.UserID, i account.InvitationID) *event.UserCreated {
+		e := r.user(id, account.RoleMember)
+		e.Invitation = i
+		return e
+	}
+	r.want(accounts.InvitationOther, accept("c", "i1"))
+	promoted := accept("b", "i1")
+	promoted.Role = account.RoleOwner
+	r.want(accounts.InvitationOther, promoted)
+	r.want("", accept("b", "i1"))
+	r.want(accounts.InvitationGone, accept("c", "i1"))
+	r.want("", r.invitation("i2", ""))
+	r.want(accounts.EmailTaken, func() event.Event { e := accept("d", "i2"); e.Email = "b@example.com"; return e }())
+	if _, found := r.dir.InvitationByHash(hex64("i2")); !found {
+		t.Error("an invitation was used up by an event without effect")
+	}
+	r.now = r.now.Add(time.Hour)
+	r.want(accounts.InvitationExpired, accept("c", "i2"))
+	r.want("", &event.InvitationRevoked{Invitation: "i2", By: system, At: r.now})
+	r.want(accounts.InvitationGone, &event.InvitationRevoked{Invitation: "i2", By: system, At: r.now})
+	if n := len(r.dir.Invitations()); n != 0 {
+		t.Errorf("%d invitations", n)
+	}
+}
+
+// equip gives user "m" one of everything.
+func (r *rig) equip() {
+	r.t.Helper()
+	r.want("", r.user("a", account.RoleOwner))
+	r.want("", r.user("m", account.RoleMember))
+	r.want("", r.session("s1", "m"))
+	r.want("", r.key("k1", "m", "one"))
+	r.want("", r.token("t1", "k1", "m"))
+	r.want("", &event.AccessChanged{ID: 7, Visibility: account.Private, Members: []account.UserID{"m", "a", "gone", "m"}, By: system, At: r.now})
+	r.want("", &event.AccessChanged{ID: 8, Members: []account.UserID{"m"}, By: system, At: r.now})
+}
+
+// credentials reports which of the credentials of equip are good.
+func (r *rig) credentials() string {
+	_, session := r.dir.SessionByHash(hex64("s1"))
+	_, key := r.dir.KeyByHash(hex64("k1"))
+	_, token := r.dir.TokenByHash(hex64("t1"))
+	return fmt.Sprint(session, key, token)
+}
+
+func TestSuspensionEndsWhatAUserSignsInWith(t *testing.T) {
+	r := newRig(t)
+	r.equip()
+	if got := r.credentials(); got != "true true true" {
+		t.Fatalf("session, key, token: %s", got)
+	}
+	r.want("", r.changed("m", event.UserSuspended))
+	if got := r.credentials(); got != "false false false" {
+		t.Errorf("after the suspension: %s", got)
+	}
+	if a := r.dir.Access()[7]; !slices.Equal(a.Members, []account.UserID{"a", "m"}) {
+		t.Errorf("members %v: a suspended user keeps what they may see", a.Members)
+	}
+	for _, ev := range []event.Event{r.session("s2", "m"), r.key("k2", "m", "two")} {
+		r.want(accounts.UserInactive, ev)
+	}
+	r.want("", r.changed("m", event.UserReinstated))
+	if got := r.credentials(); got != "false false false" {
+		t.Errorf("after the reinstatement: %s", got)
+	}
+	r.want("", r.session("s2", "m"))
+}
+
+func TestRemovalTakesEverythingAlong(t *testing.T) {
+	r := newRig(t)
+	r.equip()
+	before := r.dir.Access()
+	r.want("", &event.UserRemoved{User: "m", By: system, At: r.now})
+	if got := r.credentials(); got != "false false false" {
+		t.Errorf("session, key, token: %s", got)
+	}
+	after := r.dir.Access()
+	if len(after) != 1 || !slices.Equal(after[7].Members, []account.UserID{"a"}) {
+		t.Errorf("decisions %+v", after)
+	}
+	if len(before) != 2 || len(before[7].Members) != 2 {
+		t.Error("a map that readers have was changed")
+	}
+	r.want(accounts.Unchanged, &event.AccessChanged{ID: 8, By: system, At: r.now})
+	if reflect.ValueOf(r.dir.Access()).Pointer() != reflect.ValueOf(after).Pointer() {
+		t.Error("another map, and nothing has changed")
+	}
+}
+
+func TestKeysAndTokens(t *testing.T) {
+	r := newRig(t)
+	r.equip()
+	r.want(accounts.NameTaken, r.key("k2", "m", "one"))
+	r.want("", r.key("k3", "a", "one"))
+	same := r.key("k4", "a", "two")
+	same.Hash = hex64("k1")
+	r.want(accounts.HashTaken, same)
+	r.want(accounts.KeyGone, r.token("t2", "k3", "m")) // of another user
+	r.want(accounts.KeyGone, &event.KeyDeleted{ID: "k3", User: "m", By: system, At: r.now})
+	short := r.key("k5", "m", "short")
+	short.ExpiresAt = r.now.Add(time.Minute)
+	r.want("", short)
+	r.now = r.now.Add(time.Minute)
+	r.want(accounts.KeyExpired, r.token("t3", "k5", "m"))
+	r.want("", r.token("t4", "k1", "m"))
+	r.want("", &event.TokenRevoked{Token: "t4", By: system, At: r.now})
+	r.want(accounts.TokenGone, &event.TokenRevoked{Token: "t4", By: system, At: r.now})
+	if keys := r.dir.Keys("m"); len(keys) != 2 || keys[0].ID != "k5" {
+		t.Errorf("keys %+v", keys)
+	}
+	r.want("", &event.KeyDeleted{ID: "k1", User: "m", By: system, At: r.now})
+	if got := r.credentials(); got != "true false false" {
+		t.Errorf("session, key, token: %s", got)
+	}
+}
+
+func TestSessionsRotate(t *testing.T) {
+	r := newRig(t)
+	r.equip()
+	r.want("", r.session("other", "m"))
+	next := r.session("s2", "m")
+	next.Replaces = "s1"
+	r.want("", next)
+	twice := r.session("s3", "m")
+	twice.Replaces = "s1"
+	r.want(accounts.SessionReplaced, twice)
+	if s, found := r.dir.SessionByHash(hex64("s1")); !found || !s.ExpiresAt.Equal(r.now.Add(event.SessionGrace)) {
+		t.Errorf("the replaced session: %+v, %t", s, found)
+	}
+	r.reopen()
+	own := r.changed("m", event.UserPasswordChanged)
+	own.PasswordHash, own.By = "$argon2id$x", account.Actor{Kind: account.ActorUser, User: "m", Credential: "s2"}
+	r.want("", own)
+	if got := len(r.dir.Sessions("m")); got != 2 {
+		t.Errorf("%d sessions after the password has changed, want that of the change with the one it replaces", got)
+	}
+	r.want("", &event.SessionEnded{User: "m", Session: "s1", By: system, At: r.now})
+	if got := r.dir.Sessions("m"); len(got) != 0 {
+		t.Errorf("sessions %+v: who signs out with the old one is signed out", got)
+	}
+	late := r.session("s4", "m")
+	late.Replaces = "s2"
+	r.want(accounts.SessionGone, late) // what has ended does not live on in another
+}
+
+// TestExpiredThingsGo shows that what has expired is gone a day later, and not by
+// the clock of this machine.
+func TestExpiredThingsGo(t *testing.T) {
+	r := newRig(t)
+	r.equip()
+	r.want("", r.invitation("i", ""))
+	r.now = r.now.Add(24 * time.Hour)
+	r.want("", r.changed("m", event.UserSuspended)) // any event
+	r.want("", r.changed("m", event.UserReinstated))
+	if len(r.dir.Invitations()) != 1 {
+		t.Error("an invitation is gone before its day is over")
+	}
+	r.reopen()
+	r.now = r.now.Add(time.Hour + time.Nanosecond)
+	r.want("", &event.ActivityNoted{At: r.now})
+	if len(r.dir.Invitations()) != 0 {
+		t.Error("an invitation is there for more than a day after its end")
+	}
+}
+
+func TestActivityMovesForward(t *testing.T) {
+	r := newRig(t)
+	r.equip()
+	note := func(at time.Time) {
+		r.want("", &event.ActivityNoted{
+			Users: map[account.UserID]time.Time{"m": at, "gone": at}, Keys: map[account.KeyID]time.Time{"k1": at, "gone": at}, At: r.now,
+		})
+	}
+	note(r.now.Add(time.Minute))
+	note(r.now)
+	u, _ := r.dir.User("m")
+	k, _ := r.dir.Key("k1")
+	if want := r.now.Add(time.Minute); !u.LastActivityAt.Equal(want) || !k.LastUsedAt.Equal(want) || !u.UpdatedAt.Equal(start) {
+		t.Errorf("%v, %v, want %v", u.LastActivityAt, k.LastUsedAt, want)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	r := newRig(t)
+	r.equip()
+	for i := range accounts.MaxKeysPerUser {
+		want := accounts.Refusal("")
+		if i == accounts.MaxKeysPerUser-1 {
+			want = accounts.TooMany
+		}
+		r.want(want, r.key(account.KeyID(fmt.Sprint("many", i)), "m", fmt.Sprint("many", i)))
+	}
+	for i := range accounts.MaxSessionsPerUser {
+		r.now = r.now.Add(time.Second)
+		r.want("", r.session(account.SessionID(fmt.Sprint("many", i)), "m"))
+	}
+	if got := r.dir.Sessions("m"); len(got) != accounts.MaxSessionsPerUser || got[0].ID != "many99" || got[99].ID != "many0" {
+		t.Errorf("%d sessions", len(got))
+	}
+	if _, found := r.dir.SessionByHash(hex64("s1")); found {
+		t.Error("the session that ends first is there")
+	}
+	r.want("", r.changed("m", event.UserSuspended))
+	for range accounts.MaxRefusals + 5 {
+		r.apply(r.changed("m", event.UserSuspended))
+	}
+	first := r.next - accounts.MaxRefusals
+	for range 2 {
+		if why, ok := r.dir.Outcome(event.Position{Topic: event.TopicAccounts, Offset: first}); why != accounts.Unchanged || !ok {
+			t.Errorf("the oldest refusal that is kept: %q, %t", string(why), ok)
+		}
+		if _, ok := r.dir.Outcome(event.Position{Topic: event.TopicAccounts, Offset: first - 1}); ok {
+			t.Error("something is known of what is forgotten")
+		}
+		r.reopen()
+	}
+	if _, ok := r.dir.Outcome(event.Position{Topic: event.TopicAccounts, Offset: r.next}); ok {
+		t.Error("something is known of what is not applied yet")
+	}
+}
+
+func TestOthersAreNotTaken(t *testing.T) {
+	r := newRig(t)
+	must(t, r.applier.Apply(t.Context(), record(t, 0, &event.RepositoryRemoved{Repository: 1, At: start})))
+	rec := record(t, 1, r.user("a", account.RoleOwner))
+	rec.Value = []byte("{}")
+	must(t, r.applier.Apply(t.Context(), rec)) // poison
+	r.next = 2
+	r.want("", r.user("a", account.RoleOwner))
+}
+
+// view is everything that readers can see.
+type view struct {
+	Users       []account.User
+	Keys        map[account.KeyID]account.Key
+	Sessions    map[account.SessionID]account.Session
+	Tokens      map[account.TokenID]account.Token
+	Invitations map[account.InvitationID]account.Invitation
+	Access      map[code.RepositoryID]account.Access
+	Owners      int
+}
+
+// see reads a Directory in all ways that it has.
+func (r *rig) see() view {
+	v := view{nil, map[account.KeyID]account.Key{}, map[account.SessionID]account.Session{}, map[account.TokenID]account.Token{},
+		map[account.InvitationID]account.Invitation{}, map[code.RepositoryID]account.Access{}, r.dir.Owners()}
+	for _, u := range r.dir.Users() {
+		v.Users = append(v.Users, *u)
+		for _, k := range r.dir.Keys(u.ID) {
+			v.Keys[k.ID] = *k
+		}
+		for _, s := range r.dir.Sessions(u.ID) {
+			v.Sessions[s.ID] = *s
+		}
+	}
+	for i := range 8 {
+		if t, found := r.dir.Token(account.TokenID(fmt.Sprint("t", i))); found {
+			v.Tokens[t.ID] = *t
+		}
+	}
+	for _, i := range r.dir.Invitations() {
+		v.Invitations[i.ID] = *i
+	}
+	for id, a := range r.dir.Access() {
+		v.Access[id] = *a
+	}
+	return v
+}
+
+func (m *model) see() view {
+	v := view{nil, m.keys, map[account.SessionID]account.Session{}, m.tokens, m.invitations, m.access, m.owners()}
+	for _, u := range m.users {
+		v.Users = append(v.Users, u)
+	}
+	slices.SortFunc(v.Users, func(a, b account.User) int {
+		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	for id, s := range m.sessions {
+		v.Sessions[id] = s.Session
+	}
+	return v
+}
+
+// lookups compares what is found by hash with what there is.
+func (r *rig) lookups(v view) error {
+	for _, k := range v.Keys {
+		if got, found := r.dir.KeyByHash(k.Hash); !found || got.ID != k.ID {
+			return fmt.Errorf("key %s is not found by its hash", k.ID)
+		}
+	}
+	for _, s := range v.Sessions {
+		if got, found := r.dir.SessionByHash(s.Hash); !found || got.ID != s.ID {
+			return fmt.Errorf("session %s is not found by its hash", s.ID)
+		}
+	}
+	for _, tok := range v.Tokens {
+		if got, found := r.dir.TokenByHash(tok.Hash); !found || got.ID != tok.ID {
+			return fmt.Errorf("token %s is not found by its hash", tok.ID)
+		}
+	}
+	for i := range 1000 {
+		hash := fmt.Sprintf("%064x", i)
+		if k, found := r.dir.KeyByHash(hash); found && v.Keys[k.ID].Hash != hash {
+			return fmt.Errorf("key %s is found and is not there", k.ID)
+		}
+		if s, found := r.dir.SessionByHash(hash); found && v.Sessions[s.ID].Hash != hash {
+			return fmt.Errorf("session %s is found and is not there", s.ID)
+		}
+		if tok, found := r.dir.TokenByHash(hash); found && v.Tokens[tok.ID].Hash != hash {
+			return fmt.Errorf("token %s is found and is not there", tok.ID)
+		}
+	}
+	return nil
+}
+
+// TestModel compares the Directory with the model after every event of random
+// sequences, and again after it was opened anew.
+func TestModel(t *testing.T) {
+	seeds := 30
+	if testing.Short() {
+		seeds = 5
+	}
+	effects := map[event.Type][2]int{}
+	for seed := range uint64(seeds) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			r, m, s := newRig(t), newModel(), newScript(seed)
+			for i := range 400 {
+				ev, now := s.step()
+				took := r.apply(ev) == ""
+				counts := effects[ev.EventType()]
+				if took {
+					counts[0]++
+				} else {
+					counts[1]++
+				}
+				effects[ev.EventType()] = counts
+				if want := m.apply(ev, now); took != want {
+					t.Fatalf("seed %d, event %d, %s %+v: has an effect: %t, want %t", seed, i, ev.EventType(), ev, took, want)
+				}
+				if i%50 == 25 {
+					r.reopen()
+				}
+				want, got := m.see(), r.see()
+				if !reflect.DeepEqual(got, want) {
+					t.Fatalf("seed %d, event %d, %s %+v:\n%+v\nwant\n%+v", seed, i, ev.EventType(), ev, got, want)
+				}
+				if i%20 == 0 {
+					if err := r.lookups(got); err != nil {
+						t.Fatalf("seed %d, event %d: %v", seed, i, err)
+					}
+				}
+			}
+		})
+	}
+	if testing.Short() {
+		return
+	}
+	for typ, n := range effects {
+		if n[0] == 0 || n[1] == 0 && typ != event.TypeActivityNoted {
+			t.Errorf("%s: %d had an effect and %d had none: the sequences are too tame", typ, n[0], n[1])
+		}
+	}
+	if len(effects) != 13 {
+		t.Errorf("only %v were tried", slices.Collect(maps.Keys(effects)))
+	}
+}
+
+// TestConformance holds the projection to the rules of all: the same rows however
+// often, after a crash, and from the middle.
+func TestConformance(t *testing.T) {
+	s := newScript(99)
+	var records []event.Record
+	for i := range 500 {
+		ev, _ := s.step()
+		rec := record(t, event.Offset(i), ev)
+		if i%100 == 50 {
+			rec.Value = []byte("garbage")
+		}
+		records = append(records, rec)
+	}
+	projectiontest.Conform(t, records, nil, func(t *testing.T, s *store.Store, _ segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
+		dir, err := accounts.Open(accounts.Options{Store: s, Decoder: d})
+		must(t, err)
+		return []projections.Projection{dir}, dir.Close
+	})
+}

@@ -1,0 +1,223 @@
+package accounts
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of the accounts. An account with a key and a session needs about 3 kB of
+// memory; all bounds together about a gigabyte.
+const (
+	MaxUsers             = 100_000
+	MaxIdentitiesPerUser = 16
+	MaxKeysPerUser       = 100
+	// MaxSessionsPerUser bounds the sessions of a user; a further one ends the one
+	// that ends first.
+	MaxSessionsPerUser = 100
+	MaxTokensPerKey    = 10_000
+	MaxInvitations     = 10_000
+	// MaxDecisions bounds the repositories that an owner has decided on,
+	// MaxMemberships the members of all of them.
+	MaxDecisions   = 100_000
+	MaxMemberships = 1_000_000
+)
+
+// change is the effect of one record: rows in a batch, and what becomes of the
+// state once they are committed. The state is only read meanwhile.
+type change struct {
+	b       *store.Batch
+	s       *state
+	at      event.Offset
+	refusal Refusal
+	effects []func(*state)
+	// taken are expiries that go back if the batch is discarded.
+	taken []expiry
+}
+
+// timeOf returns Event.At; ok is false for an event of another topic.
+func timeOf(ev event.Event) (at time.Time, ok bool) {
+	switch e := ev.(type) {
+	case *event.UserCreated:
+		return e.At, true
+	case *event.UserChanged:
+		return e.At, true
+	case *event.UserRemoved:
+		return e.At, true
+	case *event.InvitationCreated:
+		return e.At, true
+	case *event.InvitationRevoked:
+		return e.At, true
+	case *event.SessionStarted:
+		return e.At, true
+	case *event.SessionEnded:
+		return e.At, true
+	case *event.KeyCreated:
+		return e.At, true
+	case *event.KeyDeleted:
+		return e.At, true
+	case *event.TokenMinted:
+		return e.At, true
+	case *event.TokenRevoked:
+		return e.At, true
+	case *event.AccessChanged:
+		return e.At, true
+	case *event.ActivityNoted:
+		return e.At, true
+	}
+	return time.Time{}, false
+}
+
+// apply adds the effect of an event, or says why it has none.
+func (c *change) apply(ev event.Event) (Refusal, error) {
+	switch e := ev.(type) {
+	case *event.UserCreated:
+		return c.userCreated(e)
+	case *event.UserChanged:
+		return c.userChanged(e)
+	case *event.UserRemoved:
+		return c.userRemoved(e)
+	case *event.InvitationCreated:
+		return c.invitationCreated(e)
+	case *event.InvitationRevoked:
+		return c.invitationRevoked(e)
+	case *event.SessionStarted:
+		return c.sessionStarted(e)
+	case *event.SessionEnded:
+		return c.sessionEnded(e)
+	case *event.KeyCreated:
+		return c.keyCreated(e)
+	case *event.KeyDeleted:
+		return c.keyDeleted(e)
+	case *event.TokenMinted:
+		return c.tokenMinted(e)
+	case *event.TokenRevoked:
+		return c.tokenRevoked(e)
+	case *event.AccessChanged:
+		return c.accessChanged(e)
+	case *event.ActivityNoted:
+		return "", c.activityNoted(e)
+	}
+	return "", nil
+}
+
+// then notes what becomes of the state once the batch is committed.
+func (c *change) then(f func(*state)) { c.effects = append(c.effects, f) }
+
+func (c *change) putUser(u *account.User) error {
+	c.then(func(s *state) { s.putUser(u) })
+	return write(c.b, rowKey(kindUser, u.ID), rowOfUser(u))
+}
+
+func (c *change) dropUser(id account.UserID) error {
+	c.then(func(s *state) { s.removeUser(id) })
+	return c.b.Delete(rowKey(kindUser, id))
+}
+
+func (c *change) putSession(v *session) error {
+	c.then(func(s *state) { s.putSession(v) })
+	return write(c.b, rowKey(kindSession, v.ID), &sessionRow{
+		User: v.User, Hash: v.Hash, CreatedAt: v.CreatedAt, ExpiresAt: v.ExpiresAt, Address: v.Address, Agent: v.Agent, ReplacedBy: v.replacedBy,
+	})
+}
+
+func (c *change) dropSession(id account.SessionID) error {
+	c.then(func(s *state) { s.sessions.remove(id) })
+	return c.b.Delete(rowKey(kindSession, id))
+}
+
+func (c *change) putKey(k *account.Key) error {
+	c.then(func(s *state) { s.keys.put(k) })
+	return write(c.b, rowKey(kindKey, k.ID), &keyRow{
+		User: k.User, Name: k.Name, Prefix: k.Prefix, Hash: k.Hash, Scopes: k.Scopes, Repositories: k.Repositories,
+		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt,
+	})
+}
+
+// dropKey drops a key with the tokens that it minted.
+func (c *change) dropKey(id account.KeyID) error {
+	for token := range c.s.tokens.of[string(id)] {
+		if err := c.dropToken(token); err != nil {
+			return err
+		}
+	}
+	c.then(func(s *state) { s.keys.remove(id) })
+	return c.b.Delete(rowKey(kindKey, id))
+}
+
+func (c *change) putToken(t *account.Token) error {
+	c.then(func(s *state) { s.putToken(t) })
+	return write(c.b, rowKey(kindToken, t.ID), &tokenRow{
+		Key: t.Key, User: t.User, Hash: t.Hash, Repositories: t.Repositories, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
+	})
+}
+
+func (c *change) dropToken(id account.TokenID) error {
+	c.then(func(s *state) { s.tokens.remove(id) })
+	return c.b.Delete(rowKey(kindToken, id))
+}
+
+func (c *change) putInvitation(i *account.Invitation) error {
+	c.then(func(s *state) { s.putInvitation(i) })
+	return write(c.b, rowKey(kindInvitation, i.ID), &invitationRow{
+		Hash: i.Hash, Email: i.Email, Role: i.Role, By: i.By, CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt,
+	})
+}
+
+func (c *change) dropInvitation(id account.InvitationID) error {
+	c.then(func(s *state) { s.invitations.remove(id) })
+	return c.b.Delete(rowKey(kindInvitation, id))
+}
+
+// setAccess replaces a decision; one without visibility and members is taken back.
+func (c *change) setAccess(id code.RepositoryID, visibility account.Visibility, members []account.UserID) error {
+	if len(members) == 0 {
+		members = nil // as it comes out of the row
+	}
+	if visibility == "" && members == nil {
+		c.then(func(s *state) { s.setAccess(id, nil) })
+		return c.b.Delete(accessKey(id))
+	}
+	c.then(func(s *state) {
+		s.setAccess(id, &account.Access{Repository: id, Visibility: visibility, Members: members})
+	})
+	return write(c.b, accessKey(id), &accessRow{visibility, members})
+}
+
+// dropCredentials ends what a user has to sign in with, but for sessions in keep.
+func (c *change) dropCredentials(user account.UserID) error {
+	for id := range c.s.keys.of[string(user)] {
+		if err := c.dropKey(id); err != nil {
+			return err
+		}
+	}
+	return c.dropSessions(user, nil)
+}
+
+// dropSessions ends the sessions of a user but for those to be kept.
+func (c *change) dropSessions(user account.UserID, keep map[account.SessionID]bool) error {
+	for id := range c.s.sessions.of[string(user)] {
+		if keep[id] {
+			continue
+		}
+		if err := c.dropSession(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse remembers why the event had no effect, and forgets the oldest refusal if
+// there are too many.
+func (c *change) refuse(r *refused, why Refusal) error {
+	c.refusal = why
+	if len(r.offsets) >= MaxRefusals {
+		if err := c.b.Delete(refusalKey(r.offsets[0])); err != nil {
+			return err
+		}
+	}
+	return c.b.Set(refusalKey(c.at), []byte(why))
+}

@@ -1,0 +1,164 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Await returns once what the record at that position of event.TopicAccounts says
+// can be read, or the error of ctx.
+func (d *Directory) Await(ctx context.Context, at event.Position) error {
+	d.mu.RLock()
+	wait := d.mu.wait
+	d.mu.RUnlock()
+	if wait == nil {
+		return errors.New("accounts: nothing applies the log")
+	}
+	return wait(ctx, at)
+}
+
+// find looks one value up.
+func find[K comparable, V any](d *Directory, of func(s *state) map[K]*V, key K) (*V, bool) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	v := of(d.mu.state)[key]
+	return v, v != nil
+}
+
+// User returns the user with that ID.
+func (d *Directory) User(id account.UserID) (*account.User, bool) {
+	return find(d, func(s *state) map[account.UserID]*account.User { return s.users }, id)
+}
+
+// UserByEmail wants lower case.
+func (d *Directory) UserByEmail(email string) (*account.User, bool) {
+	return find(d, func(s *state) map[string]*account.User { return s.emails }, email)
+}
+
+// UserByIdentity returns the user to whom an identity is linked.
+func (d *Directory) UserByIdentity(identity account.Identity) (*account.User, bool) {
+	return find(d, func(s *state) map[account.Identity]*account.User { return s.identities }, identity)
+}
+
+// Users returns all of them, ordered by CreatedAt, then ID. The slice is the
+// caller's.
+func (d *Directory) Users() []*account.User {
+	d.mu.RLock()
+	users := d.mu.users
+	d.mu.RUnlock()
+	if users == nil {
+		users = d.ordered()
+	}
+	return slices.Clone(users)
+}
+
+// ordered puts the users in order and keeps that until one changes.
+func (d *Directory) ordered() []*account.User {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.mu.users == nil {
+		users := make([]*account.User, 0, len(d.mu.state.users))
+		for _, u := range d.mu.state.users {
+			users = append(users, u)
+		}
+		slices.SortFunc(users, func(a, b *account.User) int {
+			return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+		})
+		d.mu.users = users
+	}
+	return d.mu.users
+}
+
+// Owners counts the active owners.
+func (d *Directory) Owners() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.mu.state.owners
+}
+
+// KeyByHash finds a key by its keyed hash.
+func (d *Directory) KeyByHash(hash string) (*account.Key, bool) {
+	return find(d, func(s *state) map[string]*account.Key { return s.keys.byHash }, hash)
+}
+
+// Key returns the key with that ID.
+func (d *Directory) Key(id account.KeyID) (*account.Key, bool) {
+	return find(d, func(s *state) map[account.KeyID]*account.Key { return s.keys.byID }, id)
+}
+
+// Keys returns those of a user, newest first.
+func (d *Directory) Keys(user account.UserID) []*account.Key {
+	return newestFirst(d, func(s *state) map[account.KeyID]*account.Key { return s.keys.of[string(user)] }, func(a, b *account.Key) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+}
+
+// newestFirst returns the values of a map in an order; the slice is the caller's.
+func newestFirst[K comparable, V any](d *Directory, of func(s *state) map[K]*V, compare func(a, b *V) int) []*V {
+	d.mu.RLock()
+	m := of(d.mu.state)
+	values := make([]*V, 0, len(m))
+	for _, v := range m {
+		values = append(values, v)
+	}
+	d.mu.RUnlock()
+	slices.SortFunc(values, compare)
+	return values
+}
+
+// TokenByHash finds a token by its keyed hash.
+func (d *Directory) TokenByHash(hash string) (*account.Token, bool) {
+	return find(d, func(s *state) map[string]*account.Token { return s.tokens.byHash }, hash)
+}
+
+// Token returns the token with that ID.
+func (d *Directory) Token(id account.TokenID) (*account.Token, bool) {
+	return find(d, func(s *state) map[account.TokenID]*account.Token { return s.tokens.byID }, id)
+}
+
+// SessionByHash finds a session by its keyed hash.
+func (d *Directory) SessionByHash(hash string) (*account.Session, bool) {
+	s, found := find(d, func(s *state) map[string]*session { return s.sessions.byHash }, hash)
+	if !found {
+		return nil, false
+	}
+	return &s.Session, true
+}
+
+// Sessions returns those of a user, newest first.
+func (d *Directory) Sessions(user account.UserID) []*account.Session {
+	held := newestFirst(d, func(s *state) map[account.SessionID]*session { return s.sessions.of[string(user)] }, func(a, b *session) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	sessions := make([]*account.Session, len(held))
+	for i, s := range held {
+		sessions[i] = &s.Session
+	}
+	return sessions
+}
+
+// InvitationByHash finds an invitation by its keyed hash.
+func (d *Directory) InvitationByHash(hash string) (*account.Invitation, bool) {
+	return find(d, func(s *state) map[string]*account.Invitation { return s.invitations.byHash }, hash)
+}
+
+// Invitations returns all of them, newest first.
+func (d *Directory) Invitations() []*account.Invitation {
+	return newestFirst(d, func(s *state) map[account.InvitationID]*account.Invitation { return s.invitations.byID }, func(a, b *account.Invitation) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+}
+
+// Access returns the decisions on repositories: the same map while none has
+// changed, which is never changed.
+func (d *Directory) Access() map[code.RepositoryID]*account.Access {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.mu.access
+}

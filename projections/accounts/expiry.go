@@ -1,0 +1,107 @@
+package accounts
+
+import (
+	"container/heap"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// expiryGrace is how long what has expired is kept: longer than the clocks of two
+// processes can be apart, so that the event of one does not end what another still
+// takes.
+const expiryGrace = 24 * time.Hour
+
+// expiry is when a session, token or invitation ends.
+type expiry struct {
+	at   time.Time
+	kind byte
+	id   string
+}
+
+// expiries are ordered by time, the next first. One may be of a thing that is gone,
+// or that ends at another time by now.
+type expiries struct{ heap []expiry }
+
+// Len implements heap.Interface.
+func (e *expiries) Len() int { return len(e.heap) }
+
+// Less implements heap.Interface.
+func (e *expiries) Less(i, j int) bool { return e.heap[i].at.Before(e.heap[j].at) }
+
+// Swap implements heap.Interface.
+func (e *expiries) Swap(i, j int) { e.heap[i], e.heap[j] = e.heap[j], e.heap[i] }
+
+// Push implements heap.Interface.
+func (e *expiries) Push(x any) { e.heap = append(e.heap, x.(expiry)) }
+
+// Pop implements heap.Interface.
+func (e *expiries) Pop() any {
+	last := e.heap[len(e.heap)-1]
+	e.heap = e.heap[:len(e.heap)-1]
+	return last
+}
+
+func (e *expiries) add(at time.Time, kind byte, id string) { heap.Push(e, expiry{at, kind, id}) }
+
+// take removes and returns the next one that lies before a time.
+func (e *expiries) take(before time.Time) (expiry, bool) {
+	if len(e.heap) == 0 || !e.heap[0].at.Before(before) {
+		return expiry{}, false
+	}
+	return heap.Pop(e).(expiry), true
+}
+
+// sweep drops what expired more than expiryGrace before now, the time of the event.
+func (c *change) sweep(now time.Time) error {
+	for {
+		x, ok := c.s.expiries.take(now.Add(-expiryGrace))
+		if !ok {
+			return nil
+		}
+		c.taken = append(c.taken, x)
+		if err := c.expire(x); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *change) expire(x expiry) error {
+	switch x.kind {
+	case kindSession:
+		if s := c.s.sessions.byID[account.SessionID(x.id)]; s != nil && s.ExpiresAt.Equal(x.at) {
+			return c.dropSession(s.ID)
+		}
+	case kindToken:
+		if t := c.s.tokens.byID[account.TokenID(x.id)]; t != nil && t.ExpiresAt.Equal(x.at) {
+			return c.dropToken(t.ID)
+		}
+	case kindInvitation:
+		if i := c.s.invitations.byID[account.InvitationID(x.id)]; i != nil && i.ExpiresAt.Equal(x.at) {
+			return c.dropInvitation(i.ID)
+		}
+	}
+	return nil
+}
+
+// expirySlack is how many expiries may be of things that are gone, beside as many
+// as there are things.
+const expirySlack = 1024
+
+// tidy makes the expiries anew if most are of things that are gone.
+func (s *state) tidy() {
+	live := len(s.sessions.byID) + len(s.tokens.byID) + len(s.invitations.byID)
+	if s.expiries.Len() <= 2*live+expirySlack {
+		return
+	}
+	s.expiries.heap = nil
+	for id, v := range s.sessions.byID {
+		s.expiries.add(v.ExpiresAt, kindSession, string(id))
+	}
+	for id, v := range s.tokens.byID {
+		s.expiries.add(v.ExpiresAt, kindToken, string(id))
+	}
+	for id, v := range s.invitations.byID {
+		s.expiries.add(v.ExpiresAt, kindInvitation, string(id))
+	}
+}

@@ -1,0 +1,67 @@
+package accounts
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are:
+//
+//	quarry_accounts_held            what there is, by kind
+//	quarry_accounts_refused_total   events without effect, by reason
+type metrics struct {
+	reg     prometheus.Registerer
+	held    prometheus.Collector
+	refused *prometheus.CounterVec
+}
+
+func newMetrics(reg prometheus.Registerer, d *Directory) (*metrics, error) {
+	m := &metrics{reg: reg, held: held{d}, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_accounts_refused_total",
+		Help: "Events of the accounts that broke a rule and had no effect, as this process applied them.",
+	}, []string{"reason"})}
+	for _, r := range refusals {
+		m.refused.WithLabelValues(string(r))
+	}
+	if reg == nil {
+		return m, nil
+	}
+	for _, c := range []prometheus.Collector{m.held, m.refused} {
+		if err := reg.Register(c); err != nil {
+			return nil, fmt.Errorf("accounts: register metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func (m *metrics) unregister() {
+	if m.reg != nil {
+		m.reg.Unregister(m.held)
+		m.reg.Unregister(m.refused)
+	}
+}
+
+// held counts what a Directory holds.
+type held struct{ d *Directory }
+
+var heldDescription = prometheus.NewDesc("quarry_accounts_held",
+	"What there is of the accounts: user (at most 100000), owner (active ones), session, key, token, invitation (at most 10000), decision on a repository (at most 100000), member of those (at most 1000000).",
+	[]string{"kind"}, nil)
+
+// Describe implements prometheus.Collector.
+func (held) Describe(c chan<- *prometheus.Desc) { c <- heldDescription }
+
+// Collect implements prometheus.Collector.
+func (h held) Collect(c chan<- prometheus.Metric) {
+	h.d.mu.RLock()
+	s := h.d.mu.state
+	counts := map[string]int{
+		"user": len(s.users), "owner": s.owners, "session": len(s.sessions.byID), "key": len(s.keys.byID), "token": len(s.tokens.byID),
+		"invitation": len(s.invitations.byID), "decision": len(s.access), "member": s.memberships,
+	}
+	h.d.mu.RUnlock()
+	for kind, n := range counts {
+		c <- prometheus.MustNewConstMetric(heldDescription, prometheus.GaugeValue, float64(n), kind)
+	}
+}

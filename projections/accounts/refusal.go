@@ -1,0 +1,102 @@
+package accounts
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Refusal says why an event had no effect; empty if it had. The audit log shows it.
+type Refusal string
+
+// The reasons.
+const (
+	EmailTaken        Refusal = "email_taken"
+	IdentityTaken     Refusal = "identity_taken"
+	IDTaken           Refusal = "id_taken"   // of anything; an event that was appended twice among it
+	HashTaken         Refusal = "hash_taken" // of a credential
+	NameTaken         Refusal = "name_taken" // of a key
+	NotFirst          Refusal = "not_first"  // the first owner, and there is a user
+	NotOwner          Refusal = "not_owner"  // the first owner, who is none or not active
+	InvitationGone    Refusal = "invitation_gone"
+	InvitationExpired Refusal = "invitation_expired"
+	InvitationOther   Refusal = "invitation_other" // of another address or role
+	UnknownUser       Refusal = "unknown_user"
+	UserInactive      Refusal = "user_inactive"
+	LastOwner         Refusal = "last_owner"
+	Unchanged         Refusal = "unchanged" // nothing is left to be done
+	SessionGone       Refusal = "session_gone"
+	SessionReplaced   Refusal = "session_replaced" // another has taken its place already
+	KeyGone           Refusal = "key_gone"
+	KeyExpired        Refusal = "key_expired"
+	TokenGone         Refusal = "token_gone"
+	TooMany           Refusal = "too_many" // a bound of this package
+)
+
+// refusals are all that there are.
+var refusals = []Refusal{
+	EmailTaken, IdentityTaken, IDTaken, HashTaken, NameTaken, NotFirst, NotOwner, InvitationGone, InvitationExpired, InvitationOther,
+	UnknownUser, UserInactive, LastOwner, Unchanged, SessionGone, SessionReplaced, KeyGone, KeyExpired, TokenGone, TooMany,
+}
+
+// MaxRefusals bounds the refusals that are remembered, the newest of them.
+const MaxRefusals = 10_000
+
+// refused holds the newest refusals, in the order of their offsets.
+type refused struct {
+	offsets []event.Offset
+	why     map[event.Offset]Refusal
+	// forgotten is behind the last refusal that was dropped: of offsets below it
+	// nothing is known.
+	forgotten event.Offset
+}
+
+func (r *refused) add(at event.Offset, why Refusal) {
+	r.offsets = append(r.offsets, at)
+	r.why[at] = why
+}
+
+// dropOldest makes room. The offsets are copied once in a while, so that they do
+// not grow for ever.
+func (r *refused) dropOldest() {
+	delete(r.why, r.offsets[0])
+	r.forgotten = r.offsets[0] + 1
+	r.offsets = r.offsets[1:]
+	if cap(r.offsets) < len(r.offsets)+1 {
+		r.offsets = append(make([]event.Offset, 0, 2*MaxRefusals), r.offsets...)
+	}
+}
+
+func refusalKey(at event.Offset) []byte {
+	return binary.BigEndian.AppendUint64([]byte{byte(store.FamilyAccounts), kindRefusal}, uint64(at))
+}
+
+// Outcome returns why the event at a position of event.TopicAccounts had no effect,
+// empty if it had one. ok is false if that is not known: the record is not applied
+// yet, or lies before the last MaxRefusals refusals. A projection that is applied
+// behind the Directory, to the same batch, may ask for the record it applies.
+func (d *Directory) Outcome(at event.Position) (why Refusal, ok bool) {
+	if at.Topic != event.TopicAccounts {
+		return "", false
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if s := d.mu.staged; s != nil && s.at == at.Offset {
+		return s.refusal, true
+	}
+	if at.Offset >= d.mu.next || at.Offset < d.mu.refused.forgotten {
+		return "", false
+	}
+	return d.mu.refused.why[at.Offset], true
+}
+
+// loadRefusal takes a row over.
+func (d *Directory) loadRefusal(key, value []byte) error {
+	if len(key) != 10 {
+		return fmt.Errorf("accounts: row %q: want an offset of 8 bytes", key)
+	}
+	d.mu.refused.add(event.Offset(binary.BigEndian.Uint64(key[2:])), Refusal(value))
+	return nil
+}

@@ -1,0 +1,185 @@
+package accounts
+
+import (
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+func (c *change) userCreated(e *event.UserCreated) (Refusal, error) {
+	if why := c.admits(e); why != "" {
+		return why, nil
+	}
+	if e.Invitation != "" {
+		if why := c.accepts(e); why != "" {
+			return why, nil
+		}
+		if err := c.dropInvitation(e.Invitation); err != nil {
+			return "", err
+		}
+	}
+	u := &account.User{
+		ID: e.User, Email: e.Email, Name: e.Name, Role: e.Role, State: e.State, PasswordHash: e.PasswordHash,
+		CreatedAt: e.At.UTC(), UpdatedAt: e.At.UTC(),
+	}
+	if e.Identity != nil {
+		u.Identities = []account.Identity{*e.Identity}
+	}
+	return "", c.putUser(u)
+}
+
+// admits says why there cannot be such a user.
+func (c *change) admits(e *event.UserCreated) Refusal {
+	switch {
+	case c.s.users[e.User] != nil:
+		return IDTaken
+	case c.s.emails[e.Email] != nil:
+		return EmailTaken
+	case e.Identity != nil && c.s.identities[*e.Identity] != nil:
+		return IdentityTaken
+	case e.FirstOwner && len(c.s.users) > 0:
+		return NotFirst
+	case e.FirstOwner && (e.Role != account.RoleOwner || e.State != account.StateActive):
+		return NotOwner
+	case len(c.s.users) >= MaxUsers:
+		return TooMany
+	}
+	return ""
+}
+
+// accepts says why the invitation is not good for the user.
+func (c *change) accepts(e *event.UserCreated) Refusal {
+	i := c.s.invitations.byID[e.Invitation]
+	switch {
+	case i == nil:
+		return InvitationGone
+	case !e.At.Before(i.ExpiresAt):
+		return InvitationExpired
+	case i.Email != "" && i.Email != e.Email, i.Role != e.Role:
+		return InvitationOther
+	}
+	return ""
+}
+
+func (c *change) userChanged(e *event.UserChanged) (Refusal, error) {
+	was := c.s.users[e.User]
+	if was == nil {
+		return UnknownUser, nil
+	}
+	u := *was
+	if why := c.alter(&u, e); why != "" {
+		return why, nil
+	}
+	if isActiveOwner(was) && !isActiveOwner(&u) && c.s.owners == 1 {
+		return LastOwner, nil
+	}
+	u.UpdatedAt = e.At.UTC()
+	if err := c.putUser(&u); err != nil {
+		return "", err
+	}
+	switch e.Change {
+	case event.UserSuspended:
+		return "", c.dropCredentials(u.ID)
+	case event.UserPasswordChanged:
+		return "", c.dropSessions(u.ID, c.rotations(c.ownSession(e.By, u.ID)))
+	}
+	return "", nil
+}
+
+// alter changes u, or says why not.
+func (c *change) alter(u *account.User, e *event.UserChanged) Refusal {
+	switch e.Change {
+	case event.UserApproved:
+		return become(u, account.StatePending, account.StateActive, time.Time{})
+	case event.UserReinstated:
+		return become(u, account.StateSuspended, account.StateActive, time.Time{})
+	case event.UserSuspended:
+		return become(u, u.State, account.StateSuspended, e.At.UTC())
+	case event.UserRoleChanged:
+		return set(&u.Role, e.Role)
+	case event.UserRenamed:
+		return set(&u.Name, e.Name)
+	case event.UserPasswordChanged, event.UserPasswordRehash:
+		return set(&u.PasswordHash, e.PasswordHash)
+	case event.UserIdentityLinked:
+		return c.link(u, *e.Identity)
+	}
+	return Unchanged
+}
+
+// become moves a user from one state to another.
+func become(u *account.User, from, to account.UserState, suspended time.Time) Refusal {
+	if u.State != from || u.State == to {
+		return Unchanged
+	}
+	u.State, u.SuspendedAt = to, suspended
+	return ""
+}
+
+func set[T comparable](field *T, value T) Refusal {
+	if *field == value {
+		return Unchanged
+	}
+	*field = value
+	return ""
+}
+
+func (c *change) link(u *account.User, id account.Identity) Refusal {
+	switch other := c.s.identities[id]; {
+	case other != nil && other.ID == u.ID:
+		return Unchanged
+	case other != nil:
+		return IdentityTaken
+	case len(u.Identities) >= MaxIdentitiesPerUser:
+		return TooMany
+	}
+	u.Identities = append(slices.Clip(u.Identities), id)
+	return ""
+}
+
+func (c *change) userRemoved(e *event.UserRemoved) (Refusal, error) {
+	u := c.s.users[e.User]
+	switch {
+	case u == nil:
+		return UnknownUser, nil
+	case isActiveOwner(u) && c.s.owners == 1:
+		return LastOwner, nil
+	}
+	if err := c.dropCredentials(u.ID); err != nil {
+		return "", err
+	}
+	if err := c.dropMember(u.ID); err != nil {
+		return "", err
+	}
+	return "", c.dropUser(u.ID)
+}
+
+// activityNoted moves times forward only: processes note what they saw in any
+// order.
+func (c *change) activityNoted(e *event.ActivityNoted) error {
+	for id, seen := range e.Users {
+		u := c.s.users[id]
+		if u == nil || !seen.After(u.LastActivityAt) {
+			continue
+		}
+		next := *u
+		next.LastActivityAt = seen.UTC()
+		if err := c.putUser(&next); err != nil {
+			return err
+		}
+	}
+	for id, seen := range e.Keys {
+		k := c.s.keys.byID[id]
+		if k == nil || !seen.After(k.LastUsedAt) {
+			continue
+		}
+		next := *k
+		next.LastUsedAt = seen.UTC()
+		if err := c.putKey(&next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
