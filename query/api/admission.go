@@ -83,6 +83,11 @@ func (rt *route) admits(p *auth.Principal) error {
 		return need(p, account.ScopeSearch)
 	case accessGit:
 		return need(p, account.ScopeGit)
+	case accessRead:
+		if p.Has(account.ScopeGit) {
+			return nil
+		}
+		return need(p, account.ScopeSearch)
 	case accessMember:
 		if p.Anonymous() {
 			return fmt.Errorf("%w: this needs an account: sign in, or send an API key", auth.ErrUnauthenticated)

@@ -50,6 +50,7 @@ func TestAccess(t *testing.T) {
 		api.AccessOpen:   {"": 0, "wrong": 0, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
 		api.AccessSearch: {"": 0, "wrong": 401, "token": 0, "searcher": 0, "gitter": 403, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
 		api.AccessGit:    {"": 0, "wrong": 401, "token": 0, "searcher": 403, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessRead:   {"": 0, "wrong": 401, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
 		api.AccessMember: {"": 401, "wrong": 401, "token": 403, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
 		api.AccessOwner:  {"": 401, "wrong": 401, "token": 403, "searcher": 403, "gitter": 403, "member": 403, "ownerkey": 403, "owner": 0, "operator": 0},
 	}

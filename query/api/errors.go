@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/mcp"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/plan"
 	"github.com/quarrysearch/quarry/query/search"
@@ -66,6 +67,10 @@ var failures = []failure{
 	{source.ErrInvalidPattern, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{auth.ErrUnauthenticated, http.StatusUnauthorized, "NOT_AUTHENTICATED"},
 	{auth.ErrForbidden, http.StatusForbidden, "INSUFFICIENT_PERMISSIONS"},
+	{mcp.ErrSessionForeign, http.StatusForbidden, "INSUFFICIENT_PERMISSIONS"},
+	{mcp.ErrSessionUnknown, http.StatusNotFound, "NOT_FOUND"},
+	{mcp.ErrNotAcceptable, http.StatusNotAcceptable, "NOT_ACCEPTABLE"},
+	{mcp.ErrRequestTooLarge, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
 	{errHost, http.StatusMisdirectedRequest, "MISDIRECTED_REQUEST"},
 	{errCrossOrigin, http.StatusForbidden, "CROSS_ORIGIN_REQUEST"},
 	{ErrRefused, http.StatusForbidden, "REPOSITORY_REFUSED"},

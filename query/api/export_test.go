@@ -8,7 +8,7 @@ import (
 
 // accessWords are the values of x-access in the document.
 var accessWords = map[access]openapi.Access{
-	accessOpen: openapi.AccessOpen, accessSearch: openapi.AccessSearch, accessGit: openapi.AccessGit,
+	accessOpen: openapi.AccessOpen, accessSearch: openapi.AccessSearch, accessGit: openapi.AccessGit, accessRead: openapi.AccessRead,
 	accessMember: openapi.AccessMember, accessOwner: openapi.AccessOwner,
 }
 
@@ -35,6 +35,7 @@ const (
 	AccessOpen   = int(accessOpen)
 	AccessSearch = int(accessSearch)
 	AccessGit    = int(accessGit)
+	AccessRead   = int(accessRead)
 	AccessMember = int(accessMember)
 	AccessOwner  = int(accessOwner)
 )

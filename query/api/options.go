@@ -134,6 +134,9 @@ type Options struct {
 	Ready func(ctx context.Context) error
 	// Version is what GET /api/version says.
 	Version string
+	// Secret signs the IDs of sessions of the Model Context Protocol; processes with
+	// the same one know each other's. Nil: they end with the process.
+	Secret []byte
 	// PublicURL is the base of links, without a final slash.
 	PublicURL string
 

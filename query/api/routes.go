@@ -31,6 +31,7 @@ const (
 	accessOpen          // nothing
 	accessSearch        // the scope search; anonymous requests where they are allowed
 	accessGit           // the scope git; anonymous requests where they are allowed
+	accessRead          // one of those two, and what is asked for says which
 	accessMember        // a user, by session or key
 	accessOwner         // an owner with the scope admin, or the operator
 )
@@ -70,6 +71,9 @@ func (s *Server) routes() []route {
 		{method: http.MethodGet, path: "/api/deadletters/{partition}/{offset}", access: accessOwner, action: audit.ReadOperations, handler: s.showDeadLetter},
 		{method: http.MethodDelete, path: "/api/deadletters/{partition}/{offset}", access: accessOwner, action: audit.ChangedOperations, handler: s.dropDeadLetter},
 		{method: http.MethodPost, path: "/api/deadletters/{partition}/{offset}/replay", access: accessOwner, action: audit.ChangedOperations, handler: s.replayDeadLetter},
+		// What agents do is written down call by call; see noteCall.
+		{method: http.MethodPost, path: "/api/mcp", access: accessRead, handler: s.postMCP},
+		{method: http.MethodDelete, path: "/api/mcp", access: accessRead, handler: s.endMCP},
 		{method: http.MethodGet, path: "/api/version", access: accessOpen, handler: s.version},
 		{method: http.MethodGet, path: "/api/health", access: accessOpen, handler: s.health},
 		{method: http.MethodGet, path: "/api/openapi.json", access: accessOpen, handler: s.openAPI},

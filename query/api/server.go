@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
 	"github.com/quarrysearch/quarry/query/api/internal/pace"
+	"github.com/quarrysearch/quarry/query/mcp"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
@@ -26,6 +27,7 @@ type Server struct {
 	pace      *pace.Table
 	refusals  *refusals
 	streams   *pace.Streams
+	mcp       *mcp.Server
 }
 
 // New returns a Server of what o holds.
@@ -56,6 +58,9 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	s.metrics = newMetrics(o.Registerer, s)
+	if s.mcp, err = s.newMCP(); err != nil {
+		return nil, fmt.Errorf("api: %w", err)
+	}
 	for _, rt := range s.routes() {
 		if err := rt.check(); err != nil {
 			return nil, err

@@ -59,12 +59,12 @@ func (d *Document) securityOf(a Access) ([]Requirement, error) {
 	switch a {
 	case AccessOpen:
 		return []Requirement{{}}, nil
-	case AccessSearch, AccessGit:
+	case AccessSearch, AccessGit, AccessRead:
 		return append(slices.Clip(d.Security), Requirement{}), nil
 	case AccessMember, AccessOwner:
 		return d.Security, nil
 	}
-	return nil, fmt.Errorf("x-access %q: want open, search, git, member or owner", a)
+	return nil, fmt.Errorf("x-access %q: want open, search, git, read, member or owner", a)
 }
 
 // usualFailures returns status and component of the failures that any operation

@@ -177,6 +177,7 @@ const (
 	AccessOpen   Access = "open"   // everyone
 	AccessSearch Access = "search" // the scope search; no credentials where that is allowed
 	AccessGit    Access = "git"    // the scope git; no credentials where that is allowed
+	AccessRead   Access = "read"   // one of those two scopes; no credentials where that is allowed
 	AccessMember Access = "member" // a user, by session or key
 	AccessOwner  Access = "owner"  // an owner with the scope admin, or the operator
 )

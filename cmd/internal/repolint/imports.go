@@ -25,6 +25,7 @@ var directions = []direction{
 	{"query/syntax", []string{"schemas", "query/syntax"}},
 	{"query/plan", append([]string{"schemas", "query/syntax", "query/plan"}, formats...)},
 	{"query/api", append([]string{"schemas", "query"}, formats...)},
+	{"query/mcp", append([]string{"schemas", "query"}, formats...)},
 	{"query/web", append([]string{"schemas", "query"}, formats...)},
 	// search, navigate, source and auth: everything below api and web.
 	{"query", append([]string{"schemas", "query/syntax", "query/plan", "query/search", "query/navigate", "query/source", "query/auth"}, formats...)},
@@ -85,6 +86,7 @@ var cages = []cage{
 	{library: "github.com/segmentio/kafka-go", packages: []string{"pipeline/eventlog/kafkalog"}},
 	{library: "golang.org/x/crypto", packages: []string{"query/auth"}},
 	{library: "github.com/gorilla/mux", packages: []string{"ingest/webhook", "query/api", "query/web"}},
+	{library: "github.com/modelcontextprotocol/go-sdk", packages: []string{"query/mcp"}, tests: true},
 	{library: "github.com/prometheus/client_golang", packages: []string{"cmd/internal/boot", "cmd/quarry"}, files: []string{"metrics.go"}, tests: true},
 	{library: "github.com/alecthomas/kong", packages: []string{"cmd"}},
 	{library: "github.com/coreos/go-oidc", packages: []string{"query/auth/oidc"}},

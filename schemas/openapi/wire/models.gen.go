@@ -71,6 +71,7 @@ const (
 	ErrorErrorCodeMETHODNOTALLOWED              ErrorErrorCode = "METHOD_NOT_ALLOWED"
 	ErrorErrorCodeMISDIRECTEDREQUEST            ErrorErrorCode = "MISDIRECTED_REQUEST"
 	ErrorErrorCodeMISSINGREQUIREDQUERYPARAMETER ErrorErrorCode = "MISSING_REQUIRED_QUERY_PARAMETER"
+	ErrorErrorCodeNOTACCEPTABLE                 ErrorErrorCode = "NOT_ACCEPTABLE"
 	ErrorErrorCodeNOTAUTHENTICATED              ErrorErrorCode = "NOT_AUTHENTICATED"
 	ErrorErrorCodeNOTFOUND                      ErrorErrorCode = "NOT_FOUND"
 	ErrorErrorCodeNOTREADY                      ErrorErrorCode = "NOT_READY"
@@ -105,6 +106,16 @@ const (
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk HealthStatus = "ok"
+)
+
+// Defines values for McpAnswerJsonrpc.
+const (
+	McpAnswerJsonrpcN20 McpAnswerJsonrpc = "2.0"
+)
+
+// Defines values for McpMessageJsonrpc.
+const (
+	McpMessageJsonrpcN20 McpMessageJsonrpc = "2.0"
 )
 
 // Defines values for ReadinessStatus.
@@ -658,6 +669,38 @@ type Location struct {
 	// Column In characters, from 1.
 	Column int `json:"column"`
 }
+
+// McpAnswer defines model for McpAnswer.
+type McpAnswer struct {
+	Jsonrpc McpAnswerJsonrpc `json:"jsonrpc"`
+
+	// ID That of the request.
+	ID     interface{}            `json:"id,omitempty,omitzero"`
+	Result map[string]interface{} `json:"result,omitempty,omitzero"`
+	Error  struct {
+		Code    int         `json:"code"`
+		Message string      `json:"message"`
+		Data    interface{} `json:"data,omitempty,omitzero"`
+	} `json:"error,omitempty,omitzero"`
+}
+
+// McpAnswerJsonrpc defines model for McpAnswer.Jsonrpc.
+type McpAnswerJsonrpc string
+
+// McpMessage A message of JSON-RPC 2.0; revisions before 2025-06-18 also take an array of up to 16.
+type McpMessage struct {
+	Jsonrpc McpMessageJsonrpc `json:"jsonrpc"`
+
+	// ID A string or a whole number; absent in notifications.
+	ID interface{} `json:"id,omitempty,omitzero"`
+
+	// Method initialize, tools/list, tools/call, ping …
+	Method string                 `json:"method,omitempty,omitzero"`
+	Params map[string]interface{} `json:"params,omitempty,omitzero"`
+}
+
+// McpMessageJsonrpc defines model for McpMessage.Jsonrpc.
+type McpMessageJsonrpc string
 
 // Position A place in the event log.
 type Position struct {

@@ -1,0 +1,134 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// advice is what to do about an error.
+type advice struct {
+	err error
+	// told says that the error's own words are the agent's affair.
+	told bool
+	next string
+}
+
+// advices: the first row that matches counts. What matches none is ours, not the
+// agent's affair.
+var advices = []advice{
+	{errArguments, true, "Correct the arguments and call again."},
+	{auth.ErrForbidden, true, "Calling again does not help: ask the user for a credential with that scope."},
+	{plan.ErrPattern, true, `The pattern is a regular expression (RE2): write \( \[ \{ \. for the characters themselves.`},
+	{syntax.ErrInvalid, true, "Narrow it: one repo, fewer refs."},
+	{navigate.ErrInvalid, true, "Give the bare name of one symbol, such as NewReader."},
+	{source.ErrInvalidRevision, true, "Give the name of a branch or tag, or a commit."},
+	{source.ErrInvalidPath, true, "Paths are relative to the root of the repository, without . or .. in them; list_tree and glob show them."},
+	{source.ErrInvalidPattern, true, "Give a plain word."},
+	{source.ErrMoment, true, ""},
+	{source.ErrBinary, true, "It cannot be shown as text."},
+	{source.ErrTooLarge, true, "Ask for less, with path."},
+	{errBusy, true, "Make fewer calls at once, and call again."},
+	{search.ErrBusy, false, "The server is busy. Call again in a few seconds."},
+	{source.ErrBusy, false, "The server is busy. Call again in a few seconds."},
+	{source.ErrTimeout, false, "It took too long. Narrow it with path, or a later since."},
+	{source.ErrUnavailable, false, "Only what is indexed can be read now: the default branch, without history. Leave ref out, or call again later."},
+	{context.DeadlineExceeded, false, fmt.Sprintf("It took more than %s. Narrow it with repo, path or include, or use a pattern with longer words in it.", CallTimeout)},
+	{context.Canceled, false, "The call was given up."},
+}
+
+// advise puts an error into words that say what to do next.
+func (c *call) advise(ctx context.Context, t *tool, err error) string {
+	switch {
+	case errors.Is(err, code.ErrNotFound) && c.args["repo"] != nil:
+		return c.adviseRepository(ctx, c.args.text("repo"))
+	case errors.Is(err, source.ErrNoRevision):
+		return c.adviseRevision(ctx)
+	case errors.Is(err, source.ErrNoPath):
+		return c.advisePath(t)
+	}
+	for _, a := range advices {
+		if !errors.Is(err, a.err) {
+			continue
+		}
+		if !a.told {
+			return a.next
+		}
+		return strings.TrimSpace(sentence(err.Error()) + " " + a.next)
+	}
+	c.o.Logger.ErrorContext(ctx, "a tool failed", "tool", t.name, "error", err)
+	return "The server failed, which is not the fault of the arguments. Call again later, or go on without."
+}
+
+// sentence ends with a full stop.
+func sentence(s string) string { return strings.TrimRight(s, ". ") + "." }
+
+// adviseRepository names repositories that may be meant.
+func (c *call) adviseRepository(ctx context.Context, name string) string {
+	all, err := c.repositories(ctx)
+	if err != nil {
+		return fmt.Sprintf("There is no repository %.200q.", name)
+	}
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = r.Name
+	}
+	guesses := nearest(name, names)
+	if len(guesses) == 0 {
+		return fmt.Sprintf("There is no repository %.200q. list_repos with a part of the name as query finds it.", name)
+	}
+	return fmt.Sprintf("There is no repository %.200q. Did you mean: %s?", name, strings.Join(guesses, ", "))
+}
+
+// maxRefsTold bounds the branches that a failure names.
+const maxRefsTold = 8
+
+func (c *call) adviseRevision(ctx context.Context) string {
+	name := ""
+	for _, argument := range []string{"ref", "base"} {
+		if v, ok := c.args[argument].(string); ok && v != "" {
+			name = v
+			break
+		}
+	}
+	if head, ok := c.args["head"].(string); ok && name != "" {
+		name += " or " + head
+	}
+	out := fmt.Sprintf("There is no such revision (%.200s) in %s.", name, c.args.text("repo"))
+	r, err := c.repository(ctx, c.args.text("repo"))
+	if err != nil {
+		return out
+	}
+	branches, err := c.o.Source.Branches(ctx, r)
+	if err != nil || len(branches) == 0 {
+		return out + " Nothing of it may be indexed yet; call again later."
+	}
+	var names []string
+	for _, b := range branches[:min(len(branches), maxRefsTold)] {
+		names = append(names, b.Ref.Short())
+	}
+	return fmt.Sprintf("%s There are %s, with the newest first: %s. list_branches has them all.", out, plural(len(branches), "branch", "branches"), strings.Join(names, ", "))
+}
+
+func (c *call) advisePath(t *tool) string {
+	path := c.args.text("path")
+	at := ""
+	if ref, ok := c.args["ref"].(string); ok && ref != "" {
+		at = " at " + ref
+	}
+	what := "file"
+	if t.name == "list_tree" {
+		what = "directory"
+	}
+	return fmt.Sprintf("There is no %s %.200q in %s%s. glob with pattern **/%s finds it wherever it is; list_tree shows what is there.",
+		what, path, c.args.text("repo"), at, path[strings.LastIndexByte(path, '/')+1:])
+}

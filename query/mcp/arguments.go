@@ -1,0 +1,206 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// errArguments says that the arguments of a call are not those of its tool.
+var errArguments = errors.New("arguments")
+
+// param is an argument of a tool: one row makes both its schema and its check.
+type param struct {
+	name, about string
+	kind        kind
+	required    bool
+	// least and most bound a number, or the bytes of a text.
+	least, most int
+	words       []string
+	def         any // of the type that arguments holds; nil is the zero value
+}
+
+// unsaid is the default of a number that depends on other arguments.
+const unsaid = -1
+
+type kind string
+
+const (
+	kindText  kind = "string"
+	kindWhole kind = "integer"
+	kindFlag  kind = "boolean"
+)
+
+func text(name string, most int, about string) param {
+	return param{name: name, kind: kindText, most: most, about: about, def: ""}
+}
+
+func required(name string, most int, about string) param {
+	return param{name: name, kind: kindText, least: 1, most: most, about: about, required: true}
+}
+
+func whole(name string, least, most, def int, about string) param {
+	return param{name: name, kind: kindWhole, least: least, most: most, def: def, about: about}
+}
+
+func flag(name string, def bool, about string) param {
+	return param{name: name, kind: kindFlag, def: def, about: about}
+}
+
+// word is one of a few; the first is the default.
+func word(name, about string, words ...string) param {
+	return param{name: name, kind: kindText, words: words, def: words[0], about: about}
+}
+
+// property is a param as JSON Schema has it.
+type property struct {
+	Type        kind     `json:"type"`
+	Description string   `json:"description"`
+	Enum        []string `json:"enum,omitempty"`
+	MinLength   int      `json:"minLength,omitempty"`
+	MaxLength   int      `json:"maxLength,omitempty"`
+	Minimum     *int     `json:"minimum,omitempty"`
+	Maximum     *int     `json:"maximum,omitempty"`
+	Default     any      `json:"default,omitempty"`
+}
+
+func (p *param) property() property {
+	out := property{Type: p.kind, Description: p.about, Enum: p.words}
+	switch {
+	case p.kind == kindWhole:
+		out.Minimum, out.Maximum = &p.least, &p.most
+	case p.kind == kindText:
+		out.MinLength, out.MaxLength = p.least, p.most
+	}
+	if p.def != "" && p.def != unsaid {
+		out.Default = p.def
+	}
+	return out
+}
+
+// schemaOf returns the JSON Schema of the arguments, with the params in their
+// order: models fill them in as they come.
+func schemaOf(params []param) json.RawMessage {
+	needed := []string{}
+	var b bytes.Buffer
+	b.WriteString(`{"type":"object","properties":{`)
+	for i := range params {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%s", params[i].name, encode(params[i].property()))
+		if params[i].required {
+			needed = append(needed, params[i].name)
+		}
+	}
+	b.WriteByte('}')
+	if len(needed) > 0 {
+		fmt.Fprintf(&b, `,"required":%s`, encode(needed))
+	}
+	b.WriteString(`,"additionalProperties":false}`)
+	return b.Bytes()
+}
+
+// arguments are those of a call, by name, with the defaults of those that are
+// absent: strings, ints and bools.
+type arguments map[string]any
+
+func (a arguments) text(name string) string { return a[name].(string) }
+func (a arguments) whole(name string) int   { return a[name].(int) }
+func (a arguments) flag(name string) bool   { return a[name].(bool) }
+
+// parse reads arguments. Null is as good as absent: some clients send all they
+// know of.
+func parse(params []param, raw json.RawMessage) (arguments, error) {
+	given := map[string]any{}
+	if len(bytes.TrimSpace(raw)) > 0 {
+		if err := json.Unmarshal(raw, &given); err != nil {
+			return nil, fmt.Errorf("%w: want a JSON object", errArguments)
+		}
+	}
+	out := arguments{}
+	for i := range params {
+		p := &params[i]
+		value, ok := given[p.name]
+		delete(given, p.name)
+		if !ok || value == nil {
+			if p.required {
+				return nil, fmt.Errorf("%w: %s is required: %s", errArguments, p.name, p.about)
+			}
+			out[p.name] = p.def
+			continue
+		}
+		var err error
+		if out[p.name], err = p.read(value); err != nil {
+			return nil, fmt.Errorf("%w: %s: %w", errArguments, p.name, err)
+		}
+	}
+	for name := range given {
+		return nil, fmt.Errorf("%w: there is no argument %.40q; there are %s", errArguments, name, namesOf(params))
+	}
+	return out, nil
+}
+
+func namesOf(params []param) string {
+	if len(params) == 0 {
+		return "none"
+	}
+	names := make([]string, len(params))
+	for i := range params {
+		names[i] = params[i].name
+	}
+	return strings.Join(names, ", ")
+}
+
+func (p *param) read(value any) (any, error) {
+	switch v := value.(type) {
+	case string:
+		if p.kind == kindText {
+			return v, p.checkText(v)
+		}
+	case bool:
+		if p.kind == kindFlag {
+			return v, nil
+		}
+	case float64:
+		if p.kind != kindWhole {
+			break
+		}
+		if v != math.Trunc(v) || v < float64(p.least) || v > float64(p.most) {
+			return nil, fmt.Errorf("want a whole number of %d to %d, have %v", p.least, p.most, v)
+		}
+		return int(v), nil
+	}
+	return nil, fmt.Errorf("want a value of type %s", p.kind)
+}
+
+func (p *param) checkText(v string) error {
+	switch {
+	case p.words != nil:
+		if !slices.Contains(p.words, v) {
+			return fmt.Errorf("want one of %s, have %.40q", strings.Join(p.words, ", "), v)
+		}
+	case len(v) < p.least:
+		return errors.New("want a text that is not empty")
+	case len(v) > p.most:
+		return fmt.Errorf("want at most %d bytes, have %d", p.most, len(v))
+	case strings.ContainsRune(v, 0):
+		return errors.New("want a text without NUL characters")
+	}
+	return nil
+}
+
+// encode returns one of our own structs as JSON without escapes for HTML.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("mcp: encode %T: %v", v, err))
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}

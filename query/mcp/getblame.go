@@ -1,0 +1,70 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+const maxBlameLines = 5000
+
+var getBlameTool = &tool{
+	name: "get_blame", title: "Who wrote the lines of a file", scope: account.ScopeGit,
+	about: "Shows for each run of lines of a file which commit wrote it, when and by whom. Use it with offset and limit around the lines in question; get_commit then has the reason. " +
+		"The answer has a line for each run: `first-last commit date author: subject`.",
+	params: []param{
+		required("path", maxPathBytes, "Path of the file from the root of the repository."),
+		repoParam,
+		refParam,
+		whole("offset", 1, 100_000_000, 1, "First line, from 1."),
+		whole("limit", 1, maxBlameLines, 500, "Lines to look at."),
+	},
+	call: (*call).getBlame,
+}
+
+func (c *call) getBlame(ctx context.Context) error {
+	r, err := c.repository(ctx, c.args.text("repo"))
+	if err != nil {
+		return err
+	}
+	blame, err := c.o.Source.Blame(ctx, r, c.args.text("ref"), c.args.text("path"))
+	if err != nil {
+		return err
+	}
+	total := 0
+	if n := len(blame.Ranges); n > 0 {
+		total = blame.Ranges[n-1].Start + blame.Ranges[n-1].Lines - 1
+	}
+	first := c.args.whole("offset")
+	if first > max(total, 1) {
+		return fmt.Errorf("%w: offset: the file has %s", errArguments, plural(total, "line", "lines"))
+	}
+	last := min(total, first+c.args.whole("limit")-1)
+	c.linef("[%s] %s, lines %d to %d of %d:", r.Name, c.args.text("path"), min(first, last), last, total)
+	for i := range blame.Ranges {
+		run := &blame.Ranges[i]
+		if run.Start > last || run.Start+run.Lines <= first {
+			continue
+		}
+		if !c.out.line(blameLine(blame, run, first, last)) {
+			last = run.Start - 1
+			break
+		}
+	}
+	if last < total {
+		c.linef("%d more lines: offset=%d goes on.", total-last, last+1)
+	}
+	return nil
+}
+
+func blameLine(b *source.Blame, run *source.BlameRange, first, last int) string {
+	from, to := max(run.Start, first), min(run.Start+run.Lines-1, last)
+	commit := b.Commits[run.Commit]
+	lines := fmt.Sprintf("%d-%d", from, to)
+	if from == to {
+		lines = fmt.Sprint(from)
+	}
+	return fmt.Sprintf("%s %.12s %s %s: %s", lines, run.Commit, commit.Time.UTC().Format("2006-01-02"), commit.AuthorName, cutText(commit.Subject, 200))
+}

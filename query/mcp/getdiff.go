@@ -1,0 +1,120 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+const maxDiffLines = 2000
+
+var getDiffTool = &tool{
+	name: "get_diff", title: "Compare two revisions", scope: account.ScopeGit,
+	about: "Shows what differs between two revisions of a repository, as a unified diff: what head has that base has not, and the other way round. For one commit, base is its parent (v1~1) and head itself. " +
+		"The answer begins with a list of the files that differ. A long one is cut and says which offset goes on; with path it is of one file or directory.",
+	params: []param{
+		repoParam,
+		required("base", code.MaxRefBytes, "Revision to compare from: branch, tag or commit."),
+		required("head", code.MaxRefBytes, "Revision to compare to."),
+		text("path", maxPathBytes, "File or directory to look at only."),
+		whole("offset", 0, 10_000_000, 0, "Lines to pass over; the answer before says which offset comes next."),
+		whole("limit", 1, maxDiffLines, 500, "Lines to show."),
+	},
+	call: (*call).getDiff,
+}
+
+func (c *call) getDiff(ctx context.Context) error {
+	r, err := c.repository(ctx, c.args.text("repo"))
+	if err != nil {
+		return err
+	}
+	files, err := c.o.Source.Diff(ctx, r, c.args.text("base"), c.args.text("head"), c.args.text("path"))
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		c.linef("Nothing differs.")
+		return nil
+	}
+	var lines []string
+	added, removed := 0, 0
+	var summary []string
+	for i := range files {
+		plus, minus := changed(&files[i])
+		added, removed = added+plus, removed+minus
+		summary = append(summary, fmt.Sprintf("%s +%d -%d", diffTitle(&files[i]), plus, minus))
+		lines = append(lines, diffLines(&files[i])...)
+	}
+	offset := c.args.whole("offset")
+	if c.linef("%s, +%d -%d lines.", plural(len(files), "file differs", "files differ"), added, removed); offset == 0 {
+		c.summary(summary)
+	}
+	next := c.out.pages(lines, offset, c.args.whole("limit"))
+	if next < len(lines) {
+		c.linef("%d more lines: offset=%d goes on; path narrows.", len(lines)-next, next)
+	}
+	return nil
+}
+
+// maxSummary bounds the files that are listed before a diff.
+const maxSummary = 100
+
+func (c *call) summary(files []string) {
+	for i, line := range files {
+		if i == maxSummary || !c.out.line(line) {
+			c.linef("and %d more", len(files)-i)
+			break
+		}
+	}
+	c.linef("")
+}
+
+func diffTitle(f *source.FileDiff) string {
+	switch {
+	case f.Old == "":
+		return f.New + " (added)"
+	case f.New == "":
+		return f.Old + " (deleted)"
+	case f.Old != f.New:
+		return f.Old + " => " + f.New
+	}
+	return f.New
+}
+
+// changed counts the lines that were added and removed.
+func changed(f *source.FileDiff) (added, removed int) {
+	for _, h := range f.Hunks {
+		for line := range strings.Lines(h.Body) {
+			switch line[0] {
+			case '+':
+				added++
+			case '-':
+				removed++
+			}
+		}
+	}
+	return added, removed
+}
+
+// diffLines is the difference of a file as git diff has it.
+func diffLines(f *source.FileDiff) []string {
+	side := func(prefix, path string) string {
+		if path == "" {
+			return "/dev/null"
+		}
+		return prefix + path
+	}
+	lines := []string{"--- " + side("a/", f.Old), "+++ " + side("b/", f.New)}
+	if len(f.Hunks) == 0 {
+		return append(lines, "(binary, or only its name or mode differs)")
+	}
+	for _, h := range f.Hunks {
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("@@ -%d,%d +%d,%d @@ %s", h.Old.Start, h.Old.Lines, h.New.Start, h.New.Lines, h.Heading), " "))
+		lines = append(lines, strings.Split(h.Body, "\n")...)
+	}
+	return lines
+}

@@ -1,0 +1,99 @@
+package mcp
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// globRegexp returns the regular expression for paths that a glob matches: * is
+// any run within an element, ** any run at all, ? one character but a slash, [a-z]
+// and {a,b} as in shells. It ends where the path ends and begins at any element
+// of it, or at the first if the glob begins with a slash.
+func globRegexp(glob string) (string, error) {
+	g := globber{rest: strings.TrimPrefix(glob, "./")}
+	g.out.WriteString("(?:^|/)")
+	if strings.HasPrefix(g.rest, "/") {
+		g.rest = strings.TrimLeft(g.rest, "/")
+		g.out.Reset()
+		g.out.WriteString("^")
+	}
+	if strings.HasSuffix(g.rest, "/") {
+		g.rest += "**" // what is below a directory
+	}
+	for g.rest != "" {
+		if err := g.step(); err != nil {
+			return "", err
+		}
+	}
+	if g.depth > 0 {
+		return "", errors.New("a brace is not closed: write {a,b}")
+	}
+	g.out.WriteString("$")
+	_, err := regexp.Compile(g.out.String())
+	return g.out.String(), err
+}
+
+type globber struct {
+	rest  string
+	out   strings.Builder
+	depth int // of braces
+}
+
+func (g *globber) step() error {
+	for _, token := range [...]struct{ glob, regexp string }{{"**/", "(?:[^/]*/)*"}, {"**", ".*"}, {"*", "[^/]*"}, {"?", "[^/]"}} {
+		if rest, ok := strings.CutPrefix(g.rest, token.glob); ok {
+			g.rest = rest
+			g.out.WriteString(token.regexp)
+			return nil
+		}
+	}
+	c := g.rest[0]
+	switch {
+	case c == '[':
+		return g.class()
+	case c == '{':
+		g.depth++
+		g.out.WriteString("(?:")
+	case c == '}' && g.depth > 0:
+		g.depth--
+		g.out.WriteString(")")
+	case c == ',' && g.depth > 0:
+		g.out.WriteString("|")
+	case c == '\\' && len(g.rest) > 1:
+		g.rest = g.rest[1:]
+		fallthrough
+	default:
+		g.literal()
+		return nil
+	}
+	g.rest = g.rest[1:]
+	return nil
+}
+
+// literal writes one character.
+func (g *globber) literal() {
+	for _, r := range g.rest {
+		g.out.WriteString(regexp.QuoteMeta(string(r)))
+		g.rest = g.rest[len(string(r)):]
+		return
+	}
+}
+
+// class writes a set of characters, [a-z] or [!a-z].
+func (g *globber) class() error {
+	end := strings.IndexByte(g.rest[1:], ']')
+	if end <= 0 {
+		return errors.New("a set of characters is not closed: write [abc], or \\[ for the bracket itself")
+	}
+	set := g.rest[1 : 1+end]
+	g.rest = g.rest[end+2:]
+	g.out.WriteString("[")
+	if set[0] == '!' || set[0] == '^' {
+		g.out.WriteString("^/")
+		set = set[1:]
+	}
+	g.out.WriteString(strings.NewReplacer(`\`, `\\`, "[", `\[`, "^", `\^`, "&", `\&`, "/", "").Replace(set))
+	g.out.WriteString("]")
+	return nil
+}

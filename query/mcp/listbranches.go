@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+var listBranchesTool = &tool{
+	name: "list_branches", title: "List branches", scope: account.ScopeGit,
+	about: "Lists the branches of a repository, the one with the newest commit first, by page. isIndexed tells which grep, glob and the symbols know; the others can be read with read_file, list_tree, list_commits and get_diff. " +
+		"The answer is JSON: defaultBranch, indexedAt, totalCount over all pages, and branches.",
+	params: []param{
+		repoParam,
+		text("query", code.MaxRefBytes, "A part of the name, in any case."),
+		pageParam,
+		pageOfCommits,
+	},
+	call: (*call).listBranches,
+}
+
+type branchItem struct {
+	Name        string        `json:"name"`
+	Commit      code.CommitID `json:"commit"`
+	CommittedAt string        `json:"committedAt,omitempty"`
+	Default     bool          `json:"isDefault"`
+	Indexed     bool          `json:"isIndexed"`
+}
+
+type branchList struct {
+	Repo          string       `json:"repo"`
+	DefaultBranch string       `json:"defaultBranch,omitempty"`
+	IndexedAt     string       `json:"indexedAt,omitempty"`
+	Total         int          `json:"totalCount"`
+	Branches      []branchItem `json:"branches"`
+	Note          string       `json:"note,omitempty"`
+}
+
+func (c *call) listBranches(ctx context.Context) error {
+	r, err := c.repository(ctx, c.args.text("repo"))
+	if err != nil {
+		return err
+	}
+	branches, err := c.o.Source.Branches(ctx, r)
+	if err != nil {
+		return err
+	}
+	out := branchList{Repo: r.Name, DefaultBranch: r.DefaultBranch, Branches: []branchItem{}}
+	for _, b := range branches {
+		if b.Default {
+			out.DefaultBranch = b.Ref.Short()
+		}
+	}
+	if filter := strings.ToLower(c.args.text("query")); filter != "" {
+		branches = slices.DeleteFunc(branches, func(b source.Branch) bool { return !strings.Contains(strings.ToLower(b.Ref.Short()), filter) })
+	}
+	if out.IndexedAt, err = c.indexedAt(ctx, r.ID); err != nil {
+		return err
+	}
+	var from, to int
+	out.Total = len(branches)
+	from, to, out.Note = c.window(len(branches))
+	for _, b := range branches[from:to] {
+		out.Branches = append(out.Branches, branchItem{b.Ref.Short(), b.Commit, timeText(b.Time), b.Default, b.Indexed})
+	}
+	c.linef("%s", encode(out))
+	return nil
+}
+
+// indexedAt is when the default branch was indexed; empty if it is not.
+func (c *call) indexedAt(ctx context.Context, id code.RepositoryID) (string, error) {
+	all, err := c.o.Catalog.Repositories(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range all {
+		if r.ID == id {
+			return timeText(r.IndexedAt), nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,105 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+var listReposTool = &tool{
+	name: "list_repos", title: "List repositories", scope: account.ScopeSearch,
+	about: "Lists the repositories that can be searched, by page. Use it with query to find the full name of a repository, which other tools want. " +
+		"The answer is JSON: repos, and totalCount over all pages.",
+	params: []param{
+		text("query", 1024, "A part of the full name, in any case."),
+		pageParam,
+		whole("perPage", 1, 100, 30, "Repositories on a page."),
+		word("sort", "What to sort by: name, or the time of the last push.", "name", "pushed"),
+		word("direction", "Ascending or descending; pushed with desc has the newest first.", "asc", "desc"),
+	},
+	call: (*call).listRepos,
+}
+
+type repoItem struct {
+	Name          string `json:"name"`
+	URL           string `json:"url,omitempty"`
+	PushedAt      string `json:"pushedAt,omitempty"`
+	DefaultBranch string `json:"defaultBranch,omitempty"`
+	Fork          bool   `json:"isFork"`
+	Archived      bool   `json:"isArchived"`
+}
+
+type repoList struct {
+	Repos []repoItem `json:"repos"`
+	Total int        `json:"totalCount"`
+	// Note says how to go on; an addition.
+	Note string `json:"note,omitempty"`
+}
+
+func (c *call) listRepos(ctx context.Context) error {
+	all, err := c.repositories(ctx)
+	if err != nil {
+		return err
+	}
+	if filter := strings.ToLower(c.args.text("query")); filter != "" {
+		all = slices.DeleteFunc(all, func(r *search.Repository) bool { return !strings.Contains(strings.ToLower(r.Name), filter) })
+	}
+	slices.SortFunc(all, repoOrder(c.args.text("sort"), c.args.text("direction")))
+	from, to, note := c.window(len(all))
+	out := repoList{Repos: make([]repoItem, 0, to-from), Total: len(all), Note: note}
+	for _, r := range all[from:to] {
+		out.Repos = append(out.Repos, repoItem{
+			Name: r.Name, URL: r.WebURL, PushedAt: timeText(r.PushedAt), DefaultBranch: r.DefaultBranch, Fork: r.Fork, Archived: r.Archived,
+		})
+	}
+	if len(all) == 0 && c.args.text("query") != "" {
+		out.Note = "No repository has that in its name; try a shorter part."
+	}
+	c.linef("%s", encode(out))
+	return nil
+}
+
+// repoOrder compares by name, or by the time of the last push with repositories
+// that have none at the late end; then by name, so that pages are stable.
+func repoOrder(sort, direction string) func(a, b *search.Repository) int {
+	return func(a, b *search.Repository) int {
+		if direction == "desc" {
+			a, b = b, a
+		}
+		byPush := 0
+		if sort == "pushed" {
+			byPush = cmp.Or(cmp.Compare(neverPushed(a), neverPushed(b)), a.PushedAt.Compare(b.PushedAt))
+		}
+		return cmp.Or(byPush, strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	}
+}
+
+func neverPushed(r *search.Repository) int {
+	if r.PushedAt.IsZero() {
+		return 1
+	}
+	return 0
+}
+
+// window returns the page that is asked for of n entries, and how to go on.
+func (c *call) window(n int) (from, to int, note string) {
+	page, perPage := c.args.whole("page"), c.args.whole("perPage")
+	from, to = min((page-1)*perPage, n), min(page*perPage, n)
+	if to < n {
+		note = fmt.Sprintf("%d more: page=%d", n-to, page+1)
+	}
+	return from, to, note
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}

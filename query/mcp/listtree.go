@@ -1,0 +1,98 @@
+package mcp
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// maxTreeEntries bounds the entries of list_tree.
+const maxTreeEntries = 10_000
+
+var listTreeTool = &tool{
+	name: "list_tree", title: "List a directory", scope: account.ScopeGit,
+	about: "Shows what lies in a directory of a repository, as an indented tree with / behind directories. Use it to see how a repository is laid out; to find a file whose name you know, glob is quicker. " +
+		"A directory followed by … was not opened: ask for it with path, or with more depth.",
+	params: []param{
+		repoParam,
+		text("path", maxPathBytes, "Directory; absent: the root."),
+		refParam,
+		whole("depth", 1, 10, 1, "Levels to open."),
+		flag("includeFiles", true, "Show files."),
+		flag("includeDirectories", true, "Show directories; false lists the paths of files."),
+		whole("maxEntries", 1, maxTreeEntries, 1000, "Entries after which no more directories are opened."),
+		offsetParam,
+	},
+	call: (*call).listTree,
+}
+
+func (c *call) listTree(ctx context.Context) error {
+	r, err := c.repository(ctx, c.args.text("repo"))
+	if err != nil {
+		return err
+	}
+	most := c.args.whole("maxEntries")
+	root, err := c.o.Source.Subtree(ctx, r, c.args.text("ref"), c.args.text("path"), c.args.whole("depth"), most)
+	if err != nil {
+		return err
+	}
+	t := treeLines{files: c.args.flag("includeFiles"), directories: c.args.flag("includeDirectories")}
+	t.add(root, "")
+	at := root.Path
+	if at != "" {
+		at += "/"
+	}
+	c.linef("[%s] /%s has %s, %d files and %d directories shown:", r.Name, at, plural(len(root.Children), "entry", "entries"), t.nFiles, t.nDirectories)
+	lines := t.lines[:min(len(t.lines), most)]
+	next := c.out.pages(lines, c.args.whole("offset"), len(lines))
+	switch {
+	case next < len(lines):
+		c.linef("%d more lines: offset=%d goes on.", len(lines)-next, next)
+	case len(lines) < len(t.lines):
+		c.linef("%s more: raise maxEntries, or narrow with path.", plural(len(t.lines)-len(lines), "entry", "entries"))
+	}
+	return nil
+}
+
+// treeLines are the lines of a tree.
+type treeLines struct {
+	files, directories   bool
+	nFiles, nDirectories int
+	lines                []string
+}
+
+func (t *treeLines) add(n *source.Node, indent string) {
+	for _, child := range n.Children {
+		switch child.Kind {
+		case source.KindTree:
+			t.nDirectories++
+			if t.directories {
+				t.lines = append(t.lines, indent+child.Name+"/"+unopened(child))
+			}
+			t.add(child, indent+"  ")
+		case source.KindCommit:
+			t.file(child, indent, " (submodule)")
+		default:
+			t.file(child, indent, "")
+		}
+	}
+}
+
+func unopened(n *source.Node) string {
+	if n.Opened {
+		return ""
+	}
+	return " …"
+}
+
+func (t *treeLines) file(n *source.Node, indent, note string) {
+	t.nFiles++
+	switch {
+	case !t.files:
+	case t.directories:
+		t.lines = append(t.lines, indent+n.Name+note)
+	default:
+		t.lines = append(t.lines, n.Path+note)
+	}
+}

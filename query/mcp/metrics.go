@@ -1,0 +1,41 @@
+package mcp
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics of the tools. A tool is a row of tools.go, so labels are bounded.
+type metrics struct {
+	seconds *prometheus.HistogramVec
+	bytes   *prometheus.HistogramVec
+}
+
+// Outcomes of calls, as a label.
+const (
+	outcomeAnswered = "answered"
+	outcomeFailed   = "failed"
+)
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "quarry_mcp_call_duration_seconds",
+			Help:    "Time of the calls of tools by AI agents, by tool and outcome.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"tool", "outcome"}),
+		bytes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "quarry_mcp_answer_bytes",
+			Help:    "Text that tools answered AI agents with, by tool; a token is about four bytes.",
+			Buckets: []float64{256, 1024, 4096, 8192, 16384, 32768, 49152},
+		}, []string{"tool"}),
+	}
+	reg.MustRegister(m.seconds, m.bytes)
+	return m
+}
+
+func (m *metrics) observe(tool, outcome string, took time.Duration, bytes int) {
+	m.seconds.WithLabelValues(tool, outcome).Observe(took.Seconds())
+	m.bytes.WithLabelValues(tool).Observe(float64(bytes))
+}

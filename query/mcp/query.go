@@ -1,0 +1,160 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// query is what grep and glob search for.
+type query struct {
+	// pattern is a regular expression on contents, literal if it is so; empty looks
+	// for files.
+	pattern string
+	literal bool
+	fold    bool
+	// path is a part of the path, glob an expression for it.
+	path, glob string
+	repo, ref  string
+}
+
+// setGlob sets the glob that an argument has; empty is none.
+func (q *query) setGlob(argument, glob string) (err error) {
+	if glob == "" {
+		return nil
+	}
+	if q.glob, err = globRegexp(glob); err != nil {
+		return fmt.Errorf("%w: %s: %.200q is no glob: %w", errArguments, argument, glob, err)
+	}
+	return nil
+}
+
+// parsed is q as a query tree.
+func (q *query) parsed() *syntax.Parsed {
+	letters := syntax.CaseYes
+	if q.fold {
+		letters = syntax.CaseNo
+	}
+	var all []syntax.Query
+	out := &syntax.Parsed{}
+	if q.pattern != "" {
+		all = append(all, &syntax.Text{Pattern: q.pattern, Regexp: !q.literal, Case: letters})
+	} else {
+		out.Type = syntax.TypeFile
+	}
+	if q.glob != "" {
+		all = append(all, &syntax.File{Pattern: q.glob, Case: syntax.CaseYes})
+	}
+	if q.path != "" {
+		all = append(all, &syntax.File{Pattern: regexp.QuoteMeta(q.path), Case: syntax.CaseYes})
+	}
+	if q.repo != "" {
+		all = append(all, &syntax.RepoSet{Names: []string{q.repo}})
+	}
+	if q.ref != "" && q.ref != syntax.DefaultRevision {
+		all = append(all, &syntax.Revision{Pattern: q.ref})
+	}
+	out.Root = all[0]
+	if len(all) > 1 {
+		out.Root = &syntax.And{Children: all}
+	}
+	out.Text = out.Root.String()
+	return out
+}
+
+// search shows what is found of q, or what else could be looked for.
+func (c *call) search(ctx context.Context, q *query, r search.Request, show func(*search.Result)) error {
+	if q.repo != "" {
+		if _, err := c.repository(ctx, q.repo); err != nil {
+			return err
+		}
+	}
+	view, err := c.view(ctx)
+	if err != nil {
+		return err
+	}
+	defer view.Release()
+	r.Query = q.parsed()
+	found, err := c.o.Searcher.Search(ctx, view, r)
+	if err != nil {
+		return err
+	}
+	defer found.Release()
+	if found.Stats.Matches == 0 && found.Exhaustive {
+		return c.suggest(ctx, view, q)
+	}
+	show(found)
+	return nil
+}
+
+// Bounds of suggestions.
+const (
+	maxProbes       = 3
+	maxProbeMatches = 99
+)
+
+// suggest answers a search without matches: it says what a few others would find.
+func (c *call) suggest(ctx context.Context, view search.View, q *query) error {
+	c.linef("Found no matches.")
+	probes := 0
+	for _, other := range q.others() {
+		if probes == maxProbes {
+			break
+		}
+		probes++
+		found, err := c.o.Searcher.Search(ctx, view, search.Request{Query: other.parsed(), Matches: maxProbeMatches, Display: 1})
+		if err != nil {
+			return nil // there are no matches, which is an answer
+		}
+		n, files := found.Stats.Matches, found.Stats.Files
+		found.Release()
+		if n > maxProbeMatches {
+			c.linef("There are more than %d matches %s.", maxProbeMatches, other.how)
+		} else if n > 0 {
+			c.linef("There are matches %s: %d in %s.", other.how, n, plural(files, "file", "files"))
+		}
+	}
+	if probes == 0 || c.out.b.Len() == len("Found no matches.\n") {
+		c.linef("Try a shorter pattern; list_repos tells whether the repository is here, list_branches which branches are searched.")
+	}
+	return nil
+}
+
+// other is a query that is a little wider, and how.
+type other struct {
+	query
+	how string
+}
+
+// others are the queries that q's writer may have meant, the narrowest first.
+func (q *query) others() []other {
+	var all []other
+	with := func(how string, change func(*query)) {
+		o := other{*q, how}
+		change(&o.query)
+		all = append(all, o)
+	}
+	if q.pattern != "" && !q.fold {
+		with("with ignoreCase=true", func(o *query) { o.fold = true })
+	}
+	if q.pattern != "" && strings.ContainsAny(q.pattern, `()[]{}.*+?|^$`) && !strings.Contains(q.pattern, `\`) {
+		with("of the pattern as plain text, each special character behind a backslash", func(o *query) { o.literal = true })
+	}
+	if q.pattern != "" && q.path+q.glob != "" {
+		with("without path and include", func(o *query) { o.path, o.glob = "", "" })
+	}
+	if q.pattern == "" && q.path != "" {
+		with("without path", func(o *query) { o.path = "" })
+	}
+	if q.ref != "" {
+		with("on default branches, without ref", func(o *query) { o.ref = "" })
+	}
+	if q.repo != "" {
+		with("in other repositories, without repo", func(o *query) { o.repo = "" })
+	}
+	return all
+}

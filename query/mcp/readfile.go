@@ -1,0 +1,98 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// Bounds of read_file.
+const (
+	maxReadLines = 500
+	maxReadBytes = 5 << 10
+)
+
+var readFileTool = &tool{
+	name: "read_file", title: "Read a file", scope: account.ScopeGit,
+	about: fmt.Sprintf("Reads lines of a file at any branch, tag or commit. Read around the lines that grep or find_symbol_definitions told, rather than whole files. "+
+		"The answer has the lines with their numbers, at most %d lines and %d KB at once, and says which offset comes next. Binary files cannot be read.", maxReadLines, maxReadBytes>>10),
+	params: []param{
+		required("path", maxPathBytes, "Path of the file from the root of the repository."),
+		repoParam,
+		refParam,
+		whole("offset", 1, 100_000_000, 1, "First line to read, from 1."),
+		whole("limit", 1, maxReadLines, maxReadLines, "Lines to read."),
+	},
+	call: (*call).readFile,
+}
+
+func (c *call) readFile(ctx context.Context) error {
+	r, err := c.repository(ctx, c.args.text("repo"))
+	if err != nil {
+		return err
+	}
+	path, ref := c.args.text("path"), c.args.text("ref")
+	file, err := c.o.Source.File(ctx, r, ref, path)
+	if err != nil {
+		return err
+	}
+	total := lineCount(file.Text)
+	offset := c.args.whole("offset")
+	if offset > max(total, 1) {
+		return fmt.Errorf("%w: offset: the file has %s", errArguments, plural(total, "line", "lines"))
+	}
+	c.linef("<repo>%s</repo>\n<path>%s</path>\n<url>%s</url>\n<content>", r.Name, path, c.fileURL(r.Name, ref, path))
+	next := c.numbered(file.Text, offset, c.args.whole("limit"))
+	c.linef("</content>")
+	switch {
+	case total == 0:
+		c.linef("The file is empty.")
+	case next <= total:
+		c.linef("Lines %d to %d of %d; offset=%d goes on.", offset, next-1, total, next)
+	default:
+		c.linef("Lines %d to %d of %d: this is the end.", offset, total, total)
+	}
+	return nil
+}
+
+// numbered writes lines of a text and returns the number of the one after them.
+func (c *call) numbered(text []byte, offset, limit int) (next int) {
+	number, used := 1, 0
+	for line := range bytes.Lines(text) {
+		if number < offset {
+			number++
+			continue
+		}
+		shown := cutLine(line)
+		if number >= offset+limit || used > 0 && used+len(shown) > maxReadBytes {
+			break
+		}
+		c.linef("%d: %s", number, shown)
+		used += len(shown) + 1
+		number++
+	}
+	return number
+}
+
+func lineCount(text []byte) int {
+	n := bytes.Count(text, []byte("\n"))
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		n++
+	}
+	return n
+}
+
+// fileURL is the page of a file, as query/api has it.
+func (c *call) fileURL(repository, ref, path string) string {
+	at := ""
+	if ref != "" {
+		at = "@" + escapePath(ref)
+	}
+	return c.o.PublicURL + "/browse/" + escapePath(repository) + at + "/-/blob/" + url.PathEscape(path)
+}
+
+func escapePath(p string) string { return strings.ReplaceAll(url.PathEscape(p), "%2F", "/") }

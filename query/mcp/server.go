@@ -1,0 +1,137 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// Name is what the server calls itself to clients.
+const Name = "quarry"
+
+// Server has the tools.
+type Server struct {
+	o         Options
+	navigator *navigate.Navigator
+	seats     *seats
+	metrics   *metrics
+	sdk       *sdk.Server
+	byName    map[string]*tool
+	transport http.Handler
+	sessions  *sessions
+}
+
+// New returns a Server of what o holds.
+func New(o Options) (*Server, error) {
+	o.ensureDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{o: o, navigator: navigate.New(o.Searcher), seats: newSeats(), metrics: newMetrics(o.Registerer), byName: map[string]*tool{}}
+	s.sdk = sdk.NewServer(&sdk.Implementation{Name: Name, Title: "Quarry code search", Version: o.Version}, &sdk.ServerOptions{
+		Instructions: instructions,
+		Logger:       o.Logger,
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // they never change
+	})
+	for _, t := range tools() {
+		s.byName[t.name] = t
+		s.sdk.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return s.answer(ctx, t, r.Params.Arguments), nil
+		})
+	}
+	s.sdk.AddReceivingMiddleware(s.permitted)
+	s.transport = newTransport(s.sdk, o.Logger)
+	s.sessions = newSessions(o.Secret, o.Now)
+	return s, nil
+}
+
+// permitted lists only the tools that the credential is good for, and refuses
+// streams of notifications, which would be held open for nothing.
+func (s *Server) permitted(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
+		if method == "subscriptions/listen" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "nothing changes here that could be listened to"}
+		}
+		result, err := next(ctx, method, r)
+		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {
+			p := auth.From(ctx)
+			list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(t *sdk.Tool) bool { return p.Need(s.byName[t.Name].scope) != nil })
+		}
+		return result, err
+	}
+}
+
+// call is one call of a tool.
+type call struct {
+	*Server
+	args arguments
+	see  auth.Visible
+	out  answer
+}
+
+// answer makes a call and the result of it.
+func (s *Server) answer(ctx context.Context, t *tool, raw json.RawMessage) *sdk.CallToolResult {
+	started := time.Now()
+	outcome := outcomeAnswered
+	c := &call{Server: s}
+	err := s.run(ctx, t, c, raw)
+	if err != nil {
+		outcome = outcomeFailed
+		c.out = answer{}
+		c.out.linef("%s", c.advise(ctx, t, err))
+	}
+	if err := s.note(ctx, t, c.args, outcome); err != nil {
+		s.o.Logger.ErrorContext(ctx, "a call of a tool was not written down", "tool", t.name, "error", err)
+		c.out, outcome = answer{}, outcomeFailed
+		c.linef("The audit log cannot be written now, and what is not written down is not answered. Call again later.")
+	}
+	body := c.out.b.String()
+	s.metrics.observe(t.name, outcome, time.Since(started), len(body))
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: body}}, IsError: outcome == outcomeFailed}
+}
+
+// run calls a tool within the bounds of calls.
+func (s *Server) run(ctx context.Context, t *tool, c *call, raw json.RawMessage) (err error) {
+	p := auth.From(ctx)
+	if err := p.Need(t.scope); err != nil {
+		return err
+	}
+	if c.args, err = parse(t.params, raw); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	// The library lets calls live on when their client is gone.
+	if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
+		defer context.AfterFunc(request, cancel)()
+	}
+	leave, err := s.seats.enter(ctx, caller(p))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	c.see = s.o.Visible(p)
+	return t.call(c, ctx)
+}
+
+// note writes down what was called.
+func (s *Server) note(ctx context.Context, t *tool, args arguments, outcome string) error {
+	metadata := map[string]string{"outcome": outcome}
+	for _, name := range []string{"repo", "pattern", "symbol", "path", "ref", "query", "base", "head"} {
+		if v, ok := args[name].(string); ok && v != "" {
+			metadata[name] = cutText(v, audit.MaxMetadataBytes)
+		}
+	}
+	return s.o.Note(ctx, audit.Record{
+		At: s.o.Now().UTC(), Action: audit.CalledTool, Actor: auth.From(ctx).Actor, TargetType: audit.TargetTool, Target: t.name, Metadata: metadata,
+	})
+}

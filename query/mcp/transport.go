@@ -1,0 +1,246 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// Bounds of requests.
+const (
+	// MaxRequestBytes bounds a request: arguments are short.
+	MaxRequestBytes = 1 << 20
+	// maxBatch bounds the messages of one, which revisions before 2025-06-18 allow.
+	maxBatch = 16
+)
+
+// Errors of requests, told by HTTP status.
+var (
+	// ErrRequestTooLarge is of a body of more than MaxRequestBytes.
+	ErrRequestTooLarge = fmt.Errorf("request body is too large: at most %d bytes", MaxRequestBytes)
+	// ErrNotAcceptable is of a client that does not take JSON.
+	ErrNotAcceptable = errors.New("the answer is JSON; send Accept: application/json, text/event-stream")
+)
+
+const sessionHeader = "Mcp-Session-Id"
+
+// Response is the answer to a request.
+type Response struct {
+	Status int
+	Header http.Header
+	// Body is JSON, or empty.
+	Body []byte
+}
+
+// newTransport returns the library's transport. Hosts and origins are checked
+// before (query/api), for all routes alike: the library's own check would refuse
+// every request that a reverse proxy on this machine passes on.
+func newTransport(server *sdk.Server, logger *slog.Logger) http.Handler {
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, Logger: logger, DisableLocalhostProtection: true,
+		PropagateRequestCancellation: true, MaxRequestBodyBytes: -1, // it is read before
+	})
+}
+
+// requestKey is the key of a request's own context in that of its calls.
+type requestKey struct{}
+
+// Post answers messages of a client; the context of r carries its principal. An
+// error is for HTTP to tell, such as ErrSessionUnknown; everything else is told in
+// the words of JSON-RPC.
+func (s *Server) Post(r *http.Request) (*Response, error) {
+	if err := accept(r); err != nil {
+		return nil, err
+	}
+	p := auth.From(r.Context())
+	if id := r.Header.Get(sessionHeader); id != "" {
+		if err := s.sessions.check(id, p); err != nil {
+			return nil, err
+		}
+	}
+	body, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	in, wrong := look(body)
+	if wrong != nil {
+		return rpcError(http.StatusBadRequest, nil, wrong), nil
+	}
+	w := &recorder{header: http.Header{}}
+	inner := r.Clone(context.WithValue(r.Context(), requestKey{}, r.Context()))
+	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	s.transport.ServeHTTP(w, inner)
+	out := w.response(in.id)
+	if in.initialize && out.Status == http.StatusOK {
+		out.Header.Set(sessionHeader, s.sessions.begin(p))
+		return out, s.began(r.Context(), in)
+	}
+	return out, nil
+}
+
+// Delete ends the session that r names.
+func (s *Server) Delete(r *http.Request) error {
+	id := r.Header.Get(sessionHeader)
+	if err := s.sessions.check(id, auth.From(r.Context())); err != nil {
+		return err
+	}
+	s.sessions.end(id)
+	return nil
+}
+
+// accept makes up for clients that do not say that they take streams as well,
+// which the library wants to hear and does not make.
+func accept(r *http.Request) error {
+	given := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
+	if given != "" && !strings.Contains(given, "*/*") && !strings.Contains(given, "application/json") && !strings.Contains(given, "application/*") {
+		return ErrNotAcceptable
+	}
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if r.Header.Get("Content-Type") == "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return nil
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, MaxRequestBytes+1))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok || len(body) > MaxRequestBytes {
+		return nil, ErrRequestTooLarge
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+	return body, nil
+}
+
+// incoming is what has to be known of a request before it is handed on.
+type incoming struct {
+	id         json.RawMessage // nil for a batch and for notifications
+	initialize bool
+	client     string
+}
+
+// message is the part of a JSON-RPC message that is looked at.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// look reads what has to be known of a body.
+func look(body []byte) (incoming, *jsonrpc.Error) {
+	if !json.Valid(body) {
+		return incoming{}, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "not valid JSON"}
+	}
+	if trimmed := bytes.TrimLeft(body, " \t\r\n"); trimmed[0] == '[' {
+		var batch []json.RawMessage
+		if err := json.Unmarshal(body, &batch); err != nil || len(batch) == 0 || len(batch) > maxBatch {
+			return incoming{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("want 1 to %d messages at once", maxBatch)}
+		}
+		return incoming{}, nil
+	}
+	var m message
+	if err := json.Unmarshal(body, &m); err != nil {
+		return incoming{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "want a JSON-RPC message"}
+	}
+	in := incoming{id: m.ID, initialize: m.Method == "initialize"}
+	var params struct {
+		Client struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+		} `json:"clientInfo"`
+	}
+	if in.initialize && json.Unmarshal(m.Params, &params) == nil {
+		in.client = strings.TrimSpace(params.Client.Name + " " + params.Client.Version)
+	}
+	return in, nil
+}
+
+// began writes down that a session began.
+func (s *Server) began(ctx context.Context, in incoming) error {
+	rec := audit.Record{At: s.o.Now().UTC(), Action: audit.StartedMCPSession, Actor: auth.From(ctx).Actor, TargetType: audit.TargetInstance}
+	if in.client != "" {
+		rec.Metadata = map[string]string{"client": cutText(in.client, audit.MaxMetadataBytes)}
+	}
+	return s.o.Note(ctx, rec)
+}
+
+// failed is an error of JSON-RPC and, with a status that tells one, an error object
+// of the API.
+type failed struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Error   *jsonrpc.Error  `json:"error"`
+	Status  int             `json:"statusCode,omitempty"`
+	Code    string          `json:"errorCode,omitempty"`
+	Message string          `json:"message,omitempty"`
+}
+
+func rpcError(status int, id json.RawMessage, e *jsonrpc.Error) *Response {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	f := failed{Version: "2.0", ID: id, Error: e}
+	if status >= http.StatusBadRequest {
+		f.Status, f.Code, f.Message = status, "INVALID_REQUEST_BODY", e.Message
+	}
+	return &Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: encode(f)}
+}
+
+// recorder keeps an answer, which is bounded by those of its calls.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (w *recorder) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (w *recorder) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(b)
+}
+
+// Flush implements http.Flusher: there is nothing to send before the end.
+func (w *recorder) Flush() {}
+
+// response is what was answered. The library tells some errors in plain text.
+func (w *recorder) response(id json.RawMessage) *Response {
+	w.WriteHeader(http.StatusOK)
+	body := bytes.TrimSpace(w.body.Bytes())
+	if w.status >= http.StatusBadRequest {
+		var f failed
+		if json.Unmarshal(body, &f) == nil && f.Error != nil {
+			return rpcError(w.status, f.ID, f.Error)
+		}
+		code := int64(jsonrpc.CodeInvalidRequest)
+		if id != nil && bytes.HasSuffix(body, []byte(`" unsupported`)) {
+			// It got through; it is the method that there is not.
+			code, w.status = jsonrpc.CodeMethodNotFound, http.StatusOK
+		}
+		return rpcError(w.status, id, &jsonrpc.Error{Code: code, Message: string(body)})
+	}
+	w.header.Del("Cache-Control") // it is set for all answers alike
+	return &Response{Status: w.status, Header: w.header, Body: body}
+}
