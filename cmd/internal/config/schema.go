@@ -96,6 +96,7 @@ func Markdown() string {
 	}
 	writeSections(&b, "connections", reflect.TypeFor[Connection]())
 	writeSections(&b, "query.contexts", reflect.TypeFor[Context]())
+	writeSections(&b, "access.oidc", reflect.TypeFor[OIDC]())
 	return b.String()
 }
 

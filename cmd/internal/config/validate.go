@@ -39,6 +39,7 @@ func (c *Config) Validate() error {
 	c.validateLog(report)
 	c.validateGit(report)
 	c.validateAccess(report)
+	c.validateOIDC(report)
 	c.validateLimits(report)
 	c.validateConnections(report)
 	c.validateContexts(report)
