@@ -1,0 +1,134 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/api"
+)
+
+// fromPage sends what a browser would for a page of an origin.
+func fromPage(s http.Handler, method, origin, site string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "https://code.example/api/search", strings.NewReader(`{"query":"x","matches":1}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Origin", origin)
+	r.Header.Set("Sec-Fetch-Site", site)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	rec := httptest.NewRecorder()
+	s.ServeHTTP(rec, r)
+	return rec
+}
+
+func TestOtherOrigins(t *testing.T) {
+	const cookie = "quarry_session=qs_1"
+	for _, c := range []struct {
+		allowed              []string
+		origin, site, cookie string
+		status               int
+		origins, credentials string
+	}{
+		{nil, "https://code.example", "same-origin", cookie, 200, "", ""},
+		{nil, "https://code.example", "", cookie, 200, "", ""},
+		{nil, "https://evil.example", "cross-site", "", 403, "", ""},
+		{nil, "https://evil.example", "cross-site", cookie, 403, "", ""},
+		{nil, "https://sub.code.example", "same-site", cookie, 403, "", ""},
+		{[]string{"https://tools.example"}, "https://tools.example", "cross-site", cookie, 200, "https://tools.example", "true"},
+		{[]string{"https://tools.example"}, "https://evil.example", "cross-site", "", 403, "", ""},
+		{[]string{"*"}, "https://any.example", "cross-site", "", 200, "*", ""},
+		{[]string{"*"}, "https://any.example", "cross-site", cookie, 403, "*", ""},
+		{[]string{"*", "https://tools.example"}, "https://tools.example", "cross-site", cookie, 200, "https://tools.example", "true"},
+	} {
+		o := newWorld().options()
+		o.AllowedOrigins = c.allowed
+		var header []string
+		if c.cookie != "" {
+			header = []string{"Cookie", c.cookie}
+		}
+		rec := fromPage(newServer(t, o), http.MethodPost, c.origin, c.site, header...)
+		h := rec.Header()
+		if rec.Code != c.status || h.Get("Access-Control-Allow-Origin") != c.origins || h.Get("Access-Control-Allow-Credentials") != c.credentials {
+			t.Errorf("%+v: %d %v", c, rec.Code, h)
+		}
+		if exposed := h.Get("Access-Control-Expose-Headers"); (c.origins != "") != strings.Contains(exposed, "RateLimit-Limit") {
+			t.Errorf("%+v: exposed %q", c, exposed)
+		}
+		if (len(c.allowed) > 0) != (h.Get("Vary") == "Origin") {
+			t.Errorf("%+v: Vary %q", c, h.Get("Vary"))
+		}
+	}
+}
+
+// A browser asks before it sends a key, and has none to show then.
+func TestPreflight(t *testing.T) {
+	w := closedWorld()
+	w.gate.closed = true
+	o := w.options()
+	o.AllowedOrigins = []string{"https://tools.example"}
+	s := newServer(t, o)
+	asks := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type"}
+	rec := fromPage(s, http.MethodOptions, "https://tools.example", "cross-site", asks...)
+	if h := rec.Header(); rec.Code != 204 || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "Authorization") ||
+		!strings.Contains(h.Get("Access-Control-Allow-Methods"), "DELETE") || h.Get("Access-Control-Max-Age") == "" || rec.Body.Len() > 0 {
+		t.Errorf("%d %v %s", rec.Code, h, rec.Body)
+	}
+	rec = fromPage(s, http.MethodOptions, "https://evil.example", "cross-site", asks...)
+	if rec.Code != 405 || rec.Header().Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("another origin: %d %v", rec.Code, rec.Header())
+	}
+	// The refusal that follows can be read by the page.
+	rec = fromPage(s, http.MethodPost, "https://tools.example", "cross-site")
+	if rec.Code != 401 || rec.Header().Get("Access-Control-Allow-Origin") == "" {
+		t.Errorf("without a key: %d %v", rec.Code, rec.Header())
+	}
+}
+
+// A page whose name suddenly leads here is not of this server.
+func TestHosts(t *testing.T) {
+	o := newWorld().options()
+	o.Hosts = []string{"code.example", "127.0.0.1", "Q.Example:7070"}
+	s := newServer(t, o)
+	for host, want := range map[string]int{
+		"code.example": 200, "CODE.example.": 200, "code.example:443": 200, "q.example:1": 200, "localhost:7070": 200, "quarry": 200, "x.localhost": 200,
+		"127.0.0.1:7070": 200, "10.1.2.3:7070": 200, "[::1]:7070": 200, "[fe80::1]": 200, "::1": 200,
+		"evil.example": 421, "evil.example:7070": 421, "code.example.evil.example": 421, "127.0.0.1.evil.example": 421, "sub.code.example": 421,
+	} {
+		for _, path := range []string{"/api/repos", "/healthz", "/readyz", "/api/health"} {
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			r.Host = host
+			rec := httptest.NewRecorder()
+			s.ServeHTTP(rec, r)
+			if path != "/api/repos" {
+				want = 200
+			}
+			if rec.Code != want || want == 421 && !strings.Contains(rec.Body.String(), "MISDIRECTED_REQUEST") {
+				t.Errorf("%s of %s: %d %s, want %d", path, host, rec.Code, rec.Body, want)
+			}
+		}
+	}
+}
+
+// Whoever came by https once stays with it, and nobody else is told to.
+func TestSecureTransport(t *testing.T) {
+	for url, want := range map[string]bool{"https://code.example": true, "http://code.example": false} {
+		o := newWorld().options()
+		o.PublicURL = url
+		rec := ask(newServer(t, o), "GET", "/api/version", "", "")
+		if got := rec.Header().Get("Strict-Transport-Security"); (got != "") != want {
+			t.Errorf("%s: %q", url, got)
+		}
+	}
+}
+
+func TestAllowedOriginsAreChecked(t *testing.T) {
+	for _, origin := range []string{"tools.example", "https://tools.example/path", ""} {
+		o := newWorld().options()
+		o.AllowedOrigins = []string{origin}
+		if _, err := api.New(o); err == nil {
+			t.Errorf("%q was taken", origin)
+		}
+	}
+}
