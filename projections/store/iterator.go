@@ -28,6 +28,9 @@ func (i *Iterator) Last() bool { return i.it.Last() }
 // Next moves to the next key.
 func (i *Iterator) Next() bool { return i.it.Next() }
 
+// Prev moves to the key before.
+func (i *Iterator) Prev() bool { return i.it.Prev() }
+
 // SeekGE moves to the first key at or behind key. A rising sequence of seeks is
 // cheap: each goes on from the last.
 func (i *Iterator) SeekGE(key []byte) bool { return i.it.SeekGE(key) }

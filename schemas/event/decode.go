@@ -56,6 +56,10 @@ func TypeOf(rec Record) Type { return Type(headerOf(rec, headerType)) }
 // The record is not checked.
 func SourceOf(rec Record) string { return string(headerOf(rec, headerSource)) }
 
+// IDOf returns the ID that a record's header gives, empty without one. The record
+// is not checked.
+func IDOf(rec Record) string { return string(headerOf(rec, headerID)) }
+
 // headerOf returns the value of the first header of that name; nil without one.
 func headerOf(rec Record, name string) []byte {
 	for _, h := range rec.Headers {

@@ -1,0 +1,179 @@
+package audit
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// accountEntries are those of an event of the accounts: one, or none for an event
+// that nobody caused.
+func accountEntries(ev event.Event, refused string) []entryRow {
+	e := entryRow{Refused: refused}
+	switch ev := ev.(type) {
+	case *event.UserCreated:
+		e.Record = userCreated(ev)
+	case *event.UserChanged:
+		e.Record = userChanged(ev)
+	case *event.UserRemoved:
+		e.Record = userRemoved(ev)
+	case *event.InvitationCreated:
+		e.Record = record(audit.InvitesCreated, ev.By, ev.At, audit.TargetInvitation, string(ev.Invitation),
+			"emails", ev.Email, "role", string(ev.Role), "expiresAt", when(ev.ExpiresAt))
+	case *event.InvitationRevoked:
+		e.Record = record(audit.InviteRevoked, ev.By, ev.At, audit.TargetInvitation, string(ev.Invitation))
+	case *event.AccessChanged:
+		e.Record = accessChanged(ev)
+	default:
+		if e.Record = credentialRecord(ev); e.Action == "" {
+			return nil
+		}
+	}
+	return []entryRow{e}
+}
+
+// credentialRecord is that of a session, key or token; the zero one for anything
+// else.
+func credentialRecord(ev event.Event) audit.Record {
+	switch ev := ev.(type) {
+	case *event.SessionStarted:
+		return sessionStarted(ev)
+	case *event.SessionEnded:
+		r := record(audit.SignedOut, ev.By, ev.At, audit.TargetSession, string(ev.Session), "user", string(ev.User))
+		if ev.Session == "" {
+			r.TargetType, r.Target = audit.TargetUser, string(ev.User)
+			r.Metadata = map[string]string{"sessions": "all"}
+		}
+		return r
+	case *event.KeyCreated:
+		return keyCreated(ev)
+	case *event.KeyDeleted:
+		return record(audit.KeyDeleted, ev.By, ev.At, audit.TargetKey, string(ev.ID), "user", string(ev.User))
+	case *event.TokenMinted:
+		return record(audit.TokenMinted, ev.By, ev.At, audit.TargetToken, string(ev.Token), "key", string(ev.MintedBy),
+			"user", string(ev.User), "repositories", strconv.Itoa(len(ev.Repositories)), "expiresAt", when(ev.ExpiresAt))
+	case *event.TokenRevoked:
+		return record(audit.TokenRevoked, ev.By, ev.At, audit.TargetToken, string(ev.Token))
+	}
+	return audit.Record{}
+}
+
+// record makes one; metadata are names and values, of which empty ones are left
+// out.
+func record(action audit.Action, by account.Actor, at time.Time, kind audit.TargetType, target string, metadata ...string) audit.Record {
+	r := audit.Record{At: at, Action: action, Actor: by, TargetType: kind, Target: target}
+	for i := 0; i < len(metadata); i += 2 {
+		if metadata[i+1] == "" {
+			continue
+		}
+		if r.Metadata == nil {
+			r.Metadata = map[string]string{}
+		}
+		r.Metadata[metadata[i]] = metadata[i+1]
+	}
+	return r
+}
+
+func when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func userCreated(ev *event.UserCreated) audit.Record {
+	action := audit.MemberAdded
+	switch {
+	case ev.FirstOwner:
+		action = audit.OwnerCreated
+	case ev.State == account.StatePending:
+		action = audit.JoinRequested
+	case ev.Invitation != "":
+		action = audit.InviteAccepted
+	}
+	issuer := ""
+	if ev.Identity != nil {
+		issuer = ev.Identity.Issuer
+	}
+	return record(action, ev.By, ev.At, audit.TargetUser, string(ev.User), "emails", ev.Email, "name", ev.Name,
+		"role", string(ev.Role), "invitation", string(ev.Invitation), "issuer", cut(issuer))
+}
+
+// cut keeps a text that events allow to be longer within the bound of metadata.
+func cut(s string) string {
+	if len(s) <= audit.MaxMetadataBytes {
+		return s
+	}
+	return strings.ToValidUTF8(s[:audit.MaxMetadataBytes], "")
+}
+
+func userChanged(ev *event.UserChanged) audit.Record {
+	r := record("", ev.By, ev.At, audit.TargetUser, string(ev.User))
+	switch ev.Change {
+	case event.UserApproved:
+		r.Action = audit.JoinApproved
+	case event.UserSuspended:
+		r.Action = audit.MemberDeactivated
+	case event.UserReinstated:
+		r.Action = audit.MemberReactivated
+	case event.UserRoleChanged:
+		r.Action = audit.OwnerDemoted
+		if ev.Role == account.RoleOwner {
+			r.Action = audit.MemberPromoted
+		}
+	case event.UserRenamed:
+		r.Action, r.Metadata = audit.UserRenamed, map[string]string{"name": ev.Name}
+	case event.UserPasswordChanged:
+		r.Action = audit.UserPasswordChanged
+	case event.UserIdentityLinked:
+		r.Action, r.Metadata = audit.UserIdentityLinked, map[string]string{"issuer": cut(ev.Identity.Issuer)}
+	}
+	return r
+}
+
+// userRemoved tells who left from who was made to.
+func userRemoved(ev *event.UserRemoved) audit.Record {
+	action := audit.MemberRemoved
+	if ev.By.User == ev.User {
+		action = audit.MemberLeft
+	}
+	return record(action, ev.By, ev.At, audit.TargetUser, string(ev.User))
+}
+
+func sessionStarted(ev *event.SessionStarted) audit.Record {
+	action := audit.SignedIn
+	if ev.Replaces != "" {
+		action = audit.SessionRotated
+	}
+	return record(action, ev.By, ev.At, audit.TargetUser, string(ev.User), "session", string(ev.Session), "method", ev.Method,
+		"replaces", string(ev.Replaces), "expiresAt", when(ev.ExpiresAt))
+}
+
+func keyCreated(ev *event.KeyCreated) audit.Record {
+	scopes := make([]string, len(ev.Scopes))
+	for i, s := range ev.Scopes {
+		scopes[i] = string(s)
+	}
+	repositories := ""
+	if len(ev.Repositories) > 0 {
+		repositories = strconv.Itoa(len(ev.Repositories))
+	}
+	return record(audit.KeyCreated, ev.By, ev.At, audit.TargetKey, string(ev.ID), "api_key", ev.Name, "prefix", ev.Prefix,
+		"user", string(ev.User), "scopes", strings.Join(scopes, ","), "repositories", repositories, "expiresAt", when(ev.ExpiresAt))
+}
+
+func accessChanged(ev *event.AccessChanged) audit.Record {
+	visibility, members := string(ev.Visibility), make([]string, len(ev.Members))
+	for i, id := range ev.Members {
+		members[i] = string(id)
+	}
+	if visibility == "" {
+		visibility = "as the code host says"
+	}
+	return record(audit.AccessChanged, ev.By, ev.At, audit.TargetRepository, ev.ID.String(), "visibility", visibility,
+		"members", cut(strings.Join(members, ",")), "memberCount", strconv.Itoa(len(members)))
+}

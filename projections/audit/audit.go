@@ -1,0 +1,193 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// SchemaVersion is the version of the rows.
+const SchemaVersion = 1
+
+// DefaultRetention is how long entries are kept unless the configuration says
+// something else.
+const DefaultRetention = 180 * 24 * time.Hour
+
+// Options configure a Projection.
+type Options struct {
+	// Topic is event.TopicAccounts or event.TopicAudit.
+	Topic   event.Topic
+	Store   *store.Store
+	Decoder *projections.Decoder
+	// Refused says why the record of event.TopicAccounts that is being applied has
+	// no effect; empty: it has. The projection of accounts, which is applied before,
+	// has it. Required for that topic.
+	Refused func(at event.Position) string
+	// Retention is how long entries are kept, by the time of the log. 0 keeps them.
+	Retention time.Duration
+	// Registerer takes the metrics. Default: none.
+	Registerer prometheus.Registerer
+}
+
+// Projection keeps the entries and the chain of one topic.
+type Projection struct {
+	o       Options
+	topic   byte
+	metrics *metrics
+
+	mu struct {
+		sync.Mutex
+		// applied is the chain behind the last Apply, current what readers see.
+		applied, current *chainRow
+		// changed is closed, and replaced, when current changes.
+		changed chan struct{}
+	}
+}
+
+var _ projections.Stateful = (*Projection)(nil)
+
+// New returns the projection of a topic. The caller closes it before the store.
+func New(o Options) (*Projection, error) {
+	topic, known := topicByte(o.Topic)
+	switch {
+	case !known:
+		return nil, fmt.Errorf("audit: topic %q has no entries", o.Topic)
+	case o.Store == nil || o.Decoder == nil:
+		return nil, errors.New("audit: want a store and a decoder")
+	case topic == topicAccounts && o.Refused == nil:
+		return nil, errors.New("audit: want to know which account events have no effect")
+	case o.Retention < 0:
+		return nil, fmt.Errorf("audit: retention of %s", o.Retention)
+	}
+	p := &Projection{o: o, topic: topic}
+	p.mu.changed = make(chan struct{})
+	var err error
+	if p.mu.current, err = readChain(o.Store, topic); err != nil {
+		return nil, err
+	}
+	p.metrics, err = newMetrics(o.Registerer, p)
+	return p, err
+}
+
+// Close takes the metrics out.
+func (p *Projection) Close() { p.metrics.unregister() }
+
+// Name implements projections.Projection.
+func (p *Projection) Name() string {
+	if p.topic == topicAccounts {
+		return "auditaccounts"
+	}
+	return "audit"
+}
+
+// SchemaVersion implements projections.Projection.
+func (p *Projection) SchemaVersion() int { return SchemaVersion }
+
+// Apply implements projections.Projection.
+func (p *Projection) Apply(_ context.Context, b *store.Batch, rec event.Record) error {
+	if rec.Position.Topic != p.o.Topic || rec.Position.Partition != 0 {
+		return fmt.Errorf("audit: record %s: want one of %s/0: %w", rec.Position, p.o.Topic, projections.ErrPoison)
+	}
+	ev, err := p.o.Decoder.Event(rec)
+	if err != nil {
+		return err
+	}
+	chain, err := readChain(b, p.topic)
+	if err != nil {
+		return err
+	}
+	c := &change{p: p, b: b, rec: rec, chain: chain, counts: map[string]int64{}}
+	if err := c.apply(ev); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.applied = c.chain
+	return nil
+}
+
+// Committed implements projections.Stateful.
+func (p *Projection) Committed(int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mu.applied == nil {
+		return
+	}
+	p.mu.current, p.mu.applied = p.mu.applied, nil
+	close(p.mu.changed)
+	p.mu.changed = make(chan struct{})
+}
+
+// Discarded implements projections.Stateful.
+func (p *Projection) Discarded(int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.applied = nil
+}
+
+// Publish implements projections.Stateful: readers read the store.
+func (p *Projection) Publish(int32) {}
+
+// head returns the chain as of the last record.
+func (p *Projection) head() *chainRow {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.current
+}
+
+// change is the effect of one record.
+type change struct {
+	p     *Projection
+	b     *store.Batch
+	rec   event.Record
+	chain *chainRow
+	// counts are what counters change by, by key.
+	counts map[string]int64
+	// anchored says that the record rewrites links, which none is pruned of.
+	anchored bool
+}
+
+func (c *change) apply(ev event.Event) error {
+	if err := c.link(ev); err != nil {
+		return err
+	}
+	entries, err := c.entries(ev)
+	if err != nil {
+		return err
+	}
+	for i := range entries {
+		if err := c.add(i, &entries[i]); err != nil {
+			return err
+		}
+	}
+	if err := c.prune(); err != nil {
+		return err
+	}
+	if err := c.writeCounts(); err != nil {
+		return err
+	}
+	return writeRow(c.b, chainKey(c.p.topic), c.chain)
+}
+
+// entries returns what the record says, nothing for a group that came before.
+func (c *change) entries(ev event.Event) ([]entryRow, error) {
+	if recorded, ok := ev.(*event.AuditRecorded); ok {
+		repeated, err := c.repeated()
+		if err != nil || repeated {
+			return nil, err
+		}
+		return recordEntries(recorded), nil
+	}
+	if c.p.topic != topicAccounts {
+		return nil, nil
+	}
+	return accountEntries(ev, c.p.o.Refused(c.rec.Position)), nil
+}

@@ -1,0 +1,211 @@
+package audit
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// storedEntry is a row of the store.
+type storedEntry struct {
+	place place
+	value []byte
+}
+
+// takeEntries returns the entries that the store has of a record, and moves on.
+func (t *topicWalk) takeEntries(at event.Offset) (entries []storedEntry, err error) {
+	for t.nextEntry {
+		p := placeOf(t.entries.Key())
+		if p.offset != at {
+			break
+		}
+		entries = append(entries, storedEntry{p, bytes.Clone(t.entries.Value())})
+		t.v.rows++
+		t.nextEntry = t.entries.Next()
+	}
+	return entries, t.entries.Err()
+}
+
+// compareEntries compares what the store has of a record with what the record
+// says.
+func (t *topicWalk) compareEntries(at event.Offset, wanted []entryRow) error {
+	stored, err := t.takeEntries(at)
+	if err != nil {
+		return err
+	}
+	t.report.Entries += int64(len(stored))
+	for i := range wanted {
+		p := place{t.b, at, uint16(i)}
+		found := len(stored) > 0 && stored[0].place == p
+		if !found {
+			t.entry(p, "the record has this entry, and the store has not")
+			continue
+		}
+		if err := t.compareEntry(p, stored[0].value, &wanted[i]); err != nil {
+			return err
+		}
+		stored = stored[1:]
+	}
+	for _, extra := range stored {
+		t.entry(extra.place, "the store has this entry, and the record has not")
+	}
+	return nil
+}
+
+func (t *topicWalk) entry(p place, message string) {
+	t.v.found(Finding{Kind: FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.id(), Message: message})
+}
+
+// wanted returns the entries of a record but for why it was refused.
+func (t *topicWalk) wanted(rec *event.Record, ev event.Event) []entryRow {
+	recorded, ok := ev.(*event.AuditRecorded)
+	switch {
+	case ok && t.repeated(rec):
+		return nil
+	case ok:
+		return recordEntries(recorded)
+	case t.b == topicAccounts:
+		return accountEntries(ev, "")
+	}
+	return nil
+}
+
+// repeated is change.repeated, for the records of this log.
+func (t *topicWalk) repeated(rec *event.Record) bool {
+	id := event.IDOf(*rec)
+	slash := strings.LastIndexByte(id, '/')
+	if slash < 0 {
+		return false
+	}
+	number, err := strconv.ParseUint(id[slash+1:], 10, 63)
+	if err != nil {
+		return false
+	}
+	if number <= t.instances[id[:slash]] {
+		return true
+	}
+	t.instances[id[:slash]] = number
+	return false
+}
+
+// compareEntry compares an entry, and whether every list has it. Why a change was
+// refused follows from the accounts and not from the record: it is taken as it is.
+func (t *topicWalk) compareEntry(p place, value []byte, want *entryRow) error {
+	var have entryRow
+	if err := decodeRow(entryKey(p), value, &have); err != nil {
+		t.entry(p, "the entry in the store cannot be read: "+err.Error())
+		return nil
+	}
+	want.Refused = have.Refused
+	expected, err := encodeRow(want)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(expected, value) {
+		t.entry(p, "the entry in the store is not what its record says: it was changed in the store")
+		return nil
+	}
+	ms := milliseconds(have.At)
+	for _, l := range have.lists() {
+		_, listed, err := t.v.r.Read(listedKey(l, ms, p))
+		if err != nil {
+			return err
+		}
+		if !listed {
+			t.entry(p, "a list of the store does not have this entry: it was hidden")
+			return nil
+		}
+	}
+	return nil
+}
+
+// seal checks a seal: that it was made with our key, and that it is of this chain.
+func (t *topicWalk) seal(at event.Offset, s *event.AuditSealed) {
+	if t.v.o.Key == nil {
+		t.v.report.SealsUnchecked++
+		return
+	}
+	if reason := t.v.o.Key.check(s); reason != "" {
+		t.finding(FindingSeal, at, "this seal is no good: %s", reason)
+		return
+	}
+	if t.pure == nil {
+		t.anchorAt(s)
+	}
+	checked := true
+	for _, h := range s.Chains {
+		good, known := t.sealed(at, h)
+		if known && !good {
+			return
+		}
+		checked = checked && known
+	}
+	if checked {
+		t.v.report.Seals++
+		t.v.report.SealedAt = s.At
+	} else {
+		t.v.report.SealsUnchecked++
+	}
+}
+
+// sealed compares what a seal says of a chain with what follows from the log or,
+// if a record of that is known to be altered, with what the store has.
+func (t *topicWalk) sealed(at event.Offset, h event.ChainHead) (good, known bool) {
+	trail := t.v.trails[h.Topic]
+	if trail == nil {
+		return false, false
+	}
+	have, ok := trail.links[h.Offset]
+	if trail.broken || !ok {
+		b, _ := topicByte(h.Topic)
+		value, found, err := t.v.r.Read(linkKey(b, h.Offset))
+		if err != nil || !found {
+			return false, false
+		}
+		link, err := decodeLink(nil, value)
+		if err != nil || !link.anchored {
+			return false, false
+		}
+		have = link.sum
+	}
+	if have.String() == h.Hash {
+		return true, true
+	}
+	t.finding(FindingSeal, at, "it seals %s/0/%d, whose link is another now: a record at or before that one, and behind what the seal before it seals, was altered, removed or added",
+		h.Topic, h.Offset)
+	return false, true
+}
+
+// anchorAt goes on from a seal where the beginning of the log is gone.
+func (t *topicWalk) anchorAt(s *event.AuditSealed) {
+	sealed, ok := (&sealRow{Chains: s.Chains}).of(t.topic)
+	if !ok || sealed.Offset < t.report.First-1 {
+		return
+	}
+	sum, err := parseHash(sealed.Hash)
+	if err != nil {
+		return
+	}
+	t.report.Unproven = 0
+	for _, p := range t.pending {
+		if p.at <= sealed.Offset {
+			t.report.Unproven++
+			continue
+		}
+		sum = sum.next(p.digest)
+		t.trail.add(p.at, sum)
+	}
+	t.trail.add(sealed.Offset, mustHash(sealed.Hash))
+	t.pending, t.pure = nil, &sum
+}
+
+// mustHash is for a text that was parsed before.
+func mustHash(s string) hash {
+	h, err := parseHash(s)
+	if err != nil {
+		panic("audit: " + err.Error())
+	}
+	return h
+}

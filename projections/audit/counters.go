@@ -1,0 +1,157 @@
+package audit
+
+import (
+	"errors"
+
+	"github.com/quarrysearch/quarry/projections/store"
+)
+
+// span is a part of a window that is counted in one way: by days, by minutes, or
+// entry by entry.
+type span struct {
+	kind   byte   // kindDay, kindMinute or kindListed
+	lo, hi uint64 // of that unit; hi is exclusive
+}
+
+// unitMillis is how long a unit of a span is.
+func (s span) unitMillis() uint64 {
+	switch s.kind {
+	case kindDay:
+		return dayMillis
+	case kindMinute:
+		return minuteMillis
+	}
+	return 1
+}
+
+// spans cuts a range of milliseconds into whole days, whole minutes and what is
+// left, newest first. Without days it has minutes only.
+func spans(lo, hi uint64, days bool) []span {
+	if lo >= hi {
+		return nil
+	}
+	first, last := ceilDiv(lo, minuteMillis), hi/minuteMillis
+	if first >= last {
+		return []span{{kindListed, lo, hi}}
+	}
+	out := []span{{kindListed, last * minuteMillis, hi}}
+	out = append(out, minuteSpans(first, last, days)...)
+	return append(out, span{kindListed, lo, first * minuteMillis})
+}
+
+func minuteSpans(first, last uint64, days bool) []span {
+	firstDay, lastDay := ceilDiv(first, dayMinutes), last/dayMinutes
+	if !days || firstDay >= lastDay {
+		return []span{{kindMinute, first, last}}
+	}
+	return []span{{kindMinute, lastDay * dayMinutes, last}, {kindDay, firstDay, lastDay}, {kindMinute, first, firstDay * dayMinutes}}
+}
+
+func ceilDiv(a, b uint64) uint64 { return (a + b - 1) / b }
+
+// keys returns the bounds of what is counted.
+func (s span) keys(l listID) (lo, hi []byte) {
+	if s.kind == kindListed {
+		return listedFrom(l, s.lo), listedFrom(l, s.hi)
+	}
+	return countersFrom(s.kind, l, s.lo), countersFrom(s.kind, l, s.hi)
+}
+
+// total counts the entries of the window.
+func (w *window) total() (int, error) {
+	n := 0
+	for _, s := range spans(w.lo, w.hi, true) {
+		in, err := w.countSpan(s)
+		if err != nil {
+			return 0, err
+		}
+		n += in
+	}
+	return n, nil
+}
+
+func (w *window) countSpan(s span) (n int, err error) {
+	if s.lo >= s.hi {
+		return 0, nil
+	}
+	lo, hi := s.keys(w.list)
+	err = each(w.r, lo, hi, func(key, value []byte) error {
+		if s.kind == kindListed {
+			n++
+			return nil
+		}
+		count, err := countOf(key, value)
+		n += int(count)
+		return err
+	})
+	return n, err
+}
+
+// pass returns the time before which to read on behind the newest n entries, and
+// how many of those before it are still to be passed over: less than a minute has.
+func (w *window) pass(n int) (to uint64, rest int, err error) {
+	return w.passSpans(spans(w.lo, w.hi, true), n)
+}
+
+func (w *window) passSpans(in []span, n int) (uint64, int, error) {
+	for _, s := range in {
+		if s.kind == kindListed {
+			count, err := w.countSpan(s)
+			if err != nil || n < count {
+				return s.hi, n, err
+			}
+			n -= count
+			continue
+		}
+		unit, rest, found, err := w.passUnits(s, n)
+		if err != nil {
+			return 0, 0, err
+		}
+		if found && s.kind == kindMinute {
+			return (unit + 1) * minuteMillis, rest, nil
+		}
+		if found {
+			return w.passSpans(spans(unit*dayMillis, (unit+1)*dayMillis, false), rest)
+		}
+		n = rest
+	}
+	return w.lo, 0, nil // behind the end
+}
+
+// passUnits returns the unit in which the n-th newest entry of a span lies, and
+// how many of it are to be passed over there.
+func (w *window) passUnits(s span, n int) (unit uint64, rest int, found bool, err error) {
+	if s.lo >= s.hi {
+		return 0, n, false, nil
+	}
+	lo, hi := s.keys(w.list)
+	it, err := w.r.Iter(lo, hi)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.Last(); ok; {
+		unit, count := counterUnit(it.Key()), 0
+		if count, ok, err = sumUnit(it, unit); err != nil {
+			return 0, 0, false, err
+		}
+		if n < count {
+			return unit, n, true, nil
+		}
+		n -= count
+	}
+	return 0, n, false, it.Err()
+}
+
+// sumUnit adds the counters of all topics of a unit, and leaves it on the one
+// before.
+func sumUnit(it *store.Iterator, unit uint64) (sum int, ok bool, err error) {
+	for ok = true; ok && counterUnit(it.Key()) == unit; ok = it.Prev() {
+		count, err := countOf(it.Key(), it.Value())
+		if err != nil {
+			return 0, false, err
+		}
+		sum += int(count)
+	}
+	return sum, ok, it.Err()
+}

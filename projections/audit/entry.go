@@ -1,0 +1,210 @@
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// entryRow is the value of u r.
+type entryRow struct {
+	audit.Record
+	// Refused says why a change of the accounts had no effect.
+	Refused string `json:"refused,omitempty"`
+}
+
+// Entry is one entry of the audit log.
+type Entry struct {
+	audit.Record
+	// ID is derived from Position and Index.
+	ID string
+	// Position is that of the record in the log, Index the place in it.
+	Position event.Position
+	Index    int
+	// Refused says why a change of the accounts had no effect; empty: it had.
+	Refused string
+}
+
+// ActorID is what an actor is listed under: the user, or the kind where there is
+// none.
+func ActorID(a account.Actor) string {
+	if a.User != "" {
+		return string(a.User)
+	}
+	return string(a.Kind)
+}
+
+func (e *entryRow) entry(p place) *Entry {
+	out := &Entry{Record: e.Record, ID: p.id(), Index: int(p.index), Refused: e.Refused}
+	out.Position = event.Position{Topic: topicOf(p.topic), Offset: p.offset}
+	return out
+}
+
+// id is "accounts-17-0" or "audit-123-4".
+func (p place) id() string {
+	_, name, _ := strings.Cut(string(topicOf(p.topic)), ".")
+	return name + "-" + strconv.FormatInt(int64(p.offset), 10) + "-" + strconv.Itoa(int(p.index))
+}
+
+// recordEntries are those of a group of records.
+func recordEntries(ev *event.AuditRecorded) []entryRow {
+	entries := make([]entryRow, len(ev.Records))
+	for i := range ev.Records {
+		entries[i].Record = ev.Records[i]
+	}
+	return entries
+}
+
+// listID names a list of entries.
+type listID [8]byte
+
+// listOf names the list of an action and an actor; empty stands for any.
+func listOf(action audit.Action, actor string) (l listID) {
+	if action == "" && actor == "" {
+		return l
+	}
+	sum := sha256.Sum256([]byte(string(action) + "\x00" + actor))
+	copy(l[:], sum[:])
+	return l
+}
+
+// lists are those that an entry is in.
+func (e *entryRow) lists() [4]listID {
+	actor := ActorID(e.Actor)
+	return [4]listID{{}, listOf(e.Action, ""), listOf("", actor), listOf(e.Action, actor)}
+}
+
+// add writes an entry of the record.
+func (c *change) add(index int, e *entryRow) error {
+	p := place{c.p.topic, c.rec.Position.Offset, uint16(index)}
+	if err := writeRow(c.b, entryKey(p), e); err != nil {
+		return err
+	}
+	ms := milliseconds(e.At)
+	for _, l := range e.lists() {
+		if err := c.b.Set(listedKey(l, ms, p), nil); err != nil {
+			return err
+		}
+		c.count(l, ms, 1)
+	}
+	c.chain.Entries++
+	return nil
+}
+
+// remove takes out what add wrote.
+func (c *change) remove(p place, e *entryRow) error {
+	ms := milliseconds(e.At)
+	for _, l := range e.lists() {
+		if err := c.b.Delete(listedKey(l, ms, p)); err != nil {
+			return err
+		}
+		c.count(l, ms, -1)
+	}
+	c.chain.Entries--
+	return c.b.Delete(entryKey(p))
+}
+
+// repeated reports whether the group came before: the log did not acknowledge it,
+// and it was appended again. Event IDs are instance/number, and numbers of an
+// instance rise.
+func (c *change) repeated() (bool, error) {
+	id := event.IDOf(c.rec)
+	slash := strings.LastIndexByte(id, '/')
+	if slash < 0 {
+		return false, nil
+	}
+	number, err := strconv.ParseUint(id[slash+1:], 10, 63)
+	if err != nil {
+		return false, nil // of somebody who numbers in another way
+	}
+	key := instanceKey(c.p.topic, id[:slash])
+	last, err := readCount(c.b, key)
+	if err != nil || int64(number) <= last {
+		return true, err
+	}
+	return false, c.b.Set(key, store.AppendUint64(nil, number))
+}
+
+// parseID reads an ID as it is printed.
+func parseID(id string) (place, error) {
+	parts := strings.Split(id, "-")
+	if len(parts) == 3 {
+		topic, known := topicByte(event.Topic("quarry." + parts[0]))
+		offset, err1 := strconv.ParseUint(parts[1], 10, 63)
+		index, err2 := strconv.ParseUint(parts[2], 10, 16)
+		if known && err1 == nil && err2 == nil {
+			return place{topic, event.Offset(offset), uint16(index)}, nil
+		}
+	}
+	return place{}, fmt.Errorf("%w: %.80q", ErrCursor, id)
+}
+
+// readEntry reads the entry at a place.
+func readEntry(r store.Reader, p place) (*Entry, bool, error) {
+	var row entryRow
+	found, err := readRow(r, entryKey(p), &row)
+	if err != nil || !found {
+		return nil, false, err
+	}
+	return row.entry(p), true, nil
+}
+
+const (
+	minuteMillis = uint64(time.Minute / time.Millisecond)
+	dayMinutes   = 24 * 60
+	dayMillis    = dayMinutes * minuteMillis
+)
+
+// count notes that a list gets longer or shorter.
+func (c *change) count(l listID, ms uint64, by int64) {
+	c.counts[string(counterKey(kindDay, l, ms/dayMillis, c.p.topic))] += by
+	c.counts[string(counterKey(kindMinute, l, ms/minuteMillis, c.p.topic))] += by
+}
+
+func counterKey(kind byte, l listID, unit uint64, topic byte) []byte {
+	return append(countersFrom(kind, l, unit), topic)
+}
+
+// countersFrom is the first key that a counter of a unit may have.
+func countersFrom(kind byte, l listID, unit uint64) []byte {
+	return binary.BigEndian.AppendUint32(append(familyKey(kind), l[:]...), uint32(min(unit, 1<<32-1)))
+}
+
+func counterUnit(key []byte) uint64 {
+	return uint64(binary.BigEndian.Uint32(key[2+len(listID{}):]))
+}
+
+// writeCounts writes the counters that changed.
+func (c *change) writeCounts() error {
+	for key := range maps.Keys(c.counts) {
+		by := c.counts[key]
+		if by == 0 {
+			continue
+		}
+		before, err := readCount(c.b, []byte(key))
+		if err != nil {
+			return err
+		}
+		if before+by < 0 {
+			return fmt.Errorf("audit: counter %q of %d changes by %d", key, before, by)
+		}
+		if before+by == 0 {
+			err = c.b.Delete([]byte(key))
+		} else {
+			err = c.b.Set([]byte(key), store.AppendUint64(nil, uint64(before+by)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// ErrCursor says that a cursor, or an ID, is none of this package.
+var ErrCursor = errors.New("cursor is not valid")
+
+// Log reads the audit log of a store. It is safe for concurrent use.
+type Log struct{ store *store.Store }
+
+// NewLog returns what reads s, to which projections of both topics write.
+func NewLog(s *store.Store) *Log { return &Log{store: s} }
+
+// Query selects entries. The zero value selects all.
+type Query struct {
+	// Since and Until are inclusive, to the millisecond; zero is no bound.
+	Since, Until time.Time
+	Action       audit.Action
+	// Actor is an ActorID.
+	Actor string
+	// Offset entries are passed over; Limit bounds those that are returned.
+	Offset, Limit int
+}
+
+// Page is a part of the log, newest first: by time, and within a millisecond by
+// place.
+type Page struct {
+	Entries []*Entry
+	// Total counts the entries that the query selects.
+	Total int
+}
+
+// List returns a page.
+func (l *Log) List(q Query) (page Page, err error) {
+	snapshot := l.store.NewSnapshot()
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	w := newWindow(snapshot, q)
+	if page.Total, err = w.total(); err != nil {
+		return page, err
+	}
+	if q.Offset >= page.Total || q.Limit <= 0 {
+		return page, nil
+	}
+	to, rest, err := w.pass(q.Offset)
+	if err != nil {
+		return page, err
+	}
+	page.Entries, err = w.read(to, rest, q.Limit)
+	return page, err
+}
+
+// Get returns the entry of an ID: code.ErrNotFound if it is not kept, or is none.
+func (l *Log) Get(id string) (*Entry, error) {
+	p, err := parseID(id)
+	if err != nil {
+		return nil, err
+	}
+	e, found, err := readEntry(l.store, p)
+	if err == nil && !found {
+		err = fmt.Errorf("entry %s of the audit log: %w", id, code.ErrNotFound)
+	}
+	return e, err
+}
+
+// Head says how far the chain of a topic is.
+type Head struct {
+	Topic event.Topic
+	// First is the offset of the first record that this store has read, Last that of
+	// the last one; -1 if there is none. At is the log's time of it.
+	First, Last event.Offset
+	At          time.Time
+	// Records counts the records of the topic up to Last; from First if the chain has
+	// no anchor.
+	Records int64
+	// Hash is empty as long as the chain has no anchor: the log was cut at its
+	// beginning, and no seal has come since.
+	Hash string
+	// Entries counts the entries that are kept.
+	Entries int64
+	// SealedOffset is how far the last seal goes, -1 without one; SealedAt when it
+	// was made.
+	SealedOffset event.Offset
+	SealedAt     time.Time
+}
+
+// Heads returns the head of each topic.
+func (l *Log) Heads() (heads []Head, err error) {
+	snapshot := l.store.NewSnapshot()
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	records, err := readChain(snapshot, topicRecords)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range topics {
+		b, _ := topicByte(t)
+		chain, err := readChain(snapshot, b)
+		if err != nil {
+			return nil, err
+		}
+		heads = append(heads, chain.head(t, records.Seal))
+	}
+	return heads, nil
+}
+
+func (c *chainRow) head(t event.Topic, seal *sealRow) Head {
+	h := Head{Topic: t, First: -1, Last: -1, SealedOffset: -1, At: c.At, Records: c.Records, Hash: c.Hash, Entries: c.Entries}
+	if c.Begun {
+		h.First, h.Last = c.First, c.Last
+	}
+	if sealed, ok := seal.of(t); ok {
+		h.SealedOffset, h.SealedAt = sealed.Offset, seal.At
+	}
+	return h
+}
+
+// window is a range of one list.
+type window struct {
+	r      store.Reader
+	list   listID
+	lo, hi uint64 // milliseconds; hi is exclusive
+}
+
+func newWindow(r store.Reader, q Query) *window {
+	w := &window{r: r, list: listOf(q.Action, q.Actor), hi: math.MaxUint32 * minuteMillis}
+	if !q.Since.IsZero() {
+		w.lo = ceilMillis(q.Since)
+	}
+	if !q.Until.IsZero() {
+		w.hi = min(w.hi, milliseconds(q.Until)+1)
+	}
+	return w
+}
+
+// ceilMillis is the first millisecond that is not before t. A client that has the
+// time of an entry has it without what is below the millisecond, as the lists do.
+func ceilMillis(t time.Time) uint64 {
+	ms := milliseconds(t)
+	if t.After(time.UnixMilli(int64(ms))) {
+		ms++
+	}
+	return ms
+}
+
+// read returns entries of the window before a time, newest first.
+func (w *window) read(to uint64, skip, limit int) (entries []*Entry, err error) {
+	it, err := w.r.Iter(listedFrom(w.list, w.lo), listedFrom(w.list, to))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.Last(); ok && len(entries) < limit; ok = it.Prev() {
+		if skip > 0 {
+			skip--
+			continue
+		}
+		e, found, err := readEntry(w.r, placeOf(it.Key()))
+		if err != nil {
+			return nil, err
+		}
+		if found { // else the store is damaged: Verify says so
+			entries = append(entries, e)
+		}
+	}
+	return entries, it.Err()
+}

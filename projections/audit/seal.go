@@ -1,0 +1,210 @@
+package audit
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Key makes and checks the MACs of seals. It comes from the server's secret, and
+// prints as nothing.
+type Key struct{ key []byte }
+
+// NewKey returns the key of seals of a server's secret. Another use of the secret
+// has another key.
+func NewKey(secret []byte) *Key {
+	return &Key{key: macOf(secret, []byte("quarry audit seal 1"))}
+}
+
+func macOf(key, text []byte) []byte {
+	m := hmac.New(sha256.New, key)
+	_, _ = m.Write(text) // a hash takes everything
+	return m.Sum(nil)
+}
+
+// String keeps the key out of logs.
+func (k *Key) String() string { return "hidden" }
+
+// id tells keys apart and says nothing of them.
+func (k *Key) id() string { return hex.EncodeToString(macOf(k.key, []byte("id")))[:16] }
+
+// mac is that of a seal: of its chains and time, each part with its length.
+func (k *Key) mac(s *event.AuditSealed) string {
+	text := []byte("quarry audit seal 1\x00")
+	text = binary.BigEndian.AppendUint64(text, uint64(s.At.UnixNano()))
+	text = binary.BigEndian.AppendUint64(text, uint64(len(s.Chains)))
+	for _, h := range s.Chains {
+		for _, part := range []string{string(h.Topic), h.Hash} {
+			text = append(binary.BigEndian.AppendUint64(text, uint64(len(part))), part...)
+		}
+		text = binary.BigEndian.AppendUint64(text, uint64(h.Offset))
+		text = binary.BigEndian.AppendUint64(text, uint64(h.Records))
+	}
+	return hex.EncodeToString(macOf(k.key, text))
+}
+
+// check returns why a seal is no good; empty if it is.
+func (k *Key) check(s *event.AuditSealed) string {
+	switch {
+	case s.SealKey != k.id():
+		return fmt.Sprintf("it was made under another secret (key %s, ours is %s): it is forged, or the server's secret was changed", s.SealKey, k.id())
+	case !hmac.Equal([]byte(k.mac(s)), []byte(s.MAC)):
+		return "its MAC is not that of its content: it is forged, or was changed"
+	}
+	return ""
+}
+
+// Bounds of a Sealer.
+const (
+	// DefaultSealEvery is how long records go without a seal.
+	DefaultSealEvery = 5 * time.Minute
+	// sealTimeout bounds an append.
+	sealTimeout = 10 * time.Second
+)
+
+// sealSource is the CloudEvents source of seals.
+const sealSource = "/quarry/audit/seal"
+
+// Appender takes seals; the event log is one.
+type Appender interface {
+	// Append adds records to topic and returns once they are durable.
+	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+}
+
+// SealerOptions configure a Sealer. Log, Key and Chains are required.
+type SealerOptions struct {
+	Log Appender
+	Key *Key
+	// Chains are the projections of both topics.
+	Chains []*Projection
+	// Every is how long records go without a seal. Default: DefaultSealEvery.
+	Every  time.Duration
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Sealer appends seals: what the chains are, under a key that is not in the log.
+// Where several processes have one, each looks at the seals of all.
+type Sealer struct {
+	o        SealerOptions
+	instance string
+	number   int
+	failing  bool
+}
+
+// NewSealer returns a Sealer.
+func NewSealer(o SealerOptions) (*Sealer, error) {
+	if o.Log == nil || o.Key == nil || len(o.Chains) != len(topics) {
+		return nil, errors.New("audit: a sealer wants a log, a key and both projections")
+	}
+	if o.Every <= 0 {
+		o.Every = DefaultSealEvery
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Sealer{o: o, instance: rand.Text()}, nil
+}
+
+// Run seals until ctx ends.
+func (s *Sealer) Run(ctx context.Context) error {
+	ticker := time.NewTicker(max(s.o.Every/4, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if err := s.seal(ctx); err != nil && ctx.Err() == nil && !s.failing {
+			s.failing = true
+			s.o.Logger.Error("the audit log could not be sealed; trying again", "error", err)
+		} else if err == nil {
+			s.failing = false
+		}
+	}
+}
+
+// seal appends a seal if there is something to seal and the last one is old.
+func (s *Sealer) seal(ctx context.Context) error {
+	heads, due := s.due()
+	if !due {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sealTimeout)
+	defer cancel()
+	ev := &event.AuditSealed{Chains: heads, SealKey: s.o.Key.id(), At: s.o.Now().UTC()}
+	ev.MAC = s.o.Key.mac(ev)
+	s.number++
+	env := event.Envelope{ID: s.instance + "/seal/" + strconv.Itoa(s.number), Source: sealSource, Time: ev.At}
+	rec, err := event.Encode(env, ev)
+	if err != nil {
+		return err
+	}
+	if _, err := s.o.Log.Append(ctx, event.TopicAudit, 0, rec); err != nil {
+		return fmt.Errorf("seal %s/%d: %w", event.TopicAudit, ev.Chains[len(ev.Chains)-1].Offset, err)
+	}
+	return nil
+}
+
+// due returns the heads, and whether they are to be sealed.
+func (s *Sealer) due() (heads []event.ChainHead, due bool) {
+	var last *sealRow
+	for _, p := range s.o.Chains {
+		if row := p.head(); row.Seal != nil {
+			last = row.Seal
+		}
+	}
+	if last != nil && s.o.Now().Sub(last.At) < s.o.Every {
+		return nil, false
+	}
+	for _, p := range s.o.Chains {
+		row := p.head()
+		if !row.Begun {
+			continue
+		}
+		if row.Hash == "" {
+			// The beginning is gone and no seal was met: sealing what is left would
+			// take it for the whole.
+			s.unsealable(p)
+			return nil, false
+		}
+		heads = append(heads, event.ChainHead{Topic: p.o.Topic, Offset: row.Last, Records: row.Records, Hash: row.Hash})
+		due = due || unsealed(row, last, p.o.Topic)
+	}
+	return heads, due
+}
+
+func (s *Sealer) unsealable(p *Projection) {
+	if !s.failing {
+		s.o.Logger.Error("the audit log is not sealed: its beginning is gone and no seal of this log tells what it was; see docs/format/audit.md", "topic", p.o.Topic)
+	}
+	s.failing = true
+}
+
+// unsealed reports whether a chain has records behind the last seal. The record of
+// the seal itself is none.
+func unsealed(row *chainRow, last *sealRow, topic event.Topic) bool {
+	sealed, ok := last.of(topic)
+	if !ok {
+		return true
+	}
+	behind := row.Records - sealed.Records
+	if topic == event.TopicAudit && row.Last >= last.Offset {
+		behind--
+	}
+	return behind > 0
+}

@@ -1,0 +1,233 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of a verification.
+const (
+	// MaxFindings bounds what is told one by one; the rest is counted.
+	MaxFindings = 100
+	// maxTrail bounds the links that are kept in memory to compare seals with:
+	// 40 MB. A seal is some minutes behind the record that it seals.
+	maxTrail = 1 << 20
+	// progressEvery is how many records lie between two reports of progress.
+	progressEvery = 2000
+)
+
+// readTimeout bounds the wait for a record that is in the log.
+const readTimeout = 30 * time.Second
+
+// The kinds of findings.
+const (
+	FindingAltered   = "altered"   // a record is not what it was when it was applied
+	FindingMissing   = "missing"   // a record is gone from the log
+	FindingInserted  = "inserted"  // a record was not there when it should have been applied
+	FindingLink      = "link"      // a link of the chain was changed in the store
+	FindingCut       = "cut"       // the log ends before what was applied
+	FindingBeginning = "beginning" // the beginning of the log is gone
+	FindingSeal      = "seal"      // a seal is forged, or is not of this chain
+	FindingEntry     = "entry"     // an entry in the store is not what its record says
+	FindingPin       = "pin"       // a pinned head is not in the chain
+	FindingUnread    = "unreadable"
+)
+
+// Finding is something that is not as it was written.
+type Finding struct {
+	Kind string
+	// At is the record; without a topic the finding is of none.
+	At event.Position
+	// Entry is the ID of an entry, where one is meant.
+	Entry   string
+	Message string
+}
+
+// String names the position.
+func (f *Finding) String() string {
+	where := ""
+	if f.At.Topic != "" {
+		where = f.At.String() + ": "
+	}
+	if f.Entry != "" {
+		where += "entry " + f.Entry + ": "
+	}
+	return where + f.Kind + ": " + f.Message
+}
+
+// VerifyOptions say what to compare. Store and Log are required.
+type VerifyOptions struct {
+	Store *store.Store
+	Log   projections.Tailer
+	// Key checks seals; without it they are counted as unchecked.
+	Key *Key
+	// Pins are heads that somebody noted elsewhere.
+	Pins []Pin
+	// Retention is that of the projections, Now the clock that it is measured by.
+	Retention time.Duration
+	Now       func() time.Time
+	// Progress is called now and then; nil is not.
+	Progress func(Report)
+}
+
+// TopicReport says what was compared of a topic.
+type TopicReport struct {
+	Topic event.Topic
+	// First is the offset of the first record of the log, Last that of the last one
+	// that was compared; -1 if there is none.
+	First, Last event.Offset
+	// Records counts the records that were compared, Links those of them whose link
+	// is kept, Entries the entries of these.
+	Records, Links, Entries int64
+	// Unproven counts records at the beginning of a log that was cut, which no seal
+	// tells of.
+	Unproven int64
+	// Hash is the head that follows from the log; empty if the chain has no anchor.
+	Hash string
+}
+
+// Report is the outcome of a verification, or how far it is.
+type Report struct {
+	Topics []TopicReport
+	// Findings are ordered by topic and offset.
+	Findings []Finding
+	// More counts the findings beyond MaxFindings.
+	More int
+	// Seals counts the seals that are good, SealsUnchecked those that could not be
+	// checked: there is no key, or what they seal is no longer kept.
+	Seals, SealsUnchecked int
+	// SealedAt is when the last good one was made.
+	SealedAt time.Time
+	// Pins counts the pinned heads that are in the chain.
+	Pins int
+}
+
+// Sound reports whether everything is as it was written.
+func (r *Report) Sound() bool { return len(r.Findings) == 0 }
+
+// Verify reads the log from its beginning and compares it with the chains, the
+// entries, the seals and the pinned heads. An error says that it could not be done.
+func Verify(ctx context.Context, o VerifyOptions) (report *Report, err error) {
+	if o.Store == nil || o.Log == nil {
+		return nil, errors.New("audit: verify: want a store and a log")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	snapshot := o.Store.NewSnapshot()
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	v := &verification{o: o, r: snapshot, report: new(Report), trails: map[event.Topic]*trail{}, pins: o.Pins}
+	for _, topic := range topics {
+		if err := v.topic(ctx, topic); err != nil {
+			return v.report, fmt.Errorf("audit: verify %s: %w", topic, err)
+		}
+	}
+	if err := v.lists(); err != nil {
+		return v.report, fmt.Errorf("audit: verify the lists: %w", err)
+	}
+	v.missingPins()
+	slices.SortStableFunc(v.report.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(topicOrder(a), topicOrder(b)), cmp.Compare(a.At.Offset, b.At.Offset))
+	})
+	return v.report, nil
+}
+
+// topicOrder puts findings of no topic behind the others.
+func topicOrder(f Finding) int {
+	if i := slices.Index(topics, f.At.Topic); i >= 0 {
+		return i
+	}
+	return len(topics)
+}
+
+// verification is one run.
+type verification struct {
+	o      VerifyOptions
+	r      store.Reader
+	report *Report
+	trails map[event.Topic]*trail
+	pins   []Pin // that were not met yet
+	rows   int64 // entries in the store
+}
+
+func (v *verification) found(f Finding) {
+	if len(v.report.Findings) >= MaxFindings {
+		v.report.More++
+		return
+	}
+	v.report.Findings = append(v.report.Findings, f)
+}
+
+// topic compares one topic.
+func (v *verification) topic(ctx context.Context, topic event.Topic) error {
+	b, _ := topicByte(topic)
+	chain, err := readChain(v.r, b)
+	if err != nil {
+		return err
+	}
+	v.report.Topics = append(v.report.Topics, TopicReport{Topic: topic, First: -1, Last: -1})
+	t := &topicWalk{v: v, topic: topic, b: b, chain: chain, report: &v.report.Topics[len(v.report.Topics)-1], instances: map[string]uint64{}}
+	t.trail = &trail{links: map[event.Offset]hash{}}
+	v.trails[topic] = t.trail
+	return t.run(ctx)
+}
+
+// trail keeps the links that follow from the log, to compare seals with.
+type trail struct {
+	links map[event.Offset]hash
+	order []event.Offset
+	// broken is set once a record is known to be altered or gone: what follows from
+	// the log is then no link that anybody sealed.
+	broken bool
+}
+
+func (t *trail) add(at event.Offset, h hash) {
+	if len(t.order) == maxTrail {
+		delete(t.links, t.order[0])
+		t.order = t.order[1:]
+	}
+	t.links[at] = h
+	t.order = append(t.order, at)
+}
+
+// lists compares the lists and counters with the entries there are.
+func (v *verification) lists() error {
+	var listed, days, minutes int64
+	all := familyKey(kindListed)
+	if err := each(v.r, all, store.Successor(all), func(_, _ []byte) error { listed++; return nil }); err != nil {
+		return err
+	}
+	for kind, sum := range map[byte]*int64{kindDay: &days, kindMinute: &minutes} {
+		lo := countersFrom(kind, listID{}, 0)
+		err := each(v.r, lo, store.Successor(lo[:len(lo)-4]), func(key, value []byte) error {
+			n, err := countOf(key, value)
+			*sum += n
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	lists := int64(len((&entryRow{}).lists()))
+	if listed != lists*v.rows || days != v.rows || minutes != v.rows {
+		v.found(Finding{Kind: FindingEntry, Message: fmt.Sprintf(
+			"the store has %d entries, but %d in its lists (want %d) and %d by day and %d by minute in its counters: lists show too much or too little; rebuild the store from the log",
+			v.rows, listed, lists*v.rows, days, minutes)})
+	}
+	return nil
+}
+
+func (v *verification) missingPins() {
+	for _, p := range v.pins {
+		v.found(Finding{Kind: FindingPin, At: p.At, Message: fmt.Sprintf(
+			"no record of the log has the hash %s: a record at or before it was altered, removed or added since the head was noted, or it is no longer kept", p.Hash)})
+	}
+}

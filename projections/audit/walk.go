@@ -1,0 +1,443 @@
+package audit
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// topicWalk goes through the records of a topic and, beside them, through the
+// links and entries of the store.
+type topicWalk struct {
+	v      *verification
+	topic  event.Topic
+	b      byte
+	chain  *chainRow
+	report *TopicReport
+	trail  *trail
+
+	// pure is the link that follows from the log alone; nil until it has an anchor.
+	pure *hash
+	// pending are the digests since the beginning of a log without an anchor.
+	pending []pendingLink
+	// stored is the link before in the store, other what it should be, if it is not.
+	stored, other *hash
+	records       int64 // up to the current one, by the log
+	instances     map[string]uint64
+
+	links, entries *store.Iterator
+	// nextLink and nextEntry say that the iterators stand on something.
+	nextLink, nextEntry bool
+	taken               event.Offset // of the link that was taken last
+}
+
+type pendingLink struct {
+	at     event.Offset
+	digest hash
+}
+
+// run walks to the last record that the store has applied.
+func (t *topicWalk) run(ctx context.Context) (err error) {
+	if err := t.open(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.links.Close(), t.entries.Close()) }()
+	high, err := t.v.o.Log.HighWater(ctx, t.topic)
+	if err != nil {
+		return err
+	}
+	end := high[0]
+	if t.chain.Begun && end <= t.chain.Last {
+		t.trail.broken = true
+		t.finding(FindingCut, end, "the log ends before offset %d, but records up to %d were applied: its tail was cut", end, t.chain.Last)
+	}
+	if err := t.read(ctx, min(end, t.chain.Last+1)); err != nil {
+		return err
+	}
+	if err := t.missing(math.MaxInt64); err != nil {
+		return err
+	}
+	t.finish()
+	return nil
+}
+
+func (t *topicWalk) open() (err error) {
+	lo := linkKey(t.b, 0)
+	if t.links, err = t.v.r.Iter(lo, store.Successor(lo[:3])); err != nil {
+		return err
+	}
+	lo = entriesFrom(t.b, 0)
+	if t.entries, err = t.v.r.Iter(lo, store.Successor(lo[:3])); err != nil {
+		return errors.Join(err, t.links.Close())
+	}
+	t.nextLink, t.nextEntry = t.links.First(), t.entries.First()
+	return nil
+}
+
+func (t *topicWalk) finding(kind string, at event.Offset, format string, args ...any) {
+	t.v.found(Finding{Kind: kind, At: event.Position{Topic: t.topic, Offset: at}, Message: fmt.Sprintf(format, args...)})
+}
+
+// read walks through the records below end. What cannot be read is passed over.
+func (t *topicWalk) read(ctx context.Context, end event.Offset) error {
+	if !t.chain.Begun {
+		return nil
+	}
+	for from := event.Offset(0); from < end; {
+		next, err := t.readFrom(ctx, from, end)
+		if err == nil || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if next >= end {
+			return nil
+		}
+		t.trail.broken = true
+		t.finding(FindingUnread, next, "the log does not give this record: %v", err)
+		if len(t.v.report.Findings) >= MaxFindings {
+			return nil // the rest would be more of this
+		}
+		from = next + 1
+	}
+	return nil
+}
+
+// readFrom reads until end or a failure, and returns the offset that it failed at.
+func (t *topicWalk) readFrom(ctx context.Context, from, end event.Offset) (event.Offset, error) {
+	reader, err := t.v.o.Log.Tail(ctx, t.topic, 0, from)
+	if err != nil {
+		return from, err
+	}
+	defer func() { _ = reader.Close() }() // it was read only
+	for from < end {
+		rec, err := nextRecord(ctx, reader)
+		if err != nil {
+			return from, err
+		}
+		if rec.Position.Offset >= end {
+			return end, nil
+		}
+		if err := t.record(&rec); err != nil {
+			return end, fmt.Errorf("%s: %w", rec.Position, err)
+		}
+		from = rec.Position.Offset + 1
+	}
+	return end, nil
+}
+
+func nextRecord(ctx context.Context, r projections.Reader) (event.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return r.Next(ctx)
+}
+
+// record compares one record of the log.
+func (t *topicWalk) record(rec *event.Record) error {
+	at := rec.Position.Offset
+	if t.report.First < 0 {
+		if err := t.begin(rec); err != nil {
+			return err
+		}
+	}
+	if err := t.missing(at); err != nil {
+		return err
+	}
+	t.report.Last = at
+	t.report.Records++
+	if t.v.o.Progress != nil && t.report.Records%progressEvery == 0 {
+		t.v.o.Progress(*t.v.report)
+	}
+	linked := t.nextLink && t.linkOffset() == at
+	_, ev, err := event.Decode(*rec)
+	if err != nil {
+		return t.unreadable(at, linked, err)
+	}
+	digest := digestOf(rec)
+	t.extend(at, digest)
+	altered := false
+	if linked {
+		if altered, err = t.compareLink(at, digest); err != nil {
+			return err
+		}
+	} else {
+		t.unlinked(at)
+	}
+	if seal, ok := ev.(*event.AuditSealed); ok {
+		t.seal(at, seal)
+	}
+	t.meetPins(at)
+	if altered {
+		_, err := t.takeEntries(at) // which are those of another record
+		return err
+	}
+	wanted := t.wanted(rec, ev)
+	if !linked {
+		return nil // pruned
+	}
+	return t.compareEntries(at, wanted)
+}
+
+// unlinked is a record whose link is not kept: it was pruned, or never there.
+func (t *topicWalk) unlinked(at event.Offset) {
+	if at >= t.chain.Oldest {
+		t.trail.broken = true
+		t.finding(FindingInserted, at, "this record was not in the log when those around it were applied")
+		return
+	}
+	t.stored, t.other = nil, nil
+	if t.chain.Anchor == nil || at != t.chain.Anchor.Offset {
+		return
+	}
+	h, err := parseHash(t.chain.Anchor.Hash)
+	switch {
+	case err != nil:
+		return
+	case t.pure == nil: // what is before is gone from the log, and from the store
+		t.pending, t.pure = nil, &h
+		t.trail.add(at, h)
+	case *t.pure != h:
+		t.trail.broken = true
+		t.finding(FindingAltered, at, "what the store kept of this record, or of those before it, is not what the log says; they were pruned, so that it cannot be said which")
+	}
+	t.stored = &h
+}
+
+// unreadable is a record that is no event. One that was applied was one.
+func (t *topicWalk) unreadable(at event.Offset, linked bool, reason error) error {
+	if !linked {
+		return nil // it is in the dead letters, and in no chain
+	}
+	t.trail.broken = true
+	t.finding(FindingAltered, at, "this record was altered: it can no longer be read: %v", reason)
+	link, err := t.takeLink()
+	if err != nil {
+		return err
+	}
+	t.stored, t.other = &link.sum, nil
+	_, err = t.takeEntries(at)
+	return err
+}
+
+// begin finds what the chain goes on from.
+func (t *topicWalk) begin(rec *event.Record) error {
+	at := rec.Position.Offset
+	t.report.First = at
+	if at == 0 {
+		h := genesis(t.topic)
+		t.pure, t.stored = &h, &h
+		return nil
+	}
+	t.beginning(rec)
+	var before *hash
+	for t.nextLink && t.linkOffset() < at {
+		link, err := t.takeLink()
+		if err != nil {
+			return err
+		}
+		t.records, before = t.records+1, nil
+		if link.anchored {
+			before = &link.sum
+		}
+		if _, err := t.takeEntries(t.taken); err != nil {
+			return err
+		}
+	}
+	if a := t.chain.Anchor; a != nil && a.Offset < at {
+		t.records += a.Records
+		if h, err := parseHash(a.Hash); err == nil && before == nil && a.Offset == t.lastBefore(at) {
+			before = &h
+		}
+	}
+	t.pure, t.stored = before, before
+	return nil
+}
+
+// lastBefore is the offset of the record before at, where the chain has an anchor
+// and no link before it.
+func (t *topicWalk) lastBefore(at event.Offset) event.Offset {
+	if t.chain.Anchor.Offset >= t.chain.First || t.chain.Anchor.Offset == at-1 {
+		return t.chain.Anchor.Offset
+	}
+	return -1
+}
+
+// beginning says what is wrong with a log whose first record is not the first.
+func (t *topicWalk) beginning(rec *event.Record) {
+	at := rec.Position.Offset
+	keep := t.v.o.Retention
+	switch {
+	case t.topic == event.TopicAccounts:
+		t.finding(FindingBeginning, at, "the records before offset %d are gone; those of the accounts are kept for ever", at)
+	case keep == 0:
+		t.finding(FindingBeginning, at, "the records before offset %d are gone, though the retention keeps all", at)
+	case rec.Time.After(t.v.o.Now().Add(-keep)):
+		t.finding(FindingBeginning, at, "the records before offset %d are gone: the log begins at %s, less than the retention of %s ago",
+			at, rec.Time.UTC().Format("2006-01-02T15:04:05Z"), keep)
+	}
+}
+
+func (t *topicWalk) linkOffset() event.Offset {
+	return event.Offset(binary.BigEndian.Uint64(t.links.Key()[3:]))
+}
+
+// takeLink returns the next link and moves on.
+func (t *topicWalk) takeLink() (linkRow, error) {
+	t.taken = t.linkOffset()
+	row, err := decodeLink(t.links.Key(), t.links.Value())
+	t.nextLink = t.links.Next()
+	return row, errors.Join(err, t.links.Err())
+}
+
+// missing tells of links, and entries, of records before an offset that the log
+// does not have.
+func (t *topicWalk) missing(before event.Offset) error {
+	for t.nextLink && t.linkOffset() < before {
+		link, err := t.takeLink()
+		if err != nil {
+			return err
+		}
+		t.trail.broken = true
+		if t.report.Last < t.taken && !t.cut() {
+			t.finding(FindingMissing, t.taken, "this record was applied and is gone from the log")
+		}
+		t.stored, t.other = &link.sum, nil
+		if _, err := t.takeEntries(t.taken); err != nil {
+			return err
+		}
+	}
+	for t.nextEntry && placeOf(t.entries.Key()).offset < before {
+		p := placeOf(t.entries.Key())
+		t.v.found(Finding{
+			Kind: FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.id(),
+			Message: "the store has this entry, and the log no record of it: it was added in the store",
+		})
+		t.v.rows++
+		t.nextEntry = t.entries.Next()
+	}
+	return t.entries.Err()
+}
+
+// cut reports whether the tail is known to be cut: its records are not told of one
+// by one.
+func (t *topicWalk) cut() bool {
+	for i := range t.v.report.Findings {
+		f := &t.v.report.Findings[i]
+		if f.Kind == FindingCut && f.At.Topic == t.topic && f.At.Offset <= t.taken {
+			return true
+		}
+	}
+	return false
+}
+
+// extend makes the link that follows from the log.
+func (t *topicWalk) extend(at event.Offset, digest hash) {
+	t.records++
+	if t.pure == nil {
+		t.pending = append(t.pending, pendingLink{at, digest})
+		t.report.Unproven++
+		return
+	}
+	h := t.pure.next(digest)
+	t.pure = &h
+	t.trail.add(at, h)
+}
+
+// compareLink compares the link in the store with what it should be behind the one
+// before it there: so each record is told of by itself.
+func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err error) {
+	link, err := t.takeLink()
+	if err != nil {
+		return false, err
+	}
+	t.report.Links++
+	stored, other := t.stored, t.other
+	t.stored, t.other = &link.sum, nil
+	switch {
+	case !link.anchored:
+		t.stored = nil
+		if altered = link.sum != digest; altered {
+			t.finding(FindingAltered, at, "this record is not what it was when it was applied")
+		}
+	case stored == nil: // the first one with an anchor: seals tell whether it is right
+	case stored.next(digest) == link.sum:
+	case other != nil && other.next(digest) == link.sum:
+		// The link before was changed in the store, and told of.
+	default:
+		altered = true
+		should := stored.next(digest)
+		t.other = &should
+		t.finding(FindingAltered, at, "this record is not what it was when it was applied, or its link was changed in the store")
+	}
+	t.trail.broken = t.trail.broken || altered
+	return altered, nil
+}
+
+// finish compares where the chain ends.
+func (t *topicWalk) finish() {
+	if t.pure != nil && t.report.Records > 0 {
+		t.report.Hash = t.pure.String()
+	}
+	if !t.trail.broken && t.report.Hash != "" && t.chain.Hash != "" && t.report.Last == t.chain.Last && t.report.Hash != t.chain.Hash {
+		t.finding(FindingLink, t.chain.Last, "the head of the chain is %s by the log, and %s in the store", t.report.Hash, t.chain.Hash)
+	}
+	if t.pure == nil && t.report.Unproven > 0 {
+		t.finding(FindingBeginning, t.report.First, "the beginning of the log is gone, and no seal tells what it was")
+	}
+}
+
+// meetPins notes the pinned heads that the current link is.
+func (t *topicWalk) meetPins(at event.Offset) {
+	if t.pure == nil || len(t.v.pins) == 0 {
+		return
+	}
+	h := t.pure.String()
+	left := t.v.pins[:0:0]
+	for _, p := range t.v.pins {
+		if p.Hash == h && (p.At.Topic == "" || p.At.Topic == t.topic && p.At.Offset == at) {
+			t.v.report.Pins++
+		} else {
+			left = append(left, p)
+		}
+	}
+	t.v.pins = left
+}
+
+// Pin is a head that somebody noted elsewhere.
+type Pin struct {
+	Hash string
+	// At is where it was the head; without a topic, anywhere.
+	At event.Position
+}
+
+// String returns what ParsePin reads.
+func (p Pin) String() string {
+	if p.At.Topic == "" {
+		return p.Hash
+	}
+	return p.At.String() + ":" + p.Hash
+}
+
+// ParsePin reads a hash, or topic/partition/offset:hash.
+func ParsePin(s string) (Pin, error) {
+	var p Pin
+	text := s
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		at, err := event.ParsePosition(s[:i])
+		if err != nil {
+			return p, fmt.Errorf("head %.200q: %w", s, err)
+		}
+		p.At, text = at, s[i+1:]
+	}
+	h, err := parseHash(text)
+	if err != nil {
+		return p, fmt.Errorf("head %.200q: %w", s, err)
+	}
+	p.Hash = h.String()
+	return p, nil
+}
