@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -116,6 +117,41 @@ func TestHTTPFinishesRequestsInFlight(t *testing.T) {
 	}
 	if err := <-stopped; err != nil {
 		t.Errorf("Run = %v", err)
+	}
+}
+
+// Whoever does not finish the header of a request is left, and so is whoever sends
+// one without end, or asks nothing more.
+func TestSlowHeader(t *testing.T) {
+	for name, c := range map[string]struct{ sent, answer string }{
+		"a header that stops":  {"GET / HTTP/1.1\r\nHost: h\r\n", ""},
+		"nothing at all":       {"", ""},
+		"nothing more":         {"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.1 200"},
+		"a header without end": {"GET / HTTP/1.1\r\nHost: h\r\nX: " + strings.Repeat("x", maxHeaderBytes+8<<10), "HTTP/1.1 431"},
+		"a path without end":   {"GET /" + strings.Repeat("x", maxHeaderBytes+8<<10) + " HTTP/1.1\r\nHost: h\r\n\r\n", "HTTP/1.1 431"},
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := NewHTTP(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), quiet())
+		h.server.ReadHeaderTimeout, h.server.IdleTimeout = 50*time.Millisecond, 50*time.Millisecond
+		ctx, cancel := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- h.Run(ctx) }()
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+		go func() { _, _ = io.WriteString(conn, c.sent) }() // the server may close before it has read all
+		answer, err := io.ReadAll(conn)
+		if os.IsTimeout(err) || !strings.HasPrefix(string(answer), c.answer) || (c.answer == "" && strings.Contains(string(answer), "200")) {
+			t.Errorf("%s: %.100q, %v", name, answer, err)
+		}
+		_ = conn.Close()
+		cancel()
+		<-stopped
 	}
 }
 
