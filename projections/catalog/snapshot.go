@@ -51,18 +51,19 @@ type Snapshot struct {
 
 func compareID(a, b *Repository) int { return cmp.Compare(a.ID, b.ID) }
 
-func compareName(a, b *Repository) int {
+// CompareNames is the order of Snapshot.ByName.
+func CompareNames(a, b *Repository) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), compareID(a, b))
 }
 
 func comparePushed(a, b *Repository) int {
-	return cmp.Or(a.PushedAt.Compare(b.PushedAt), compareName(a, b))
+	return cmp.Or(a.PushedAt.Compare(b.PushedAt), CompareNames(a, b))
 }
 
 func newSnapshot(all []*Repository) *Snapshot {
 	s := &Snapshot{byID: all, byName: slices.Clone(all)}
 	slices.SortFunc(s.byID, compareID)
-	slices.SortFunc(s.byName, compareName)
+	slices.SortFunc(s.byName, CompareNames)
 	return s
 }
 
@@ -82,7 +83,7 @@ func (s *Snapshot) with(changed map[code.RepositoryID]*Repository) *Snapshot {
 	for _, r := range changed {
 		if r != nil {
 			next.byID = insert(next.byID, r, compareID)
-			next.byName = insert(next.byName, r, compareName)
+			next.byName = insert(next.byName, r, CompareNames)
 		}
 	}
 	return next

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -97,7 +98,7 @@ func (rt *route) admits(p *auth.Principal) error {
 		}
 		return nil
 	case accessOwner:
-		return needOwner(p)
+		return rt.needOwner(p)
 	}
 	return fmt.Errorf("%w: nobody may do this", auth.ErrForbidden)
 }
@@ -110,8 +111,12 @@ func need(p *auth.Principal, scope account.Scope) error {
 	return p.Need(scope)
 }
 
-func needOwner(p *auth.Principal) error {
+// needOwner lets a restricted credential of an owner change its own repositories:
+// what is of the whole instance tells of the others.
+func (rt *route) needOwner(p *auth.Principal) error {
 	switch {
+	case p.Owner() && p.Repositories != nil && !strings.Contains(rt.path, "{repoId}"):
+		return fmt.Errorf("%w: the credential is restricted to some repositories", auth.ErrForbidden)
 	case p.Anonymous():
 		return fmt.Errorf("%w: this needs the credential of an owner", auth.ErrUnauthenticated)
 	case p.Owner():

@@ -66,7 +66,7 @@ func (s *Server) find(r *http.Request, find find) (*reply, error) {
 	s.target(r, audit.TargetInstance, "", "symbol", *in.SymbolName, "repo", in.RepoName)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	view, err := s.o.Views.View(ctx)
+	view, err := s.view(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find: %w", err)
 	}

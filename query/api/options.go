@@ -60,8 +60,8 @@ type Views interface {
 
 // Catalog knows the registered repositories, indexed or not.
 type Catalog interface {
-	// Repositories returns all of them in any order. The slice is the caller's,
-	// the repositories are not to be changed.
+	// Repositories returns all of them by name, then ID. Nothing of it is to be
+	// changed; it is the same slice as long as nothing has changed.
 	Repositories(ctx context.Context) ([]*search.Repository, error)
 	// Find returns the registered repository that candidate names: the one with
 	// its ID; else the one whose clone URL is the same (code.CloneURL.Same); else,
@@ -130,6 +130,10 @@ type Options struct {
 	Source *source.Browser
 	// Verifier is nil in a process without mirrors.
 	Verifier Verifier
+	// Screen hides what does not exist for who asks; nil for one of its own.
+	Screen *search.Screen
+	// Connections are the kinds of the configured connections, by name.
+	Connections map[string]code.HostKind
 	// Ready says why the server should get no requests yet; nil is always ready.
 	Ready func(ctx context.Context) error
 	// Version is what GET /api/version says.
@@ -193,6 +197,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.Registerer == nil {
 		o.Registerer = prometheus.NewRegistry()
+	}
+	if o.Screen == nil {
+		o.Screen = search.NewScreen(search.ScreenOptions{Registerer: o.Registerer})
 	}
 	o.PublicURL = strings.TrimRight(o.PublicURL, "/")
 }

@@ -187,15 +187,11 @@ func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
 	return accepted(acceptedResponse{uint64(known.ID), known.Name, position}), nil
 }
 
-// known returns the registered repository of {repoId}.
+// known returns the registered repository of {repoId}, which is about to change.
 func (s *Server) known(r *http.Request) (code.Repository, error) {
-	id, err := repositoryID(r)
+	known, err := s.visibleByID(r)
 	if err != nil {
-		return code.Repository{}, err
-	}
-	known, err := s.o.Catalog.Find(r.Context(), code.Repository{ID: id})
-	if err != nil {
-		return known, fmt.Errorf("repository %d: %w", id, err)
+		return known, err
 	}
 	s.target(r, audit.TargetRepository, known.Name)
 	return known, nil

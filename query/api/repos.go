@@ -1,13 +1,12 @@
 package api
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -26,7 +25,12 @@ type repositoryItem struct {
 	DefaultBranch  string        `json:"defaultBranch,omitempty"`
 	IsFork         bool          `json:"isFork"`
 	IsArchived     bool          `json:"isArchived"`
+	// Visibility is an addition.
+	Visibility account.Visibility `json:"visibility"`
 }
+
+// maxConnectionID is above every ID of a connection, and what a JSON number holds.
+const maxConnectionID = 1 << 53
 
 // maxListQueryBytes bounds the filter of a list.
 const maxListQueryBytes = 1024
@@ -36,6 +40,7 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 	window := p.page()
 	sort, direction := p.oneOf("sort", "name", "pushed"), p.oneOf("direction", "asc", "desc")
 	filter := p.text("query", maxListQueryBytes)
+	connection := p.positive("connectionId", 0, maxConnectionID)
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -44,54 +49,24 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list repositories: %w", err)
 	}
-	all = filterByName(all, filter)
-	slices.SortFunc(all, order(sort, direction))
-	from, to := window.of(len(all))
+	key := listKey{visible: s.visible(r.Context()), sort: sort, filter: strings.ToLower(filter)}
+	list := []*search.Repository{}
+	if name, known := s.connectionNamed(all, key.visible, connection); known || connection == 0 {
+		key.connection = name
+		list = s.listings.list(all, key)
+	}
+	from, to := window.of(len(list))
 	items := make([]repositoryItem, 0, to-from)
-	for _, repository := range all[from:to] {
-		items = append(items, s.repositoryItem(repository))
+	for i := from; i < to; i++ {
+		if direction == "desc" {
+			items = append(items, s.repositoryItem(list[len(list)-1-i]))
+		} else {
+			items = append(items, s.repositoryItem(list[i]))
+		}
 	}
 	out := ok(items)
-	out.header = window.header("/api/repos", len(all), p, "sort", "direction", "query")
+	out.header = window.header("/api/repos", len(list), p, "sort", "direction", "query", "connectionId")
 	return out, nil
-}
-
-// filterByName keeps the repositories whose full name contains filter in any
-// case.
-func filterByName(all []*search.Repository, filter string) []*search.Repository {
-	if filter == "" {
-		return all
-	}
-	filter = strings.ToLower(filter)
-	return slices.DeleteFunc(all, func(r *search.Repository) bool {
-		return !strings.Contains(strings.ToLower(r.Name), filter)
-	})
-}
-
-// order compares by name, or by the time of the last push with repositories
-// that have none at the late end; then by name and ID, so that pages are stable.
-func order(sort, direction string) func(a, b *search.Repository) int {
-	byName := func(a, b *search.Repository) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	}
-	compare := byName
-	if sort == "pushed" {
-		compare = func(a, b *search.Repository) int { return cmp.Or(byPush(a, b), byName(a, b)) }
-	}
-	if direction == "desc" {
-		return func(a, b *search.Repository) int { return compare(b, a) }
-	}
-	return compare
-}
-
-func byPush(a, b *search.Repository) int {
-	if a.PushedAt.IsZero() != b.PushedAt.IsZero() {
-		if a.PushedAt.IsZero() {
-			return 1
-		}
-		return -1
-	}
-	return a.PushedAt.Compare(b.PushedAt)
 }
 
 func (s *Server) repositoryItem(r *search.Repository) repositoryItem {
@@ -100,5 +75,6 @@ func (s *Server) repositoryItem(r *search.Repository) repositoryItem {
 		DisplayName: displayName(&r.Repository), ExternalWebURL: externalURL(&r.Repository), ImageURL: r.ImageURL,
 		IndexedAt: optionalTime(r.IndexedAt), PushedAt: optionalTime(r.PushedAt),
 		DefaultBranch: r.DefaultBranch, IsFork: r.Fork, IsArchived: r.Archived,
+		Visibility: s.o.Gate.Visibility(&r.Repository),
 	}
 }

@@ -3,25 +3,58 @@ package api
 import (
 	"context"
 	"fmt"
+	"net/http"
 
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
+// This file is the one place that decides whether there is a repository for who
+// asks: one that they may not see has to look like one that does not exist, in what
+// is said and in what is done to find out.
+
 // visibleRepository returns the repository with that full name, for every operation
-// on its files and history. It is the one place that decides whether there is
-// such a repository for the client: one that the client may not see has to look
-// like one that does not exist. The error wraps code.ErrNotFound.
+// on its files and history: of several, the one with the lowest ID that exists for
+// who asks. The error wraps code.ErrNotFound.
 func (s *Server) visibleRepository(ctx context.Context, name string) (*code.Repository, error) {
 	setTarget(ctx, audit.TargetRepository, name)
-	if name == "" {
-		return nil, fmt.Errorf("repository %q: %w", name, code.ErrNotFound)
-	}
-	r, err := s.o.Catalog.Find(ctx, code.Repository{Name: name})
+	all, err := s.o.Catalog.Repositories(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find a repository: %w", err)
 	}
-	return &r, nil
+	visible := s.visible(ctx)
+	for _, r := range named(all, name) {
+		if name != "" && visible.Sees(&r.Repository) {
+			return &r.Repository, nil
+		}
+	}
+	return nil, fmt.Errorf("repository %q: %w", name, code.ErrNotFound)
+}
+
+// visibleByID returns the registered repository of {repoId}.
+func (s *Server) visibleByID(r *http.Request) (code.Repository, error) {
+	id, err := repositoryID(r)
+	if err != nil {
+		return code.Repository{}, err
+	}
+	known, err := s.o.Catalog.Find(r.Context(), code.Repository{ID: id})
+	if err == nil && !s.visible(r.Context()).Sees(&known) {
+		err = code.ErrNotFound
+	}
+	if err != nil {
+		return code.Repository{}, unknownRepository(id, err)
+	}
+	return known, nil
+}
+
+// unknownRepository names nothing but what the request did.
+func unknownRepository(id code.RepositoryID, err error) error {
+	if failureOf(err).status == http.StatusNotFound {
+		err = code.ErrNotFound
+	}
+	return fmt.Errorf("repository %d: %w", id, err)
 }
 
 // repositoryOf reads the parameter repo.
@@ -39,3 +72,18 @@ func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository,
 	}
 	return repository, err
 }
+
+// view returns the current state of the index as far as it exists for who asks.
+func (s *Server) view(ctx context.Context) (search.View, error) {
+	v, err := s.o.Views.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if visible := s.visible(ctx); !visible.Everything() {
+		return s.o.Screen.Hide(v, visible, visible.Sees), nil
+	}
+	return v, nil
+}
+
+// isPublic is what visibility:public means: internal repositories are not public.
+func (s *Server) isPublic(r *code.Repository) bool { return s.o.Gate.Visibility(r) == account.Public }

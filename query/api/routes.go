@@ -43,6 +43,7 @@ func (s *Server) routes() []route {
 		{method: http.MethodPost, path: "/api/find_definitions", access: accessSearch, action: audit.FoundDefinitions, handler: s.findDefinitions},
 		{method: http.MethodPost, path: "/api/find_references", access: accessSearch, action: audit.FoundReferences, handler: s.findReferences},
 		{method: http.MethodGet, path: "/api/repos", access: accessSearch, action: audit.ListedRepositories, handler: s.listRepositories},
+		{method: http.MethodGet, path: "/api/connections", access: accessSearch, action: audit.ListedConnections, handler: s.listConnections},
 		{method: http.MethodPost, path: "/api/repos", access: accessOwner, action: audit.RegisteredRepository, handler: s.registerRepository},
 		{method: http.MethodDelete, path: "/api/repos/{repoId}", access: accessOwner, action: audit.RemovedRepository, handler: s.removeRepository},
 		{method: http.MethodPost, path: "/api/repos/{repoId}/refresh", access: accessOwner, action: audit.ReindexedRepository, handler: s.refreshRepository},

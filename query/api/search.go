@@ -49,6 +49,7 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 		return nil, err
 	}
 	started := time.Now()
+	out.Public = s.isPublic
 	out.Query, err = syntax.Parse(*in.Query, syntax.Options{Regexp: in.Regex, CaseSensitive: in.CaseSensitive})
 	out.took = time.Since(started)
 	return out, err
@@ -86,7 +87,7 @@ func (s *Server) search(r *http.Request) (*reply, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	view, err := s.o.Views.View(ctx)
+	view, err := s.view(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}

@@ -21,6 +21,7 @@ type Server struct {
 	contract  *contract.Contract
 	metrics   *metrics
 	handler   http.Handler
+	listings  listings
 	origins   *http.CrossOriginProtection
 	hosts     map[string]bool // nil: any
 	secure    bool            // the public URL is https

@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -130,15 +129,19 @@ type skippedItem struct {
 }
 
 func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
-	id, err := repositoryID(r)
+	known, err := s.visibleByID(r)
 	if err != nil {
 		return nil, err
 	}
+	id := known.ID
+	s.target(r, audit.TargetRepository, known.Name)
 	st, err := s.o.Status.Status(r.Context(), id)
 	if err != nil {
-		return nil, fmt.Errorf("repository %d: %w", id, err)
+		return nil, unknownRepository(id, err)
 	}
-	s.target(r, audit.TargetRepository, st.Repository.Name)
+	if !s.visible(r.Context()).Everything() {
+		st.Applied = nil // it counts what happens in others
+	}
 	out := &statusResponse{
 		ID: uint64(id), Name: st.Repository.Name, State: st.State, Refs: make([]refItem, len(st.Refs)),
 		Segments: st.Segments, Files: st.Files, SkippedFiles: st.SkippedFiles,
@@ -160,10 +163,11 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 }
 
 func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
-	id, err := repositoryID(r)
+	known, err := s.visibleByID(r)
 	if err != nil {
 		return nil, err
 	}
+	id := known.ID
 	p := queryParams(r)
 	window := p.page()
 	ref := fullRef(p.text("ref", code.MaxRefBytes))
@@ -172,7 +176,7 @@ func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	s.target(r, audit.TargetRepository, strconv.FormatUint(uint64(id), 10), "list", "skipped files")
+	s.target(r, audit.TargetRepository, known.Name, "list", "skipped files")
 	files, total, err := s.o.Status.Skipped(r.Context(), id, ref, code.SkipReason(reason), window.offset(), window.perPage)
 	if err != nil {
 		return nil, fmt.Errorf("repository %d: %w", id, err)

@@ -25,7 +25,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	view, err := s.o.Views.View(ctx)
+	view, err := s.view(ctx)
 	if err != nil {
 		return fmt.Errorf("search: %w", err)
 	}

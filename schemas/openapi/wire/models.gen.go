@@ -13,6 +13,17 @@ const (
 	CodeHostTypeGitlab          CodeHostType = "gitlab"
 )
 
+// Defines values for ConnectionConnectionType.
+const (
+	ConnectionConnectionTypeAzuredevops ConnectionConnectionType = "azuredevops"
+	ConnectionConnectionTypeBitbucket   ConnectionConnectionType = "bitbucket"
+	ConnectionConnectionTypeGerrit      ConnectionConnectionType = "gerrit"
+	ConnectionConnectionTypeGit         ConnectionConnectionType = "git"
+	ConnectionConnectionTypeGitea       ConnectionConnectionType = "gitea"
+	ConnectionConnectionTypeGithub      ConnectionConnectionType = "github"
+	ConnectionConnectionTypeGitlab      ConnectionConnectionType = "gitlab"
+)
+
 // Defines values for DeliveredPushAction.
 const (
 	DeliveredPushActionCreated DeliveredPushAction = "created"
@@ -140,6 +151,13 @@ const (
 	ReplayStateDone      ReplayState = "done"
 	ReplayStateFailed    ReplayState = "failed"
 	ReplayStateSwitching ReplayState = "switching"
+)
+
+// Defines values for RepositoryVisibility.
+const (
+	RepositoryVisibilityInternal RepositoryVisibility = "internal"
+	RepositoryVisibilityPrivate  RepositoryVisibility = "private"
+	RepositoryVisibilityPublic   RepositoryVisibility = "public"
 )
 
 // Defines values for RepositoryStatusState.
@@ -322,6 +340,17 @@ type CommitDetail struct {
 	AuthorName  string `json:"authorName"`
 	AuthorEmail string `json:"authorEmail"`
 }
+
+// Connection defines model for Connection.
+type Connection struct {
+	// ID It follows from the name, and stays as long as that does.
+	ID             int64                    `json:"id"`
+	Name           string                   `json:"name"`
+	ConnectionType ConnectionConnectionType `json:"connectionType"`
+}
+
+// ConnectionConnectionType defines model for Connection.ConnectionType.
+type ConnectionConnectionType string
 
 // DeadLetter defines model for DeadLetter.
 type DeadLetter struct {
@@ -875,7 +904,13 @@ type Repository struct {
 	DefaultBranch   string       `json:"defaultBranch,omitempty,omitzero"`
 	IsFork          bool         `json:"isFork"`
 	IsArchived      bool         `json:"isArchived"`
+
+	// Visibility Addition. Who may see the repository: everybody who may ask at all, users, or owners and the users who are named.
+	Visibility RepositoryVisibility `json:"visibility,omitempty,omitzero"`
 }
+
+// RepositoryVisibility Addition. Who may see the repository: everybody who may ask at all, users, or owners and the users who are named.
+type RepositoryVisibility string
 
 // RepositoryInfo defines model for RepositoryInfo.
 type RepositoryInfo struct {

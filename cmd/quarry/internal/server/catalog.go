@@ -15,6 +15,13 @@ import (
 type repositories struct {
 	versions *versions
 	byURL    atomic.Pointer[urlIndex]
+	list     atomic.Pointer[nameList]
+}
+
+// nameList is the repositories of one snapshot as queries see them.
+type nameList struct {
+	snapshot *catalog.Snapshot
+	list     []*search.Repository
 }
 
 // urlIndex finds the repositories of one snapshot by clone URL. It is made once
@@ -31,14 +38,38 @@ type cloneKey struct{ host, path string }
 var _ api.Catalog = (*repositories)(nil)
 
 // Repositories implements api.Catalog. The commit of each is known to the views
-// only, and a list does not show it.
+// only, and a list does not show it. The list is made once for a snapshot, of that
+// of the one before as far as it is the same; two callers at once may both make it.
 func (r *repositories) Repositories(context.Context) ([]*search.Repository, error) {
-	all := r.versions.live.Load().catalog.Snapshot().ByName()
-	out := make([]*search.Repository, len(all))
-	for i, known := range all {
-		out[i] = searchRepository(known)
+	snapshot, before := r.versions.live.Load().catalog.Snapshot(), r.list.Load()
+	if before != nil && before.snapshot == snapshot {
+		return before.list, nil
 	}
-	return out, nil
+	next := &nameList{snapshot, nameListOf(snapshot.ByName(), before)}
+	r.list.Store(next)
+	return next.list, nil
+}
+
+// nameListOf walks along two lists in one order, so that what has not changed is
+// found without a search.
+func nameListOf(all []*catalog.Repository, before *nameList) []*search.Repository {
+	var old []*catalog.Repository
+	if before != nil {
+		old = before.snapshot.ByName()
+	}
+	out := make([]*search.Repository, len(all))
+	at := 0
+	for i, known := range all {
+		for at < len(old) && catalog.CompareNames(old[at], known) < 0 {
+			at++
+		}
+		if at < len(old) && old[at] == known {
+			out[i] = before.list[at]
+		} else {
+			out[i] = searchRepository(known)
+		}
+	}
+	return out
 }
 
 func searchRepository(r *catalog.Repository) *search.Repository {

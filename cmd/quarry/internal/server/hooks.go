@@ -70,3 +70,12 @@ func connectionsOf(c *config.Config) ([]ingest.Connection, error) {
 	}
 	return connections, nil
 }
+
+// connectionKinds tells what the API shows of the connections.
+func connectionKinds(c *config.Config) map[string]code.HostKind {
+	kinds := make(map[string]code.HostKind, len(c.Connections))
+	for _, connection := range c.Connections {
+		kinds[connection.Name] = connection.Kind
+	}
+	return kinds
+}

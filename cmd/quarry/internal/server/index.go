@@ -179,6 +179,7 @@ func (s *Server) openAPI() error {
 		DeadLetters:    s.letters,
 		Source:         browser,
 		Verifier:       verifier,
+		Connections:    connectionKinds(c),
 		Ready:          s.ready,
 		Replays:        s.versions.replays,
 		AsOf:           s.versions.asOf,

@@ -1,0 +1,78 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// connectionItem is an element of GET /api/connections.
+type connectionItem struct {
+	ID   uint64 `json:"id"`
+	Name string `json:"name"`
+	Type string `json:"connectionType"`
+}
+
+// connectionID derives the number of a connection from its name, which is what the
+// configuration knows it by: it stays as long as the name does.
+func connectionID(name string) uint64 { return uint64(code.NewRepositoryID("connection", name)) }
+
+// connectionType is what the public API calls a kind of code host here.
+func connectionType(kind code.HostKind) string {
+	switch kind {
+	case code.BitbucketCloud, code.BitbucketServer:
+		return "bitbucket"
+	case code.GitHub, code.GitLab, code.Gitea, code.Gerrit, code.AzureDevOps:
+		return string(kind)
+	}
+	return "git"
+}
+
+// listConnections answers with the connections of the repositories that exist for
+// who asks. How one is configured is not said.
+func (s *Server) listConnections(r *http.Request) (*reply, error) {
+	s.target(r, audit.TargetInstance, "")
+	all, err := s.o.Catalog.Repositories(r.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list connections: %w", err)
+	}
+	items := []connectionItem{}
+	for name, kind := range s.connections(all, s.visible(r.Context())) {
+		items = append(items, connectionItem{connectionID(name), name, connectionType(kind)})
+	}
+	slices.SortFunc(items, func(a, b connectionItem) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	return ok(items), nil
+}
+
+// connections returns the kinds of connections by name: as they are configured, or
+// else, for one that is not any more, as the first of its repositories is.
+func (s *Server) connections(all []*search.Repository, visible auth.Visible) map[string]code.HostKind {
+	kinds := map[string]code.HostKind{}
+	for _, r := range s.listings.list(all, listKey{visible: visible, sort: "name"}) {
+		if _, known := kinds[r.Connection]; known || r.Connection == "" {
+			continue
+		}
+		kinds[r.Connection] = cmp.Or(s.o.Connections[r.Connection], r.Kind)
+	}
+	return kinds
+}
+
+// connectionNamed returns the name of a connection with a repository that exists for
+// who asks.
+func (s *Server) connectionNamed(all []*search.Repository, visible auth.Visible, id int) (name string, known bool) {
+	if id == 0 {
+		return "", false
+	}
+	for name := range s.connections(all, visible) {
+		if connectionID(name) == uint64(id) {
+			return name, true
+		}
+	}
+	return "", false
+}

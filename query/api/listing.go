@@ -1,0 +1,146 @@
+package api
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/search"
+)
+
+// maxListed bounds the repositories in all lists that are kept: 8 MiB of pointers.
+const maxListed = 1 << 20
+
+// A listKey says which repositories are in a list, and in which order.
+type listKey struct {
+	visible auth.Visible
+	sort    string // name or pushed
+	// filter is a part of the name, in lower case, connection the name of one;
+	// empty: all.
+	filter, connection string
+}
+
+// listings keeps lists of repositories, for the pages of them that are asked for one
+// after the other: to make a list costs a look at all repositories, a page of it
+// does not. All lists are of one state of the catalog; the oldest go first.
+type listings struct {
+	mu struct {
+		sync.Mutex
+		of    catalogID
+		lists map[listKey][]*search.Repository
+		order []listKey
+		size  int
+	}
+}
+
+// catalogID tells the states of the catalog apart; it holds on to the one it is of.
+type catalogID struct {
+	first **search.Repository
+	n     int
+}
+
+func idOf(all []*search.Repository) catalogID {
+	if len(all) == 0 {
+		return catalogID{}
+	}
+	return catalogID{&all[0], len(all)}
+}
+
+// list returns the repositories of all, which are ordered by name and ID, that
+// match a key, in its order. The slice is not to be changed.
+func (l *listings) list(all []*search.Repository, key listKey) []*search.Repository {
+	if key == (listKey{sort: "name"}) || len(all) == 0 {
+		return all
+	}
+	id := idOf(all)
+	if list, ok := l.get(id, key); ok {
+		return list
+	}
+	list := l.make(all, key)
+	l.put(id, key, list)
+	return list
+}
+
+func (l *listings) get(id catalogID, key listKey) ([]*search.Repository, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	list, ok := l.mu.lists[key]
+	return list, ok && l.mu.of == id
+}
+
+func (l *listings) put(id catalogID, key listKey, list []*search.Repository) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.of != id {
+		l.mu.of, l.mu.lists, l.mu.order, l.mu.size = id, map[listKey][]*search.Repository{}, nil, 0
+	}
+	if _, ok := l.mu.lists[key]; ok {
+		return
+	}
+	l.mu.lists[key] = list
+	l.mu.order = append(l.mu.order, key)
+	for l.mu.size += 1 + len(list); l.mu.size > maxListed && len(l.mu.order) > 1; {
+		oldest := l.mu.order[0]
+		l.mu.size -= 1 + len(l.mu.lists[oldest])
+		delete(l.mu.lists, oldest)
+		l.mu.order = l.mu.order[1:]
+	}
+}
+
+// make takes a list from the one with a condition less.
+func (l *listings) make(all []*search.Repository, key listKey) []*search.Repository {
+	wider := key
+	switch {
+	case key.filter != "":
+		wider.filter = ""
+		return matching(l.list(all, wider), func(r *search.Repository) bool { return strings.Contains(strings.ToLower(r.Name), key.filter) })
+	case key.connection != "":
+		wider.connection = ""
+		return matching(l.list(all, wider), func(r *search.Repository) bool { return r.Connection == key.connection })
+	case key.sort == "pushed":
+		wider.sort = "name"
+		list := slices.Clone(l.list(all, wider))
+		slices.SortStableFunc(list, byPush)
+		return list
+	}
+	return matching(all, func(r *search.Repository) bool { return key.visible.Sees(&r.Repository) })
+}
+
+func matching(list []*search.Repository, match func(*search.Repository) bool) []*search.Repository {
+	var out []*search.Repository
+	for _, r := range list {
+		if match(r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// byPush orders by the time of the last push, repositories that have none at the
+// late end.
+func byPush(a, b *search.Repository) int {
+	if a.PushedAt.IsZero() != b.PushedAt.IsZero() {
+		if a.PushedAt.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	return a.PushedAt.Compare(b.PushedAt)
+}
+
+// byNameAndID is the order of Catalog.Repositories.
+func byNameAndID(a, b *search.Repository) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+}
+
+// named returns the repositories of that full name, of all by name and ID.
+func named(all []*search.Repository, name string) []*search.Repository {
+	from, _ := slices.BinarySearchFunc(all, name, func(r *search.Repository, name string) int { return strings.Compare(r.Name, name) })
+	to := from
+	for to < len(all) && all[to].Name == name {
+		to++
+	}
+	return all[from:to]
+}
