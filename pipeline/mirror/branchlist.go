@@ -3,6 +3,8 @@ package mirror
 import (
 	"bytes"
 	"context"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,16 +23,38 @@ type Branch struct {
 // branchFormat has the time of a commit in seconds.
 const branchFormat = "%(objectname) %(objecttype) %(committerdate:unix) %(refname)"
 
-// Branches returns the branches of the mirror as last fetched, in the order of
-// their names. One that is no commit, or has a name that we would not hand to git,
-// is left out. It fails with ErrMissing if there is no mirror.
+// Branches returns the branches of the mirror as last fetched, and those that only
+// the repository has from which it borrows its objects, as they are now; what
+// Resolve would find. One that is no commit, or has a name that we would not hand to
+// git, is left out. It fails with ErrMissing if there is no mirror.
 func (m *Mirror) Branches(ctx context.Context) ([]Branch, error) {
 	if !m.exists() {
 		return nil, m.wrap("list branches of", ErrMissing)
 	}
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + branchFormat, branchPrefix}})
+	branches, err := m.branchesOf(ctx, m.gitDir())
 	if err != nil {
 		return nil, m.wrap("list branches of", err)
+	}
+	objects, err := readSmall(m.alternates())
+	if err != nil {
+		return branches, nil // it borrows nothing
+	}
+	others, err := m.branchesOf(ctx, filepath.Dir(strings.TrimSuffix(string(objects), "\n")))
+	if err != nil {
+		return branches, nil // moved or gone
+	}
+	known := make(map[code.Ref]bool, len(branches))
+	for _, b := range branches {
+		known[b.Ref] = true
+	}
+	others = slices.DeleteFunc(others, func(b Branch) bool { return known[b.Ref] })
+	return append(branches, others...), nil
+}
+
+func (m *Mirror) branchesOf(ctx context.Context, gitDir string) ([]Branch, error) {
+	out, err := m.ms.git.output(ctx, command{gitDir: gitDir, limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + branchFormat, branchPrefix}})
+	if err != nil {
+		return nil, err
 	}
 	var branches []Branch
 	for line := range bytes.Lines(out) {

@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -57,6 +59,15 @@ func cutText(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// pathText is a path as it is written into a line: with quotes and escapes if it
+// has line feeds and the like in it.
+func pathText(path string) string {
+	if strings.ContainsFunc(path, unicode.IsControl) {
+		return strconv.Quote(path)
+	}
+	return path
 }
 
 // plural is "1 match", "2 matches".

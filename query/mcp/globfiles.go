@@ -50,7 +50,7 @@ func (c *call) paths(r *search.Result) {
 		if next == offset || files[next-1].Repo.Name != f.Repo.Name {
 			heading = "\n[" + f.Repo.Name + "]\n"
 		}
-		if !c.out.line(heading + f.Path + refsOf(f, c.args.text("ref") != "")) {
+		if !c.out.line(heading + pathText(f.Path) + refsOf(f, c.args.text("ref") != "")) {
 			break
 		}
 	}

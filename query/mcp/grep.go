@@ -118,7 +118,7 @@ func (c *call) groups(r *search.Result) {
 	})
 	for i, g := range groups {
 		if !c.out.line(fmt.Sprintf("[%s] %s in %s", g.name, plural(g.matches, "match", "matches"), plural(g.files, "file", "files"))) {
-			c.linef("%s more, with fewer matches each.", plural(len(groups)-i, "repository", "repositories"))
+			c.linef("%s, with fewer matches each.", plural(len(groups)-i, "more repository", "more repositories"))
 			return
 		}
 	}
@@ -147,11 +147,11 @@ func (c *call) files(r *search.Result, limit int) {
 func (c *call) rest(r *search.Result, next int) {
 	switch {
 	case next < len(r.Files):
-		c.linef("\n%s more: offset=%d goes on; path, include and repo narrow.", plural(r.Stats.Files-next, "file", "files"), next)
+		c.linef("\n%s: offset=%d goes on; path, include and repo narrow.", plural(r.Stats.Files-next, "more file", "more files"), next)
 	case next < r.Stats.Files:
-		c.linef("\n%s more that cannot be paged to: narrow with path, include or repo.", plural(r.Stats.Files-next, "file", "files"))
-	case next == c.args.whole("offset") && next > 0:
-		c.linef("Nothing is left at offset %d.", next)
+		c.linef("\n%s that cannot be paged to: narrow with path, include or repo.", plural(r.Stats.Files-next, "more file", "more files"))
+	case c.args.whole("offset") >= next && next > 0:
+		c.linef("There are no files from offset %d on.", c.args.whole("offset"))
 	}
 }
 
@@ -167,7 +167,7 @@ func cutLines(s string, n int) string {
 // are.
 func fileLines(f *search.FileMatch, limit, context int, refs bool) (text string, shown int) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n[%s] %s%s:\n", f.Repo.Name, f.Path, refsOf(f, refs))
+	fmt.Fprintf(&b, "\n[%s] %s%s:\n", f.Repo.Name, pathText(f.Path), refsOf(f, refs))
 	all := 0
 	for i := range f.Chunks {
 		chunk := &f.Chunks[i]

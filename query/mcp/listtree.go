@@ -43,14 +43,14 @@ func (c *call) listTree(ctx context.Context) error {
 	if at != "" {
 		at += "/"
 	}
-	c.linef("[%s] /%s has %s, %d files and %d directories shown:", r.Name, at, plural(len(root.Children), "entry", "entries"), t.nFiles, t.nDirectories)
+	c.linef("[%s] /%s: %s and %s", r.Name, at, plural(t.nFiles, "file", "files"), plural(t.nDirectories, "directory", "directories"))
 	lines := t.lines[:min(len(t.lines), most)]
 	next := c.out.pages(lines, c.args.whole("offset"), len(lines))
 	switch {
 	case next < len(lines):
 		c.linef("%d more lines: offset=%d goes on.", len(lines)-next, next)
 	case len(lines) < len(t.lines):
-		c.linef("%s more: raise maxEntries, or narrow with path.", plural(len(t.lines)-len(lines), "entry", "entries"))
+		c.linef("%s: raise maxEntries, or narrow with path.", plural(len(t.lines)-len(lines), "more line", "more lines"))
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (t *treeLines) add(n *source.Node, indent string) {
 		case source.KindTree:
 			t.nDirectories++
 			if t.directories {
-				t.lines = append(t.lines, indent+child.Name+"/"+unopened(child))
+				t.lines = append(t.lines, indent+pathText(child.Name)+"/"+unopened(child))
 			}
 			t.add(child, indent+"  ")
 		case source.KindCommit:
@@ -91,8 +91,8 @@ func (t *treeLines) file(n *source.Node, indent, note string) {
 	switch {
 	case !t.files:
 	case t.directories:
-		t.lines = append(t.lines, indent+n.Name+note)
+		t.lines = append(t.lines, indent+pathText(n.Name)+note)
 	default:
-		t.lines = append(t.lines, n.Path+note)
+		t.lines = append(t.lines, pathText(n.Path)+note)
 	}
 }

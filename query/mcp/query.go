@@ -100,6 +100,8 @@ const (
 // suggest answers a search without matches: it says what a few others would find.
 func (c *call) suggest(ctx context.Context, view search.View, q *query) error {
 	c.linef("Found no matches.")
+	before := c.out.b.Len()
+	c.suggestRef(ctx, q)
 	probes := 0
 	for _, other := range q.others() {
 		if probes == maxProbes {
@@ -118,10 +120,35 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query) error {
 			c.linef("There are matches %s: %d in %s.", other.how, n, plural(files, "file", "files"))
 		}
 	}
-	if probes == 0 || c.out.b.Len() == len("Found no matches.\n") {
+	if c.out.b.Len() == before {
 		c.linef("Try a shorter pattern; list_repos tells whether the repository is here, list_branches which branches are searched.")
 	}
 	return nil
+}
+
+// suggestRef says so if the ref that was asked for is not indexed.
+func (c *call) suggestRef(ctx context.Context, q *query) {
+	if q.repo == "" || q.ref == "" || q.ref == syntax.DefaultRevision || q.ref == syntax.AllRevisions {
+		return
+	}
+	r, err := c.repository(ctx, q.repo)
+	if err != nil {
+		return
+	}
+	branches, err := c.o.Source.Branches(ctx, r)
+	if err != nil {
+		return
+	}
+	var indexed []string
+	for _, b := range branches {
+		if b.Indexed && strings.Contains(string(b.Ref), q.ref) {
+			return
+		}
+		if b.Indexed && len(indexed) < maxRefsTold {
+			indexed = append(indexed, b.Ref.Short())
+		}
+	}
+	c.linef("No indexed branch of %s has %.200q in its name; indexed are: %s.", q.repo, q.ref, strings.Join(indexed, ", "))
 }
 
 // other is a query that is a little wider, and how.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/navigate"
@@ -73,10 +74,12 @@ func (c *call) symbols(ctx context.Context, what string, find find) error {
 	return nil
 }
 
+var bareName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+
 func (c *call) noSymbol(what string, r *navigate.Request) {
 	c.linef("Found no %s of %s.", what, r.Symbol)
 	switch bare := r.Symbol[strings.LastIndexAny(r.Symbol, ".:#")+1:]; {
-	case bare != r.Symbol && bare != "":
+	case bare != r.Symbol && bareName.MatchString(bare):
 		c.linef("Give the bare name: symbol=%s.", bare)
 	case r.Language != "":
 		c.linef("Leave language out, or grep for the name.")
@@ -93,7 +96,7 @@ func (c *call) symbolLines(r *navigate.Result) {
 	last := min(offset+c.args.whole("limit"), r.Matches)
 	for i := range r.Files {
 		f := &r.Files[i]
-		heading, line := fmt.Sprintf("\n[%s] %s:\n", f.Repo.Name, f.Path), 0
+		heading, line := fmt.Sprintf("\n[%s] %s:\n", f.Repo.Name, pathText(f.Path)), 0
 		for _, m := range f.Matches {
 			if passed >= last {
 				break
@@ -110,6 +113,6 @@ func (c *call) symbolLines(r *navigate.Result) {
 		}
 	}
 	if last < r.Matches {
-		c.linef("\n%s more: offset=%d goes on; repo and language narrow.", plural(r.Matches-last, "match", "matches"), last)
+		c.linef("\n%s: offset=%d goes on; repo and language narrow.", plural(r.Matches-last, "more match", "more matches"), last)
 	}
 }

@@ -1,0 +1,219 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestMCP runs the scripts of testdata/mcp with the official client against a
+// server that has indexed odd.fastimport and meadow.fastimport, with their
+// branches release/*. Commands:
+//
+//	tools        what tools/list says, with the schemas
+//	call TOOL    the text of a call; the arguments are the input, as JSON
+//
+// A commit <1> is that with mark 1 of meadow, <o1> of odd; LONG is 100,000
+// letters. An answer that is an error begins with ERROR.
+func TestMCP(t *testing.T) {
+	s, commits := meadows(t)
+	session := agent(t, s.URL())
+	datadriven.Walk(t, "testdata/mcp", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			if d.Cmd == "tools" {
+				return listedTools(t, session)
+			}
+			return calledTool(t, session, commits, d)
+		})
+	})
+}
+
+// meadows returns a server with two repositories, and their commits by mark.
+func meadows(t testing.TB) (*Server, map[string]string) {
+	t.Helper()
+	odd, oddCommits := imported(t, "testdata/odd.fastimport")
+	meadow, commits := imported(t, "testdata/meadow.fastimport")
+	for mark, id := range oddCommits {
+		commits["<o"+mark[1:]] = id
+	}
+	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(odd)+","+filepath.Dir(meadow), "publicUrl=https://code.example"))
+	for _, body := range []string{
+		fmt.Sprintf(`{"path":%q,"name":"odd"}`, odd),
+		fmt.Sprintf(`{"path":%q,"name":"github.com/meadow/kettle","codeHostType":"github","webUrl":"https://github.com/meadow/kettle","branches":["release/*"]}`, meadow),
+	} {
+		var r registration
+		if status := post(t, s.URL()+"/api/repos", body, &r); status != http.StatusAccepted {
+			t.Fatalf("register: %d %s", status, r.Message)
+		}
+		awaitStatus(t, s, r.RepoID, r.applied)
+	}
+	return s, commits
+}
+
+// agent returns a session of the official client.
+func agent(t testing.TB, url string) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + "/api/mcp", DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return session
+}
+
+func listedTools(t *testing.T, session *mcp.ClientSession) string {
+	tools, err := session.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, tool := range tools.Tools {
+		schema, err := json.MarshalIndent(tool.InputSchema, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s: %s\n%s\nreadOnly=%v idempotent=%v\n%s\n\n", tool.Name, tool.Title, tool.Description, tool.Annotations.ReadOnlyHint, tool.Annotations.IdempotentHint, schema)
+	}
+	return b.String()
+}
+
+func calledTool(t *testing.T, session *mcp.ClientSession, commits map[string]string, d *datadriven.TestData) string {
+	t.Helper()
+	in := strings.ReplaceAll(d.Input, "LONG", strings.Repeat("a", 100_000))
+	for mark, id := range commits {
+		in = strings.ReplaceAll(in, mark, id)
+	}
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: d.CmdArgs[0].Key, Arguments: json.RawMessage(in)})
+	if err != nil {
+		return "PROTOCOL ERROR " + err.Error() + "\n"
+	}
+	if len(result.Content) != 1 || result.StructuredContent != nil {
+		t.Errorf("%s: want one block of text, have %+v", d.Pos, result)
+	}
+	out := result.Content[0].(*mcp.TextContent).Text
+	if result.IsError {
+		out = "ERROR " + out
+	}
+	for mark, id := range commits {
+		out = strings.ReplaceAll(strings.ReplaceAll(out, id, mark), id[:12], mark)
+	}
+	return shortened(out)
+}
+
+// shortened leaves out the middle of runs of x, and when it was indexed.
+func shortened(out string) string {
+	out = strings.ReplaceAll(out, strings.Repeat("x", 1000), "x…")
+	if i := strings.Index(out, `"indexedAt":"`); i >= 0 {
+		i += len(`"indexedAt":"`)
+		out = out[:i] + "now" + out[i+strings.IndexByte(out[i:], '"'):]
+	}
+	return out
+}
+
+// rpc posts a message to /api/mcp.
+func rpc(t testing.TB, url, body string, header ...string) (*http.Response, string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url+"/api/mcp", bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response, string(answer)
+}
+
+func initialize(version string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, version)
+}
+
+// Every revision is spoken; the newest without a handshake.
+func TestMCPRevisions(t *testing.T) {
+	s := openOnly(t, testConfig(t))
+	run(t, s)
+	for asked, want := range map[string]string{
+		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25", "1999-01-01": "2025-11-25",
+	} {
+		response, answer := rpc(t, s.URL(), initialize(asked))
+		if response.StatusCode != 200 || !strings.Contains(answer, `"protocolVersion":"`+want+`"`) || response.Header.Get("Mcp-Session-Id") == "" {
+			t.Errorf("initialize %s: %d %v %s", asked, response.StatusCode, response.Header, answer)
+		}
+	}
+	meta := `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	response, answer := rpc(t, s.URL(), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":`+meta+`}}`,
+		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list")
+	if response.StatusCode != 200 || !strings.Contains(answer, `"grep"`) {
+		t.Errorf("tools/list of 2026-07-28: %d %.300s", response.StatusCode, answer)
+	}
+	if response, answer = rpc(t, s.URL(), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":`+meta+`}}`, "Mcp-Protocol-Version", "2026-07-28"); response.StatusCode != 400 || !strings.Contains(answer, `"INVALID_REQUEST_BODY"`) {
+		t.Errorf("without Mcp-Method: %d %.300s", response.StatusCode, answer)
+	}
+}
+
+func TestMCPSessions(t *testing.T) {
+	s := openOnly(t, testConfig(t))
+	run(t, s)
+	response, _ := rpc(t, s.URL(), initialize("2025-11-25"))
+	id := response.Header.Get("Mcp-Session-Id")
+	ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+	for _, session := range []string{id, ""} {
+		if response, answer := rpc(t, s.URL(), ping, "Mcp-Session-Id", session); response.StatusCode != 200 {
+			t.Errorf("ping in session %q: %d %s", session, response.StatusCode, answer)
+		}
+	}
+	for _, session := range []string{"x", id[:len(id)-2] + "AA", strings.Repeat("A", 200)} {
+		if response, answer := rpc(t, s.URL(), ping, "Mcp-Session-Id", session); response.StatusCode != 404 || !strings.Contains(answer, `"errorCode":"NOT_FOUND"`) {
+			t.Errorf("ping in session %q: %d %s", session, response.StatusCode, answer)
+		}
+	}
+	for _, want := range []int{204, 404} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, s.URL()+"/api/mcp", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Mcp-Session-Id", id)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("DELETE: %d, want %d", response.StatusCode, want)
+		}
+	}
+	if response, _ := rpc(t, s.URL(), ping, "Mcp-Session-Id", id); response.StatusCode != 404 {
+		t.Errorf("ping in a session that has ended: %d", response.StatusCode)
+	}
+	response, err := http.Get(s.URL() + "/api/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if allow := response.Header.Get("Allow"); response.StatusCode != 405 || allow != "POST, DELETE" {
+		t.Errorf("GET: %d, Allow %q", response.StatusCode, allow)
+	}
+}
