@@ -6,46 +6,68 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/api/internal/manual"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-const contentTypeOpenAPI = "application/vnd.oai.openapi+json;version=3.0.3"
+// descriptions tell people and programs what there is. They do not change while the
+// server runs.
+type descriptions struct{ json, page description }
 
-// descriptionCache is how long a client may keep the description without asking.
-const descriptionCache = "public, max-age=300"
-
-// description is a document that does not change while the server runs.
+// description is an answer that a client may keep.
 type description struct {
-	contentType string
-	body        []byte
-	etag        string
+	header http.Header
+	etag   string
+	body   []byte
 }
 
-func newDescription(contentType string, body []byte) description {
-	sum := sha256.Sum256(body)
-	return description{contentType, body, `"` + hex.EncodeToString(sum[:16]) + `"`}
-}
+const (
+	contentTypeOpenAPI = "application/vnd.oai.openapi+json;version=3.0.3"
+	// descriptionCache is for how long a client need not ask whether there is another.
+	descriptionCache = "public, max-age=300"
+)
 
-// describe returns the OpenAPI document of this server.
-func describe(d *openapi.Document, publicURL, version string) (description, error) {
+// newDescriptions returns those of this server.
+func newDescriptions(d *openapi.Document, publicURL, version string) (out descriptions, err error) {
 	own := *d
 	own.Servers = []openapi.Server{{URL: publicURL, Description: "Quarry " + version}}
 	body, err := own.JSON()
 	if err != nil {
-		return description{}, err
+		return out, err
 	}
-	return newDescription(contentTypeOpenAPI, body), nil
+	out.json = newDescription(contentTypeOpenAPI, body)
+	if body, err = manual.Page(&own); err != nil {
+		return out, err
+	}
+	out.page = newDescription("text/html; charset=utf-8", body)
+	out.page.header.Set("Content-Security-Policy", "default-src 'none'; style-src "+manual.Style()+"; frame-ancestors 'self'; base-uri 'none'; form-action 'none'")
+	return out, nil
 }
 
-func (s *Server) openAPI(r *http.Request) (*reply, error) { return s.openapi.answer(r), nil }
+func newDescription(contentType string, body []byte) description {
+	sum := sha256.Sum256(body)
+	etag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	header := make(http.Header)
+	header.Set("Content-Type", contentType)
+	header.Set("Cache-Control", descriptionCache)
+	header.Set("ETag", etag)
+	return description{header, etag, body}
+}
+
+func (s *Server) describeJSON(r *http.Request) (*reply, error) {
+	return s.openapi.json.answer(r), nil
+}
+
+func (s *Server) describePage(r *http.Request) (*reply, error) {
+	return s.openapi.page.answer(r), nil
+}
 
 // answer sends the description, or says that the client has it.
 func (d *description) answer(r *http.Request) *reply {
-	header := http.Header{"Content-Type": {d.contentType}, "Cache-Control": {descriptionCache}, "Etag": {d.etag}}
 	for tag := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == d.etag || tag == "*" {
-			return &reply{status: http.StatusNotModified, header: header, body: []byte(nil)}
+			return &reply{status: http.StatusNotModified, header: d.header}
 		}
 	}
-	return &reply{status: http.StatusOK, header: header, body: d.body}
+	return &reply{status: http.StatusOK, header: d.header, body: d.body}
 }

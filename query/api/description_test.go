@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/quarrysearch/quarry/schemas/openapi"
@@ -29,5 +30,18 @@ func TestDescriptionIsOfThisServer(t *testing.T) {
 		if rec := get(given); rec.Code != http.StatusNotModified || rec.Body.Len() != 0 || rec.Header().Get("ETag") != tag {
 			t.Errorf("%s: %d, %d bytes", given, rec.Code, rec.Body.Len())
 		}
+	}
+}
+
+// The page may be shown, and run nothing.
+func TestPageHasItsPolicy(t *testing.T) {
+	rec := httptest.NewRecorder()
+	newServer(t, newWorld().options()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/api/docs", nil))
+	policy := rec.Header().Get("Content-Security-Policy")
+	if rec.Code != http.StatusOK || rec.Header().Get("Content-Type") != "text/html; charset=utf-8" || rec.Header().Get("ETag") == "" {
+		t.Errorf("%d %v", rec.Code, rec.Header())
+	}
+	if !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") {
+		t.Errorf("policy %q", policy)
 	}
 }

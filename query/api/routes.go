@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -77,22 +78,39 @@ func (s *Server) routes() []route {
 		{method: http.MethodDelete, path: "/api/mcp", access: accessRead, handler: s.endMCP},
 		{method: http.MethodGet, path: "/api/version", access: accessOpen, handler: s.version},
 		{method: http.MethodGet, path: "/api/health", access: accessOpen, handler: s.health},
-		{method: http.MethodGet, path: "/api/openapi.json", access: accessOpen, handler: s.openAPI},
+		{method: http.MethodGet, path: "/api/openapi.json", access: accessOpen, handler: s.describeJSON},
+		{method: http.MethodGet, path: "/api/docs", access: accessOpen, handler: s.describePage},
 		{method: http.MethodGet, path: "/healthz", access: accessOpen, handler: s.health},
 		{method: http.MethodGet, path: "/readyz", access: accessOpen, handler: s.ready},
 	}
 }
 
+// router takes a path's own methods, and answers 405 to its others.
 func (s *Server) router() *mux.Router {
 	router := mux.NewRouter().SkipClean(true)
-	for _, rt := range s.routes() {
+	allowed := make(map[string][]string)
+	routes := literalFirst(s.routes())
+	for _, rt := range routes {
+		allowed[rt.path] = append(allowed[rt.path], methods(rt.method)...)
+	}
+	for i, rt := range routes {
 		router.Handle(rt.path, s.handle(&rt)).Methods(methods(rt.method)...)
+		if i+1 == len(routes) || routes[i+1].path != rt.path {
+			slices.Sort(allowed[rt.path])
+			router.Handle(rt.path, s.answering(&methodError{strings.Join(allowed[rt.path], ", ")}))
+		}
 	}
 	router.NotFoundHandler = s.answering(errNoRoute)
-	router.MethodNotAllowedHandler = s.handle(&route{method: http.MethodGet, path: unknownRoute, access: accessOpen, handler: func(r *http.Request) (*reply, error) {
-		return nil, &methodError{allowed: s.allowed(router, r)}
-	}})
 	return router
+}
+
+// literalFirst puts the routes of a path together, and paths without parameters
+// before those with some: "rollback" is a path of its own, and no ID of a replay.
+func literalFirst(routes []route) []route {
+	slices.SortStableFunc(routes, func(a, b route) int {
+		return cmp.Or(strings.Count(a.path, "{")-strings.Count(b.path, "{"), strings.Compare(a.path, b.path))
+	})
+	return routes
 }
 
 // check returns an error for a route that nobody may ask for, or everybody: it was
@@ -116,18 +134,4 @@ func methods(method string) []string {
 		return []string{http.MethodGet, http.MethodHead}
 	}
 	return []string{method}
-}
-
-// allowed returns the methods that r's path takes, for the header Allow.
-func (s *Server) allowed(router *mux.Router, r *http.Request) string {
-	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-		var match mux.RouteMatch
-		probe := r.Clone(r.Context())
-		probe.Method = method
-		if router.Match(probe, &match) && match.MatchErr == nil && !slices.Contains(allowed, method) {
-			allowed = append(allowed, method)
-		}
-	}
-	return strings.Join(allowed, ", ")
 }

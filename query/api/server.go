@@ -17,7 +17,7 @@ import (
 type Server struct {
 	o         Options
 	navigator *navigate.Navigator
-	openapi   description
+	openapi   descriptions
 	contract  *contract.Contract
 	metrics   *metrics
 	handler   http.Handler
@@ -55,7 +55,7 @@ func New(o Options) (*Server, error) {
 		refusals:  newRefusals(),
 		streams:   pace.NewStreams(maxStreams, max(o.Limits.Streams, 0)),
 	}
-	if s.openapi, err = describe(document, o.PublicURL, o.Version); err != nil {
+	if s.openapi, err = newDescriptions(document, o.PublicURL, o.Version); err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
 	s.metrics = newMetrics(o.Registerer, s)

@@ -633,6 +633,7 @@ type FindStats struct {
 
 // FindSymbolsRequest defines model for FindSymbolsRequest.
 type FindSymbolsRequest struct {
+	// SymbolName One line, at most 256 bytes.
 	SymbolName string `json:"symbolName"`
 
 	// Language C and C++ stand for each other, and so do JavaScript, JSX, TypeScript and TSX.
@@ -1107,6 +1108,11 @@ type SegmentExplain struct {
 	ContentBytes    int64 `json:"contentBytes,omitempty,omitzero"`
 	ScannedBytes    int64 `json:"scannedBytes,omitempty,omitzero"`
 	Micros          int64 `json:"micros,omitempty,omitzero"`
+}
+
+// ServerSentEvent One event of a stream; its data is one frame, or the word [DONE] at the end.
+type ServerSentEvent struct {
+	Data string `json:"data"`
 }
 
 // SkipReason defines model for SkipReason.

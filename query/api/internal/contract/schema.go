@@ -183,10 +183,12 @@ func (s *schema) describeText() string {
 		return "one of " + strings.Join(s.enum, ", ")
 	case s.format == "date-time":
 		return "a time such as 2026-03-04T03:06:07Z"
-	case s.pattern != nil:
-		return "text that matches " + s.pattern.String()
 	}
-	return "text" + within(s.minLength, s.maxLength, "characters")
+	out := "text" + within(s.minLength, s.maxLength, "characters")
+	if s.pattern != nil {
+		out += " that match " + s.pattern.String()
+	}
+	return out
 }
 
 func within(low, high int, of string) string {
