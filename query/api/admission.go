@@ -47,6 +47,7 @@ func (s *Server) admit(rt *route, r *http.Request) (*http.Request, error) {
 	if err := s.checkRequest(rt, r); err != nil {
 		return nil, err
 	}
+	s.rotate(rt, r, x)
 	return r.WithContext(auth.With(r.Context(), p)), nil
 }
 
@@ -56,6 +57,22 @@ func (s *Server) checkRequest(rt *route, r *http.Request) error {
 		return err
 	}
 	return s.checkForm(rt, r)
+}
+
+// rotate has the session of a request that reads take a new value, if it is due.
+// What changes accounts goes by the session that it came with.
+func (s *Server) rotate(rt *route, r *http.Request, x *exchange) {
+	if s.o.Accounts == nil || rt.access != accessSearch && rt.access != accessGit {
+		return
+	}
+	in, err := s.o.Accounts.Rotate(r.Context(), x.principal)
+	if err != nil {
+		s.o.Logger.WarnContext(r.Context(), "a session keeps its value", "request_id", x.id, "error", err)
+		return
+	}
+	if in != nil {
+		x.cookie = s.o.Accounts.Cookie(in)
+	}
 }
 
 // refused is what becomes of a request whose credential is missing or no good:

@@ -109,9 +109,14 @@ func failureOf(err error) failure {
 	if _, ok := errors.AsType[*rateError](err); ok {
 		return failure{nil, http.StatusTooManyRequests, "RATE_LIMITED"}
 	}
-	for _, f := range failures {
-		if errors.Is(err, f.err) {
-			return f
+	if _, ok := errors.AsType[*auth.ThrottledError](err); ok {
+		return failure{nil, http.StatusTooManyRequests, "RATE_LIMITED"}
+	}
+	for _, table := range [][]failure{failures, accountFailures} {
+		for _, f := range table {
+			if errors.Is(err, f.err) {
+				return f
+			}
 		}
 	}
 	return failure{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR"}
@@ -153,6 +158,9 @@ func errorReply(err error, requestID string) *reply {
 	case http.StatusTooManyRequests:
 		if e, ok := errors.AsType[*rateError](err); ok {
 			out.header.Set("Retry-After", strconv.Itoa(max(1, seconds(e.wait))))
+		}
+		if e, ok := errors.AsType[*auth.ThrottledError](err); ok {
+			out.header.Set("Retry-After", strconv.Itoa(max(1, seconds(e.RetryAfter))))
 		}
 	case http.StatusMethodNotAllowed:
 		e, _ := errors.AsType[*methodError](err)

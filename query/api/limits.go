@@ -118,6 +118,14 @@ type paced struct {
 	pace.Decision
 }
 
+// headers sets what the layers around a handler have to say.
+func (x *exchange) headers(h http.Header) {
+	x.pace.headers(h)
+	if x.cookie != nil {
+		h.Add("Set-Cookie", x.cookie.String())
+	}
+}
+
 // headers tells a client where it stands, in the words of the IETF's draft.
 func (p *paced) headers(h http.Header) {
 	if p == nil {

@@ -30,6 +30,8 @@ type exchange struct {
 	principal *auth.Principal
 	address   string
 	pace      *paced
+	// cookie is a session that has taken the place of the one that was sent.
+	cookie *http.Cookie
 	// What the audit log says; see auditing.go. refusal is set where the request
 	// did not get through.
 	targetType audit.TargetType
@@ -195,7 +197,7 @@ func (s *Server) handle(rt *route) http.Handler {
 			p, x.err = errorReply(err, x.id), err
 			x.status = p.status
 		}
-		x.pace.headers(w.Header())
+		x.headers(w.Header())
 		if err := p.write(w); err != nil && x.err == nil {
 			x.err = fmt.Errorf("write the answer: %w", err)
 		}
@@ -226,7 +228,7 @@ func (s *Server) serveStream(rt *route) http.Handler {
 		if _, begun := errors.AsType[*begunError](x.err); begun || x.err == nil {
 			return
 		}
-		x.pace.headers(w.Header())
+		x.headers(w.Header())
 		if err := errorReply(x.err, x.id).write(w); err != nil {
 			x.err = fmt.Errorf("write the answer: %w", err)
 		}
@@ -252,7 +254,7 @@ func (s *Server) stream(rt *route, w http.ResponseWriter, r *http.Request) error
 		}
 		x.done = false
 	}
-	x.pace.headers(w.Header())
+	x.headers(w.Header())
 	return rt.stream(w, admitted)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -110,6 +111,8 @@ var (
 // Options configure a Server. Searcher, Views, Catalog, Registrar, Status,
 // Deliveries, DeadLetters, Source, Gate and Audit are required.
 type Options struct {
+	// Accounts is nil in a process without: their routes answer 503.
+	Accounts *auth.Service
 	// Gate says who asks, Audit writes down what they did.
 	Gate      Gate
 	Audit     Auditor

@@ -18,13 +18,15 @@ func (s *Service) change(ctx context.Context, events ...event.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	at, err := s.o.Appender.Append(ctx, events...)
-	if err != nil {
-		return fmt.Errorf("%w: append %s: %w", ErrUnavailable, events[0].EventType(), err)
+	if err == nil {
+		err = s.o.Directory.Await(ctx, at)
 	}
-	if err := s.o.Directory.Await(ctx, at); err != nil {
-		return fmt.Errorf("%w: await %s: %w", ErrUnavailable, events[0].EventType(), err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	// The cause is the operator's affair; who asked is told that it is not theirs.
+	s.o.Logger.ErrorContext(ctx, "an account is not changed", "event", events[0].EventType(), "error", err)
+	return ErrUnavailable
 }
 
 // now is the time that events carry.

@@ -126,6 +126,11 @@ func (v *sight) sees(r *code.Repository) bool {
 	return false
 }
 
+// Visibility returns the visibility of r as it is now.
+func (s *Service) Visibility(r *code.Repository) account.Visibility {
+	return visibilityOf(r, s.o.Directory.Access()[r.ID], s.o.DefaultVisibility)
+}
+
 // visibilityOf returns the owner's decision, or else the code host's word, or else
 // what holds where nobody has said anything.
 func visibilityOf(r *code.Repository, access *account.Access, unsaid account.Visibility) account.Visibility {

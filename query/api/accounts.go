@@ -1,0 +1,115 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// accountFailures maps the errors of auth.Service; see failures.
+var accountFailures = []failure{
+	{auth.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{errUserIDMissing, http.StatusBadRequest, "MISSING_REQUIRED_QUERY_PARAMETER"},
+	{auth.ErrInvitation, http.StatusBadRequest, "INVALID_INVITE"},
+	{auth.ErrKeyExists, http.StatusBadRequest, "API_KEY_ALREADY_EXISTS"},
+	{auth.ErrRepositoryScope, http.StatusBadRequest, "INVALID_REPOSITORY_SCOPE"},
+	{auth.ErrNotActive, http.StatusBadRequest, "MEMBER_NOT_ACTIVE"},
+	{auth.ErrLastOwnerRemoved, http.StatusForbidden, "LAST_OWNER_CANNOT_BE_REMOVED"},
+	{auth.ErrLastOwnerDemoted, http.StatusForbidden, "LAST_OWNER_CANNOT_BE_DEMOTED"},
+	{auth.ErrPending, http.StatusForbidden, "INSUFFICIENT_PERMISSIONS"},
+	{auth.ErrIdentity, http.StatusForbidden, "INSUFFICIENT_PERMISSIONS"},
+	{auth.ErrUserNotFound, http.StatusNotFound, "USER_NOT_FOUND"},
+	{auth.ErrKeyNotFound, http.StatusNotFound, "API_KEY_NOT_FOUND"},
+	{auth.ErrTokenNotFound, http.StatusNotFound, "SCOPED_ACCESS_TOKEN_NOT_FOUND"},
+	{auth.ErrSessionNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{auth.ErrInvitationNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{auth.ErrConflict, http.StatusConflict, "CONFLICT"},
+	{auth.ErrTooMany, http.StatusConflict, "CONFLICT"},
+	{auth.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{auth.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
+}
+
+var errUserIDMissing = errors.New("query parameters: userId is required")
+
+// accountHandler is a handler that needs the accounts.
+type accountHandler func(a *auth.Service, r *http.Request) (*reply, error)
+
+// accounts makes a handler of h. What the Service denies is an entry of the audit
+// log, as what the route denies is.
+func (s *Server) accounts(h accountHandler) handler {
+	return func(r *http.Request) (*reply, error) {
+		if s.o.Accounts == nil {
+			return nil, fmt.Errorf("%w: this process has no accounts", ErrUnavailable)
+		}
+		p, err := h(s.o.Accounts, r)
+		if errors.Is(err, auth.ErrForbidden) {
+			exchangeOf(r).refusal = audit.RequestDenied
+		}
+		return p, err
+	}
+}
+
+// userObject is an account as the established interface shows it; State is an
+// addition. Absent values are null there.
+type userObject struct {
+	ID             account.UserID    `json:"id"`
+	Name           *string           `json:"name"`
+	Email          string            `json:"email"`
+	Role           account.Role      `json:"role"`
+	State          account.UserState `json:"state"`
+	SuspendedAt    *jsonTime         `json:"suspendedAt"`
+	CreatedAt      jsonTime          `json:"createdAt"`
+	UpdatedAt      jsonTime          `json:"updatedAt"`
+	LastActivityAt *jsonTime         `json:"lastActivityAt"`
+}
+
+func userOf(u *account.User) userObject {
+	out := userObject{
+		ID: u.ID, Email: u.Email, Role: u.Role, State: u.State, SuspendedAt: optionalTime(u.SuspendedAt),
+		CreatedAt: jsonTime(u.CreatedAt), UpdatedAt: jsonTime(u.UpdatedAt), LastActivityAt: optionalTime(u.LastActivityAt),
+	}
+	if u.Name != "" {
+		out.Name = &u.Name
+	}
+	return out
+}
+
+// idsOf returns repositories as numbers, nil for none.
+func idsOf(ids []code.RepositoryID) []uint64 {
+	var out []uint64
+	for _, id := range ids {
+		out = append(out, uint64(id))
+	}
+	return out
+}
+
+// repositoryIDs reads repositories from a body.
+func repositoryIDs(field string, numbers []float64) ([]code.RepositoryID, error) {
+	var out []code.RepositoryID
+	for _, n := range numbers {
+		if n < 1 || n > 1<<53 || n != float64(uint64(n)) {
+			return nil, fmt.Errorf("%w: %s: want positive whole numbers, have %v", errBody, field, n)
+		}
+		out = append(out, code.RepositoryID(n))
+	}
+	return out, nil
+}
+
+// created is the answer to what made something, noContent to what leaves nothing
+// to say.
+func created(body any) *reply { return &reply{status: http.StatusCreated, body: body} }
+
+func noContent() *reply { return &reply{status: http.StatusNoContent} }
+
+// none answers with no content unless there was an error.
+func none(err error) (*reply, error) {
+	if err != nil {
+		return nil, err
+	}
+	return noContent(), nil
+}

@@ -1,0 +1,158 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// newcomerRequest is the body of POST /api/auth/setup and of the acceptance of an
+// invitation.
+type newcomerRequest struct {
+	Value    string `json:"value"`
+	Email    string `json:"email"`
+	Name     string `json:"name"`
+	Password string `json:"password"`
+}
+
+func (in *newcomerRequest) newcomer() auth.Newcomer {
+	return auth.Newcomer{Value: in.Value, Email: in.Email, Name: in.Name, Password: in.Password}
+}
+
+// signedInResponse tells whose session the cookie of the answer is.
+type signedInResponse struct {
+	User      userObject `json:"user"`
+	ExpiresAt jsonTime   `json:"expiresAt"`
+}
+
+// signedIn answers with the session in a cookie, and nowhere else.
+func signedIn(a *auth.Service, status int, in *auth.SignedIn, err error) (*reply, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &reply{
+		status: status, header: http.Header{"Set-Cookie": {a.Cookie(in).String()}},
+		body: signedInResponse{userOf(in.User), jsonTime(in.Session.ExpiresAt)},
+	}, nil
+}
+
+func (s *Server) setUp(a *auth.Service, r *http.Request) (*reply, error) {
+	var body newcomerRequest
+	if err := s.decodeBody(r, &body); err != nil {
+		return nil, err
+	}
+	in, err := a.Setup(r.Context(), auth.From(r.Context()).Actor, body.newcomer())
+	return signedIn(a, http.StatusCreated, in, err)
+}
+
+func (s *Server) signIn(a *auth.Service, r *http.Request) (*reply, error) {
+	var body struct {
+		Email    string `json:"email"`
+		Password string `json:"password"`
+	}
+	if err := s.decodeBody(r, &body); err != nil {
+		return nil, err
+	}
+	in, err := a.SignIn(r.Context(), auth.From(r.Context()).Actor, body.Email, body.Password)
+	return signedIn(a, http.StatusOK, in, err)
+}
+
+// signOut ends the session of the request.
+func (s *Server) signOut(a *auth.Service, r *http.Request) (*reply, error) {
+	return forgotten(a, a.SignOut(r.Context(), auth.From(r.Context())))
+}
+
+// forgotten answers that a session is no more, and has the browser forget it.
+func forgotten(a *auth.Service, err error) (*reply, error) {
+	p, err := none(err)
+	if err == nil {
+		p.header = http.Header{"Set-Cookie": {a.NoCookie().String()}}
+	}
+	return p, err
+}
+
+// meResponse says who asks. User is absent for the operator.
+type meResponse struct {
+	Kind          account.ActorKind `json:"kind"`
+	User          *userObject       `json:"user,omitempty"`
+	Role          account.Role      `json:"role"`
+	Scopes        []account.Scope   `json:"scopes"`
+	RepositoryIDs []uint64          `json:"repoIds,omitempty"`
+}
+
+func (s *Server) me(a *auth.Service, r *http.Request) (*reply, error) {
+	p := auth.From(r.Context())
+	user, err := a.Me(p)
+	if err != nil {
+		return nil, err
+	}
+	out := meResponse{Kind: p.Actor.Kind, Role: p.Role, Scopes: p.Scopes, RepositoryIDs: idsOf(sortedIDs(p.Repositories))}
+	if user != nil {
+		object := userOf(user)
+		out.User = &object
+	}
+	return ok(out), nil
+}
+
+// changeMe changes the name, the password or both of the user who asks. The
+// password comes first: it may be refused.
+func (s *Server) changeMe(a *auth.Service, r *http.Request) (*reply, error) {
+	var body struct {
+		Name        *string `json:"name"`
+		OldPassword string  `json:"oldPassword"`
+		Password    *string `json:"password"`
+	}
+	if err := s.decodeBody(r, &body); err != nil {
+		return nil, err
+	}
+	p := auth.From(r.Context())
+	if body.Password != nil {
+		if err := a.ChangePassword(r.Context(), p, body.OldPassword, *body.Password); err != nil {
+			return nil, err
+		}
+	}
+	if body.Name != nil {
+		if _, err := a.Rename(r.Context(), p, *body.Name); err != nil {
+			return nil, err
+		}
+	}
+	return s.me(a, r)
+}
+
+// sessionObject is a session of the user who asks.
+type sessionObject struct {
+	ID        account.SessionID `json:"id"`
+	CreatedAt jsonTime          `json:"createdAt"`
+	ExpiresAt jsonTime          `json:"expiresAt"`
+	Address   string            `json:"address,omitempty"`
+	Client    string            `json:"client,omitempty"`
+	Current   bool              `json:"current"`
+}
+
+func (s *Server) listSessions(a *auth.Service, r *http.Request) (*reply, error) {
+	p := auth.From(r.Context())
+	sessions, err := a.Sessions(p)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]sessionObject, 0, len(sessions))
+	for _, session := range sessions {
+		out = append(out, sessionObject{
+			ID: session.ID, CreatedAt: jsonTime(session.CreatedAt), ExpiresAt: jsonTime(session.ExpiresAt),
+			Address: session.Address, Client: session.Agent, Current: string(session.ID) == p.Actor.Credential,
+		})
+	}
+	return ok(out), nil
+}
+
+// endSessions signs the user out everywhere.
+func (s *Server) endSessions(a *auth.Service, r *http.Request) (*reply, error) {
+	return forgotten(a, a.SignOutEverywhere(r.Context(), auth.From(r.Context())))
+}
+
+func (s *Server) endSession(a *auth.Service, r *http.Request) (*reply, error) {
+	return none(a.EndSession(r.Context(), auth.From(r.Context()), account.SessionID(mux.Vars(r)["sessionId"])))
+}

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/gorilla/mux"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// tokenResponse is a scoped access token. Its value is in this answer and in no
+// other.
+type tokenResponse struct {
+	ID            account.TokenID `json:"id"`
+	Token         string          `json:"token"`
+	CreatedAt     jsonTime        `json:"createdAt"`
+	ExpiresAt     jsonTime        `json:"expiresAt"`
+	RepositoryIDs []uint64        `json:"repoIds"`
+}
+
+func (s *Server) mintToken(a *auth.Service, r *http.Request) (*reply, error) {
+	var body struct {
+		RepositoryIDs []float64 `json:"repoIds"`
+	}
+	if err := s.decodeBody(r, &body); err != nil {
+		return nil, err
+	}
+	ids, err := repositoryIDs("repoIds", body.RepositoryIDs)
+	if err != nil {
+		return nil, err
+	}
+	token, value, err := a.MintToken(r.Context(), auth.From(r.Context()), ids)
+	if err != nil {
+		return nil, err
+	}
+	return created(tokenResponse{token.ID, value, jsonTime(token.CreatedAt), jsonTime(token.ExpiresAt), idsOf(token.Repositories)}), nil
+}
+
+func (s *Server) revokeToken(a *auth.Service, r *http.Request) (*reply, error) {
+	return none(a.RevokeToken(r.Context(), auth.From(r.Context()), account.TokenID(mux.Vars(r)["id"])))
+}
+
+// sortedIDs returns the repositories of a set, nil for no set.
+func sortedIDs(set map[code.RepositoryID]struct{}) []code.RepositoryID {
+	var ids []code.RepositoryID
+	for id := range set {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}

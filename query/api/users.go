@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// maxUserIDBytes is above what any ID of a user has.
+const maxUserIDBytes = 256
+
+// namedUser reads the query parameter userId.
+func namedUser(r *http.Request) (account.UserID, error) {
+	query := queryParams(r)
+	id := query.text("userId", maxUserIDBytes)
+	if query.err == nil && id == "" {
+		return "", errUserIDMissing
+	}
+	return account.UserID(id), query.err
+}
+
+func (s *Server) user(a *auth.Service, r *http.Request) (*reply, error) {
+	id, err := namedUser(r)
+	if err != nil {
+		return nil, err
+	}
+	s.target(r, audit.TargetUser, string(id))
+	user, err := a.User(auth.From(r.Context()), id)
+	if err != nil {
+		return nil, err
+	}
+	return ok(userOf(user)), nil
+}
+
+// removedResponse is the answer of the established interface.
+type removedResponse struct {
+	Success bool   `json:"success"`
+	Message string `json:"message"`
+}
+
+func (s *Server) removeUser(a *auth.Service, r *http.Request) (*reply, error) {
+	id, err := namedUser(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Remove(r.Context(), auth.From(r.Context()), id); err != nil {
+		return nil, err
+	}
+	return ok(removedResponse{true, "User removed"}), nil
+}
+
+func (s *Server) listUsers(a *auth.Service, r *http.Request) (*reply, error) {
+	users, err := a.Users(auth.From(r.Context()))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]userObject, 0, len(users))
+	for _, u := range users {
+		out = append(out, userOf(u))
+	}
+	return ok(out), nil
+}
+
+// changeOfUser is what an owner does to the user of the path.
+type changeOfUser func(ctx context.Context, p *auth.Principal, id account.UserID) (*account.User, error)
+
+// changeUser answers a change with the user as they are then.
+func changeUser(r *http.Request, change changeOfUser) (*reply, error) {
+	user, err := change(r.Context(), auth.From(r.Context()), account.UserID(mux.Vars(r)["userId"]))
+	if err != nil {
+		return nil, err
+	}
+	return ok(userOf(user)), nil
+}
+
+func (s *Server) approveUser(a *auth.Service, r *http.Request) (*reply, error) {
+	return changeUser(r, a.Approve)
+}
+
+func (s *Server) suspendUser(a *auth.Service, r *http.Request) (*reply, error) {
+	return changeUser(r, a.Suspend)
+}
+
+func (s *Server) reinstateUser(a *auth.Service, r *http.Request) (*reply, error) {
+	return changeUser(r, a.Reinstate)
+}
+
+func (s *Server) changeRole(a *auth.Service, r *http.Request) (*reply, error) {
+	var body struct {
+		Role account.Role `json:"role"`
+	}
+	if err := s.decodeBody(r, &body); err != nil {
+		return nil, err
+	}
+	return changeUser(r, func(ctx context.Context, p *auth.Principal, id account.UserID) (*account.User, error) {
+		return a.ChangeRole(ctx, p, id, body.Role)
+	})
+}
