@@ -14,7 +14,6 @@ import (
 // accountFailures maps the errors of auth.Service; see failures.
 var accountFailures = []failure{
 	{auth.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
-	{errUserIDMissing, http.StatusBadRequest, "MISSING_REQUIRED_QUERY_PARAMETER"},
 	{auth.ErrInvitation, http.StatusBadRequest, "INVALID_INVITE"},
 	{auth.ErrKeyExists, http.StatusBadRequest, "API_KEY_ALREADY_EXISTS"},
 	{auth.ErrRepositoryScope, http.StatusBadRequest, "INVALID_REPOSITORY_SCOPE"},
@@ -33,8 +32,6 @@ var accountFailures = []failure{
 	{auth.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{auth.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
-
-var errUserIDMissing = errors.New("query parameters: userId is required")
 
 // accountHandler is a handler that needs the accounts.
 type accountHandler func(a *auth.Service, r *http.Request) (*reply, error)

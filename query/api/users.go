@@ -19,7 +19,7 @@ func namedUser(r *http.Request) (account.UserID, error) {
 	query := queryParams(r)
 	id := query.text("userId", maxUserIDBytes)
 	if query.err == nil && id == "" {
-		return "", errUserIDMissing
+		return "", errMissingParam
 	}
 	return account.UserID(id), query.err
 }
