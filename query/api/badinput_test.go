@@ -1,0 +1,437 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// emptyGit has one commit with nothing in it, and notes what it is asked for.
+type emptyGit struct{ asked []string }
+
+func (g *emptyGit) Resolve(_ context.Context, _ code.RepositoryID, name code.RevisionName, _ code.Ref) (code.CommitID, error) {
+	for _, ref := range name.Refs {
+		g.asked = append(g.asked, string(ref))
+	}
+	if name.Head || slices.ContainsFunc(name.Refs, func(r code.Ref) bool { return strings.HasPrefix(r.Short(), "v") }) {
+		return kettle.IndexedCommit, nil
+	}
+	return "", fmt.Errorf("resolve: %w", source.ErrNoRevision)
+}
+
+func (g *emptyGit) no(path string) error {
+	g.asked = append(g.asked, path)
+	return fmt.Errorf("%.40q: %w", path, source.ErrNoPath)
+}
+
+func (g *emptyGit) Branches(context.Context, code.RepositoryID) ([]source.Branch, error) {
+	return nil, nil
+}
+
+func (g *emptyGit) File(_ context.Context, _ code.RepositoryID, _ code.CommitID, path string, _ int64) (source.File, error) {
+	return source.File{}, g.no(path)
+}
+
+func (g *emptyGit) Directories(_ context.Context, _ code.RepositoryID, _ code.CommitID, paths []string, _ int) (map[string][]source.Entry, error) {
+	g.asked = append(g.asked, paths...)
+	return map[string][]source.Entry{"": {}}, nil
+}
+
+func (g *emptyGit) Files(context.Context, code.RepositoryID, code.CommitID, int) ([]string, error) {
+	return nil, nil
+}
+
+func (g *emptyGit) Log(context.Context, code.RepositoryID, source.LogQuery) ([]source.Commit, error) {
+	return nil, nil
+}
+
+func (g *emptyGit) CountLog(context.Context, code.RepositoryID, source.LogQuery) (int, error) {
+	return 0, nil
+}
+
+func (g *emptyGit) Authors(context.Context, code.RepositoryID, code.CommitID, string) ([]source.Author, error) {
+	return nil, nil
+}
+
+func (g *emptyGit) Diff(context.Context, code.RepositoryID, code.CommitID, code.CommitID, string, int64) ([]source.FileDiff, error) {
+	return nil, nil
+}
+
+func (g *emptyGit) Blame(_ context.Context, _ code.RepositoryID, _ code.CommitID, path string, _ int64) (*source.Blame, error) {
+	return nil, g.no(path)
+}
+
+// sample is a request of an operation that is made of the document's examples.
+type sample struct {
+	method, path string
+	operation    *openapi3.Operation
+	parameters   []*openapi3.Parameter
+	query        url.Values
+	body         map[string]any // nil: none
+}
+
+func (q *sample) String() string { return q.method + " " + q.path }
+
+// samples returns one for every operation of the document.
+func samples(t *testing.T) []*sample {
+	doc, _ := document(t)
+	var out []*sample
+	for path, item := range doc.Paths.Map() {
+		for method, o := range item.Operations() {
+			q := &sample{method: method, path: path, operation: o, query: url.Values{}}
+			for _, p := range append(slices.Clone(item.Parameters), o.Parameters...) {
+				q.parameters = append(q.parameters, p.Value)
+				if p.Value.Required && p.Value.In == "query" {
+					q.query.Set(p.Value.Name, exampleOf(p.Value))
+				}
+			}
+			if schema := bodySchema(o); schema != nil {
+				q.body = exampleBody(t, q, o.RequestBody.Value.Content["application/json"])
+			}
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+func bodySchema(o *openapi3.Operation) *openapi3.Schema {
+	if o.RequestBody == nil || o.RequestBody.Value.Content["application/json"] == nil {
+		return nil
+	}
+	return o.RequestBody.Value.Content["application/json"].Schema.Value
+}
+
+func exampleBody(t *testing.T, q *sample, media *openapi3.MediaType) map[string]any {
+	example := media.Example
+	for _, e := range media.Examples {
+		example = e.Value.Value
+	}
+	if example == nil {
+		example = media.Schema.Value.Example
+	}
+	b, err := json.Marshal(example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body map[string]any
+	if err := json.Unmarshal(b, &body); err != nil || body == nil {
+		t.Errorf("%s: the body has no example: %s", q, b)
+		return map[string]any{}
+	}
+	return body
+}
+
+func exampleOf(p *openapi3.Parameter) string {
+	if p.Example != nil {
+		return fmt.Sprint(p.Example)
+	}
+	for _, e := range p.Examples {
+		return fmt.Sprint(e.Value.Value)
+	}
+	if p.Schema.Value.Example != nil {
+		return fmt.Sprint(p.Schema.Value.Example)
+	}
+	return "1"
+}
+
+// send sends the sample with what the test has made of it; nil leaves it as it is.
+func (q *sample) send(s http.Handler, path map[string]string, query url.Values, body []byte, contentType string) *httptest.ResponseRecorder {
+	target := q.path
+	for _, p := range q.parameters {
+		if p.In == "path" {
+			value, changed := path[p.Name]
+			if !changed {
+				value = exampleOf(p)
+			}
+			target = strings.ReplaceAll(target, "{"+p.Name+"}", url.PathEscape(value))
+		}
+	}
+	if query == nil {
+		query = q.query
+	}
+	if body == nil && q.body != nil {
+		body, _ = json.Marshal(q.body)
+	}
+	r := httptest.NewRequest(q.method, target+"?"+query.Encode(), strings.NewReader(string(body)))
+	if contentType == "" {
+		contentType = "application/json"
+	}
+	if len(body) > 0 {
+		r.Header.Set("Content-Type", contentType)
+	}
+	rec := httptest.NewRecorder()
+	s.ServeHTTP(rec, r)
+	return rec
+}
+
+// refuses holds an answer to a status, an error object with one of the codes, and
+// a message that names what is wrong.
+func refuses(t *testing.T, what string, rec *httptest.ResponseRecorder, status int, codes, names string) {
+	t.Helper()
+	var e struct {
+		StatusCode int    `json:"statusCode"`
+		ErrorCode  string `json:"errorCode"`
+		Message    string `json:"message"`
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), &e); err != nil {
+		t.Errorf("%s: %d %.300s: no error object: %v", what, rec.Code, rec.Body, err)
+		return
+	}
+	if rec.Code != status || e.StatusCode != rec.Code || !slices.Contains(strings.Fields(codes), e.ErrorCode) || !strings.Contains(e.Message, names) || e.Message == "" || len(e.Message) > 2000 {
+		t.Errorf("%s: %d %.400s; want %d %s naming %q", what, rec.Code, rec.Body, status, codes, names)
+	}
+}
+
+func badServer(t *testing.T) (*api.Server, *emptyGit) {
+	git := &emptyGit{}
+	o := without429(newWorld().options())
+	o.Source = newBrowser(git)
+	return newServer(t, o), git
+}
+
+const bodyCodes = "INVALID_REQUEST_BODY"
+
+// What is no JSON object is refused by every operation with a body, and what says
+// that it is no JSON.
+func TestBodiesThatAreNone(t *testing.T) {
+	s, _ := badServer(t)
+	for _, q := range samples(t) {
+		if q.body == nil {
+			continue
+		}
+		schema := bodySchema(q.operation)
+		for _, body := range []string{"{", `{"a":}`, `x`, `{"a":"` + "\xff" + `"}`, `{} {}`, "\x00"} {
+			refuses(t, fmt.Sprintf("%s of %q", q, body), q.send(s, nil, nil, []byte(body), ""), 400, bodyCodes, "")
+		}
+		if schema.Type.Is("object") {
+			for _, body := range []string{"[]", "null", `"x"`, "7", "true"} {
+				refuses(t, fmt.Sprintf("%s of %q", q, body), q.send(s, nil, nil, []byte(body), ""), 400, bodyCodes, "")
+			}
+		}
+		if q.path == "/api/mcp" {
+			continue // the transport has rules of its own
+		}
+		for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x", "application/xml", "json", "application/jsonp", ";"} {
+			rec := q.send(s, nil, nil, nil, kind)
+			refuses(t, fmt.Sprintf("%s as %q", q, kind), rec, 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type: application/json")
+		}
+		for _, kind := range []string{"application/json; charset=utf-8", "Application/JSON"} {
+			if rec := q.send(s, nil, nil, nil, kind); rec.Code == 415 {
+				t.Errorf("%s as %q: %s", q, kind, rec.Body)
+			}
+		}
+	}
+}
+
+// wrong returns values that a schema does not allow.
+func wrong(s *openapi3.Schema) (out []any) {
+	switch {
+	case s.Type.Is("string"):
+		out = []any{7.0, true, []any{"x"}, map[string]any{}}
+	case s.Type.Is("integer"), s.Type.Is("number"):
+		out = []any{"10", true, []any{1}, map[string]any{}}
+	case s.Type.Is("boolean"):
+		out = []any{"true", 1.0, []any{}}
+	case s.Type.Is("array"):
+		out = []any{"x", 1.0, map[string]any{}}
+	case s.Type.Is("object"):
+		out = []any{"x", 1.0, []any{}}
+	}
+	if s.Type.Is("integer") {
+		out = append(out, 1.5)
+	}
+	if len(s.Enum) > 0 {
+		out = append(out, "no-such-word")
+	}
+	if s.MaxLength != nil && *s.MaxLength < 1<<16 {
+		out = append(out, strings.Repeat("x", int(*s.MaxLength)+1))
+	}
+	if s.MinLength > 0 {
+		out = append(out, "")
+	}
+	if s.Min != nil {
+		out = append(out, *s.Min-1)
+	}
+	if s.Max != nil {
+		out = append(out, *s.Max+1)
+	}
+	return out
+}
+
+// A field that is missing or is not what the document says is named.
+func TestFieldsThatAreWrong(t *testing.T) {
+	s, _ := badServer(t)
+	for _, q := range samples(t) {
+		schema := bodySchema(q.operation)
+		if schema == nil || q.path == "/api/mcp" {
+			continue
+		}
+		with := func(change func(map[string]any)) []byte {
+			body := maps.Clone(q.body)
+			change(body)
+			b, _ := json.Marshal(body)
+			return b
+		}
+		for _, name := range schema.Required {
+			rec := q.send(s, nil, nil, with(func(b map[string]any) { delete(b, name) }), "")
+			refuses(t, fmt.Sprintf("%s without %s", q, name), rec, 400, bodyCodes, name)
+		}
+		for name, property := range schema.Properties {
+			for _, value := range wrong(property.Value) {
+				rec := q.send(s, nil, nil, with(func(b map[string]any) { b[name] = value }), "")
+				refuses(t, fmt.Sprintf("%s with %s: %.60v", q, name, value), rec, 400, bodyCodes, name)
+			}
+		}
+	}
+}
+
+// So is a parameter: page 0, perPage 101, a word that is none of those.
+func TestParametersThatAreWrong(t *testing.T) {
+	s, _ := badServer(t)
+	for _, q := range samples(t) {
+		for _, p := range q.parameters {
+			schema := p.Schema.Value
+			var values []string
+			if schema.Type.Is("integer") {
+				values = append(values, "x", "", "1.5", "1e", "99999999999999999999", "0x10", " 1", "-1")
+				if schema.Min != nil && *schema.Min >= 1 {
+					values = append(values, "0")
+				}
+				if schema.Max != nil {
+					values = append(values, fmt.Sprintf("%.0f", *schema.Max+1))
+				}
+			}
+			if schema.Type.Is("boolean") {
+				values = append(values, "maybe", "2")
+			}
+			if len(schema.Enum) > 0 {
+				values = append(values, "no-such-word")
+			}
+			if schema.Format == "date-time" {
+				values = append(values, "yesterday-ish", "2026-13-01T00:00:00Z")
+			}
+			for _, value := range values {
+				what := fmt.Sprintf("%s with %s=%q", q, p.Name, value)
+				if p.In == "path" && value != "" {
+					refuses(t, what, q.send(s, map[string]string{p.Name: value}, nil, nil, ""), 400, "INVALID_PATH_PARAMS", p.Name)
+				}
+				if p.In == "query" {
+					query := maps.Clone(q.query)
+					query.Set(p.Name, value)
+					refuses(t, what, q.send(s, nil, query, nil, ""), 400, "INVALID_QUERY_PARAMS", p.Name)
+				}
+			}
+			if p.In == "query" && p.Required {
+				query := maps.Clone(q.query)
+				query.Del(p.Name)
+				refuses(t, fmt.Sprintf("%s without %s", q, p.Name), q.send(s, nil, query, nil, ""), 400, "INVALID_QUERY_PARAMS MISSING_REQUIRED_QUERY_PARAMETER", p.Name)
+			}
+		}
+	}
+}
+
+// hostile are values that must reach neither a program nor a file.
+var hostile = []string{
+	"--upload-pack=touch /tmp/x", "-x", "../../etc/passwd", "/etc/passwd", "a\x00b", "a\nb", "$(touch x)", "`id`", "%2e%2e%2fetc", "..\\..\\x", "\xff\xfe",
+	strings.Repeat("a", 100_000), strings.Repeat("../", 5000) + "x", "{", "' OR 1=1 --", "https://evil.example/",
+}
+
+// Whatever stands in a field or parameter of text, the answer is an error object of
+// the client's affair, or one of success, and git sees nothing but names.
+func TestHostileText(t *testing.T) {
+	s, git := badServer(t)
+	check := func(what string, rec *httptest.ResponseRecorder) {
+		t.Helper()
+		// 503: this server has no mirrors to verify.
+		if rec.Code == 500 || rec.Code >= 300 && !json.Valid(rec.Body.Bytes()) {
+			t.Errorf("%.200s: %d %.300s", what, rec.Code, rec.Body)
+		}
+	}
+	for _, q := range samples(t) {
+		for _, value := range hostile {
+			for _, p := range q.parameters {
+				what := fmt.Sprintf("%s with %s=%.60q", q, p.Name, value)
+				switch {
+				case p.In == "path":
+					check(what, q.send(s, map[string]string{p.Name: value}, nil, nil, ""))
+				case p.In == "query":
+					query := maps.Clone(q.query)
+					query.Set(p.Name, value)
+					check(what, q.send(s, nil, query, nil, ""))
+				}
+			}
+			for name := range propertiesOf(q.operation) {
+				body := maps.Clone(q.body)
+				for _, v := range []any{value, []any{value}} {
+					body[name] = v
+					b, _ := json.Marshal(body)
+					check(fmt.Sprintf("%s with %s: %.60q", q, name, value), q.send(s, nil, nil, b, ""))
+				}
+			}
+		}
+	}
+	for _, asked := range git.asked {
+		if strings.ContainsAny(asked, "\x00") || len(asked) > 10_000 || strings.Contains(asked, "../") {
+			t.Errorf("git was asked for %.80q", asked)
+		}
+	}
+	if len(git.asked) == 0 {
+		t.Error("git was asked for nothing: the samples do not reach it")
+	}
+}
+
+func propertiesOf(o *openapi3.Operation) openapi3.Schemas {
+	if schema := bodySchema(o); schema != nil {
+		return schema.Properties
+	}
+	return nil
+}
+
+// Every path says which methods it has.
+func TestWrongMethods(t *testing.T) {
+	s, _ := badServer(t)
+	methods := map[string][]string{}
+	for _, q := range samples(t) {
+		methods[q.path] = append(methods[q.path], q.method)
+		if q.method == http.MethodGet {
+			methods[q.path] = append(methods[q.path], http.MethodHead)
+		}
+	}
+	delete(methods, "/api/replays/rollback") // also a replay's path, with a number that is none
+	for path, has := range methods {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
+			if slices.Contains(has, method) {
+				continue
+			}
+			rec := httptest.NewRecorder()
+			s.ServeHTTP(rec, httptest.NewRequest(method, address(path), nil))
+			refuses(t, method+" "+path, rec, 405, "METHOD_NOT_ALLOWED", "")
+			allow := strings.Split(rec.Header().Get("Allow"), ", ")
+			slices.Sort(allow)
+			slices.Sort(has)
+			if !slices.Equal(allow, has) {
+				t.Errorf("%s %s: Allow %q, want %q", method, path, allow, has)
+			}
+		}
+	}
+	for _, path := range []string{"/api", "/api/", "/api/none", "/api/search/", "/api//search", "/api/../api/search", "/api/repos/1/none", "/api/repos/1/status/", "/API/search", "/api/%2e%2e/x"} {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			rec := httptest.NewRecorder()
+			s.ServeHTTP(rec, httptest.NewRequest(method, "http://h"+path, nil))
+			refuses(t, method+" "+path, rec, 404, "NOT_FOUND", "")
+		}
+	}
+}
