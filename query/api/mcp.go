@@ -11,7 +11,7 @@ import (
 // newMCP returns the tools for AI agents, over the same services.
 func (s *Server) newMCP() (*mcp.Server, error) {
 	return mcp.New(mcp.Options{
-		Searcher: s.o.Searcher, Views: s.o.Views, Catalog: s.o.Catalog, Source: s.o.Source, Visible: s.o.Gate.Visible,
+		Searcher: s.o.Searcher, Views: s.o.Views, Catalog: s.o.Catalog, Source: s.o.Source, Visible: s.o.Gate.Visible, Screen: s.o.Screen,
 		Note: s.noteCall, Secret: s.o.Secret, PublicURL: s.o.PublicURL, Version: s.o.Version,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})

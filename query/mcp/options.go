@@ -16,7 +16,6 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/audit"
-	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // CallTimeout bounds a call of a tool.
@@ -36,12 +35,9 @@ type Views interface {
 
 // Catalog knows the registered repositories, indexed or not.
 type Catalog interface {
-	// Repositories returns all of them in any order. The slice is the caller's,
-	// the repositories are not to be changed.
+	// Repositories returns all of them by name, then ID. Nothing of it is to be
+	// changed.
 	Repositories(ctx context.Context) ([]*search.Repository, error)
-	// Find returns the repository with the name of candidate. The error wraps
-	// code.ErrNotFound if there is none.
-	Find(ctx context.Context, candidate code.Repository) (code.Repository, error)
 }
 
 // Options configure a Server. Searcher, Views, Catalog, Source, Visible and
@@ -53,6 +49,8 @@ type Options struct {
 	Source   *source.Browser
 	// Visible returns which repositories exist for a principal now.
 	Visible func(p *auth.Principal) auth.Visible
+	// Screen hides what does not exist for a principal; nil for one of its own.
+	Screen *search.Screen
 	// Note takes a record for the audit log; nil keeps none. What it refuses is not
 	// answered.
 	Note func(ctx context.Context, rec audit.Record) error
@@ -75,6 +73,9 @@ func (o *Options) ensureDefaults() {
 	if o.Secret == nil {
 		o.Secret = make([]byte, 32)
 		_, _ = rand.Read(o.Secret) // never fails
+	}
+	if o.Screen == nil {
+		o.Screen = search.NewScreen(search.ScreenOptions{})
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -4,31 +4,34 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// repository returns the repository with that full name, if it exists for the
-// caller. The error wraps code.ErrNotFound.
+// repository returns the repository with that full name: of several, the first that
+// exists for the caller. The error wraps code.ErrNotFound, and says nothing but the
+// name that was asked for.
 func (c *call) repository(ctx context.Context, name string) (*code.Repository, error) {
-	r, err := c.o.Catalog.Find(ctx, code.Repository{Name: name})
+	all, err := c.o.Catalog.Repositories(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find a repository: %w", err)
 	}
-	if name == "" || !c.see.Sees(&r) {
-		return nil, fmt.Errorf("repository %q: %w", name, code.ErrNotFound)
+	for _, r := range all {
+		if name != "" && r.Name == name && c.see.Sees(&r.Repository) {
+			return &r.Repository, nil
+		}
 	}
-	return &r, nil
+	return nil, fmt.Errorf("repository %q: %w", name, code.ErrNotFound)
 }
 
-// repositories returns all that exist for the caller, in any order.
+// repositories returns all that exist for the caller, by name; the slice is the
+// caller's.
 func (c *call) repositories(ctx context.Context) ([]*search.Repository, error) {
 	all, err := c.o.Catalog.Repositories(ctx)
 	if err != nil {
 		return nil, err
 	}
-	seen := all[:0]
+	seen := make([]*search.Repository, 0, len(all))
 	for _, r := range all {
 		if c.see.Sees(&r.Repository) {
 			seen = append(seen, r)
@@ -43,27 +46,5 @@ func (c *call) view(ctx context.Context) (search.View, error) {
 	if err != nil || c.see.Everything() {
 		return v, err
 	}
-	all := v.Repositories()
-	seen := make([]*search.Repository, len(all))
-	for i, r := range all {
-		if r != nil && c.see.Sees(&r.Repository) {
-			seen[i] = r
-		}
-	}
-	return visibleView{v, c.see, seen}, nil
-}
-
-// visibleView is a view without what is hidden.
-type visibleView struct {
-	search.View
-	see          auth.Visible
-	repositories []*search.Repository
-}
-
-// Repositories implements search.View.
-func (v visibleView) Repositories() []*search.Repository { return v.repositories }
-
-// Revisions implements search.View.
-func (v visibleView) Revisions(ctx context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
-	return v.View.Revisions(ctx, func(r *search.Repository, ref code.Ref) bool { return v.see.Sees(&r.Repository) && match(r, ref) })
+	return c.o.Screen.Hide(v, c.see, c.see.Sees), nil
 }
