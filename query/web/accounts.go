@@ -7,6 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // Accounts knows who asks and changes accounts: auth.Service, which says what each
@@ -55,4 +56,10 @@ var _ Accounts = (*auth.Service)(nil)
 // Repositories knows the registered repositories; api.Catalog does.
 type Repositories interface {
 	Repositories(ctx context.Context) ([]*search.Repository, error)
+}
+
+// Auditor writes down what was read. An error says that it is not taken, and that
+// the page must not be shown.
+type Auditor interface {
+	Note(ctx context.Context, rec audit.Record) error
 }

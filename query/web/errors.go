@@ -124,8 +124,9 @@ func (s *Server) again(w http.ResponseWriter, v *visit, f form, err error, field
 	return f, told.status
 }
 
-// sentence makes a sentence of an error's text.
+// sentence makes a sentence of an error's text. People count characters.
 func sentence(text string) string {
+	text = strings.ReplaceAll(text, " bytes", " characters")
 	if text == "" {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // memberRow is a user as the list shows them.
@@ -36,6 +38,9 @@ func (s *Server) showMembers(w http.ResponseWriter, v *visit, f form, link strin
 	if err != nil {
 		return err
 	}
+	if err := s.noteMembers(w, v); err != nil {
+		return err
+	}
 	invitations, err := s.o.Accounts.Invitations(v.principal)
 	if err != nil {
 		return err
@@ -61,6 +66,21 @@ func (s *Server) showMembers(w http.ResponseWriter, v *visit, f form, link strin
 		chosen(f.Get("role"), choice{Value: string(account.RoleMember), Label: "Member"}, choice{Value: string(account.RoleOwner), Label: "Owner"}),
 		chosen(f.Get("days"), choice{Value: "7", Label: "7 days"}, choice{Value: "1", Label: "1 day"}, choice{Value: "30", Label: "30 days"}),
 	}})
+}
+
+// noteMembers has it written down that somebody looks at the list.
+func (s *Server) noteMembers(w http.ResponseWriter, v *visit) error {
+	if s.o.Audit == nil {
+		return nil
+	}
+	err := s.o.Audit.Note(v.r.Context(), audit.Record{
+		At: s.o.Now().UTC(), Action: audit.ListedUsers, Actor: v.principal.Actor, TargetType: audit.TargetInstance,
+		RequestID: w.Header().Get("X-Request-Id"), Status: http.StatusOK,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+	}
+	return nil
 }
 
 func chosen(value string, choices ...choice) []choice {

@@ -26,6 +26,9 @@ type Options struct {
 	Repositories Repositories
 	// Providers are those of single sign-on; nil: none.
 	Providers *oidc.Client
+	// Audit is told who looks at the list of members; nil: nobody is told. What
+	// changes accounts is written down by Accounts.
+	Audit Auditor
 	// Secret is the server's; the key of the tokens of forms follows from it.
 	Secret []byte
 	// PublicURL is the base of links, without a final slash.

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 func TestSetUp(t *testing.T) {
@@ -23,7 +25,7 @@ func TestSetUp(t *testing.T) {
 	if !strings.Contains(b.page, `aria-describedby="email-error"`) || !strings.Contains(b.page, `id="email-error"`) {
 		t.Error("the error is not beside its field")
 	}
-	b.submit("/setup", "", "email=ada@example.com", "password=short").says(http.StatusUnprocessableEntity, "Want 8 to 1024 bytes.")
+	b.submit("/setup", "", "email=ada@example.com", "password=short").says(http.StatusUnprocessableEntity, "Want 8 to 1024 characters.")
 	if strings.Contains(b.page, "short\"") {
 		t.Error("a password is shown again")
 	}
@@ -181,6 +183,33 @@ func TestProfileAndSessions(t *testing.T) {
 	ada.get("/settings/sessions").leadsTo("/sign-in?return=%2Fsettings%2Fsessions")
 	other.submit("/settings/sessions/end", `name="all"`).leadsTo("/sign-in?done=sessions-ended")
 	other.get("/settings/keys").leadsTo("/sign-in?return=%2Fsettings%2Fkeys")
+}
+
+// notes is an audit log that may be full.
+type notes struct {
+	records []audit.Record
+	fail    error
+}
+
+func (n *notes) Note(_ context.Context, rec audit.Record) error {
+	if n.fail == nil {
+		n.records = append(n.records, rec)
+	}
+	return n.fail
+}
+
+func TestTheListOfMembersIsWrittenDown(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	ada.get("/settings/members").says(http.StatusOK)
+	if len(w.notes.records) != 1 || w.notes.records[0].Action != audit.ListedUsers || w.notes.records[0].Actor.Kind != account.ActorUser {
+		t.Errorf("written down: %+v", w.notes.records)
+	}
+	w.notes.fail = errors.New("full")
+	ada.get("/settings/members").says(http.StatusServiceUnavailable)
+	if strings.Contains(ada.page, "Invite somebody") {
+		t.Error("the list is shown all the same")
+	}
 }
 
 // TestForms sends forms that are not from our pages.

@@ -98,9 +98,9 @@ func (s *Server) show(w http.ResponseWriter, v *visit, p view) error {
 }
 
 // day and moment write times for people; empty for none.
-func day(t time.Time) string { return written(t, "2 January 2006") }
+func day(t time.Time) string { return written(t, "2 Jan 2006") }
 
-func moment(t time.Time) string { return written(t, "2 January 2006, 15:04 UTC") }
+func moment(t time.Time) string { return written(t, "2 Jan 2006, 15:04 UTC") }
 
 func written(t time.Time, layout string) string {
 	if t.IsZero() {

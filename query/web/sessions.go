@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 )
@@ -10,6 +11,37 @@ import (
 type sessionRow struct {
 	*account.Session
 	This bool
+}
+
+// agents are words of user agents and what they mean, the more telling first: most
+// browsers claim to be others as well.
+var (
+	browsers = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrom", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}}
+	systems  = [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}}
+)
+
+// Browser is the user agent in a few words; templates call it.
+func (r sessionRow) Browser() string {
+	if r.Agent == "" {
+		return "unknown"
+	}
+	browser, system := wordOf(r.Agent, browsers), wordOf(r.Agent, systems)
+	switch {
+	case browser == "":
+		return r.Agent
+	case system == "":
+		return browser
+	}
+	return browser + " on " + system
+}
+
+func wordOf(agent string, words [][2]string) string {
+	for _, w := range words {
+		if strings.Contains(agent, w[0]) {
+			return w[1]
+		}
+	}
+	return ""
 }
 
 func (s *Server) sessionsPage(w http.ResponseWriter, v *visit) error {

@@ -53,6 +53,7 @@ type world struct {
 	mu        sync.Mutex
 	routes    map[string]int // as Around has seen them
 	browser   *browser
+	notes     notes
 }
 
 // newWorld serves pages; with providers, they are made for the server's address.
@@ -71,11 +72,17 @@ func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, se
 		t.Fatal(err)
 	}
 	var handler http.Handler
-	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { handler.ServeHTTP(rw, r) }))
+	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/probe" {
+			w.probe(rw, r)
+			return
+		}
+		handler.ServeHTTP(rw, r)
+	}))
 	t.Cleanup(w.server.Close)
 	options := web.Options{
 		Accounts: w.accounts, Repositories: repositories{}, Secret: []byte(secret), PublicURL: w.server.URL, Version: "v1.2.3",
-		Around: w.around, Now: func() time.Time { return w.now() },
+		Audit: &w.notes, Around: w.around, Now: func() time.Time { return w.now() },
 	}
 	if providers != nil {
 		options.Providers, err = oidc.New(oidc.Options{

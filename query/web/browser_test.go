@@ -1,0 +1,67 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
+)
+
+// TestBrowser walks through the pages in a real browser, with scripts and without.
+// QUARRY_WEB_SHOTS=DIR keeps pictures of them.
+func TestBrowser(t *testing.T) {
+	modules, program := oidctest.Modules(t, "playwright-core"), browserProgram(t)
+	for _, scripts := range []bool{false, true} {
+		t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
+			yes := true
+			var provider *oidctest.Provider
+			w := newWorld(t, func(publicURL string) []oidc.Provider {
+				provider = oidctest.Start(t, map[string]oidctest.Account{"carol": {Email: "carol@example.com", Verified: &yes, Name: "carol"}},
+					map[string]string{"quarry": publicURL + "/auth/oidc/company/callback"})
+				return []oidc.Provider{{Name: "company", Title: "Our Company", Issuer: provider.Issuer, ClientID: "quarry", ClientSecret: oidctest.ClientSecret}}
+			})
+			walk(t, map[string]any{
+				"modules": modules, "browser": program, "base": w.server.URL, "setup": "/setup?token=" + w.accounts.SetupValue(),
+				"probe": "/probe", "provider": "Our Company", "scripts": scripts, "shots": os.Getenv("QUARRY_WEB_SHOTS"),
+			})
+		})
+	}
+}
+
+func walk(t *testing.T, o map[string]any) {
+	t.Helper()
+	argument, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), "node", "testdata/browser.mjs", string(argument)).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+}
+
+// browserProgram returns the browser, or skips.
+func browserProgram(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("QUARRY_BROWSER"), "chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); name != "" && err == nil {
+			return path
+		}
+	}
+	if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
+		t.Fatal("chromium is needed")
+	}
+	t.Skip("chromium is needed; QUARRY_BROWSER names another of its kind")
+	return ""
+}
+
+// probe stands for the API: it wants a key.
+func (w *world) probe(rw http.ResponseWriter, r *http.Request) {
+	if _, err := w.accounts.Authenticate(r); err != nil {
+		rw.WriteHeader(http.StatusUnauthorized)
+	}
+}
