@@ -3,6 +3,7 @@ package accounts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,6 +18,9 @@ import (
 // SchemaVersion is the version of the rows, and of the rules: other rules make
 // other rows of the same log.
 const SchemaVersion = 1
+
+// name is that of the projection.
+const name = "accounts"
 
 // Options configure a Directory.
 type Options struct {
@@ -52,11 +56,15 @@ var (
 	_ projections.Owner    = (*Directory)(nil)
 )
 
-// Open reads the accounts of the store. The caller closes the Directory before the
-// store.
+// Open reads the accounts of the store. It fails with projections.ErrSchema for rows
+// of another version. The caller closes the Directory before the store.
 func Open(o Options) (*Directory, error) {
 	if o.Store == nil || o.Decoder == nil {
 		return nil, errors.New("accounts: want a store and a decoder")
+	}
+	// Before rows are read that another version may have written otherwise.
+	if version, err := o.Store.Schema(name); err != nil || version != 0 && version != SchemaVersion {
+		return nil, errors.Join(err, fmt.Errorf("accounts: rows of version %d, this program writes %d: %w", version, SchemaVersion, projections.ErrSchema))
 	}
 	d := &Directory{decoder: o.Decoder}
 	d.mu.state = newState()
@@ -88,7 +96,7 @@ func (d *Directory) Follow(wait func(ctx context.Context, positions ...event.Pos
 }
 
 // Name implements projections.Projection.
-func (d *Directory) Name() string { return "accounts" }
+func (d *Directory) Name() string { return name }
 
 // SchemaVersion implements projections.Projection.
 func (d *Directory) SchemaVersion() int { return SchemaVersion }

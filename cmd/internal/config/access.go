@@ -5,12 +5,35 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"time"
 )
 
 // anything stands for all in lists of access.
 const anything = "*"
 
+// minSecretBytes is the least that access.secret may hold.
+const minSecretBytes = 32
+
+// Bounds of times in access.
+const (
+	minSession    = time.Minute
+	maxInvitation = 90 * 24 * time.Hour
+)
+
 func (c *Config) validateAccess(report reporter) {
+	if !c.Access.Secret.IsZero() {
+		if value, err := c.Access.Secret.Value(); err != nil {
+			report("access.secret", "%v", err)
+		} else if len(value) < minSecretBytes {
+			report("access.secret", "%d bytes: want at least %d", len(value), minSecretBytes)
+		}
+	}
+	if c.Access.SessionTTL.Std() < minSession {
+		report("access.sessionTtl", "%s is too short: at least %s", c.Access.SessionTTL.Std(), minSession)
+	}
+	if ttl := c.Access.InvitationTTL.Std(); ttl < minSession || ttl > maxInvitation {
+		report("access.invitationTtl", "%s: want %s to %s", ttl, minSession, maxInvitation)
+	}
 	for _, proxy := range c.Access.TrustedProxies {
 		if _, err := parseNetwork(proxy); err != nil {
 			report("access.trustedProxies", "%q is no address or network: want 10.0.0.5 or 10.0.0.0/8", proxy)
@@ -77,6 +100,12 @@ func (c *Config) Hosts() []string {
 		hosts = append(hosts, u.Host)
 	}
 	return hosts
+}
+
+// AnonymousAllowed reports whether requests without a credential may read public
+// repositories.
+func (c *Config) AnonymousAllowed() bool {
+	return c.Access.Anonymous == "on" || c.Access.Anonymous == "auto" && c.Loopback()
 }
 
 // Loopback reports whether only this machine reaches the API's address.

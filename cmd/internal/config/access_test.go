@@ -10,6 +10,13 @@ func TestAccess(t *testing.T) {
 	for _, c := range []struct{ set, wrong string }{
 		{"access.trustedProxies=10.0.0.0/8,192.0.2.1,fd00::/8", ""},
 		{"access.trustedProxies=proxy.example", "access.trustedProxies"},
+		{"access.anonymous=maybe", "access.anonymous"},
+		{"access.defaultVisibility=secret", "access.defaultVisibility"},
+		{"access.secret=0123456789abcdef0123456789abcdef", ""},
+		{"access.secret=short", "access.secret"},
+		{"access.secret=env:QUARRY_NO_SUCH_VARIABLE", "access.secret"},
+		{"access.sessionTtl=1s", "access.sessionTtl"},
+		{"access.invitationTtl=2161h", "access.invitationTtl"},
 		{"access.allowedOrigins=https://a.example,http://b.example:8080,*", ""},
 		{"access.allowedOrigins=https://a.example/", "access.allowedOrigins"},
 		{"access.allowedOrigins=a.example", "access.allowedOrigins"},
@@ -42,6 +49,23 @@ func TestHosts(t *testing.T) {
 		slices.Sort(got)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+func TestAnonymousAllowed(t *testing.T) {
+	for _, c := range []struct {
+		anonymous, listen string
+		want              bool
+	}{
+		{"auto", "127.0.0.1:7070", true}, {"auto", "[::1]:7070", true}, {"auto", "localhost:7070", true},
+		{"auto", ":7070", false}, {"auto", "0.0.0.0:7070", false}, {"auto", "quarry.example:7070", false},
+		{"on", "0.0.0.0:7070", true}, {"off", "127.0.0.1:7070", false},
+	} {
+		cfg := Default()
+		cfg.Access.Anonymous, cfg.Listen = c.anonymous, c.listen
+		if got := cfg.AnonymousAllowed(); got != c.want {
+			t.Errorf("%s on %s: %t, want %t", c.anonymous, c.listen, got, c.want)
 		}
 	}
 }

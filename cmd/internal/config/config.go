@@ -72,6 +72,7 @@ type Storage struct {
 	Log         string `yaml:"log" doc:"Embedded log. Empty: log below data."`
 	Segments    string `yaml:"segments" doc:"Segment store. Empty: segments below data."`
 	Projections string `yaml:"projections" doc:"Projections. Empty: projections below data."`
+	Accounts    string `yaml:"accounts" doc:"Rows of accounts and audit log. Empty: accounts below data."`
 	Mirrors     string `yaml:"mirrors" doc:"Git mirrors, a cache. Empty: mirrors below data."`
 }
 
@@ -136,20 +137,28 @@ type Access struct {
 	TrustedProxies []string `yaml:"trustedProxies" doc:"Addresses or networks, as CIDR, of proxies whose X-Forwarded-For or Forwarded says who the client is. Empty: the peer is the client."`
 	AllowedOrigins []string `yaml:"allowedOrigins" doc:"Origins whose pages may use the API (CORS), such as https://tools.example; * for any, without cookies. Empty: none but its own."`
 	Hosts          []string `yaml:"hosts" doc:"Further names by which the API is asked, where names are checked: if listen is loopback or publicUrl is set. Addresses, names without a dot and publicUrl's always will do; * for any."`
-	OIDC []OIDC `yaml:"oidc" doc:"OpenID Connect providers that people may sign in with. Set in the file only."`
+	OIDC           []OIDC   `yaml:"oidc" doc:"OpenID Connect providers that people may sign in with. Set in the file only."`
 }
 
 // OIDC is an OpenID Connect provider. It sends people back to
 // {publicUrl}/auth/oidc/{name}/callback.
 type OIDC struct {
-	Name           string   `yaml:"name" doc:"Part of addresses: letters, digits, dash and underscore. The provider sends people back to {publicUrl}/auth/oidc/{name}/callback."`
-	Title          string   `yaml:"title" doc:"What the button says the provider is called. Empty: the name."`
-	Issuer         string   `yaml:"issuer" doc:"URL of the issuer, as the provider's metadata has it: https, or http on loopback."`
-	ClientID       string   `yaml:"clientId" doc:"What the provider calls us."`
-	ClientSecret   Secret   `yaml:"clientSecret" doc:"What shows the provider who we are. Empty: a public client."`
-	Scopes         []string `yaml:"scopes" doc:"What is asked for beside openid. Empty: profile and email."`
-	AllowedDomains []string `yaml:"allowedDomains" doc:"Domains of verified e-mail addresses that may sign in. Empty: any."`
-	TrustEmail     bool     `yaml:"trustEmail" doc:"Take e-mail addresses for verified where the provider says nothing of it. For directories whose addresses only administrators set."`
+	Name              string   `yaml:"name" doc:"Part of addresses: letters, digits, dash and underscore. The provider sends people back to {publicUrl}/auth/oidc/{name}/callback."`
+	Title             string   `yaml:"title" doc:"What the button says the provider is called. Empty: the name."`
+	Issuer            string   `yaml:"issuer" doc:"URL of the issuer, as the provider's metadata has it: https, or http on loopback."`
+	ClientID          string   `yaml:"clientId" doc:"What the provider calls us."`
+	ClientSecret      Secret   `yaml:"clientSecret" doc:"What shows the provider who we are. Empty: a public client."`
+	Scopes            []string `yaml:"scopes" doc:"What is asked for beside openid. Empty: profile and email."`
+	AllowedDomains    []string `yaml:"allowedDomains" doc:"Domains of verified e-mail addresses that may sign in. Empty: any."`
+	TrustEmail        bool     `yaml:"trustEmail" doc:"Take e-mail addresses for verified where the provider says nothing of it. For directories whose addresses only administrators set."`
+	Anonymous         string   `yaml:"anonymous" enum:"auto,on,off" doc:"Whether requests without a credential may read public repositories. auto: on where listen is loopback."`
+	DefaultVisibility string   `yaml:"defaultVisibility" enum:"public,internal,private" doc:"Who may see a repository of which neither an owner nor the code host has said anything."`
+	Secret            Secret   `yaml:"secret" doc:"Keys the hashes of API keys, tokens, sessions and invitations; at least 32 bytes, the same in every process of the role query, another one ends all of them. Empty: secret.key in the data directory, made at the first start."`
+	SessionTTL        Duration `yaml:"sessionTtl" doc:"How long a sign-in lasts."`
+	InvitationTTL     Duration `yaml:"invitationTtl" doc:"How long an invitation can be accepted unless it says otherwise; at most 2160h."`
+	TrustedProxies    []string `yaml:"trustedProxies" doc:"Addresses or networks, as CIDR, of proxies whose X-Forwarded-For or Forwarded says who the client is. Empty: the peer is the client."`
+	AllowedOrigins    []string `yaml:"allowedOrigins" doc:"Origins whose pages may use the API (CORS), such as https://tools.example; * for any, without cookies. Empty: none but its own."`
+	Hosts             []string `yaml:"hosts" doc:"Further names by which the API is asked, where names are checked: if listen is loopback or publicUrl is set. Addresses, names without a dot and publicUrl's always will do; * for any."`
 }
 
 // Limits bound what one caller may ask.
@@ -212,6 +221,7 @@ func Default() Config {
 			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
 			MaxMemoryBytes: 96 << 20, TotalMemoryBytes: 128 << 20, MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
 		},
+		Access:  Access{Anonymous: "auto", DefaultVisibility: "public", SessionTTL: Duration(30 * 24 * time.Hour), InvitationTTL: Duration(7 * 24 * time.Hour)},
 		Limits:  Limits{PerSecond: 50, Burst: 200, AnonymousPerSecond: 20, AnonymousBurst: 100, Streams: 32},
 		Cache:   Cache{FramesBytes: 288 << 20, BlocksBytes: 96 << 20, LogBytes: 8 << 20},
 		Runtime: Runtime{MemoryLimitBytes: 512 << 20, GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
@@ -226,6 +236,9 @@ func (c *Config) SegmentsDir() string { return c.below(c.Storage.Segments, "segm
 
 // ProjectionsDir returns the directory of the projections.
 func (c *Config) ProjectionsDir() string { return c.below(c.Storage.Projections, "projections") }
+
+// AccountsDir returns the directory of the rows of accounts and audit log.
+func (c *Config) AccountsDir() string { return c.below(c.Storage.Accounts, "accounts") }
 
 // MirrorsDir returns the directory of the git mirrors.
 func (c *Config) MirrorsDir() string { return c.below(c.Storage.Mirrors, "mirrors") }

@@ -141,6 +141,9 @@ func (s *Server) openQuery(ctx context.Context) error {
 	}
 	s.positions = newPositions(s.log, s.versions.noted, s.o.Logger, s.o.Registerer)
 	s.repositories = &repositories{versions: s.versions}
+	if s.auth, err = s.newAuth(); err != nil {
+		return err
+	}
 	return s.openAPI()
 }
 
@@ -216,11 +219,11 @@ func (s *Server) statuses() *statuses {
 	return &statuses{log: s.log, versions: s.versions, working: s.working}
 }
 
-// ready is nil once the projections have what the log held at the start. A
-// version that is switched to later is taken as it is.
+// ready is nil once projections and accounts have what the log held at the start.
+// A version that is switched to later is taken as it is.
 func (s *Server) ready(context.Context) error {
 	if !s.versions.caughtUp() {
 		return errCatchingUp
 	}
-	return nil
+	return s.accounts.ready()
 }

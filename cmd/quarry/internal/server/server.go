@@ -18,6 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/auth"
 )
 
 // Options of Open. All are required.
@@ -49,6 +50,8 @@ type Server struct {
 	registrar *registrar
 
 	// Of the role query.
+	accounts     *accountRows
+	auth         *auth.Service
 	frames       *segment.Cache
 	versions     *versions
 	positions    *positions
@@ -79,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 // open opens the parts in the order in which they rely on each other.
 func (s *Server) open(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		s.openDirectory, s.openListeners, s.openStores, s.openQuery, s.openPipeline, s.openIngest,
+		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openPipeline, s.openIngest,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -155,6 +158,11 @@ func (s *Server) publicURL() string {
 // order: requests end first, the projections last.
 func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
+	if s.accounts != nil {
+		group.Add("accounts", s.accounts.Run) // the last to end: requests change them
+		group.Add("activity", s.auth.Run)
+		group.Add("setup", s.invite)
+	}
 	if s.versions != nil {
 		group.Add("projections", s.versions.Run)
 		group.Add("positions", s.positions.Run)

@@ -1,0 +1,247 @@
+package server
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+var bySystem = account.Actor{Kind: account.ActorSystem}
+
+func newUser(id account.UserID, role account.Role) *event.UserCreated {
+	return &event.UserCreated{
+		User: id, Email: string(id) + "@example.com", Role: role, State: account.StateActive, By: bySystem, At: time.Now().UTC(),
+	}
+}
+
+// account appends events of the accounts and waits until they can be read.
+func (s *Server) account(t testing.TB, events ...event.Event) event.Position {
+	t.Helper()
+	at, err := accountEvents{s.log}.Append(t.Context(), events...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.accounts.directory.Await(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	return at
+}
+
+// TestAccountsStay shows that users, the secret and the operator's token outlive the
+// process, and who may read them.
+func TestAccountsStay(t *testing.T) {
+	c := testConfig(t)
+	s := openOnly(t, c)
+	stop := run(t, s)
+	s.account(t, newUser("a", account.RoleOwner))
+	again := s.account(t, newUser("b", account.RoleOwner), newUser("a", account.RoleOwner))
+	if why, ok := s.accounts.directory.Outcome(again); why != "id_taken" || !ok {
+		t.Errorf("the second user of an ID: %q, %t", string(why), ok)
+	}
+	files := map[string]string{}
+	for _, name := range []string{secretFile, operator.FileName} {
+		path := filepath.Join(c.Data, name)
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != 0o600 {
+			t.Errorf("%s has mode %s", name, got)
+		}
+		b, _ := os.ReadFile(path)
+		files[name] = string(b)
+	}
+	if info, err := os.Stat(c.AccountsDir()); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the rows of the accounts: %v, %v", info, err)
+	}
+	stop()
+
+	s = openOnly(t, c)
+	run(t, s)
+	eventually(t, func() bool { return s.accounts.ready() == nil })
+	if users := s.accounts.directory.Users(); len(users) != 2 || s.accounts.directory.Owners() != 2 {
+		t.Errorf("%d users after a restart", len(users))
+	}
+	for name, want := range files {
+		if got, _ := os.ReadFile(filepath.Join(c.Data, name)); string(got) != want {
+			t.Errorf("%s is another one after a restart", name)
+		}
+	}
+	if token := operator.Token(c.Data); !strings.HasPrefix(token, account.PrefixOperator) {
+		t.Error("the operator's token is not found where commands look for it")
+	}
+}
+
+func TestSpoiledSecretIsNotReplaced(t *testing.T) {
+	for _, name := range []string{secretFile, operator.FileName} {
+		c := testConfig(t)
+		if err := os.MkdirAll(c.Data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(c.Data, name)
+		if err := os.WriteFile(path, []byte("half of it"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		registry := prometheus.NewRegistry()
+		_, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry})
+		if err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "half of it") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestAccountsAreReadAnew begins with rows that another version has written.
+func TestAccountsAreReadAnew(t *testing.T) {
+	c := testConfig(t)
+	s := openOnly(t, c)
+	stop := run(t, s)
+	s.account(t, newUser("a", account.RoleOwner))
+	stop()
+	rows, err := store.Open(c.AccountsDir(), store.Options{CacheBytes: store.MinCacheBytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := rows.NewBatch()
+	for _, err := range []error{
+		b.SetSchema("accounts", 1000), b.Set([]byte("auz"), []byte("of another form")), b.Commit(), rows.Close(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	index, err := os.ReadFile(filepath.Join(c.ProjectionsDir(), "CURRENT"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = openOnly(t, c)
+	run(t, s)
+	eventually(t, func() bool { return s.accounts.ready() == nil })
+	if users := s.accounts.directory.Users(); len(users) != 1 || users[0].ID != "a" {
+		t.Errorf("users %v", users)
+	}
+	if now, _ := os.ReadFile(filepath.Join(c.ProjectionsDir(), "CURRENT")); !bytes.Equal(now, index) {
+		t.Error("the index was built anew, too")
+	}
+}
+
+// TestLogOfBefore opens a log that was made before there were accounts.
+func TestLogOfBefore(t *testing.T) {
+	c := testConfig(t)
+	log, err := embeddedlog.Open(c.LogDir(), embeddedlog.Options{Partitions: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(t.Context(), event.TopicEvents, 3, event.Record{Value: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := running(t, c)
+	s.account(t, newUser("a", account.RoleOwner))
+	if s.accounts.directory.Owners() != 1 {
+		t.Error("there is no owner")
+	}
+}
+
+// TestUnreadableAccountRecord shows what becomes of a record of the accounts that
+// nobody can read, of a later version here: a dead letter that cannot be replayed.
+func TestUnreadableAccountRecord(t *testing.T) {
+	s := running(t, testConfig(t))
+	rec, err := event.Encode(event.Envelope{ID: "1", Source: "/test", Time: time.Now()}, newUser("a", account.RoleOwner))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rec.Headers {
+		if rec.Headers[i].Name == "ce_type" {
+			rec.Headers[i].Value = []byte("dev.quarry.user.created.v9")
+		}
+	}
+	at, err := s.log.Append(t.Context(), event.TopicAccounts, 0, rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.account(t, newUser("b", account.RoleOwner)) // goes on behind it
+	var letters []deadletters.Letter
+	eventually(t, func() bool {
+		letters, _ = s.letters.follower.List(deadletters.Filter{})
+		return len(letters) > 0
+	})
+	if l := letters[0]; l.Of != at[0] || !strings.Contains(l.Reason, "newer Quarry") {
+		t.Errorf("letter %+v", l)
+	}
+	if _, err := s.letters.ReplayLetter(t.Context(), letters[0].Position); err == nil || !strings.Contains(err.Error(), "undone") {
+		t.Errorf("replay: %v", err)
+	}
+	if err := s.letters.DropLetter(t.Context(), letters[0].Position, ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// shown keeps what is logged.
+type shown struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *shown) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *shown) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// TestFirstOwnerIsInvited reads the log of the process as whoever starts it does.
+func TestFirstOwnerIsInvited(t *testing.T) {
+	c := testConfig(t, "publicUrl=https://code.example/")
+	start := func() (*Server, *shown, func()) {
+		out, registry := new(shown), prometheus.NewRegistry()
+		s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.NewTextHandler(out, nil)), Registerer: registry, Gatherer: registry})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, out, run(t, s)
+	}
+	for range 2 {
+		s, out, stop := start()
+		eventually(t, func() bool {
+			return strings.Contains(out.String(), "no owner yet: open https://code.example/setup?token="+s.auth.SetupValue()+" to create the owner")
+		})
+		stop()
+		if token := operator.Token(c.Data); strings.Contains(out.String(), token) {
+			t.Error("the operator's token is logged")
+		}
+	}
+	s, _, stop := start()
+	s.account(t, newUser("a", account.RoleOwner))
+	stop()
+	s, out, stop := start()
+	eventually(t, func() bool { return s.accounts.ready() == nil })
+	if status, _ := get(t, s.URL()+"/healthz"); status != http.StatusOK {
+		t.Errorf("status %d", status)
+	}
+	stop()
+	if strings.Contains(out.String(), "no owner yet") {
+		t.Errorf("there is an owner:\n%s", out)
+	}
+}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// openAccounts opens the accounts, which outlive everything that asks for them.
+func (s *Server) openAccounts(context.Context) (err error) {
+	if !s.o.Config.Has(roleQuery) {
+		return nil
+	}
+	if s.accounts, err = openAccountRows(s.o, s.log); err != nil {
+		return err
+	}
+	s.opened(s.accounts)
+	return nil
+}
+
+// newAuth returns who decides by the accounts.
+func (s *Server) newAuth() (*auth.Service, error) {
+	c := s.o.Config
+	secret, err := accessSecret(s.o)
+	if err != nil {
+		return nil, err
+	}
+	token, err := operatorToken(s.o)
+	if err != nil {
+		return nil, err
+	}
+	return auth.NewService(auth.Options{
+		Directory: s.accounts.directory, Appender: accountEvents{s.log},
+		Secret: secret, Operator: token,
+		Anonymous: c.AnonymousAllowed(), DefaultVisibility: account.Visibility(c.Access.DefaultVisibility),
+		SecureCookies: strings.HasPrefix(c.PublicURL, "https:"),
+		SessionTTL:    c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),
+		Catalog: s.repositories,
+		Now:     boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
+}
+
+// invite says, once the accounts are known, how the first owner comes in. Whoever
+// reads the log of the process may: it is said until there is an owner.
+func (s *Server) invite(ctx context.Context) error {
+	select {
+	case <-s.accounts.accountsRunner().CaughtUp():
+	case <-ctx.Done():
+		return nil
+	}
+	if value := s.auth.SetupValue(); value != "" {
+		s.o.Logger.Info("no owner yet: open " + strings.TrimSuffix(s.publicURL(), "/") + "/setup?token=" + value + " to create the owner")
+	}
+	<-ctx.Done()
+	return nil
+}

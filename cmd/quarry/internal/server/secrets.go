@@ -1,0 +1,99 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// secretFile holds the secret of a data directory, where none is configured.
+const secretFile = "secret.key"
+
+// accessSecret returns what keys the hashes of credentials: as configured, or else
+// from the data directory, where it is made at the first start.
+func accessSecret(o Options) ([]byte, error) {
+	if given := o.Config.Access.Secret; !given.IsZero() {
+		value, err := given.Value()
+		if err != nil {
+			return nil, fmt.Errorf("access.secret: %w", err)
+		}
+		return []byte(value), nil
+	}
+	if o.Config.Log.Driver == "kafka" {
+		o.Logger.Warn("access.secret is not set: other processes of the role query that have another secret refuse the API keys and sessions made here", "file", filepath.Join(o.Config.Data, secretFile))
+	}
+	value, err := keptValue(o, secretFile, "")
+	return []byte(value), err
+}
+
+// operatorToken returns the token by which those who may read the data directory
+// show it. It stays as long as its file does.
+func operatorToken(o Options) (string, error) {
+	return keptValue(o, operator.FileName, account.PrefixOperator)
+}
+
+// keptBytes is how much chance a kept value holds.
+const keptBytes = 32
+
+// keptValue returns what a file of the data directory holds, prefix and 64
+// hexadecimal characters, and makes the file if it is not there.
+func keptValue(o Options, name, prefix string) (string, error) {
+	path := filepath.Join(o.Config.Data, name)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return makeValue(o.Config.Data, name, prefix)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read a secret of the data directory: %w", err)
+	}
+	value := strings.TrimSpace(string(b))
+	secret, found := strings.CutPrefix(value, prefix)
+	if _, err := hex.DecodeString(secret); err != nil || !found || len(secret) != 2*keptBytes {
+		return "", fmt.Errorf("%s does not hold what quarry wrote into it: put a copy back, or remove it to have another made, which ends what was made with the first", path)
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		o.Logger.Warn("others on this machine may read a secret; chmod 600 it", "file", path, "mode", info.Mode().Perm().String())
+	}
+	return value, nil
+}
+
+// makeValue writes a new value, all of it or nothing, readable by this user alone.
+// The data directory is this process's.
+func makeValue(dir, name, prefix string) (value string, err error) {
+	var chance [keptBytes]byte
+	_, _ = rand.Read(chance[:]) // never fails
+	value = prefix + hex.EncodeToString(chance[:])
+	f, err := os.CreateTemp(dir, name+"~") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("make a secret of the data directory: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			value, err = "", fmt.Errorf("make a secret of the data directory: %w", errors.Join(err, os.Remove(f.Name())))
+		}
+	}()
+	_, err = f.WriteString(value + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", err
+	}
+	if err = os.Rename(f.Name(), filepath.Join(dir, name)); err != nil {
+		return "", err
+	}
+	return value, syncDirectory(dir)
+}
+
+// syncDirectory makes names in a directory durable.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
