@@ -134,23 +134,6 @@ type Context struct {
 
 // Access says who may ask, and from where.
 type Access struct {
-	TrustedProxies []string `yaml:"trustedProxies" doc:"Addresses or networks, as CIDR, of proxies whose X-Forwarded-For or Forwarded says who the client is. Empty: the peer is the client."`
-	AllowedOrigins []string `yaml:"allowedOrigins" doc:"Origins whose pages may use the API (CORS), such as https://tools.example; * for any, without cookies. Empty: none but its own."`
-	Hosts          []string `yaml:"hosts" doc:"Further names by which the API is asked, where names are checked: if listen is loopback or publicUrl is set. Addresses, names without a dot and publicUrl's always will do; * for any."`
-	OIDC           []OIDC   `yaml:"oidc" doc:"OpenID Connect providers that people may sign in with. Set in the file only."`
-}
-
-// OIDC is an OpenID Connect provider. It sends people back to
-// {publicUrl}/auth/oidc/{name}/callback.
-type OIDC struct {
-	Name              string   `yaml:"name" doc:"Part of addresses: letters, digits, dash and underscore. The provider sends people back to {publicUrl}/auth/oidc/{name}/callback."`
-	Title             string   `yaml:"title" doc:"What the button says the provider is called. Empty: the name."`
-	Issuer            string   `yaml:"issuer" doc:"URL of the issuer, as the provider's metadata has it: https, or http on loopback."`
-	ClientID          string   `yaml:"clientId" doc:"What the provider calls us."`
-	ClientSecret      Secret   `yaml:"clientSecret" doc:"What shows the provider who we are. Empty: a public client."`
-	Scopes            []string `yaml:"scopes" doc:"What is asked for beside openid. Empty: profile and email."`
-	AllowedDomains    []string `yaml:"allowedDomains" doc:"Domains of verified e-mail addresses that may sign in. Empty: any."`
-	TrustEmail        bool     `yaml:"trustEmail" doc:"Take e-mail addresses for verified where the provider says nothing of it. For directories whose addresses only administrators set."`
 	Anonymous         string   `yaml:"anonymous" enum:"auto,on,off" doc:"Whether requests without a credential may read public repositories. auto: on where listen is loopback."`
 	DefaultVisibility string   `yaml:"defaultVisibility" enum:"public,internal,private" doc:"Who may see a repository of which neither an owner nor the code host has said anything."`
 	Secret            Secret   `yaml:"secret" doc:"Keys the hashes of API keys, tokens, sessions and invitations; at least 32 bytes, the same in every process of the role query, another one ends all of them. Empty: secret.key in the data directory, made at the first start."`
@@ -159,6 +142,20 @@ type OIDC struct {
 	TrustedProxies    []string `yaml:"trustedProxies" doc:"Addresses or networks, as CIDR, of proxies whose X-Forwarded-For or Forwarded says who the client is. Empty: the peer is the client."`
 	AllowedOrigins    []string `yaml:"allowedOrigins" doc:"Origins whose pages may use the API (CORS), such as https://tools.example; * for any, without cookies. Empty: none but its own."`
 	Hosts             []string `yaml:"hosts" doc:"Further names by which the API is asked, where names are checked: if listen is loopback or publicUrl is set. Addresses, names without a dot and publicUrl's always will do; * for any."`
+	OIDC              []OIDC   `yaml:"oidc" doc:"OpenID Connect providers that people may sign in with. Set in the file only."`
+}
+
+// OIDC is an OpenID Connect provider. It sends people back to
+// {publicUrl}/auth/oidc/{name}/callback.
+type OIDC struct {
+	Name           string   `yaml:"name" doc:"Part of addresses: letters, digits, dash and underscore. The provider sends people back to {publicUrl}/auth/oidc/{name}/callback."`
+	Title          string   `yaml:"title" doc:"What the button says the provider is called. Empty: the name."`
+	Issuer         string   `yaml:"issuer" doc:"URL of the issuer, as the provider's metadata has it: https, or http on loopback."`
+	ClientID       string   `yaml:"clientId" doc:"What the provider calls us."`
+	ClientSecret   Secret   `yaml:"clientSecret" doc:"What shows the provider who we are. Empty: a public client."`
+	Scopes         []string `yaml:"scopes" doc:"What is asked for beside openid. Empty: profile and email."`
+	AllowedDomains []string `yaml:"allowedDomains" doc:"Domains of verified e-mail addresses that may sign in. Empty: any."`
+	TrustEmail     bool     `yaml:"trustEmail" doc:"Take e-mail addresses for verified where the provider says nothing of it. For directories whose addresses only administrators set."`
 }
 
 // Limits bound what one caller may ask.
