@@ -15,6 +15,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/auth/authtest"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -199,7 +201,22 @@ func badServer(t *testing.T) (*api.Server, *emptyGit) {
 	git := &emptyGit{}
 	o := without429(newWorld().options())
 	o.Source = newBrowser(git)
+	o.Accounts = noAccounts(t)
 	return newServer(t, o), git
+}
+
+// noAccounts are accounts of nobody.
+func noAccounts(t *testing.T) *auth.Service {
+	t.Helper()
+	directory := authtest.New()
+	service, err := auth.NewService(auth.Options{
+		Directory: directory, Appender: directory, Secret: make([]byte, auth.MinSecretBytes),
+		Hashing: auth.Hashing{MemoryKiB: 64, Passes: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
 }
 
 const bodyCodes = "INVALID_REQUEST_BODY"
