@@ -2,19 +2,45 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/quarrysearch/quarry/query/mcp"
+	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // newMCP returns the tools for AI agents, over the same services.
 func (s *Server) newMCP() (*mcp.Server, error) {
 	return mcp.New(mcp.Options{
-		Searcher: s.o.Searcher, Views: s.o.Views, Catalog: s.o.Catalog, Source: s.o.Source, Visible: s.o.Gate.Visible, Screen: s.o.Screen,
-		Note: s.noteCall, Secret: s.o.Secret, PublicURL: s.o.PublicURL, Version: s.o.Version,
+		Searcher: s.o.Searcher, Sight: sight{s}, Source: s.o.Source, Note: s.noteCall,
+		Secret: s.o.Secret, PublicURL: s.o.PublicURL, Version: s.o.Version,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
+}
+
+// sight is what exists for who asks, as agents see it.
+type sight struct{ server *Server }
+
+var _ mcp.Sight = sight{}
+
+// View implements mcp.Sight.
+func (g sight) View(ctx context.Context) (search.View, error) { return g.server.view(ctx) }
+
+// Repository implements mcp.Sight.
+func (g sight) Repository(ctx context.Context, name string) (*code.Repository, error) {
+	return g.server.visibleRepository(ctx, name)
+}
+
+// Repositories implements mcp.Sight.
+func (g sight) Repositories(ctx context.Context, sort, filter string) ([]*search.Repository, error) {
+	all, err := g.server.o.Catalog.Repositories(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list repositories: %w", err)
+	}
+	return g.server.listings.list(all, listKey{visible: g.server.visible(ctx), sort: sort, filter: strings.ToLower(filter)}), nil
 }
 
 // noteCall writes down what an agent did: a request may be several calls, or none.

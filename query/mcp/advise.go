@@ -74,7 +74,7 @@ func sentence(s string) string { return strings.TrimRight(s, ". ") + "." }
 
 // adviseRepository names repositories that may be meant.
 func (c *call) adviseRepository(ctx context.Context, name string) string {
-	all, err := c.repositories(ctx)
+	all, err := c.o.Sight.Repositories(ctx, "name", "")
 	if err != nil {
 		return fmt.Sprintf("There is no repository %.200q.", name)
 	}
@@ -104,7 +104,7 @@ func (c *call) adviseRevision(ctx context.Context) string {
 		name += " or " + head
 	}
 	out := fmt.Sprintf("There is no such revision (%.200s) in %s.", name, c.args.text("repo"))
-	r, err := c.repository(ctx, c.args.text("repo"))
+	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
 	if err != nil {
 		return out
 	}

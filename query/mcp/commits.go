@@ -48,7 +48,7 @@ type commitList struct {
 }
 
 func (c *call) listCommits(ctx context.Context) error {
-	r, err := c.repository(ctx, c.args.text("repo"))
+	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ var getCommitTool = &tool{
 const maxCommitBody = 16 << 10
 
 func (c *call) getCommit(ctx context.Context) error {
-	r, err := c.repository(ctx, c.args.text("repo"))
+	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
 	if err != nil {
 		return err
 	}

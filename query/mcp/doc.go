@@ -33,8 +33,8 @@
 //
 // # Invariants
 //
-//  1. A call sees what Options.Visible says of its principal: a hidden repository
-//     is not found, not counted, not suggested.
+//  1. A call sees what Options.Sight shows its principal: a hidden repository is not
+//     found, not counted, not suggested.
 //  2. A call has a bound in time (CallTimeout), in bytes (MaxAnswerBytes), and each
 //     principal one in calls at once (MaxCalls).
 //  3. Arguments are checked against the same table that makes their JSON schema.

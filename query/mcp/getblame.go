@@ -25,7 +25,7 @@ var getBlameTool = &tool{
 }
 
 func (c *call) getBlame(ctx context.Context) error {
-	r, err := c.repository(ctx, c.args.text("repo"))
+	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ var getDiffTool = &tool{
 }
 
 func (c *call) getDiff(ctx context.Context) error {
-	r, err := c.repository(ctx, c.args.text("repo"))
+	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type branchList struct {
 }
 
 func (c *call) listBranches(ctx context.Context) error {
-	r, err := c.repository(ctx, c.args.text("repo"))
+	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *call) listBranches(ctx context.Context) error {
 
 // indexedAt is when the default branch was indexed; empty if it is not.
 func (c *call) indexedAt(ctx context.Context, id code.RepositoryID) (string, error) {
-	all, err := c.o.Catalog.Repositories(ctx)
+	all, err := c.o.Sight.Repositories(ctx, "name", "")
 	if err != nil {
 		return "", err
 	}

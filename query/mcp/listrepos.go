@@ -1,14 +1,11 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
@@ -43,17 +40,17 @@ type repoList struct {
 }
 
 func (c *call) listRepos(ctx context.Context) error {
-	all, err := c.repositories(ctx)
+	all, err := c.o.Sight.Repositories(ctx, c.args.text("sort"), strings.ToLower(c.args.text("query")))
 	if err != nil {
 		return err
 	}
-	if filter := strings.ToLower(c.args.text("query")); filter != "" {
-		all = slices.DeleteFunc(all, func(r *search.Repository) bool { return !strings.Contains(strings.ToLower(r.Name), filter) })
-	}
-	slices.SortFunc(all, repoOrder(c.args.text("sort"), c.args.text("direction")))
 	from, to, note := c.window(len(all))
 	out := repoList{Repos: make([]repoItem, 0, to-from), Total: len(all), Note: note}
-	for _, r := range all[from:to] {
+	for i := from; i < to; i++ {
+		r := all[i]
+		if c.args.text("direction") == "desc" {
+			r = all[len(all)-1-i]
+		}
 		out.Repos = append(out.Repos, repoItem{
 			Name: r.Name, URL: r.WebURL, PushedAt: timeText(r.PushedAt), DefaultBranch: r.DefaultBranch, Fork: r.Fork, Archived: r.Archived,
 		})
@@ -63,28 +60,6 @@ func (c *call) listRepos(ctx context.Context) error {
 	}
 	c.linef("%s", encode(out))
 	return nil
-}
-
-// repoOrder compares by name, or by the time of the last push with repositories
-// that have none at the late end; then by name, so that pages are stable.
-func repoOrder(sort, direction string) func(a, b *search.Repository) int {
-	return func(a, b *search.Repository) int {
-		if direction == "desc" {
-			a, b = b, a
-		}
-		byPush := 0
-		if sort == "pushed" {
-			byPush = cmp.Or(cmp.Compare(neverPushed(a), neverPushed(b)), a.PushedAt.Compare(b.PushedAt))
-		}
-		return cmp.Or(byPush, strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	}
-}
-
-func neverPushed(r *search.Repository) int {
-	if r.PushedAt.IsZero() {
-		return 1
-	}
-	return 0
 }
 
 // window returns the page that is asked for of n entries, and how to go on.

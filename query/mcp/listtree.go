@@ -28,7 +28,7 @@ var listTreeTool = &tool{
 }
 
 func (c *call) listTree(ctx context.Context) error {
-	r, err := c.repository(ctx, c.args.text("repo"))
+	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
 	if err != nil {
 		return err
 	}

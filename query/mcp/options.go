@@ -12,10 +12,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // CallTimeout bounds a call of a tool.
@@ -27,30 +27,24 @@ type Searcher interface {
 	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
 }
 
-// Views gives the current state of the index.
-type Views interface {
+// Sight is what exists for whom the context carries (auth.From): the rest does not.
+type Sight interface {
 	// View returns a view that stays as it is until it is released.
 	View(ctx context.Context) (search.View, error)
+	// Repository returns the repository with that full name. The error wraps
+	// code.ErrNotFound if there is none.
+	Repository(ctx context.Context, name string) (*code.Repository, error)
+	// Repositories returns the registered ones with filter, in any case, in their
+	// full name, indexed or not; by name, or by their last push if sort is "pushed",
+	// with those that have none at the end. Nothing of it is to be changed.
+	Repositories(ctx context.Context, sort, filter string) ([]*search.Repository, error)
 }
 
-// Catalog knows the registered repositories, indexed or not.
-type Catalog interface {
-	// Repositories returns all of them by name, then ID. Nothing of it is to be
-	// changed.
-	Repositories(ctx context.Context) ([]*search.Repository, error)
-}
-
-// Options configure a Server. Searcher, Views, Catalog, Source, Visible and
-// PublicURL are required.
+// Options configure a Server. Searcher, Sight, Source and PublicURL are required.
 type Options struct {
 	Searcher Searcher
-	Views    Views
-	Catalog  Catalog
+	Sight    Sight
 	Source   *source.Browser
-	// Visible returns which repositories exist for a principal now.
-	Visible func(p *auth.Principal) auth.Visible
-	// Screen hides what does not exist for a principal; nil for one of its own.
-	Screen *search.Screen
 	// Note takes a record for the audit log; nil keeps none. What it refuses is not
 	// answered.
 	Note func(ctx context.Context, rec audit.Record) error
@@ -74,9 +68,6 @@ func (o *Options) ensureDefaults() {
 		o.Secret = make([]byte, 32)
 		_, _ = rand.Read(o.Secret) // never fails
 	}
-	if o.Screen == nil {
-		o.Screen = search.NewScreen(search.ScreenOptions{})
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -90,8 +81,8 @@ func (o *Options) ensureDefaults() {
 }
 
 func (o *Options) validate() error {
-	if o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Source == nil || o.Visible == nil {
-		return errors.New("mcp: Searcher, Views, Catalog, Source and Visible are required")
+	if o.Searcher == nil || o.Sight == nil || o.Source == nil {
+		return errors.New("mcp: Searcher, Sight and Source are required")
 	}
 	if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" {
 		return fmt.Errorf("mcp: public URL %.80q: want http(s)://host", o.PublicURL)

@@ -69,11 +69,11 @@ func (q *query) parsed() *syntax.Parsed {
 // search shows what is found of q, or what else could be looked for.
 func (c *call) search(ctx context.Context, q *query, r search.Request, show func(*search.Result)) error {
 	if q.repo != "" {
-		if _, err := c.repository(ctx, q.repo); err != nil {
+		if _, err := c.o.Sight.Repository(ctx, q.repo); err != nil {
 			return err
 		}
 	}
-	view, err := c.view(ctx)
+	view, err := c.o.Sight.View(ctx)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (c *call) suggestRef(ctx context.Context, q *query) {
 	if q.repo == "" || q.ref == "" || q.ref == syntax.DefaultRevision || q.ref == syntax.AllRevisions {
 		return
 	}
-	r, err := c.repository(ctx, q.repo)
+	r, err := c.o.Sight.Repository(ctx, q.repo)
 	if err != nil {
 		return
 	}

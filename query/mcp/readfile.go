@@ -31,7 +31,7 @@ var readFileTool = &tool{
 }
 
 func (c *call) readFile(ctx context.Context) error {
-	r, err := c.repository(ctx, c.args.text("repo"))
+	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
 	if err != nil {
 		return err
 	}

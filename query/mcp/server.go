@@ -74,7 +74,6 @@ func (s *Server) permitted(next sdk.MethodHandler) sdk.MethodHandler {
 type call struct {
 	*Server
 	args arguments
-	see  auth.Visible
 	out  answer
 }
 
@@ -119,7 +118,6 @@ func (s *Server) run(ctx context.Context, t *tool, c *call, raw json.RawMessage)
 		return err
 	}
 	defer leave()
-	c.see = s.o.Visible(p)
 	return t.call(c, ctx)
 }
 

@@ -47,11 +47,11 @@ type find func(ctx context.Context, v search.View, r navigate.Request) (*navigat
 func (c *call) symbols(ctx context.Context, what string, find find) error {
 	repo := c.args.text("repo")
 	if repo != "" {
-		if _, err := c.repository(ctx, repo); err != nil {
+		if _, err := c.o.Sight.Repository(ctx, repo); err != nil {
 			return err
 		}
 	}
-	view, err := c.view(ctx)
+	view, err := c.o.Sight.View(ctx)
 	if err != nil {
 		return err
 	}
