@@ -46,12 +46,12 @@ func (s *Server) invite(a *auth.Service, r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	out := invitationOf(made)
-	out.Value, out.URL = value, s.o.PublicURL+invitationPath+"?"+url.Values{"value": {value}}.Encode()
+	out.Value, out.URL = value, s.o.PublicURL+invitationPath+"?"+url.Values{"token": {value}}.Encode()
 	return created(out), nil
 }
 
 // invitationPath is the page on which people accept an invitation.
-const invitationPath = "/invitation"
+const invitationPath = "/invite"
 
 func (s *Server) listInvitations(a *auth.Service, r *http.Request) (*reply, error) {
 	invitations, err := a.Invitations(auth.From(r.Context()))

@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 func from(address string) account.Actor {
@@ -194,6 +195,40 @@ func TestNormalForms(t *testing.T) {
 	}
 }
 
+// A password that was kept with weaker parameters is kept with today's after the
+// next sign-in, and nothing ends by it.
+func TestRehash(t *testing.T) {
+	w := newWorld(t)
+	in := w.owner()
+	stronger, err := auth.NewService(auth.Options{
+		Directory: w.directory, Appender: w.directory, Secret: []byte("ssssssssssssssssssssssssssssssss"), Now: w.clock.Now,
+		Hashing: auth.Hashing{MemoryKiB: 16, Passes: 2},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := w.directory.User(in.User.ID)
+	for range 2 {
+		if _, err := stronger.SignIn(t.Context(), here, ownerEmail, password); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, _ := w.directory.User(in.User.ID)
+	if before.PasswordHash == after.PasswordHash {
+		t.Error("the hash is the old one")
+	}
+	rehashes := 0
+	for _, ev := range w.directory.Events() {
+		if c, ok := ev.(*event.UserChanged); ok && c.Change == event.UserPasswordRehash {
+			rehashes++
+		}
+	}
+	if rehashes != 1 {
+		t.Errorf("%d rehashes, want one", rehashes)
+	}
+	w.as(in.Value)
+}
+
 // Hashings are few at once, and who waits does so for a bounded time.
 func TestHashingsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -244,5 +279,16 @@ func TestUndecidedSignIns(t *testing.T) {
 	w.directory.Fail(nil)
 	if outcome, _ := w.try("198.51.100.1", ownerEmail, password); outcome != "in" || w.records.len() != 0 {
 		t.Errorf("%s, %d entries", outcome, w.records.len())
+	}
+}
+
+// However many addresses guess, what is remembered of them is bounded.
+func TestThrottleIsBounded(t *testing.T) {
+	w := newWorld(t)
+	for i := range auth.MaxThrottled {
+		w.try(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), fmt.Sprintf("user%d@example.org", i), "wrong password")
+	}
+	if n := w.Throttled(); n > auth.MaxThrottled {
+		t.Errorf("%d are remembered, at most %d", n, auth.MaxThrottled)
 	}
 }

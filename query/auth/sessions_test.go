@@ -1,0 +1,225 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// A session gets a new value once a day; the old one is good for a minute, and
+// neither outlives the sign-in.
+func TestRotation(t *testing.T) {
+	w := newWorld(t)
+	in := w.owner()
+	if next, err := w.Rotate(t.Context(), w.as(in.Value)); next != nil || err != nil {
+		t.Fatalf("rotated at once: %v, %v", next, err)
+	}
+	w.clock.forward(auth.DefaultRotateAfter)
+	next, err := w.Rotate(t.Context(), w.as(in.Value))
+	if err != nil || next == nil {
+		t.Fatalf("not rotated: %v", err)
+	}
+	if next.Value == in.Value || !next.Session.ExpiresAt.Equal(in.Session.ExpiresAt) {
+		t.Errorf("expires at %s, not %s", next.Session.ExpiresAt, in.Session.ExpiresAt)
+	}
+	if again, err := w.Rotate(t.Context(), w.as(in.Value)); again != nil || err != nil {
+		t.Errorf("what was replaced is replaced again: %v, %v", again, err)
+	}
+	w.clock.forward(event.SessionGrace)
+	w.refused("the old value", in.Value)
+	w.as(next.Value)
+	w.clock.forward(auth.DefaultSessionTTL - auth.DefaultRotateAfter - event.SessionGrace)
+	w.refused("the new value", next.Value)
+}
+
+// Requests at once rotate a session once.
+func TestRotationAtOnce(t *testing.T) {
+	w := newWorld(t)
+	p := w.as(w.owner().Value)
+	w.clock.forward(auth.DefaultRotateAfter)
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	rotated := 0
+	for range 20 {
+		group.Go(func() {
+			next, err := w.Rotate(t.Context(), p)
+			if err != nil {
+				t.Error(err)
+			}
+			if next != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				rotated++
+			}
+		})
+	}
+	group.Wait()
+	if rotated != 1 {
+		t.Errorf("%d rotations", rotated)
+	}
+}
+
+// Signing in never takes over a session that the browser brought along.
+func TestSessionsAreNew(t *testing.T) {
+	w := newWorld(t)
+	in := w.owner()
+	again, err := w.SignIn(t.Context(), here, ownerEmail, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Value == in.Value || again.Session.ID == in.Session.ID {
+		t.Error("the session is an old one")
+	}
+	cookie := w.Cookie(again)
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteLaxMode || cookie.Path != "/" || cookie.Domain != "" || cookie.MaxAge != 30*24*3600 {
+		t.Errorf("%+v", cookie)
+	}
+}
+
+func TestSessionsOfAUser(t *testing.T) {
+	w := newWorld(t)
+	owner := w.as(w.owner().Value)
+	bob := w.member(owner, "bob@example.org")
+	other, err := w.SignIn(t.Context(), here, "bob@example.org", password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.as(bob.Value)
+	if sessions, err := w.Sessions(p); err != nil || len(sessions) != 2 {
+		t.Fatalf("%v, %v", sessions, err)
+	}
+	if err := w.EndSession(t.Context(), p, account.SessionID(owner.Actor.Credential)); !errors.Is(err, auth.ErrSessionNotFound) {
+		t.Errorf("a foreign session: %v", err)
+	}
+	if err := w.EndSession(t.Context(), p, other.Session.ID); err != nil {
+		t.Fatal(err)
+	}
+	w.refused("the ended session", other.Value)
+	w.as(bob.Value)
+	other, err = w.SignIn(t.Context(), here, "bob@example.org", password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := w.key(p, auth.NewKey{Name: "k"})
+	if err := w.SignOutEverywhere(t.Context(), w.as(key)); !errors.Is(err, auth.ErrForbidden) {
+		t.Errorf("a key signs its user out: %v", err)
+	}
+	if err := w.SignOutEverywhere(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	w.refused("the session", bob.Value)
+	w.refused("the other session", other.Value)
+	w.as(key)
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	in := w.owner()
+	for range 150 {
+		w.clock.forward(time.Second)
+		if _, err := w.SignIn(t.Context(), here, ownerEmail, password); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(w.directory.Sessions(in.User.ID)); n != 100 {
+		t.Errorf("%d sessions", n)
+	}
+	w.refused("the oldest session", in.Value)
+}
+
+func TestChangePassword(t *testing.T) {
+	w := newWorld(t)
+	in := w.owner()
+	other, err := w.SignIn(t.Context(), here, ownerEmail, password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.as(in.Value)
+	if err := w.ChangePassword(t.Context(), p, "wrong password", "another password"); !errors.Is(err, auth.ErrInvalid) {
+		t.Errorf("without the old password: %v", err)
+	}
+	if err := w.ChangePassword(t.Context(), p, password, "short"); !errors.Is(err, auth.ErrInvalid) {
+		t.Errorf("a short password: %v", err)
+	}
+	if err := w.ChangePassword(t.Context(), w.as(w.key(p, auth.NewKey{Name: "k"})), password, "another password"); !errors.Is(err, auth.ErrForbidden) {
+		t.Errorf("by a key: %v", err)
+	}
+	if err := w.ChangePassword(t.Context(), p, password, "another password"); err != nil {
+		t.Fatal(err)
+	}
+	w.refused("another session", other.Value)
+	w.as(in.Value)
+	if outcome, _ := w.try(here.Address, ownerEmail, password); outcome != "refused" {
+		t.Errorf("the old password is %s", outcome)
+	}
+	if outcome, _ := w.try(here.Address, ownerEmail, "another password"); outcome != "in" {
+		t.Errorf("the new password is %s", outcome)
+	}
+}
+
+// An open browser is no place to guess the password.
+func TestOldPasswordIsThrottled(t *testing.T) {
+	w := newWorld(t)
+	p := w.as(w.owner().Value)
+	var throttled *auth.ThrottledError
+	for i := 0; ; i++ {
+		if err := w.ChangePassword(t.Context(), p, "wrong password", "another password"); errors.As(err, &throttled) {
+			break
+		}
+		if i > 10 {
+			t.Fatal("never throttled")
+		}
+	}
+}
+
+// pass returns once d has passed, in a bubble at once.
+func pass(d time.Duration) { <-time.After(d) }
+
+// Who was seen is written down, at most every few minutes, and at the end.
+func TestActivity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(o *auth.Options) { o.Now = time.Now })
+		in := w.owner()
+		value := w.key(w.as(in.Value), auth.NewKey{Name: "k"})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- w.Run(ctx) }()
+		noted := func() int {
+			n := 0
+			for _, ev := range w.directory.Events() {
+				if _, ok := ev.(*event.ActivityNoted); ok {
+					n++
+				}
+			}
+			return n
+		}
+		for range 100 { // five minutes
+			w.as(value)
+			pass(3 * time.Second)
+		}
+		if n := noted(); n != 1 {
+			t.Errorf("%d events, want one", n)
+		}
+		key := w.directory.Keys(in.User.ID)[0]
+		if user, _ := w.directory.User(in.User.ID); user.LastActivityAt.IsZero() || key.LastUsedAt.IsZero() {
+			t.Error("nobody was seen")
+		}
+		pass(time.Hour)
+		w.as(value)
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if n := noted(); n != 2 {
+			t.Errorf("%d events, want the last one, too", n)
+		}
+	})
+}
