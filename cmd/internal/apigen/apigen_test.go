@@ -19,6 +19,7 @@ func TestGenerated(t *testing.T) {
 		operations   bool
 	}{
 		{"models.yaml", "schemas/openapi/wire/models.gen.go", false},
+		{"operations.yaml", "query/client/operations.gen.go", true},
 	} {
 		got := generate(t, tc.config, document(t, tc.operations))
 		if os.Getenv("QUARRY_GENERATE") == "1" {

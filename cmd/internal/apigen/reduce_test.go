@@ -84,5 +84,3 @@ func plain(t *testing.T, v any) object {
 	}
 	return out
 }
-
-func paths(*testing.T, *openapi.Document) object { return nil }

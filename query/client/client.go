@@ -1,0 +1,204 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Bounds and defaults.
+const (
+	// MaxAnswerBytes bounds an answer that is read whole.
+	MaxAnswerBytes = 1 << 30
+	// MaxFrameBytes bounds one frame of a stream.
+	MaxFrameBytes = 256 << 20
+	// DefaultRetries is how often a request is sent again.
+	DefaultRetries = 2
+	// DefaultMaxWait bounds the wait before that.
+	DefaultMaxWait = 30 * time.Second
+	// NoRetries, as Options.Retries, sends a request once.
+	NoRetries = -1
+)
+
+// maxErrorBytes bounds the body of a failure that is read.
+const maxErrorBytes = 64 << 10
+
+// Options configure a Client. The zero value sends no credential.
+type Options struct {
+	// APIKey is an API key or a scoped access token.
+	APIKey string
+	// UserAgent is sent along; "quarry-client" if empty.
+	UserAgent string
+	// Retries is how often a request that was not taken is sent again; 0 means
+	// DefaultRetries.
+	Retries int
+	// MaxWait bounds the wait before that; 0 means DefaultMaxWait.
+	MaxWait time.Duration
+	// Transport sends the requests; nil means http.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+func (o *Options) ensureDefaults() {
+	if o.UserAgent == "" {
+		o.UserAgent = "quarry-client"
+	}
+	if o.Retries == 0 {
+		o.Retries = DefaultRetries
+	}
+	if o.MaxWait == 0 {
+		o.MaxWait = DefaultMaxWait
+	}
+}
+
+// Client asks one server.
+type Client struct {
+	base *url.URL // without a final slash
+	o    Options
+	http *http.Client
+}
+
+// New returns a client of the server at base, such as http://127.0.0.1:7070.
+func New(base string, o Options) (*Client, error) {
+	u, err := url.Parse(strings.TrimRight(base, "/"))
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("server %q: want a URL such as http://127.0.0.1:7070", base)
+	}
+	o.ensureDefaults()
+	c := &Client{base: u, o: o}
+	c.http = &http.Client{Transport: o.Transport, CheckRedirect: c.stay}
+	return c, nil
+}
+
+// maxRedirects bounds redirections.
+const maxRedirects = 5
+
+// stay refuses to carry a credential to another server.
+func (c *Client) stay(r *http.Request, via []*http.Request) error {
+	if len(via) >= maxRedirects {
+		return errors.New("too many redirections")
+	}
+	return c.sameOrigin(r.URL)
+}
+
+func (c *Client) sameOrigin(u *url.URL) error {
+	if u.Scheme != c.base.Scheme || u.Host != c.base.Host {
+		return fmt.Errorf("%s leads away from %s", u.Redacted(), c.base)
+	}
+	return nil
+}
+
+// request is an operation that is about to be asked for.
+type request struct {
+	method, path string
+	query        url.Values
+	body         any
+	// reads says that nothing changes, however often it is sent.
+	reads bool
+}
+
+func (r *request) target() string {
+	if len(r.query) == 0 {
+		return r.path
+	}
+	return r.path + "?" + r.query.Encode()
+}
+
+// Raw sends a request to path, which may have a query, and returns the answer, whose
+// body the caller closes. body is sent as JSON; nil sends none. The error wraps an
+// *Error if the server told a failure.
+func (c *Client) Raw(ctx context.Context, method, path string, body any) (*http.Response, error) {
+	return c.send(ctx, request{method: method, path: path, body: body, reads: method == http.MethodGet})
+}
+
+// send sends a request, again if need be, and returns an answer that is no failure.
+func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
+	var body []byte
+	if r.body != nil {
+		var err error
+		if body, err = json.Marshal(r.body); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		}
+	}
+	for try := 0; ; try++ {
+		response, err := c.sendOnce(ctx, &r, body)
+		if err == nil {
+			return response, nil
+		}
+		if try >= c.o.Retries || !c.again(ctx, &r, err) {
+			return nil, err
+		}
+	}
+}
+
+func (c *Client) sendOnce(ctx context.Context, r *request, body []byte) (*http.Response, error) {
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	out, err := http.NewRequestWithContext(ctx, r.method, c.base.String()+r.target(), reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	if body != nil {
+		out.Header.Set("Content-Type", "application/json")
+	}
+	out.Header.Set("User-Agent", c.o.UserAgent)
+	if c.o.APIKey != "" {
+		out.Header.Set("Authorization", "Bearer "+c.o.APIKey)
+	}
+	response, err := c.http.Do(out)
+	if err != nil {
+		return nil, c.unreachable(ctx, err)
+	}
+	if response.StatusCode/100 != 2 {
+		defer func() { _ = response.Body.Close() }()
+		return nil, newError(response)
+	}
+	return response, nil
+}
+
+// unreachable takes what net/http says of the request out of an error: its address
+// is the server's.
+func (c *Client) unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err
+	}
+	return fmt.Errorf("%w at %s: %w", ErrNoAnswer, c.base, err)
+}
+
+// receive decodes the answer to a request.
+func receive[T any](ctx context.Context, c *Client, r request) (T, error) {
+	out, _, err := receiveHeader[T](ctx, c, r)
+	return out, err
+}
+
+func receiveHeader[T any](ctx context.Context, c *Client, r request) (out T, h http.Header, err error) {
+	response, err := c.send(ctx, r)
+	if err != nil {
+		return out, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if err := json.NewDecoder(io.LimitReader(response.Body, MaxAnswerBytes)).Decode(&out); err != nil {
+		return out, nil, fmt.Errorf("%s %s: read the answer of %s: %w", r.method, r.path, c.base, err)
+	}
+	return out, response.Header, nil
+}
+
+// discard sends a request whose answer says nothing.
+func (c *Client) discard(ctx context.Context, r request) error {
+	response, err := c.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}

@@ -1,0 +1,64 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// ErrNoAnswer says that the server could not be reached.
+var ErrNoAnswer = errors.New("no server answers")
+
+// errCutOff says that a stream had no end.
+var errCutOff = errors.New("the answer ended in the middle")
+
+// Error is a failure that the server told.
+type Error struct {
+	StatusCode int
+	// ErrorCode is what programs tell failures apart by.
+	ErrorCode wire.ErrorErrorCode
+	// Message is for people.
+	Message string
+	// Query says where a query is wrong; it is zero for other failures.
+	Query wire.QueryFault
+	// RequestID is the name of the request in the server's log.
+	RequestID string
+	// RetryAfter is after what time the server asks to be asked again; 0 if it does
+	// not say.
+	RetryAfter time.Duration
+}
+
+// Error returns what the server said.
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("the server answered %d %s", e.StatusCode, http.StatusText(e.StatusCode))
+	}
+	return e.Message
+}
+
+// newError reads a failure. What is no error object leaves the status, which says
+// enough.
+func newError(response *http.Response) *Error {
+	var told wire.Error
+	b, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))
+	_ = json.Unmarshal(b, &told)
+	e := toError(&told, response)
+	e.StatusCode = response.StatusCode
+	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return e
+}
+
+func toError(told *wire.Error, response *http.Response) *Error {
+	return &Error{
+		StatusCode: told.StatusCode, ErrorCode: told.ErrorCode, Message: told.Message, Query: told.Query,
+		RequestID: response.Header.Get("X-Request-Id"),
+	}
+}

@@ -1,0 +1,101 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Page is a page of a list.
+type Page[T any] struct {
+	Items []T
+	// Total counts the elements of all pages.
+	Total int
+	// next is the path of the page behind it; empty for the last one.
+	next string
+}
+
+// Last reports whether no page comes after p.
+func (p *Page[T]) Last() bool { return p.next == "" }
+
+// page receives one page.
+func page[T any](ctx context.Context, c *Client, r request) (*Page[T], error) {
+	items, header, err := receiveHeader[[]T](ctx, c, r)
+	if err != nil {
+		return nil, err
+	}
+	out := &Page[T]{Items: items}
+	out.Total, _ = strconv.Atoi(header.Get("X-Total-Count")) // 0 if the server does not count
+	out.next, err = c.next(header)
+	return out, err
+}
+
+// pages goes through the elements of a page and of those behind it.
+func pages[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for {
+			p, err := page[T](ctx, c, r)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range p.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if p.Last() || len(p.Items) == 0 {
+				return
+			}
+			r.path, r.query = p.next, nil
+		}
+	}
+}
+
+// next returns the target of rel="next" in the header Link (RFC 8288), as a path of
+// the server.
+func (c *Client) next(h http.Header) (string, error) {
+	for link := range strings.SplitSeq(h.Get("Link"), ",") {
+		target, parameters, ok := strings.Cut(link, ">")
+		if !ok || !strings.Contains(parameters, `rel="next"`) {
+			continue
+		}
+		_, target, _ = strings.Cut(target, "<")
+		u, err := c.base.Parse(target)
+		if err != nil {
+			return "", fmt.Errorf("link %q: %w", target, err)
+		}
+		if err := c.sameOrigin(u); err != nil {
+			return "", err
+		}
+		return u.RequestURI(), nil
+	}
+	return "", nil
+}
+
+// set adds a parameter that is not its zero value.
+func set[T comparable](v url.Values, name string, value T) {
+	var zero T
+	if value != zero {
+		require(v, name, value)
+	}
+}
+
+// require adds a parameter.
+func require[T any](v url.Values, name string, value T) { v.Set(name, spell(value)) }
+
+// escape returns a value as an element of a path.
+func escape[T any](value T) string { return url.PathEscape(spell(value)) }
+
+// spell returns a value as it stands in a URL.
+func spell(value any) string {
+	if t, ok := value.(interface{ Spell() string }); ok {
+		return t.Spell()
+	}
+	return fmt.Sprint(value)
+}
