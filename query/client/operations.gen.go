@@ -11,6 +11,66 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
+// GetMe: Who asks. It sends GET /api/auth/me.
+//
+// Addition. The user, the role and the scopes of the credential.
+func (c *Client) GetMe(ctx context.Context) (*wire.Me, error) {
+	return receive[*wire.Me](ctx, c, request{method: "GET", path: "/api/auth/me"})
+}
+
+// ChangeMe: Change one's name or password. It sends PATCH /api/auth/me.
+//
+// Addition. Only by a session. A new password needs the old one, and ends the other sessions; what is
+// absent stays.
+func (c *Client) ChangeMe(ctx context.Context, body wire.ChangeMeRequest) (*wire.Me, error) {
+	return receive[*wire.Me](ctx, c, request{method: "PATCH", path: "/api/auth/me", body: body})
+}
+
+// EndSessions: Sign out everywhere. It sends DELETE /api/auth/sessions.
+//
+// Addition. Ends all sessions of the user who asks. Only by a session.
+func (c *Client) EndSessions(ctx context.Context) error {
+	return c.discard(ctx, request{method: "DELETE", path: "/api/auth/sessions"})
+}
+
+// ListSessions: List one's sessions. It sends GET /api/auth/sessions.
+//
+// Addition. The sessions of the user who asks, newest first. Only by a session.
+func (c *Client) ListSessions(ctx context.Context) ([]wire.Session, error) {
+	return receive[[]wire.Session](ctx, c, request{method: "GET", path: "/api/auth/sessions"})
+}
+
+// EndSession: End one of one's sessions. It sends DELETE /api/auth/sessions/{sessionId}.
+//
+// Addition. Signs the user out where that session is, which may be the one of the request. Only by a
+// session.
+func (c *Client) EndSession(ctx context.Context, sessionID string) error {
+	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/auth/sessions/%s", escape(sessionID))})
+}
+
+// SetUp: Create the first owner. It sends POST /api/auth/setup.
+//
+// Addition. Takes the one-time value that the server prints when it starts without an owner, creates
+// the owner and signs them in. Once there is an owner, every value is refused.
+func (c *Client) SetUp(ctx context.Context, body wire.NewcomerRequest) (*wire.SignedIn, error) {
+	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/auth/setup", body: body, reads: true})
+}
+
+// SignIn: Sign in. It sends POST /api/auth/sign_in.
+//
+// Addition. Starts a session for a user's e-mail address and password, in a cookie. Whether there is
+// no such user, the password is wrong or the user may not sign in, the answer is the same.
+func (c *Client) SignIn(ctx context.Context, body wire.SignInRequest) (*wire.SignedIn, error) {
+	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/auth/sign_in", body: body, reads: true})
+}
+
+// SignOut: Sign out. It sends POST /api/auth/sign_out.
+//
+// Addition. Ends the session of the request.
+func (c *Client) SignOut(ctx context.Context) error {
+	return c.discard(ctx, request{method: "POST", path: "/api/auth/sign_out"})
+}
+
 // GetFileBlameParams are the parameters of GetFileBlame.
 type GetFileBlameParams struct {
 	// Path of a file, without a slash at its beginning. A byte that is not UTF-8 is written \xHH.
@@ -81,7 +141,7 @@ type ListCommitsParams struct {
 	// Keeps what changes this file, or something below this directory.
 	Path string
 	// Addition. Goes on under the former name of a file that was renamed; path has to be a file.
-	Follow string
+	Follow bool
 	// Which page, from 1. One beyond the last is empty.
 	Page int
 	// Elements of a page.
@@ -372,6 +432,66 @@ func (c *Client) GetDiff(ctx context.Context, params GetDiffParams) (*wire.Diff,
 	return receive[*wire.Diff](ctx, c, request{method: "GET", path: "/api/diff", query: params.values(), reads: true})
 }
 
+// CreateScopedAccessToken: Mint a token for some repositories. It sends POST /api/ee/scoped_access_token.
+//
+// Only with an API key. The token reads the repositories for an hour, with the key's scopes but admin,
+// and ends with the key. Repositories that are named twice count once.
+func (c *Client) CreateScopedAccessToken(ctx context.Context, body wire.ScopedAccessTokenRequest) (*wire.ScopedAccessToken, error) {
+	return receive[*wire.ScopedAccessToken](ctx, c, request{method: "POST", path: "/api/ee/scoped_access_token", body: body})
+}
+
+// RevokeScopedAccessToken: Revoke a token. It sends DELETE /api/ee/scoped_access_token/{id}.
+//
+// Only with an API key of the user who minted it.
+func (c *Client) RevokeScopedAccessToken(ctx context.Context, id string) error {
+	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/ee/scoped_access_token/%s", escape(id))})
+}
+
+// DeleteUserParams are the parameters of DeleteUser.
+type DeleteUserParams struct {
+	// ID of a user.
+	UserID string
+}
+
+func (p *DeleteUserParams) values() url.Values {
+	v := make(url.Values)
+	require(v, "userId", p.UserID)
+	return v
+}
+
+// DeleteUser: Remove a user. It sends DELETE /api/ee/user.
+//
+// With their sessions, keys and tokens. Owners may remove themselves, but for the last of them.
+func (c *Client) DeleteUser(ctx context.Context, params DeleteUserParams) (*wire.Removed, error) {
+	return receive[*wire.Removed](ctx, c, request{method: "DELETE", path: "/api/ee/user", query: params.values()})
+}
+
+// GetUserParams are the parameters of GetUser.
+type GetUserParams struct {
+	// ID of a user.
+	UserID string
+}
+
+func (p *GetUserParams) values() url.Values {
+	v := make(url.Values)
+	require(v, "userId", p.UserID)
+	return v
+}
+
+// GetUser: Look at a user. It sends GET /api/ee/user.
+//
+// Whatever their state.
+func (c *Client) GetUser(ctx context.Context, params GetUserParams) (*wire.User, error) {
+	return receive[*wire.User](ctx, c, request{method: "GET", path: "/api/ee/user", query: params.values()})
+}
+
+// ListUsers: List the users. It sends GET /api/ee/users.
+//
+// All of them, whatever their state, the oldest first.
+func (c *Client) ListUsers(ctx context.Context) ([]wire.User, error) {
+	return receive[[]wire.User](ctx, c, request{method: "GET", path: "/api/ee/users"})
+}
+
 // ListFiles: The files of a revision. It sends POST /api/files.
 //
 // Addition. All of them, ordered by path; at most 500,000. Submodules are left out.
@@ -425,6 +545,73 @@ func (c *Client) GetFolderContents(ctx context.Context, params GetFolderContents
 // Probes nothing; see /readyz.
 func (c *Client) GetHealth(ctx context.Context) (*wire.Health, error) {
 	return receive[*wire.Health](ctx, c, request{method: "GET", path: "/api/health", reads: true})
+}
+
+// ListInvitations: List invitations. It sends GET /api/invitations.
+//
+// Addition. Those that wait to be accepted, newest first.
+func (c *Client) ListInvitations(ctx context.Context) ([]wire.Invitation, error) {
+	return receive[[]wire.Invitation](ctx, c, request{method: "GET", path: "/api/invitations"})
+}
+
+// Invite: Invite somebody. It sends POST /api/invitations.
+//
+// Addition. Whoever has the value, or only the user of an e-mail address, becomes a user by it, once.
+// The value is in this answer and in no other; Quarry sends no mail.
+func (c *Client) Invite(ctx context.Context, body wire.InviteRequest) (*wire.Invitation, error) {
+	return receive[*wire.Invitation](ctx, c, request{method: "POST", path: "/api/invitations", body: body})
+}
+
+// AcceptInvitation: Accept an invitation. It sends POST /api/invitations/accept.
+//
+// Addition. Creates the user and signs them in. The e-mail address may be absent where the invitation
+// names one.
+func (c *Client) AcceptInvitation(ctx context.Context, body wire.AcceptInvitationRequest) (*wire.SignedIn, error) {
+	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/invitations/accept", body: body, reads: true})
+}
+
+// RevokeInvitation: Take an invitation back. It sends DELETE /api/invitations/{invitationId}.
+//
+// Addition. It cannot be accepted from now on.
+func (c *Client) RevokeInvitation(ctx context.Context, invitationID string) error {
+	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/invitations/%s", escape(invitationID))})
+}
+
+// ListKeysParams are the parameters of ListKeys.
+type ListKeysParams struct {
+	// Those of all users; for owners.
+	All bool
+}
+
+func (p *ListKeysParams) values() url.Values {
+	v := make(url.Values)
+	set(v, "all", p.All)
+	return v
+}
+
+// ListKeys: List API keys. It sends GET /api/keys.
+//
+// Addition. Those of the user who asks, newest first; with all, for an owner, those of everybody. By a
+// session, or a key with the scope admin.
+func (c *Client) ListKeys(ctx context.Context, params ListKeysParams) ([]wire.Key, error) {
+	return receive[[]wire.Key](ctx, c, request{method: "GET", path: "/api/keys", query: params.values()})
+}
+
+// CreateKey: Create an API key. It sends POST /api/keys.
+//
+// Addition. The value is in this answer and in no other. Only by a session, or by the operator for a
+// user whom they name. Scopes are search and git unless said; admin is for owners, and not for keys
+// that are restricted to repositories.
+func (c *Client) CreateKey(ctx context.Context, body wire.CreateKeyRequest) (*wire.Key, error) {
+	return receive[*wire.Key](ctx, c, request{method: "POST", path: "/api/keys", body: body})
+}
+
+// DeleteKey: Delete an API key. It sends DELETE /api/keys/{keyId}.
+//
+// Addition. By its ID or, of one's own, its name. It is refused from now on, and the tokens that it
+// has minted are. Owners may delete everybody's.
+func (c *Client) DeleteKey(ctx context.Context, keyID string) error {
+	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/keys/%s", escape(keyID))})
 }
 
 // ListReplays: Versions of the projections, and the replays that make them. It sends GET /api/replays.
@@ -512,6 +699,21 @@ func (c *Client) RegisterRepository(ctx context.Context, body wire.RegisterReque
 // Addition. Takes a repository and everything indexed of it out.
 func (c *Client) RemoveRepository(ctx context.Context, repoID int64) (*wire.Accepted, error) {
 	return receive[*wire.Accepted](ctx, c, request{method: "DELETE", path: fmt.Sprintf("/api/repos/%s", escape(repoID))})
+}
+
+// GetRepositoryAccess: Who may see a repository. It sends GET /api/repos/{repoId}/access.
+//
+// Addition. What counts, and what an owner has decided.
+func (c *Client) GetRepositoryAccess(ctx context.Context, repoID int64) (*wire.Access, error) {
+	return receive[*wire.Access](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/access", escape(repoID))})
+}
+
+// SetRepositoryAccess: Decide who may see a repository. It sends PUT /api/repos/{repoId}/access.
+//
+// Addition. The whole decision: it stands above what the code host says and above the configured
+// default. Without visibility and members it is taken back.
+func (c *Client) SetRepositoryAccess(ctx context.Context, repoID int64, body wire.AccessRequest) (*wire.Access, error) {
+	return receive[*wire.Access](ctx, c, request{method: "PUT", path: fmt.Sprintf("/api/repos/%s/access", escape(repoID)), body: body})
 }
 
 // RefreshRepository: Look at a repository now. It sends POST /api/repos/{repoId}/refresh.
@@ -615,6 +817,35 @@ func (c *Client) StreamSearch(ctx context.Context, body wire.SearchRequest) iter
 // is not there opens those above it. At most 200 paths and 100,000 entries.
 func (c *Client) GetFileTree(ctx context.Context, body wire.TreeRequest) (*wire.TreeResponse, error) {
 	return receive[*wire.TreeResponse](ctx, c, request{method: "POST", path: "/api/tree", body: body, reads: true})
+}
+
+// ApproveUser: Let somebody in who waits. It sends POST /api/users/{userId}/approve.
+//
+// Addition. People who come by single sign-on without an invitation wait for this, unless configured
+// otherwise.
+func (c *Client) ApproveUser(ctx context.Context, userID string) (*wire.User, error) {
+	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/approve", escape(userID))})
+}
+
+// ReinstateUser: Let a suspended user in again. It sends POST /api/users/{userId}/reinstate.
+//
+// Addition. They sign in and make keys anew.
+func (c *Client) ReinstateUser(ctx context.Context, userID string) (*wire.User, error) {
+	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/reinstate", escape(userID))})
+}
+
+// ChangeRole: Change a role. It sends POST /api/users/{userId}/role.
+//
+// Addition. It counts from the next request of the user on, whatever credential it shows.
+func (c *Client) ChangeRole(ctx context.Context, userID string, body wire.RoleRequest) (*wire.User, error) {
+	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/role", escape(userID)), body: body})
+}
+
+// SuspendUser: Keep a user out. It sends POST /api/users/{userId}/suspend.
+//
+// Addition. Their sessions, keys and tokens end at once, and stay ended.
+func (c *Client) SuspendUser(ctx context.Context, userID string) (*wire.User, error) {
+	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/suspend", escape(userID))})
 }
 
 // Verify: Compare what is indexed with the repositories. It sends POST /api/verifications.
