@@ -13,6 +13,9 @@ import (
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 )
 
+// ErrNotReady is wrapped by errors of Options.Ready.
+var ErrNotReady = errors.New("the accounts are not read yet")
+
 // failure is how an error is shown. An empty text shows the error's own sentinel.
 type failure struct {
 	err    error
@@ -24,6 +27,8 @@ type failure struct {
 // what is in none is a defect of ours, and its text is for the log.
 var failures = []failure{
 	{errNoPage, http.StatusNotFound, "There is no such page."},
+	{errMethod, http.StatusMethodNotAllowed, "There is nothing to look at here: please go by the page with the form."},
+	{ErrNotReady, http.StatusServiceUnavailable, "The server has just been started and is still reading its accounts. Please try again in a moment."},
 	{errOwnersOnly, http.StatusForbidden, "This page is for owners."},
 	{errFormTooLarge, http.StatusRequestEntityTooLarge, "The form is too large."},
 	{errFormType, http.StatusUnsupportedMediaType, "This is not a form of ours."},

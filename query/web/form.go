@@ -75,8 +75,8 @@ var (
 	errFormStale    = errors.New("this form is from another sign-in; please try again")
 )
 
-// readForm reads the form of a POST, and holds it against the token of the user
-// that is signed in.
+// readForm reads the form of a POST, and holds one that is of a user against their
+// token.
 func (s *Server) readForm(w http.ResponseWriter, v *visit) (form, error) {
 	r := v.r
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
@@ -89,7 +89,7 @@ func (s *Server) readForm(w http.ResponseWriter, v *visit) (form, error) {
 		}
 		return form{}, fmt.Errorf("%w: %w", errFormType, err)
 	}
-	if v.user != nil && !hmac.Equal([]byte(r.PostForm.Get("csrf")), []byte(s.formToken(v.user.ID))) {
+	if v.access != accessOpen && !hmac.Equal([]byte(r.PostForm.Get("csrf")), []byte(s.formToken(v.user.ID))) {
 		return form{}, errFormStale
 	}
 	return form{values: r.PostForm}, nil

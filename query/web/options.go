@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 )
 
@@ -26,8 +28,9 @@ type Options struct {
 	Repositories Repositories
 	// Providers are those of single sign-on; nil: none.
 	Providers *oidc.Client
-	// Audit is told who looks at the list of members; nil: nobody is told. What
-	// changes accounts is written down by Accounts.
+	// Audit is told who looks at the list of members, and of sign-ins that fail
+	// between the browser and a provider; nil: nobody is told. What changes accounts,
+	// and other sign-ins, are written down by Accounts.
 	Audit Auditor
 	// Secret is the server's; the key of the tokens of forms follows from it.
 	Secret []byte
@@ -39,13 +42,24 @@ type Options struct {
 	// that metrics have for it; as it is if nil.
 	Around func(route string, page http.Handler) http.Handler
 
-	Now    func() time.Time
-	Logger *slog.Logger
+	// Ready says why accounts cannot be looked at yet, with an error that wraps
+	// ErrNotReady; nil is always ready.
+	Ready func() error
+
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
 }
 
 func (o *Options) ensureDefaults() {
 	if o.Around == nil {
 		o.Around = func(_ string, page http.Handler) http.Handler { return page }
+	}
+	if o.Ready == nil {
+		o.Ready = func() error { return nil }
+	}
+	if o.Registerer == nil {
+		o.Registerer = prometheus.NewRegistry()
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
@@ -47,7 +49,30 @@ func TestSignInAndOut(t *testing.T) {
 	b.get("/welcome").leadsTo("/")
 	b.submit("/sign-out", "").leadsTo("/sign-in?done=signed-out").says(http.StatusOK, "You are signed out.")
 	b.get("/settings/keys").leadsTo("/sign-in?return=%2Fsettings%2Fkeys")
-	b.post("/sign-out", nil).leadsTo("/sign-in?done=signed-out")
+	b.post("/sign-out", nil).leadsTo("/sign-in?return=%2Fsettings")
+}
+
+func TestPathsWithoutAPage(t *testing.T) {
+	w := newWorld(t, nil)
+	b := w.browser
+	b.get("/browse/example.com/open").says(http.StatusNotFound, "There is no such page.")
+	if b.get("/sign-out").says(http.StatusMethodNotAllowed, "page with the form"); b.header.Get("Allow") != "POST" {
+		t.Errorf("Allow: %q", b.header.Get("Allow"))
+	}
+	if w.routes["unknown"] != 1 || w.routes["/sign-out"] != 1 {
+		t.Errorf("routes %v", w.routes)
+	}
+}
+
+func TestAccountsThatAreNotReadYet(t *testing.T) {
+	w := newWorld(t, nil)
+	w.setUp()
+	w.ready = fmt.Errorf("%w: 3 of 5 records", web.ErrNotReady)
+	for _, path := range []string{"/", "/sign-in", "/setup", "/settings/keys"} {
+		w.browser.get(path).says(http.StatusServiceUnavailable, "still reading its accounts")
+	}
+	w.ready = nil
+	w.browser.get("/settings/keys").says(http.StatusOK)
 }
 
 func TestTooManySignIns(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // errand is what a person does at a provider; the flow carries it there and back.
@@ -64,24 +65,43 @@ func (s *Server) arrive(w http.ResponseWriter, v *visit) error {
 	return nil
 }
 
-// providerFailed shows the sign-in page with what is between it and the provider.
-func (s *Server) providerFailed(w http.ResponseWriter, v *visit, err error) error {
-	if !isOIDC(err) {
-		return err
-	}
-	told := s.told(w, v, err)
-	var f form
-	f.wrong("", told.text)
-	return s.showSignIn(w, v, f, "/", told.status)
+// providerFailures are what can be between a browser and a provider, and its name
+// in metrics and the audit log.
+var providerFailures = []struct {
+	err    error
+	reason string
+}{
+	{oidc.ErrUnavailable, "unavailable"}, {oidc.ErrFlow, "flow"}, {oidc.ErrDenied, "denied"},
+	{oidc.ErrToken, "token"}, {oidc.ErrEmail, "email"}, {oidc.ErrDomain, "domain"},
 }
 
-// isOIDC reports whether err is between the browser and a provider: the sign-in page
-// tells of it, and offers another try.
-func isOIDC(err error) bool {
-	for _, e := range []error{oidc.ErrUnavailable, oidc.ErrFlow, oidc.ErrDenied, oidc.ErrToken, oidc.ErrEmail, oidc.ErrDomain} {
-		if errors.Is(err, e) {
-			return true
+// providerFailed shows the sign-in page with what is between it and the provider.
+func (s *Server) providerFailed(w http.ResponseWriter, v *visit, err error) error {
+	for _, f := range providerFailures {
+		if errors.Is(err, f.err) {
+			s.noteFailure(w, v, f.reason)
+			told := s.told(w, v, err)
+			var shown form
+			shown.wrong("", told.text)
+			return s.showSignIn(w, v, shown, "/", told.status)
 		}
 	}
-	return false
+	return err
+}
+
+// noteFailure counts a failure and has it written down. That it is not taken does
+// not make the answer another.
+func (s *Server) noteFailure(w http.ResponseWriter, v *visit, reason string) {
+	provider := v.r.PathValue("provider")
+	s.metrics.providerFailures.WithLabelValues(provider, reason).Inc()
+	if s.o.Audit == nil {
+		return
+	}
+	rec := audit.Record{
+		At: s.o.Now().UTC(), Action: audit.SignInFailed, Actor: s.o.Accounts.Origin(v.r), TargetType: audit.TargetUser,
+		RequestID: w.Header().Get("X-Request-Id"), Metadata: map[string]string{"method": "oidc", "provider": provider, "reason": reason},
+	}
+	if err := s.o.Audit.Note(v.r.Context(), rec); err != nil {
+		s.o.Logger.WarnContext(v.r.Context(), "a failed sign-in is not in the audit log", "error", err)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // federation is a world with a real provider.
@@ -142,6 +143,9 @@ func TestProviderIsDown(t *testing.T) {
 	b := w.newBrowser().get("/auth/oidc/company").says(http.StatusBadGateway, "cannot be reached", "E-mail address")
 	if strings.Contains(b.page, "connection refused") || strings.Contains(b.page, down.URL) {
 		t.Errorf("the page tells more than it should:\n%s", b.text())
+	}
+	if r := w.notes.records; len(r) != 1 || r[0].Action != audit.SignInFailed || r[0].Metadata["reason"] != "unavailable" {
+		t.Errorf("written down: %+v", r)
 	}
 	// Passwords still work.
 	b.submit("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // Server serves the pages.
@@ -12,6 +13,7 @@ type Server struct {
 	templates *templates
 	assets    *assets
 	mux       *http.ServeMux
+	metrics   *metrics
 }
 
 // New returns a Server of what o holds.
@@ -28,14 +30,32 @@ func New(o Options) (*Server, error) {
 	if s.templates, err = newTemplates(s.assets); err != nil {
 		return nil, err
 	}
+	methods := map[string][]string{}
 	for _, rt := range s.routes() {
-		s.mux.Handle(rt.method+" "+rt.path, o.Around(rt.label(), s.handle(rt)))
+		s.mux.Handle(rt.method+" "+rt.path, o.Around(rt.path, s.handle(rt)))
+		methods[rt.path] = append(methods[rt.path], rt.method)
+	}
+	for path, allowed := range methods {
+		s.mux.Handle(path, o.Around(path, s.handle(route{page: otherMethod(allowed)})))
 	}
 	s.mux.Handle("GET "+staticPrefix, o.Around(staticPrefix, s.assets))
+	s.mux.Handle("/", o.Around(unknownRoute, s.handle(route{page: func(http.ResponseWriter, *visit) error { return errNoPage }})))
+	s.metrics = newMetrics(o.Registerer)
 	return s, nil
 }
 
-// ServeHTTP implements http.Handler.
+// unknownRoute is the name of all paths that have no page.
+const unknownRoute = "unknown"
+
+// otherMethod answers requests with a method that a page does not have.
+func otherMethod(allowed []string) page {
+	return func(w http.ResponseWriter, _ *visit) error {
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		return errMethod
+	}
+}
+
+// ServeHTTP implements http.Handler. Paths without a page get one that says so.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // Paths returns the patterns, for http.ServeMux, that the server answers.
@@ -56,9 +76,6 @@ type route struct {
 	page         page
 }
 
-// label is the route's name in metrics and logs.
-func (rt route) label() string { return rt.path }
-
 // access says what a page needs.
 type access int
 
@@ -78,7 +95,7 @@ func (s *Server) routes() []route {
 		{http.MethodPost, "/setup", accessOpen, s.setUp},
 		{http.MethodGet, "/sign-in", accessOpen, s.signInPage},
 		{http.MethodPost, "/sign-in", accessOpen, s.signIn},
-		{http.MethodPost, "/sign-out", accessOpen, s.signOut},
+		{http.MethodPost, "/sign-out", accessUser, s.signOut},
 		{http.MethodGet, "/welcome", accessOpen, s.welcome},
 		{http.MethodGet, "/invite", accessOpen, s.invitePage},
 		{http.MethodPost, "/invite", accessOpen, s.accept},

@@ -64,17 +64,14 @@ func (s *Server) signIn(w http.ResponseWriter, v *visit) error {
 	return s.showSignIn(w, v, f, back, status)
 }
 
-// signOut ends the session; who has none is signed out already.
 func (s *Server) signOut(w http.ResponseWriter, v *visit) error {
-	if v.user == nil {
-		return done(w, v, "/sign-in", "signed-out")
-	}
 	if _, err := s.readForm(w, v); err != nil {
 		return err
 	}
 	return s.signOutHere(w, v)
 }
 
+// signOutHere ends the session of this browser.
 func (s *Server) signOutHere(w http.ResponseWriter, v *visit) error {
 	if err := s.o.Accounts.SignOut(v.r.Context(), v.principal); err != nil && !errors.Is(err, auth.ErrSessionNotFound) {
 		return err

@@ -14,6 +14,7 @@ type visit struct {
 	r         *http.Request
 	principal *auth.Principal
 	user      *account.User // nil: nobody is signed in
+	access    access        // of the route
 }
 
 // owner reports whether the visitor administers the server.
@@ -24,8 +25,12 @@ func (v *visit) owner() bool { return v.user != nil && v.principal.Owner() }
 func (s *Server) handle(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
-		v := s.visitOf(w, r)
-		err := admit(rt, v)
+		v := &visit{r: r, access: rt.access}
+		err := s.o.Ready()
+		if err == nil {
+			s.recognize(w, v)
+			err = admit(v)
+		}
 		if err == nil {
 			err = rt.page(w, v)
 		}
@@ -51,12 +56,12 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// visitOf finds out who asks. A session that is no good any more is nobody's, and
+// recognize finds out who asks. A session that is no good any more is nobody's, and
 // the browser is told to forget it.
-func (s *Server) visitOf(w http.ResponseWriter, r *http.Request) *visit {
-	v := &visit{r: r}
+func (s *Server) recognize(w http.ResponseWriter, v *visit) {
+	r := v.r
 	if !auth.HasCookie(r) {
-		return v
+		return
 	}
 	p, err := s.o.Accounts.Authenticate(r)
 	if err == nil && p.Actor.Kind == account.ActorUser {
@@ -64,13 +69,12 @@ func (s *Server) visitOf(w http.ResponseWriter, r *http.Request) *visit {
 	}
 	if v.user == nil {
 		http.SetCookie(w, s.o.Accounts.NoCookie())
-		return v
+		return
 	}
 	v.principal, v.r = p, r.WithContext(auth.With(r.Context(), p))
 	if r.Method == http.MethodGet {
 		s.rotate(w, v)
 	}
-	return v
 }
 
 // rotate gives the browser a new value of its session when it is due. That it
@@ -90,15 +94,16 @@ var (
 	errSignInFirst = errors.New("sign in first")
 	errOwnersOnly  = errors.New("this page is for owners")
 	errNoPage      = errors.New("there is no such page")
+	errMethod      = errors.New("the page has no such form")
 )
 
-func admit(rt route, v *visit) error {
+func admit(v *visit) error {
 	switch {
-	case rt.access == accessOpen:
+	case v.access == accessOpen:
 		return nil
 	case v.user == nil:
 		return errSignInFirst
-	case rt.access == accessOwner && !v.owner():
+	case v.access == accessOwner && !v.owner():
 		return errOwnersOnly
 	}
 	return nil

@@ -54,6 +54,7 @@ type world struct {
 	routes    map[string]int // as Around has seen them
 	browser   *browser
 	notes     notes
+	ready     error
 }
 
 // newWorld serves pages; with providers, they are made for the server's address.
@@ -82,7 +83,7 @@ func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, se
 	t.Cleanup(w.server.Close)
 	options := web.Options{
 		Accounts: w.accounts, Repositories: repositories{}, Secret: []byte(secret), PublicURL: w.server.URL, Version: "v1.2.3",
-		Audit: &w.notes, Around: w.around, Now: func() time.Time { return w.now() },
+		Audit: &w.notes, Around: w.around, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
 	}
 	if providers != nil {
 		options.Providers, err = oidc.New(oidc.Options{
