@@ -129,6 +129,8 @@ func userChanged(ev *event.UserChanged) audit.Record {
 		r.Action, r.Metadata = audit.UserRenamed, map[string]string{"name": ev.Name}
 	case event.UserPasswordChanged:
 		r.Action = audit.UserPasswordChanged
+	case event.UserPasswordRehash:
+		r.Action = audit.UserPasswordRehashed
 	case event.UserIdentityLinked:
 		r.Action, r.Metadata = audit.UserIdentityLinked, map[string]string{"issuer": cut(ev.Identity.Issuer)}
 	}

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -217,5 +218,51 @@ func BenchmarkLastPage(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestExportGoesOn exports in parts and compares them with the list of everything.
+func TestExportGoesOn(t *testing.T) {
+	w := newWorld(t, nil, audit.Options{})
+	w.fill(60)
+	log := audit.NewLog(w.store)
+	stop := errors.New("enough")
+	for _, part := range []int{1, 7, 1000} {
+		var ids []string
+		after := audit.Cursor{}
+		for {
+			n := 0
+			next, err := log.Export(t.Context(), audit.Query{}, after, func(e *audit.Entry) error {
+				if n == part {
+					return stop
+				}
+				n++
+				ids = append(ids, e.ID)
+				return nil
+			})
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, stop) {
+				t.Fatal(err)
+			}
+			if after, err = audit.ParseCursor(next.String()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := w.entriesOf(0)
+		if len(ids) != len(all) || len(slices.Compact(slices.Sorted(slices.Values(ids)))) != len(all) {
+			t.Errorf("in parts of %d: %d entries, want %d", part, len(ids), len(all))
+		}
+	}
+	q := audit.Query{Action: words.Searched, Since: start.Add(time.Hour), Until: start.Add(3 * time.Hour)}
+	n := 0
+	if _, err := log.Export(t.Context(), q, audit.Cursor{}, func(*audit.Entry) error { n++; return nil }); err != nil || n != len(selected(w.entriesOf(0), q)) {
+		t.Errorf("%d entries are selected, %v", n, err)
+	}
+	for _, text := range []string{"x", "audit-1", "audit-1-0,audit-2-0", "audit-1-0,", "events-1-0"} {
+		if c, err := audit.ParseCursor(text); !errors.Is(err, audit.ErrCursor) {
+			t.Errorf("%q is taken for %v", text, c)
+		}
 	}
 }

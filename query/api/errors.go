@@ -61,6 +61,7 @@ var failures = []failure{
 	{errMissingParam, http.StatusBadRequest, "MISSING_REQUIRED_QUERY_PARAMETER"},
 	{errParams, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{ErrCursor, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
+	{ErrAuditHead, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
 	{errPathParams, http.StatusBadRequest, "INVALID_PATH_PARAMS"},
 	{source.ErrInvalidRevision, http.StatusBadRequest, "INVALID_GIT_REF"},
 	{source.ErrNoRevision, http.StatusBadRequest, "INVALID_GIT_REF"},

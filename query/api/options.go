@@ -114,8 +114,10 @@ type Options struct {
 	// Accounts is nil in a process without: their routes answer 503.
 	Accounts *auth.Service
 	// Gate says who asks, Audit writes down what they did.
-	Gate      Gate
-	Audit     Auditor
+	Gate  Gate
+	Audit Auditor
+	// AuditLog reads that; nil in a process that has none: its routes answer 503.
+	AuditLog  AuditLog
 	Searcher  Searcher
 	Views     Views
 	Catalog   Catalog

@@ -3,34 +3,36 @@ package audit
 // What changes the accounts. These entries are the events of event.TopicAccounts
 // themselves; nobody writes a Record of these actions.
 const (
-	OwnerCreated        Action = "user.owner_created" // the first owner
-	MemberAdded         Action = "org.member_added"
-	JoinRequested       Action = "user.join_requested"
-	JoinApproved        Action = "user.join_request_approved"
-	InviteAccepted      Action = "user.invite_accepted"
-	InvitesCreated      Action = "user.invites_created"
-	InviteRevoked       Action = "user.invite_revoked"
-	MemberRemoved       Action = "org.member_removed"
-	MemberLeft          Action = "org.member_left"
-	MemberDeactivated   Action = "org.member_deactivated"
-	MemberReactivated   Action = "org.member_reactivated"
-	MemberPromoted      Action = "org.member_promoted_to_owner"
-	OwnerDemoted        Action = "org.owner_demoted_to_member"
-	UserRenamed         Action = "user.renamed"
-	UserPasswordChanged Action = "user.password_changed"
-	UserIdentityLinked  Action = "user.identity_linked"
-	SignedIn            Action = "user.signed_in"
-	SessionRotated      Action = "user.session_rotated"
-	SignedOut           Action = "user.signed_out"
-	KeyCreated          Action = "api_key.created"
-	KeyDeleted          Action = "api_key.deleted"
-	TokenMinted         Action = "scoped_access_token.created"
-	TokenRevoked        Action = "scoped_access_token.revoked"
-	AccessChanged       Action = "repo.access_changed"
+	OwnerCreated         Action = "user.owner_created" // the first owner
+	MemberAdded          Action = "org.member_added"
+	JoinRequested        Action = "user.join_requested"
+	JoinApproved         Action = "user.join_request_approved"
+	InviteAccepted       Action = "user.invite_accepted"
+	InvitesCreated       Action = "user.invites_created"
+	InviteRevoked        Action = "user.invite_revoked"
+	MemberRemoved        Action = "org.member_removed"
+	MemberLeft           Action = "org.member_left"
+	MemberDeactivated    Action = "org.member_deactivated"
+	MemberReactivated    Action = "org.member_reactivated"
+	MemberPromoted       Action = "org.member_promoted_to_owner"
+	OwnerDemoted         Action = "org.owner_demoted_to_member"
+	UserRenamed          Action = "user.renamed"
+	UserPasswordChanged  Action = "user.password_changed"
+	UserPasswordRehashed Action = "user.password_rehashed"
+	UserIdentityLinked   Action = "user.identity_linked"
+	SignedIn             Action = "user.signed_in"
+	SessionRotated       Action = "user.session_rotated"
+	SignedOut            Action = "user.signed_out"
+	KeyCreated           Action = "api_key.created"
+	KeyDeleted           Action = "api_key.deleted"
+	TokenMinted          Action = "scoped_access_token.created"
+	TokenRevoked         Action = "scoped_access_token.revoked"
+	AccessChanged        Action = "repo.access_changed"
 )
 
-// What the audit log says of itself.
+// What is done to the audit log, and what it says of itself.
 const (
+	VerifiedAudit Action = "audit.verify"
 	RecordsLost   Action = "audit.records_lost"   // metadata: count, from, until
 	RecordInvalid Action = "audit.record_invalid" // metadata: reason, action, actor
 )
@@ -42,9 +44,9 @@ var Actions = []Action{
 	StartedMCPSession, CalledTool,
 	RegisteredRepository, RemovedRepository, ReindexedRepository, ChangedOperations, SignInFailed, CredentialRefused, RequestDenied, RateLimited,
 	OwnerCreated, MemberAdded, JoinRequested, JoinApproved, InviteAccepted, InvitesCreated, InviteRevoked, MemberRemoved, MemberLeft,
-	MemberDeactivated, MemberReactivated, MemberPromoted, OwnerDemoted, UserRenamed, UserPasswordChanged, UserIdentityLinked,
+	MemberDeactivated, MemberReactivated, MemberPromoted, OwnerDemoted, UserRenamed, UserPasswordChanged, UserPasswordRehashed, UserIdentityLinked,
 	SignedIn, SessionRotated, SignedOut, KeyCreated, KeyDeleted, TokenMinted, TokenRevoked, AccessChanged,
-	RecordsLost, RecordInvalid,
+	VerifiedAudit, RecordsLost, RecordInvalid,
 }
 
 var known = func() map[Action]bool {

@@ -1,0 +1,142 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Cursor is behind the entries that an export has told of: the IDs of the last of
+// each topic, with a comma between them. Whoever has read an export up to some
+// line can make it: the last ID of each topic.
+type Cursor map[byte]place
+
+// ParseCursor reads IDs with commas between them; the empty text is the beginning.
+func ParseCursor(s string) (Cursor, error) {
+	c := Cursor{}
+	if s == "" {
+		return c, nil
+	}
+	for id := range strings.SplitSeq(s, ",") {
+		p, err := parseID(strings.TrimSpace(id))
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := c[p.topic]; twice {
+			return nil, fmt.Errorf("%w: %.80q has two IDs of %s", ErrCursor, s, topicOf(p.topic))
+		}
+		c[p.topic] = p
+	}
+	return c, nil
+}
+
+// String returns what ParseCursor reads.
+func (c Cursor) String() string {
+	var ids []string
+	for _, t := range topics {
+		b, _ := topicByte(t)
+		if p, ok := c[b]; ok {
+			ids = append(ids, p.id())
+		}
+	}
+	return strings.Join(ids, ",")
+}
+
+// Export calls emit with the entries that q selects and that come behind after,
+// until all that there are now are told, emit fails or ctx ends. Each topic is in
+// the order of its log; the two are merged by time. Of q, Offset and Limit do not
+// count. It returns where it stands, after an error too.
+func (l *Log) Export(ctx context.Context, q Query, after Cursor, emit func(*Entry) error) (next Cursor, err error) {
+	next = Cursor{}
+	for topic, p := range after {
+		next[topic] = p
+	}
+	snapshot := l.store.NewSnapshot()
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	var sources []*source
+	for _, t := range topics {
+		s, err := newSource(snapshot, t, after)
+		if err != nil {
+			return next, err
+		}
+		defer func() { err = errors.Join(err, s.it.Close()) }()
+		sources = append(sources, s)
+	}
+	for {
+		s := oldest(sources)
+		if s == nil {
+			return next, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return next, err
+		}
+		if q.wants(s.entry) {
+			if err := emit(s.entry); err != nil {
+				return next, err
+			}
+		}
+		next[s.place.topic] = s.place
+		if err := s.read(s.it.Next()); err != nil {
+			return next, err
+		}
+	}
+}
+
+// wants reports whether q selects an entry.
+func (q *Query) wants(e *Entry) bool {
+	ms := milliseconds(e.At)
+	return (q.Since.IsZero() || ms >= ceilMillis(q.Since)) && (q.Until.IsZero() || ms <= milliseconds(q.Until)) &&
+		(q.Action == "" || q.Action == e.Action) && (q.Actor == "" || q.Actor == ActorID(e.Actor))
+}
+
+// source is a topic in an export.
+type source struct {
+	it    *store.Iterator
+	place place
+	entry *Entry // nil at the end
+}
+
+func newSource(r store.Reader, topic event.Topic, after Cursor) (*source, error) {
+	b, _ := topicByte(topic)
+	from := entriesFrom(b, 0)
+	hi := store.Successor(from[:3])
+	if p, ok := after[b]; ok {
+		from = append(entryKey(p), 0)
+	}
+	it, err := r.Iter(from, hi)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{it: it}
+	return s, s.read(it.First())
+}
+
+// read takes what the iterator stands on.
+func (s *source) read(ok bool) error {
+	s.entry = nil
+	if !ok {
+		return s.it.Err()
+	}
+	var row entryRow
+	if err := decodeRow(s.it.Key(), s.it.Value(), &row); err != nil {
+		return err
+	}
+	s.place = placeOf(s.it.Key())
+	s.entry = row.entry(s.place)
+	return nil
+}
+
+// oldest returns the source whose entry is the oldest; nil at the end of all.
+func oldest(sources []*source) *source {
+	var first *source
+	for _, s := range sources {
+		if s.entry != nil && (first == nil || s.entry.At.Before(first.entry.At)) {
+			first = s
+		}
+	}
+	return first
+}

@@ -1,0 +1,199 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// AuditLog reads what was written down.
+type AuditLog interface {
+	// List returns a page, newest first.
+	List(ctx context.Context, q AuditQuery) (AuditPage, error)
+	// Export calls emit with entries, oldest first, until all that were there at the
+	// beginning are told or ctx ends; the error is that of emit or ctx. It returns
+	// where to go on. Cursors that are none fail with ErrCursor.
+	Export(ctx context.Context, q AuditQuery, after string, emit func(*AuditEntry) error) (next string, err error)
+	// Heads returns how far the hash chains are.
+	Heads(ctx context.Context) ([]AuditHead, error)
+	// Verify calls emit with everything it has to say, in this goroutine, the summary
+	// last. Heads are what AuditHead.Head was once; one that cannot be read fails with
+	// ErrAuditHead.
+	Verify(ctx context.Context, heads []string, emit func(*AuditFrame) error) error
+}
+
+// AuditQuery selects entries. The zero value selects all.
+type AuditQuery struct {
+	// Since and Until are inclusive; zero is no bound.
+	Since, Until time.Time
+	Action       audit.Action
+	// Actor is a user, or the kind of an actor that is none.
+	Actor string
+	// Of a page:
+	Offset, Limit int
+}
+
+// AuditPage is a part of the log.
+type AuditPage struct {
+	Entries []*AuditEntry
+	Total   int
+}
+
+// AuditEntry is one entry.
+type AuditEntry struct {
+	audit.Record
+	ID string
+	// Position is that of the record in the event log that the entry is from.
+	Position event.Position
+	// Refused says why a change of the accounts had no effect; empty: it had.
+	Refused string
+}
+
+// AuditHead says how far the hash chain of a topic is.
+type AuditHead struct {
+	Topic event.Topic `json:"topic"`
+	// Head is the position of the last record and its hash: what to note elsewhere.
+	// Empty before the first record.
+	Head    string `json:"head,omitempty"`
+	Records int64  `json:"records"`
+	Entries int64  `json:"entries"`
+	// At is the log's time of the last record.
+	At *time.Time `json:"at,omitempty"`
+	// SealedOffset is how far the last seal goes, SealedAt when it was made.
+	SealedOffset *event.Offset `json:"sealedOffset,omitempty"`
+	SealedAt     *time.Time    `json:"sealedAt,omitempty"`
+}
+
+// auditItem is an entry as the API has it.
+type auditItem struct {
+	ID         string            `json:"id"`
+	Timestamp  jsonTime          `json:"timestamp"`
+	Action     audit.Action      `json:"action"`
+	ActorID    string            `json:"actorId"`
+	ActorType  string            `json:"actorType"`
+	TargetID   string            `json:"targetId"`
+	TargetType audit.TargetType  `json:"targetType"`
+	Version    string            `json:"sourcebotVersion"`
+	Metadata   map[string]string `json:"metadata"`
+	OrgID      int               `json:"orgId"`
+}
+
+// organization is the ID of the only one there is.
+const organization = 1
+
+// defaultAuditPage is the length of a page of the audit log.
+const defaultAuditPage = 50
+
+// maxActorBytes bounds the filter by actor.
+const maxActorBytes = 128
+
+// auditLog returns the log, or why there is none.
+func (s *Server) auditLog() (AuditLog, error) {
+	if s.o.AuditLog == nil {
+		return nil, fmt.Errorf("%w: this process has no audit log; ask one with the role query", ErrUnavailable)
+	}
+	return s.o.AuditLog, nil
+}
+
+// auditQuery reads what lists and exports have in common.
+func (p *params) auditQuery() AuditQuery {
+	q := AuditQuery{
+		Since: p.time("since"), Until: p.time("until"),
+		Action: audit.Action(p.text("action", event.MaxActionBytes)), Actor: p.text("actor", maxActorBytes),
+	}
+	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
+		p.failf("since: want a time before until")
+	}
+	return q
+}
+
+// listAudit answers GET /api/ee/audit.
+func (s *Server) listAudit(r *http.Request) (*reply, error) {
+	p := queryParams(r)
+	q, page := p.auditQuery(), p.pageOf(defaultAuditPage)
+	if p.err != nil {
+		return nil, p.err
+	}
+	log, err := s.auditLog()
+	if err != nil {
+		return nil, err
+	}
+	q.Offset, q.Limit = page.offset(), page.perPage
+	found, err := log.List(r.Context(), q)
+	if err != nil {
+		return nil, fmt.Errorf("list the audit log: %w", err)
+	}
+	items := make([]auditItem, len(found.Entries))
+	for i, e := range found.Entries {
+		items[i] = s.newAuditItem(e)
+	}
+	out := ok(items)
+	out.header = page.header("/api/ee/audit", found.Total, p, "since", "until", "action", "actor")
+	return out, nil
+}
+
+// newAuditItem makes an item whose actor is the user, whatever they asked with, as
+// the established interface has it; metadata say what that was.
+func (s *Server) newAuditItem(e *AuditEntry) auditItem {
+	item := auditItem{
+		ID: e.ID, Timestamp: jsonTime(e.At), Action: e.Action, ActorID: string(e.Actor.User), ActorType: string(account.ActorUser),
+		TargetID: e.Target, TargetType: e.TargetType, Version: s.o.Version, Metadata: e.metadata(), OrgID: organization,
+	}
+	if item.ActorID == "" {
+		item.ActorID, item.ActorType = string(e.Actor.Kind), string(e.Actor.Kind)
+	}
+	if item.TargetID == "" && item.TargetType == audit.TargetInstance {
+		item.TargetID = strconv.Itoa(organization)
+	}
+	return item
+}
+
+// metadata are what the record has beside the fields of an item; nil for nothing.
+func (e *AuditEntry) metadata() map[string]string {
+	out := maps.Clone(e.Metadata)
+	set := func(name, value string) {
+		if value == "" {
+			return
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = value
+	}
+	set("via", string(e.Actor.Kind))
+	set("credential", e.Actor.Credential)
+	set("address", e.Actor.Address)
+	set("source", e.Actor.Client)
+	set("requestId", e.RequestID)
+	if e.Status != 0 {
+		set("status", strconv.Itoa(e.Status))
+	}
+	set("refused", e.Refused)
+	set("position", e.Position.String())
+	return out
+}
+
+// auditHeadResponse is the answer of GET /api/ee/audit/head.
+type auditHeadResponse struct {
+	Heads []AuditHead `json:"heads"`
+}
+
+// auditHead answers GET /api/ee/audit/head.
+func (s *Server) auditHead(r *http.Request) (*reply, error) {
+	log, err := s.auditLog()
+	if err != nil {
+		return nil, err
+	}
+	heads, err := log.Heads(r.Context())
+	if err != nil {
+		return nil, fmt.Errorf("heads of the audit log: %w", err)
+	}
+	return ok(auditHeadResponse{Heads: heads}), nil
+}

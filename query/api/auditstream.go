@@ -1,0 +1,174 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of what reads the whole audit log.
+const (
+	// maxExportTime bounds an export: what is left then is for the next one.
+	maxExportTime = 15 * time.Minute
+	// maxAuditVerification bounds a verification.
+	maxAuditVerification = 4 * time.Hour
+	// exportFlush is after how many entries a line leaves for sure.
+	exportFlush = 100
+	// maxAuditHeads bounds the heads that a verification compares.
+	maxAuditHeads = 100
+	// maxAuditCursor bounds the parameter after.
+	maxAuditCursor = 200
+)
+
+// exportEnd is the last line of an export.
+type exportEnd struct {
+	// Next is what to give as after, to go on.
+	Next string `json:"next"`
+	// Complete says that there was no more when the export began.
+	Complete bool `json:"complete"`
+}
+
+// exportAudit answers GET /api/ee/audit/export: one item a line, oldest first,
+// then an exportEnd.
+func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
+	p := queryParams(r)
+	q, after := p.auditQuery(), p.text("after", maxAuditCursor)
+	if p.err != nil {
+		return p.err
+	}
+	log, err := s.auditLog()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), maxExportTime)
+	defer cancel()
+	l := &jsonLines{f: newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxExportTime+s.o.WriteTimeout))}
+	defer l.f.close()
+	next, err := log.Export(ctx, q, after, func(e *AuditEntry) error { return l.write(s.newAuditItem(e)) })
+	complete := err == nil
+	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
+		err = nil // the rest is for the next one
+	}
+	if err == nil {
+		err = errors.Join(l.write(exportEnd{Next: next, Complete: complete}), l.flush())
+	}
+	if err != nil && l.f.begun {
+		return &begunError{err}
+	}
+	if err != nil {
+		return fmt.Errorf("export the audit log: %w", err)
+	}
+	_ = l.f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
+	return nil
+}
+
+// jsonLines writes JSON, one value a line, with the time limits of a stream.
+type jsonLines struct {
+	f     *frames
+	lines int
+}
+
+func (l *jsonLines) write(v any) error {
+	if !l.f.begun {
+		l.f.begun = true
+		l.f.w.Header().Set("Content-Type", "application/x-ndjson")
+		l.f.w.WriteHeader(http.StatusOK)
+	}
+	l.f.out.Raw(string(mustEncode(v)))
+	if l.lines++; l.lines%exportFlush == 0 {
+		return l.flush()
+	}
+	return nil
+}
+
+func (l *jsonLines) flush() error {
+	if err := l.f.out.Flush(); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}
+
+// ErrAuditHead says that a head is none that the audit log ever had the form of.
+var ErrAuditHead = errors.New("not a head of the audit log")
+
+// AuditFrame is one thing that a verification of the audit log has to say: a
+// progress, a finding or the summary.
+type AuditFrame struct {
+	Type string `json:"type"`
+	// Of a finding: its kind, where it is, and what it means.
+	Kind     string          `json:"kind,omitempty"`
+	Position *event.Position `json:"position,omitempty"`
+	Entry    string          `json:"entry,omitempty"`
+	Message  string          `json:"message,omitempty"`
+	// Of progress and the summary:
+	Counts *AuditCounts `json:"counts,omitempty"`
+}
+
+// FrameFinding is the type of a frame that tells of something that is not as it
+// was written.
+const FrameFinding = "finding"
+
+// AuditCounts say what a verification has compared.
+type AuditCounts struct {
+	// Records and Entries are those of both topics; Unproven of the records lie before
+	// the first seal of a log that was cut.
+	Records  int64 `json:"records"`
+	Entries  int64 `json:"entries"`
+	Unproven int64 `json:"unproven"`
+	// Seals are good; of SealsUnchecked nothing can be said.
+	Seals          int `json:"seals"`
+	SealsUnchecked int `json:"sealsUnchecked"`
+	// SealedAt is when the last good seal was made.
+	SealedAt *time.Time `json:"sealedAt,omitempty"`
+	// Heads counts the heads of the request that are in the chains.
+	Heads int `json:"heads"`
+	// Findings counts all, also those that are not told one by one.
+	Findings int `json:"findings"`
+	// Chains are the heads that follow from the log, in the summary.
+	Chains []string `json:"chains,omitempty"`
+}
+
+// auditVerificationRequest is the body of POST /api/ee/audit/verifications.
+type auditVerificationRequest struct {
+	Heads []string `json:"heads"`
+}
+
+// verifyAudit answers POST /api/ee/audit/verifications: frames, as they come.
+func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
+	var in auditVerificationRequest
+	if err := s.decodeBody(r, &in); err != nil {
+		return err
+	}
+	if len(in.Heads) > maxAuditHeads {
+		return fmt.Errorf("%w: heads: %d, at most %d", errBody, len(in.Heads), maxAuditHeads)
+	}
+	log, err := s.auditLog()
+	if err != nil {
+		return err
+	}
+	s.target(r, audit.TargetInstance, "")
+	ctx, cancel := context.WithTimeout(r.Context(), maxAuditVerification)
+	defer cancel()
+	f := newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxAuditVerification))
+	defer f.close()
+	err = log.Verify(ctx, in.Heads, func(frame *AuditFrame) error { return f.frame(frame) })
+	if err == nil {
+		if err = f.line("[DONE]"); err != nil {
+			return &begunError{err}
+		}
+		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
+		return nil
+	}
+	if !f.begun {
+		return fmt.Errorf("verify the audit log: %w", err)
+	}
+	if f.err == nil {
+		f.failed(err, exchangeOf(r).id)
+	}
+	return &begunError{err}
+}
