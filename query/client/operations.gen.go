@@ -432,6 +432,103 @@ func (c *Client) GetDiff(ctx context.Context, params GetDiffParams) (*wire.Diff,
 	return receive[*wire.Diff](ctx, c, request{method: "GET", path: "/api/diff", query: params.values(), reads: true})
 }
 
+// ListAuditRecordsParams are the parameters of ListAuditRecords.
+type ListAuditRecordsParams struct {
+	// Keeps entries of this time or later, to the millisecond; with any offset, as of RFC 3339. Before
+	// until.
+	Since wire.Time
+	// Keeps entries of this time or earlier, as since.
+	Until wire.Time
+	// Addition. Keeps entries of this action.
+	Action string
+	// Addition. Keeps entries with this actorId.
+	Actor string
+	// Which page, from 1. One beyond the last is empty.
+	Page int
+	// Elements of a page.
+	PerPage int
+}
+
+func (p *ListAuditRecordsParams) values() url.Values {
+	v := make(url.Values)
+	set(v, "since", p.Since)
+	set(v, "until", p.Until)
+	set(v, "action", p.Action)
+	set(v, "actor", p.Actor)
+	set(v, "page", p.Page)
+	set(v, "perPage", p.PerPage)
+	return v
+}
+
+// ListAuditRecords: The audit log. It sends GET /api/ee/audit.
+//
+// Who did what, newest first; each answer is an entry itself. The actor is the user, whatever they
+// asked with: metadata say what that was (via, credential), from where (address, source), and under
+// which request ID. Metadata of a change of the accounts that had no effect say why (refused). The
+// filters action and actor are additions.
+func (c *Client) ListAuditRecords(ctx context.Context, params ListAuditRecordsParams) (*Page[wire.AuditRecord], error) {
+	return page[wire.AuditRecord](ctx, c, request{method: "GET", path: "/api/ee/audit", query: params.values()})
+}
+
+// ListAuditRecordsAll goes through all pages of ListAuditRecords, from the one that the parameters
+// name. It ends at the first error.
+func (c *Client) ListAuditRecordsAll(ctx context.Context, params ListAuditRecordsParams) iter.Seq2[wire.AuditRecord, error] {
+	return pages[wire.AuditRecord](ctx, c, request{method: "GET", path: "/api/ee/audit", query: params.values()})
+}
+
+// ExportAuditRecordsParams are the parameters of ExportAuditRecords.
+type ExportAuditRecordsParams struct {
+	// Keeps entries of this time or later, to the millisecond; with any offset, as of RFC 3339. Before
+	// until.
+	Since wire.Time
+	// Keeps entries of this time or earlier, as since.
+	Until wire.Time
+	// Addition. Keeps entries of this action.
+	Action string
+	// Addition. Keeps entries with this actorId.
+	Actor string
+	// IDs of entries, one of each topic at the most, with a comma between them. Entries behind them are
+	// told.
+	After string
+}
+
+func (p *ExportAuditRecordsParams) values() url.Values {
+	v := make(url.Values)
+	set(v, "since", p.Since)
+	set(v, "until", p.Until)
+	set(v, "action", p.Action)
+	set(v, "actor", p.Actor)
+	set(v, "after", p.After)
+	return v
+}
+
+// ExportAuditRecords: Everything that the audit log has. It sends GET /api/ee/audit/export.
+//
+// Addition. One AuditRecord a line, oldest first, and then a line with an AuditExportEnd. An export
+// that takes longer than 15 minutes ends with complete false; its next, as after of another request,
+// goes on. Who has read a part of an answer makes the same of the last ID of each topic.
+func (c *Client) ExportAuditRecords(ctx context.Context, params ExportAuditRecordsParams) iter.Seq2[*wire.AuditExportEnd, error] {
+	return frames[wire.AuditExportEnd](ctx, c, request{method: "GET", path: "/api/ee/audit/export", query: params.values()})
+}
+
+// GetAuditHead: How far the hash chains of the audit log are. It sends GET /api/ee/audit/head.
+//
+// Addition. What is noted of it elsewhere shows later, in a verification, whether something before it
+// was changed.
+func (c *Client) GetAuditHead(ctx context.Context) (*wire.AuditHeads, error) {
+	return receive[*wire.AuditHeads](ctx, c, request{method: "GET", path: "/api/ee/audit/head"})
+}
+
+// VerifyAudit: Prove that the audit log is as it was written. It sends POST /api/ee/audit/verifications.
+//
+// Addition. Reads the event log from its beginning and compares it with the hash chains, the entries,
+// the seals and the heads of the request. Each frame is a line "data: " with one AuditFrame, and an
+// empty line: progress and finding any number of times, summary once, and then the literal "data:
+// [DONE]"; or error, after which nothing comes.
+func (c *Client) VerifyAudit(ctx context.Context, body wire.AuditVerificationRequest) iter.Seq2[*wire.AuditFrame, error] {
+	return frames[wire.AuditFrame](ctx, c, request{method: "POST", path: "/api/ee/audit/verifications", body: body})
+}
+
 // CreateScopedAccessToken: Mint a token for some repositories. It sends POST /api/ee/scoped_access_token.
 //
 // Only with an API key. The token reads the repositories for an hour, with the key's scopes but admin,

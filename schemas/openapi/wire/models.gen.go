@@ -17,6 +17,36 @@ const (
 	AccessRequestVisibilityPublic      AccessRequestVisibility = "public"
 )
 
+// Defines values for AuditFrameType.
+const (
+	AuditFrameTypeError    AuditFrameType = "error"
+	AuditFrameTypeFinding  AuditFrameType = "finding"
+	AuditFrameTypeProgress AuditFrameType = "progress"
+	AuditFrameTypeSummary  AuditFrameType = "summary"
+)
+
+// Defines values for AuditFrameKind.
+const (
+	AuditFrameKindAltered    AuditFrameKind = "altered"
+	AuditFrameKindBeginning  AuditFrameKind = "beginning"
+	AuditFrameKindCut        AuditFrameKind = "cut"
+	AuditFrameKindEntry      AuditFrameKind = "entry"
+	AuditFrameKindInserted   AuditFrameKind = "inserted"
+	AuditFrameKindLink       AuditFrameKind = "link"
+	AuditFrameKindMissing    AuditFrameKind = "missing"
+	AuditFrameKindPin        AuditFrameKind = "pin"
+	AuditFrameKindSeal       AuditFrameKind = "seal"
+	AuditFrameKindUnreadable AuditFrameKind = "unreadable"
+)
+
+// Defines values for AuditRecordActorType.
+const (
+	AuditRecordActorTypeAnonymous AuditRecordActorType = "anonymous"
+	AuditRecordActorTypeOperator  AuditRecordActorType = "operator"
+	AuditRecordActorTypeSystem    AuditRecordActorType = "system"
+	AuditRecordActorTypeUser      AuditRecordActorType = "user"
+)
+
 // Defines values for CodeHostType.
 const (
 	CodeHostTypeAzuredevops     CodeHostType = "azuredevops"
@@ -323,6 +353,113 @@ type AccessRequest struct {
 
 // AccessRequestVisibility null: no decision.
 type AccessRequestVisibility string
+
+// AuditCounts defines model for AuditCounts.
+type AuditCounts struct {
+	Records int64 `json:"records"`
+	Entries int64 `json:"entries"`
+
+	// Unproven Records before the first seal of a log that was cut.
+	Unproven int64 `json:"unproven"`
+
+	// Seals Good ones.
+	Seals          int  `json:"seals"`
+	SealsUnchecked int  `json:"sealsUnchecked"`
+	SealedAt       Time `json:"sealedAt,omitempty,omitzero"`
+
+	// Heads Heads of the request that are in the chains.
+	Heads    int `json:"heads"`
+	Findings int `json:"findings"`
+
+	// Chains The heads that follow from the log.
+	Chains []string `json:"chains,omitempty,omitzero"`
+}
+
+// AuditExportEnd defines model for AuditExportEnd.
+type AuditExportEnd struct {
+	// Next What to give as after, to go on.
+	Next string `json:"next"`
+
+	// Complete Whether there was no more.
+	Complete bool `json:"complete"`
+}
+
+// AuditFrame defines model for AuditFrame.
+type AuditFrame struct {
+	Type     AuditFrameType `json:"type"`
+	Kind     AuditFrameKind `json:"kind,omitempty,omitzero"`
+	Position Position       `json:"position,omitempty,omitzero"`
+
+	// Entry ID of the entry.
+	Entry string `json:"entry,omitempty,omitzero"`
+
+	// Message For people.
+	Message string      `json:"message,omitempty,omitzero"`
+	Counts  AuditCounts `json:"counts,omitempty,omitzero"`
+	Error   Error       `json:"error,omitempty,omitzero"`
+}
+
+// AuditFrameType defines model for AuditFrame.Type.
+type AuditFrameType string
+
+// AuditFrameKind defines model for AuditFrame.Kind.
+type AuditFrameKind string
+
+// AuditHead defines model for AuditHead.
+type AuditHead struct {
+	Topic string `json:"topic"`
+
+	// Head Position of the last record and hash of the chain; absent before the first one.
+	Head string `json:"head,omitempty,omitzero"`
+
+	// Records Records of the topic up to the head.
+	Records int64 `json:"records"`
+
+	// Entries Entries that are kept.
+	Entries int64 `json:"entries"`
+	At      Time  `json:"at,omitempty,omitzero"`
+
+	// SealedOffset How far the last seal goes.
+	SealedOffset int64 `json:"sealedOffset,omitempty,omitzero"`
+	SealedAt     Time  `json:"sealedAt,omitempty,omitzero"`
+}
+
+// AuditHeads defines model for AuditHeads.
+type AuditHeads struct {
+	Heads []AuditHead `json:"heads"`
+}
+
+// AuditRecord defines model for AuditRecord.
+type AuditRecord struct {
+	// ID Of the topic, offset and index that the entry is from.
+	ID        string `json:"id"`
+	Timestamp Time   `json:"timestamp"`
+
+	// Action What was done, as kind.verb_object.
+	Action string `json:"action"`
+
+	// ActorID A user, or the kind of an actor that is none.
+	ActorID    string               `json:"actorId"`
+	ActorType  AuditRecordActorType `json:"actorType"`
+	TargetID   string               `json:"targetId"`
+	TargetType string               `json:"targetType"`
+
+	// SourcebotVersion Version of this server.
+	SourcebotVersion string            `json:"sourcebotVersion"`
+	Metadata         map[string]string `json:"metadata"`
+
+	// OrgID Always 1.
+	OrgID float32 `json:"orgId"`
+}
+
+// AuditRecordActorType defines model for AuditRecord.ActorType.
+type AuditRecordActorType string
+
+// AuditVerificationRequest defines model for AuditVerificationRequest.
+type AuditVerificationRequest struct {
+	// Heads Hashes that were heads once, each with or without its position and a colon before it.
+	Heads []string `json:"heads,omitempty,omitzero"`
+}
 
 // Blame defines model for Blame.
 type Blame struct {
