@@ -14,6 +14,9 @@ func (s *Server) openAccounts(context.Context) (err error) {
 	if !s.o.Config.Has(roleQuery) {
 		return nil
 	}
+	if s.secrets, err = accessSecret(s.o); err != nil {
+		return err
+	}
 	if s.accounts, err = openAccountRows(s.o, s.log); err != nil {
 		return err
 	}
@@ -24,17 +27,13 @@ func (s *Server) openAccounts(context.Context) (err error) {
 // newAuth returns who decides by the accounts.
 func (s *Server) newAuth() (*auth.Service, error) {
 	c := s.o.Config
-	secret, err := accessSecret(s.o)
-	if err != nil {
-		return nil, err
-	}
 	token, err := operatorToken(s.o)
 	if err != nil {
 		return nil, err
 	}
 	return auth.NewService(auth.Options{
 		Directory: s.accounts.directory, Appender: accountEvents{s.log},
-		Secret: secret, Operator: token,
+		Secret: s.secrets, Operator: token,
 		Anonymous: c.AnonymousAllowed(), DefaultVisibility: account.Visibility(c.Access.DefaultVisibility),
 		SecureCookies: strings.HasPrefix(c.PublicURL, "https:"),
 		SessionTTL:    c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),

@@ -186,6 +186,7 @@ func (s *Server) openAPI() error {
 		Ready:          s.ready,
 		Replays:        s.versions.replays,
 		AsOf:           s.versions.asOf,
+		Secret:         s.secrets.of("sessions of the Model Context Protocol"),
 		Version:        s.o.Version,
 		PublicURL:      s.publicURL(),
 		Limits:         limitsOf(&c.Limits),

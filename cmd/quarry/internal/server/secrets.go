@@ -1,7 +1,9 @@
 package server
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,21 +18,32 @@ import (
 // secretFile holds the secret of a data directory, where none is configured.
 const secretFile = "secret.key"
 
+// secrets is what keys the hashes of credentials, and of which the secrets for
+// other purposes are made: nobody learns one from another.
+type secrets []byte
+
+// of returns the secret for a purpose, 32 bytes.
+func (s secrets) of(purpose string) []byte {
+	mac := hmac.New(sha256.New, s)
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
+}
+
 // accessSecret returns what keys the hashes of credentials: as configured, or else
 // from the data directory, where it is made at the first start.
-func accessSecret(o Options) ([]byte, error) {
+func accessSecret(o Options) (secrets, error) {
 	if given := o.Config.Access.Secret; !given.IsZero() {
 		value, err := given.Value()
 		if err != nil {
 			return nil, fmt.Errorf("access.secret: %w", err)
 		}
-		return []byte(value), nil
+		return secrets(value), nil
 	}
 	if o.Config.Log.Driver == "kafka" {
 		o.Logger.Warn("access.secret is not set: other processes of the role query that have another secret refuse the API keys and sessions made here", "file", filepath.Join(o.Config.Data, secretFile))
 	}
 	value, err := keptValue(o, secretFile, "")
-	return []byte(value), err
+	return secrets(value), err
 }
 
 // operatorToken returns the token by which those who may read the data directory

@@ -52,6 +52,7 @@ type Server struct {
 	// Of the role query.
 	accounts     *accountRows
 	auth         *auth.Service
+	secrets      secrets
 	frames       *segment.Cache
 	versions     *versions
 	positions    *positions
