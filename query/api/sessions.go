@@ -1,6 +1,8 @@
 package api
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/gorilla/mux"
@@ -39,13 +41,21 @@ func signedIn(a *auth.Service, status int, in *auth.SignedIn, err error) (*reply
 	}, nil
 }
 
+// explained says in words what was not good enough, the same whatever it was.
+func explained(err error, words string) error {
+	if errors.Is(err, auth.ErrUnauthenticated) {
+		return fmt.Errorf("%w: %s", auth.ErrUnauthenticated, words)
+	}
+	return err
+}
+
 func (s *Server) setUp(a *auth.Service, r *http.Request) (*reply, error) {
 	var body newcomerRequest
 	if err := s.decodeBody(r, &body); err != nil {
 		return nil, err
 	}
 	in, err := a.Setup(r.Context(), auth.From(r.Context()).Actor, body.newcomer())
-	return signedIn(a, http.StatusCreated, in, err)
+	return signedIn(a, http.StatusCreated, in, explained(err, "the setup link is no good, or not any more"))
 }
 
 func (s *Server) signIn(a *auth.Service, r *http.Request) (*reply, error) {
@@ -57,7 +67,7 @@ func (s *Server) signIn(a *auth.Service, r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	in, err := a.SignIn(r.Context(), auth.From(r.Context()).Actor, body.Email, body.Password)
-	return signedIn(a, http.StatusOK, in, err)
+	return signedIn(a, http.StatusOK, in, explained(err, "the e-mail address or the password is wrong"))
 }
 
 // signOut ends the session of the request.
