@@ -35,6 +35,7 @@ type cli struct {
 	Replay     replayCommand     `cmd:"" help:"Rebuild the projections from the log."`
 	Verify     verifyCommand     `cmd:"" help:"Compare what is indexed with the repositories, and repair it."`
 	Topics     topicsCommand     `cmd:"" help:"Look at the topics of the log, or create them."`
+	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Let AI agents search, over standard input and output."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 

@@ -213,7 +213,7 @@ func TestMCPSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
-	if allow := response.Header.Get("Allow"); response.StatusCode != 405 || allow != "POST, DELETE" {
+	if allow := response.Header.Get("Allow"); response.StatusCode != 405 || allow != "DELETE, POST" {
 		t.Errorf("GET: %d, Allow %q", response.StatusCode, allow)
 	}
 }

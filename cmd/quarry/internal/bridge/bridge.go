@@ -1,0 +1,196 @@
+package bridge
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+)
+
+// Bounds of a Bridge.
+const (
+	// MaxLine bounds a message of the client, in bytes.
+	MaxLine   = 1 << 20
+	maxAtOnce = 16
+	// maxTries bounds how often a message is sent while the server cannot be
+	// reached or asks to wait: some 20 seconds in all. Messages only read, so one
+	// that was answered to nobody may be sent again.
+	maxTries   = 7
+	firstPause = 250 * time.Millisecond
+	maxPause   = 10 * time.Second
+)
+
+// Bridge carries messages.
+type Bridge struct {
+	// Send posts a message. What fails with a client.Later is sent again.
+	Send func(ctx context.Context, message []byte, header http.Header) (answer []byte, err error)
+	Out  io.Writer
+	// Log takes lines for people.
+	Log io.Writer
+
+	mu struct {
+		sync.Mutex
+		// version is the revision that initialize agreed on.
+		version string
+		// cancel ends requests, by ID as it is written.
+		cancel map[string]context.CancelFunc
+	}
+}
+
+// Run carries the messages of in until it ends.
+func (b *Bridge) Run(ctx context.Context, in io.Reader) error {
+	b.mu.cancel = make(map[string]context.CancelFunc)
+	lines := bufio.NewReaderSize(in, MaxLine)
+	places := make(chan struct{}, maxAtOnce)
+	var group sync.WaitGroup
+	defer group.Wait()
+	for {
+		line, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			if err := b.refuse(lines); err != nil {
+				return err
+			}
+			continue
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			m := read(bytes.Clone(line))
+			if m.Method == "notifications/cancelled" {
+				b.cancelled(m)
+			} else {
+				places <- struct{}{}
+				group.Go(func() {
+					defer func() { <-places }()
+					b.carry(ctx, m)
+				})
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the messages of the client: %w", err)
+		}
+	}
+}
+
+// refuse answers a line that is too long, and passes over it.
+func (b *Bridge) refuse(lines *bufio.Reader) error {
+	for {
+		_, err := lines.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		b.fail(message{}, fmt.Errorf("a message of more than %d bytes", MaxLine))
+		if errors.Is(err, io.EOF) {
+			return nil // the next read says so again
+		}
+		return err
+	}
+}
+
+// carry sends one message and writes the answer to it.
+func (b *Bridge) carry(ctx context.Context, m message) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if m.isCall() {
+		b.mu.Lock()
+		b.mu.cancel[string(m.ID)] = cancel
+		b.mu.Unlock()
+		defer func() {
+			b.mu.Lock()
+			delete(b.mu.cancel, string(m.ID))
+			b.mu.Unlock()
+		}()
+	}
+	answer, err := b.send(ctx, m)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		b.fail(m, err)
+	case len(answer) > 0:
+		b.learn(m, answer)
+		b.write(answer)
+	}
+}
+
+// send sends a message until there is an answer or no hope of one.
+func (b *Bridge) send(ctx context.Context, m message) ([]byte, error) {
+	pause := firstPause
+	for try := 1; ; try++ {
+		answer, err := b.Send(ctx, m.raw, b.header(m))
+		later, again := errors.AsType[*client.Later](err)
+		if !again || try == maxTries {
+			return answer, err
+		}
+		if try == 1 {
+			b.log("%v; trying again", err)
+		}
+		timer := time.NewTimer(min(max(pause, later.After), maxPause))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		}
+		pause *= 2
+	}
+}
+
+// cancelled ends the request that the client does not want any more.
+func (b *Bridge) cancelled(m message) {
+	var params struct {
+		ID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(m.Params, &params) != nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if cancel := b.mu.cancel[string(params.ID)]; cancel != nil {
+		cancel()
+	}
+}
+
+// fail says what went wrong, to people and to whoever waits for an answer.
+func (b *Bridge) fail(m message, err error) {
+	b.log("%v", err)
+	if m.raw != nil && !m.isCall() {
+		return
+	}
+	id := m.ID
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	const serverError = -32000
+	answer, _ := json.Marshal(map[string]any{ // of strings and a number
+		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": serverError, "message": "quarry: " + err.Error()},
+	})
+	b.write(answer)
+}
+
+func (b *Bridge) log(format string, args ...any) {
+	_, _ = fmt.Fprintf(b.Log, "quarry: "+format+"\n", args...) // there is nobody else to tell
+}
+
+// write writes a message as one line.
+func (b *Bridge) write(answer []byte) {
+	var line bytes.Buffer
+	if err := json.Compact(&line, answer); err != nil {
+		b.log("the server answered with something that is no JSON: %v", err)
+		return
+	}
+	line.WriteByte('\n')
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := b.Out.Write(line.Bytes()); err != nil {
+		b.log("the client does not take answers any more: %v", err)
+	}
+}

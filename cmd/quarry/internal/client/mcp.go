@@ -1,0 +1,72 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxMessageBytes bounds an answer of /api/mcp, whose texts are bounded.
+const maxMessageBytes = 8 << 20
+
+// Later is a failure that may be over soon: the server is not there, or asks to be
+// left alone for a while.
+type Later struct {
+	Err   error
+	After time.Duration
+}
+
+// Error implements error.
+func (l *Later) Error() string { return l.Err.Error() }
+
+// Unwrap returns the cause.
+func (l *Later) Unwrap() error { return l.Err }
+
+// Message posts a message of the Model Context Protocol and returns the answer,
+// which is empty to a notification. Errors of messages are answers too.
+func (c *Client) Message(ctx context.Context, message []byte, header http.Header) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.base.String(), "/")+"/api/mcp", bytes.NewReader(message))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, &Later{Err: c.unreachable(ctx, err)}
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxMessageBytes+1))
+	switch {
+	case err != nil:
+		return nil, &Later{Err: fmt.Errorf("read the answer of %s: %w", c.base, err)}
+	case len(body) > maxMessageBytes:
+		return nil, fmt.Errorf("the answer of %s is of more than %d bytes", c.base, maxMessageBytes)
+	case response.StatusCode/100 == 2 || isMessage(body):
+		return body, nil
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	failure := decodeError(response)
+	var e *Error
+	if errors.As(failure, &e) && (e.StatusCode == http.StatusServiceUnavailable || e.StatusCode == http.StatusTooManyRequests) {
+		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+		return nil, &Later{failure, time.Duration(seconds) * time.Second}
+	}
+	return nil, failure
+}
+
+// isMessage reports whether an answer is one of JSON-RPC.
+func isMessage(body []byte) bool {
+	var m struct {
+		Version string `json:"jsonrpc"`
+	}
+	return json.Unmarshal(body, &m) == nil && m.Version != ""
+}
