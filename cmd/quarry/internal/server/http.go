@@ -43,7 +43,11 @@ func (l *listeners) Close() error {
 
 // handlers returns what the main listener serves, and what the listener of the
 // metrics does, nil if there is none.
-func (s *Server) handlers() (main, metrics http.Handler) {
+func (s *Server) handlers() (main, metrics http.Handler, err error) {
+	events, err := s.events()
+	if err != nil {
+		return nil, nil, err
+	}
 	mux, own := http.NewServeMux(), (*http.ServeMux)(nil)
 	inspection := mux
 	if s.listeners.metrics != nil {
@@ -59,7 +63,7 @@ func (s *Server) handlers() (main, metrics http.Handler) {
 		inspection.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 		inspection.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	}
-	mux.Handle("GET /admin/events", s.events())
+	mux.Handle("GET /admin/events", events)
 	if s.receiver != nil {
 		mux.Handle("/webhooks/", s.receiver)
 	}
@@ -69,7 +73,7 @@ func (s *Server) handlers() (main, metrics http.Handler) {
 		mux.HandleFunc("GET /healthz", alive)
 		mux.HandleFunc("GET /readyz", alive)
 	}
-	return s.door(mux), metrics
+	return s.door(mux), metrics, nil
 }
 
 // alive answers for a process without the query role, which is ready once it

@@ -165,7 +165,7 @@ func (s *Server) openAPI() error {
 		return err
 	}
 	server, err := api.New(api.Options{
-		Gate: openGate{}, Audit: noAudit{},
+		Gate: s.auth, Accounts: s.auth, Audit: noAudit{},
 		Searcher: search.New(search.Options{
 			MaxDuration:   c.Query.Timeout.Std(),
 			MaxConcurrent: c.Query.MaxConcurrent, MaxWaiting: c.Query.MaxWaiting, MaxWait: c.Query.MaxWait.Std(),

@@ -172,7 +172,10 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.pipeline != nil {
 		s.pipeline.add(group)
 	}
-	main, metrics := s.handlers()
+	main, metrics, err := s.handlers()
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
 	if metrics != nil {
 		group.Add("metrics", boot.NewHTTP(s.listeners.metrics, metrics, s.o.Logger).Run)
 	}

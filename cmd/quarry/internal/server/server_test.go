@@ -16,6 +16,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
 // testConfig returns the settings of a server in a directory of its own.
@@ -36,7 +37,10 @@ func open(t testing.TB, c *config.Config, reg prometheus.Registerer, gather prom
 	if err != nil {
 		t.Fatal(err)
 	}
+	address := s.listeners.main.Addr().String()
+	operators.Store(address, &operator.Transport{Dir: c.Data})
 	t.Cleanup(func() {
+		operators.Delete(address)
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/openapi"
+)
+
+// knock returns status and body of a request with a credential, or none.
+func knock(t *testing.T, method, url, credential string) (int, string) {
+	t.Helper()
+	response, err := asNobody(t, method, url, credential)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// On loopback whoever comes may read what is public, and change nothing; the
+// operator may do everything.
+func TestDoorOnLoopback(t *testing.T) {
+	s := running(t, testConfig(t))
+	token := operator.Token(s.o.Config.Data)
+	for _, c := range []struct {
+		method, path   string
+		nobody, theirs int
+	}{
+		{"GET", "/api/repos", 200, 200},
+		{"GET", "/api/version", 200, 200},
+		{"GET", "/readyz", 200, 200},
+		{"GET", "/api/source?repo=none&path=x", 404, 404},
+		{"POST", "/api/repos", 401, 400},
+		{"DELETE", "/api/repos/1", 401, 404},
+		{"GET", "/api/deadletters", 401, 200},
+		{"GET", "/api/ee/users", 401, 200},
+		{"GET", "/admin/events", 401, 200},
+		{"GET", "/metrics", 200, 200},
+	} {
+		if status, body := knock(t, c.method, s.URL()+c.path, ""); status != c.nobody {
+			t.Errorf("%s %s of nobody: %d %.200s, want %d", c.method, c.path, status, body, c.nobody)
+		}
+		if status, body := knock(t, c.method, s.URL()+c.path, token); status != c.theirs {
+			t.Errorf("%s %s of the operator: %d %.200s, want %d", c.method, c.path, status, body, c.theirs)
+		}
+	}
+}
+
+// Where there are no anonymous requests, nothing but the probes and what the server
+// says of itself is answered.
+func TestDoorIsShut(t *testing.T) {
+	s := running(t, testConfig(t, "access.anonymous=off"))
+	for path, want := range map[string]int{"/api/repos": 401, "/api/source?repo=a&path=b": 401, "/healthz": 200, "/api/version": 200, "/api/none": 404} {
+		if status, body := knock(t, "GET", s.URL()+path, ""); status != want {
+			t.Errorf("%s: %d %.200s", path, status, body)
+		}
+	}
+}
+
+// guardedOperations returns method and path of what is not for everybody.
+func guardedOperations(t *testing.T) (out [][2]string) {
+	b, err := openapi.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(b, &document); err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range document.Paths {
+		for method, raw := range item {
+			var o struct {
+				Access string `json:"x-access"`
+			}
+			if json.Unmarshal(raw, &o) == nil && o.Access != "" && o.Access != string(openapi.AccessOpen) {
+				out = append(out, [2]string{strings.ToUpper(method), strings.NewReplacer("{", "", "}", "").Replace(path)})
+			}
+		}
+	}
+	if len(out) < 20 {
+		t.Fatalf("only %d operations", len(out))
+	}
+	return out
+}
+
+// A credential that is no good is refused by every route that looks at one, also
+// where whoever sends none is let in.
+func TestCredentialsThatAreNoGood(t *testing.T) {
+	s := running(t, testConfig(t, "limits.anonymousPerSecond=0"))
+	token := operator.Token(s.o.Config.Data)
+	guarded := guardedOperations(t)
+	for name, credential := range map[string]string{
+		"truncated": token[:len(token)-1], "longer": token + "0", "of another": account.PrefixOperator + strings.Repeat("0", 64),
+		"a key nobody has": account.PrefixKey + strings.Repeat("0", 64), "a session as a key": account.PrefixSession + strings.Repeat("a", 64),
+		"upper case": strings.ToUpper(token), "words": "not a credential", "a long one": strings.Repeat("q", 100_000),
+	} {
+		for _, o := range guarded {
+			status, body := knock(t, o[0], s.URL()+o[1], credential)
+			if status != http.StatusUnauthorized || !strings.Contains(body, "NOT_AUTHENTICATED") || strings.Contains(body, credential) {
+				t.Errorf("%s: %v: %d %.200s", name, o, status, body)
+			}
+		}
+	}
+	if status, _ := knock(t, "GET", s.URL()+"/api/repos", strings.Repeat("q", 1<<20)); status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("a credential of 1 MB: %d, want 431", status)
+	}
+}
