@@ -3,14 +3,14 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/query/client"
 )
 
 // serverFlag names the server that a command asks, and the key to ask it with.
@@ -40,27 +40,20 @@ func newClient(base, key, data string) (*client.Client, error) {
 		return nil, errors.New("the API key has blanks in it; look at --api-key and QUARRY_API_KEY")
 	}
 	data = cmp.Or(data, os.Getenv("QUARRY_DATA"), config.Default().Data)
-	to, err := client.New(base)
-	if err != nil {
-		return nil, err
+	o := client.Options{APIKey: key, UserAgent: "quarry", Retries: client.NoRetries}
+	if key == "" {
+		o.Transport = &operator.Transport{Dir: data}
 	}
-	if u, err := url.Parse(base); key != "" && err == nil {
-		to.Use(&bearer{key, u.Host})
-	} else {
-		to.Use(&operator.Transport{Dir: data})
-	}
-	return to, nil
+	return client.New(base, o)
 }
 
-// bearer is a key that goes along with every request to a host: not to one that it
-// redirects to.
-type bearer struct{ key, host string }
-
-// RoundTrip implements http.RoundTripper.
-func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host == b.host {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+b.key)
+// advised adds to a failure what can be done about it.
+func advised(err error) error {
+	if errors.Is(err, client.ErrNoAnswer) {
+		return fmt.Errorf("%w; start one with quarry serve, or name it with --server", err)
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	if e, ok := errors.AsType[*client.Error](err); ok && e.StatusCode == http.StatusUnauthorized {
+		return fmt.Errorf("%w; give an API key with --api-key or QUARRY_API_KEY or, on the server's machine, its data directory with --data or QUARRY_DATA", err)
+	}
+	return err
 }

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 type deliveriesCommand struct {
@@ -55,15 +54,10 @@ func (c *listDeliveriesCommand) Run(ctx context.Context, s streams) error {
 	return printJSONLines(s.out, found)
 }
 
-func (c *listDeliveriesCommand) query() url.Values {
-	query := url.Values{}
-	for name, value := range map[string]string{"connection": c.Connection, "repository": c.Repository, "outcome": c.Outcome} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+func (c *listDeliveriesCommand) query() client.ListDeliveriesParams {
+	query := client.ListDeliveriesParams{Connection: c.Connection, Repository: c.Repository, Outcome: c.Outcome}
 	if c.Since > 0 {
-		query.Set("since", time.Now().Add(-c.Since).UTC().Format(time.RFC3339))
+		query.Since = wire.At(time.Now().Add(-c.Since).Truncate(time.Second))
 	}
 	return query
 }
@@ -72,20 +66,20 @@ func (c *listDeliveriesCommand) query() url.Values {
 const maxPageDeliveries = 100
 
 // list reads as many pages as the limit asks for.
-func (c *listDeliveriesCommand) list(ctx context.Context, server *client.Client) ([]client.Delivery, error) {
-	var found []client.Delivery
+func (c *listDeliveriesCommand) list(ctx context.Context, server *client.Client) ([]wire.Delivery, error) {
+	var found []wire.Delivery
 	query := c.query()
 	for len(found) < c.Limit {
-		query.Set("limit", strconv.Itoa(min(c.Limit-len(found), maxPageDeliveries)))
-		page, err := server.Deliveries(ctx, query)
+		query.Limit = min(c.Limit-len(found), maxPageDeliveries)
+		page, err := server.ListDeliveries(ctx, query)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, page.Deliveries...)
-		if page.Next == "" {
+		if page.NextCursor == "" {
 			break
 		}
-		query.Set("cursor", page.Next)
+		query.Cursor = page.NextCursor
 	}
 	return found, nil
 }
@@ -105,7 +99,7 @@ func (c *listDeliveriesCommand) follow(ctx context.Context, out io.Writer, serve
 		if err != nil {
 			return err
 		}
-		var news []client.Delivery
+		var news []wire.Delivery
 		known := map[string]string{}
 		for i := len(found) - 1; i >= 0; i-- { // the oldest first
 			state := stateOf(&found[i])
@@ -132,11 +126,11 @@ func (c *listDeliveriesCommand) follow(ctx context.Context, out io.Writer, serve
 }
 
 // stateOf changes when something becomes of a delivery.
-func stateOf(d *client.Delivery) string {
+func stateOf(d *wire.Delivery) string {
 	var b strings.Builder
-	b.WriteString(d.Outcome)
+	b.WriteString(string(d.Outcome))
 	for i := range d.Pushes {
-		b.WriteString(" " + d.Pushes[i].Outcome)
+		b.WriteString(" " + string(d.Pushes[i].Outcome))
 	}
 	return b.String()
 }
@@ -158,7 +152,7 @@ func (c *showDeliveryCommand) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	if c.JSON {
-		return printJSONLines(s.out, []client.Delivery{*d})
+		return printJSONLines(s.out, []wire.Delivery{*d})
 	}
 	return printDelivery(s.out, d)
 }
@@ -167,18 +161,18 @@ var deliveryKeyPattern = regexp.MustCompile(`^[0-9]+-[0-9]+$`)
 
 // findDelivery returns the delivery with an ID of the list, or, of those that a
 // sender calls so, the newest that led to a push.
-func findDelivery(ctx context.Context, server *client.Client, id string) (*client.Delivery, error) {
+func findDelivery(ctx context.Context, server *client.Client, id string) (*wire.Delivery, error) {
 	if deliveryKeyPattern.MatchString(id) {
-		return server.Delivery(ctx, id)
+		return server.GetDelivery(ctx, id)
 	}
 	connection, deliveryID, ok := strings.Cut(id, "/")
 	if !ok {
 		return nil, fmt.Errorf("%q is no delivery: want an ID such as 2-170, or CONNECTION/DELIVERY-ID", id)
 	}
-	query := url.Values{"connection": {connection}, "deliveryId": {deliveryID}, "limit": {strconv.Itoa(maxPageDeliveries)}}
-	var first *client.Delivery
+	query := client.ListDeliveriesParams{Connection: connection, DeliveryID: deliveryID, Limit: maxPageDeliveries}
+	var first *wire.Delivery
 	for {
-		page, err := server.Deliveries(ctx, query)
+		page, err := server.ListDeliveries(ctx, query)
 		if err != nil {
 			return nil, err
 		}
@@ -189,10 +183,10 @@ func findDelivery(ctx context.Context, server *client.Client, id string) (*clien
 				first = d
 			}
 		}
-		if page.Next == "" {
+		if page.NextCursor == "" {
 			break
 		}
-		query.Set("cursor", page.Next)
+		query.Cursor = page.NextCursor
 	}
 	if first == nil {
 		return nil, fmt.Errorf("no delivery %s of connection %s is known", deliveryID, connection)
@@ -221,7 +215,7 @@ func (c *redeliverCommand) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	if c.JSON {
-		return printJSONLines(s.out, []*client.Redelivered{again})
+		return printJSONLines(s.out, []*wire.Redelivered{again})
 	}
 	if len(again.Positions) == 0 {
 		return errors.New("the server appended nothing")

@@ -8,11 +8,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // printDeliveries prints a table, or says that there is nothing.
-func printDeliveries(out io.Writer, found []client.Delivery) error {
+func printDeliveries(out io.Writer, found []wire.Delivery) error {
 	if len(found) == 0 {
 		_, err := fmt.Fprintln(out, "no deliveries")
 		return err
@@ -22,7 +22,7 @@ func printDeliveries(out io.Writer, found []client.Delivery) error {
 
 // printDeliveryTable prints a line for each push, and for each delivery without
 // one.
-func printDeliveryTable(out io.Writer, found []client.Delivery, header bool) error {
+func printDeliveryTable(out io.Writer, found []wire.Delivery, header bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(cells ...string) {
 		for i, cell := range cells {
@@ -42,7 +42,7 @@ func printDeliveryTable(out io.Writer, found []client.Delivery, header bool) err
 		}
 		for j := range d.Pushes {
 			p := &d.Pushes[j]
-			line(d.ID, received, from, repositoryOf(d), shortRef(p.Ref), p.Outcome, took(d, p))
+			line(d.ID, received, from, repositoryOf(d), shortRef(p.Ref), string(p.Outcome), took(d, p))
 		}
 	}
 	return w.Flush()
@@ -59,7 +59,7 @@ func plain(s string) string {
 	}, s)
 }
 
-func repositoryOf(d *client.Delivery) string {
+func repositoryOf(d *wire.Delivery) string {
 	if d.RepoName == "" && d.RepoID != 0 {
 		return fmt.Sprint(d.RepoID)
 	}
@@ -67,12 +67,12 @@ func repositoryOf(d *client.Delivery) string {
 }
 
 // outcomeOf tells of a delivery without a push.
-func outcomeOf(d *client.Delivery) string {
-	text := d.Outcome
+func outcomeOf(d *wire.Delivery) string {
+	text := string(d.Outcome)
 	switch {
-	case d.Of != nil:
-		text += fmt.Sprintf(" of %d-%d", d.Of.Partition, d.Of.Offset)
-	case d.TakenAs != nil:
+	case !d.DuplicateOf.IsZero():
+		text += fmt.Sprintf(" of %d-%d", d.DuplicateOf.Partition, d.DuplicateOf.Offset)
+	case !d.TakenAs.IsZero():
 		text += fmt.Sprintf(": %s, by %s", d.Reason, d.TakenAs)
 	case d.Reason != "":
 		text += ": " + d.Reason
@@ -89,7 +89,7 @@ func shortRef(ref string) string {
 
 // took is the time from the receipt until searches see it, or until it was done
 // with.
-func took(d *client.Delivery, p *client.DeliveredPush) string {
+func took(d *wire.Delivery, p *wire.DeliveredPush) string {
 	end := p.SearchableAt
 	if end.IsZero() {
 		end = p.DoneAt
@@ -97,11 +97,11 @@ func took(d *client.Delivery, p *client.DeliveredPush) string {
 	if end.IsZero() || d.ReceivedAt.IsZero() {
 		return ""
 	}
-	return max(0, end.Sub(d.ReceivedAt)).Round(time.Millisecond).String()
+	return max(0, end.Sub(d.ReceivedAt.Time)).Round(time.Millisecond).String()
 }
 
 // printDelivery prints everything, one fact on a line.
-func printDelivery(out io.Writer, d *client.Delivery) error {
+func printDelivery(out io.Writer, d *wire.Delivery) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fact := factPrinter(w)
 	fact("id", d.ID)
@@ -114,11 +114,11 @@ func printDelivery(out io.Writer, d *client.Delivery) error {
 	}
 	fact("body SHA-256", d.BodySHA256)
 	fact("repository", repositoryOf(d))
-	fact("received", instant(d.ReceivedAt))
-	fact("in the log", instant(d.LoggedAt))
+	fact("received", instant(d.ReceivedAt.Time))
+	fact("in the log", instant(d.LoggedAt.Time))
 	fact("outcome", outcomeOf(d))
 	if d.Duplicates.Count > 0 {
-		fact("duplicates", fmt.Sprintf("%d, the last at %s", d.Duplicates.Count, instant(d.Duplicates.LastAt)))
+		fact("duplicates", fmt.Sprintf("%d, the last at %s", d.Duplicates.Count, instant(d.Duplicates.LastAt.Time)))
 	}
 	for i := range d.Pushes {
 		_, _ = fmt.Fprintln(w)
@@ -136,18 +136,18 @@ func factPrinter(w io.Writer) func(name, value string) {
 	}
 }
 
-func factsOfPush(fact func(name, value string), d *client.Delivery, p *client.DeliveredPush) {
+func factsOfPush(fact func(name, value string), d *wire.Delivery, p *wire.DeliveredPush) {
 	fact("push of", cmp.Or(p.Ref, "all refs"))
 	fact("  position", p.Position.String())
 	if p.Before != "" || p.After != "" {
 		fact("  said to move", fmt.Sprintf("%s to %s", cmp.Or(p.Before, "nothing"), cmp.Or(p.After, "nothing")))
 	}
-	fact("  outcome", p.Outcome)
+	fact("  outcome", string(p.Outcome))
 	fact("  reason", p.Reason)
-	if p.DeadLetter != nil {
+	if !p.DeadLetter.IsZero() {
 		fact("  dead letter", fmt.Sprintf("%d-%d", p.DeadLetter.Partition, p.DeadLetter.Offset))
 	}
-	if p.IndexedWith != nil {
+	if !p.IndexedWith.IsZero() {
 		fact("  indexed with", p.IndexedWith.String())
 	}
 	fact("  commit", p.Commit)
@@ -157,12 +157,12 @@ func factsOfPush(fact func(name, value string), d *client.Delivery, p *client.De
 	if p.Segments > 0 {
 		fact("  new documents", fmt.Sprintf("%d, in %d segments", p.NewDocuments, p.Segments))
 	}
-	if p.AnsweredBy != nil {
+	if !p.AnsweredBy.IsZero() {
 		fact("  told by", p.AnsweredBy.String())
 	}
-	fact("  worker done", instant(p.DoneAt))
+	fact("  worker done", instant(p.DoneAt.Time))
 	if !p.SearchableAt.IsZero() {
-		fact("  searchable", fmt.Sprintf("%s, by the clock of the %s", instant(p.SearchableAt), p.Clock))
+		fact("  searchable", fmt.Sprintf("%s, by the clock of the %s", instant(p.SearchableAt.Time), p.SearchableAtClock))
 	}
 	fact("  took", took(d, p))
 }

@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 type dlqCommand struct {
@@ -27,16 +28,6 @@ type letterFilter struct {
 	Repository string `placeholder:"NAME" help:"Those of the repository with that full name, or ID."`
 }
 
-func (f *letterFilter) query() url.Values {
-	query := url.Values{}
-	for name, value := range map[string]string{"stage": f.Stage, "type": f.Type, "repository": f.Repository} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	return query
-}
-
 type listLettersCommand struct {
 	askFlags
 	letterFilter
@@ -50,12 +41,11 @@ func (c *listLettersCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	var found []client.DeadLetter
-	open, query := 0, c.query()
-	query.Set("perPage", strconv.Itoa(maxPageDeliveries))
-	for number := 1; len(found) < c.Limit; number++ {
-		query.Set("page", strconv.Itoa(number))
-		page, err := server.DeadLetters(ctx, query)
+	var found []wire.DeadLetter
+	open := 0
+	query := client.ListDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, PerPage: maxPageDeliveries}
+	for query.Page = 1; len(found) < c.Limit; query.Page++ {
+		page, err := server.ListDeadLetters(ctx, query)
 		if err != nil {
 			return err
 		}
@@ -72,7 +62,7 @@ func (c *listLettersCommand) Run(ctx context.Context, s streams) error {
 }
 
 // printLetters prints a table.
-func printLetters(s streams, found []client.DeadLetter, open int) error {
+func printLetters(s streams, found []wire.DeadLetter, open int) error {
 	if open == 0 {
 		_, err := fmt.Fprintln(s.out, "no dead letters")
 		return err
@@ -82,7 +72,7 @@ func printLetters(s streams, found []client.DeadLetter, open int) error {
 	for i := range found {
 		l := &found[i]
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Local().Format(time.DateTime), orDash(l.Stage), orDash(shortType(l.Type)),
-			orDash(letterRepository(l)), orDash(l.Reason))
+			orDash(letterRepository(l.RepoName, l.RepoID)), orDash(l.Reason))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -100,11 +90,11 @@ func orDash(text string) string {
 
 func shortType(name string) string { return strings.TrimPrefix(name, "dev.quarry.") }
 
-func letterRepository(l *client.DeadLetter) string {
-	if l.RepoName == "" && l.RepoID != 0 {
-		return strconv.FormatUint(l.RepoID, 10)
+func letterRepository(name string, id int64) string {
+	if name == "" && id != 0 {
+		return strconv.FormatInt(id, 10)
 	}
-	return l.RepoName
+	return name
 }
 
 type showLetterCommand struct {
@@ -123,28 +113,28 @@ func (c *showLetterCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	l, err := server.DeadLetter(ctx, partition, offset)
+	l, err := server.GetDeadLetter(ctx, partition, offset)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return printJSONLines(s.out, []*client.DeadLetterDetails{l})
+		return printJSONLines(s.out, []*wire.DeadLetterDetails{l})
 	}
 	return printLetter(s, l)
 }
 
-func printLetter(s streams, l *client.DeadLetterDetails) error {
+func printLetter(s streams, l *wire.DeadLetterDetails) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fact := factPrinter(w)
 	fact("id", l.ID)
-	if l.Of != nil {
-		fact("record", l.Of.String())
+	if !l.RecordPosition.IsZero() {
+		fact("record", l.RecordPosition.String())
 	}
 	fact("stage", l.Stage)
 	fact("reason", l.Reason)
 	fact("attempts", strconv.Itoa(l.Attempts))
-	fact("at", instant(l.At))
-	fact("repository", letterRepository(&l.DeadLetter))
+	fact("at", instant(l.At.Time))
+	fact("repository", letterRepository(l.RepoName, l.RepoID))
 	if l.Copies > 0 {
 		fact("copies", strconv.Itoa(l.Copies))
 	}
@@ -157,22 +147,22 @@ func printLetter(s streams, l *client.DeadLetterDetails) error {
 		return err
 	}
 	value := l.Value
-	if len(l.ValueBase64) > 0 {
-		value = strconv.Quote(string(l.ValueBase64))
+	if raw, err := base64.StdEncoding.DecodeString(l.ValueBase64); err == nil && len(raw) > 0 {
+		value = strconv.Quote(string(raw))
 	}
 	_, err := fmt.Fprintf(s.out, "\n%s\n", plain(value))
 	return err
 }
 
 // parseLetterID reads partition-offset.
-func parseLetterID(id string) (partition int32, offset int64, err error) {
+func parseLetterID(id string) (partition int, offset int64, err error) {
 	left, right, _ := strings.Cut(id, "-")
 	p, err1 := strconv.ParseInt(left, 10, 32)
 	offset, err2 := strconv.ParseInt(right, 10, 64)
 	if err1 != nil || err2 != nil || p < 0 || offset < 0 {
 		return 0, 0, fmt.Errorf("%q is no dead letter: want an ID such as 2-170, as quarry dlq list prints it", id)
 	}
-	return int32(p), offset, nil
+	return int(p), offset, nil
 }
 
 // letterChoice says which letters a command is for: named ones, or all that
@@ -186,7 +176,7 @@ type letterChoice struct {
 }
 
 func (c *letterChoice) check() error {
-	switch filtered := len(c.query()) > 0; {
+	switch filtered := c.letterFilter != (letterFilter{}); {
 	case len(c.ID) > 0 && (c.All || filtered):
 		return errors.New("dlq: name letters, or say --all, not both")
 	case len(c.ID) == 0 && !c.All:
@@ -199,7 +189,9 @@ type replayLettersCommand struct{ letterChoice }
 
 // Run implements the command. It exits with 1 if a letter was refused.
 func (c *replayLettersCommand) Run(ctx context.Context, s streams) error {
-	return c.resolve(ctx, s, "replayed", (*client.Client).ReplayDeadLetter, (*client.Client).ReplayDeadLetters)
+	return c.resolve(ctx, s, "replayed", (*client.Client).ReplayDeadLetter, func(server *client.Client, ctx context.Context) (*wire.ResolvedAll, error) {
+		return server.ReplayDeadLetters(ctx, client.ReplayDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, All: true})
+	})
 }
 
 type dropLettersCommand struct {
@@ -209,20 +201,19 @@ type dropLettersCommand struct {
 
 // Run implements the command.
 func (c *dropLettersCommand) Run(ctx context.Context, s streams) error {
-	one := func(server *client.Client, ctx context.Context, partition int32, offset int64) (*client.Resolved, error) {
-		return server.DropDeadLetter(ctx, partition, offset, c.Reason)
+	one := func(server *client.Client, ctx context.Context, partition int, offset int64) (*wire.Resolved, error) {
+		return server.DropDeadLetter(ctx, partition, offset, client.DropDeadLetterParams{Reason: c.Reason})
 	}
-	all := func(server *client.Client, ctx context.Context, query url.Values) (*client.ResolvedAll, error) {
-		query.Set("reason", c.Reason)
-		return server.DropDeadLetters(ctx, query)
+	all := func(server *client.Client, ctx context.Context) (*wire.ResolvedAll, error) {
+		return server.DropDeadLetters(ctx, client.DropDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, All: true, Reason: c.Reason})
 	}
 	return c.resolve(ctx, s, "dropped", one, all)
 }
 
 func (c *letterChoice) resolve(
 	ctx context.Context, s streams, done string,
-	one func(*client.Client, context.Context, int32, int64) (*client.Resolved, error),
-	all func(*client.Client, context.Context, url.Values) (*client.ResolvedAll, error),
+	one func(*client.Client, context.Context, int, int64) (*wire.Resolved, error),
+	all func(*client.Client, context.Context) (*wire.ResolvedAll, error),
 ) error {
 	if err := c.check(); err != nil {
 		return err
@@ -232,7 +223,7 @@ func (c *letterChoice) resolve(
 		return err
 	}
 	if c.All {
-		return c.resolveAll(ctx, s, done, func(query url.Values) (*client.ResolvedAll, error) { return all(server, ctx, query) })
+		return c.resolveAll(ctx, s, done, func() (*wire.ResolvedAll, error) { return all(server, ctx) })
 	}
 	failed := 0
 	for _, id := range c.ID {
@@ -258,30 +249,28 @@ func (c *letterChoice) resolve(
 	return nil
 }
 
-func (c *letterChoice) printResolved(s streams, done string, r *client.Resolved) error {
+func (c *letterChoice) printResolved(s streams, done string, r *wire.Resolved) error {
 	if c.JSON {
-		return printJSONLines(s.out, []*client.Resolved{r})
+		return printJSONLines(s.out, []*wire.Resolved{r})
 	}
 	text := r.ID + ": " + done
-	if r.By != nil {
-		text += " as " + r.By.String()
+	if !r.ResolvedBy.IsZero() {
+		text += " as " + r.ResolvedBy.String()
 	}
 	_, err := fmt.Fprintln(s.out, text)
 	return err
 }
 
 // resolveAll asks until nothing is left but what is refused.
-func (c *letterChoice) resolveAll(ctx context.Context, s streams, done string, ask func(url.Values) (*client.ResolvedAll, error)) error {
-	query := c.query()
-	query.Set("all", "true")
+func (c *letterChoice) resolveAll(ctx context.Context, s streams, done string, ask func() (*wire.ResolvedAll, error)) error {
 	for total := 0; ; {
-		answer, err := ask(query)
+		answer, err := ask()
 		if err != nil {
 			return err
 		}
 		total += answer.Resolved
 		if c.JSON {
-			if err := printJSONLines(s.out, []*client.ResolvedAll{answer}); err != nil {
+			if err := printJSONLines(s.out, []*wire.ResolvedAll{answer}); err != nil {
 				return err
 			}
 		}
@@ -292,7 +281,7 @@ func (c *letterChoice) resolveAll(ctx context.Context, s streams, done string, a
 	}
 }
 
-func (c *letterChoice) summarize(s streams, done string, total int, last *client.ResolvedAll) error {
+func (c *letterChoice) summarize(s streams, done string, total int, last *wire.ResolvedAll) error {
 	if !c.JSON {
 		if _, err := fmt.Fprintf(s.out, "%d dead letters %s\n", total, done); err != nil {
 			return err

@@ -17,7 +17,6 @@
 //
 //	main.go, one file per command   flags and exit codes
 //	internal/server                 joins the parts of every role into a run group
-//	internal/client                 the HTTP API as the commands use it
 //	internal/terminal               colours and the progress display
 //
 // # Exit codes

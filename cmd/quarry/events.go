@@ -30,12 +30,12 @@ func (c *tailCommand) Run(ctx context.Context, s streams) error {
 	if c.Follow {
 		query.Set("follow", "true")
 	}
-	body, err := server.Raw(ctx, http.MethodGet, "/admin/events?"+query.Encode(), nil)
+	answer, err := server.Raw(ctx, http.MethodGet, "/admin/events?"+query.Encode(), nil)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = body.Close() }()
-	if _, err := io.Copy(s.out, body); err != nil && ctx.Err() == nil {
+	defer func() { _ = answer.Body.Close() }()
+	if _, err := io.Copy(s.out, answer.Body); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return nil

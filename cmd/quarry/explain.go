@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // stageNames are the stages of a search, in their order, as the API calls them.
@@ -19,7 +19,7 @@ const maxExplained = 50
 
 // printExplain prints how a query was run. What cannot be written is lost: the
 // answer is not.
-func printExplain(w io.Writer, e *client.Explain) {
+func printExplain(w io.Writer, e *wire.SearchExplain) {
 	_, _ = fmt.Fprintf(w, "query: %s\n", e.Query)
 	if e.AsOf != "" {
 		_, _ = fmt.Fprintf(w, "as of: %s\n", e.AsOf)
@@ -45,10 +45,10 @@ func printExplain(w io.Writer, e *client.Explain) {
 	_, _ = fmt.Fprintf(w, "ended: %s\n", stopped)
 }
 
-func printSegments(w io.Writer, segments []client.SegmentExplain) {
+func printSegments(w io.Writer, segments []wire.SegmentExplain) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "segment\tdocuments\tcandidate blocks\tlists\tindex\tfiles\tscanned\tdecompressed\tmatches\ttime")
-	var rest client.SegmentExplain
+	var rest wire.SegmentExplain
 	for i := range segments {
 		s := &segments[i]
 		if i < maxExplained {
@@ -70,7 +70,7 @@ func printSegments(w io.Writer, segments []client.SegmentExplain) {
 	_ = t.Flush() // see printExplain
 }
 
-func printSegment(t io.Writer, name string, s *client.SegmentExplain) {
+func printSegment(t io.Writer, name string, s *wire.SegmentExplain) {
 	_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\t%d\t%s\t%s\t%d\t%v\n", name, s.Documents, blocks(s.CandidateBlocks), s.Lists, kibibytes(s.IndexBytes),
 		s.FilesConsidered, kibibytes(s.ScannedBytes), kibibytes(s.ContentBytes), s.Matches, time.Duration(s.Micros)*time.Microsecond)
 }

@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 func TestPrintExplain(t *testing.T) {
-	e := &client.Explain{
+	e := &wire.SearchExplain{
 		Query: "a b", Atoms: []string{"a in text: literals [\"a\"]"}, Stages: map[string]int64{"planMicros": 12, "totalMicros": 3400}, Stopped: "match limit",
 	}
 	for range maxExplained + 2 {
-		e.Segments = append(e.Segments, client.SegmentExplain{ID: "0123456789abcdef", Documents: 7, CandidateBlocks: []int{3, -1}, Matches: 2, ContentBytes: 1})
+		e.Segments = append(e.Segments, wire.SegmentExplain{ID: "0123456789abcdef", Documents: 7, CandidateBlocks: []int{3, -1}, Matches: 2, ContentBytes: 1})
 	}
 	e.Segments[1].CandidateBlocks = nil
 	var b strings.Builder

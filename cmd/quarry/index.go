@@ -10,8 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 type indexCommand struct {
@@ -48,8 +49,8 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 }
 
 // registration turns a target into what the server is asked.
-func (c *indexCommand) registration(target string) (client.Registration, error) {
-	r := client.Registration{Name: c.Name, Branches: c.Branch}
+func (c *indexCommand) registration(target string) (wire.RegisterRequest, error) {
+	r := wire.RegisterRequest{Name: c.Name, Branches: c.Branch}
 	path, err := filepath.Abs(target)
 	if err != nil {
 		return r, err
@@ -88,8 +89,8 @@ type indexing struct {
 // pending is a repository that is not yet searchable.
 type pending struct {
 	target string
-	*client.Registered
-	progress client.Progress
+	*wire.Accepted
+	progress wire.ImportProgress
 }
 
 func (i *indexing) register(ctx context.Context, c *indexCommand) {
@@ -100,15 +101,15 @@ func (i *indexing) register(ctx context.Context, c *indexCommand) {
 			i.fail(target, err.Error())
 			continue
 		}
-		registered, err := i.server.Register(ctx, r)
+		registered, err := i.server.RegisterRepository(ctx, r)
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
-			i.fail(target, err.Error())
+			i.fail(target, advised(err).Error())
 			continue
 		}
-		i.pending = append(i.pending, &pending{target: target, Registered: registered})
+		i.pending = append(i.pending, &pending{target: target, Accepted: registered})
 	}
 }
 
@@ -145,7 +146,7 @@ func (i *indexing) wait(ctx context.Context) error {
 func (i *indexing) round(ctx context.Context) error {
 	var still []*pending
 	for n, p := range i.pending {
-		status, err := i.server.Status(ctx, p.ID)
+		status, err := i.server.GetRepositoryStatus(ctx, p.RepoID)
 		if unknown := new(client.Error); errors.As(err, &unknown) && unknown.StatusCode == 404 {
 			// Registered, but the projections have not got there yet.
 			still = append(still, p)
@@ -164,17 +165,17 @@ func (i *indexing) round(ctx context.Context) error {
 }
 
 // finished reports whether p needs no more waiting, and says how it ended.
-func (i *indexing) finished(p *pending, s *client.Status) bool {
-	if !s.Applied.Reached(p.Position) {
+func (i *indexing) finished(p *pending, s *wire.RepositoryStatus) bool {
+	if !s.AppliedPosition.Reached(p.Position) {
 		return false
 	}
-	if s.LastError != nil {
+	if s.LastError != (wire.ImportFailure{}) {
 		i.fail(p.target, s.LastError.Message)
 		return true
 	}
 	i.done++
 	i.doneFiles += s.Files
-	text := fmt.Sprintf("%s: %d files", s.Name, s.Files)
+	text := fmt.Sprintf("%s: %d files", s.RepoName, s.Files)
 	if s.SkippedFiles > 0 {
 		text += fmt.Sprintf(", %d skipped", s.SkippedFiles)
 	}

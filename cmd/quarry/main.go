@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		return done
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(s.err, "quarry: %v\n", err)
+		_, _ = fmt.Fprintf(s.err, "quarry: %v\n", advised(err))
 		return exitUsage
 	}
 	return report(s, command.Run())
@@ -92,6 +92,6 @@ func report(s streams, err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	_, _ = fmt.Fprintf(s.err, "quarry: %v\n", err)
+	_, _ = fmt.Fprintf(s.err, "quarry: %v\n", advised(err))
 	return exitFailed
 }

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // printer writes results as ripgrep does: on a terminal a heading per file and
@@ -27,7 +27,7 @@ func (p *printer) flush() error { return p.w.Flush() }
 
 // file prints one file with its chunks; a file that matched by its name alone
 // has none.
-func (p *printer) file(f *client.File) {
+func (p *printer) file(f *wire.SearchFile) {
 	name := p.style.Clean(f.Repository + ":" + f.FileName.Text)
 	prefix := ""
 	switch {
@@ -55,7 +55,7 @@ func (p *printer) repository(name string) { p.line(p.style.Path(p.style.Clean(na
 
 // hasContext reports whether a chunk of f begins before its first match, so
 // that a gap between chunks is worth a mark.
-func hasContext(f *client.File) bool {
+func hasContext(f *wire.SearchFile) bool {
 	for _, c := range f.Chunks {
 		if len(c.MatchRanges) > 0 && c.MatchRanges[0].Start.LineNumber > c.ContentStart.LineNumber {
 			return true
@@ -66,7 +66,7 @@ func hasContext(f *client.File) bool {
 
 // chunk prints the lines of c; ':' follows the number of a line with a match,
 // '-' that of a line around one.
-func (p *printer) chunk(prefix string, c *client.Chunk) {
+func (p *printer) chunk(prefix string, c *wire.Chunk) {
 	number, offset := c.ContentStart.LineNumber, c.ContentStart.ByteOffset
 	for line := range strings.Lines(c.Content) {
 		end := offset + len(line)
@@ -82,8 +82,8 @@ func (p *printer) chunk(prefix string, c *client.Chunk) {
 }
 
 // within returns the ranges that overlap [from, to).
-func within(ranges []client.Range, from, to int) []client.Range {
-	var found []client.Range
+func within(ranges []wire.Range, from, to int) []wire.Range {
+	var found []wire.Range
 	for _, r := range ranges {
 		if r.Start.ByteOffset < to && r.End.ByteOffset > from {
 			found = append(found, r)
@@ -93,7 +93,7 @@ func within(ranges []client.Range, from, to int) []client.Range {
 }
 
 // marked colours the matches of a line that begins at offset.
-func (p *printer) marked(text string, offset int, marks []client.Range) string {
+func (p *printer) marked(text string, offset int, marks []wire.Range) string {
 	if !p.style.On() {
 		return text
 	}

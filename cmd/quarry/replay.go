@@ -10,10 +10,11 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 const (
@@ -127,11 +128,11 @@ func (c *replayCommand) online(ctx context.Context, s streams, settings *config.
 	if err != nil {
 		return err
 	}
-	var begun *client.Replay
+	var begun *wire.Replay
 	if c.Rollback {
-		begun, err = to.Rollback(ctx)
+		begun, err = to.RollBackReplay(ctx)
 	} else {
-		begun, err = to.StartReplay(ctx, client.ReplayRequest{Projection: c.Projection, To: c.To})
+		begun, err = to.StartReplay(ctx, wire.ReplayRequest{Projection: c.Projection, To: c.To})
 	}
 	if err != nil {
 		return err
@@ -156,20 +157,20 @@ func (c *replayCommand) online(ctx context.Context, s streams, settings *config.
 }
 
 // followReplay shows how far a replay is until it has ended.
-func followReplay(ctx context.Context, to *client.Client, id int, display *terminal.Progress) (*client.Replay, client.Version, error) {
+func followReplay(ctx context.Context, to *client.Client, id int, display *terminal.Progress) (*wire.Replay, *wire.ProjectionVersion, error) {
 	tick := time.NewTicker(replayPollInterval)
 	defer tick.Stop()
 	for {
-		r, live, err := to.Replay(ctx, id)
+		r, live, err := replayOf(ctx, to, id)
 		if err != nil {
 			return nil, live, err
 		}
 		switch r.State {
-		case client.ReplayDone:
+		case wire.ReplayStateDone:
 			return r, live, nil
-		case client.ReplayFailed, client.ReplayCanceled:
+		case wire.ReplayStateFailed, wire.ReplayStateCanceled:
 			return r, live, fmt.Errorf("the replay was not completed (%s), the live version stays: %s", r.State, r.Error)
-		case client.ReplaySwitching:
+		case wire.ReplayStateSwitching:
 			display.Update("switching")
 		default:
 			display.Update(fmt.Sprintf("%d of %d records, %.0f a second", r.Records, r.RecordsTotal, r.RecordsPerSecond))
@@ -180,6 +181,20 @@ func followReplay(ctx context.Context, to *client.Client, id int, display *termi
 			return r, live, ctx.Err()
 		}
 	}
+}
+
+// replayOf returns a replay as it is now, and the live version.
+func replayOf(ctx context.Context, to *client.Client, id int) (*wire.Replay, *wire.ProjectionVersion, error) {
+	all, err := to.ListReplays(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range all.Replays {
+		if all.Replays[i].ID == id {
+			return &all.Replays[i], &all.Current, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("the server knows no replay %d; it may have started again", id)
 }
 
 // cancelReplay stops the replay of a command that was interrupted.

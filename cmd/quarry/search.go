@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 type searchCommand struct {
@@ -28,7 +31,7 @@ type searchCommand struct {
 func (c *searchCommand) Run(ctx context.Context, s streams) error {
 	found, err := c.search(ctx, s)
 	if err != nil {
-		_, _ = fmt.Fprintf(s.err, "quarry: %v\n", err)
+		_, _ = fmt.Fprintf(s.err, "quarry: %v\n", advised(err))
 		return exitError(exitUsage)
 	}
 	if !found {
@@ -42,8 +45,9 @@ func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err 
 	if err != nil {
 		return false, err
 	}
-	request := client.SearchRequest{
-		Query: strings.Join(c.Query, " "), Matches: c.Matches, ContextLines: c.Context, Regex: c.Regex, CaseSensitive: c.Case, Explain: c.Explain,
+	request := wire.SearchRequest{
+		Query: strings.Join(c.Query, " "), Matches: c.Matches, ContextLines: c.Context,
+		IsRegexEnabled: c.Regex, IsCaseSensitivityEnabled: c.Case, Explain: c.Explain,
 	}
 	if c.JSON {
 		return c.printJSON(ctx, s, server, request)
@@ -52,9 +56,9 @@ func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err 
 }
 
 // print shows what the server finds as it comes.
-func (c *searchCommand) print(ctx context.Context, s streams, server *client.Client, request client.SearchRequest) (found bool, err error) {
+func (c *searchCommand) print(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
 	p := newPrinter(s.out, terminal.NewStyle(s.out, c.Colour, s.environ))
-	response, err := server.StreamSearch(ctx, request, func(files []client.File) error {
+	response, err := server.Collect(ctx, request, func(files []wire.SearchFile) error {
 		for i := range files {
 			p.file(&files[i])
 		}
@@ -63,29 +67,29 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 	if err != nil {
 		return false, err
 	}
-	found = p.files+len(response.Repositories) > 0
+	found = p.files+len(response.RepositoryInfo) > 0
 	if p.files == 0 { // else they are those of the files
-		for _, r := range response.Repositories {
+		for _, r := range response.RepositoryInfo {
 			p.repository(r.Name)
 		}
 	}
-	if e := response.Explain; e != nil {
+	if c.Explain {
 		if err := p.flush(); err != nil {
 			return found, err
 		}
-		printExplain(s.err, e)
+		printExplain(s.err, &response.Explain)
 	}
 	for _, n := range response.Notices {
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", n.Message)
 	}
-	if !response.Exhaustive {
+	if !response.IsSearchExhaustive {
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", incomplete(response))
 	}
 	return found, p.flush()
 }
 
 // incomplete says why an answer may lack matches, and what to do.
-func incomplete(r *client.SearchResponse) string {
+func incomplete(r *wire.SearchResponse) string {
 	text := fmt.Sprintf("stopped after %d matches", r.Stats.ActualMatchCount)
 	switch r.IncompleteReason {
 	case "match limit":
@@ -97,18 +101,23 @@ func incomplete(r *client.SearchResponse) string {
 	}
 }
 
-func (c *searchCommand) printJSON(ctx context.Context, s streams, server *client.Client, request client.SearchRequest) (bool, error) {
-	var answer bytes.Buffer
-	if err := server.RawSearch(ctx, request, &answer); err != nil {
+func (c *searchCommand) printJSON(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (bool, error) {
+	response, err := server.Raw(ctx, http.MethodPost, "/api/search", request)
+	if err != nil {
 		return false, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, client.MaxAnswerBytes))
+	if err != nil {
+		return false, fmt.Errorf("read the answer: %w", err)
 	}
 	var found struct {
 		Files        []json.RawMessage `json:"files"`
 		Repositories []json.RawMessage `json:"repositoryInfo"`
 	}
-	if err := json.Unmarshal(answer.Bytes(), &found); err != nil {
+	if err := json.Unmarshal(answer, &found); err != nil {
 		return false, fmt.Errorf("read the answer: %w", err)
 	}
-	_, err := s.out.Write(append(bytes.TrimRight(answer.Bytes(), "\n"), '\n'))
+	_, err = s.out.Write(append(bytes.TrimRight(answer, "\n"), '\n'))
 	return len(found.Files)+len(found.Repositories) > 0, err
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 type verifyCommand struct {
@@ -49,7 +49,15 @@ func (c *verifyCommand) online(ctx context.Context, _ streams, v *verifying) err
 	if err != nil {
 		return err
 	}
-	return remote.Verify(ctx, client.Verification{Repositories: c.Repositories, Remote: c.Remote, Repair: c.Repair}, v.frame)
+	for f, err := range remote.Verify(ctx, wire.VerificationRequest{Repositories: c.Repositories, Remote: c.Remote, Repair: c.Repair}) {
+		if err != nil {
+			return err
+		}
+		if err := v.frame(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *verifyCommand) offline(ctx context.Context, s streams, v *verifying) error {
@@ -65,11 +73,11 @@ func (c *verifyCommand) offline(ctx context.Context, s streams, v *verifying) er
 		if err != nil {
 			return err
 		}
-		frame := new(client.VerificationFrame)
+		frame := new(wire.VerificationFrame)
 		if err := json.Unmarshal(raw, frame); err != nil {
 			return err
 		}
-		return v.frame(frame, raw)
+		return v.frame(frame)
 	})
 }
 
@@ -81,25 +89,24 @@ type verifying struct {
 	differences int
 }
 
-func (v *verifying) frame(f *client.VerificationFrame, raw []byte) (err error) {
-	if f.Type == client.FrameSummary && f.Counts != nil {
+func (v *verifying) frame(f *wire.VerificationFrame) (err error) {
+	if f.Type == wire.VerificationFrameTypeSummary {
 		v.differences = f.Counts.Differences
 	}
 	if v.json {
-		_, err = fmt.Fprintf(v.s.out, "%s\n", raw)
-		return err
+		return printJSONLines(v.s.out, []*wire.VerificationFrame{f})
 	}
 	switch f.Type {
-	case client.FrameProgress:
-		v.progress.Update(fmt.Sprintf("%d of %d repositories, %d files  %s", f.Counts.Repositories, f.Counts.Total, f.Counts.Files, f.Name))
-	case client.FrameRepair:
+	case wire.VerificationFrameTypeProgress:
+		v.progress.Update(fmt.Sprintf("%d of %d repositories, %d files  %s", f.Counts.Repositories, f.Counts.RepositoriesTotal, f.Counts.Files, f.RepoName))
+	case wire.VerificationFrameTypeRepair:
 		v.progress.Print(fmt.Sprintf("%d %s", f.Count, f.Message))
-	case client.FrameDifference:
+	case wire.VerificationFrameTypeDifference:
 		err = v.print(difference(f))
-	case client.FrameUnchecked:
-		err = v.print(fmt.Sprintf("%s: not compared: %s", strings.TrimSpace(f.Name+" "+f.Ref), f.Message))
-	case client.FrameSummary:
-		err = v.print(summary(f.Counts))
+	case wire.VerificationFrameTypeUnchecked:
+		err = v.print(fmt.Sprintf("%s: not compared: %s", strings.TrimSpace(f.RepoName+" "+f.Ref), f.Message))
+	case wire.VerificationFrameTypeSummary:
+		err = v.print(summary(&f.Counts))
 	}
 	return err
 }
@@ -112,9 +119,9 @@ func (v *verifying) print(line string) error {
 }
 
 // difference is the line of one.
-func difference(f *client.VerificationFrame) string {
+func difference(f *wire.VerificationFrame) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s: %s", strings.TrimSpace(f.Name+" "+f.Ref), f.Kind, f.Message)
+	fmt.Fprintf(&b, "%s: %s: %s", strings.TrimSpace(f.RepoName+" "+f.Ref), f.Kind, f.Message)
 	if f.Path != "" {
 		fmt.Fprintf(&b, "; %d, the first is %s", f.Count, f.Path)
 	}
@@ -134,7 +141,7 @@ func orNothing(s string) string {
 	return s
 }
 
-func summary(c *client.VerificationCounts) string {
+func summary(c *wire.VerificationCounts) string {
 	text := fmt.Sprintf("%d repositories, %d refs, %d files compared: ", c.Repositories, c.Refs, c.Files)
 	switch {
 	case c.Differences == 0 && c.Repaired == 0:

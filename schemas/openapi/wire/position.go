@@ -1,0 +1,14 @@
+package wire
+
+import "fmt"
+
+// String returns topic/partition/offset.
+func (p Position) String() string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Partition, p.Offset) }
+
+// IsZero reports whether p is no place: one that is absent.
+func (p Position) IsZero() bool { return p == Position{} }
+
+// Reached reports whether p lies at or behind q in the same partition.
+func (p Position) Reached(q Position) bool {
+	return !p.IsZero() && p.Partition == q.Partition && p.Offset >= q.Offset
+}
