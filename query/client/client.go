@@ -27,6 +27,8 @@ const (
 	NoRetries = -1
 )
 
+const contentTypeJSON = "application/json"
+
 // maxErrorBytes bounds the body of a failure that is read.
 const maxErrorBytes = 64 << 10
 
@@ -147,12 +149,9 @@ func (c *Client) sendOnce(ctx context.Context, r *request, body []byte) (*http.R
 		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
 	if body != nil {
-		out.Header.Set("Content-Type", "application/json")
+		out.Header.Set("Content-Type", contentTypeJSON)
 	}
-	out.Header.Set("User-Agent", c.o.UserAgent)
-	if c.o.APIKey != "" {
-		out.Header.Set("Authorization", "Bearer "+c.o.APIKey)
-	}
+	c.sign(out)
 	response, err := c.http.Do(out)
 	if err != nil {
 		return nil, c.unreachable(ctx, err)
@@ -162,6 +161,14 @@ func (c *Client) sendOnce(ctx context.Context, r *request, body []byte) (*http.R
 		return nil, newError(response)
 	}
 	return response, nil
+}
+
+// sign says who asks.
+func (c *Client) sign(r *http.Request) {
+	r.Header.Set("User-Agent", c.o.UserAgent)
+	if c.o.APIKey != "" {
+		r.Header.Set("Authorization", "Bearer "+c.o.APIKey)
+	}
 }
 
 // unreachable takes what net/http says of the request out of an error: its address

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/query/client"
 )
 
 // Bounds of a Bridge.

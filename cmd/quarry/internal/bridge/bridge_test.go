@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/client"
+	"github.com/quarrysearch/quarry/query/client"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 )
 
-// maxMessageBytes bounds an answer of /api/mcp, whose texts are bounded.
-const maxMessageBytes = 8 << 20
+// MaxMessageBytes bounds an answer of /api/mcp, whose texts are bounded.
+const MaxMessageBytes = 8 << 20
 
 // Later is a failure that may be over soon: the server is not there, or asks to be
 // left alone for a while.
@@ -29,36 +26,36 @@ func (l *Later) Error() string { return l.Err.Error() }
 // Unwrap returns the cause.
 func (l *Later) Unwrap() error { return l.Err }
 
-// Message posts a message of the Model Context Protocol and returns the answer,
-// which is empty to a notification. Errors of messages are answers too.
+// Message posts a message of the Model Context Protocol, once, and returns the
+// answer, which is empty to a notification. Errors of messages are answers too; the
+// error is a *Later where another try may help.
 func (c *Client) Message(ctx context.Context, message []byte, header http.Header) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.base.String(), "/")+"/api/mcp", bytes.NewReader(message))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.String()+"/api/mcp", bytes.NewReader(message))
 	if err != nil {
 		return nil, err
 	}
 	request.Header = header
-	request.Header.Set("Content-Type", "application/json")
+	c.sign(request)
+	request.Header.Set("Content-Type", contentTypeJSON)
 	request.Header.Set("Accept", "application/json, text/event-stream")
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, &Later{Err: c.unreachable(ctx, err)}
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxMessageBytes+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, MaxMessageBytes+1))
 	switch {
 	case err != nil:
 		return nil, &Later{Err: fmt.Errorf("read the answer of %s: %w", c.base, err)}
-	case len(body) > maxMessageBytes:
-		return nil, fmt.Errorf("the answer of %s is of more than %d bytes", c.base, maxMessageBytes)
+	case len(body) > MaxMessageBytes:
+		return nil, fmt.Errorf("the answer of %s is of more than %d bytes", c.base, MaxMessageBytes)
 	case response.StatusCode/100 == 2 || isMessage(body):
 		return body, nil
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	failure := decodeError(response)
-	var e *Error
-	if errors.As(failure, &e) && (e.StatusCode == http.StatusServiceUnavailable || e.StatusCode == http.StatusTooManyRequests) {
-		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
-		return nil, &Later{failure, time.Duration(seconds) * time.Second}
+	failure := newError(response)
+	if failure.StatusCode == http.StatusServiceUnavailable || failure.StatusCode == http.StatusTooManyRequests {
+		return nil, &Later{failure, failure.RetryAfter}
 	}
 	return nil, failure
 }
