@@ -1,10 +1,12 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // Page puts before a handler that is not of this API what is in front of every
@@ -45,3 +47,7 @@ func (t *statusTracker) WriteHeader(status int) {
 
 // Unwrap serves http.ResponseController.
 func (t *statusTracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// Note has a record written down as the API's are; an error says that what it is
+// about must not be shown.
+func (s *Server) Note(ctx context.Context, rec audit.Record) error { return s.o.Audit.Note(ctx, rec) }

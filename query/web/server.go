@@ -32,17 +32,20 @@ func New(o Options) (*Server, error) {
 	}
 	methods := map[string][]string{}
 	for _, rt := range s.routes() {
-		s.mux.Handle(rt.method+" "+rt.path, o.Around(rt.path, s.handle(rt)))
+		s.mux.Handle(rt.method+" "+rt.path, o.Around(label(rt.path), s.handle(rt)))
 		methods[rt.path] = append(methods[rt.path], rt.method)
 	}
 	for path, allowed := range methods {
-		s.mux.Handle(path, o.Around(path, s.handle(route{page: otherMethod(allowed)})))
+		s.mux.Handle(path, o.Around(label(path), s.handle(route{page: otherMethod(allowed)})))
 	}
 	s.mux.Handle("GET "+staticPrefix, o.Around(staticPrefix, s.assets))
 	s.mux.Handle("/", o.Around(unknownRoute, s.handle(route{page: func(http.ResponseWriter, *visit) error { return errNoPage }})))
 	s.metrics = newMetrics(o.Registerer)
 	return s, nil
 }
+
+// label is the name of a path in metrics and logs.
+func label(path string) string { return strings.TrimSuffix(path, "{$}") }
 
 // unknownRoute is the name of all paths that have no page.
 const unknownRoute = "unknown"

@@ -142,6 +142,8 @@ type Access struct {
 	TrustedProxies    []string `yaml:"trustedProxies" doc:"Addresses or networks, as CIDR, of proxies whose X-Forwarded-For or Forwarded says who the client is. Empty: the peer is the client."`
 	AllowedOrigins    []string `yaml:"allowedOrigins" doc:"Origins whose pages may use the API (CORS), such as https://tools.example; * for any, without cookies. Empty: none but its own."`
 	Hosts             []string `yaml:"hosts" doc:"Further names by which the API is asked, where names are checked: if listen is loopback or publicUrl is set. Addresses, names without a dot and publicUrl's always will do; * for any."`
+	AdmitAll          bool     `yaml:"admitAll" doc:"Whoever comes by single sign-on with a verified e-mail address is a member at once. Otherwise those without an invitation wait for an owner's approval."`
+	LinkByEmail       bool     `yaml:"linkByEmail" doc:"Who comes by single sign-on with the verified e-mail address of a user signs in as them. Trusts the providers with every account."`
 	OIDC              []OIDC   `yaml:"oidc" doc:"OpenID Connect providers that people may sign in with. Set in the file only."`
 }
 

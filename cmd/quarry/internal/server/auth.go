@@ -35,6 +35,7 @@ func (s *Server) newAuth() (*auth.Service, error) {
 		Directory: s.accounts.directory, Appender: accountEvents{s.log},
 		Secret: s.secrets, Operator: token,
 		Anonymous: c.AnonymousAllowed(), DefaultVisibility: account.Visibility(c.Access.DefaultVisibility),
+		AdmitAll: c.Access.AdmitAll, LinkByEmail: c.Access.LinkByEmail,
 		SecureCookies: strings.HasPrefix(c.PublicURL, "https:"),
 		SessionTTL:    c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),
 		Catalog: s.repositories,

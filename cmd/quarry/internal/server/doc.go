@@ -38,6 +38,7 @@
 //	log.go        the log's drivers, and the log as projections.Tailer
 //	kafka.go      the settings of log.kafka as kafkalog.Options, and its topics
 //	topics.go     what is there of the topics, and what should be
+//	pages.go      pages and API on one listener, and the providers of single sign-on
 //	positions.go  how far the projections are, as a group of the log
 //
 // # Invariants

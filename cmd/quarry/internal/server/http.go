@@ -68,7 +68,7 @@ func (s *Server) handlers() (main, metrics http.Handler, err error) {
 		mux.Handle("/webhooks/", s.receiver)
 	}
 	if s.api != nil {
-		mux.Handle("/", s.api)
+		s.front(mux)
 	} else {
 		mux.HandleFunc("GET /healthz", alive)
 		mux.HandleFunc("GET /readyz", alive)

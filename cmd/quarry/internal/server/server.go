@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/web"
 )
 
 // Options of Open. All are required.
@@ -53,6 +54,7 @@ type Server struct {
 	accounts     *accountRows
 	auth         *auth.Service
 	secrets      secrets
+	pages        *web.Server
 	frames       *segment.Cache
 	versions     *versions
 	positions    *positions
@@ -83,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 // open opens the parts in the order in which they rely on each other.
 func (s *Server) open(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openPipeline, s.openIngest,
+		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openPages, s.openPipeline, s.openIngest,
 	} {
 		if err := step(ctx); err != nil {
 			return err

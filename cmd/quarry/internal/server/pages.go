@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/query/web"
+)
+
+// openPages makes the pages of the API's listener.
+func (s *Server) openPages(context.Context) error {
+	if s.api == nil {
+		return nil
+	}
+	providers, err := s.newProviders()
+	if err != nil {
+		return err
+	}
+	s.pages, err = web.New(web.Options{
+		Accounts: s.auth, Repositories: s.repositories, Providers: providers, Audit: s.api,
+		Secret:    s.secrets.of("forms of pages"),
+		PublicURL: s.publicURL(), Version: s.o.Version,
+		Around: s.api.Page,
+		Ready:  s.pagesReady,
+		Now:    boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
+	return err
+}
+
+// newProviders returns those of single sign-on, nil if there are none. None is
+// asked anything before somebody wants to sign in with it.
+func (s *Server) newProviders() (*oidc.Client, error) {
+	given := s.o.Config.Access.OIDC
+	if len(given) == 0 {
+		return nil, nil
+	}
+	o := oidc.Options{PublicURL: s.publicURL(), Secret: s.secrets.of("sign-ins with providers"), Now: boot.Now}
+	for i := range given {
+		p, err := given[i].Provider()
+		if err != nil {
+			return nil, fmt.Errorf("access.oidc: %s: %w", given[i].Name, err)
+		}
+		o.Providers = append(o.Providers, p)
+	}
+	return oidc.New(o)
+}
+
+// pagesReady is nil once the accounts are read.
+func (s *Server) pagesReady() error {
+	if err := s.accounts.ready(); err != nil {
+		return fmt.Errorf("%w: %w", web.ErrNotReady, err)
+	}
+	return nil
+}
+
+// front shares paths between pages and API. What neither has is told in the form
+// that was asked for.
+func (s *Server) front(mux *http.ServeMux) {
+	for _, path := range s.pages.Paths() {
+		mux.Handle(path, s.pages)
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if wantsPage(r) {
+			s.pages.ServeHTTP(w, r)
+			return
+		}
+		s.api.ServeHTTP(w, r)
+	})
+}
+
+// wantsPage reports whether r comes from somebody who reads, of a path that is not
+// the API's.
+func wantsPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html") &&
+		!strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/healthz") && !strings.HasPrefix(r.URL.Path, "/readyz")
+}
