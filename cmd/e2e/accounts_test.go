@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+)
+
+// accountKills is how often the server dies while keys come and go.
+const accountKills = 5
+
+// setupLink is how the first start says who may create the owner.
+var setupLink = regexp.MustCompile(`/setup\?token=(qo_[0-9a-f]{64})`)
+
+// ask sends a request with a key, as the operator if the key is empty, and returns
+// the status and, of a JSON object, the fields.
+func (s *server) ask(t *testing.T, key, method, path string, body any) (int, map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := clientOf(strings.TrimPrefix(s.url, "http://"))
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	} else {
+		request.Body, request.ContentLength = http.NoBody, 0
+	}
+	if key != "" {
+		client = http.DefaultClient
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	var out map[string]any
+	_ = json.NewDecoder(response.Body).Decode(&out) // a list, or nothing
+	return response.StatusCode, out
+}
+
+// owner creates the first owner by the link that the server has printed, and returns
+// their ID.
+func (s *server) owner(t *testing.T) string {
+	t.Helper()
+	var value string
+	poll(awaitDeadline, func() bool {
+		if m := setupLink.FindStringSubmatch(s.output.String()); m != nil {
+			value = m[1]
+		}
+		return value != ""
+	})
+	status, out := s.ask(t, "", http.MethodPost, "/api/auth/setup", map[string]string{
+		"value": value, "email": "ada@example.com", "name": "Ada", "password": "a long enough password",
+	})
+	user, _ := out["user"].(map[string]any)
+	id, _ := user["id"].(string)
+	if status != http.StatusCreated || id == "" {
+		t.Fatalf("setup: %d %v\n%s", status, out, s.output)
+	}
+	return id
+}
+
+// key creates an API key of a user and returns its ID and value.
+func (s *server) key(t *testing.T, user, name string) (id, value string) {
+	t.Helper()
+	status, out := s.ask(t, "", http.MethodPost, "/api/keys", map[string]any{"userId": user, "name": name, "scopes": []string{"search"}})
+	id, _ = out["id"].(string)
+	value, _ = out["key"].(string)
+	if status != http.StatusCreated || value == "" {
+		t.Fatalf("create key %s: %d %v", name, status, out)
+	}
+	return id, value
+}
+
+// takes returns the status of a request with a key that may only read.
+func (s *server) takes(t *testing.T, key string) int {
+	t.Helper()
+	status, _ := s.ask(t, key, http.MethodGet, "/api/repos", nil)
+	return status
+}
+
+// TestAccountsSurviveKill kills the server as soon as it has said that a key is
+// there and that another is deleted. So it is then, whatever the rows of the
+// accounts had on the disk.
+func TestAccountsSurviveKill(t *testing.T) {
+	dir := t.TempDir()
+	config, data := filepath.Join(dir, "quarry.yaml"), filepath.Join(dir, "data")
+	write(t, config, configuration(dir))
+	begin := func() *server {
+		s, err := startServer(dir, os.Environ(), "--config", config, "--data", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := begin()
+	defer func() { s.kill() }()
+	user := s.owner(t)
+	lastID, last := s.key(t, user, "key 0")
+	var deleted []string
+	for i := range accountKills {
+		id, value := s.key(t, user, fmt.Sprint("key ", i+1))
+		if status, out := s.ask(t, "", http.MethodDelete, "/api/keys/"+lastID, nil); status/100 != 2 {
+			t.Fatalf("delete key: %d %v", status, out)
+		}
+		s.kill()
+		deleted = append(deleted, last)
+		lastID, last = id, value
+		s = begin()
+		if strings.Contains(s.output.String(), "no owner yet") {
+			t.Error("the owner is gone")
+		}
+		if status := s.takes(t, last); status != http.StatusOK {
+			t.Errorf("round %d: a key that was created: %d", i, status)
+		}
+		for n, value := range deleted {
+			if status := s.takes(t, value); status != http.StatusUnauthorized {
+				t.Errorf("round %d: deleted key %d: %d", i, n, status)
+			}
+		}
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	// The rows follow from the log alone.
+	if err := os.RemoveAll(filepath.Join(data, "accounts")); err != nil {
+		t.Fatal(err)
+	}
+	s = begin()
+	if status, of := s.takes(t, last), s.takes(t, deleted[0]); status != http.StatusOK || of != http.StatusUnauthorized {
+		t.Errorf("after the rows were read anew: %d and %d", status, of)
+	}
+}
+
+// TestKeysOfTwoProcesses has two processes of the role query on a broker: what one
+// of them gives or takes, the other knows.
+func TestKeysOfTwoProcesses(t *testing.T) {
+	broker := kafkatest.Start(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "quarry.yaml")
+	write(t, config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses}))
+	var servers []*server
+	for _, name := range []string{"one", "two"} {
+		s, err := startServer(dir, os.Environ(), "--config", config, "--data", filepath.Join(dir, name), "--role", "query",
+			"--set", "storage.segments="+filepath.Join(dir, "segments"), "--set", "access.secret="+strings.Repeat("s3cr3t", 8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers = append(servers, s)
+		t.Cleanup(func() {
+			if err := s.stop(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	user := servers[0].owner(t)
+	for i := range 5 {
+		here, there := servers[i%2], servers[(i+1)%2]
+		id, value := here.key(t, user, fmt.Sprint("key ", i))
+		if status := here.takes(t, value); status != http.StatusOK {
+			t.Errorf("a new key at the process that made it: %d", status)
+		}
+		began := time.Now()
+		if !poll(awaitDeadline, func() bool { return there.takes(t, value) == http.StatusOK }) {
+			t.Fatal("the other process does not get to know a new key")
+		}
+		known := time.Since(began)
+		if status, _ := here.ask(t, "", http.MethodDelete, "/api/keys/"+id, nil); status/100 != 2 {
+			t.Fatalf("delete key: %d", status)
+		}
+		if status := here.takes(t, value); status != http.StatusUnauthorized {
+			t.Errorf("a deleted key at the process that deleted it: %d", status)
+		}
+		began = time.Now()
+		if !poll(awaitDeadline, func() bool { return there.takes(t, value) == http.StatusUnauthorized }) {
+			t.Fatal("the other process takes a deleted key")
+		}
+		t.Logf("the other process knew the new key after %v and refused the deleted one after %v", known.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
+	}
+}
