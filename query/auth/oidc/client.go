@@ -102,13 +102,13 @@ func (c *Client) Arrive(ctx context.Context, name string, r *http.Request) (*Arr
 	if code := query.Get("error"); code != "" {
 		return nil, fmt.Errorf("%w: %.100q: %.300q", ErrDenied, code, query.Get("error_description"))
 	}
-	// RFC 9207: an answer of another provider is not for us.
-	if issuer := query.Get("iss"); issuer != "" && issuer != remote.config.Issuer {
-		return nil, fmt.Errorf("%w: it comes from the issuer %.200q", ErrFlow, issuer)
-	}
 	provider, err := c.discover(remote)
 	if err != nil {
 		return nil, err
+	}
+	// RFC 9207: an answer of another provider is not for us.
+	if issuer := query.Get("iss"); issuer != remote.config.Issuer && (issuer != "" || provider.saysIssuer) {
+		return nil, fmt.Errorf("%w: it comes from the issuer %.200q", ErrFlow, issuer)
 	}
 	ctx, cancel := context.WithTimeout(goidc.ClientContext(ctx, c.http), requestTimeout)
 	defer cancel()

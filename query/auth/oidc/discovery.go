@@ -37,6 +37,8 @@ type remote struct {
 type found struct {
 	provider *goidc.Provider
 	oauth    oauth2.Config
+	// saysIssuer is the provider's promise that its answers name it (RFC 9207).
+	saysIssuer bool
 }
 
 // discover returns the provider's metadata, from memory if it is young enough.
@@ -77,13 +79,14 @@ func (c *Client) ask(p *Provider) (*found, error) {
 	}
 	var more struct {
 		AuthMethods []string `json:"token_endpoint_auth_methods_supported"`
+		SaysIssuer  bool     `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := provider.Claims(&more); err != nil {
 		return nil, fmt.Errorf("%w: metadata of %s: %w", ErrUnavailable, p.Issuer, err)
 	}
 	endpoint := provider.Endpoint()
 	endpoint.AuthStyle = authStyle(p.ClientSecret, more.AuthMethods)
-	return &found{provider: provider, oauth: oauth2.Config{
+	return &found{provider: provider, saysIssuer: more.SaysIssuer, oauth: oauth2.Config{
 		ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: endpoint,
 		RedirectURL: c.CallbackURL(p.Name),
 		Scopes:      slices.Concat([]string{goidc.ScopeOpenID}, p.Scopes),

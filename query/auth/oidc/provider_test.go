@@ -203,6 +203,7 @@ func TestArrivalsThatDoNotCount(t *testing.T) {
 		{"answer of another issuer", func(_ *world, _ *oidc.Departure, back *url.URL) *url.URL {
 			return with(back, "iss", "https://evil.test")
 		}},
+		{"answer of no issuer", func(_ *world, _ *oidc.Departure, back *url.URL) *url.URL { return with(back, "iss", "") }},
 		{"code of somebody else's departure", func(w *world, _ *oidc.Departure, back *url.URL) *url.URL {
 			return with(back, "code", provider.Visit(w.depart().URL, "eve").Query().Get("code"))
 		}},
@@ -223,6 +224,29 @@ func TestArrivalsThatDoNotCount(t *testing.T) {
 				t.Errorf("%+v, %v, want ErrFlow", arrival, err)
 			}
 		})
+	}
+}
+
+// TestArrivalFromAnotherProvider brings the answer of one provider to the callback of
+// another.
+func TestArrivalFromAnotherProvider(t *testing.T) {
+	provider := start(t)
+	var providers []oidc.Provider
+	for _, name := range []string{"company", "other"} {
+		providers = append(providers, oidc.Provider{Name: name, Issuer: provider.Issuer, ClientID: "quarry", ClientSecret: oidctest.ClientSecret})
+	}
+	client, err := oidc.New(oidc.Options{Providers: providers, PublicURL: ourselves, Secret: []byte("sixteen bytes and more")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := client.Depart("company", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, provider.Visit(d.URL, "ada").String(), nil)
+	r.AddCookie(d.Cookie)
+	if arrival, err := client.Arrive(t.Context(), "other", r); !errors.Is(err, oidc.ErrFlow) {
+		t.Errorf("%+v, %v, want ErrFlow", arrival, err)
 	}
 }
 
