@@ -164,7 +164,7 @@ func (s *Server) openAPI() error {
 	if s.letters, err = s.openDeadLetters(); err != nil {
 		return err
 	}
-	server, err := api.New(api.Options{
+	s.apiOptions = api.Options{
 		Gate: s.auth, Accounts: s.auth, Audit: noAudit{},
 		Searcher: search.New(search.Options{
 			MaxDuration:   c.Query.Timeout.Std(),
@@ -198,7 +198,8 @@ func (s *Server) openAPI() error {
 		Now:            boot.Now,
 		Logger:         s.o.Logger,
 		Registerer:     s.o.Registerer,
-	})
+	}
+	server, err := api.New(s.apiOptions)
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,7 @@ type Server struct {
 	letters      *deadLetters
 	repositories *repositories
 	api          *api.Server
+	apiOptions   api.Options // of api
 	// Of the role pipeline.
 	pipeline *pipeline
 	// Of the roles pipeline and query together.

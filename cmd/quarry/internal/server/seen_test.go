@@ -1,0 +1,284 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/openapi"
+)
+
+// A seenRow says how to ask for an operation about a repository.
+type seenRow struct {
+	// path and body ask; body may be nil.
+	path func(s *secret) string
+	body func(s *secret) string
+	// status is that of who may, 0: any that is no refusal.
+	status int
+	// about says that there is nothing to answer without the repository.
+	about bool
+	// changes says that who may is not to do it here: they ask for one that is
+	// nowhere instead.
+	changes bool
+}
+
+func at(path string) func(*secret) string { return func(*secret) string { return path } }
+
+// about fills a path or body: %s is the name, {id}, {path}, {branch}, {head}, {old}
+// and {mark} are what they say.
+func about(text string) func(*secret) string {
+	return func(s *secret) string {
+		return strings.NewReplacer("{name}", s.name, "{id}", s.id.String(), "{path}", s.path(), "{branch}", s.branch(),
+			"{head}", string(s.head), "{old}", string(s.old), "{mark}", s.mark).Replace(text)
+	}
+}
+
+// seenRows has every operation of the API. A new one needs a row: what may it tell of
+// a repository that somebody may not see?
+var seenRows = map[string]seenRow{
+	"POST /api/search":                                  {path: at("/api/search"), body: about(`{"query":"{mark}word or common rev:*","matches":100,"explain":true,"whole":true}`), status: 200},
+	"POST /api/stream_search":                           {path: at("/api/stream_search"), body: about(`{"query":"{mark}word or sharedtext","matches":100}`), status: 200},
+	"POST /api/find_definitions":                        {path: at("/api/find_definitions"), body: about(`{"symbolName":"{mark}Symbol","repoName":"{name}"}`), status: 200},
+	"POST /api/find_references":                         {path: at("/api/find_references"), body: about(`{"symbolName":"common","revisionName":"{branch}"}`), status: 200},
+	"GET /api/repos":                                    {path: about("/api/repos?query={mark}"), status: 200},
+	"GET /api/connections":                              {path: at("/api/connections"), status: 200},
+	"POST /api/repos":                                   {path: at("/api/repos"), body: at(`{}`), status: 400},
+	"DELETE /api/repos/{repoId}":                        {path: about("/api/repos/{id}"), about: true, changes: true},
+	"POST /api/repos/{repoId}/refresh":                  {path: about("/api/repos/{id}/refresh"), about: true, status: 202},
+	"GET /api/repos/{repoId}/status":                    {path: about("/api/repos/{id}/status"), about: true, status: 200},
+	"GET /api/repos/{repoId}/skipped":                   {path: about("/api/repos/{id}/skipped"), about: true, status: 200},
+	"GET /api/deliveries":                               {path: at("/api/deliveries"), status: 200},
+	"GET /api/deliveries/{deliveryKey}":                 {path: at("/api/deliveries/0-99999"), status: 404},
+	"POST /api/deliveries/{deliveryKey}/redeliver":      {path: at("/api/deliveries/0-99999/redeliver"), status: 404},
+	"GET /api/replays":                                  {path: at("/api/replays"), status: 200},
+	"POST /api/replays":                                 {path: at("/api/replays"), body: at(`{"projection":"nosuch"}`), status: 400},
+	"POST /api/replays/rollback":                        {path: at("/api/replays/rollback"), status: 409},
+	"DELETE /api/replays/{replayId}":                    {path: at("/api/replays/99"), status: 404},
+	"GET /api/source":                                   {path: about("/api/source?repo={name}&path={path}&ref={branch}"), about: true, status: 200},
+	"POST /api/tree":                                    {path: at("/api/tree"), body: about(`{"repoName":"{name}","revisionName":"{head}","paths":[]}`), about: true, status: 200},
+	"POST /api/files":                                   {path: at("/api/files"), body: about(`{"repoName":"{name}","revisionName":"HEAD"}`), about: true, status: 200},
+	"GET /api/folder_contents":                          {path: about("/api/folder_contents?repoName={name}&revisionName=HEAD&path="), about: true, status: 200},
+	"GET /api/commits":                                  {path: about("/api/commits?repo={name}"), about: true, status: 200},
+	"GET /api/commits/authors":                          {path: about("/api/commits/authors?repo={name}"), about: true, status: 200},
+	"GET /api/commit":                                   {path: about("/api/commit?repo={name}&ref={head}"), about: true, status: 200},
+	"GET /api/diff":                                     {path: about("/api/diff?repo={name}&base={old}&head={head}"), about: true, status: 200},
+	"GET /api/blame":                                    {path: about("/api/blame?repo={name}&path={path}"), about: true, status: 200},
+	"POST /api/verifications":                           {path: at("/api/verifications"), body: at(`{"repositories":[]}`)},
+	"GET /api/deadletters":                              {path: at("/api/deadletters"), status: 200},
+	"DELETE /api/deadletters":                           {path: at("/api/deadletters"), status: 400},
+	"POST /api/deadletters/replay":                      {path: at("/api/deadletters/replay"), status: 400},
+	"GET /api/deadletters/{partition}/{offset}":         {path: at("/api/deadletters/0/99999"), status: 404},
+	"DELETE /api/deadletters/{partition}/{offset}":      {path: at("/api/deadletters/0/99999")},
+	"POST /api/deadletters/{partition}/{offset}/replay": {path: at("/api/deadletters/0/99999/replay"), status: 404},
+	"POST /api/mcp":                                     {path: at("/api/mcp"), body: call("grep", `"pattern":"{mark}word|common"`), status: 200},
+	"DELETE /api/mcp":                                   {path: at("/api/mcp")},
+	"GET /api/version":                                  {path: at("/api/version"), status: 200},
+	"GET /api/health":                                   {path: at("/api/health"), status: 200},
+	"GET /api/openapi.json":                             {path: at("/api/openapi.json"), status: 200},
+	"GET /healthz":                                      {path: at("/healthz"), status: 200},
+	"GET /readyz":                                       {path: at("/readyz"), status: 200},
+}
+
+// call is a message that calls a tool.
+func call(tool, arguments string) func(*secret) string {
+	return about(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{` + arguments + `}}}`)
+}
+
+// moreRows are further ways to ask, which each have an operation above.
+var moreRows = []seenRow{
+	{path: at("/api/search"), body: about(`{"query":"{mark}word","matches":10,"explain":true}`), status: 200},
+	{path: at("/api/search"), body: about(`{"query":"sharedtext","matches":1,"explain":true}`), status: 200},
+	{path: at("/api/search"), body: about(`{"query":"regex:.","matches":1000,"display":1}`), status: 200},
+	{path: at("/api/search"), body: about(`{"query":"type:repo repo:.","matches":10}`), status: 200},
+	{path: at("/api/search"), body: about(`{"query":"common select:repo rev:*","matches":10}`), status: 200},
+	{path: at("/api/search"), body: about(`{"query":"-repo:{mark} rev:{branch} or common","matches":10}`), status: 200},
+	{path: at("/api/search"), body: about(`{"query":"sym:Symbol visibility:private","matches":10}`), status: 200},
+	{path: at("/api/search"), body: about(`{"query":"visibility:public common","matches":10}`), status: 200},
+	{path: at("/api/search"), body: about(`{"query":"file:{mark} lang:go","matches":10}`), status: 200},
+	{path: at("/api/search"), body: about(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
+	{path: at("/api/stream_search"), body: about(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
+	{path: at("/api/find_definitions"), body: about(`{"symbolName":"{mark}Symbol"}`), status: 200},
+	{path: at("/api/repos"), status: 200},
+	{path: at("/api/repos?sort=pushed&direction=desc&perPage=1"), status: 200},
+	{path: about("/api/repos/{id}/skipped?ref={branch}"), about: true, status: 200},
+	{path: about("/api/source?repo={name}&path=nosuch"), about: true, status: 404},
+	{path: about("/api/source?repo={name}&path={path}&ref=nosuch"), about: true, status: 400},
+	{path: about("/api/commits?repo={name}&ref=--all"), about: true, status: 400},
+	{path: at("/api/mcp"), body: call("grep", `"pattern":"common","repo":"{name}"`), about: true, status: 200},
+	{path: at("/api/mcp"), body: call("grep", `"pattern":"common","groupByRepo":true`), status: 200},
+	{path: at("/api/mcp"), body: call("glob", `"pattern":"**/*.go","ref":"*"`), status: 200},
+	{path: at("/api/mcp"), body: call("read_file", `"repo":"{name}","path":"{path}"`), about: true, status: 200},
+	{path: at("/api/mcp"), body: call("list_tree", `"repo":"{name}"`), about: true, status: 200},
+	{path: at("/api/mcp"), body: call("list_repos", `"query":"{mark}"`), status: 200},
+	{path: at("/api/mcp"), body: call("list_repos", ``), status: 200},
+	{path: at("/api/mcp"), body: call("find_symbol_definitions", `"symbol":"{mark}Symbol"`), status: 200},
+	{path: at("/api/mcp"), body: call("find_symbol_references", `"symbol":"common"`), status: 200},
+	{path: at("/api/mcp"), body: call("list_commits", `"repo":"{name}"`), about: true, status: 200},
+	{path: at("/api/mcp"), body: call("get_commit", `"repo":"{name}","ref":"{head}"`), about: true, status: 200},
+	{path: at("/api/mcp"), body: call("get_diff", `"repo":"{name}","base":"{old}","head":"{head}"`), about: true, status: 200},
+	{path: at("/api/mcp"), body: call("get_blame", `"repo":"{name}","path":"{path}"`), about: true, status: 200},
+	{path: at("/api/mcp"), body: call("list_branches", `"repo":"{name}"`), about: true, status: 200},
+}
+
+// operations returns the scope that each operation needs.
+func operations(t *testing.T) map[string]string {
+	t.Helper()
+	document, err := openapi.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(document, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for path, members := range parsed.Paths {
+		for method, raw := range members {
+			var operation struct {
+				Access string `json:"x-access"`
+			}
+			if method = strings.ToUpper(method); method == "PARAMETERS" {
+				continue
+			}
+			if err := json.Unmarshal(raw, &operation); err != nil || operation.Access == "" {
+				t.Fatalf("%s %s: no x-access, %v", method, path, err)
+			}
+			out[method+" "+path] = operation.Access
+		}
+	}
+	return out
+}
+
+// refusal is the status of somebody who may not ask for an operation, 0 for others.
+func (x *role) refusal(access, path string) int {
+	p := x.principal
+	if access == "open" {
+		return 0
+	}
+	if p == nil {
+		return http.StatusUnauthorized
+	}
+	lacks := func(scope account.Scope) bool { return !p.Anonymous() && !p.Has(scope) }
+	switch {
+	case access == "search" && lacks(account.ScopeSearch), access == "git" && lacks(account.ScopeGit),
+		access == "read" && lacks(account.ScopeSearch) && lacks(account.ScopeGit),
+		access == "member" && p.Actor.Kind == account.ActorToken:
+		return http.StatusForbidden
+	case (access == "owner" || access == "member") && p.Anonymous():
+		return http.StatusUnauthorized
+	case access == "owner" && (!p.Owner() || p.Repositories != nil && !strings.Contains(path, "{repoId}")):
+		return http.StatusForbidden
+	}
+	return 0
+}
+
+// TestEveryOperationAsEveryRole asks for everything, about every repository, as
+// everybody. The statuses are those of a model; no answer has a word, number or
+// hash of a repository that does not exist for who asked; and what is said of such
+// a one is said of one that is nowhere.
+func TestEveryOperationAsEveryRole(t *testing.T) {
+	repositories := map[string]*written{}
+	for _, mark := range marks {
+		repositories[mark] = writeSecret(t, mark)
+	}
+	w := newSeenWorld(t, repositories, marks...)
+	access := operations(t)
+	for name := range access {
+		if _, ok := seenRows[name]; !ok {
+			t.Errorf("%s has no row in seenRows: say what it may tell of a repository", name)
+		}
+	}
+	for name, row := range seenRows {
+		if access[name] == "" {
+			t.Errorf("%s is no operation", name)
+			continue
+		}
+		w.check(name, access[name], row)
+	}
+	for _, row := range moreRows {
+		path, _, _ := strings.Cut(row.path(&secret{id: 1}), "?")
+		name := "GET " + path
+		if row.body != nil {
+			name = "POST " + path
+		}
+		if strings.HasPrefix(path, "/api/repos/") {
+			name = "GET /api/repos/{repoId}/skipped"
+		}
+		w.check(name, access[name], row)
+	}
+}
+
+func (w *seenWorld) check(name, access string, row seenRow) {
+	method, path, _ := strings.Cut(name, " ")
+	for i := range w.roles {
+		x := &w.roles[i]
+		for _, mark := range marks {
+			target := w.secrets[mark]
+			sees := slices.Contains(x.sees, mark)
+			if row.changes && sees && x.refusal(access, path) == 0 {
+				target, sees = noSecret(target), false
+			}
+			rec, answer := w.about(x, method, &row, target)
+			want := x.refusal(access, path)
+			switch {
+			case want != 0:
+			case row.about && !sees && path != "/api/mcp":
+				want = http.StatusNotFound
+			default:
+				want = row.status
+			}
+			if want != 0 && rec.Code != want || want == 0 && (rec.Code == 401 || rec.Code == 403) {
+				w.t.Errorf("%s of %s as %s: status %d, want %d\n%.300s", name, mark, x.name, rec.Code, want, rec.Body)
+			}
+			if told := w.tells(x, answer); told != "" {
+				w.t.Errorf("%s of %s as %s tells %q:\n%.2000s", name, mark, x.name, told, answer)
+			}
+			if !sees && row.about {
+				if _, nowhere := w.about(x, method, &row, noSecret(target)); nowhere != answer {
+					w.t.Errorf("%s of %s as %s differs from one that is nowhere:\n%.600s\nwant\n%.600s", name, mark, x.name, answer, nowhere)
+				}
+			}
+		}
+	}
+}
+
+// about asks for a row about a repository; the answer is without what was sent.
+func (w *seenWorld) about(x *role, method string, row *seenRow, s *secret) (rec *httptest.ResponseRecorder, answer string) {
+	body := ""
+	if row.body != nil {
+		body = row.body(s)
+	}
+	rec = w.ask(x.name, method, row.path(s), body)
+	var sent []string
+	for _, word := range []string{s.name, s.path(), s.branch(), string(s.head), string(s.old), s.id.String(), s.mark + "Symbol", s.mark + "word", s.mark + "context", s.mark} {
+		if strings.Contains(body+row.path(s), word) {
+			sent = append(sent, word)
+		}
+	}
+	if slices.Contains(x.sees, s.mark) {
+		sent = nil
+	}
+	return rec, said(rec, sent...)
+}
+
+// tells returns what an answer has of a repository that does not exist for somebody.
+func (w *seenWorld) tells(x *role, answer string) string {
+	answer = strings.ToLower(answer)
+	for mark, s := range w.secrets {
+		if slices.Contains(x.sees, mark) {
+			continue
+		}
+		for _, word := range []string{mark, s.id.String(), string(s.head), string(s.old)} {
+			if strings.Contains(answer, word) {
+				return word
+			}
+		}
+	}
+	return ""
+}

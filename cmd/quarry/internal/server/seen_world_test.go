@@ -1,0 +1,217 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A secret is a repository all of whose words have a mark: name, paths, contents,
+// symbols, authors, messages, branches, connection and pages.
+type secret struct {
+	mark string
+	id   code.RepositoryID
+	name string
+	head code.CommitID
+	old  code.CommitID
+}
+
+func (s *secret) path() string   { return s.mark + "dir/" + s.mark + "file.go" }
+func (s *secret) branch() string { return s.mark + "branch" }
+
+// noSecret is named like a secret, and is nowhere.
+func noSecret(like *secret) *secret {
+	mark := strings.Repeat("x", len(like.mark))
+	id := strings.Repeat("8", len(like.id.String()))
+	n, _ := strconv.ParseUint(id, 10, 64)
+	commit := func(c code.CommitID) code.CommitID { return code.CommitID(strings.Repeat("7", len(c))) }
+	return &secret{mark: mark, id: code.RepositoryID(n), name: strings.ReplaceAll(like.name, like.mark, mark), head: commit(like.head), old: commit(like.old)}
+}
+
+// written is a secret on disk.
+type written struct {
+	*gitRepository
+	secret
+}
+
+func writeSecret(t *testing.T, mark string) *written {
+	g := newGitRepository(t, mark+"name", mark+"*")
+	g.Name, g.DisplayName = "host.example/team/"+mark+"name", mark+"display"
+	g.WebURL, g.ImageURL, g.Connection = "https://"+mark+".example/page", "https://"+mark+".example/image", mark+"connection"
+	text := fmt.Sprintf("package %[1]sp\n\n// common words, and %[1]sword\nfunc %[1]sSymbol() { common() }\n", mark)
+	g.commit("shared.go", "package shared\n\nfunc common() { sharedtext() }\n", mark+"dir/"+mark+"file.go", text, mark+"skipped.bin", "\x00\x01\x02")
+	old := g.git("rev-parse", "HEAD")
+	g.git("-c", "user.name="+mark+"author", "-c", "user.email="+mark+"@mail.example", "commit", "--quiet", "--allow-empty", "--message", mark+" message")
+	g.git("branch", mark+"branch")
+	head := code.CommitID(g.git("rev-parse", "HEAD"))
+	return &written{g, secret{mark: mark, id: g.ID, name: g.Name, head: head, old: code.CommitID(old)}}
+}
+
+// A role is somebody who asks.
+type role struct {
+	name      string
+	principal *auth.Principal // nil: the credential is no good
+	sees      []string        // marks
+}
+
+// Marks: qzpub is public, qzint internal, qzpriv private and names the user "named",
+// qzhid private without anybody named.
+var marks = []string{"qzpub", "qzint", "qzpriv", "qzhid"}
+
+func everyRole(ids map[string]code.RepositoryID) []role {
+	only := func(marks ...string) map[code.RepositoryID]struct{} {
+		out := map[code.RepositoryID]struct{}{}
+		for _, m := range marks {
+			out[ids[m]] = struct{}{}
+		}
+		return out
+	}
+	all := []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin}
+	by := func(kind account.ActorKind, user account.UserID, credential string, r account.Role, scopes []account.Scope, only map[code.RepositoryID]struct{}) *auth.Principal {
+		return &auth.Principal{Actor: account.Actor{Kind: kind, User: user, Credential: credential}, Role: r, Scopes: scopes, Repositories: only}
+	}
+	member, owner := account.RoleMember, account.RoleOwner
+	return []role{
+		{"nobody, where anonymous requests are off", nil, nil},
+		{"a suspended user", nil, nil},
+		{"anonymous", by(account.ActorAnonymous, "", "", "", all[:2], nil), marks[:1]},
+		{"member", by(account.ActorUser, "member", "s1", member, all, nil), marks[:2]},
+		{"named member", by(account.ActorUser, "named", "s2", member, all, nil), marks[:3]},
+		{"key of a member for search", by(account.ActorKey, "member", "k1", member, all[:1], nil), marks[:2]},
+		{"key of a member for git", by(account.ActorKey, "member", "k2", member, all[1:2], nil), marks[:2]},
+		{"key of a member for admin", by(account.ActorKey, "member", "k3", member, all[2:], nil), marks[:2]},
+		{"key of a member for what they may not see", by(account.ActorKey, "member", "k4", member, all, only("qzpub", "qzhid")), marks[:1]},
+		{"key for no repository", by(account.ActorKey, "owner", "k5", owner, all, only()), nil},
+		{"key of an owner for one repository", by(account.ActorKey, "owner", "k6", owner, all, only("qzint")), []string{"qzint"}},
+		{"scoped token", by(account.ActorToken, "named", "t1", member, all[:2], only("qzpriv")), []string{"qzpriv"}},
+		{"owner's key without admin", by(account.ActorKey, "owner", "k7", owner, all[:2], nil), marks},
+		{"owner", by(account.ActorUser, "owner", "s3", owner, all, nil), marks},
+		{"operator", by(account.ActorOperator, "", "", owner, all, nil), marks},
+	}
+}
+
+// roleGate is auth.Service but for who asks, which a header says.
+type roleGate struct {
+	*auth.Service
+	roles []role
+}
+
+func (g *roleGate) Authenticate(r *http.Request) (*auth.Principal, error) {
+	i := slices.IndexFunc(g.roles, func(x role) bool { return x.name == r.Header.Get("X-Role") })
+	if i < 0 || g.roles[i].principal == nil {
+		return nil, auth.ErrUnauthenticated
+	}
+	return g.roles[i].principal, nil
+}
+
+// decisions is a directory of which only the decisions are asked.
+type decisions struct {
+	auth.Directory
+	access map[code.RepositoryID]*account.Access
+}
+
+func (d *decisions) Access() map[code.RepositoryID]*account.Access { return d.access }
+
+type noAppender struct{ auth.Appender }
+
+// seenWorld is a server with repositories of every visibility.
+type seenWorld struct {
+	t       *testing.T
+	api     *api.Server
+	roles   []role
+	secrets map[string]*secret
+}
+
+// newSeenWorld has the repositories of some marks.
+func newSeenWorld(t *testing.T, repositories map[string]*written, present ...string) *seenWorld {
+	t.Helper()
+	var roots []string
+	for _, r := range repositories {
+		roots = append(roots, filepath.Dir(r.dir))
+	}
+	s := running(t, testConfig(t, "git.allowedRoots="+strings.Join(roots, ",")))
+	w := &seenWorld{t: t, secrets: map[string]*secret{}}
+	ids := map[string]code.RepositoryID{}
+	for mark, r := range repositories {
+		ids[mark] = r.ID
+		if slices.Contains(present, mark) {
+			s.registerAt(t, r.gitRepository, r.head)
+			w.secrets[mark] = &r.secret
+			eventually(t, func() bool {
+				v := s.versions.live.Load().places.Acquire()
+				defer v.Release()
+				return v.Repository(r.ID).Ref(code.BranchRef(r.branch())) != nil
+			})
+		}
+	}
+	service, err := auth.NewService(auth.Options{Directory: &decisions{access: map[code.RepositoryID]*account.Access{
+		ids["qzint"]:  {Repository: ids["qzint"], Visibility: account.Internal},
+		ids["qzpriv"]: {Repository: ids["qzpriv"], Visibility: account.Private, Members: []account.UserID{"named"}},
+		ids["qzhid"]:  {Repository: ids["qzhid"], Visibility: account.Private},
+	}}, Appender: noAppender{}, Secret: make([]byte, auth.MinSecretBytes)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.roles = everyRole(ids)
+	o := s.apiOptions
+	o.Gate, o.Audit, o.Registerer = &roleGate{service, w.roles}, noAudit{}, prometheus.NewRegistry()
+	o.Limits = api.Limits{PerSecond: 1 << 20, Burst: 1 << 20, AnonymousPerSecond: 1 << 20, AnonymousBurst: 1 << 20}
+	contexts := map[string]search.Context{}
+	for _, mark := range marks {
+		contexts[mark+"context"] = func(name string) bool { return strings.Contains(name, mark) }
+	}
+	o.Searcher = search.New(search.Options{Contexts: contexts})
+	if w.api, err = api.New(o); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// ask sends a request; path has its query escaped already.
+func (w *seenWorld) ask(as, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
+	r.Header.Set("X-Role", as)
+	r.Header.Set("X-Request-Id", "test")
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	rec := httptest.NewRecorder()
+	w.api.ServeHTTP(rec, r)
+	return rec
+}
+
+// said returns all of an answer that a client sees, but what it sent itself.
+func said(rec *httptest.ResponseRecorder, sent ...string) string {
+	var b strings.Builder
+	fmt.Fprintln(&b, rec.Code)
+	for _, name := range []string{"Link", "X-Total-Count", "Allow", "Location", "Content-Length", "Retry-After", "Mcp-Session-Id"} {
+		if v := rec.Header().Values(name); len(v) > 0 && name != "Content-Length" {
+			fmt.Fprintln(&b, name, v)
+		}
+	}
+	b.WriteString(rec.Body.String())
+	out := b.String()
+	slices.SortFunc(sent, func(a, b string) int { return len(b) - len(a) })
+	for _, s := range sent {
+		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s)} {
+			if form != "" {
+				out = strings.ReplaceAll(out, form, "…")
+			}
+		}
+	}
+	return out
+}
