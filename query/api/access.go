@@ -7,8 +7,6 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/audit"
-	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // accessObject is who may see a repository. Visibility is what counts; Decided is
@@ -30,26 +28,12 @@ func accessOf(a auth.Access) accessObject {
 	return out
 }
 
-// registered returns the repository of the path.
-func (s *Server) registered(r *http.Request) (*code.Repository, error) {
-	id, err := repositoryID(r)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.o.Catalog.Find(r.Context(), code.Repository{ID: id})
-	if err != nil {
-		return nil, fmt.Errorf("repository %d: %w", id, err)
-	}
-	s.target(r, audit.TargetRepository, found.Name)
-	return &found, nil
-}
-
 func (s *Server) repositoryAccess(a *auth.Service, r *http.Request) (*reply, error) {
-	repository, err := s.registered(r)
+	repository, err := s.known(r)
 	if err != nil {
 		return nil, err
 	}
-	access, err := a.Access(auth.From(r.Context()), repository)
+	access, err := a.Access(auth.From(r.Context()), &repository)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +45,14 @@ func (s *Server) setRepositoryAccess(a *auth.Service, r *http.Request) (*reply, 
 		Visibility account.Visibility `json:"visibility"`
 		Members    []account.UserID   `json:"members"`
 	}
-	repository, err := s.registered(r)
+	repository, err := s.known(r)
 	if err == nil {
 		err = s.decodeBody(r, &body)
 	}
 	if err != nil {
 		return nil, err
 	}
-	access, err := a.SetAccess(r.Context(), auth.From(r.Context()), repository, body.Visibility, body.Members)
+	access, err := a.SetAccess(r.Context(), auth.From(r.Context()), &repository, body.Visibility, body.Members)
 	if errors.Is(err, auth.ErrUserNotFound) {
 		err = fmt.Errorf("%w: members: %w", errBody, err)
 	}

@@ -2,8 +2,11 @@ package server
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +27,9 @@ type seenRow struct {
 	// changes says that who may is not to do it here: they ask for one that is
 	// nowhere instead.
 	changes bool
+	// account says that the answer is about users, and any status will do for those
+	// who are not refused by what the operation needs.
+	account bool
 }
 
 func at(path string) func(*secret) string { return func(*secret) string { return path } }
@@ -76,6 +82,33 @@ var seenRows = map[string]seenRow{
 	"POST /api/deadletters/{partition}/{offset}/replay": {path: at("/api/deadletters/0/99999/replay"), status: 404},
 	"POST /api/mcp":                                     {path: at("/api/mcp"), body: call("grep", `"pattern":"{mark}word|common"`), status: 200},
 	"DELETE /api/mcp":                                   {path: at("/api/mcp")},
+	"GET /api/docs":                                     {path: at("/api/docs"), status: 200},
+	"POST /api/auth/setup":                              {path: at("/api/auth/setup"), body: at(`{"token":"x","email":"a@b.example","password":"long enough"}`), account: true},
+	"POST /api/auth/sign_in":                            {path: at("/api/auth/sign_in"), body: at(`{"email":"a@b.example","password":"long enough"}`), account: true},
+	"POST /api/auth/sign_out":                           {path: at("/api/auth/sign_out"), account: true},
+	"GET /api/auth/sessions":                            {path: at("/api/auth/sessions"), account: true},
+	"DELETE /api/auth/sessions":                         {path: at("/api/auth/sessions"), account: true},
+	"DELETE /api/auth/sessions/{sessionId}":             {path: at("/api/auth/sessions/x"), account: true},
+	"GET /api/auth/me":                                  {path: at("/api/auth/me"), account: true},
+	"PATCH /api/auth/me":                                {path: at("/api/auth/me"), body: at(`{"name":"x"}`), account: true},
+	"GET /api/keys":                                     {path: at("/api/keys"), account: true},
+	"POST /api/keys":                                    {path: at("/api/keys"), body: about(`{"name":"x","scopes":["search"],"repoIds":[{id}]}`), account: true},
+	"DELETE /api/keys/{keyId}":                          {path: at("/api/keys/x"), account: true},
+	"GET /api/invitations":                              {path: at("/api/invitations"), account: true},
+	"POST /api/invitations":                             {path: at("/api/invitations"), body: at(`{}`), account: true},
+	"DELETE /api/invitations/{invitationId}":            {path: at("/api/invitations/x"), account: true},
+	"POST /api/invitations/accept":                      {path: at("/api/invitations/accept"), body: at(`{"token":"x"}`), account: true},
+	"GET /api/ee/user":                                  {path: at("/api/ee/user?userId=x"), account: true},
+	"DELETE /api/ee/user":                               {path: at("/api/ee/user?userId=x"), account: true},
+	"GET /api/ee/users":                                 {path: at("/api/ee/users"), account: true},
+	"POST /api/users/{userId}/approve":                  {path: at("/api/users/x/approve"), account: true},
+	"POST /api/users/{userId}/suspend":                  {path: at("/api/users/x/suspend"), account: true},
+	"POST /api/users/{userId}/reinstate":                {path: at("/api/users/x/reinstate"), account: true},
+	"POST /api/users/{userId}/role":                     {path: at("/api/users/x/role"), body: at(`{"role":"MEMBER"}`), account: true},
+	"POST /api/ee/scoped_access_token":                  {path: at("/api/ee/scoped_access_token"), body: about(`{"repoIds":[{id}]}`), account: true},
+	"DELETE /api/ee/scoped_access_token/{id}":           {path: at("/api/ee/scoped_access_token/x"), account: true},
+	"GET /api/repos/{repoId}/access":                    {path: about("/api/repos/{id}/access"), about: true, status: 200},
+	"PUT /api/repos/{repoId}/access":                    {path: about("/api/repos/{id}/access"), body: at(`{"visibility":"internal"}`), about: true, changes: true},
 	"GET /api/version":                                  {path: at("/api/version"), status: 200},
 	"GET /api/health":                                   {path: at("/api/health"), status: 200},
 	"GET /api/openapi.json":                             {path: at("/api/openapi.json"), status: 200},
@@ -228,6 +261,8 @@ func (w *seenWorld) check(name, access string, row seenRow) {
 			want := x.refusal(access, path)
 			switch {
 			case want != 0:
+			case row.account:
+				want = rec.Code
 			case row.about && !sees && path != "/api/mcp":
 				want = http.StatusNotFound
 			default:
@@ -264,6 +299,12 @@ func (w *seenWorld) about(x *role, method string, row *seenRow, s *secret) (rec 
 	if slices.Contains(x.sees, s.mark) {
 		sent = nil
 	}
+	if row.account && x.principal != nil {
+		// Who made a key knows the numbers of the repositories that it was made for.
+		for id := range x.principal.Repositories {
+			sent = append(sent, id.String())
+		}
+	}
 	return rec, said(rec, sent...)
 }
 
@@ -281,4 +322,100 @@ func (w *seenWorld) tells(x *role, answer string) string {
 		}
 	}
 	return ""
+}
+
+// TestNothingIsMissed compares what somebody is told who may see one repository of
+// many with what an owner is told where that is the only one: member by member, but
+// for times and for what is left out on purpose (docs/api.md, docs/accounts.md).
+func TestNothingIsMissed(t *testing.T) {
+	repositories := map[string]*written{}
+	for _, mark := range marks {
+		repositories[mark] = writeSecret(t, mark)
+	}
+	many, alone := newSeenWorld(t, repositories, marks...), newSeenWorld(t, repositories, "qzpub")
+	target := many.secrets["qzpub"]
+	ask := func(w *seenWorld, as, name string, row seenRow) any {
+		method, _, _ := strings.Cut(name, " ")
+		body := ""
+		if row.body != nil {
+			body = row.body(target)
+		}
+		answer := said(w.ask(as, method, row.path(target), body))
+		if as == "anonymous" && counted.MatchString(answer) {
+			t.Errorf("%s %s as %s counts what may be hidden: %s", name, body, as, counted.FindString(answer))
+		}
+		return withoutTimes(t, answer)
+	}
+	for _, name := range slices.Sorted(maps.Keys(seenRows)) {
+		row := seenRows[name]
+		access := operations(t)[name]
+		if row.account || row.changes || access != "search" && access != "git" && name != "POST /api/mcp" {
+			continue
+		}
+		if got, want := ask(many, "anonymous", name, row), ask(alone, "owner", name, row); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n%v\nwhere it is alone:\n%v", name, got, want)
+		}
+	}
+	for _, row := range moreRows {
+		name := "GET"
+		if row.body != nil {
+			name = "POST"
+		}
+		if got, want := ask(many, "anonymous", name, row), ask(alone, "owner", name, row); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s %s:\n%v\nwhere it is alone:\n%v", row.path(target), row.body(target), got, want)
+		}
+	}
+}
+
+// concealed are the members that are zero, or missing, for who may not see all.
+var concealed = map[string]bool{
+	"filesSkipped": true, "contentBytesLoaded": true, "indexBytesLoaded": true, "shardFilesConsidered": true, "filesConsidered": true,
+	"filesLoaded": true, "shardsScanned": true, "shardsSkipped": true, "shardsSkippedFilter": true, "ngramMatches": true, "ngramLookups": true,
+	"regexpsConsidered": true, "appliedPosition": true,
+}
+
+// counted finds one of them that says something.
+var counted = func() *regexp.Regexp {
+	names := slices.Sorted(maps.Keys(concealed))
+	return regexp.MustCompile(`"(` + strings.Join(names, "|") + `)":(\{|\[\{|[1-9]).{0,80}`)
+}()
+
+// times are members that are never the same.
+var times = map[string]bool{
+	"duration": true, "wait": true, "matchTreeConstruction": true, "matchTreeSearch": true, "stages": true, "indexedAt": true,
+	"reconciliation": true, "segments": true, "score": true, "reasons": true,
+}
+
+// withoutTimes parses each JSON document of an answer, without what may differ.
+func withoutTimes(t *testing.T, answer string) any {
+	t.Helper()
+	answer = regexp.MustCompile(`"indexedAt\\":\\"[^"]*"`).ReplaceAllString(answer, "") // in the text of a tool
+	var out []any
+	for line := range strings.Lines(answer) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")
+		var v any
+		if err := json.Unmarshal([]byte(line), &v); err != nil {
+			v = line
+		}
+		out = append(out, without(v))
+	}
+	return out
+}
+
+func without(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if concealed[name] || times[name] {
+				delete(v, name)
+			} else {
+				v[name] = without(member)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = without(v[i])
+		}
+	}
+	return v
 }

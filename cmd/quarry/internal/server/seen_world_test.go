@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // A secret is a repository all of whose words have a mark: name, paths, contents,
@@ -35,7 +38,7 @@ func (s *secret) branch() string { return s.mark + "branch" }
 
 // noSecret is named like a secret, and is nowhere.
 func noSecret(like *secret) *secret {
-	mark := strings.Repeat("x", len(like.mark))
+	mark := like.mark[:3] + strings.Repeat("x", len(like.mark)-3) // as near to other names
 	id := strings.Repeat("8", len(like.id.String()))
 	n, _ := strconv.ParseUint(id, 10, 64)
 	commit := func(c code.CommitID) code.CommitID { return code.CommitID(strings.Repeat("7", len(c))) }
@@ -118,15 +121,39 @@ func (g *roleGate) Authenticate(r *http.Request) (*auth.Principal, error) {
 	return g.roles[i].principal, nil
 }
 
-// decisions is a directory of which only the decisions are asked.
+// decisions is a directory of users without anything.
 type decisions struct {
 	auth.Directory
 	access map[code.RepositoryID]*account.Access
 }
 
-func (d *decisions) Access() map[code.RepositoryID]*account.Access { return d.access }
+func (d *decisions) Access() map[code.RepositoryID]*account.Access       { return d.access }
+func (d *decisions) UserByEmail(string) (*account.User, bool)            { return nil, false }
+func (d *decisions) Users() []*account.User                              { return nil }
+func (d *decisions) Owners() int                                         { return 1 }
+func (d *decisions) KeyByHash(string) (*account.Key, bool)               { return nil, false }
+func (d *decisions) Key(account.KeyID) (*account.Key, bool)              { return nil, false }
+func (d *decisions) Keys(account.UserID) []*account.Key                  { return nil }
+func (d *decisions) TokenByHash(string) (*account.Token, bool)           { return nil, false }
+func (d *decisions) Token(account.TokenID) (*account.Token, bool)        { return nil, false }
+func (d *decisions) SessionByHash(string) (*account.Session, bool)       { return nil, false }
+func (d *decisions) Sessions(account.UserID) []*account.Session          { return nil }
+func (d *decisions) InvitationByHash(string) (*account.Invitation, bool) { return nil, false }
+func (d *decisions) Invitations() []*account.Invitation                  { return nil }
+func (d *decisions) User(id account.UserID) (*account.User, bool) {
+	role := account.RoleMember
+	if id == "owner" {
+		role = account.RoleOwner
+	}
+	return &account.User{ID: id, Role: role, State: account.StateActive}, id != "x"
+}
 
-type noAppender struct{ auth.Appender }
+// noAppender appends nothing.
+type noAppender struct{}
+
+func (noAppender) Append(context.Context, ...event.Event) (event.Position, error) {
+	return event.Position{}, errors.New("nothing can be appended")
+}
 
 // seenWorld is a server with repositories of every visibility.
 type seenWorld struct {
@@ -143,7 +170,7 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	for _, r := range repositories {
 		roots = append(roots, filepath.Dir(r.dir))
 	}
-	s := running(t, testConfig(t, "git.allowedRoots="+strings.Join(roots, ",")))
+	s := running(t, testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "publicUrl=https://code.example"))
 	w := &seenWorld{t: t, secrets: map[string]*secret{}}
 	ids := map[string]code.RepositoryID{}
 	for mark, r := range repositories {
@@ -162,13 +189,13 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 		ids["qzint"]:  {Repository: ids["qzint"], Visibility: account.Internal},
 		ids["qzpriv"]: {Repository: ids["qzpriv"], Visibility: account.Private, Members: []account.UserID{"named"}},
 		ids["qzhid"]:  {Repository: ids["qzhid"], Visibility: account.Private},
-	}}, Appender: noAppender{}, Secret: make([]byte, auth.MinSecretBytes)})
+	}}, Appender: noAppender{}, Secret: make([]byte, auth.MinSecretBytes), Catalog: s.repositories})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.roles = everyRole(ids)
 	o := s.apiOptions
-	o.Gate, o.Audit, o.Registerer = &roleGate{service, w.roles}, noAudit{}, prometheus.NewRegistry()
+	o.Gate, o.Accounts, o.Audit, o.Registerer = &roleGate{service, w.roles}, service, noAudit{}, prometheus.NewRegistry()
 	o.Limits = api.Limits{PerSecond: 1 << 20, Burst: 1 << 20, AnonymousPerSecond: 1 << 20, AnonymousBurst: 1 << 20}
 	contexts := map[string]search.Context{}
 	for _, mark := range marks {
