@@ -11,6 +11,9 @@
 //	quarry replay         rebuild the projections from the log, return to those before,
 //	                      or show the index as it was
 //	quarry topics         the topics of the log: how they are and should be
+//	quarry users          users: list, approve, suspend, reinstate, role, remove
+//	quarry keys           API keys: list, create, delete
+//	quarry invite         a link by which somebody becomes a user
 //	quarry version
 //
 // # Parts

@@ -36,6 +36,9 @@ type cli struct {
 	Verify     verifyCommand     `cmd:"" help:"Compare what is indexed with the repositories, and repair it."`
 	Topics     topicsCommand     `cmd:"" help:"Look at the topics of the log, or create them."`
 	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Let AI agents search, over standard input and output."`
+	Users      usersCommand      `cmd:"" help:"Look at the users, let them in, keep them out."`
+	Keys       keysCommand       `cmd:"" help:"Look at API keys, make and delete them."`
+	Invite     inviteCommand     `cmd:"" help:"Invite somebody: prints a link."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+type keysCommand struct {
+	List   listKeysCommand  `cmd:"" default:"withargs" help:"List the API keys of all users."`
+	Create createKeyCommand `cmd:"" help:"Make an API key for a user, as the operator."`
+	Delete deleteKeyCommand `cmd:"" help:"Delete an API key: it is refused from then on."`
+}
+
+type listKeysCommand struct {
+	askFlags
+	User string `placeholder:"USER" help:"Those of the user with that e-mail address or ID."`
+	JSON bool   `help:"Print one JSON object on a line for each key."`
+}
+
+// Run implements the command.
+func (c *listKeysCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	keys, err := server.ListKeys(ctx, client.ListKeysParams{All: true})
+	if err != nil {
+		return err
+	}
+	if c.User != "" {
+		id, err := userID(ctx, server, c.User)
+		if err != nil {
+			return err
+		}
+		keys = keysOf(keys, id)
+	}
+	if c.JSON {
+		return printJSONLines(s.out, keys)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "NAME\tKEY\tSCOPES\tREPOSITORIES\tEXPIRES\tLAST USED\tUSER\tID") // a tabwriter keeps its error for Flush
+	for i := range keys {
+		k := &keys[i]
+		_, _ = fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(k.Name), plain(k.Prefix), scopesText(k.Scopes), restrictionText(k.RepoIds),
+			localTime(k.ExpiresAt), localTime(k.LastUsedAt), k.UserID, k.ID)
+	}
+	return w.Flush()
+}
+
+func keysOf(keys []wire.Key, user string) []wire.Key {
+	out := []wire.Key{}
+	for i := range keys {
+		if keys[i].UserID == user {
+			out = append(out, keys[i])
+		}
+	}
+	return out
+}
+
+func scopesText(scopes []wire.Scope) string {
+	words := make([]string, len(scopes))
+	for i, scope := range scopes {
+		words[i] = string(scope)
+	}
+	return strings.Join(words, ",")
+}
+
+// restrictionText says how many repositories a key is for.
+func restrictionText(ids []int64) string {
+	if len(ids) == 0 {
+		return "all"
+	}
+	return strconv.Itoa(len(ids))
+}
+
+type createKeyCommand struct {
+	askFlags
+	Name         string   `arg:"" help:"Name of the key, unique among those of the user."`
+	User         string   `required:"" placeholder:"USER" help:"E-mail address or ID of whose key it is."`
+	Scopes       []string `name:"scope" enum:"search,git,admin" placeholder:"SCOPE" default:"search,git" help:"What the key is good for: search, git, admin; ${default} unless said."`
+	Repositories []string `name:"repository" placeholder:"NAME" help:"Full name or ID of a repository that the key is for; all unless said. May be repeated."`
+	Days         int      `placeholder:"N" help:"The key expires in N days; never unless said."`
+}
+
+// Run implements the command.
+func (c *createKeyCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	wanted := wire.CreateKeyRequest{Name: c.Name}
+	if wanted.UserID, err = userID(ctx, server, c.User); err != nil {
+		return err
+	}
+	if wanted.RepoIds, err = repositoryIDs(ctx, server, c.Repositories); err != nil {
+		return err
+	}
+	for _, scope := range c.Scopes {
+		wanted.Scopes = append(wanted.Scopes, wire.Scope(scope))
+	}
+	if c.Days != 0 {
+		wanted.ExpiresAt = wire.At(time.Now().Add(time.Duration(c.Days) * day))
+	}
+	made, err := server.CreateKey(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(s.out, made.Key); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.err, "keep it: it is not shown again")
+	return err
+}
+
+// repositoryIDs finds the IDs of repositories that are named by full name or ID.
+func repositoryIDs(ctx context.Context, server *client.Client, names []string) ([]int64, error) {
+	var ids []int64
+	for _, name := range names {
+		id, err := strconv.ParseInt(name, 10, 64)
+		if err != nil {
+			id, err = repositoryID(ctx, server, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+var errNoRepository = errors.New("no such repository")
+
+func repositoryID(ctx context.Context, server *client.Client, name string) (int64, error) {
+	for r, err := range server.ListRepositoriesAll(ctx, client.ListRepositoriesParams{Query: name, PerPage: 100}) {
+		if err != nil {
+			return 0, err
+		}
+		if r.RepoName == name {
+			return r.RepoID, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: %s", errNoRepository, plain(name))
+}
+
+type deleteKeyCommand struct {
+	askFlags
+	ID string `arg:"" help:"ID of the key as the list prints it or, of one's own, its name."`
+}
+
+// Run implements the command.
+func (c *deleteKeyCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	if err := server.DeleteKey(ctx, c.ID); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.err, "%s is deleted\n", plain(c.ID))
+	return err
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+type usersCommand struct {
+	List      listUsersCommand     `cmd:"" default:"withargs" help:"List the users."`
+	Approve   approveUserCommand   `cmd:"" help:"Let somebody in who waits for approval."`
+	Suspend   suspendUserCommand   `cmd:"" help:"Keep a user out: sessions, keys and tokens end at once."`
+	Reinstate reinstateUserCommand `cmd:"" help:"Let a suspended user in again."`
+	Role      roleCommand          `cmd:"" help:"Make a user an owner or a member."`
+	Remove    removeUserCommand    `cmd:"" help:"Remove a user, with sessions, keys and tokens."`
+}
+
+type listUsersCommand struct {
+	askFlags
+	JSON bool `help:"Print one JSON object on a line for each user."`
+}
+
+// Run implements the command.
+func (c *listUsersCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	users, err := server.ListUsers(ctx)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, users)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "E-MAIL\tNAME\tROLE\tSTATE\tLAST SEEN\tID") // a tabwriter keeps its error for Flush
+	for i := range users {
+		u := &users[i]
+		name := ""
+		if u.Name != nil {
+			name = *u.Name
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(u.Email), orDash(name), u.Role, u.State, localTime(u.LastActivityAt), u.ID)
+	}
+	return w.Flush()
+}
+
+// localTime spells a time for people, a dash for none.
+func localTime(t wire.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+// userFlags name the user that a command is about.
+type userFlags struct {
+	askFlags
+	User string `arg:"" help:"E-mail address or ID of the user."`
+}
+
+// user returns a client and the ID of the user.
+func (f *userFlags) user(ctx context.Context) (*client.Client, string, error) {
+	server, err := f.client()
+	if err != nil {
+		return nil, "", err
+	}
+	id, err := userID(ctx, server, f.User)
+	return server, id, err
+}
+
+// userID returns the ID of the user with an e-mail address, in any case, or ID.
+func userID(ctx context.Context, server *client.Client, name string) (string, error) {
+	if !strings.Contains(name, "@") {
+		return name, nil
+	}
+	users, err := server.ListUsers(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, u := range users {
+		if strings.EqualFold(u.Email, name) {
+			return u.ID, nil
+		}
+	}
+	return "", fmt.Errorf("no user has the e-mail address %s", plain(name))
+}
+
+// printUser says what a user is now.
+func printUser(s streams, u *wire.User, err error) error {
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.err, "%s is %s, %s\n", plain(u.Email), u.State, u.Role)
+	return err
+}
+
+type approveUserCommand struct{ userFlags }
+
+// Run implements the command.
+func (c *approveUserCommand) Run(ctx context.Context, s streams) error {
+	server, id, err := c.user(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := server.ApproveUser(ctx, id)
+	return printUser(s, u, err)
+}
+
+type suspendUserCommand struct{ userFlags }
+
+// Run implements the command.
+func (c *suspendUserCommand) Run(ctx context.Context, s streams) error {
+	server, id, err := c.user(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := server.SuspendUser(ctx, id)
+	return printUser(s, u, err)
+}
+
+type reinstateUserCommand struct{ userFlags }
+
+// Run implements the command.
+func (c *reinstateUserCommand) Run(ctx context.Context, s streams) error {
+	server, id, err := c.user(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := server.ReinstateUser(ctx, id)
+	return printUser(s, u, err)
+}
+
+type roleCommand struct {
+	userFlags
+	Role string `arg:"" enum:"owner,member" help:"owner or member."`
+}
+
+// Run implements the command.
+func (c *roleCommand) Run(ctx context.Context, s streams) error {
+	server, id, err := c.user(ctx)
+	if err != nil {
+		return err
+	}
+	u, err := server.ChangeRole(ctx, id, wire.RoleRequest{Role: wire.Role(strings.ToUpper(c.Role))})
+	return printUser(s, u, err)
+}
+
+type removeUserCommand struct{ userFlags }
+
+// Run implements the command.
+func (c *removeUserCommand) Run(ctx context.Context, s streams) error {
+	server, id, err := c.user(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := server.DeleteUser(ctx, client.DeleteUserParams{UserID: id}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.err, "%s is removed\n", plain(c.User))
+	return err
+}
+
+type inviteCommand struct {
+	askFlags
+	Email string `arg:"" optional:"" help:"The only e-mail address that may accept; whoever has the link unless said."`
+	Role  string `enum:"owner,member" default:"member" help:"owner or member; ${default} unless said."`
+	Days  int    `placeholder:"N" default:"7" help:"The invitation waits for N days, at most 90; ${default} unless said."`
+}
+
+// Run implements the command.
+func (c *inviteCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	made, err := server.Invite(ctx, wire.InviteRequest{
+		Email: c.Email, Role: wire.Role(strings.ToUpper(c.Role)), ExpiresAt: wire.At(time.Now().Add(time.Duration(c.Days) * day)),
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(s.out, plain(made.URL)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.err, "good for one %s until %s; send it yourself, it is not shown again\n", strings.ToLower(string(made.Role)), localTime(made.ExpiresAt))
+	return err
+}
+
+const day = 24 * time.Hour
