@@ -42,6 +42,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"push":      pushCommand,
 		"await":     awaitCommand,
 		"until":     untilCommand,
+		"capture":   captureCommand,
 		"http":      httpCommand,
 		"hook":      hookCommand,
 		"deliver":   deliverCommand,
@@ -183,6 +184,18 @@ func untilCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// captureCommand keeps what a pattern matches in what the last command printed.
+func captureCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 || neg {
+		ts.Fatalf("usage: capture VARIABLE PATTERN")
+	}
+	found := regexp.MustCompile(args[1]).FindString(ts.ReadFile("stdout"))
+	if found == "" {
+		ts.Fatalf("nothing matches %q", args[1])
+	}
+	ts.Setenv(args[0], found)
+}
+
 func awaitCommand(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	if err != nil || len(args) < 2 || neg {
@@ -197,10 +210,12 @@ func awaitCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 3 || len(args) > 4 || neg {
-		ts.Fatalf("usage: http STATUS METHOD PATH [FILE]")
+		ts.Fatalf("usage: http STATUS METHOD PATH [FILE or JSON object]")
 	}
 	var body []byte
-	if len(args) == 4 {
+	if len(args) == 4 && strings.HasPrefix(args[3], "{") {
+		body = []byte(args[3])
+	} else if len(args) == 4 {
 		body = []byte(ts.ReadFile(args[3]))
 	}
 	request(ts, args[0], args[1], args[2], http.Header{"Content-Type": {"application/json"}}, body)
