@@ -97,6 +97,12 @@ func startServer(dir string, environ []string, args ...string) (*server, error) 
 	if err != nil {
 		return nil, err
 	}
+	return startServerAt(address, dir, environ, args...)
+}
+
+// startServerAt is startServer at an address, such as that of a server that was
+// stopped.
+func startServerAt(address, dir string, environ []string, args ...string) (*server, error) {
 	data := args[slices.Index(args, "--data")+1]
 	operators.Store(address, operator.Client(data))
 	s := &server{url: "http://" + address, data: data, output: new(buffer), exited: make(chan struct{})}

@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+)
+
+// inspector is the official client's command line.
+const inspector = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
+
+// agentServer returns a server with a repository in it, and how to start it anew.
+func agentServer(t *testing.T) (s *server, restart func()) {
+	t.Helper()
+	dir := t.TempDir()
+	config, data, tree := filepath.Join(dir, "quarry.yaml"), filepath.Join(dir, "data"), filepath.Join(dir, "demo")
+	for _, err := range []error{
+		os.WriteFile(config, []byte(configuration(dir)), 0o600),
+		git("", "init", "-q", "-b", "main", tree),
+		os.WriteFile(filepath.Join(tree, "kazoo.go"), []byte("package kazoo\n\n// Hum hums.\nfunc Hum() {}\n"), 0o600),
+		git(tree, "add", "-A"), git(tree, "commit", "-q", "-m", "hum"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	address, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func() {
+		if s, err = startServerAt(address, dir, os.Environ(), "--config", config, "--data", data); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.kill)
+	}
+	restart = func() {
+		if err := s.stop(); err != nil {
+			t.Fatal(err)
+		}
+		start()
+	}
+	start()
+	run(t, "quarry", "index", "--server", s.url, "--data", data, "--name", "demo", tree)
+	return s, restart
+}
+
+// run runs a program and returns its output.
+func run(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program, args...)
+	var said strings.Builder
+	c.Stderr = &said
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s%s", program, args, err, out, said.String())
+	}
+	return string(out)
+}
+
+// hums asks for the tools and calls one.
+func hums(t *testing.T, session *mcp.ClientSession) {
+	t.Helper()
+	tools, err := session.ListTools(t.Context(), nil)
+	if err != nil || len(tools.Tools) != 13 {
+		t.Fatalf("tools/list: %+v, %v", tools, err)
+	}
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "find_symbol_definitions", Arguments: map[string]any{"symbol": "Hum", "repo": "demo"}})
+	if err != nil || result.IsError {
+		t.Fatalf("tools/call: %+v, %v", result, err)
+	}
+	if text := result.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, "[demo] kazoo.go:\n4: func Hum() {}\n") {
+		t.Errorf("find_symbol_definitions: %s", text)
+	}
+}
+
+func connect(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
+	t.Helper()
+	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil)
+	session, err := client.Connect(context.Background(), transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() }) // the process it started may be gone
+	return session
+}
+
+// The official library's client, over HTTP and over pipes.
+func TestAgents(t *testing.T) {
+	s, restart := agentServer(t)
+	t.Run("http", func(t *testing.T) {
+		hums(t, connect(t, &mcp.StreamableClientTransport{Endpoint: s.url + "/api/mcp", HTTPClient: clientOf(strings.TrimPrefix(s.url, "http://"))}))
+	})
+	t.Run("no credential that is any good", func(t *testing.T) {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Authorization", "Bearer qk_nonsense")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != http.StatusUnauthorized || response.Header.Get("WWW-Authenticate") == "" {
+			t.Errorf("%d, WWW-Authenticate %q", response.StatusCode, response.Header.Get("WWW-Authenticate"))
+		}
+	})
+	t.Run("pipes, and a server that restarts", func(t *testing.T) {
+		session := connect(t, &mcp.CommandTransport{Command: exec.Command("quarry", "mcp", "--server", s.url, "--data", s.data)})
+		hums(t, session)
+		restart()
+		hums(t, session)
+	})
+}
+
+// The official inspector's command line, over HTTP with a credential and over
+// pipes, holds the tools to what clients can take.
+func TestInspector(t *testing.T) {
+	program := filepath.Join(nodeModules(t), inspector)
+	s, _ := agentServer(t)
+	for name, target := range map[string][]string{
+		"http":  {s.url + "/api/mcp", "--transport", "http", "--header", "Authorization: Bearer " + operator.Token(s.data)},
+		"pipes": {"quarry", "mcp", "--server", s.url, "--data", s.data},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inspect := func(args ...string) string {
+				if name == "pipes" {
+					return run(t, "node", append(append([]string{program, "--cli"}, args...), append([]string{"--"}, target...)...)...)
+				}
+				return run(t, "node", append(append([]string{program, "--cli"}, target...), args...)...)
+			}
+			var listed struct {
+				Tools []struct{ Name string } `json:"tools"`
+			}
+			if err := json.Unmarshal([]byte(inspect("--method", "tools/list", "--strict")), &listed); err != nil || len(listed.Tools) != 13 {
+				t.Errorf("tools/list: %+v, %v", listed, err)
+			}
+			out := inspect("--method", "tools/call", "--tool-name", "grep", "--tool-arg", "pattern=Hum[a-z]* hums", "limit=3")
+			if !strings.Contains(out, "Found 1 match in 1 file.") || !strings.Contains(out, "3: // Hum hums.") {
+				t.Errorf("tools/call: %s", out)
+			}
+		})
+	}
+}
+
+// nodeModules returns the directory of the npm packages that tests use, or skips.
+func nodeModules(t *testing.T) string {
+	t.Helper()
+	modules := os.Getenv("QUARRY_NODE_MODULES")
+	if modules == "" {
+		modules, _ = filepath.Abs("../../.cache/node/node_modules")
+	}
+	_, missing := os.Stat(filepath.Join(modules, inspector))
+	if missing == nil {
+		_, missing = exec.LookPath("node")
+	}
+	switch {
+	case missing == nil:
+	case os.Getenv("QUARRY_REQUIRE_ALL") == "1":
+		t.Fatalf("%s of npm is needed: %v; fetch it by make node", inspector, missing)
+	default:
+		t.Skipf("%s of npm is needed: %v; fetch it by make node", inspector, missing)
+	}
+	return modules
+}
