@@ -114,13 +114,21 @@ const accountsProgress = 5 * time.Second
 func (a *accountRows) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	for _, t := range a.runners {
-		g.Go(func() error { return t.runner.Run(gctx) })
+		g.Go(func() error { return a.aheadOfLog(t.runner.Run(gctx)) })
 	}
 	g.Go(func() error { return every(gctx, time.Second, a.measure) })
 	g.Go(func() error {
 		return every(gctx, accountsProgress, func(context.Context) { a.sayProgress() })
 	})
 	return g.Wait()
+}
+
+// aheadOfLog says what helps where the rows have seen records that the log has not.
+func (a *accountRows) aheadOfLog(err error) error {
+	if errors.Is(err, eventlog.ErrOffsetOutOfRange) {
+		return fmt.Errorf("%w: if the log is an older copy, or another one, remove %s; it is made anew", err, a.o.Config.AccountsDir())
+	}
+	return err
 }
 
 // measure keeps the gauges of the lag current. A log that does not answer leaves

@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -136,6 +137,53 @@ func TestAccountsAreReadAnew(t *testing.T) {
 	}
 	if now, _ := os.ReadFile(filepath.Join(c.ProjectionsDir(), "CURRENT")); !bytes.Equal(now, index) {
 		t.Error("the index was built anew, too")
+	}
+}
+
+// TestAccountsOfAnotherLog begins with rows that are ahead of the log.
+func TestAccountsOfAnotherLog(t *testing.T) {
+	c := testConfig(t)
+	s := openOnly(t, c)
+	stop := run(t, s)
+	s.account(t, newUser("a", account.RoleOwner))
+	stop()
+	for _, dir := range []string{c.LogDir(), c.ProjectionsDir()} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = openOnly(t, c)
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "remove "+c.AccountsDir()) {
+		t.Errorf("Run = %v", err)
+	}
+}
+
+// TestReplayLeavesAccountsAlone builds the index anew, and as it was before there
+// was a user.
+func TestReplayLeavesAccountsAlone(t *testing.T) {
+	c := testConfig(t)
+	s := openOnly(t, c)
+	stop := run(t, s)
+	s.account(t, newUser("a", account.RoleOwner))
+	stop()
+	for _, order := range []api.ReplayRequest{{}, {To: "1970-01-01T00:00:00Z"}} {
+		r, err := OpenRebuild(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Switch(t.Context(), order, func(int64, int64) {}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s := openOnly(t, c)
+		stop := run(t, s)
+		eventually(t, func() bool { return s.accounts.ready() == nil })
+		if s.accounts.directory.Owners() != 1 {
+			t.Error("the owner is gone")
+		}
+		stop()
 	}
 }
 
