@@ -15,7 +15,7 @@ import (
 // TestBrowser walks through the pages in a real browser, with scripts and without.
 // QUARRY_WEB_SHOTS=DIR keeps pictures of them.
 func TestBrowser(t *testing.T) {
-	modules, program := oidctest.Modules(t, "playwright-core"), browserProgram(t)
+	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
 	for _, scripts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
 			yes := true
@@ -42,21 +42,6 @@ func walk(t *testing.T, o map[string]any) {
 	if said, err := exec.CommandContext(t.Context(), "node", "testdata/browser.mjs", string(argument)).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
-}
-
-// browserProgram returns the browser, or skips.
-func browserProgram(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{os.Getenv("QUARRY_BROWSER"), "chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); name != "" && err == nil {
-			return path
-		}
-	}
-	if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
-		t.Fatal("chromium is needed")
-	}
-	t.Skip("chromium is needed; QUARRY_BROWSER names another of its kind")
-	return ""
 }
 
 // probe stands for the API: it wants a key.

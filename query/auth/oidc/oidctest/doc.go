@@ -6,6 +6,8 @@
 // password; its clock can be moved, so that codes and tokens expire without
 // waiting.
 //
-// A test that needs it where node or the package is missing is skipped by name, or
-// fails if QUARRY_REQUIRE_ALL=1. `make node` fetches the package.
+// It finds a browser as well, for who walks through the pages.
+//
+// A test that needs either where node, the package or the browser is missing is
+// skipped by name, or fails if QUARRY_REQUIRE_ALL=1. `make node` fetches the package.
 package oidctest

@@ -1,0 +1,42 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
+)
+
+// TestBrowser gets in as people do who have just started a server: by the link that
+// it prints, in a real browser without scripts, up to a key that searches. The walk
+// is that of query/web, where a provider is part of it as well.
+func TestBrowser(t *testing.T) {
+	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
+	dir := t.TempDir()
+	s, err := startServer(dir, os.Environ(), "--data", filepath.Join(dir, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.kill()
+	var setup string
+	poll(awaitDeadline, func() bool {
+		setup = regexp.MustCompile(`http://\S+/setup\?token=qo_[0-9a-f]{64}`).FindString(s.output.String())
+		return setup != ""
+	})
+	argument, err := json.Marshal(map[string]any{
+		"modules": modules, "browser": program, "base": s.url, "setup": setup, "probe": "/api/repos", "scripts": false,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), "node", "../../query/web/testdata/browser.mjs", string(argument)).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s\n%s", err, said, s.output)
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+}
