@@ -74,8 +74,9 @@ type VerifyOptions struct {
 	// Retention is that of the projections, Now the clock that it is measured by.
 	Retention time.Duration
 	Now       func() time.Time
-	// Progress is called now and then; nil is not.
-	Progress func(Report)
+	// Progress is called now and then, and ends the verification with its error; nil
+	// is not called.
+	Progress func(Report) error
 }
 
 // TopicReport says what was compared of a topic.

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -314,5 +315,21 @@ func TestPinsAreParsed(t *testing.T) {
 		if p, err := audit.ParsePin(text); err == nil {
 			t.Errorf("%q is taken for %v", text, p)
 		}
+	}
+}
+
+// TestALogThatDoesNotGiveARecord has a damaged record in the middle.
+func TestALogThatDoesNotGiveARecord(t *testing.T) {
+	w := newWorld(t, nil, audit.Options{})
+	w.fill(30)
+	w.log.damaged = map[event.Offset]bool{9: true}
+	r := w.verify()
+	if len(r.Findings) == 0 || r.Findings[0].Kind != audit.FindingUnread || r.Findings[0].At.Offset != 9 {
+		t.Errorf("found %v", r.Findings)
+	}
+	stop := errors.New("enough")
+	_, err := audit.Verify(t.Context(), audit.VerifyOptions{Store: w.store, Log: w.log, Progress: func(audit.Report) error { return stop }})
+	if err != nil {
+		t.Errorf("a log too short for progress: %v", err)
 	}
 }

@@ -92,14 +92,12 @@ func (t *topicWalk) read(ctx context.Context, end event.Offset) error {
 	}
 	for from := event.Offset(0); from < end; {
 		next, err := t.readFrom(ctx, from, end)
-		if err == nil || ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if next >= end {
-			return nil
+		unread, ok := errors.AsType[*unreadError](err)
+		if !ok || ctx.Err() != nil {
+			return err
 		}
 		t.trail.broken = true
-		t.finding(FindingUnread, next, "the log does not give this record: %v", err)
+		t.finding(FindingUnread, next, "the log does not give this record: %v", unread.error)
 		if len(t.v.report.Findings) >= MaxFindings {
 			return nil // the rest would be more of this
 		}
@@ -108,17 +106,21 @@ func (t *topicWalk) read(ctx context.Context, end event.Offset) error {
 	return nil
 }
 
-// readFrom reads until end or a failure, and returns the offset that it failed at.
+// unreadError is a failure of the log.
+type unreadError struct{ error }
+
+// readFrom reads until end or a failure. It returns the offset at which the log
+// failed.
 func (t *topicWalk) readFrom(ctx context.Context, from, end event.Offset) (event.Offset, error) {
 	reader, err := t.v.o.Log.Tail(ctx, t.topic, 0, from)
 	if err != nil {
-		return from, err
+		return from, &unreadError{err}
 	}
 	defer func() { _ = reader.Close() }() // it was read only
 	for from < end {
 		rec, err := nextRecord(ctx, reader)
 		if err != nil {
-			return from, err
+			return from, &unreadError{err}
 		}
 		if rec.Position.Offset >= end {
 			return end, nil
@@ -151,7 +153,9 @@ func (t *topicWalk) record(rec *event.Record) error {
 	t.report.Last = at
 	t.report.Records++
 	if t.v.o.Progress != nil && t.report.Records%progressEvery == 0 {
-		t.v.o.Progress(*t.v.report)
+		if err := t.v.o.Progress(*t.v.report); err != nil {
+			return err
+		}
 	}
 	linked := t.nextLink && t.linkOffset() == at
 	_, ev, err := event.Decode(*rec)

@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -186,6 +187,8 @@ func (w *world) heads() []audit.Head {
 // tamperable is a log whose records tests change.
 type tamperable struct {
 	records map[event.Topic][]event.Record
+	// damaged records of event.TopicAudit cannot be read.
+	damaged map[event.Offset]bool
 }
 
 func (l *tamperable) next(topic event.Topic) event.Offset {
@@ -222,10 +225,16 @@ func (l *tamperable) Tail(_ context.Context, topic event.Topic, _ int32, from ev
 	if i < 0 {
 		i = len(records)
 	}
-	return &tail{records[i:]}, nil
+	if topic != event.TopicAudit {
+		return &tail{records[i:], nil}, nil
+	}
+	return &tail{records[i:], l.damaged}, nil
 }
 
-type tail struct{ records []event.Record }
+type tail struct {
+	records []event.Record
+	damaged map[event.Offset]bool
+}
 
 // Next implements projections.Reader.
 func (t *tail) Next(ctx context.Context) (event.Record, error) {
@@ -234,6 +243,9 @@ func (t *tail) Next(ctx context.Context) (event.Record, error) {
 		return event.Record{}, ctx.Err()
 	}
 	rec := t.records[0]
+	if t.damaged[rec.Position.Offset] {
+		return event.Record{}, errors.New("record is corrupt")
+	}
 	t.records = t.records[1:]
 	return rec, nil
 }

@@ -97,3 +97,15 @@ func line(s string, max int) string {
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// queryText are the names of metadata that say what was searched for.
+var queryText = []string{"query", "symbol", "pattern"}
+
+// withoutQuery returns a copy of m without what was searched for.
+func withoutQuery(m map[string]string) map[string]string {
+	m = maps.Clone(m)
+	for _, name := range queryText {
+		delete(m, name)
+	}
+	return m
+}

@@ -63,6 +63,8 @@ type Options struct {
 	MaxWait time.Duration
 	// Lossy has requests answered though the queue is full.
 	Lossy bool
+	// HideQueries leaves out what was searched for.
+	HideQueries bool
 	// FlushEvery is how long a record may wait for others.
 	FlushEvery time.Duration
 	// DrainTimeout bounds the end of Run.
@@ -166,6 +168,9 @@ func (r *Recorder) Record(ctx context.Context, rec audit.Record) error {
 func (r *Recorder) clean(rec audit.Record) audit.Record {
 	if rec.At.IsZero() {
 		rec.At = r.o.Now()
+	}
+	if r.o.HideQueries {
+		rec.Metadata = withoutQuery(rec.Metadata)
 	}
 	return Clean(rec)
 }

@@ -24,6 +24,7 @@ type Config struct {
 	Query         Query        `yaml:"query" doc:"Bounds of a search."`
 	Access        Access       `yaml:"access" doc:"Who may ask, and from where."`
 	Limits        Limits       `yaml:"limits" doc:"How often, and how much at once, one caller may ask. The operator on this machine may always."`
+	Audit         Audit        `yaml:"audit" doc:"What is written down of who did what, and for how long it is kept."`
 	Cache         Cache        `yaml:"cache" doc:"Memory that serves to read less from disk."`
 	Runtime       Runtime      `yaml:"runtime" doc:"The Go runtime and the way the process stops."`
 	Connections   []Connection `yaml:"connections" doc:"Code hosts that send web hooks. Set in the file only."`
@@ -220,7 +221,11 @@ func Default() Config {
 			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
 			MaxMemoryBytes: 96 << 20, TotalMemoryBytes: 128 << 20, MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
 		},
-		Access:  Access{Anonymous: "auto", DefaultVisibility: "public", SessionTTL: Duration(30 * 24 * time.Hour), InvitationTTL: Duration(7 * 24 * time.Hour)},
+		Access: Access{Anonymous: "auto", DefaultVisibility: "public", SessionTTL: Duration(30 * 24 * time.Hour), InvitationTTL: Duration(7 * 24 * time.Hour)},
+		Audit: Audit{
+			Required: true, QueryText: true, Retention: Duration(180 * 24 * time.Hour), SealEvery: Duration(5 * time.Minute),
+			QueueBytes: 32 << 20, MaxWait: Duration(5 * time.Second),
+		},
 		Limits:  Limits{PerSecond: 50, Burst: 200, AnonymousPerSecond: 20, AnonymousBurst: 100, Streams: 32},
 		Cache:   Cache{FramesBytes: 288 << 20, BlocksBytes: 96 << 20, LogBytes: 8 << 20},
 		Runtime: Runtime{MemoryLimitBytes: 512 << 20, GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},

@@ -41,6 +41,7 @@ func (c *Config) Validate() error {
 	c.validateAccess(report)
 	c.validateOIDC(report)
 	c.validateLimits(report)
+	c.validateAudit(report)
 	c.validateConnections(report)
 	c.validateContexts(report)
 	return errors.Join(errs...)

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/accounts"
+	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -32,6 +33,7 @@ type accountRows struct {
 	log       eventlog.Log
 	store     *store.Store
 	directory *accounts.Directory
+	audit     []*auditrows.Projection // of both topics
 	runners   []*topicRunner
 	metrics   *accountMetrics
 }
@@ -71,7 +73,7 @@ func openAccountStore(o Options, log eventlog.Log) (_ *accountRows, err error) {
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if err := a.followAccounts(); err != nil {
+	if err := errors.Join(a.followAccounts(), a.followAudit()); err != nil {
 		return nil, err
 	}
 	a.metrics = newAccountMetrics(o.Registerer)
@@ -86,7 +88,11 @@ func (a *accountRows) followAccounts() (err error) {
 	if err != nil {
 		return err
 	}
-	runner, err := a.follow(event.TopicAccounts, decoder, a.directory)
+	entries, err := a.auditRows(event.TopicAccounts, decoder)
+	if err != nil {
+		return err
+	}
+	runner, err := a.follow(event.TopicAccounts, decoder, a.directory, entries)
 	if err != nil {
 		return err
 	}
@@ -172,6 +178,9 @@ func (a *accountRows) accountsRunner() *projections.Runner { return a.runners[0]
 func (a *accountRows) Close() error {
 	if a.directory != nil {
 		a.directory.Close()
+	}
+	for _, p := range a.audit {
+		p.Close()
 	}
 	if a.metrics != nil {
 		a.metrics.unregister()

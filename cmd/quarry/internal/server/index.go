@@ -144,6 +144,9 @@ func (s *Server) openQuery(ctx context.Context) error {
 	if s.auth, err = s.newAuth(); err != nil {
 		return err
 	}
+	if err := s.openAudit(); err != nil {
+		return err
+	}
 	return s.openAPI()
 }
 
@@ -165,7 +168,7 @@ func (s *Server) openAPI() error {
 		return err
 	}
 	s.apiOptions = api.Options{
-		Gate: s.auth, Accounts: s.auth, Audit: noAudit{},
+		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: newAuditLog(s.accounts, s.secrets.of(sealPurpose)),
 		Searcher: search.New(search.Options{
 			MaxDuration:   c.Query.Timeout.Std(),
 			MaxConcurrent: c.Query.MaxConcurrent, MaxWaiting: c.Query.MaxWaiting, MaxWait: c.Query.MaxWait.Std(),

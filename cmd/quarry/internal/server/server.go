@@ -15,9 +15,11 @@ import (
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/query/api"
+	recorder "github.com/quarrysearch/quarry/query/audit"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/web"
 )
@@ -55,6 +57,8 @@ type Server struct {
 	auth         *auth.Service
 	secrets      secrets
 	pages        *web.Server
+	recorder     *recorder.Recorder
+	sealer       *auditrows.Sealer
 	frames       *segment.Cache
 	versions     *versions
 	positions    *positions
@@ -164,6 +168,8 @@ func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
 	if s.accounts != nil {
 		group.Add("accounts", s.accounts.Run) // the last to end: requests change them
+		group.Add("audit log", s.recorder.Run)
+		group.Add("audit seals", s.sealer.Run)
 		group.Add("activity", s.auth.Run)
 		group.Add("setup", s.invite)
 	}

@@ -1,0 +1,37 @@
+package config
+
+import "time"
+
+// Audit says what the audit log holds, and for how long.
+type Audit struct {
+	Required   bool     `yaml:"required" doc:"Refuse requests once queueBytes wait because the event log takes no records. Off: answer, and count what is lost. Changes wait for the log in any case."`
+	QueryText  bool     `yaml:"queryText" doc:"Write down what was searched for, up to 512 bytes. Off: that there was a search."`
+	Retention  Duration `yaml:"retention" doc:"How long entries are kept. 0: for ever."`
+	SealEvery  Duration `yaml:"sealEvery" doc:"How long entries go without a seal, which shows later whether they were changed."`
+	QueueBytes Bytes    `yaml:"queueBytes" doc:"Entries that wait in memory for the event log."`
+	MaxWait    Duration `yaml:"maxWait" doc:"Longest time that a request waits for the audit log."`
+}
+
+// Bounds of audit.
+const (
+	minRetention  = 24 * time.Hour
+	minSeal       = time.Second
+	maxSeal       = 24 * time.Hour
+	minAuditQueue = 64 << 10
+	maxAuditWait  = 9 * time.Second // below what the API waits
+)
+
+func (c *Config) validateAudit(report reporter) {
+	if keep := c.Audit.Retention.Std(); keep != 0 && keep < minRetention {
+		report("audit.retention", "%s is too short: 0 or at least %s", keep, minRetention)
+	}
+	if every := c.Audit.SealEvery.Std(); every < minSeal || every > maxSeal {
+		report("audit.sealEvery", "%s: want %s to %s", every, minSeal, maxSeal)
+	}
+	if c.Audit.QueueBytes < minAuditQueue {
+		report("audit.queueBytes", "%d bytes: want at least %d", int64(c.Audit.QueueBytes), minAuditQueue)
+	}
+	if wait := c.Audit.MaxWait.Std(); wait <= 0 || wait > maxAuditWait {
+		report("audit.maxWait", "%s: want more than 0 and at most %s", wait, maxAuditWait)
+	}
+}
