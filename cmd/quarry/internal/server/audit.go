@@ -221,15 +221,3 @@ func auditCounts(r *auditrows.Report) *api.AuditCounts {
 	}
 	return c
 }
-
-// caughtUp reports whether the audit log, too, is as the log had it at the start.
-func (a *accountRows) caughtUp() bool {
-	for _, t := range a.runners {
-		select {
-		case <-t.runner.CaughtUp():
-		default:
-			return false
-		}
-	}
-	return true
-}

@@ -1,0 +1,214 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// asOperator sends a request as whoever may read the data directory.
+func (s *Server) asOperator(t testing.TB, method, path, body, id string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := os.ReadFile(filepath.Join(s.o.Config.Data, operator.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	r.Header.Set("X-Request-Id", id)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(answer)
+}
+
+// item is an entry as the API has it.
+type item struct {
+	ID, Action, ActorID, ActorType, TargetID, TargetType string
+	Metadata                                             map[string]string
+}
+
+// audited returns all entries, newest first.
+func (s *Server) audited(t testing.TB) (items []item) {
+	t.Helper()
+	status, body := s.asOperator(t, http.MethodGet, "/api/ee/audit?perPage=100", "", "looking")
+	if err := json.Unmarshal([]byte(body), &items); status != http.StatusOK || err != nil {
+		t.Fatalf("%d %s: %v", status, body, err)
+	}
+	return items
+}
+
+// asked is a request and the entry that it is to have. An empty target is any.
+type asked struct{ method, path, body, action, targetType, target string }
+
+// requestsOf are one of each endpoint that reads or changes something else than
+// the accounts.
+func requestsOf(g *gitRepository, first, second string) []asked {
+	id := g.ID.String()
+	return []asked{
+		{"POST", "/api/search", `{"query":"Boil","matches":10}`, "user.performed_code_search", "org", "1"},
+		{"POST", "/api/stream_search", `{"query":"Boil","matches":10}`, "user.performed_code_search", "org", "1"},
+		{"POST", "/api/find_definitions", `{"symbolName":"Boil"}`, "user.performed_goto_definition", "org", "1"},
+		{"POST", "/api/find_references", `{"symbolName":"Boil"}`, "user.performed_find_references", "org", "1"},
+		{"GET", "/api/repos", "", "user.listed_repos", "org", "1"},
+		{"GET", "/api/connections", "", "user.listed_connections", "org", "1"},
+		{"GET", "/api/repos/" + id + "/status", "", "user.read_repo", "repo", "kettle"},
+		{"GET", "/api/repos/" + id + "/skipped", "", "user.read_repo", "repo", ""},
+		{"GET", "/api/source?repo=kettle&path=main.go", "", "user.fetched_file_source", "file", "kettle:main.go"},
+		{"GET", "/api/blame?repo=kettle&path=main.go", "", "user.fetched_file_blame", "file", "kettle:main.go"},
+		{"POST", "/api/tree", `{"repoName":"kettle","revisionName":"main","paths":[]}`, "user.fetched_file_tree", "repo", "kettle"},
+		{"POST", "/api/files", `{"repoName":"kettle","revisionName":"main"}`, "user.fetched_file_tree", "repo", "kettle"},
+		{"GET", "/api/folder_contents?repoName=kettle&revisionName=main&path=", "", "user.fetched_file_tree", "", ""},
+		{"GET", "/api/commits?repo=kettle", "", "user.listed_commits", "repo", "kettle"},
+		{"GET", "/api/commits/authors?repo=kettle", "", "user.listed_commit_authors", "repo", "kettle"},
+		{"GET", "/api/commit?repo=kettle&ref=main", "", "user.fetched_commit", "repo", "kettle"},
+		{"GET", "/api/diff?repo=kettle&base=" + first + "&head=" + second, "", "user.fetched_diff", "repo", "kettle"},
+		{"GET", "/api/deliveries", "", "operations.read", "operation", "/api/deliveries"},
+		{"GET", "/api/deadletters", "", "operations.read", "operation", "/api/deadletters"},
+		{"GET", "/api/replays", "", "operations.read", "operation", "/api/replays"},
+		{"GET", "/api/ee/audit", "", "audit.fetch", "org", "1"},
+		{"GET", "/api/ee/audit/head", "", "audit.fetch", "org", "1"},
+		{"GET", "/api/ee/audit/export", "", "audit.fetch", "org", "1"},
+		{"POST", "/api/ee/audit/verifications", `{}`, "audit.verify", "org", "1"},
+		{"POST", "/api/repos/" + id + "/refresh", "", "repo.reindex_requested", "repo", "kettle"},
+		{"DELETE", "/api/repos/" + id, "", "repo.removed", "repo", "kettle"},
+	}
+}
+
+// TestEveryRequestIsWrittenDown asks each endpoint once, and finds one entry of
+// each, with actor, address and target.
+func TestEveryRequestIsWrittenDown(t *testing.T) {
+	c := testConfig(t)
+	g := newGitRepository(t, "kettle")
+	c.Git.AllowedRoots = []string{filepath.Dir(g.dir)}
+	s := running(t, c)
+	first := g.commit("main.go", "package main\n\nfunc Boil() {}\n")
+	second := g.commit("README.md", "# kettle\n")
+	s.registerAt(t, g, second)
+	requests, statuses := requestsOf(g, string(first), string(second)), map[string]int{}
+	for i, r := range requests {
+		id := fmt.Sprintf("request-%d", i)
+		statuses[id], _ = s.asOperator(t, r.method, r.path, r.body, id)
+	}
+	byRequest := map[string][]item{}
+	eventually(t, func() bool {
+		clear(byRequest)
+		for _, e := range s.audited(t) {
+			byRequest[e.Metadata["requestId"]] = append(byRequest[e.Metadata["requestId"]], e)
+		}
+		for id := range statuses {
+			if len(byRequest[id]) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	for i, r := range requests {
+		id := fmt.Sprintf("request-%d", i)
+		if len(byRequest[id]) != 1 {
+			t.Errorf("%s %s: %d entries, want 1", r.method, r.path, len(byRequest[id]))
+			continue
+		}
+		e := byRequest[id][0]
+		if e.Action != r.action || r.target != "" && e.TargetID != r.target || r.targetType != "" && e.TargetType != r.targetType {
+			t.Errorf("%s %s: %+v", r.method, r.path, e)
+		}
+		if e.ActorType != "operator" || e.Metadata["address"] != "127.0.0.1" || e.Metadata["status"] != fmt.Sprint(statuses[id]) {
+			t.Errorf("%s %s, answered %d: by %s, %v", r.method, r.path, statuses[id], e.ActorType, e.Metadata)
+		}
+	}
+	if q := byRequest["request-0"][0].Metadata["query"]; q != "Boil" {
+		t.Errorf("the search was for %q", q)
+	}
+}
+
+// TestChangesOfAccountsAreEntries shows what had no effect as well, and proves the
+// log over a restart and a rebuild of the rows.
+func TestChangesOfAccountsAreEntries(t *testing.T) {
+	c := testConfig(t, "audit.sealEvery=1s")
+	s := openOnly(t, c)
+	stop := run(t, s)
+	at := newUser("a", account.RoleOwner).At
+	s.account(t, newUser("a", account.RoleOwner), newUser("b", account.RoleMember))
+	s.account(t, &event.UserRemoved{User: "a", By: bySystem, At: at}, &event.UserRemoved{User: "b", By: bySystem, At: at})
+	actions := func() string {
+		var out []string
+		for _, e := range s.audited(t) {
+			if strings.HasPrefix(e.ID, "accounts-") {
+				out = append(out, strings.TrimSpace(e.ID+" "+e.Action+" "+e.TargetID+" "+e.Metadata["refused"]))
+			}
+		}
+		slices.Sort(out)
+		return strings.Join(out, "|")
+	}
+	want := "accounts-0-0 org.member_added a|accounts-1-0 org.member_added b|accounts-2-0 org.member_removed a last_owner|accounts-3-0 org.member_removed b"
+	if got := actions(); got != want {
+		t.Errorf("entries %s, want %s", got, want)
+	}
+	var body string
+	eventually(t, func() bool {
+		_, body = s.asOperator(t, http.MethodGet, "/api/ee/audit/head", "", "head")
+		return strings.Count(body, "sealedAt") == 2
+	})
+	var heads struct{ Heads []struct{ Head string } }
+	if err := json.Unmarshal([]byte(body), &heads); err != nil || len(heads.Heads) != 2 {
+		t.Fatalf("%s: %v", body, err)
+	}
+	pins, err := json.Marshal(map[string][]string{"heads": {heads.Heads[0].Head, heads.Heads[1].Head}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound := func() {
+		t.Helper()
+		_, body := s.asOperator(t, http.MethodPost, "/api/ee/audit/verifications", string(pins), "verify")
+		if !strings.Contains(body, `"heads":2,"findings":0`) {
+			t.Errorf("verified: %s", body)
+		}
+	}
+	sound()
+	stop()
+	if err := os.RemoveAll(c.AccountsDir()); err != nil {
+		t.Fatal(err)
+	}
+	s = openOnly(t, c)
+	run(t, s)
+	eventually(t, func() bool { return s.accounts.ready() == nil && s.accounts.caughtUp() })
+	sound()
+	if got := actions(); got != want {
+		t.Errorf("entries after a rebuild %s, want %s", got, want)
+	}
+}
+
+// caughtUp reports whether the audit log, too, is as the log had it at the start.
+func (a *accountRows) caughtUp() bool {
+	for _, t := range a.runners {
+		select {
+		case <-t.runner.CaughtUp():
+		default:
+			return false
+		}
+	}
+	return true
+}
