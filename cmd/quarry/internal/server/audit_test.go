@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -212,3 +214,12 @@ func (a *accountRows) caughtUp() bool {
 	}
 	return true
 }
+
+// noAudit writes nothing down.
+type noAudit struct{}
+
+// Note implements api.Auditor.
+func (noAudit) Note(context.Context, audit.Record) error { return nil }
+
+// Record implements api.Auditor.
+func (noAudit) Record(context.Context, audit.Record) error { return nil }
