@@ -7,12 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
 // inspector is the official client's command line.
@@ -124,26 +123,28 @@ func TestAgents(t *testing.T) {
 	})
 }
 
-// The official inspector's command line, over HTTP with a credential and over
-// pipes, holds the tools to what clients can take.
+// The official inspector's command line, over HTTP and over pipes, with a key that
+// may only search and as the operator, holds the tools to what clients can take.
 func TestInspector(t *testing.T) {
 	program := filepath.Join(nodeModules(t), inspector)
 	s, _ := agentServer(t)
-	for name, target := range map[string][]string{
-		"http":  {s.url + "/api/mcp", "--transport", "http", "--header", "Authorization: Bearer " + operator.Token(s.data)},
-		"pipes": {"quarry", "mcp", "--server", s.url, "--data", s.data},
+	_, key := s.key(t, s.owner(t), "agent")
+	for name, c := range map[string]struct {
+		connection, program []string
+		tools               int
+	}{
+		"http":            {[]string{s.url + "/api/mcp", "--transport", "http", "--header", "Authorization: Bearer " + key}, nil, 6},
+		"pipes, operator": {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--data", s.data}, 13},
+		"pipes, key":      {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--api-key", key}, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inspect := func(args ...string) string {
-				if name == "pipes" {
-					return run(t, "node", append(append([]string{program, "--cli"}, args...), append([]string{"--"}, target...)...)...)
-				}
-				return run(t, "node", append(append([]string{program, "--cli"}, target...), args...)...)
+				return run(t, "node", slices.Concat([]string{program, "--cli"}, c.connection, args, c.program)...)
 			}
 			var listed struct {
 				Tools []struct{ Name string } `json:"tools"`
 			}
-			if err := json.Unmarshal([]byte(inspect("--method", "tools/list", "--strict")), &listed); err != nil || len(listed.Tools) != 13 {
+			if err := json.Unmarshal([]byte(inspect("--method", "tools/list", "--strict")), &listed); err != nil || len(listed.Tools) != c.tools {
 				t.Errorf("tools/list: %+v, %v", listed, err)
 			}
 			out := inspect("--method", "tools/call", "--tool-name", "grep", "--tool-arg", "pattern=Hum[a-z]* hums", "limit=3")
