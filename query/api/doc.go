@@ -19,13 +19,22 @@
 //	deadletters.go GET, DELETE /api/deadletters, …/{partition}/{offset}, POST …/replay
 //	system.go     GET /api/version, /api/health, /healthz, /readyz, /api/openapi.json
 //
+// What stands before a handler, from outside in:
+//
+//	middleware.go  ID, headers, measures, recovery, bounds of body and time
+//	origins.go     names that are answered to, pages of other origins
+//	admission.go   who asks, and whether they may
+//	limits.go      how often, and how much at once
+//	auditing.go    what is written down, behind the handler and before the answer
+//
 // # Main types
 //
 //	Server   an http.Handler for all of them
 //	Options  what it needs: Searcher and Views for answers, Catalog and Status
 //	         for repositories, Registrar for changes, Deliveries and DeadLetters
 //	         for what became of pushes,
-//	         Source for files and history
+//	         Source for files and history, Gate for who asks, Auditor for what
+//	         they did
 //
 // # Invariants
 //
@@ -34,7 +43,9 @@
 //  2. A view is released when its answer has been written, whatever happened.
 //  3. Nothing in a request makes the server take unbounded time or memory: body,
 //     query, matches, context and time have bounds, named in options.go.
-//  4. Absent optional values are left out of JSON; times are UTC with
+//  4. A route says who may ask (access); one that does not keeps the server from
+//     starting. What is not written down in the audit log is not answered.
+//  5. Absent optional values are left out of JSON; times are UTC with
 //     milliseconds.
 //
 // A Server is safe for concurrent use and starts no goroutine. It decides
