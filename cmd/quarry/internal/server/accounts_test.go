@@ -233,6 +233,9 @@ func TestUnreadableAccountRecord(t *testing.T) {
 	if l := letters[0]; l.Of != at[0] || !strings.Contains(l.Reason, "newer Quarry") {
 		t.Errorf("letter %+v", l)
 	}
+	if known, shown, err := s.letters.Letter(t.Context(), letters[0].Position); err != nil || len(shown.Value) > 0 || known.ValueBytes == 0 {
+		t.Errorf("shown %d of %d bytes, %v: a value may hold the hash of a password", len(shown.Value), known.ValueBytes, err)
+	}
 	if _, err := s.letters.ReplayLetter(t.Context(), letters[0].Position); err == nil || !strings.Contains(err.Error(), "undone") {
 		t.Errorf("replay: %v", err)
 	}
