@@ -57,7 +57,8 @@ func newWorld() *world {
 		result:       sampleResult(),
 		repositories: []*search.Repository{kettle, bare},
 		status: map[code.RepositoryID]api.RepositoryStatus{
-			42: {Repository: *kettle, State: api.StateIndexed, Refs: []api.RefStatus{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at},
+			42: {Repository: *kettle, State: api.StateIndexed, Refs: []api.RefStatus{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at,
+				Freshness: api.Freshness{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, ReceivedAt: day.Add(-1500 * time.Millisecond), IndexedAt: day, Waiting: 2, OldestAt: day.AddDate(100, 0, 0) /* whose age is 0 for a while */}},
 			43: {Repository: *bare, State: api.StateImporting, Progress: &api.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: "fetch: no route to host", LastErrorAt: day,
 				Reconciliation: &api.Reconciliation{LookedAt: day, Result: "failed", Error: "host cannot be reached", NextAt: day.Add(time.Hour)}},
 		},
@@ -198,6 +199,10 @@ func (w *world) Remove(_ context.Context, id code.RepositoryID, reason string) (
 
 func (w *world) Refresh(_ context.Context, id code.RepositoryID) (event.Position, error) {
 	return w.append("refresh %d", id)
+}
+
+func (w *world) Reindex(_ context.Context, id code.RepositoryID, refs []code.Ref) (event.Position, error) {
+	return w.append("reindex %d %s", id, refs)
 }
 
 func (w *world) Status(_ context.Context, id code.RepositoryID) (api.RepositoryStatus, error) {

@@ -82,6 +82,10 @@ type Registrar interface {
 	Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error)
 	// Refresh appends a Push with ActionRefresh of all refs.
 	Refresh(ctx context.Context, id code.RepositoryID) (event.Position, error)
+	// Reindex appends a Push with ActionRefresh of each of refs, in their order, or of
+	// all if there is none: what was said of a ref that a push names is said anew. It
+	// returns the position of the last.
+	Reindex(ctx context.Context, id code.RepositoryID, refs []code.Ref) (event.Position, error)
 }
 
 // Status knows how far the indexing of a repository is.

@@ -48,6 +48,7 @@ func (s *Server) routes() []route {
 		{method: http.MethodPost, path: "/api/repos", access: accessOwner, action: audit.RegisteredRepository, handler: s.registerRepository},
 		{method: http.MethodDelete, path: "/api/repos/{repoId}", access: accessOwner, action: audit.RemovedRepository, handler: s.removeRepository},
 		{method: http.MethodPost, path: "/api/repos/{repoId}/refresh", access: accessOwner, action: audit.ReindexedRepository, handler: s.refreshRepository},
+		{method: http.MethodPost, path: "/api/repos/{repoId}/reindex", access: accessOwner, action: audit.ReindexedRepository, handler: s.reindexRepository},
 		{method: http.MethodGet, path: "/api/repos/{repoId}/status", access: accessSearch, action: audit.ReadRepository, handler: s.repositoryStatus},
 		{method: http.MethodGet, path: "/api/repos/{repoId}/skipped", access: accessSearch, action: audit.ReadRepository, handler: s.skippedFiles},
 		{method: http.MethodGet, path: "/api/deliveries", access: accessOwner, action: audit.ReadOperations, handler: s.listDeliveries},

@@ -47,6 +47,7 @@ type RepositoryStatus struct {
 	// Reconciliation is the last look for pushes that no web hook told of; nil if
 	// this process does not look.
 	Reconciliation *Reconciliation
+	Freshness      Freshness
 }
 
 // Reconciliation is a look at a repository for pushes that no web hook told of.
@@ -89,6 +90,9 @@ type statusResponse struct {
 	Segments     int             `json:"segments"`
 	Files        int             `json:"files"`
 	SkippedFiles int             `json:"skippedFiles"`
+	Skipped      *skippedItems   `json:"skipped,omitempty"`
+	Commit       code.CommitID   `json:"indexedCommitHash,omitempty"`
+	Freshness    *freshnessItem  `json:"freshness"`
 	IndexedAt    *jsonTime       `json:"indexedAt,omitempty"`
 	PushedAt     *jsonTime       `json:"pushedAt,omitempty"`
 	Applied      *event.Position `json:"appliedPosition,omitempty"`
@@ -147,6 +151,10 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 		Segments: st.Segments, Files: st.Files, SkippedFiles: st.SkippedFiles,
 		IndexedAt: optionalTime(st.Repository.IndexedAt), PushedAt: optionalTime(st.Repository.PushedAt), Applied: st.Applied,
 	}
+	out.Commit, out.Freshness = st.Repository.IndexedCommit, newFreshnessItem(&st.Freshness, s.o.Now())
+	if out.Skipped, err = s.firstSkipped(r.Context(), id); err != nil {
+		return nil, fmt.Errorf("repository %d: %w", id, err)
+	}
 	for i, ref := range st.Refs {
 		out.Refs[i] = refItem{ref.Ref, ref.Commit, optionalTime(ref.IndexedAt)}
 	}
@@ -181,11 +189,7 @@ func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository %d: %w", id, err)
 	}
-	items := make([]skippedItem, len(files))
-	for i, f := range files {
-		items[i] = skippedItem{f.Path, f.Ref, f.Reason, f.SizeBytes, skipMessage(f.Reason)}
-	}
-	out := ok(items)
+	out := ok(newSkippedItems(files))
 	out.header = window.header(r.URL.Path, total, p, "ref", "reason")
 	return out, nil
 }

@@ -820,6 +820,15 @@ func (c *Client) RefreshRepository(ctx context.Context, repoID int64) (*wire.Acc
 	return receive[*wire.Accepted](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/refresh", escape(repoID))})
 }
 
+// ReindexRepository: Index a repository anew. It sends POST /api/repos/{repoId}/reindex.
+//
+// Addition. Has every indexed branch and tag read and told anew, even if it did not move: after a
+// limit was changed, say. Refresh only looks for what moved. What the index has of a text already
+// stays.
+func (c *Client) ReindexRepository(ctx context.Context, repoID int64) (*wire.Accepted, error) {
+	return receive[*wire.Accepted](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/reindex", escape(repoID))})
+}
+
 // ListSkippedFilesParams are the parameters of ListSkippedFiles.
 type ListSkippedFilesParams struct {
 	// Which page, from 1. One beyond the last is empty.

@@ -898,6 +898,14 @@ type FindSymbolsResponse struct {
 	IsSearchExhaustive bool `json:"isSearchExhaustive"`
 }
 
+// FirstSkippedFiles The first skipped files of the default branch; absent if there are none.
+type FirstSkippedFiles struct {
+	Files []SkippedFile `json:"files"`
+
+	// URL Where all of them are.
+	URL string `json:"url"`
+}
+
 // FolderItem defines model for FolderItem.
 type FolderItem struct {
 	Type FolderItemType `json:"type"`
@@ -907,6 +915,29 @@ type FolderItem struct {
 
 // FolderItemType defines model for FolderItem.Type.
 type FolderItemType string
+
+// Freshness How far searches are behind the pushes. Ref, commit and times are those of what was indexed last.
+type Freshness struct {
+	Ref    string `json:"ref,omitempty,omitzero"`
+	Commit string `json:"commit,omitempty,omitzero"`
+
+	// ReceivedAt When the first push was received that led there.
+	ReceivedAt Time `json:"receivedAt,omitempty,omitzero"`
+	IndexedAt  Time `json:"indexedAt,omitempty,omitzero"`
+
+	// LagSeconds From receivedAt to indexedAt.
+	LagSeconds *float32 `json:"lagSeconds,omitempty"`
+
+	// WaitingPushes Pushes that were received and are not searchable yet.
+	WaitingPushes int `json:"waitingPushes"`
+
+	// MoreWaiting There may be more: too many events wait to look at all of them.
+	MoreWaiting     bool `json:"moreWaiting,omitempty,omitzero"`
+	OldestWaitingAt Time `json:"oldestWaitingAt,omitempty,omitzero"`
+
+	// StaleSeconds Age of the oldest of them, 0 if none waits.
+	StaleSeconds float32 `json:"staleSeconds"`
+}
 
 // Health defines model for Health.
 type Health struct {
@@ -1255,12 +1286,17 @@ type RepositoryStatus struct {
 	Segments int `json:"segments"`
 
 	// Files Searchable files of the default branch.
-	Files           int            `json:"files"`
-	SkippedFiles    int            `json:"skippedFiles"`
-	IndexedAt       Time           `json:"indexedAt,omitempty,omitzero"`
-	PushedAt        Time           `json:"pushedAt,omitempty,omitzero"`
-	AppliedPosition Position       `json:"appliedPosition,omitempty,omitzero"`
-	Reconciliation  Reconciliation `json:"reconciliation,omitempty,omitzero"`
+	Files        int               `json:"files"`
+	SkippedFiles int               `json:"skippedFiles"`
+	Skipped      FirstSkippedFiles `json:"skipped,omitempty,omitzero"`
+
+	// IndexedCommitHash Of the default branch.
+	IndexedCommitHash string         `json:"indexedCommitHash,omitempty,omitzero"`
+	Freshness         Freshness      `json:"freshness"`
+	IndexedAt         Time           `json:"indexedAt,omitempty,omitzero"`
+	PushedAt          Time           `json:"pushedAt,omitempty,omitzero"`
+	AppliedPosition   Position       `json:"appliedPosition,omitempty,omitzero"`
+	Reconciliation    Reconciliation `json:"reconciliation,omitempty,omitzero"`
 }
 
 // RepositoryStatusState defines model for RepositoryStatus.State.

@@ -62,6 +62,23 @@ func (r *registrar) Refresh(ctx context.Context, id code.RepositoryID) (event.Po
 	return r.appendOne(ctx, &event.Push{Repository: id, Action: event.ActionRefresh, ReceivedAt: r.now().UTC()})
 }
 
+// Reindex implements api.Registrar. A refresh of a ref that it names has the worker
+// tell it anew.
+func (r *registrar) Reindex(ctx context.Context, id code.RepositoryID, refs []code.Ref) (event.Position, error) {
+	if len(refs) == 0 {
+		return r.Refresh(ctx, id)
+	}
+	events := make([]event.Event, len(refs))
+	for i, ref := range refs {
+		events[i] = &event.Push{Repository: id, Ref: ref, Action: event.ActionRefresh, ReceivedAt: r.now().UTC()}
+	}
+	positions, err := r.append(ctx, events...)
+	if err != nil {
+		return event.Position{}, err
+	}
+	return positions[len(positions)-1], nil
+}
+
 func (r *registrar) appendOne(ctx context.Context, ev event.Event) (event.Position, error) {
 	positions, err := r.append(ctx, ev)
 	if err != nil {

@@ -55,6 +55,7 @@ var seenRows = map[string]seenRow{
 	"POST /api/repos":                                   {path: at("/api/repos"), body: at(`{}`), status: 400},
 	"DELETE /api/repos/{repoId}":                        {path: about("/api/repos/{id}"), about: true, changes: true},
 	"POST /api/repos/{repoId}/refresh":                  {path: about("/api/repos/{id}/refresh"), about: true, status: 202},
+	"POST /api/repos/{repoId}/reindex":                  {path: about("/api/repos/{id}/reindex"), about: true, status: 202},
 	"GET /api/repos/{repoId}/status":                    {path: about("/api/repos/{id}/status"), about: true, status: 200},
 	"GET /api/repos/{repoId}/skipped":                   {path: about("/api/repos/{id}/skipped"), about: true, status: 200},
 	"GET /api/deliveries":                               {path: at("/api/deliveries"), status: 200},

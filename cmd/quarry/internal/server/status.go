@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -45,8 +47,14 @@ func (s *statuses) Status(ctx context.Context, id code.RepositoryID) (api.Reposi
 	// The position first, the view after it: what the position promises, the view
 	// shows.
 	out := api.RepositoryStatus{Repository: *searchRepository(known), State: api.StateRegistered}
-	var err error
-	if out.Applied, err = s.position(ctx, i, id); err != nil {
+	at, err := s.position(ctx, i, id)
+	if err != nil {
+		return out, err
+	}
+	if at.Offset > 0 {
+		out.Applied = &event.Position{Topic: at.Topic, Partition: at.Partition, Offset: at.Offset - 1}
+	}
+	if err := s.waiting(ctx, id, at, &out.Freshness); err != nil {
 		return out, err
 	}
 	v := i.places.Acquire()
@@ -56,19 +64,55 @@ func (s *statuses) Status(ctx context.Context, id code.RepositoryID) (api.Reposi
 	return out, nil
 }
 
-// position returns the last event of the repository's partition that has had
-// its effect; nil if none has.
-func (s *statuses) position(ctx context.Context, i *index, id code.RepositoryID) (*event.Position, error) {
+// position returns where the events of the repository's partition begin that have not
+// had their effect.
+func (s *statuses) position(ctx context.Context, i *index, id code.RepositoryID) (event.Position, error) {
 	n, err := s.log.Partitions(ctx, event.TopicEvents)
 	if err != nil {
-		return nil, err
+		return event.Position{}, err
 	}
 	partition := eventlog.PartitionOf(event.RecordKey(id), n)
 	before, err := i.applied.before(ctx, partition)
-	if err != nil || before == 0 {
-		return nil, err
+	return event.Position{Topic: event.TopicEvents, Partition: partition, Offset: before}, err
+}
+
+// maxWaitingLook bounds the records that are looked at for pushes that wait: some
+// tens of milliseconds.
+const maxWaitingLook = 10_000
+
+// waiting counts the pushes of a repository from a position on, which have not had
+// their effect.
+func (s *statuses) waiting(ctx context.Context, id code.RepositoryID, from event.Position, out *api.Freshness) (err error) {
+	high, err := s.log.HighWater(ctx, event.TopicEvents)
+	if err != nil || int(from.Partition) >= len(high) || from.Offset >= high[from.Partition] {
+		return err
 	}
-	return &event.Position{Topic: event.TopicEvents, Partition: partition, Offset: before - 1}, nil
+	end := high[from.Partition]
+	if out.More = end-from.Offset > maxWaitingLook; out.More {
+		end = from.Offset + maxWaitingLook
+	}
+	reader, err := s.log.Tail(ctx, event.TopicEvents, from.Partition, from.Offset)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	key := event.RecordKey(id)
+	for next := from.Offset; next < end; {
+		rec, err := reader.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if next = rec.Position.Offset + 1; next > end || !bytes.Equal(rec.Key, key) || event.TypeOf(rec) != event.TypePush {
+			continue
+		}
+		if _, ev, err := event.Decode(rec); err == nil {
+			p := ev.(*event.Push)
+			if out.Waiting++; out.OldestAt.IsZero() || p.ReceivedAt.Before(out.OldestAt) {
+				out.OldestAt = p.ReceivedAt
+			}
+		}
+	}
+	return nil
 }
 
 // describe fills in what the view shows of the repository.
@@ -78,6 +122,9 @@ func (s *statuses) describe(v *places.View, out *api.RepositoryStatus) {
 		return
 	}
 	for _, ref := range r.Refs {
+		if f := &out.Freshness; ref.IndexedAt.After(f.IndexedAt) {
+			f.Ref, f.Commit, f.ReceivedAt, f.IndexedAt = ref.Ref, ref.Commit, ref.PushedAt, ref.IndexedAt
+		}
 		out.Refs = append(out.Refs, api.RefStatus{Ref: ref.Ref, Commit: ref.Commit, IndexedAt: ref.IndexedAt})
 	}
 	if len(r.Refs) > 0 {

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// TestReindexTakesNewLimits raises the limit on the size of files, and looks before
+// and after a refresh, which only asks what moved, and after a reindex.
+func TestReindexTakesNewLimits(t *testing.T) {
+	g := newGitRepository(t, "limits", "release*")
+	large := "largeword\n" + strings.Repeat("text ", 1000)
+	head := g.commit("small.txt", "smallword\n", "large.txt", large)
+	g.git("branch", "release1")
+	set := []string{"git.allowedRoots=" + filepath.Dir(g.dir), "data=" + filepath.Join(t.TempDir(), "data")}
+	s := openOnly(t, testConfig(t, append(set, "pipeline.maxFileBytes=1024")...))
+	stop := run(t, s)
+	s.registerAt(t, g, head)
+	if found := mustAsk(t, s, "largeword"); len(found) != 0 {
+		t.Fatalf("a file above the limit is found: %v", found)
+	}
+	stop()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	s = running(t, testConfig(t, append(set, "pipeline.maxFileBytes=1048576")...))
+	id := uint64(g.ID)
+	for _, step := range []struct {
+		ask, query string
+		want       int
+	}{{"refresh", "largeword", 0}, {"reindex", "largeword", 1}, {"reindex", "largeword rev:*", 1}, {"reindex", "smallword", 1}} {
+		var r registration
+		if status := post(t, fmt.Sprintf("%s/api/repos/%d/%s", s.URL(), id, step.ask), "{}", &r); status != http.StatusAccepted {
+			t.Fatalf("%s: %d %s", step.ask, status, r.Message)
+		}
+		status := awaitStatus(t, s, id, r.applied)
+		if found := mustAsk(t, s, step.query); len(found) != step.want {
+			t.Errorf("after a %s, %s is found %d times, want %d: %v", step.ask, step.query, len(found), step.want, found)
+		}
+		if f := status["freshness"].(map[string]any); f["waitingPushes"] != 0.0 || f["staleSeconds"] != 0.0 || f["commit"] != string(head) {
+			t.Errorf("after a %s: freshness %v", step.ask, f)
+		}
+	}
+}
+
+// TestFreshnessCountsWhatWaits counts the pushes of one repository from a place of the
+// log on.
+func TestFreshnessCountsWhatWaits(t *testing.T) {
+	s := openOnly(t, testConfig(t)) // and does not run: nothing is handled
+	id := code.RepositoryID(7)
+	st := s.statuses()
+	count := func() (f api.Freshness) {
+		i := s.versions.acquire()
+		defer i.use.leave()
+		at, err := st.position(t.Context(), i, id)
+		if err == nil {
+			err = st.waiting(t.Context(), id, at, &f)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if f := count(); f != (api.Freshness{}) {
+		t.Fatalf("in an empty log: %+v", f)
+	}
+	for i, other := range []code.RepositoryID{7, 8, 7} {
+		if _, err := s.registrar.append(t.Context(), &event.Push{Repository: other, Action: event.ActionRefresh, ReceivedAt: s.registrar.now().UTC()}); err != nil {
+			t.Fatal(err)
+		}
+		if f := count(); f.Waiting != i/2+1 || f.OldestAt.IsZero() || f.More {
+			t.Errorf("after %d pushes: %+v", i+1, f)
+		}
+	}
+}
