@@ -4,34 +4,8 @@ import (
 	"net/http"
 
 	"github.com/quarrysearch/quarry/query/source"
-	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-type blameResponse struct {
-	Ranges  []blameRange                  `json:"ranges"`
-	Commits map[code.CommitID]blameCommit `json:"commits"`
-}
-
-type blameRange struct {
-	Hash      code.CommitID `json:"hash"`
-	Path      string        `json:"path"`
-	StartLine int           `json:"startLine"`
-	LineCount int           `json:"lineCount"`
-}
-
-type blameCommit struct {
-	Hash        code.CommitID  `json:"hash"`
-	Date        jsonTime       `json:"date"`
-	Message     string         `json:"message"`
-	AuthorName  string         `json:"authorName"`
-	AuthorEmail string         `json:"authorEmail"`
-	Previous    *blamePrevious `json:"previous,omitempty"`
-}
-
-type blamePrevious struct {
-	Hash code.CommitID `json:"hash"`
-	Path string        `json:"path"`
-}
 
 func (s *Server) blame(r *http.Request) (*reply, error) {
 	p := queryParams(r)
@@ -47,17 +21,17 @@ func (s *Server) blame(r *http.Request) (*reply, error) {
 	return ok(newBlameResponse(b)), nil
 }
 
-func newBlameResponse(b *source.Blame) *blameResponse {
-	out := &blameResponse{make([]blameRange, len(b.Ranges)), make(map[code.CommitID]blameCommit, len(b.Commits))}
+func newBlameResponse(b *source.Blame) *wire.Blame {
+	out := &wire.Blame{Ranges: make([]wire.BlameRange, len(b.Ranges)), Commits: make(map[string]wire.BlameCommit, len(b.Commits))}
 	for i, r := range b.Ranges {
-		out.Ranges[i] = blameRange{r.Commit, r.Path, r.Start, r.Lines}
+		out.Ranges[i] = wire.BlameRange{Hash: string(r.Commit), Path: r.Path, StartLine: r.Start, LineCount: r.Lines}
 	}
 	for id, c := range b.Commits {
-		commit := blameCommit{Hash: id, Date: jsonTime(c.Time), Message: c.Subject, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail}
+		commit := wire.BlameCommit{Hash: string(id), Date: wire.At(c.Time), Message: c.Subject, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail}
 		if c.Previous != "" {
-			commit.Previous = &blamePrevious{c.Previous, c.PreviousPath}
+			commit.Previous = wire.BlamePrevious{Hash: string(c.Previous), Path: c.PreviousPath}
 		}
-		out.Commits[id] = commit
+		out.Commits[string(id)] = commit
 	}
 	return out
 }

@@ -8,34 +8,16 @@ import (
 
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // defaultCommits is the length of a page of commits or authors.
 const defaultCommits = 50
 
-type commitItem struct {
-	Hash        code.CommitID `json:"hash"`
-	Date        string        `json:"date"`
-	Message     string        `json:"message"`
-	Refs        string        `json:"refs"`
-	Body        string        `json:"body"`
-	AuthorName  string        `json:"authorName"`
-	AuthorEmail string        `json:"authorEmail"`
-}
-
-type commitResponse struct {
-	commitItem
-	Parents []code.CommitID `json:"parents"`
-}
-
-type authorItem struct {
-	Name        string `json:"name"`
-	Email       string `json:"email"`
-	CommitCount int    `json:"commitCount"`
-}
-
-func newCommitItem(c source.Commit) commitItem {
-	return commitItem{c.ID, c.Date, c.Subject, c.Refs, c.Body, c.AuthorName, c.AuthorEmail}
+func newCommit(c source.Commit) wire.Commit {
+	return wire.Commit{
+		Hash: string(c.ID), Date: c.Date, Message: c.Subject, Refs: c.Refs, Body: c.Body, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail,
+	}
 }
 
 func (s *Server) commits(r *http.Request) (*reply, error) {
@@ -58,9 +40,9 @@ func (s *Server) commits(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	items := make([]commitItem, len(commits))
+	items := make([]wire.Commit, len(commits))
 	for i, c := range commits {
-		items[i] = newCommitItem(c)
+		items[i] = newCommit(c)
 	}
 	out := ok(items)
 	out.header = window.header("/api/commits", total, p, "repo", "query", "since", "until", "author", "ref", "path", "follow")
@@ -85,7 +67,18 @@ func (s *Server) commit(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(&commitResponse{newCommitItem(c), append([]code.CommitID{}, c.Parents...)}), nil
+	return ok(newCommitDetail(c)), nil
+}
+
+func newCommitDetail(c source.Commit) *wire.CommitDetail {
+	out := &wire.CommitDetail{
+		Hash: string(c.ID), Date: c.Date, Message: c.Subject, Refs: c.Refs, Body: c.Body, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail,
+		Parents: make([]string, len(c.Parents)),
+	}
+	for i, id := range c.Parents {
+		out.Parents[i] = string(id)
+	}
+	return out
 }
 
 func (s *Server) commitAuthors(r *http.Request) (*reply, error) {
@@ -101,9 +94,9 @@ func (s *Server) commitAuthors(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	from, to := window.of(len(authors))
-	items := make([]authorItem, to-from)
+	items := make([]wire.CommitAuthor, to-from)
 	for i, a := range authors[from:to] {
-		items[i] = authorItem{a.Name, a.Email, a.Commits}
+		items[i] = wire.CommitAuthor{Name: a.Name, Email: a.Email, CommitCount: a.Commits}
 	}
 	out := ok(items)
 	out.header = window.header("/api/commits/authors", len(authors), p, "repo", "ref", "path")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // DeadLetters are the records that were given up. Errors that wrap
@@ -53,32 +54,11 @@ type DeadLetter struct {
 	Copies int
 }
 
-type deadLettersResponse struct {
-	// Open counts all letters, Letters shows those that match and are known.
-	Open    int              `json:"open"`
-	Letters []deadLetterItem `json:"letters"`
-}
-
-type deadLetterItem struct {
-	ID         string          `json:"id"`
-	Position   event.Position  `json:"position"`
-	Of         *event.Position `json:"recordPosition,omitempty"`
-	Stage      string          `json:"stage"`
-	Reason     string          `json:"reason"`
-	Attempts   int             `json:"attempts"`
-	Type       event.Type      `json:"type,omitempty"`
-	RepoID     uint64          `json:"repoId,omitempty"`
-	RepoName   string          `json:"repoName,omitempty"`
-	At         *jsonTime       `json:"at,omitempty"`
-	ValueBytes int             `json:"valueBytes"`
-	Copies     int             `json:"copies,omitempty"`
-}
-
 // deadLetterDetails is a letter with the record that was given up.
 type deadLetterDetails struct {
-	deadLetterItem
-	Key     string       `json:"key,omitempty"`
-	Headers []headerItem `json:"headers"`
+	wire.DeadLetter
+	Key     string              `json:"key,omitempty"`
+	Headers []wire.RecordHeader `json:"headers"`
 	// Value is there if it is text, else ValueBase64.
 	Value       string `json:"value,omitempty"`
 	ValueBase64 []byte `json:"valueBase64,omitempty"`
@@ -87,44 +67,18 @@ type deadLetterDetails struct {
 	Unreadable string      `json:"unreadable,omitempty"`
 }
 
-type headerItem struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-type resolvedResponse struct {
-	ID         string           `json:"id"`
-	Resolution event.Resolution `json:"resolution"`
-	By         *event.Position  `json:"resolvedBy,omitempty"`
-}
-
-type resolvedAllResponse struct {
-	Resolved int           `json:"resolved"`
-	Refused  []refusedItem `json:"refused"`
-	// Remaining counts the letters that match and are still open.
-	Remaining int `json:"remaining"`
-}
-
-type refusedItem struct {
-	ID      string `json:"id"`
-	Message string `json:"message"`
-}
-
 // maxResolved bounds the letters that one request resolves, and those that it is
 // refused: some seconds of appends.
 const maxResolved = 1000
 
 func letterID(at event.Position) string { return fmt.Sprintf("%d-%d", at.Partition, at.Offset) }
 
-func newDeadLetterItem(l *DeadLetter) deadLetterItem {
-	out := deadLetterItem{
-		ID: letterID(l.Position), Position: l.Position, Stage: l.Stage, Reason: l.Reason, Attempts: l.Attempts, Type: l.Type,
-		RepoID: uint64(l.Repository), RepoName: l.RepositoryName, At: optionalTime(l.At), ValueBytes: l.ValueBytes, Copies: l.Copies,
+func newDeadLetter(l *DeadLetter) wire.DeadLetter {
+	return wire.DeadLetter{
+		ID: letterID(l.Position), Position: wirePosition(l.Position), RecordPosition: wirePosition(l.Of),
+		Stage: l.Stage, Reason: l.Reason, Attempts: l.Attempts, Type: string(l.Type),
+		RepoID: int64(l.Repository), RepoName: l.RepositoryName, At: wire.At(l.At), ValueBytes: l.ValueBytes, Copies: l.Copies,
 	}
-	if l.Of != (event.Position{}) {
-		out.Of = &l.Of
-	}
-	return out
 }
 
 // deadLetterQuery reads the filter of a request, and whether it has one.
@@ -151,9 +105,9 @@ func (s *Server) listDeadLetters(r *http.Request) (*reply, error) {
 		return nil, fmt.Errorf("list dead letters: %w", err)
 	}
 	from, to := window.of(len(letters))
-	body := deadLettersResponse{Open: open, Letters: make([]deadLetterItem, 0, to-from)}
+	body := wire.DeadLetterPage{Open: open, Letters: make([]wire.DeadLetter, 0, to-from)}
 	for i := range letters[from:to] {
-		body.Letters = append(body.Letters, newDeadLetterItem(&letters[from+i]))
+		body.Letters = append(body.Letters, newDeadLetter(&letters[from+i]))
 	}
 	out := ok(body)
 	out.header = window.header(r.URL.Path, len(letters), p, "stage", "type", "repository")
@@ -170,9 +124,9 @@ func (s *Server) showDeadLetter(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	given := event.Original(rec)
-	body := deadLetterDetails{deadLetterItem: newDeadLetterItem(&l), Key: text(given.Key), Headers: make([]headerItem, len(given.Headers))}
+	body := deadLetterDetails{DeadLetter: newDeadLetter(&l), Key: text(given.Key), Headers: make([]wire.RecordHeader, len(given.Headers))}
 	for i, h := range given.Headers {
-		body.Headers[i] = headerItem{h.Name, text(h.Value)}
+		body.Headers[i] = wire.RecordHeader{Name: h.Name, Value: text(h.Value)}
 	}
 	if body.Value = string(given.Value); !utf8.Valid(given.Value) {
 		body.Value, body.ValueBase64 = "", given.Value
@@ -200,7 +154,7 @@ func (s *Server) replayDeadLetter(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
-	return accepted(resolvedResponse{letterID(at), event.LetterReplayed, &by}), nil
+	return accepted(wire.Resolved{ID: letterID(at), Resolution: wire.ResolvedResolutionReplayed, ResolvedBy: wirePosition(by)}), nil
 }
 
 func (s *Server) dropDeadLetter(r *http.Request) (*reply, error) {
@@ -216,7 +170,7 @@ func (s *Server) dropDeadLetter(r *http.Request) (*reply, error) {
 	if err := s.o.DeadLetters.DropLetter(r.Context(), at, reason); err != nil {
 		return nil, fmt.Errorf("drop: %w", err)
 	}
-	return accepted(resolvedResponse{letterID(at), event.LetterDropped, nil}), nil
+	return accepted(wire.Resolved{ID: letterID(at), Resolution: wire.ResolvedResolutionDropped}), nil
 }
 
 func (s *Server) replayDeadLetters(r *http.Request) (*reply, error) {
@@ -248,7 +202,7 @@ func (s *Server) resolveAll(r *http.Request, resolve func(event.Position) error)
 	if err != nil {
 		return nil, fmt.Errorf("list dead letters: %w", err)
 	}
-	out := resolvedAllResponse{Refused: []refusedItem{}, Remaining: len(letters)}
+	out := wire.ResolvedAll{Refused: []wire.Refusal{}, Remaining: len(letters)}
 	for i := len(letters) - 1; i >= 0 && out.Resolved < maxResolved && len(out.Refused) < maxResolved; i-- {
 		at := letters[i].Position
 		err := resolve(at)
@@ -257,7 +211,7 @@ func (s *Server) resolveAll(r *http.Request, resolve func(event.Position) error)
 			out.Resolved++
 			out.Remaining--
 		case errors.Is(err, ErrConflict):
-			out.Refused = append(out.Refused, refusedItem{letterID(at), err.Error()})
+			out.Refused = append(out.Refused, wire.Refusal{ID: letterID(at), Message: err.Error()})
 		default:
 			return nil, fmt.Errorf("%d dead letters are resolved: %w", out.Resolved, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // Deliveries is the ledger of what was delivered and what became of it. Errors
@@ -105,64 +106,6 @@ var outcomes = []string{
 	string(event.DeliveryDuplicate), string(event.DeliveryTaken), string(event.DeliveryIgnored), string(event.DeliveryRefused),
 }
 
-type deliveriesResponse struct {
-	Deliveries []deliveryItem `json:"deliveries"`
-	Next       string         `json:"nextCursor,omitempty"`
-}
-
-type deliveryItem struct {
-	ID         string          `json:"id"`
-	Position   event.Position  `json:"position"`
-	Source     string          `json:"source"`
-	Kind       string          `json:"kind,omitempty"`
-	Connection string          `json:"connection,omitempty"`
-	DeliveryID string          `json:"deliveryId,omitempty"`
-	Verified   *bool           `json:"verified,omitempty"`
-	BodySHA256 string          `json:"bodySha256,omitempty"`
-	RepoID     uint64          `json:"repoId,omitempty"`
-	RepoName   string          `json:"repoName,omitempty"`
-	ReceivedAt *jsonTime       `json:"receivedAt,omitempty"`
-	LoggedAt   *jsonTime       `json:"loggedAt,omitempty"`
-	Outcome    string          `json:"outcome"`
-	Reason     string          `json:"reason,omitempty"`
-	Of         *event.Position `json:"duplicateOf,omitempty"`
-	TakenAs    *event.Position `json:"takenAs,omitempty"`
-	Suppressed int64           `json:"suppressed,omitempty"`
-	Duplicates *duplicatesItem `json:"duplicates,omitempty"`
-	Pushes     []pushItem      `json:"pushes"`
-}
-
-type duplicatesItem struct {
-	Count  int64     `json:"count"`
-	LastAt *jsonTime `json:"lastAt,omitempty"`
-}
-
-type pushItem struct {
-	Position     event.Position  `json:"position"`
-	Ref          code.Ref        `json:"ref,omitempty"`
-	Before       code.CommitID   `json:"before,omitempty"`
-	After        code.CommitID   `json:"after,omitempty"`
-	Action       event.Action    `json:"action"`
-	Outcome      string          `json:"outcome"`
-	Reason       string          `json:"reason,omitempty"`
-	DeadLetter   *event.Position `json:"deadLetter,omitempty"`
-	Commit       code.CommitID   `json:"commit,omitempty"`
-	ChangedFiles *int            `json:"changedFiles,omitempty"`
-	NewDocuments int             `json:"newDocuments"`
-	Segments     int             `json:"segments"`
-	IndexedWith  *event.Position `json:"indexedWith,omitempty"`
-	AnsweredBy   *event.Position `json:"answeredBy,omitempty"`
-	DoneAt       *jsonTime       `json:"doneAt,omitempty"`
-	SearchableAt *jsonTime       `json:"searchableAt,omitempty"`
-	// ClockOf says whose clock SearchableAt is.
-	ClockOf string `json:"searchableAtClock,omitempty"`
-}
-
-type redeliveredResponse struct {
-	DeliveryID string           `json:"deliveryId"`
-	Positions  []event.Position `json:"positions"`
-}
-
 // Bounds of the filters of a list.
 const maxCursorBytes = 16 << 10
 
@@ -185,9 +128,9 @@ func (s *Server) listDeliveries(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
 	}
-	out := deliveriesResponse{Deliveries: make([]deliveryItem, len(page.Deliveries)), Next: page.Next}
+	out := wire.DeliveryPage{Deliveries: make([]wire.Delivery, len(page.Deliveries)), NextCursor: page.Next}
 	for i, d := range page.Deliveries {
-		out.Deliveries[i] = newDeliveryItem(d)
+		out.Deliveries[i] = newDelivery(d)
 	}
 	return ok(out), nil
 }
@@ -217,7 +160,7 @@ func (s *Server) showDelivery(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(newDeliveryItem(d)), nil
+	return ok(newDelivery(d)), nil
 }
 
 func (s *Server) redeliver(r *http.Request) (*reply, error) {
@@ -229,7 +172,11 @@ func (s *Server) redeliver(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redeliver: %w", err)
 	}
-	return accepted(redeliveredResponse{id, positions}), nil
+	out := wire.Redelivered{DeliveryID: id, Positions: make([]wire.Position, len(positions))}
+	for i, p := range positions {
+		out.Positions[i] = wirePosition(p)
+	}
+	return accepted(out), nil
 }
 
 // deliveryPosition reads {deliveryKey} of the path: partition-offset.
@@ -244,25 +191,25 @@ func deliveryPosition(r *http.Request) (event.Position, error) {
 	return event.Position{Topic: event.TopicEvents, Partition: int32(partition), Offset: event.Offset(offset)}, nil
 }
 
-func newDeliveryItem(d *Delivery) deliveryItem {
-	out := deliveryItem{
-		ID: fmt.Sprintf("%d-%d", d.Position.Partition, d.Position.Offset), Position: d.Position, Source: d.Source,
-		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: uint64(d.Repository), RepoName: d.RepositoryName,
-		ReceivedAt: optionalTime(d.ReceivedAt), LoggedAt: optionalTime(d.LoggedAt), Outcome: d.outcome(), Reason: d.Reason,
-		Of: d.Of, Suppressed: d.Suppressed, Pushes: make([]pushItem, len(d.Pushes)),
+func newDelivery(d *Delivery) wire.Delivery {
+	out := wire.Delivery{
+		ID: fmt.Sprintf("%d-%d", d.Position.Partition, d.Position.Offset), Position: wirePosition(d.Position), Source: d.Source,
+		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: int64(d.Repository), RepoName: d.RepositoryName,
+		ReceivedAt: wire.At(d.ReceivedAt), LoggedAt: wire.At(d.LoggedAt), Outcome: wire.DeliveryOutcome(d.outcome()), Reason: d.Reason,
+		DuplicateOf: wireOptional(d.Of), Suppressed: d.Suppressed, Pushes: make([]wire.DeliveredPush, len(d.Pushes)),
 	}
 	if d.Outcome == string(event.DeliveryTaken) {
-		out.Of, out.TakenAs = nil, d.Of
+		out.DuplicateOf, out.TakenAs = wire.Position{}, out.DuplicateOf
 	}
 	if kind, _, ok := strings.Cut(strings.TrimPrefix(d.Source, "/webhooks/"), "/"); ok && strings.HasPrefix(d.Source, "/webhooks/") {
 		verified := d.Outcome != string(event.DeliveryRefused)
-		out.Kind, out.Verified = kind, &verified
+		out.Kind, out.Verified = wire.CodeHostType(kind), &verified
 	}
 	if d.Duplicates > 0 {
-		out.Duplicates = &duplicatesItem{d.Duplicates, optionalTime(d.LastDuplicateAt)}
+		out.Duplicates = wire.Duplicates{Count: d.Duplicates, LastAt: wire.At(d.LastDuplicateAt)}
 	}
 	for i := range d.Pushes {
-		out.Pushes[i] = newPushItem(&d.Pushes[i])
+		out.Pushes[i] = newDeliveredPush(&d.Pushes[i])
 	}
 	return out
 }
@@ -283,16 +230,17 @@ func (d *Delivery) outcome() string {
 	return d.Pushes[0].Outcome
 }
 
-func newPushItem(p *DeliveredPush) pushItem {
-	out := pushItem{
-		Position: p.Position, Ref: p.Ref, Before: p.Before, After: p.After, Action: p.Action, Outcome: p.Outcome, Reason: p.Reason,
-		DeadLetter: p.DeadLetter, Commit: p.Commit, ChangedFiles: p.Changes, NewDocuments: p.Documents, Segments: p.Segments,
-		IndexedWith: p.Cause, AnsweredBy: p.Answered, DoneAt: optionalTime(p.DoneAt), SearchableAt: optionalTime(p.SearchableAt),
+func newDeliveredPush(p *DeliveredPush) wire.DeliveredPush {
+	out := wire.DeliveredPush{
+		Position: wirePosition(p.Position), Ref: string(p.Ref), Before: string(p.Before), After: string(p.After),
+		Action: wire.DeliveredPushAction(p.Action), Outcome: wire.DeliveryOutcome(p.Outcome), Reason: p.Reason,
+		DeadLetter: wireOptional(p.DeadLetter), Commit: string(p.Commit), ChangedFiles: p.Changes, NewDocuments: p.Documents, Segments: p.Segments,
+		IndexedWith: wireOptional(p.Cause), AnsweredBy: wireOptional(p.Answered), DoneAt: wire.At(p.DoneAt), SearchableAt: wire.At(p.SearchableAt),
 	}
-	if out.SearchableAt != nil {
-		out.ClockOf = "log"
+	if !p.SearchableAt.IsZero() {
+		out.SearchableAtClock = wire.DeliveredPushSearchableAtClockLog
 		if p.Here {
-			out.ClockOf = "server"
+			out.SearchableAtClock = wire.DeliveredPushSearchableAtClockServer
 		}
 	}
 	return out

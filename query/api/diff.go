@@ -5,30 +5,8 @@ import (
 	"net/http"
 
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-type diffResponse struct {
-	Files []diffFile `json:"files"`
-}
-
-// diffFile is a file that differs; a path is null where there is no file.
-type diffFile struct {
-	OldPath *string    `json:"oldPath"`
-	NewPath *string    `json:"newPath"`
-	Hunks   []diffHunk `json:"hunks"`
-}
-
-type diffHunk struct {
-	OldRange diffRange `json:"oldRange"`
-	NewRange diffRange `json:"newRange"`
-	Heading  string    `json:"heading,omitempty"`
-	Body     string    `json:"body"`
-}
-
-type diffRange struct {
-	Start int `json:"start"`
-	Lines int `json:"lines"`
-}
 
 func (s *Server) diff(r *http.Request) (*reply, error) {
 	p := queryParams(r)
@@ -45,17 +23,17 @@ func (s *Server) diff(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := diffResponse{make([]diffFile, len(files))}
+	out := wire.Diff{Files: make([]wire.DiffFile, len(files))}
 	for i, f := range files {
 		out.Files[i] = newDiffFile(&f)
 	}
 	return ok(out), nil
 }
 
-func newDiffFile(f *source.FileDiff) diffFile {
-	out := diffFile{OldPath: optionalText(f.Old), NewPath: optionalText(f.New), Hunks: make([]diffHunk, len(f.Hunks))}
+func newDiffFile(f *source.FileDiff) wire.DiffFile {
+	out := wire.DiffFile{OldPath: optionalText(f.Old), NewPath: optionalText(f.New), Hunks: make([]wire.DiffHunk, len(f.Hunks))}
 	for i, h := range f.Hunks {
-		out.Hunks[i] = diffHunk{diffRange(h.Old), diffRange(h.New), h.Heading, h.Body}
+		out.Hunks[i] = wire.DiffHunk{OldRange: wire.DiffRange(h.Old), NewRange: wire.DiffRange(h.New), Heading: h.Heading, Body: h.Body}
 	}
 	return out
 }

@@ -22,6 +22,7 @@ import (
 type world struct {
 	url    string
 	repoID int64
+	member string // their ID
 	// Keys with all scopes of their users.
 	ownerKey, memberKey string
 }
@@ -148,9 +149,11 @@ func (w *world) people(t *testing.T, token string) {
 	}
 	member := w.browser(t)
 
-	if _, err := member.AcceptInvitation(ctx, wire.AcceptInvitationRequest{Value: invitation.Value, Name: "Grace", Password: password}); err != nil {
+	joined, err := member.AcceptInvitation(ctx, wire.AcceptInvitationRequest{Value: invitation.Value, Name: "Grace", Password: password})
+	if err != nil {
 		t.Fatal(err)
 	}
+	w.member = joined.User.ID
 	w.memberKey = w.key(t, member, wire.CreateKeyRequest{Name: "apitest", Scopes: []wire.Scope{"search", "git"}})
 }
 

@@ -472,7 +472,7 @@ type BlameCommit struct {
 	Hash string `json:"hash"`
 
 	// Date The author's time, in UTC.
-	Date string `json:"date"`
+	Date Time `json:"date"`
 
 	// Message The first line.
 	Message     string        `json:"message"`
