@@ -10,12 +10,13 @@ CORPORA  ?= .cache/corpora/bench
 ZOEKT_BIN ?=
 QUICK    ?=
 OUT      ?= .cache/bench.md
+SCHEMATHESIS = .cache/schemathesis-4.32.5
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
 export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e chaos cover bench bench-compare corpora docs-check kafka node tidy clean check
+.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e api-test chaos cover bench bench-compare corpora docs-check kafka node tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +57,10 @@ metamorphic: ## random corpora and queries against a plain scan; SEED=n repeats 
 
 e2e: ## the built binary: serve, index, push, search, kill, restart
 	$(GO) test -count=1 -v ./cmd/e2e
+
+api-test: ## Schemathesis, of PyPI, against a running server, as owner, member and nobody; SEED=n repeats one, up to 3 minutes
+	-test -x $(SCHEMATHESIS)/bin/st || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install -q --disable-pip-version-check schemathesis==4.32.5; }
+	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) $(GO) test -count=1 -v -timeout 10m ./cmd/internal/apitest
 
 chaos: ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repeats one, CHAOSFLAGS=; needs Java and jars (make kafka), root for full disks
 	$(GO) build -o .cache/chaos/bin/chaos ./cmd/chaos

@@ -15,14 +15,21 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// program is where make api-test installs it.
+// program is where make api-test installs it. Without that target the test is left
+// out: it is slow.
 func program(t *testing.T) string {
 	t.Helper()
-	if path := os.Getenv("QUARRY_SCHEMATHESIS"); path != "" {
-		return path
+	path := os.Getenv("QUARRY_SCHEMATHESIS")
+	_, err := exec.LookPath(path)
+	switch {
+	case path == "":
+		t.Skip("Schemathesis: make api-test runs it")
+	case err != nil && os.Getenv("QUARRY_REQUIRE_ALL") == "1":
+		t.Fatalf("Schemathesis: %v; make api-test installs it with python3", err)
+	case err != nil:
+		t.Skipf("Schemathesis: %v; make api-test installs it with python3", err)
 	}
-	t.Skip("Schemathesis: QUARRY_SCHEMATHESIS does not say where it is; make api-test installs and runs it")
-	return ""
+	return path
 }
 
 // maxSeconds bounds each run.
@@ -94,7 +101,7 @@ func (w *world) run(t *testing.T, path, document, key string, args []string) {
 	}
 	all := append([]string{
 		"--config-file=schemathesis.toml", "run", document, "--url=" + w.url,
-		"--no-color", "--workers=2", "--seed=" + seed, "--max-time=" + strconv.Itoa(maxSeconds),
+		"--no-color", "--workers=1", "--seed=" + seed, "--max-time=" + strconv.Itoa(maxSeconds),
 	}, args...)
 	if key != "" {
 		all = append(all, "--header=Authorization: Bearer "+key)
