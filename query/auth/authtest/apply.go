@@ -3,6 +3,7 @@ package authtest
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -26,8 +27,9 @@ func (s *state) apply(ev event.Event) {
 	case *event.SessionStarted:
 		s.sessionStarted(ev)
 	case *event.SessionEnded:
+		root := s.signIn(ev.Session)
 		maps.DeleteFunc(s.sessions, func(id account.SessionID, v *account.Session) bool {
-			return v.User == ev.User && (ev.Session == "" || ev.Session == id)
+			return v.User == ev.User && (ev.Session == "" || s.signIn(id) == root)
 		})
 	case *event.AccessChanged:
 		s.accessChanged(ev)
@@ -54,12 +56,12 @@ func (s *state) userCreated(ev *event.UserCreated) {
 			return
 		}
 	}
-	if ev.FirstOwner && s.owners() > 0 {
+	if ev.FirstOwner && len(s.users) > 0 {
 		return
 	}
 	if ev.Invitation != "" {
 		i := s.invitations[ev.Invitation]
-		if i == nil || !ev.At.Before(i.ExpiresAt) {
+		if i == nil || !ev.At.Before(i.ExpiresAt) || i.Email != "" && i.Email != ev.Email || i.Role != ev.Role {
 			return
 		}
 		delete(s.invitations, ev.Invitation)
@@ -80,20 +82,37 @@ func (s *state) userChanged(ev *event.UserChanged) {
 		return
 	}
 	u := *old
+	if !s.alter(&u, ev) || isActiveOwner(old) && !isActiveOwner(&u) && s.owners() == 1 {
+		return
+	}
 	u.UpdatedAt = ev.At
+	s.users[u.ID] = &u
+	switch ev.Change {
+	case event.UserSuspended:
+		s.endAll(u.ID)
+	case event.UserPasswordChanged:
+		s.endSessions(u.ID, account.SessionID(ev.By.Credential))
+	}
+}
+
+func isActiveOwner(u *account.User) bool { return u.Active() && u.Role == account.RoleOwner }
+
+// alter changes u, and reports whether that makes a difference.
+func (s *state) alter(u *account.User, ev *event.UserChanged) bool {
+	old := *u
 	switch ev.Change {
 	case event.UserApproved:
-		if u.State != account.StatePending {
-			return
+		if u.State == account.StatePending {
+			u.State = account.StateActive
 		}
-		u.State = account.StateActive
 	case event.UserReinstated:
-		if u.State != account.StateSuspended {
-			return
+		if u.State == account.StateSuspended {
+			u.State, u.SuspendedAt = account.StateActive, time.Time{}
 		}
-		u.State = account.StateActive
 	case event.UserSuspended:
-		u.State, u.SuspendedAt = account.StateSuspended, ev.At
+		if u.State != account.StateSuspended {
+			u.State, u.SuspendedAt = account.StateSuspended, ev.At
+		}
 	case event.UserRoleChanged:
 		u.Role = ev.Role
 	case event.UserRenamed:
@@ -101,21 +120,32 @@ func (s *state) userChanged(ev *event.UserChanged) {
 	case event.UserPasswordChanged, event.UserPasswordRehash:
 		u.PasswordHash = ev.PasswordHash
 	case event.UserIdentityLinked:
+		for _, other := range s.users {
+			if slices.Contains(other.Identities, *ev.Identity) {
+				return false
+			}
+		}
 		u.Identities = append(slices.Clip(u.Identities), *ev.Identity)
+		return true
 	}
-	s.users[u.ID] = &u
-	if s.owners() == 0 {
-		s.users[u.ID] = old
-		return
+	return u.State != old.State || u.Role != old.Role || u.Name != old.Name || u.PasswordHash != old.PasswordHash
+}
+
+// endSessions ends the sessions of a user but the one sign-in that kept is of.
+func (s *state) endSessions(user account.UserID, kept account.SessionID) {
+	root := s.signIn(kept)
+	maps.DeleteFunc(s.sessions, func(id account.SessionID, v *account.Session) bool {
+		return v.User == user && (kept == "" || s.signIn(id) != root)
+	})
+}
+
+// signIn returns the first of the sessions that took the place of one another, of
+// which id is one.
+func (s *state) signIn(id account.SessionID) account.SessionID {
+	for s.replaced[id] != "" {
+		id = s.replaced[id]
 	}
-	switch ev.Change {
-	case event.UserSuspended:
-		s.endAll(u.ID)
-	case event.UserPasswordChanged:
-		maps.DeleteFunc(s.sessions, func(id account.SessionID, v *account.Session) bool {
-			return v.User == u.ID && string(id) != ev.By.Credential
-		})
-	}
+	return id
 }
 
 func (s *state) userRemoved(ev *event.UserRemoved) {
@@ -123,12 +153,19 @@ func (s *state) userRemoved(ev *event.UserRemoved) {
 	if old == nil {
 		return
 	}
-	delete(s.users, ev.User)
-	if s.owners() == 0 {
-		s.users[ev.User] = old
+	if isActiveOwner(old) && s.owners() == 1 {
 		return
 	}
+	delete(s.users, ev.User)
 	s.endAll(ev.User)
+	s.access = maps.Clone(s.access)
+	for id, a := range s.access {
+		if i := slices.Index(a.Members, ev.User); i >= 0 {
+			next := *a
+			next.Members = slices.Delete(slices.Clone(a.Members), i, i+1)
+			s.access[id] = &next
+		}
+	}
 }
 
 func (s *state) endAll(user account.UserID) {
@@ -141,7 +178,12 @@ func (s *state) sessionStarted(ev *event.SessionStarted) {
 	if u := s.users[ev.User]; u == nil || !u.Active() {
 		return
 	}
-	if old := s.sessions[ev.Replaces]; old != nil {
+	if ev.Replaces != "" {
+		old := s.sessions[ev.Replaces]
+		if old == nil || !ev.At.Before(old.ExpiresAt) || slices.Contains(slices.Collect(maps.Values(s.replaced)), old.ID) {
+			return
+		}
+		s.replaced[ev.Session] = old.ID
 		next := *old
 		if grace := ev.At.Add(event.SessionGrace); grace.Before(next.ExpiresAt) {
 			next.ExpiresAt = grace

@@ -35,6 +35,8 @@ type state struct {
 	sessions    map[account.SessionID]*account.Session
 	invitations map[account.InvitationID]*account.Invitation
 	access      map[code.RepositoryID]*account.Access
+	// replaced says of a session which one it took the place of.
+	replaced map[account.SessionID]account.SessionID
 }
 
 // New returns a Directory without accounts.
@@ -43,7 +45,7 @@ func New() *Directory {
 	d.mu.state = state{
 		users: map[account.UserID]*account.User{}, keys: map[account.KeyID]*account.Key{}, tokens: map[account.TokenID]*account.Token{},
 		sessions: map[account.SessionID]*account.Session{}, invitations: map[account.InvitationID]*account.Invitation{},
-		access: map[code.RepositoryID]*account.Access{},
+		access: map[code.RepositoryID]*account.Access{}, replaced: map[account.SessionID]account.SessionID{},
 	}
 	return d
 }
