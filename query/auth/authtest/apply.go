@@ -163,7 +163,9 @@ func (s *state) userRemoved(ev *event.UserRemoved) {
 		if i := slices.Index(a.Members, ev.User); i >= 0 {
 			next := *a
 			next.Members = slices.Delete(slices.Clone(a.Members), i, i+1)
-			s.access[id] = &next
+			if s.access[id] = &next; next.Visibility == "" && len(next.Members) == 0 {
+				delete(s.access, id)
+			}
 		}
 	}
 }
