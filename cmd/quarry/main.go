@@ -33,6 +33,7 @@ type cli struct {
 	Deliveries deliveriesCommand `cmd:"" help:"Look at what was delivered, and what became of it."`
 	DLQ        dlqCommand        `cmd:"" name:"dlq" help:"Look at records that were given up, and take them up again."`
 	Replay     replayCommand     `cmd:"" help:"Rebuild the projections from the log."`
+	Audit      auditCommand      `cmd:"" help:"Look at the audit log, export it, and prove that nothing of it was changed."`
 	Verify     verifyCommand     `cmd:"" help:"Compare what is indexed with the repositories, and repair it."`
 	Topics     topicsCommand     `cmd:"" help:"Look at the topics of the log, or create them."`
 	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Let AI agents search, over standard input and output."`

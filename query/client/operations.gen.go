@@ -476,41 +476,6 @@ func (c *Client) ListAuditRecordsAll(ctx context.Context, params ListAuditRecord
 	return pages[wire.AuditRecord](ctx, c, request{method: "GET", path: "/api/ee/audit", query: params.values()})
 }
 
-// ExportAuditRecordsParams are the parameters of ExportAuditRecords.
-type ExportAuditRecordsParams struct {
-	// Keeps entries of this time or later, to the millisecond; with any offset, as of RFC 3339. Before
-	// until.
-	Since wire.Time
-	// Keeps entries of this time or earlier, as since.
-	Until wire.Time
-	// Addition. Keeps entries of this action.
-	Action string
-	// Addition. Keeps entries with this actorId.
-	Actor string
-	// IDs of entries, one of each topic at the most, with a comma between them. Entries behind them are
-	// told.
-	After string
-}
-
-func (p *ExportAuditRecordsParams) values() url.Values {
-	v := make(url.Values)
-	set(v, "since", p.Since)
-	set(v, "until", p.Until)
-	set(v, "action", p.Action)
-	set(v, "actor", p.Actor)
-	set(v, "after", p.After)
-	return v
-}
-
-// ExportAuditRecords: Everything that the audit log has. It sends GET /api/ee/audit/export.
-//
-// Addition. One AuditRecord a line, oldest first, and then a line with an AuditExportEnd. An export
-// that takes longer than 15 minutes ends with complete false; its next, as after of another request,
-// goes on. Who has read a part of an answer makes the same of the last ID of each topic.
-func (c *Client) ExportAuditRecords(ctx context.Context, params ExportAuditRecordsParams) iter.Seq2[*wire.AuditExportEnd, error] {
-	return frames[wire.AuditExportEnd](ctx, c, request{method: "GET", path: "/api/ee/audit/export", query: params.values()})
-}
-
 // GetAuditHead: How far the hash chains of the audit log are. It sends GET /api/ee/audit/head.
 //
 // Addition. What is noted of it elsewhere shows later, in a verification, whether something before it

@@ -375,15 +375,6 @@ type AuditCounts struct {
 	Chains []string `json:"chains,omitempty,omitzero"`
 }
 
-// AuditExportEnd defines model for AuditExportEnd.
-type AuditExportEnd struct {
-	// Next What to give as after, to go on.
-	Next string `json:"next"`
-
-	// Complete Whether there was no more.
-	Complete bool `json:"complete"`
-}
-
 // AuditFrame defines model for AuditFrame.
 type AuditFrame struct {
 	Type     AuditFrameType `json:"type"`

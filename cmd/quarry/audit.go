@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"text/tabwriter"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+type auditCommand struct {
+	List   listAuditCommand   `cmd:"" default:"withargs" help:"List who did what, newest first."`
+	Export exportAuditCommand `cmd:"" help:"Print every entry as JSON, one on a line, oldest first."`
+	Head   auditHeadCommand   `cmd:"" help:"Print how far the hash chains are: what to note elsewhere, for verify --head."`
+	Verify verifyAuditCommand `cmd:"" help:"Prove that the audit log is as it was written; exit code 1 if it is not."`
+}
+
+// auditFilter selects entries.
+type auditFilter struct {
+	Since  string `placeholder:"TIME" help:"From that time on, such as 2026-03-04T05:06:07Z."`
+	Until  string `placeholder:"TIME" help:"Up to that time."`
+	Action string `placeholder:"ACTION" help:"Of that action, such as user.performed_code_search."`
+	Actor  string `placeholder:"ID" help:"Of that user; or anonymous, operator, system."`
+}
+
+// time reads one of the times; the zero time for none.
+func (f *auditFilter) time(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return t, fmt.Errorf("--%s: want a time such as 2026-03-04T05:06:07Z, have %.40q", name, text)
+	}
+	return t, nil
+}
+
+type listAuditCommand struct {
+	askFlags
+	auditFilter
+	Limit int  `short:"n" placeholder:"N" default:"50" help:"At most N entries; ${default} unless said."`
+	JSON  bool `help:"Print one JSON object on a line for each entry."`
+}
+
+// Run implements the command.
+func (c *listAuditCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	params := client.ListAuditRecordsParams{Action: c.Action, Actor: c.Actor, PerPage: maxPageDeliveries}
+	if params.Since.Time, err = c.time("since", c.Since); err != nil {
+		return err
+	}
+	if params.Until.Time, err = c.time("until", c.Until); err != nil {
+		return err
+	}
+	var found []wire.AuditRecord
+	for e, err := range server.ListAuditRecordsAll(ctx, params) {
+		if err != nil {
+			return err
+		}
+		if found = append(found, e); len(found) >= c.Limit {
+			break
+		}
+	}
+	if c.JSON {
+		return printJSONLines(s.out, found)
+	}
+	return printAudit(s.out, found)
+}
+
+// printAudit prints a table.
+func printAudit(out io.Writer, found []wire.AuditRecord) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "AT\tACTION\tACTOR\tADDRESS\tTARGET\tSTATUS\tID") // a tabwriter keeps its error for Flush
+	for i := range found {
+		e := &found[i]
+		status := e.Metadata["status"]
+		if refused := e.Metadata["refused"]; refused != "" {
+			status = "refused: " + refused
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Timestamp.Local().Format(time.DateTime), plain(e.Action), orDash(e.ActorID),
+			orDash(e.Metadata["address"]), orDash(e.TargetType+" "+e.TargetID), orDash(status), e.ID)
+	}
+	return w.Flush()
+}
+
+type exportAuditCommand struct {
+	askFlags
+	auditFilter
+	After string `placeholder:"IDS" help:"Go on behind these entries: next of the export before, which is printed to standard error at the end."`
+}
+
+// exportEnd is the last line of an export.
+type exportEnd struct {
+	Next     *string `json:"next"`
+	Complete bool    `json:"complete"`
+}
+
+// Run implements the command. A server ends an export after some time; the command
+// goes on until all is told.
+func (c *exportAuditCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	for after := c.After; ; {
+		end, err := c.part(ctx, server, after, s.out)
+		if err != nil {
+			return fmt.Errorf("export: %w; go on with --after %q", err, after)
+		}
+		if after = *end.Next; end.Complete {
+			_, err := fmt.Fprintf(s.err, "complete; what comes later: --after %s\n", after)
+			return err
+		}
+	}
+}
+
+// part copies one answer of the server and returns its end.
+func (c *exportAuditCommand) part(ctx context.Context, server *client.Client, after string, out io.Writer) (exportEnd, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"since": c.Since, "until": c.Until, "action": c.Action, "actor": c.Actor, "after": after} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	answer, err := server.Raw(ctx, http.MethodGet, "/api/ee/audit/export?"+query.Encode(), nil)
+	if err != nil {
+		return exportEnd{}, err
+	}
+	defer func() { _ = answer.Body.Close() }() // it was read to its end, or failed
+	return copyExport(out, answer.Body)
+}
+
+// maxExportLine bounds a line of an export.
+const maxExportLine = 1 << 20
+
+// errExportCut says that an export has no end.
+var errExportCut = errors.New("the answer breaks off")
+
+// copyExport copies the entries of an export and returns its end.
+func copyExport(out io.Writer, in io.Reader) (exportEnd, error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxExportLine)
+	for lines.Scan() {
+		line := lines.Bytes()
+		if bytes.HasPrefix(line, []byte(`{"next"`)) {
+			var end exportEnd
+			if err := json.Unmarshal(line, &end); err != nil || end.Next == nil {
+				return end, errors.Join(errExportCut, err)
+			}
+			return end, nil
+		}
+		if _, err := out.Write(append(bytes.Clone(line), '\n')); err != nil {
+			return exportEnd{}, err
+		}
+	}
+	return exportEnd{}, errors.Join(errExportCut, lines.Err())
+}
+
+type auditHeadCommand struct {
+	askFlags
+	JSON bool `help:"Print the answer of the API."`
+}
+
+// Run implements the command.
+func (c *auditHeadCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	found, err := server.GetAuditHead(ctx)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, found.Heads)
+	}
+	for _, h := range found.Heads {
+		if h.Head == "" {
+			continue
+		}
+		if _, err := fmt.Fprintln(s.out, h.Head); err != nil {
+			return err
+		}
+	}
+	return nil
+}

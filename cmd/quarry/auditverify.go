@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+type verifyAuditCommand struct {
+	serverFlag
+	configFlags
+	Head    []string `placeholder:"HASH" help:"A head that was noted elsewhere, as audit head prints it; may be given more than once. It has to be in the chain."`
+	JSON    bool     `help:"Print the frames of the API, one JSON object a line."`
+	Offline bool     `help:"Ask no server, which must be stopped, but take the data directory."`
+}
+
+// Run implements the command. It exits with 1 if something is not as it was
+// written, and names the first position.
+func (c *verifyAuditCommand) Run(ctx context.Context, s streams) error {
+	v := &auditVerifying{progress: terminal.NewProgress(s.err, time.Now), json: c.JSON, s: s}
+	defer v.progress.Close()
+	ask := c.online
+	if c.Offline {
+		ask = c.offline
+	}
+	if err := ask(ctx, s, v); err != nil {
+		return fmt.Errorf("audit verify: %w", err)
+	}
+	if v.findings > 0 {
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+func (c *verifyAuditCommand) online(ctx context.Context, _ streams, v *auditVerifying) error {
+	remote, err := c.client(c.Data)
+	if err != nil {
+		return err
+	}
+	for f, err := range remote.VerifyAudit(ctx, wire.AuditVerificationRequest{Heads: c.Head}) {
+		if err != nil {
+			return err
+		}
+		if err := v.frame(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *verifyAuditCommand) offline(ctx context.Context, s streams, v *auditVerifying) error {
+	settings, logger, err := c.load(s)
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	o := server.Options{Config: &settings, Logger: logger, Registerer: registry, Gatherer: registry, Version: "offline"}
+	return server.VerifyAudit(ctx, o, c.Head, func(f *api.AuditFrame) error {
+		raw, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		frame := new(wire.AuditFrame)
+		if err := json.Unmarshal(raw, frame); err != nil {
+			return err
+		}
+		return v.frame(frame)
+	})
+}
+
+// auditVerifying prints what a verification of the audit log says.
+type auditVerifying struct {
+	progress *terminal.Progress
+	s        streams
+	json     bool
+	findings int
+}
+
+func (v *auditVerifying) frame(f *wire.AuditFrame) error {
+	if f.Type == api.FrameSummary {
+		v.findings = f.Counts.Findings
+	}
+	if v.json {
+		return printJSONLines(v.s.out, []*wire.AuditFrame{f})
+	}
+	switch f.Type {
+	case api.FrameProgress:
+		v.progress.Update(fmt.Sprintf("%d records, %d entries", f.Counts.Records, f.Counts.Entries))
+	case api.FrameFinding:
+		return v.print(auditFinding(f))
+	case api.FrameSummary:
+		return v.print(auditSummary(&f.Counts))
+	}
+	return nil
+}
+
+// print writes a line of the result, with the display out of its way.
+func (v *auditVerifying) print(line string) error {
+	v.progress.Close()
+	_, err := fmt.Fprintln(v.s.out, line)
+	return err
+}
+
+// auditFinding is the line of one.
+func auditFinding(f *wire.AuditFrame) string {
+	where := ""
+	if f.Position.Topic != "" {
+		where = fmt.Sprintf("%s/%d/%d: ", f.Position.Topic, f.Position.Partition, f.Position.Offset)
+	}
+	if f.Entry != "" {
+		where += "entry " + f.Entry + ": "
+	}
+	return plain(where + string(f.Kind) + ": " + f.Message)
+}
+
+// auditSummary is the last line, with the heads to note.
+func auditSummary(c *wire.AuditCounts) string {
+	text := fmt.Sprintf("%d records, %d entries, %d seals: ", c.Records, c.Entries, c.Seals)
+	if c.Findings == 0 {
+		text += "as they were written"
+	} else {
+		text += fmt.Sprintf("%d findings", c.Findings)
+	}
+	if c.Heads > 0 {
+		text += fmt.Sprintf("; %d noted heads are in the chains", c.Heads)
+	}
+	if c.SealsUnchecked > 0 {
+		text += fmt.Sprintf("; %d seals could not be checked", c.SealsUnchecked)
+	}
+	if c.Unproven > 0 {
+		text += fmt.Sprintf("; %d records before the first seal are not proven", c.Unproven)
+	}
+	for _, head := range c.Chains {
+		text += "\nhead " + head
+	}
+	return text
+}
