@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
@@ -122,7 +123,7 @@ const maxTargets = 50
 func indexAll(ctx context.Context, quarry *engine.Quarry, server *engine.QuarryServer, paths []string) error {
 	for len(paths) > 0 {
 		n := min(len(paths), maxTargets)
-		_, err := proc.Run(ctx, proc.Spec{Path: quarry.Path, Args: append([]string{"index", "--server", server.URL()}, paths[:n]...), Unmetered: true})
+		_, err := proc.Run(ctx, proc.Spec{Path: quarry.Path, Args: slices.Concat([]string{"index"}, server.Flags(), paths[:n]), Unmetered: true})
 		if err != nil {
 			return err
 		}

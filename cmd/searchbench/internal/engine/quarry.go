@@ -51,6 +51,7 @@ type QuarryServer struct {
 	*proc.Process
 	quarry *Quarry
 	url    string
+	data   string // its data directory
 	secret []byte
 	client *http.Client
 }
@@ -107,7 +108,7 @@ func (q *Quarry) Launch(data string, roots []string) (*QuarryServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &QuarryServer{Process: p, quarry: q, url: "http://" + address, secret: secret, client: operatorOf(data)}, nil
+	return &QuarryServer{Process: p, quarry: q, url: "http://" + address, data: data, secret: secret, client: operatorOf(data)}, nil
 }
 
 // ConnectQuarry takes a server that someone else started, for searches alone.
@@ -124,6 +125,9 @@ func operatorOf(data string) *http.Client {
 
 // URL is where the server answers, metrics included.
 func (s *QuarryServer) URL() string { return s.url }
+
+// Flags are those by which a command of the binary asks the server as its operator.
+func (s *QuarryServer) Flags() []string { return []string{"--server", s.url, "--data", s.data} }
 
 // writeQuarryConfig writes JSON, which is YAML as well.
 func writeQuarryConfig(path string, roots []string, secret []byte) error {
@@ -150,7 +154,7 @@ func (s *QuarryServer) Index(ctx context.Context, repositories map[string]string
 	for name, path := range repositories {
 		go func() {
 			_, err := proc.Run(ctx, proc.Spec{
-				Path: s.quarry.Path, Args: []string{"index", path, "--name", name, "--server", s.url}, Unmetered: true,
+				Path: s.quarry.Path, Args: append([]string{"index", path, "--name", name}, s.Flags()...), Unmetered: true,
 			})
 			if err != nil {
 				err = fmt.Errorf("quarry index %s: %w", name, err)

@@ -87,7 +87,7 @@ func (g *growth) kindsOf(files []file) []kind {
 func (g *growth) growMany(ctx context.Context, growing, s *stage, paths map[string]string) error {
 	return g.growBy(ctx, growing, s, func() error {
 		for chunk := range slices.Chunk(slices.Sorted(maps.Values(paths)), maxTargets) {
-			if err := indexMany(ctx, g.Quarry, growing.server.URL(), chunk); err != nil {
+			if err := indexMany(ctx, g.Quarry, growing.server, chunk); err != nil {
 				return err
 			}
 		}
@@ -95,7 +95,7 @@ func (g *growth) growMany(ctx context.Context, growing, s *stage, paths map[stri
 	})
 }
 
-func indexMany(ctx context.Context, q *engine.Quarry, url string, paths []string) error {
-	_, err := proc.Run(ctx, proc.Spec{Path: q.Path, Args: append([]string{"index", "--server", url}, paths...), Unmetered: true})
+func indexMany(ctx context.Context, q *engine.Quarry, server *engine.QuarryServer, paths []string) error {
+	_, err := proc.Run(ctx, proc.Spec{Path: q.Path, Args: slices.Concat([]string{"index"}, server.Flags(), paths), Unmetered: true})
 	return err
 }
