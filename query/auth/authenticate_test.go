@@ -211,7 +211,7 @@ func TestVisible(t *testing.T) {
 		if got := seen(w.Visible(c.p)); got != c.want {
 			t.Errorf("%s sees %q, want %q", c.who, got, c.want)
 		}
-		if w.Visible(c.p) != w.Visible(c.p) {
+		if v := w.Visible(c.p); v != w.Visible(c.p) {
 			t.Errorf("%s is given another Visible though nothing has changed", c.who)
 		}
 	}

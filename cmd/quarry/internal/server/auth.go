@@ -32,7 +32,7 @@ func (s *Server) newAuth() (*auth.Service, error) {
 		return nil, err
 	}
 	return auth.NewService(auth.Options{
-		Directory: s.accounts.directory, Appender: accountEvents{s.log},
+		Directory: s.accounts.directory, Appender: accountEvents{s.log}, Recorder: s.recorder,
 		Secret: s.secrets, Operator: token,
 		Anonymous: c.AnonymousAllowed(), DefaultVisibility: account.Visibility(c.Access.DefaultVisibility),
 		AdmitAll: c.Access.AdmitAll, LinkByEmail: c.Access.LinkByEmail,

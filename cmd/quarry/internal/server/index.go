@@ -141,10 +141,10 @@ func (s *Server) openQuery(ctx context.Context) error {
 	}
 	s.positions = newPositions(s.log, s.versions.noted, s.o.Logger, s.o.Registerer)
 	s.repositories = &repositories{versions: s.versions}
-	if s.auth, err = s.newAuth(); err != nil {
+	if err := s.openAudit(); err != nil {
 		return err
 	}
-	if err := s.openAudit(); err != nil {
+	if s.auth, err = s.newAuth(); err != nil {
 		return err
 	}
 	return s.openAPI()
