@@ -235,8 +235,12 @@ func TestArrivalFromAnotherProvider(t *testing.T) {
 	for _, name := range []string{"company", "other"} {
 		providers = append(providers, oidc.Provider{Name: name, Issuer: provider.Issuer, ClientID: "quarry", ClientSecret: oidctest.ClientSecret})
 	}
-	client, err := oidc.New(oidc.Options{Providers: providers, PublicURL: ourselves, Secret: []byte("sixteen bytes and more")})
+	w := &world{t: t}
+	client, err := oidc.New(oidc.Options{Providers: providers, PublicURL: ourselves, Secret: []byte("sixteen bytes and more"), Transport: w})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Depart("other", ""); err != nil {
 		t.Fatal(err)
 	}
 	d, err := client.Depart("company", "")
@@ -245,8 +249,12 @@ func TestArrivalFromAnotherProvider(t *testing.T) {
 	}
 	r := httptest.NewRequest(http.MethodGet, provider.Visit(d.URL, "ada").String(), nil)
 	r.AddCookie(d.Cookie)
+	asked := len(w.seen)
 	if arrival, err := client.Arrive(t.Context(), "other", r); !errors.Is(err, oidc.ErrFlow) {
 		t.Errorf("%+v, %v, want ErrFlow", arrival, err)
+	}
+	if len(w.seen) != asked {
+		t.Error("the code went to the other provider")
 	}
 }
 
