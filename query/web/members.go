@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/query/auth"
@@ -32,7 +33,25 @@ func (s *Server) membersPage(w http.ResponseWriter, v *visit) error {
 	return s.showMembers(w, v, form{}, "", 0)
 }
 
-// showMembers shows the page; link is that of an invitation that was just made.
+// Bounds of lists: what is beyond is counted and found by the filter.
+const (
+	membersPerPage = 100
+	maxShown       = 100 // of those who wait, and of invitations
+)
+
+// memberList is what the page shows.
+type memberList struct {
+	Members, Waiting []memberRow
+	Matching, More   int    // members that the filter lets through; people who wait beyond those shown
+	Filter           string // part of a name or address
+	Next, Previous   string // addresses of pages, empty where there are none
+	Invitations      []*account.Invitation
+	MoreInvitations  int
+	Link             string // of an invitation that was just made
+	Email            input
+	Roles, Days      []choice
+}
+
 func (s *Server) showMembers(w http.ResponseWriter, v *visit, f form, link string, status int) error {
 	users, err := s.o.Accounts.Users(v.principal)
 	if err != nil {
@@ -45,27 +64,55 @@ func (s *Server) showMembers(w http.ResponseWriter, v *visit, f form, link strin
 	if err != nil {
 		return err
 	}
-	var members, waiting []memberRow
+	list := memberList{
+		Filter: strings.TrimSpace(v.r.URL.Query().Get("query")), Link: link,
+		Invitations: invitations[:min(len(invitations), maxShown)], MoreInvitations: max(len(invitations)-maxShown, 0),
+		Email: f.field(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "off", Max: account.MaxEmailBytes, Hint: "Only this address may accept then. Empty: whoever has the link."}),
+		Roles: chosen(f.Get("role"), choice{Value: string(account.RoleMember), Label: "Member"}, choice{Value: string(account.RoleOwner), Label: "Owner"}),
+		Days:  chosen(f.Get("days"), choice{Value: "7", Label: "7 days"}, choice{Value: "1", Label: "1 day"}, choice{Value: "30", Label: "30 days"}),
+	}
+	list.sort(users, v.user.ID)
+	list.cut(v.r.URL.Query().Get("page"))
+	return s.show(w, v, view{template: "members", title: "Members", section: "members", status: status, form: f, data: &list})
+}
+
+// sort puts those whom the filter lets through where they belong.
+func (l *memberList) sort(users []*account.User, visitor account.UserID) {
+	filter := strings.ToLower(l.Filter)
 	for _, u := range users {
-		row := memberRow{u, u.ID == v.user.ID}
+		if !strings.Contains(strings.ToLower(u.Name), filter) && !strings.Contains(u.Email, filter) {
+			continue
+		}
+		row := memberRow{u, u.ID == visitor}
 		if row.Waiting() {
-			waiting = append(waiting, row)
+			l.Waiting = append(l.Waiting, row)
 		} else {
-			members = append(members, row)
+			l.Members = append(l.Members, row)
 		}
 	}
-	return s.show(w, v, view{template: "members", title: "Members", section: "members", status: status, form: f, data: struct {
-		Members, Waiting []memberRow
-		Invitations      []*account.Invitation
-		Link             string
-		Email            input
-		Roles, Days      []choice
-	}{
-		members, waiting, invitations, link,
-		f.field(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "off", Max: account.MaxEmailBytes, Hint: "Only this address may accept then. Empty: whoever has the link."}),
-		chosen(f.Get("role"), choice{Value: string(account.RoleMember), Label: "Member"}, choice{Value: string(account.RoleOwner), Label: "Owner"}),
-		chosen(f.Get("days"), choice{Value: "7", Label: "7 days"}, choice{Value: "1", Label: "1 day"}, choice{Value: "30", Label: "30 days"}),
-	}})
+}
+
+// cut leaves one page; one that is no number is the first.
+func (l *memberList) cut(asked string) {
+	l.Matching, l.More = len(l.Members), max(len(l.Waiting)-maxShown, 0)
+	l.Waiting = l.Waiting[:min(len(l.Waiting), maxShown)]
+	page, err := strconv.Atoi(asked)
+	if last := (l.Matching - 1) / membersPerPage; err != nil || page < 0 || page > last {
+		page = 0
+	}
+	begin := page * membersPerPage
+	end := min(begin+membersPerPage, l.Matching)
+	if page > 0 {
+		l.Previous = l.address(page - 1)
+	}
+	if end < l.Matching {
+		l.Next = l.address(page + 1)
+	}
+	l.Members = l.Members[begin:end]
+}
+
+func (l *memberList) address(page int) string {
+	return "/settings/members?" + url.Values{"query": {l.Filter}, "page": {strconv.Itoa(page)}}.Encode()
 }
 
 // noteMembers has it written down that somebody looks at the list.

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 func TestSetUp(t *testing.T) {
@@ -167,6 +168,32 @@ func TestMembers(t *testing.T) {
 	}
 	ada.submit("/settings/members", `value="member"`, "do=member").says(http.StatusConflict, "last active owner")
 	ada.get("/settings/members").post("/settings/members", url.Values{"csrf": {token(ada)}, "do": {"crowned"}}).says(http.StatusNotFound)
+}
+
+func TestManyMembers(t *testing.T) {
+	w := newWorld(t, nil)
+	ada := w.setUp()
+	for i := range 250 {
+		if _, err := w.directory.Append(t.Context(), &event.UserCreated{
+			User: account.UserID(fmt.Sprintf("u%03d", i)), Email: fmt.Sprintf("user%03d@example.com", i), Role: account.RoleMember,
+			State: account.StateActive, By: account.Actor{Kind: account.ActorSystem}, At: time.Now().Add(time.Duration(i) * time.Second),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ada.get("/settings/members").says(http.StatusOK, "251 members", "user098@example.com", "Next page")
+	if strings.Contains(ada.page, "user099@") || strings.Contains(ada.page, "Previous page") {
+		t.Error("the first page has more than it should")
+	}
+	ada.get("/settings/members?page=2").says(http.StatusOK, "user249@example.com", "Previous page")
+	if strings.Contains(ada.page, "Next page") {
+		t.Error("the last page has one behind it")
+	}
+	for _, page := range []string{"-1", "3", "x", "99999999999999999999"} {
+		ada.get("/settings/members?page="+page).says(http.StatusOK, "user000@example.com")
+	}
+	ada.get("/settings/members?query=USER1").says(http.StatusOK, "100 members", "user100@example.com", "user199@example.com")
+	ada.get("/settings/members?query=nobody").says(http.StatusOK, "0 members")
 }
 
 func TestInvitations(t *testing.T) {

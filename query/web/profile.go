@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 )
@@ -15,11 +16,31 @@ func (s *Server) showProfile(w http.ResponseWriter, v *visit, f form, status int
 	now.Label = "New password"
 	return s.show(w, v, view{template: "profile", title: "Profile", section: "profile", status: status, form: f, data: struct {
 		Name, Old, Password input
+		Providers           []connection
 	}{
 		f.field(input{Name: "name", Label: "Name", Value: v.user.Name, Complete: "name", Max: account.MaxNameBytes}),
 		f.field(input{Name: "old", Label: "Present password", Type: "password", Complete: "current-password", Required: true, Max: account.MaxPasswordBytes}),
 		f.field(now),
+		s.connections(v.user),
 	}})
+}
+
+// connection is a provider, and whether the user may sign in with it.
+type connection struct {
+	Name, Title string
+	There       bool
+}
+
+func (s *Server) connections(user *account.User) []connection {
+	if s.o.Providers == nil {
+		return nil
+	}
+	var out []connection
+	for _, p := range s.o.Providers.Providers() {
+		there := slices.ContainsFunc(user.Identities, func(id account.Identity) bool { return id.Issuer == p.Issuer })
+		out = append(out, connection{p.Name, p.Title, there})
+	}
+	return out
 }
 
 func (s *Server) rename(w http.ResponseWriter, v *visit) error {

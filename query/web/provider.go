@@ -3,10 +3,12 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
@@ -14,6 +16,8 @@ import (
 type errand struct {
 	Return     string `json:"r,omitempty"`
 	Invitation string `json:"i,omitempty"`
+	// Link is the user who wants to sign in with the provider from now on.
+	Link account.UserID `json:"l,omitempty"`
 }
 
 // depart sends the browser to a provider. Another site that leads here gets the
@@ -24,20 +28,65 @@ func (s *Server) depart(w http.ResponseWriter, v *visit) error {
 	if from := v.r.Header.Get("Sec-Fetch-Site"); from == "cross-site" {
 		return s.showSignIn(w, v, form{}, e.Return, 0)
 	}
-	carried, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
 	if len(e.Invitation) > maxReturnBytes {
 		return auth.ErrInvitation
 	}
-	d, err := s.o.Providers.Depart(v.r.PathValue("provider"), string(carried))
+	target, err := s.send(w, v.r.PathValue("provider"), e)
 	if err != nil {
 		return s.providerFailed(w, v, err)
 	}
-	http.SetCookie(w, d.Cookie)
-	http.Redirect(w, v.r, d.URL, http.StatusSeeOther)
+	http.Redirect(w, v.r, target, http.StatusSeeOther)
 	return nil
+}
+
+// send gives the browser what it needs on an errand, and returns where it goes.
+func (s *Server) send(w http.ResponseWriter, provider string, e errand) (string, error) {
+	carried, err := json.Marshal(e)
+	if err != nil {
+		return "", err
+	}
+	d, err := s.o.Providers.Depart(provider, string(carried))
+	if err != nil {
+		return "", err
+	}
+	http.SetCookie(w, d.Cookie)
+	return d.URL, nil
+}
+
+// connect begins to give the user an identity of a provider. It answers with a page
+// that has a link, and not by a redirect: browsers hold where a form leads against
+// form-action, which names nobody else.
+func (s *Server) connect(w http.ResponseWriter, v *visit) error {
+	if _, err := s.readForm(w, v); err != nil {
+		return err
+	}
+	name := v.r.PathValue("provider")
+	target, err := s.send(w, name, errand{Link: v.user.ID})
+	if err != nil {
+		return err
+	}
+	return s.show(w, v, view{template: "connect", title: "Connect", section: "profile", data: struct{ Title, URL string }{s.titleOf(name), target}})
+}
+
+func (s *Server) titleOf(provider string) string {
+	for _, p := range s.o.Providers.Providers() {
+		if p.Name == provider {
+			return p.Title
+		}
+	}
+	return provider
+}
+
+// connected ends it. The flow carries who began it, and the same user has to be
+// signed in still.
+func (s *Server) connected(w http.ResponseWriter, v *visit, user account.UserID, id account.Identity) error {
+	if v.user == nil || v.user.ID != user {
+		return fmt.Errorf("%w: somebody else is signed in", oidc.ErrFlow)
+	}
+	if err := s.o.Accounts.LinkIdentity(v.r.Context(), v.principal, id); err != nil {
+		return err
+	}
+	return done(w, v, "/settings/profile", "connected")
 }
 
 // arrive takes the person that a provider has sent back.
@@ -50,6 +99,9 @@ func (s *Server) arrive(w http.ResponseWriter, v *visit) error {
 	var e errand
 	if err := json.Unmarshal([]byte(arrival.Carried), &e); err != nil {
 		return err
+	}
+	if e.Link != "" {
+		return s.connected(w, v, e.Link, arrival.Identity)
 	}
 	in, err := s.o.Accounts.SignInIdentity(v.r.Context(), s.o.Accounts.Origin(v.r), auth.Identified{
 		Identity: arrival.Identity, Email: arrival.Email, EmailVerified: arrival.Email != "", Name: arrival.Name, Invitation: e.Invitation,

@@ -102,6 +102,37 @@ func TestProviderAndPassword(t *testing.T) {
 	}
 }
 
+// connect walks from the profile to the provider and back.
+func (f *federation) connect(b *browser, subject string) *browser {
+	f.t.Helper()
+	b.get("/settings/profile").submit("/settings/profile/connect/company", "").says(http.StatusOK, "Continue to Our Company")
+	_, rest, _ := strings.Cut(b.page, `<a class="button" href="`)
+	address, _, _ := strings.Cut(rest, `"`)
+	return b.get(f.provider.Visit(unescape(address), subject).String())
+}
+
+func TestProviderIsConnected(t *testing.T) {
+	f := federate(t)
+	ada := f.setUp()
+	bob := f.join("bob")
+	f.connect(ada, "none").leadsTo("/settings/profile?done=connected").says(http.StatusOK, "connected")
+	f.visit(f.newBrowser().get("/sign-in"), "none").leadsTo("/")
+	// An identity is one user's.
+	f.connect(bob, "none").says(http.StatusForbidden, "could not be matched")
+	// Who comes back has to be who went: by a form of theirs, in their browser.
+	bob.post("/settings/profile/connect/company", nil).says(http.StatusForbidden, "another sign-in")
+	bob.get("/settings/profile").submit("/settings/profile/connect/company", "").says(http.StatusOK)
+	_, rest, _ := strings.Cut(bob.page, `<a class="button" href="`)
+	address, _, _ := strings.Cut(rest, `"`)
+	back := f.provider.Visit(unescape(address), "bob").String()
+	bob.get("/settings/profile").submit("/sign-out", "").leadsTo("/sign-in?done=signed-out")
+	bob.submit("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
+	bob.get(back).says(http.StatusBadRequest, "begun in another browser")
+	if _, found := f.directory.UserByIdentity(account.Identity{Issuer: f.provider.Issuer, Subject: "bob"}); found {
+		t.Error("the identity was given to somebody")
+	}
+}
+
 func TestProviderArrivals(t *testing.T) {
 	f := federate(t, func(o *auth.Options) { o.AdmitAll = true })
 	f.setUp()

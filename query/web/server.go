@@ -120,7 +120,8 @@ func (s *Server) routes() []route {
 	if s.o.Providers != nil {
 		routes = append(routes,
 			route{http.MethodGet, "/auth/oidc/{provider}", accessOpen, s.depart},
-			route{http.MethodGet, "/auth/oidc/{provider}/callback", accessOpen, s.arrive})
+			route{http.MethodGet, "/auth/oidc/{provider}/callback", accessOpen, s.arrive},
+			route{http.MethodPost, "/settings/profile/connect/{provider}", accessUser, s.connect})
 	}
 	return routes
 }
@@ -151,6 +152,7 @@ var notices = map[string]string{
 	"key-deleted":      "The key is deleted. It works nowhere any more.",
 	"renamed":          "Your name is changed.",
 	"password":         "Your password is changed. Other sessions have ended.",
+	"connected":        "You can sign in with the provider from now on.",
 	"session-ended":    "The session has ended.",
 	"sessions-ended":   "All sessions have ended. Please sign in again.",
 	"signed-out":       "You are signed out.",
