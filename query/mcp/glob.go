@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // globRegexp returns the regular expression for paths that a glob matches: * is
@@ -73,11 +74,9 @@ func (g *globber) step() error {
 
 // literal writes one character.
 func (g *globber) literal() {
-	for _, r := range g.rest {
-		g.out.WriteString(regexp.QuoteMeta(string(r)))
-		g.rest = g.rest[len(string(r)):]
-		return
-	}
+	_, size := utf8.DecodeRuneInString(g.rest)
+	g.out.WriteString(regexp.QuoteMeta(g.rest[:size]))
+	g.rest = g.rest[size:]
 }
 
 // class writes a set of characters, [a-z] or [!a-z].

@@ -10,6 +10,7 @@ import (
 type metrics struct {
 	seconds *prometheus.HistogramVec
 	bytes   *prometheus.HistogramVec
+	panics  prometheus.Counter
 }
 
 // Outcomes of calls, as a label.
@@ -30,8 +31,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help:    "Text that tools answered AI agents with, by tool; a token is about four bytes.",
 			Buckets: []float64{256, 1024, 4096, 8192, 16384, 32768, 49152},
 		}, []string{"tool"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_mcp_panics_total",
+			Help: "Calls of tools that ended in a panic: defects of the server.",
+		}),
 	}
-	reg.MustRegister(m.seconds, m.bytes)
+	reg.MustRegister(m.seconds, m.bytes, m.panics)
 	return m
 }
 

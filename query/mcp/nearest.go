@@ -34,11 +34,11 @@ func nearest(name string, names []string) []string {
 }
 
 // maxDistance is how many letters may be wrong.
-func maxDistance(name string) int { return 2 + len(name)/5 }
+func maxDistance(name string) int { return min(2+len(name)/5, 6) }
 
-// maxCompared bounds the bytes of a name that are compared: the costs of edits
-// grow with its square.
-const maxCompared = 100
+// maxCompared bounds the bytes of names that are compared: the costs of edits grow
+// with their square.
+const maxCompared = 200
 
 // distance is 0 if a is an end of b at a slash, 1 if it is a part of it; else the
 // number of edits between a and the end of b with as many elements, plus 1.
@@ -60,9 +60,8 @@ func distance(a, b string) int {
 
 // edits is the Levenshtein distance.
 func edits(a, b string) int {
-	a, b = a[:min(len(a), maxCompared)], b[:min(len(b), maxCompared)]
-	if d := len(a) - len(b); max(d, -d) > maxDistance(a) {
-		return max(d, -d)
+	if d := len(a) - len(b); max(d, -d) > maxDistance(a) || len(a) > maxCompared {
+		return maxDistance(a) + 1
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -3,7 +3,9 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -82,7 +84,7 @@ func (s *Server) answer(ctx context.Context, t *tool, raw json.RawMessage) *sdk.
 	started := time.Now()
 	outcome := outcomeAnswered
 	c := &call{Server: s}
-	err := s.run(ctx, t, c, raw)
+	err := s.guarded(ctx, t, c, raw)
 	if err != nil {
 		outcome = outcomeFailed
 		c.out = answer{}
@@ -96,6 +98,18 @@ func (s *Server) answer(ctx context.Context, t *tool, raw json.RawMessage) *sdk.
 	body := c.out.b.String()
 	s.metrics.observe(t.name, outcome, time.Since(started), len(body))
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: body}}, IsError: outcome == outcomeFailed}
+}
+
+// guarded is run with a panic made an error: the library calls tools in goroutines of
+// its own, where a panic would end the process.
+func (s *Server) guarded(ctx context.Context, t *tool, c *call, raw json.RawMessage) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.metrics.panics.Inc()
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return s.run(ctx, t, c, raw)
 }
 
 // run calls a tool within the bounds of calls.

@@ -18,8 +18,8 @@ import (
 // unknown begins anew, as the protocol asks of it.
 const SessionLifetime = 24 * time.Hour
 
-// maxEnded bounds the IDs that are remembered as ended.
-const maxEnded = 10_000
+// maxEnded bounds the IDs that are remembered as ended, at about 150 bytes.
+const maxEnded = 20_000
 
 // Errors of session IDs.
 var (
@@ -39,7 +39,10 @@ type sessions struct {
 	now    func() time.Time
 	mu     struct {
 		sync.Mutex
-		ended map[string]time.Time // until they are over
+		// ended were ended since the time, before before that: each is remembered
+		// for a lifetime, unless there are too many.
+		ended, before map[string]struct{}
+		since         time.Time
 	}
 }
 
@@ -52,7 +55,7 @@ const (
 
 func newSessions(secret []byte, now func() time.Time) *sessions {
 	s := &sessions{secret: secret, now: now}
-	s.mu.ended = make(map[string]time.Time)
+	s.mu.ended, s.mu.since = make(map[string]struct{}), now()
 	return s
 }
 
@@ -80,31 +83,23 @@ func (s *sessions) check(id string, p *auth.Principal) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ended := s.mu.ended[id]; ended {
+	_, ended := s.mu.ended[id]
+	_, before := s.mu.before[id]
+	if ended || before {
 		return ErrSessionUnknown
 	}
 	return nil
 }
 
-// end makes a good ID unknown. Should so many have been ended that they cannot be
-// remembered, those that are over go first, then any.
+// end makes a good ID unknown. The oldest are forgotten first, those that are over
+// and, should there be too many, others.
 func (s *sessions) end(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.mu.ended) >= maxEnded {
-		for old, until := range s.mu.ended {
-			if !until.After(s.now()) {
-				delete(s.mu.ended, old)
-			}
-		}
+	if len(s.mu.ended) >= maxEnded/2 || s.now().Sub(s.mu.since) >= SessionLifetime {
+		s.mu.before, s.mu.ended, s.mu.since = s.mu.ended, make(map[string]struct{}), s.now()
 	}
-	for old := range s.mu.ended {
-		if len(s.mu.ended) < maxEnded {
-			break
-		}
-		delete(s.mu.ended, old)
-	}
-	s.mu.ended[id] = s.now().Add(SessionLifetime)
+	s.mu.ended[id] = struct{}{}
 }
 
 // sum is half a MAC, which is as much as one can guess.

@@ -1,0 +1,420 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is what a Server needs; searches do what the pattern says.
+type world struct {
+	found    search.Result
+	searches atomic.Int64
+	block    bool
+	panics   bool
+	err      error
+	mu       sync.Mutex
+	notes    []audit.Record
+	noteErr  error
+}
+
+var kettle = &search.Repository{Repository: code.Repository{ID: 1, Name: "github.com/meadow/kettle"}}
+
+func (w *world) Search(ctx context.Context, _ search.View, _ search.Request) (*search.Result, error) {
+	w.searches.Add(1)
+	if w.panics {
+		panic("a broken invariant")
+	}
+	if w.block {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	out := w.found
+	out.Files = slices.Clone(out.Files)
+	return &out, w.err
+}
+
+type view struct{ search.View }
+
+func (view) Release() {}
+
+func (w *world) View(context.Context) (search.View, error) { return view{}, nil }
+
+func (w *world) Repository(_ context.Context, name string) (*code.Repository, error) {
+	if name == kettle.Name {
+		return &kettle.Repository, nil
+	}
+	return nil, fmt.Errorf("find: %w", code.ErrNotFound)
+}
+
+func (w *world) Repositories(context.Context, string, string) ([]*search.Repository, error) {
+	return []*search.Repository{kettle}, nil
+}
+
+func (w *world) note(_ context.Context, rec audit.Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.notes = append(w.notes, rec)
+	return w.noteErr
+}
+
+// noIndex is an index of nothing.
+type noIndex struct{}
+
+func (noIndex) Snapshot(context.Context) (source.Snapshot, error) { return nil, errors.New("no index") }
+
+func newServer(t testing.TB, w *world) *Server {
+	t.Helper()
+	browser, err := source.New(source.Options{Index: noIndex{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Searcher: w, Sight: w, Source: browser, Note: w.note, PublicURL: "http://localhost", Version: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func principal(user string, scopes ...account.Scope) *auth.Principal {
+	return &auth.Principal{Actor: account.Actor{Kind: account.ActorKey, User: account.UserID(user)}, Scopes: scopes}
+}
+
+// post sends a message as p; headers are pairs.
+func post(ctx context.Context, s *Server, p *auth.Principal, body string, header ...string) (*Response, error) {
+	r := httptest.NewRequest(http.MethodPost, "/api/mcp", strings.NewReader(body)).WithContext(auth.With(ctx, p))
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	return s.Post(r)
+}
+
+func callOf(tool, arguments string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
+}
+
+// told calls a tool and returns its text, after "ERROR " if it failed.
+func told(t *testing.T, s *Server, p *auth.Principal, tool, arguments string) string {
+	t.Helper()
+	out, err := post(t.Context(), s, p, callOf(tool, arguments))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		Result struct {
+			Content []struct{ Text string }
+			IsError bool
+		}
+	}
+	if err := json.Unmarshal(out.Body, &answer); err != nil || len(answer.Result.Content) != 1 {
+		t.Fatalf("%d %s: %v", out.Status, out.Body, err)
+	}
+	if answer.Result.IsError {
+		return "ERROR " + answer.Result.Content[0].Text
+	}
+	return answer.Result.Content[0].Text
+}
+
+var reader = principal("ada", account.ScopeSearch, account.ScopeGit)
+
+func TestScopes(t *testing.T) {
+	s := newServer(t, &world{})
+	for _, c := range []struct {
+		p                       *auth.Principal
+		tools                   int
+		mayGrep, mayReadHistory bool
+	}{
+		{reader, 13, true, true},
+		{principal("bob", account.ScopeSearch), 6, true, false},
+		{principal("bob", account.ScopeGit), 7, false, true},
+		{principal("bob", account.ScopeAdmin), 0, false, false},
+	} {
+		out, err := post(t.Context(), s, c.p, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list struct {
+			Result struct{ Tools []struct{ Name string } }
+		}
+		if err := json.Unmarshal(out.Body, &list); err != nil || len(list.Result.Tools) != c.tools {
+			t.Errorf("%v: %d tools: %s, %v", c.p.Scopes, len(list.Result.Tools), out.Body, err)
+		}
+		if text := told(t, s, c.p, "grep", `{"pattern":"x"}`); strings.HasPrefix(text, "ERROR not permitted") == c.mayGrep {
+			t.Errorf("%v: grep: %s", c.p.Scopes, text)
+		}
+		if text := told(t, s, c.p, "list_commits", `{"repo":"r"}`); strings.HasPrefix(text, "ERROR not permitted") == c.mayReadHistory {
+			t.Errorf("%v: list_commits: %s", c.p.Scopes, text)
+		}
+	}
+}
+
+func TestMessages(t *testing.T) {
+	s := newServer(t, &world{})
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	for _, c := range []struct {
+		body, want string
+		status     int
+	}{
+		{ping, `"result":{}`, 200},
+		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ``, 202},
+		{`{"jsonrpc":"2.0","id":7,"method":"no/such"}`, `"id":7,"error":{"code":-32601`, 200},
+		{`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{}}`, `"error"`, 200},
+		{`{"jsonrpc":"2.0","id":7,"method":"prompts/list"}`, `"prompts":[]`, 200},
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"nothing"}}`, `unknown tool`, 200},
+		{`{`, `"statusCode":400,"errorCode":"INVALID_REQUEST_BODY","message":"not valid JSON"`, 400},
+		{``, `-32700`, 400},
+		{`7`, `-32600`, 400},
+		{`[]`, `want 1 to 16 messages`, 400},
+		{`[` + strings.Repeat(ping+",", 16) + ping + `]`, `want 1 to 16 messages`, 400},
+		{`[` + ping + `]`, `"result":{}`, 200},
+		{`{"jsonrpc":"1.0","id":1,"method":"ping"}`, `-32600`, 400},
+		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `-32600`, 400},
+	} {
+		out, err := post(t.Context(), s, reader, c.body)
+		if err != nil || out.Status != c.status || !strings.Contains(string(out.Body), c.want) {
+			t.Errorf("%.60s: %d %s, %v; want %d %s", c.body, out.Status, out.Body, err, c.status, c.want)
+		}
+	}
+	if _, err := post(t.Context(), s, reader, strings.Repeat(" ", MaxRequestBytes)+ping); !errors.Is(err, ErrRequestTooLarge) {
+		t.Errorf("a large body: %v", err)
+	}
+	if _, err := post(t.Context(), s, reader, ping, "Accept", "text/html"); !errors.Is(err, ErrNotAcceptable) {
+		t.Errorf("Accept: text/html: %v", err)
+	}
+	for _, accept := range []string{"application/json", "*/*", "text/event-stream, application/json;q=0.5"} {
+		if out, err := post(t.Context(), s, reader, ping, "Accept", accept); err != nil || out.Status != 200 {
+			t.Errorf("Accept: %s: %+v, %v", accept, out, err)
+		}
+	}
+}
+
+func TestSessions(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	secret := []byte("a secret that two processes have")
+	one, two := newSessions(secret, func() time.Time { return now }), newSessions(secret, func() time.Time { return now })
+	other := newSessions([]byte("another"), func() time.Time { return now })
+	anonymous, operator := &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous}}, &auth.Principal{Actor: account.Actor{Kind: account.ActorOperator}}
+	id := one.begin(reader)
+	for _, c := range []struct {
+		s    *sessions
+		id   string
+		p    *auth.Principal
+		want error
+	}{
+		{one, id, reader, nil},
+		{two, id, reader, nil},
+		{two, id, &auth.Principal{Actor: account.Actor{Kind: account.ActorUser, User: "ada"}}, nil}, // another credential of hers
+		{one, id, principal("bob"), ErrSessionForeign},
+		{one, id, anonymous, ErrSessionForeign},
+		{one, one.begin(anonymous), reader, ErrSessionForeign},
+		{one, one.begin(anonymous), operator, ErrSessionForeign},
+		{one, one.begin(operator), operator, nil},
+		{other, id, reader, ErrSessionUnknown},
+		{one, id[:len(id)-1], reader, ErrSessionUnknown},
+		{one, id + "A", reader, ErrSessionUnknown},
+		{one, "B" + id[1:], reader, ErrSessionUnknown},
+		{one, strings.Repeat("A", 1<<20), reader, ErrSessionUnknown},
+		{one, "", reader, ErrSessionUnknown},
+	} {
+		if err := c.s.check(c.id, c.p); !errors.Is(err, c.want) {
+			t.Errorf("%.80s as %+v: %v, want %v", c.id, c.p.Actor, err, c.want)
+		}
+	}
+	one.end(id)
+	if err := one.check(id, reader); !errors.Is(err, ErrSessionUnknown) {
+		t.Errorf("after its end: %v", err)
+	}
+	late := one.begin(reader)
+	now = now.Add(SessionLifetime)
+	if err := one.check(late, reader); !errors.Is(err, ErrSessionUnknown) {
+		t.Errorf("a day later: %v", err)
+	}
+	for i := range 2 * maxEnded {
+		one.end(fmt.Sprint(i))
+	}
+	if n := len(one.mu.ended) + len(one.mu.before); n > maxEnded {
+		t.Errorf("%d ended sessions are remembered", n)
+	}
+}
+
+// The context that a client's leaving ends is that of its calls.
+func TestClientLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, &world{block: true})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = post(ctx, s, reader, callOf("grep", `{"pattern":"x"}`))
+		}()
+		synctest.Wait()
+		cancel()
+		<-done
+		synctest.Wait() // else a goroutine is left
+	})
+}
+
+func TestCallsHaveAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{block: true}
+		s := newServer(t, w)
+		began := time.Now()
+		text := told(t, s, reader, "grep", `{"pattern":"x"}`)
+		if took := time.Since(began); took != CallTimeout || !strings.HasPrefix(text, "ERROR It took more than 30s. Narrow it") {
+			t.Errorf("after %s: %s", took, text)
+		}
+	})
+}
+
+// One principal has so many calls at once; others are not held up.
+func TestCallsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{block: true}
+		s := newServer(t, w)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		for range MaxCalls {
+			go func() {
+				_, _ = post(ctx, s, reader, callOf("grep", `{"pattern":"x"}`))
+				done <- struct{}{}
+			}()
+		}
+		synctest.Wait()
+		if text := told(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR too many calls at once: 8 are at work.") {
+			t.Error(text)
+		}
+		w.block = false
+		if text := told(t, s, principal("bob", account.ScopeSearch), "list_repos", `{}`); !strings.Contains(text, `"totalCount":1`) {
+			t.Error(text)
+		}
+		cancel()
+		for range MaxCalls {
+			<-done
+		}
+		synctest.Wait()
+		if n := len(s.seats.mu.of); n != 0 {
+			t.Errorf("%d principals are still counted", n)
+		}
+	})
+}
+
+func TestAudit(t *testing.T) {
+	w := &world{}
+	s := newServer(t, w)
+	if _, err := post(t.Context(), s, reader, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"7"}}}`); err != nil {
+		t.Fatal(err)
+	}
+	told(t, s, reader, "grep", `{"pattern":"`+strings.Repeat("p", 1000)+`","repo":"github.com/meadow/kettle"}`)
+	told(t, s, principal("bob"), "grep", `{"pattern":"x"}`)
+	if len(w.notes) != 3 {
+		t.Fatalf("%d records: %+v", len(w.notes), w.notes)
+	}
+	session, call, denied := w.notes[0], w.notes[1], w.notes[2]
+	if session.Action != audit.StartedMCPSession || session.Metadata["client"] != "agent 7" || session.Actor.User != "ada" {
+		t.Errorf("%+v", session)
+	}
+	if call.Action != audit.CalledTool || call.Target != "grep" || call.Metadata["repo"] != kettle.Name || len(call.Metadata["pattern"]) != audit.MaxMetadataBytes || call.Metadata["outcome"] != "answered" {
+		t.Errorf("%+v", call)
+	}
+	if denied.Actor.User != "bob" || denied.Metadata["outcome"] != "failed" {
+		t.Errorf("%+v", denied)
+	}
+	// What is not written down is not answered.
+	w.noteErr = errors.New("disk full")
+	w.found = search.Result{Exhaustive: true, Stats: search.Stats{Matches: 1, Files: 1}, Files: []search.FileMatch{{Repo: kettle, Path: "a.go"}}}
+	if text := told(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR The audit log cannot be written now") || strings.Contains(text, "a.go") {
+		t.Error(text)
+	}
+	if _, err := post(t.Context(), s, reader, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"7"}}}`); err == nil {
+		t.Error("a session began that was not written down")
+	}
+}
+
+// Errors of our own are not told.
+func TestOwnErrorsStayHere(t *testing.T) {
+	w := &world{err: fmt.Errorf("read /var/lib/quarry/store: %w", io.ErrUnexpectedEOF)}
+	if text := told(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); strings.Contains(text, "/var") || !strings.HasPrefix(text, "ERROR The server failed") {
+		t.Error(text)
+	}
+	w.panics = true
+	if text := told(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); strings.Contains(text, "invariant") || !strings.HasPrefix(text, "ERROR The server failed") {
+		t.Error(text)
+	}
+	w.panics, w.err = false, search.ErrBusy
+	if text := told(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); text != "ERROR The server is busy. Call again in a few seconds.\n" {
+		t.Errorf("%q", text)
+	}
+}
+
+// However much is found, an answer stays within its bound and says how to go on.
+func TestAnswersAreBounded(t *testing.T) {
+	w := &world{found: search.Result{Exhaustive: true}}
+	line := strings.Repeat("w ", 2500) + "\n"
+	for i := range 300 {
+		f := search.FileMatch{Repo: kettle, Path: fmt.Sprintf("%s/%d.go", strings.Repeat("d", 200), i)}
+		for j := range 50 {
+			at := search.Location{LineNumber: j + 1, Column: 1}
+			end := search.Location{ByteOffset: 1, LineNumber: j + 1, Column: 2}
+			f.Chunks = append(f.Chunks, search.Chunk{Content: []byte(line), Start: at, Ranges: []search.Range{{Start: at, End: end}}})
+		}
+		w.found.Files = append(w.found.Files, f)
+	}
+	w.found.Stats = search.Stats{Matches: 300 * 50, Files: 300}
+	s := newServer(t, w)
+	for _, c := range [][2]string{
+		{"grep", `{"pattern":"w","limit":10000}`},
+		{"grep", `{"pattern":"w"}`},
+		{"grep", `{"pattern":"w","limit":10000,"context":10}`},
+		{"glob", `{"pattern":"*.go","limit":10000}`},
+		{"find_symbol_references", `{"symbol":"w","limit":1000}`},
+	} {
+		text := told(t, s, reader, c[0], c[1])
+		if len(text) > MaxAnswerBytes || !strings.Contains(text, "offset=") {
+			t.Errorf("%v: %d bytes, ends %q", c, len(text), text[max(0, len(text)-200):])
+		}
+	}
+	// Pages have each file once.
+	seen := map[string]int{}
+	for offset := 0; ; {
+		text := told(t, s, reader, "glob", fmt.Sprintf(`{"pattern":"*.go","limit":10000,"offset":%d}`, offset))
+		for path := range strings.FieldsSeq(text) {
+			if strings.HasSuffix(path, ".go") {
+				seen[path]++
+			}
+		}
+		i := strings.Index(text, "offset=")
+		if i < 0 {
+			break
+		}
+		_, _ = fmt.Sscanf(text[i:], "offset=%d", &offset)
+	}
+	if len(seen) != 300 || slices.Max(slices.Collect(func(yield func(int) bool) {
+		for _, n := range seen {
+			yield(n)
+		}
+	})) != 1 {
+		t.Errorf("%d files on pages", len(seen))
+	}
+}
