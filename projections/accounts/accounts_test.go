@@ -40,8 +40,24 @@ type rig struct {
 	dir     *accounts.Directory
 	applier *projectiontest.Applier
 	reg     *prometheus.Registry
+	spoiler spoiler
 	next    event.Offset
 	now     time.Time
+}
+
+// spoiler is a projection behind the Directory that fails as told: what the
+// Directory has made of the record is then discarded.
+type spoiler struct{ fail bool }
+
+func (*spoiler) Name() string { return "spoiler" }
+
+func (*spoiler) SchemaVersion() int { return 1 }
+
+func (s *spoiler) Apply(context.Context, *store.Batch, event.Record) error {
+	if s.fail {
+		return projections.ErrPoison
+	}
+	return nil
 }
 
 func newRig(t testing.TB) *rig {
@@ -60,7 +76,7 @@ func (r *rig) open() {
 	r.reg = prometheus.NewRegistry()
 	r.dir, err = accounts.Open(accounts.Options{Store: r.store, Decoder: decoder, Registerer: r.reg})
 	must(r.t, err)
-	p := []projections.Projection{r.dir}
+	p := []projections.Projection{r.dir, &r.spoiler}
 	must(r.t, projections.CheckSchema(r.store, p))
 	r.applier = &projectiontest.Applier{Store: r.store, Decoder: decoder, Projections: p}
 }
@@ -344,6 +360,15 @@ func TestSessionsRotate(t *testing.T) {
 	late := r.session("s4", "m")
 	late.Replaces = "s2"
 	r.want(accounts.SessionGone, late) // what has ended does not live on in another
+	short := r.session("short", "m")
+	short.ExpiresAt = r.now.Add(time.Second)
+	r.want("", short)
+	next = r.session("s5", "m")
+	next.Replaces = "short"
+	r.want("", next)
+	if s, found := r.dir.SessionByHash(hex64("short")); !found || !s.ExpiresAt.Equal(short.ExpiresAt) {
+		t.Errorf("a session that was replaced ends at %v, later than it would have: %t", s.ExpiresAt, found)
+	}
 }
 
 // TestExpiredThingsGo shows that what has expired is gone a day later, and not by
@@ -532,6 +557,13 @@ func TestModel(t *testing.T) {
 			r, m, s := newRig(t), newModel(), newScript(seed)
 			for i := range 400 {
 				ev, now := s.step()
+				if s.IntN(10) == 0 { // has no effect at all, not even that time goes on
+					r.spoiler.fail = true
+					must(t, r.applier.Apply(t.Context(), record(t, r.next, ev)))
+					r.spoiler.fail = false
+					r.next++
+					continue
+				}
 				took := r.apply(ev) == ""
 				counts := effects[ev.EventType()]
 				if took {
