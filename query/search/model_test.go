@@ -189,11 +189,12 @@ func (m *model) addSegment(t testing.TB, documents []*modelDocument) {
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	main, every := segment.NewPlacesBuilder(f.Documents()), segment.NewPlacesBuilder(f.Documents())
+	of := map[*modelDocument][]modelPlace{}
+	for _, p := range m.places {
+		of[p.doc] = append(of[p.doc], p)
+	}
 	for i, d := range documents {
-		for _, p := range m.places {
-			if p.doc != d {
-				continue
-			}
+		for _, p := range of[d] {
 			every.Add(segment.DocID(i), uint32(p.repo), uint32(slices.Index(m.refs, p.ref)), 0, p.path)
 			if p.ref == m.repos[p.repo].DefaultRef() {
 				main.Add(segment.DocID(i), uint32(p.repo), segment.NoRef, 0, p.path)

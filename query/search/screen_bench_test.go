@@ -1,0 +1,82 @@
+package search
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// BenchmarkScreen searches ten thousand repositories as somebody who sees all of
+// them, as somebody who sees nine of ten, and as one who sees a hundred, by turns; and says what
+// it costs to work out what they see, at first and after a segment has changed.
+func BenchmarkScreen(b *testing.B) {
+	const repositories = 10_000
+	rng := rand.New(rand.NewPCG(1, 2))
+	m := &model{refs: []code.Ref{"refs/heads/main"}}
+	for i := range repositories {
+		m.repos = append(m.repos, &Repository{Repository: code.Repository{
+			ID: code.RepositoryID(i + 1), Name: fmt.Sprintf("host.example/team%d/repository%d", i%100, i), DefaultBranch: "main",
+		}})
+		for k := range 3 {
+			d := &modelDocument{text: fmt.Appendf(fillerText(rng, 600), "common word%d", i), lang: "C"}
+			m.documents = append(m.documents, d)
+			m.places = append(m.places, modelPlace{i, fmt.Sprintf("src/file%d.c", k), "refs/heads/main", d})
+		}
+	}
+	m.build(b, 8)
+	s, screen := New(Options{}), NewScreen(ScreenOptions{})
+	most := func(r *code.Repository) bool { return r.ID%10 != 0 }
+	few := func(r *code.Repository) bool { return r.ID <= 100 }
+	for _, query := range []string{"word77", "common", "common struct", "repo:repository12 common", "kmalloc kfree"} {
+		q, err := syntax.Parse(query, syntax.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(query, func(b *testing.B) {
+			var took [3]time.Duration
+			for b.Loop() {
+				for i := range took {
+					started := time.Now()
+					var v View = m
+					switch i {
+					case 1:
+						v = screen.Hide(m, "most", most)
+					case 2:
+						v = screen.Hide(m, "few", few)
+					}
+					r, err := s.Search(b.Context(), v, Request{Query: q, Matches: 500})
+					if err != nil {
+						b.Fatal(err)
+					}
+					r.Release()
+					took[i] += time.Since(started)
+				}
+			}
+			for i, name := range []string{"all-µs", "most-µs", "few-µs"} {
+				b.ReportMetric(float64(took[i].Microseconds())/float64(b.N), name)
+			}
+		})
+	}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			newScreened(m, most, nil)
+		}
+	})
+	before := newScreened(m, most, nil)
+	b.Run("segment", func(b *testing.B) {
+		for b.Loop() {
+			m.segments[0].Places = anew(m.segments[0])
+			newScreened(m, most, []*screened{before})
+		}
+	})
+	b.Run("known", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			screen.Hide(m, "most", most)
+		}
+	})
+}
