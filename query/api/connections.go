@@ -53,14 +53,16 @@ func (s *Server) listConnections(r *http.Request) (*reply, error) {
 // connections returns the kinds of connections by name: as they are configured, or
 // else, for one that is not any more, as the first of its repositories is.
 func (s *Server) connections(all []*search.Repository, visible auth.Visible) map[string]code.HostKind {
-	kinds := map[string]code.HostKind{}
-	for _, r := range s.listings.list(all, listKey{visible: visible, sort: "name"}) {
-		if _, known := kinds[r.Connection]; known || r.Connection == "" {
-			continue
+	return s.listings.connections(all, visible, func(seen []*search.Repository) map[string]code.HostKind {
+		kinds := map[string]code.HostKind{}
+		for _, r := range seen {
+			if _, known := kinds[r.Connection]; known || r.Connection == "" {
+				continue
+			}
+			kinds[r.Connection] = cmp.Or(s.o.Connections[r.Connection], r.Kind)
 		}
-		kinds[r.Connection] = cmp.Or(s.o.Connections[r.Connection], r.Kind)
-	}
-	return kinds
+		return kinds
+	})
 }
 
 // connectionNamed returns the name of a connection with a repository that exists for

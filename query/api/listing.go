@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // maxListed bounds the repositories in all lists that are kept: 8 MiB of pointers.
@@ -32,6 +33,7 @@ type listings struct {
 		lists map[listKey][]*search.Repository
 		order []listKey
 		size  int
+		kinds map[auth.Visible]map[string]code.HostKind // of connections, by name
 	}
 }
 
@@ -74,7 +76,7 @@ func (l *listings) put(id catalogID, key listKey, list []*search.Repository) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.of != id {
-		l.mu.of, l.mu.lists, l.mu.order, l.mu.size = id, map[listKey][]*search.Repository{}, nil, 0
+		l.beginLocked(id)
 	}
 	if _, ok := l.mu.lists[key]; ok {
 		return
@@ -87,6 +89,38 @@ func (l *listings) put(id catalogID, key listKey, list []*search.Repository) {
 		delete(l.mu.lists, oldest)
 		l.mu.order = l.mu.order[1:]
 	}
+}
+
+func (l *listings) beginLocked(id catalogID) {
+	l.mu.of, l.mu.lists, l.mu.order, l.mu.size = id, map[listKey][]*search.Repository{}, nil, 0
+	l.mu.kinds = map[auth.Visible]map[string]code.HostKind{}
+}
+
+// maxKinds bounds the people for whom it is kept which connections there are.
+const maxKinds = 1024
+
+// connections returns the kinds of the connections of the repositories that somebody
+// sees, by name, which made works out of these. The map is not to be changed.
+func (l *listings) connections(all []*search.Repository, visible auth.Visible, made func([]*search.Repository) map[string]code.HostKind) map[string]code.HostKind {
+	id := idOf(all)
+	l.mu.Lock()
+	kinds, ok := l.mu.kinds[visible]
+	ok = ok && l.mu.of == id
+	l.mu.Unlock()
+	if ok {
+		return kinds
+	}
+	kinds = made(l.list(all, listKey{visible: visible, sort: "name"}))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.of != id {
+		l.beginLocked(id)
+	}
+	if len(l.mu.kinds) >= maxKinds {
+		clear(l.mu.kinds)
+	}
+	l.mu.kinds[visible] = kinds
+	return kinds
 }
 
 // make takes a list from the one with a condition less.
