@@ -10,14 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-// connectionItem is an element of GET /api/connections.
-type connectionItem struct {
-	ID   uint64 `json:"id"`
-	Name string `json:"name"`
-	Type string `json:"connectionType"`
-}
 
 // connectionID derives the number of a connection from its name, which is what the
 // configuration knows it by: it stays as long as the name does.
@@ -42,11 +36,11 @@ func (s *Server) listConnections(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list connections: %w", err)
 	}
-	items := []connectionItem{}
+	items := []wire.Connection{}
 	for name, kind := range s.connections(all, s.visible(r.Context())) {
-		items = append(items, connectionItem{connectionID(name), name, connectionType(kind)})
+		items = append(items, wire.Connection{ID: int64(connectionID(name)), Name: name, ConnectionType: wire.ConnectionConnectionType(connectionType(kind))})
 	}
-	slices.SortFunc(items, func(a, b connectionItem) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(items, func(a, b wire.Connection) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return ok(items), nil
 }
 

@@ -12,59 +12,24 @@ import (
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// searchFile is a file of an answer as encoding/json would write it.
-type searchFile struct {
-	FileName       fileName `json:"fileName"`
-	WebURL         string   `json:"webUrl"`
-	ExternalWebURL string   `json:"externalWebUrl,omitempty"`
-	Repository     string   `json:"repository"`
-	RepositoryID   uint64   `json:"repositoryId"`
-	Language       string   `json:"language"`
-	Chunks         []chunk  `json:"chunks"`
-	Branches       []string `json:"branches"`
-	Content        string   `json:"content"`
-}
-
-type fileName struct {
-	Text        string      `json:"text"`
-	MatchRanges []textRange `json:"matchRanges"`
-}
-
-type chunk struct {
-	Content      string      `json:"content"`
-	MatchRanges  []textRange `json:"matchRanges"`
-	ContentStart location    `json:"contentStart"`
-	Symbols      []symbol    `json:"symbols"`
-}
-
-// symbol is the definition that a match lies on; its words are empty for a match
-// that lies on none, beside one that does.
-type symbol struct {
-	Symbol string        `json:"symbol"`
-	Kind   string        `json:"kind"`
-	Parent *symbolParent `json:"parent,omitempty"`
-}
-
-type symbolParent struct {
-	Symbol string `json:"symbol"`
-	Kind   string `json:"kind"`
-}
-
-func (s *Server) searchFile(m *search.FileMatch) *searchFile {
+// searchFile is a file of an answer as the document has it and encoding/json writes
+// it.
+func (s *Server) searchFile(m *search.FileMatch) *wire.SearchFile {
 	ref := m.Ref
 	if len(m.Refs) > 0 {
 		ref = m.Refs[0]
 	}
-	out := &searchFile{
-		FileName:       fileName{m.Path, textRanges(m.PathRanges)},
+	out := &wire.SearchFile{
+		FileName:       wire.FileName{Text: m.Path, MatchRanges: textRanges(m.PathRanges)},
 		WebURL:         s.fileURL(m.Repo.Name, ref, m.Path),
 		ExternalWebURL: externalPage(m.Repo, ref, m.Path),
 		Repository:     m.Repo.Name,
-		RepositoryID:   uint64(m.Repo.ID),
+		RepositoryID:   int64(m.Repo.ID),
 		Language:       string(m.Language),
-		Chunks:         make([]chunk, len(m.Chunks)),
+		Chunks:         make([]wire.Chunk, len(m.Chunks)),
 		Branches:       branches(m),
 		Content:        string(m.Content),
 	}
@@ -85,8 +50,8 @@ func branches(m *search.FileMatch) []string {
 	return out
 }
 
-func newChunk(c *search.Chunk) chunk {
-	out := chunk{Content: string(c.Content), MatchRanges: textRanges(c.Ranges), ContentStart: location(c.Start), Symbols: make([]symbol, len(c.Symbols))}
+func newChunk(c *search.Chunk) wire.Chunk {
+	out := wire.Chunk{Content: string(c.Content), MatchRanges: textRanges(c.Ranges), ContentStart: wire.Location(c.Start), Symbols: make([]wire.Symbol, len(c.Symbols))}
 	for i, s := range c.Symbols {
 		if s != nil {
 			out.Symbols[i] = newSymbol(s)
@@ -95,18 +60,10 @@ func newChunk(c *search.Chunk) chunk {
 	return out
 }
 
-func newSymbol(s *code.Symbol) symbol {
-	out := symbol{Symbol: s.Name, Kind: string(s.Kind)}
+func newSymbol(s *code.Symbol) wire.Symbol {
+	out := wire.Symbol{Symbol: s.Name, Kind: string(s.Kind)}
 	if s.Parent != "" {
-		out.Parent = &symbolParent{s.Parent, string(s.ParentKind)}
-	}
-	return out
-}
-
-func textRanges(in []search.Range) []textRange {
-	out := make([]textRange, len(in))
-	for i, r := range in {
-		out[i] = textRange{location(r.Start), location(r.End)}
+		out.Parent = wire.SymbolParent{Symbol: s.Parent, Kind: string(s.ParentKind)}
 	}
 	return out
 }
@@ -155,7 +112,7 @@ func randomRanges(r *rand.Rand, most int) (ranges []search.Range) {
 }
 
 func randomFile(r *rand.Rand) search.FileMatch {
-	repo := &search.Repository{Repository: code.Repository{ID: code.RepositoryID(r.Uint64()), Name: "host/" + phrase(r, 2)}}
+	repo := &search.Repository{Repository: code.Repository{ID: code.RepositoryID(r.Uint64() >> 11), Name: "host/" + phrase(r, 2)}}
 	switch r.IntN(3) {
 	case 0:
 		repo.Kind, repo.WebURL = code.GitHub, "https://github.com/o/"+phrase(r, 1)+"x"
@@ -197,7 +154,7 @@ func answer(t testing.TB, files []search.FileMatch) (got, want string) {
 	if err := out.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	objects := make([]*searchFile, len(files))
+	objects := make([]*wire.SearchFile, len(files))
 	for i := range files {
 		objects[i] = s.searchFile(&files[i])
 	}

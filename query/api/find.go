@@ -8,41 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-// findRequest is the body of POST /api/find_definitions and find_references.
-type findRequest struct {
-	SymbolName   *string `json:"symbolName"`
-	Language     string  `json:"language"`
-	RevisionName string  `json:"revisionName"`
-	RepoName     string  `json:"repoName"`
-}
-
-type findResponse struct {
-	Stats          findStats        `json:"stats"`
-	Files          []findFile       `json:"files"`
-	RepositoryInfo []repositoryInfo `json:"repositoryInfo"`
-	// Exhaustive is an addition.
-	Exhaustive bool `json:"isSearchExhaustive"`
-}
-
-type findStats struct {
-	MatchCount int `json:"matchCount"`
-}
-
-type findFile struct {
-	FileName     string      `json:"fileName"`
-	Repository   string      `json:"repository"`
-	RepositoryID uint64      `json:"repositoryId"`
-	WebURL       string      `json:"webUrl"`
-	Language     string      `json:"language"`
-	Matches      []findMatch `json:"matches"`
-}
-
-type findMatch struct {
-	LineContent string    `json:"lineContent"`
-	Range       textRange `json:"range"`
-}
 
 // find is Definitions or References of a Navigator.
 type find func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
@@ -56,14 +23,11 @@ func (s *Server) findReferences(r *http.Request) (*reply, error) {
 }
 
 func (s *Server) find(r *http.Request, find find) (*reply, error) {
-	var in findRequest
+	var in wire.FindSymbolsRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	if in.SymbolName == nil {
-		return nil, fmt.Errorf("%w: symbolName is required", errBody)
-	}
-	s.target(r, audit.TargetInstance, "", "symbol", *in.SymbolName, "repo", in.RepoName)
+	s.target(r, audit.TargetInstance, "", "symbol", in.SymbolName, "repo", in.RepoName)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
 	view, err := s.view(ctx)
@@ -72,7 +36,7 @@ func (s *Server) find(r *http.Request, find find) (*reply, error) {
 	}
 	defer view.Release()
 	result, err := find(ctx, view, navigate.Request{
-		Symbol: *in.SymbolName, Language: in.Language, Revision: in.RevisionName, Repository: in.RepoName,
+		Symbol: in.SymbolName, Language: in.Language, Revision: in.RevisionName, Repository: in.RepoName,
 	})
 	if err != nil {
 		return nil, searchError(r, err)
@@ -81,19 +45,21 @@ func (s *Server) find(r *http.Request, find find) (*reply, error) {
 }
 
 // newFindResponse copies: the view may be released before it is written.
-func (s *Server) newFindResponse(r *navigate.Result) *findResponse {
-	out := &findResponse{Stats: findStats{r.Matches}, Files: make([]findFile, len(r.Files)), Exhaustive: r.Exhaustive}
+func (s *Server) newFindResponse(r *navigate.Result) *wire.FindSymbolsResponse {
+	out := &wire.FindSymbolsResponse{
+		Stats: wire.FindStats{MatchCount: r.Matches}, Files: make([]wire.FindFile, len(r.Files)), IsSearchExhaustive: r.Exhaustive,
+	}
 	var repositories repositories
 	for i := range r.Files {
 		f := &r.Files[i]
 		repositories.add(f.Repo)
-		out.Files[i] = findFile{
-			FileName: f.Path, Repository: f.Repo.Name, RepositoryID: uint64(f.Repo.ID),
+		out.Files[i] = wire.FindFile{
+			FileName: f.Path, Repository: f.Repo.Name, RepositoryID: int64(f.Repo.ID),
 			WebURL: s.fileURL(f.Repo.Name, f.Ref, f.Path), Language: string(f.Language),
-			Matches: make([]findMatch, len(f.Matches)),
+			Matches: make([]wire.FindMatch, len(f.Matches)),
 		}
 		for j, m := range f.Matches {
-			out.Files[i].Matches[j] = findMatch{string(m.Line), textRange{location(m.Range.Start), location(m.Range.End)}}
+			out.Files[i].Matches[j] = wire.FindMatch{LineContent: string(m.Line), Range: textRange(m.Range)}
 		}
 	}
 	out.RepositoryInfo = repositories.infos()

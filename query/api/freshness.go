@@ -108,5 +108,5 @@ func (s *Server) reindexRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return accepted(acceptedResponse{uint64(known.ID), known.Name, position}), nil
+	return accepted(newAccepted(&known, position)), nil
 }

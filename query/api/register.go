@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // registerRequest is the body of POST /api/repos: cloneUrl or path is required.
@@ -25,11 +26,9 @@ type registerRequest struct {
 	WebURL      string        `json:"webUrl"`
 }
 
-// acceptedResponse says that an event is durable; its effect follows.
-type acceptedResponse struct {
-	ID       uint64         `json:"repoId"`
-	Name     string         `json:"repoName"`
-	Position event.Position `json:"position"`
+// newAccepted says that an event is durable; its effect follows.
+func newAccepted(r *code.Repository, at event.Position) wire.Accepted {
+	return wire.Accepted{RepoID: int64(r.ID), RepoName: r.Name, Position: wirePosition(at)}
 }
 
 func (s *Server) registerRepository(r *http.Request) (*reply, error) {
@@ -50,7 +49,7 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
 	}
-	return accepted(acceptedResponse{uint64(repository.ID), repository.Name, position}), nil
+	return accepted(newAccepted(&repository, position)), nil
 }
 
 // repository checks the request and fills in what it leaves out.
@@ -172,7 +171,7 @@ func (s *Server) removeRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remove %s: %w", known.Name, err)
 	}
-	return accepted(acceptedResponse{uint64(known.ID), known.Name, position}), nil
+	return accepted(newAccepted(&known, position)), nil
 }
 
 func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
@@ -184,7 +183,7 @@ func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("refresh %s: %w", known.Name, err)
 	}
-	return accepted(acceptedResponse{uint64(known.ID), known.Name, position}), nil
+	return accepted(newAccepted(&known, position)), nil
 }
 
 // known returns the registered repository of {repoId}, which is about to change.

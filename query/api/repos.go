@@ -6,28 +6,9 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/search"
-	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
-	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-// repositoryItem is an element of GET /api/repos.
-type repositoryItem struct {
-	Kind           code.HostKind `json:"codeHostType"`
-	ID             uint64        `json:"repoId"`
-	Name           string        `json:"repoName"`
-	WebURL         string        `json:"webUrl"`
-	DisplayName    string        `json:"repoDisplayName,omitempty"`
-	ExternalWebURL string        `json:"externalWebUrl,omitempty"`
-	ImageURL       string        `json:"imageUrl,omitempty"`
-	IndexedAt      *jsonTime     `json:"indexedAt,omitempty"`
-	PushedAt       *jsonTime     `json:"pushedAt,omitempty"`
-	DefaultBranch  string        `json:"defaultBranch,omitempty"`
-	IsFork         bool          `json:"isFork"`
-	IsArchived     bool          `json:"isArchived"`
-	// Visibility is an addition.
-	Visibility account.Visibility `json:"visibility"`
-}
 
 // maxConnectionID is above every ID of a connection, and what a JSON number holds.
 const maxConnectionID = 1 << 53
@@ -56,12 +37,12 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 		list = s.listings.list(all, key)
 	}
 	from, to := window.of(len(list))
-	items := make([]repositoryItem, 0, to-from)
+	items := make([]wire.Repository, 0, to-from)
 	for i := from; i < to; i++ {
 		if direction == "desc" {
-			items = append(items, s.repositoryItem(list[len(list)-1-i]))
+			items = append(items, s.newRepository(list[len(list)-1-i]))
 		} else {
-			items = append(items, s.repositoryItem(list[i]))
+			items = append(items, s.newRepository(list[i]))
 		}
 	}
 	out := ok(items)
@@ -69,12 +50,12 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 	return out, nil
 }
 
-func (s *Server) repositoryItem(r *search.Repository) repositoryItem {
-	return repositoryItem{
-		Kind: r.Kind, ID: uint64(r.ID), Name: r.Name, WebURL: s.repositoryURL(r.Name),
-		DisplayName: displayName(&r.Repository), ExternalWebURL: externalURL(&r.Repository), ImageURL: r.ImageURL,
-		IndexedAt: optionalTime(r.IndexedAt), PushedAt: optionalTime(r.PushedAt),
+func (s *Server) newRepository(r *search.Repository) wire.Repository {
+	return wire.Repository{
+		CodeHostType: wire.CodeHostType(r.Kind), RepoID: int64(r.ID), RepoName: r.Name, WebURL: s.repositoryURL(r.Name),
+		RepoDisplayName: displayName(&r.Repository), ExternalWebURL: externalURL(&r.Repository), ImageURL: r.ImageURL,
+		IndexedAt: wire.At(r.IndexedAt), PushedAt: wire.At(r.PushedAt),
 		DefaultBranch: r.DefaultBranch, IsFork: r.Fork, IsArchived: r.Archived,
-		Visibility: s.o.Gate.Visibility(&r.Repository),
+		Visibility: wire.RepositoryVisibility(s.o.Gate.Visibility(&r.Repository)),
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -44,19 +43,6 @@ func (s *Server) readBody(r *http.Request) ([]byte, error) {
 		return nil, fmt.Errorf("%w: want it within %s", errBodySlow, s.o.ReadTimeout)
 	}
 	return nil, fmt.Errorf("%w: %w", errBody, err)
-}
-
-// whole returns the whole number of at least lo in f, or def if f is absent.
-// JSON numbers come as float64, so that 1e3 is 1000; what no int32 holds is cut
-// to the largest.
-func whole(field string, f *float64, def, lo int) (int, error) {
-	if f == nil {
-		return def, nil
-	}
-	if *f != math.Trunc(*f) || *f < float64(lo) {
-		return 0, fmt.Errorf("%w: %s: want a whole number of at least %d, have %v", errBody, field, lo, *f)
-	}
-	return int(min(*f, math.MaxInt32)), nil
 }
 
 // params reads the query parameters of a request. The first of several of one

@@ -11,23 +11,10 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// searchRequest is the body of POST /api/search.
-type searchRequest struct {
-	Query         *string  `json:"query"`
-	Matches       *float64 `json:"matches"`
-	ContextLines  *float64 `json:"contextLines"`
-	Whole         bool     `json:"whole"`
-	Regex         bool     `json:"isRegexEnabled"`
-	CaseSensitive bool     `json:"isCaseSensitivityEnabled"`
-	// Additions: Display bounds the matches that are returned while Matches bounds
-	// those that are counted; Explain asks for the plan.
-	Display *float64 `json:"display"`
-	Explain bool     `json:"explain"`
-}
-
-// parsed is a searchRequest that passed the checks.
+// parsedSearch is a request that passed the checks.
 type parsedSearch struct {
 	search.Request
 	// capped says that more matches were asked for than the server looks for.
@@ -36,48 +23,28 @@ type parsedSearch struct {
 }
 
 func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
-	var in searchRequest
+	var in wire.SearchRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	if in.Query == nil {
-		return nil, fmt.Errorf("%w: query is required", errBody)
-	}
-	s.target(r, audit.TargetInstance, "", "query", *in.Query)
-	out, err := in.bounds(s.o.MaxMatches)
-	if err != nil {
-		return nil, err
-	}
+	s.target(r, audit.TargetInstance, "", "query", in.Query)
+	out := bounds(&in, s.o.MaxMatches)
 	started := time.Now()
 	out.Public = s.isPublic
-	out.Query, err = syntax.Parse(*in.Query, syntax.Options{Regexp: in.Regex, CaseSensitive: in.CaseSensitive})
+	var err error
+	out.Query, err = syntax.Parse(in.Query, syntax.Options{Regexp: in.IsRegexEnabled, CaseSensitive: in.IsCaseSensitivityEnabled})
 	out.took = time.Since(started)
 	return out, err
 }
 
-func (in *searchRequest) bounds(maxMatches int) (*parsedSearch, error) {
-	if in.Matches == nil {
-		return nil, fmt.Errorf("%w: matches is required: how many matches to look for, 1 to %d", errBody, maxMatches)
-	}
-	matches, err := whole("matches", in.Matches, 0, 1)
-	if err != nil {
-		return nil, err
-	}
-	display, err := whole("display", in.Display, 0, 0)
-	if err != nil {
-		return nil, err
-	}
-	lines, err := whole("contextLines", in.ContextLines, 0, 0)
-	if err != nil {
-		return nil, err
-	}
-	if lines > MaxContextLines {
-		return nil, fmt.Errorf("%w: contextLines: want at most %d, have %d", errBody, MaxContextLines, lines)
-	}
+// bounds takes what the document lets through and the server does not look for.
+func bounds(in *wire.SearchRequest, maxMatches int) *parsedSearch {
 	return &parsedSearch{
-		Request: search.Request{Matches: min(matches, maxMatches), Display: min(display, maxMatches), ContextLines: lines, Whole: in.Whole, Explain: in.Explain},
-		capped:  matches > maxMatches,
-	}, nil
+		Request: search.Request{
+			Matches: min(in.Matches, maxMatches), Display: min(in.Display, maxMatches), ContextLines: in.ContextLines, Whole: in.Whole, Explain: in.Explain,
+		},
+		capped: in.Matches > maxMatches,
+	}
 }
 
 func (s *Server) search(r *http.Request) (*reply, error) {

@@ -4,6 +4,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // searchResponse is the answer of POST /api/search. files are converted and
@@ -12,42 +13,13 @@ type searchResponse struct {
 	server *Server
 	files  []search.FileMatch
 
-	Stats          searchStats      `json:"stats"`
-	RepositoryInfo []repositoryInfo `json:"repositoryInfo"`
-	Exhaustive     bool             `json:"isSearchExhaustive"`
+	Stats          wire.SearchStats      `json:"stats"`
+	RepositoryInfo []wire.RepositoryInfo `json:"repositoryInfo"`
+	Exhaustive     bool                  `json:"isSearchExhaustive"`
 	// Additions.
-	IncompleteReason string          `json:"incompleteReason,omitempty"`
-	Notices          []notice        `json:"notices,omitempty"`
-	Explain          *search.Explain `json:"explain,omitempty"`
-}
-
-type textRange struct {
-	Start location `json:"start"`
-	End   location `json:"end"`
-}
-
-type location struct {
-	ByteOffset int `json:"byteOffset"`
-	LineNumber int `json:"lineNumber"`
-	Column     int `json:"column"`
-}
-
-// repositoryInfo is a repository that the answer mentions. WebURL is its page on
-// the code host.
-type repositoryInfo struct {
-	ID            uint64        `json:"id"`
-	Kind          code.HostKind `json:"codeHostType"`
-	Name          string        `json:"name"`
-	DisplayName   string        `json:"displayName,omitempty"`
-	WebURL        string        `json:"webUrl,omitempty"`
-	IndexedCommit string        `json:"indexedCommitHash,omitempty"`
-}
-
-// notice tells how a part of the query was read; start and end are byte offsets.
-type notice struct {
-	Message string `json:"message"`
-	Start   int    `json:"start"`
-	End     int    `json:"end"`
+	IncompleteReason string              `json:"incompleteReason,omitempty"`
+	Notices          []wire.SearchNotice `json:"notices,omitempty"`
+	Explain          *search.Explain     `json:"explain,omitempty"`
 }
 
 func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchResponse {
@@ -69,7 +41,7 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 		out.Explain.Stages.Parse = in.took.Microseconds()
 	}
 	for _, n := range in.Query.Notices {
-		out.Notices = append(out.Notices, notice{n.Message, n.At.Start, n.At.End})
+		out.Notices = append(out.Notices, wire.SearchNotice{Message: n.Message, Start: n.At.Start, End: n.At.End})
 	}
 	return out
 }
@@ -95,7 +67,7 @@ func incompleteReason(in *parsedSearch, r *search.Result) string {
 // repositories collects those of an answer, in order and once each.
 type repositories struct {
 	seen map[code.RepositoryID]bool
-	list []repositoryInfo
+	list []wire.RepositoryInfo
 }
 
 func (l *repositories) add(r *search.Repository) {
@@ -106,16 +78,16 @@ func (l *repositories) add(r *search.Repository) {
 		return
 	}
 	l.seen[r.ID] = true
-	l.list = append(l.list, repositoryInfo{
-		ID: uint64(r.ID), Kind: r.Kind, Name: r.Name, DisplayName: displayName(&r.Repository),
-		WebURL: externalURL(&r.Repository), IndexedCommit: string(r.IndexedCommit),
+	l.list = append(l.list, wire.RepositoryInfo{
+		ID: int64(r.ID), CodeHostType: wire.CodeHostType(r.Kind), Name: r.Name, DisplayName: displayName(&r.Repository),
+		WebURL: externalURL(&r.Repository), IndexedCommitHash: string(r.IndexedCommit),
 	})
 }
 
 // infos is never nil: it is an array in JSON.
-func (l *repositories) infos() []repositoryInfo {
+func (l *repositories) infos() []wire.RepositoryInfo {
 	if l.list == nil {
-		return []repositoryInfo{}
+		return []wire.RepositoryInfo{}
 	}
 	return l.list
 }
@@ -130,4 +102,16 @@ func displayName(r *code.Repository) string {
 // writeJSON implements streamer.
 func (p *searchResponse) writeJSON(out *jsonout.Writer) error {
 	return p.server.writeFiles(out, p.files, p)
+}
+
+func textRanges(in []search.Range) []wire.Range {
+	out := make([]wire.Range, len(in))
+	for i, r := range in {
+		out[i] = textRange(r)
+	}
+	return out
+}
+
+func textRange(r search.Range) wire.Range {
+	return wire.Range{Start: wire.Location(r.Start), End: wire.Location(r.End)}
 }

@@ -9,20 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-type sourceResponse struct {
-	Source         string        `json:"source"`
-	Language       code.Language `json:"language"`
-	Path           string        `json:"path"`
-	Repo           string        `json:"repo"`
-	Kind           code.HostKind `json:"repoCodeHostType"`
-	DisplayName    string        `json:"repoDisplayName,omitempty"`
-	RepoWebURL     string        `json:"repoExternalWebUrl,omitempty"`
-	WebURL         string        `json:"webUrl"`
-	ExternalWebURL string        `json:"externalWebUrl,omitempty"`
-	BlobSHA        string        `json:"blobSha,omitempty"`
-}
 
 // maxPathParameter lets a path that is too long be no path, not a bad parameter.
 const maxPathParameter = 64 << 10
@@ -40,32 +28,11 @@ func (s *Server) source(r *http.Request) (*reply, error) {
 	}
 	var external links
 	external.before, external.after, external.inQuery = externalFilesURL(repository, code.Ref(ref))
-	return ok(&sourceResponse{
-		Source: string(file.Text), Language: file.Language, Path: path, Repo: repository.Name,
-		Kind: repository.Kind, DisplayName: displayName(repository), RepoWebURL: externalURL(repository),
-		WebURL: s.fileURL(repository.Name, code.Ref(ref), path), ExternalWebURL: string(external.appendExternal(nil, path)), BlobSHA: file.Blob,
+	return ok(&wire.FileSource{
+		Source: string(file.Text), Language: string(file.Language), Path: path, Repo: repository.Name,
+		RepoCodeHostType: wire.CodeHostType(repository.Kind), RepoDisplayName: displayName(repository), RepoExternalWebURL: externalURL(repository),
+		WebURL: s.fileURL(repository.Name, code.Ref(ref), path), ExternalWebURL: string(external.appendExternal(nil, path)), BlobSha: file.Blob,
 	}), nil
-}
-
-// revisionRequest is the body of POST /api/files and, with paths, of /api/tree.
-type revisionRequest struct {
-	RepoName     *string   `json:"repoName"`
-	RevisionName *string   `json:"revisionName"`
-	Paths        *[]string `json:"paths"`
-}
-
-// revisionOf reads the body of a request about a revision.
-func (s *Server) revisionOf(r *http.Request, in *revisionRequest) (*code.Repository, error) {
-	if err := s.decodeBody(r, in); err != nil {
-		return nil, err
-	}
-	switch {
-	case in.RepoName == nil:
-		return nil, fmt.Errorf("%w: repoName is required", errBody)
-	case in.RevisionName == nil:
-		return nil, fmt.Errorf("%w: revisionName is required", errBody)
-	}
-	return s.namedRevision(r, *in.RepoName, *in.RevisionName)
 }
 
 // namedRevision refuses the empty name of a revision, which elsewhere means the
@@ -79,59 +46,40 @@ func (s *Server) namedRevision(r *http.Request, repository, revision string) (*c
 	return known, err
 }
 
-// treeNode is a node of a tree; no other member is allowed.
-type treeNode struct {
-	Type     source.Kind `json:"type"`
-	Path     string      `json:"path"`
-	Name     string      `json:"name"`
-	Children []treeNode  `json:"children"`
-}
-
-type treeResponse struct {
-	Tree treeNode `json:"tree"`
-}
-
 func (s *Server) tree(r *http.Request) (*reply, error) {
-	var in revisionRequest
-	repository, err := s.revisionOf(r, &in)
+	var in wire.TreeRequest
+	if err := s.decodeBody(r, &in); err != nil {
+		return nil, err
+	}
+	repository, err := s.namedRevision(r, in.RepoName, in.RevisionName)
 	if err != nil {
 		return nil, err
 	}
-	if in.Paths == nil {
-		return nil, fmt.Errorf("%w: paths is required; it may be empty", errBody)
-	}
-	if n := len(*in.Paths); n > source.MaxTreePaths {
-		return nil, fmt.Errorf("%w: paths: want at most %d, have %d", errBody, source.MaxTreePaths, n)
-	}
-	root, err := s.o.Source.Tree(r.Context(), repository, *in.RevisionName, *in.Paths)
+	root, err := s.o.Source.Tree(r.Context(), repository, in.RevisionName, in.Paths)
 	if err != nil {
 		return nil, err
 	}
-	return ok(treeResponse{newTreeNode(root)}), nil
+	return ok(wire.TreeResponse{Tree: newTreeNode(root)}), nil
 }
 
-func newTreeNode(n *source.Node) treeNode {
-	out := treeNode{n.Kind, n.Path, n.Name, make([]treeNode, len(n.Children))}
+func newTreeNode(n *source.Node) wire.TreeNode {
+	out := wire.TreeNode{Type: wire.TreeNodeType(n.Kind), Path: n.Path, Name: n.Name, Children: make([]wire.TreeNode, len(n.Children))}
 	for i, child := range n.Children {
 		out.Children[i] = newTreeNode(child)
 	}
 	return out
 }
 
-// fileItem is a file or, in a folder, another entry.
-type fileItem struct {
-	Type source.Kind `json:"type"`
-	Path string      `json:"path"`
-	Name string      `json:"name"`
-}
-
 func (s *Server) files(r *http.Request) (*reply, error) {
-	var in revisionRequest
-	repository, err := s.revisionOf(r, &in)
+	var in wire.FilesRequest
+	if err := s.decodeBody(r, &in); err != nil {
+		return nil, err
+	}
+	repository, err := s.namedRevision(r, in.RepoName, in.RevisionName)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := s.o.Source.Files(r.Context(), repository, *in.RevisionName)
+	paths, err := s.o.Source.Files(r.Context(), repository, in.RevisionName)
 	if err != nil {
 		return nil, err
 	}
@@ -181,9 +129,9 @@ func (s *Server) folderContents(r *http.Request) (*reply, error) {
 	if prefix != "" {
 		prefix += "/"
 	}
-	items := make([]fileItem, len(entries))
+	items := make([]wire.FolderItem, len(entries))
 	for i, e := range entries {
-		items[i] = fileItem{e.Kind, prefix + e.Name, e.Name}
+		items[i] = wire.FolderItem{Type: wire.FolderItemType(e.Kind), Path: prefix + e.Name, Name: e.Name}
 	}
 	return ok(items), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // errStreams says that there are too many streams.
@@ -84,10 +85,10 @@ type streamChunk struct {
 	server *Server
 	files  []search.FileMatch
 
-	Type           string           `json:"type"`
-	Stats          searchStats      `json:"stats"`
-	RepositoryInfo []repositoryInfo `json:"repositoryInfo"`
-	Files          []struct{}       `json:"files,omitzero"`
+	Type           string                `json:"type"`
+	Stats          wire.SearchStats      `json:"stats"`
+	RepositoryInfo []wire.RepositoryInfo `json:"repositoryInfo"`
+	Files          []struct{}            `json:"files,omitzero"`
 }
 
 func (s *Server) newStreamChunk(files []search.FileMatch, stats search.Stats) *streamChunk {
@@ -104,12 +105,12 @@ func (s *Server) newStreamChunk(files []search.FileMatch, stats search.Stats) *s
 // streamFinal ends an answer. Members beyond the first three are additions, as in
 // searchResponse.
 type streamFinal struct {
-	Type             string          `json:"type"`
-	Stats            searchStats     `json:"accumulatedStats"`
-	Exhaustive       bool            `json:"isSearchExhaustive"`
-	IncompleteReason string          `json:"incompleteReason,omitempty"`
-	Notices          []notice        `json:"notices,omitempty"`
-	Explain          *search.Explain `json:"explain,omitempty"`
+	Type             string              `json:"type"`
+	Stats            wire.SearchStats    `json:"accumulatedStats"`
+	Exhaustive       bool                `json:"isSearchExhaustive"`
+	IncompleteReason string              `json:"incompleteReason,omitempty"`
+	Notices          []wire.SearchNotice `json:"notices,omitempty"`
+	Explain          *search.Explain     `json:"explain,omitempty"`
 }
 
 // streamError is a failure after the first part.

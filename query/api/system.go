@@ -3,30 +3,18 @@ package api
 import (
 	"fmt"
 	"net/http"
+
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-type versionResponse struct {
-	Version string `json:"version"`
-}
-
-type healthResponse struct {
-	Status string `json:"status"`
-}
-
-// readyResponse says also which moment of the past answers show, if they do.
-type readyResponse struct {
-	healthResponse
-	AsOf string `json:"asOf,omitempty"`
-}
-
 func (s *Server) version(*http.Request) (*reply, error) {
-	return ok(versionResponse{s.o.Version}), nil
+	return ok(wire.Version{Version: s.o.Version}), nil
 }
 
 // health says that the process serves; it looks at nothing else, so that a slow
 // disk does not get the process killed.
 func (s *Server) health(*http.Request) (*reply, error) {
-	return ok(healthResponse{"ok"}), nil
+	return ok(wire.Health{Status: wire.HealthStatusOk}), nil
 }
 
 // ready says whether answers would be of use yet.
@@ -34,5 +22,5 @@ func (s *Server) ready(r *http.Request) (*reply, error) {
 	if err := s.o.Ready(r.Context()); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotReady, err)
 	}
-	return ok(readyResponse{healthResponse{"ok"}, s.o.AsOf()}), nil
+	return ok(wire.Readiness{Status: wire.ReadinessStatusOk, AsOf: s.o.AsOf()}), nil
 }

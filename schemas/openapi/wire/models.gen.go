@@ -1369,10 +1369,10 @@ type SearchFile struct {
 	Chunks         []Chunk `json:"chunks"`
 
 	// Branches Full names of the searched refs that hold the file with this content.
-	Branches []string `json:"branches,omitempty,omitzero"`
+	Branches []string `json:"branches"`
 
 	// Content The whole text if it was asked for, else empty.
-	Content string `json:"content,omitempty,omitzero"`
+	Content string `json:"content"`
 }
 
 // SearchNotice defines model for SearchNotice.
