@@ -18,6 +18,9 @@ func TestBrowser(t *testing.T) {
 	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
 	for _, scripts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
+			if scripts && testing.Short() {
+				t.Skip("short: once is enough")
+			}
 			yes := true
 			var provider *oidctest.Provider
 			w := newWorld(t, func(publicURL string) []oidc.Provider {
