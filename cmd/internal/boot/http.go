@@ -14,9 +14,11 @@ import (
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	// maxHeaderBytes is above every bound on a parameter, so that one that is too
-	// long is answered by whoever knows what it should be.
-	maxHeaderBytes = 128 << 10
+	// maxHeaderBytes is above every bound on a parameter, and above a megabyte of
+	// what somebody takes for a credential, so that what is too long is answered,
+	// and written down, by whoever knows what it should be. It is held for
+	// readHeaderTimeout at most, as a body is that nobody has asked for.
+	maxHeaderBytes = 1<<20 + 64<<10
 	// drainRequests is how long requests in flight may go on once the server
 	// stops; it is below DefaultDrain, so that the rest has time as well.
 	drainRequests = 10 * time.Second
