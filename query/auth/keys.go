@@ -61,9 +61,20 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, n NewKey) (*accou
 	}
 	key, found := s.o.Directory.Key(ev.ID)
 	if !found {
-		return nil, "", fmt.Errorf("%w: %q", ErrKeyExists, n.Name) // of two at once, the other came first
+		return nil, "", s.keyRefused(user.ID, n.Name)
 	}
 	return key, value, nil
+}
+
+// keyRefused says why the directory did not take a key: something happened at once.
+func (s *Service) keyRefused(id account.UserID, name string) error {
+	if user, found := s.o.Directory.User(id); !found || !user.Active() {
+		return ErrUnauthenticated
+	}
+	if slices.ContainsFunc(s.o.Directory.Keys(id), func(k *account.Key) bool { return k.Name == name }) {
+		return fmt.Errorf("%w: %q", ErrKeyExists, name)
+	}
+	return fmt.Errorf("%w: a user has at most %d API keys; delete some", ErrTooMany, maxKeys)
 }
 
 // keyOwner returns the user who gets a key that p makes.

@@ -118,11 +118,22 @@ func (s *Service) Invite(ctx context.Context, p *Principal, i Invitation) (*acco
 func (s *Service) waiting() []*account.Invitation {
 	var out []*account.Invitation
 	for _, i := range s.o.Directory.Invitations() {
-		if !expired(i.ExpiresAt, s.o.Now()) {
+		if s.stands(i) {
 			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// stands reports whether an invitation can be accepted: it has not expired, and who
+// made it still administers the instance. An owner who was removed does not come
+// back by an invitation of their own.
+func (s *Service) stands(i *account.Invitation) bool {
+	if expired(i.ExpiresAt, s.o.Now()) {
+		return false
+	}
+	by, found := s.o.Directory.User(i.By)
+	return i.By == "" || found && by.Active() && by.Role == account.RoleOwner
 }
 
 // Invitations returns those that wait, newest first.
@@ -153,7 +164,7 @@ func (s *Service) InvitationOf(value string) (*account.Invitation, bool) {
 	}
 	hash := s.digests.of(value)
 	i, found := s.o.Directory.InvitationByHash(hash)
-	if !found || !equal(hash, i.Hash) || expired(i.ExpiresAt, s.o.Now()) {
+	if !found || !equal(hash, i.Hash) || !s.stands(i) {
 		return nil, false
 	}
 	return i, true

@@ -118,6 +118,41 @@ func TestInvitations(t *testing.T) {
 	}
 }
 
+// An owner who was removed, suspended or made a member does not come back by an
+// invitation that they have made before.
+func TestInvitationsEndWithTheirOwner(t *testing.T) {
+	for name, end := range map[string]func(w *world, id account.UserID) error{
+		"removed": func(w *world, id account.UserID) error { return w.Remove(t.Context(), w.as(operator), id) },
+		"suspended": func(w *world, id account.UserID) error {
+			_, err := w.Suspend(t.Context(), w.as(operator), id)
+			return err
+		},
+		"demoted": func(w *world, id account.UserID) error {
+			_, err := w.ChangeRole(t.Context(), w.as(operator), id, account.RoleMember)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.owner()
+			eve, err := w.Accept(t.Context(), here, auth.Newcomer{Value: w.invitation("", account.RoleOwner), Email: "eve@example.org", Password: password})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, value, err := w.Invite(t.Context(), w.as(eve.Value), auth.Invitation{Role: account.RoleOwner})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := end(w, eve.User.ID); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Accept(t.Context(), here, auth.Newcomer{Value: value, Email: "eve2@example.org", Password: password}); !errors.Is(err, auth.ErrInvitation) {
+				t.Errorf("the invitation is good: %v", err)
+			}
+		})
+	}
+}
+
 // An invitation is good for one, whoever is first.
 func TestInvitationAtOnce(t *testing.T) {
 	w := newWorld(t)

@@ -282,6 +282,23 @@ func TestUndecidedSignIns(t *testing.T) {
 	}
 }
 
+// BenchmarkSignIn is what a wrong password costs, with the parameters of servers:
+// the same whether there is such a user or not.
+func BenchmarkSignIn(b *testing.B) {
+	w := newWorld(b, func(o *auth.Options) { o.Hashing = auth.Hashing{} })
+	w.owner()
+	for name, email := range map[string]string{"known": ownerEmail, "unknown": "nobody@example.org"} {
+		b.Run(name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				w.clock.forward(time.Hour)
+				if _, err := w.SignIn(b.Context(), from(fmt.Sprintf("10.%d.%d.1", i>>8, i&255)), email, "wrong password"); !errors.Is(err, auth.ErrUnauthenticated) {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // However many addresses guess, what is remembered of them is bounded.
 func TestThrottleIsBounded(t *testing.T) {
 	w := newWorld(t)

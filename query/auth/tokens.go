@@ -81,8 +81,11 @@ func (s *Service) MintToken(ctx context.Context, p *Principal, ids []code.Reposi
 		return nil, "", err
 	}
 	token, found := s.o.Directory.Token(ev.Token)
+	if _, minter := s.o.Directory.Key(ev.MintedBy); !minter {
+		return nil, "", ErrUnauthenticated // it has just been deleted
+	}
 	if !found {
-		return nil, "", ErrUnauthenticated // the key has just been deleted
+		return nil, "", fmt.Errorf("%w: the key has too many tokens; they expire within %s", ErrTooMany, TokenTTL)
 	}
 	return token, value, nil
 }
