@@ -13,8 +13,7 @@ import (
 // script makes random events about few things, so that everything collides.
 type script struct {
 	*rand.Rand
-	now  time.Time
-	next event.Offset
+	now time.Time
 }
 
 func newScript(seed uint64) *script {
