@@ -57,8 +57,8 @@ func (s *Server) showMembers(w http.ResponseWriter, v *visit, f form, link strin
 	if err != nil {
 		return err
 	}
-	if err := s.noteMembers(w, v); err != nil {
-		return err
+	if err := s.note(w, v, audit.ListedUsers, http.StatusOK); err != nil {
+		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}
 	invitations, err := s.o.Accounts.Invitations(v.principal)
 	if err != nil {
@@ -113,21 +113,6 @@ func (l *memberList) cut(asked string) {
 
 func (l *memberList) address(page int) string {
 	return "/settings/members?" + url.Values{"query": {l.Filter}, "page": {strconv.Itoa(page)}}.Encode()
-}
-
-// noteMembers has it written down that somebody looks at the list.
-func (s *Server) noteMembers(w http.ResponseWriter, v *visit) error {
-	if s.o.Audit == nil {
-		return nil
-	}
-	err := s.o.Audit.Note(v.r.Context(), audit.Record{
-		At: s.o.Now().UTC(), Action: audit.ListedUsers, Actor: v.principal.Actor, TargetType: audit.TargetInstance,
-		RequestID: w.Header().Get("X-Request-Id"), Status: http.StatusOK,
-	})
-	if err != nil {
-		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
-	}
-	return nil
 }
 
 func chosen(value string, choices ...choice) []choice {

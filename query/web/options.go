@@ -28,9 +28,9 @@ type Options struct {
 	Repositories Repositories
 	// Providers are those of single sign-on; nil: none.
 	Providers *oidc.Client
-	// Audit is told who looks at the list of members, and of sign-ins that fail
-	// between the browser and a provider; nil: nobody is told. What changes accounts,
-	// and other sign-ins, are written down by Accounts.
+	// Audit is told who looks at the list of members, who asks for a page that is for
+	// owners, and of sign-ins that fail between the browser and a provider; nil:
+	// nobody is told. Accounts writes down what it changes, and other sign-ins.
 	Audit Auditor
 	// Secret is the server's; the key of the tokens of forms follows from it.
 	Secret []byte

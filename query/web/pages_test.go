@@ -136,6 +136,10 @@ func TestMembersSeeTheirOwn(t *testing.T) {
 	w.setUp()
 	bob := w.join("bob")
 	bob.get("/settings/members").says(http.StatusForbidden, "This page is for owners.")
+	if n := len(w.notes.records); n == 0 || w.notes.records[n-1].Action != audit.RequestDenied ||
+		w.notes.records[n-1].Metadata["route"] != "GET /settings/members" || w.notes.records[n-1].Actor.Kind != account.ActorUser {
+		t.Errorf("written down: %+v", w.notes.records)
+	}
 	csrf := token(bob)
 	for _, path := range []string{"/settings/members", "/settings/members/invite", "/settings/members/revoke"} {
 		bob.post(path, url.Values{"csrf": {csrf}, "do": {"owner"}}).says(http.StatusForbidden, "for owners")

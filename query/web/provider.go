@@ -131,29 +131,13 @@ var providerFailures = []struct {
 func (s *Server) providerFailed(w http.ResponseWriter, v *visit, err error) error {
 	for _, f := range providerFailures {
 		if errors.Is(err, f.err) {
-			s.noteFailure(w, v, f.reason)
-			told := s.told(w, v, err)
+			provider, told := v.r.PathValue("provider"), s.told(w, v, err)
+			s.metrics.providerFailures.WithLabelValues(provider, f.reason).Inc()
+			s.noteRefusal(w, v, audit.SignInFailed, told.status, "method", "oidc", "provider", provider, "reason", f.reason)
 			var shown form
 			shown.wrong("", told.text)
 			return s.showSignIn(w, v, shown, "/", told.status)
 		}
 	}
 	return err
-}
-
-// noteFailure counts a failure and has it written down. That it is not taken does
-// not make the answer another.
-func (s *Server) noteFailure(w http.ResponseWriter, v *visit, reason string) {
-	provider := v.r.PathValue("provider")
-	s.metrics.providerFailures.WithLabelValues(provider, reason).Inc()
-	if s.o.Audit == nil {
-		return
-	}
-	rec := audit.Record{
-		At: s.o.Now().UTC(), Action: audit.SignInFailed, Actor: s.o.Accounts.Origin(v.r), TargetType: audit.TargetUser,
-		RequestID: w.Header().Get("X-Request-Id"), Metadata: map[string]string{"method": "oidc", "provider": provider, "reason": reason},
-	}
-	if err := s.o.Audit.Note(v.r.Context(), rec); err != nil {
-		s.o.Logger.WarnContext(v.r.Context(), "a failed sign-in is not in the audit log", "error", err)
-	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // visit is one request and who sends it.
@@ -38,6 +39,9 @@ func (s *Server) handle(rt route) http.Handler {
 		case errors.Is(err, errSignInFirst):
 			seeOther(w, v, signInFirst(r))
 		case err != nil:
+			if errors.Is(err, errOwnersOnly) {
+				s.noteRefusal(w, v, audit.RequestDenied, http.StatusForbidden, "route", rt.method+" "+rt.path)
+			}
 			s.showError(w, v, err)
 		}
 	})
