@@ -153,7 +153,7 @@ func (d *Directory) Committed(int32) {
 		d.mu.refused.add(c.at, c.refusal)
 		d.metrics.refused.WithLabelValues(string(c.refusal)).Inc()
 	}
-	if len(c.effects) > 0 {
+	if c.users {
 		d.mu.users = nil
 	}
 	d.mu.next, d.mu.staged = c.at+1, nil

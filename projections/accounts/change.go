@@ -34,6 +34,8 @@ type change struct {
 	at      event.Offset
 	refusal Refusal
 	effects []func(*state)
+	// users says that a user changes.
+	users bool
 	// taken are expiries that go back if the batch is discarded.
 	taken []expiry
 }
@@ -108,11 +110,13 @@ func (c *change) apply(ev event.Event) (Refusal, error) {
 func (c *change) then(f func(*state)) { c.effects = append(c.effects, f) }
 
 func (c *change) putUser(u *account.User) error {
+	c.users = true
 	c.then(func(s *state) { s.putUser(u) })
 	return write(c.b, rowKey(kindUser, u.ID), rowOfUser(u))
 }
 
 func (c *change) dropUser(id account.UserID) error {
+	c.users = true
 	c.then(func(s *state) { s.removeUser(id) })
 	return c.b.Delete(rowKey(kindUser, id))
 }
