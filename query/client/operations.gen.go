@@ -53,7 +53,7 @@ func (c *Client) EndSession(ctx context.Context, sessionID string) error {
 // Addition. Takes the one-time value that the server prints when it starts without an owner, creates
 // the owner and signs them in. Once there is an owner, every value is refused.
 func (c *Client) SetUp(ctx context.Context, body wire.NewcomerRequest) (*wire.SignedIn, error) {
-	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/auth/setup", body: body, reads: true})
+	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/auth/setup", body: body})
 }
 
 // SignIn: Sign in. It sends POST /api/auth/sign_in.
@@ -61,7 +61,7 @@ func (c *Client) SetUp(ctx context.Context, body wire.NewcomerRequest) (*wire.Si
 // Addition. Starts a session for a user's e-mail address and password, in a cookie. Whether there is
 // no such user, the password is wrong or the user may not sign in, the answer is the same.
 func (c *Client) SignIn(ctx context.Context, body wire.SignInRequest) (*wire.SignedIn, error) {
-	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/auth/sign_in", body: body, reads: true})
+	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/auth/sign_in", body: body})
 }
 
 // SignOut: Sign out. It sends POST /api/auth/sign_out.
@@ -629,7 +629,7 @@ func (c *Client) Invite(ctx context.Context, body wire.InviteRequest) (*wire.Inv
 // Addition. Creates the user and signs them in. The e-mail address may be absent where the invitation
 // names one.
 func (c *Client) AcceptInvitation(ctx context.Context, body wire.AcceptInvitationRequest) (*wire.SignedIn, error) {
-	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/invitations/accept", body: body, reads: true})
+	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/invitations/accept", body: body})
 }
 
 // RevokeInvitation: Take an invitation back. It sends DELETE /api/invitations/{invitationId}.

@@ -43,7 +43,8 @@ func operation(d *openapi.Document, path string, p *openapi.Path, o *openapi.Ope
 		"operationId": o.OperationID, "summary": o.Summary, "x-kind": kind, "x-result": result, "x-comment": comment(o.Description),
 		"x-format": placeholder.ReplaceAllString(path, "%s"), "responses": object{"200": object{"description": "ok"}},
 	}
-	if o.Access != openapi.AccessOwner && o.Access != openapi.AccessMember {
+	// What is open and not a GET lets somebody in: its 503 may hide that it did.
+	if o.Access != openapi.AccessOwner && o.Access != openapi.AccessMember && (o.Access != openapi.AccessOpen || o == p.Get) {
 		out["x-reads"] = true
 	}
 	var parameters []any
