@@ -15,6 +15,12 @@
 //     it, and reads there what became of it. The Directory, not the Service, holds
 //     rules that two processes could break at once: e-mail addresses are unique,
 //     the last owner stays, an invitation is good for one.
+//  5. A credential gives no more than what made it. What a key or token does ends
+//     with it: neither makes keys, ends sessions nor changes a password, and an
+//     invitation ends with the owner who made it.
+//  6. Whether an e-mail address has an account shows neither in answers nor in
+//     their time, to those who have no account.
+//  7. Work and memory that strangers can cause are bounded: hashing.go, throttle.go.
 //
 // All types are safe for concurrent use.
 package auth
