@@ -1,0 +1,36 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/api"
+)
+
+// BenchmarkAdmission is what stands before a handler and behind it, in the two
+// forms that differ: a route for everybody, and one that asks, counts and writes
+// down. The handlers do next to nothing.
+func BenchmarkAdmission(b *testing.B) {
+	w := newWorld()
+	w.repositories = nil
+	o := w.options()
+	o.Limits = api.Limits{PerSecond: 1_000_000, Burst: 1_000_000}
+	s, err := api.New(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range []struct{ name, path, credential string }{{"open", "/api/health", ""}, {"key", "/api/repos", "searcher"}} {
+		b.Run(c.name, func(b *testing.B) {
+			r := httptest.NewRequest(http.MethodGet, c.path, nil)
+			if c.credential != "" {
+				r.Header.Set("Authorization", "Bearer "+c.credential)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				s.ServeHTTP(httptest.NewRecorder(), r)
+				w.audit.records = w.audit.records[:0]
+			}
+		})
+	}
+}
