@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
@@ -108,16 +110,26 @@ func TestLimitsOfAddresses(t *testing.T) {
 	}
 }
 
+// holding is a searcher whose streams begin and go on until the client leaves.
+type holding struct{ *world }
+
+func (h holding) Stream(ctx context.Context, _ search.View, _ search.Request, emit search.Emit) (*search.Result, error) {
+	if err := emit(h.result.Files[:1], search.Stats{Matches: 1}); err != nil {
+		return nil, err
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 // One caller cannot take all streams.
 func TestStreamsOfOneCaller(t *testing.T) {
 	w := closedWorld()
-	w.block = true
 	o := without429(w.options())
-	o.Limits.Streams = 2
+	o.Searcher, o.Limits.Streams = holding{w}, 2
 	server := httptest.NewServer(newServer(t, o))
 	defer server.Close()
 	open := func(credential string) (int, func()) {
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/api/stream_search", strings.NewReader(`{"query":"late","matches":1}`))
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/api/stream_search", strings.NewReader(`{"query":"x","matches":1}`))
 		r.Header.Set("Authorization", "Bearer "+credential)
 		response, err := http.DefaultClient.Do(r)
 		if err != nil {
