@@ -86,7 +86,7 @@ func (s *Server) routes() []route {
 		{method: http.MethodGet, path: "/api/auth/me", access: accessMember, handler: s.accounts(s.me)},
 		{method: http.MethodPatch, path: "/api/auth/me", access: accessMember, handler: s.accounts(s.changeMe)},
 		{method: http.MethodPost, path: "/api/keys", access: accessMember, handler: s.accounts(s.createKey)},
-		{method: http.MethodGet, path: "/api/keys", access: accessMember, handler: s.accounts(s.listKeys)},
+		{method: http.MethodGet, path: "/api/keys", access: accessMember, action: audit.ListedKeys, handler: s.accounts(s.listKeys)},
 		{method: http.MethodDelete, path: "/api/keys/{keyId}", access: accessMember, handler: s.accounts(s.deleteKey)},
 		{method: http.MethodPost, path: "/api/invitations", access: accessOwner, handler: s.accounts(s.invite)},
 		{method: http.MethodGet, path: "/api/invitations", access: accessOwner, action: audit.ListedUsers, handler: s.accounts(s.listInvitations)},

@@ -40,7 +40,7 @@ const (
 // Actions are all that there are.
 var Actions = []Action{
 	Searched, FoundDefinitions, FoundReferences, ListedRepositories, ListedConnections, ReadRepository, FetchedSource, FetchedBlame,
-	FetchedTree, FetchedDiff, ListedCommits, FetchedCommit, ListedAuthors, ReadUser, ListedUsers, FetchedAudit, ReadOperations,
+	FetchedTree, FetchedDiff, ListedCommits, FetchedCommit, ListedAuthors, ReadUser, ListedUsers, ListedKeys, FetchedAudit, ReadOperations,
 	StartedMCPSession, CalledTool,
 	RegisteredRepository, RemovedRepository, ReindexedRepository, ChangedOperations, SignInFailed, CredentialRefused, RequestDenied, RateLimited,
 	OwnerCreated, MemberAdded, JoinRequested, JoinApproved, InviteAccepted, InvitesCreated, InviteRevoked, MemberRemoved, MemberLeft,

@@ -26,6 +26,7 @@ const (
 	ListedAuthors      Action = "user.listed_commit_authors"
 	ReadUser           Action = "user.read"
 	ListedUsers        Action = "user.list"
+	ListedKeys         Action = "api_key.list"
 	FetchedAudit       Action = "audit.fetch"
 	ReadOperations     Action = "operations.read" // deliveries, dead letters, replays, events
 	StartedMCPSession  Action = "mcp.session_started"

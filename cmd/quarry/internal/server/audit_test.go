@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -91,6 +92,9 @@ func requestsOf(g *gitRepository, first, second string) []asked {
 		{"GET", "/api/deadletters", "", "operations.read", "operation", "/api/deadletters"},
 		{"GET", "/api/replays", "", "operations.read", "operation", "/api/replays"},
 		{"GET", "/api/ee/audit", "", "audit.fetch", "org", "1"},
+		{"GET", "/api/ee/users", "", "user.list", "", ""},
+		{"GET", "/api/invitations", "", "user.list", "", ""},
+		{"GET", "/api/repos/" + id + "/access", "", "user.read_repo", "", ""},
 		{"GET", "/api/ee/audit/head", "", "audit.fetch", "org", "1"},
 		{"GET", "/api/ee/audit/export", "", "audit.fetch", "org", "1"},
 		{"POST", "/api/ee/audit/verifications", `{}`, "audit.verify", "org", "1"},
@@ -143,6 +147,56 @@ func TestEveryRequestIsWrittenDown(t *testing.T) {
 	}
 	if q := byRequest["request-0"][0].Metadata["query"]; q != "Boil" {
 		t.Errorf("the search was for %q", q)
+	}
+}
+
+// TestRefusalsAreWrittenDown has one entry of each.
+func TestRefusalsAreWrittenDown(t *testing.T) {
+	s := running(t, testConfig(t))
+	s.account(t, newUser("a", account.RoleOwner))
+	post := func(path, body, bearer string) (status int, err error) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if bearer != "" {
+			r.Header.Set("Authorization", "Bearer "+bearer)
+		}
+		response, err := (&http.Client{Transport: http.DefaultTransport}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, response.Body.Close()
+	}
+	for range 2 {
+		if status, err := post("/api/auth/sign_in", `{"email":"a@example.com","password":"battery-staple"}`, ""); err != nil || status != http.StatusUnauthorized {
+			t.Errorf("a wrong password: %d, %v", status, err)
+		}
+	}
+	if status, err := post("/api/search", `{"query":"x","matches":1}`, account.PrefixKey+strings.Repeat("0a", 32)); err != nil || status != http.StatusUnauthorized {
+		t.Errorf("a key that nobody has: %d, %v", status, err)
+	}
+	if status, err := post("/api/replays/rollback", "", ""); err != nil || status != http.StatusUnauthorized {
+		t.Errorf("a change by nobody: %d, %v", status, err)
+	}
+	want := map[string]int{"user.sign_in_failed": 2, "credential.refused": 1, "request.denied": 1}
+	got := map[string]int{}
+	eventually(t, func() bool {
+		clear(got)
+		for _, e := range s.audited(t) {
+			if _, ok := want[e.Action]; ok {
+				got[e.Action]++
+			}
+			if e.Action == "user.sign_in_failed" && (e.TargetID != "a" || e.ActorType != "anonymous" || e.Metadata["address"] != "127.0.0.1") {
+				t.Errorf("a sign-in that failed: %+v", e)
+			}
+		}
+		return len(got) == len(want)
+	})
+	if !maps.Equal(got, want) {
+		t.Errorf("entries %v, want %v", got, want)
 	}
 }
 
