@@ -38,8 +38,8 @@ func (s *Server) newAuth() (*auth.Service, error) {
 		AdmitAll: c.Access.AdmitAll, LinkByEmail: c.Access.LinkByEmail,
 		SecureCookies: strings.HasPrefix(c.PublicURL, "https:"),
 		SessionTTL:    c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),
-		Catalog: s.repositories, Recorder: s.recorder,
-		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Catalog: s.repositories,
+		Now:     boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 
