@@ -169,6 +169,9 @@ type exactRevision struct {
 	name string
 }
 
+// Restricted says what the view says that it narrows: see search.Restricted.
+func (v exactRevision) Restricted() bool { return search.Restricted(v.View) }
+
 // Revisions implements search.View.
 func (v exactRevision) Revisions(ctx context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
 	return v.View.Revisions(ctx, func(r *search.Repository, ref code.Ref) bool {

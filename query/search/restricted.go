@@ -71,9 +71,14 @@ func (v *visitor) candidateBlocks(a *atom, f *finding) int {
 // symbols, in a block.
 func (v *visitor) showsBlock(symbols bool, block int) bool {
 	r := v.seg.Reader
-	first, end, of := 0, r.TextEnd(), r.DocumentAt
+	if r.Documents() == 0 {
+		return false
+	}
+	first, _ := r.TextRange(0)
+	end, of := r.TextEnd(), r.DocumentAt
 	if symbols {
-		first, end, of = r.TextEnd(), r.SpaceEnd(), r.DocumentOfSymbol
+		first, _ = r.SymbolRange(0) // a line feed precedes it
+		end, of = r.SpaceEnd(), r.DocumentOfSymbol
 	}
 	from, to := max(block*postings.BlockBytes, first), min((block+1)*postings.BlockBytes, end)
 	if from >= to {

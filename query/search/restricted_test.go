@@ -196,10 +196,10 @@ func TestScreenKeepsWhatItKnows(t *testing.T) {
 		return seen
 	}
 	n := len(m.repos)
-	if look("a", 1) != n-1 || look("a", 1) != n-1 || asked != n {
+	if first, again := look("a", 1), look("a", 1); first != n-1 || again != n-1 || asked != n {
 		t.Errorf("asked %d times, want %d", asked, n)
 	}
-	if look("b", 99) != n || look("c", 2) != n-1 || look("c", 2) != n-1 || asked != 3*n {
+	if look("b", 99) != n || look("c", 2) != n-1 || asked != 3*n {
 		t.Errorf("asked %d times, want %d", asked, 3*n)
 	}
 	if look("a", 1); asked != 4*n {
@@ -246,4 +246,40 @@ func anew(s Segment) *segment.Places {
 		b.Add(s.Places.Doc[i], s.Places.Repo[i], segment.NoRef, s.Places.Flags[i], string(s.Places.Path(i)))
 	}
 	return b.Build()
+}
+
+// TestHiddenNamesUseUpNoBound has a name in more blocks of symbols than are looked
+// through, all of them hidden, before the file that defines it; which is found first.
+func TestHiddenNamesUseUpNoBound(t *testing.T) {
+	m := &model{refs: []code.Ref{"refs/heads/main"}}
+	for i := range 2 {
+		m.repos = append(m.repos, &Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: fmt.Sprint("host/", i), DefaultBranch: "main"}})
+	}
+	add := func(repo int, path, text string, symbols ...code.Symbol) {
+		d := &modelDocument{text: []byte(text), lang: "C", symbols: symbols}
+		m.documents = append(m.documents, d)
+		m.places = append(m.places, modelPlace{repo, path, "refs/heads/main", d})
+	}
+	for i := range 2 * maxNameBlocks {
+		text, symbols := fmt.Sprint("soughtname hidden ", i, "\n"), []code.Symbol{{Name: "soughtname", Kind: "function"}}
+		for k := range 200 {
+			name := fmt.Sprintf("another_symbol_with_a_long_name_%d_%d", i, k)
+			symbols = append(symbols, code.Symbol{Name: name, Kind: "function", Offset: uint32(len(text))})
+			text += name + "\n"
+		}
+		add(1, fmt.Sprintf("hidden%d.c", i), text, symbols...)
+	}
+	for i := range 2 * enoughOfSeveral {
+		add(0, fmt.Sprintf("use%d.c", i), fmt.Sprint("soughtname used ", i, "\n", strings.Repeat("filler ", 900)))
+	}
+	add(0, "last.c", "soughtname defined\n", code.Symbol{Name: "soughtname", Kind: "function"})
+	m.build(t, 1)
+	view := NewScreen(ScreenOptions{}).Hide(m, "public", func(r *code.Repository) bool { return r.ID == 1 })
+	r, err := New(Options{}).Search(t.Context(), view, Request{Query: parse(t, "soughtname"), Matches: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Files) == 0 || r.Files[0].Path != "last.c" {
+		t.Errorf("the file that defines the name is not the first of %v", names(r))
+	}
 }
