@@ -155,6 +155,17 @@ try {
   await owner.press('Reinstate');
   await owner.says('The member may sign in again.');
 
+
+  // The widest page on a narrow screen, with each of its questions asked.
+  await owner.page.setViewportSize({ width: 360, height: 700 });
+  for (const question of ['Make an owner…', 'Suspend…', 'Remove…']) {
+    await owner.page.goto('/settings/members');
+    await owner.page.getByText(question).first().click();
+    await owner.says('Invite somebody');
+    await owner.shot(`narrow-${question.slice(0, 4)}`);
+  }
+  await owner.page.setViewportSize({ width: 1200, height: 800 });
+
   await owner.page.goto('/settings/sessions');
   await owner.says('this one');
   await owner.shot('sessions');
