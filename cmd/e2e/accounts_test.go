@@ -192,4 +192,38 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 		}
 		t.Logf("the other process knew the new key after %v and refused the deleted one after %v", known.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
 	}
+	if !testing.Short() {
+		keysWithoutBroker(t, broker, servers, user)
+	}
+}
+
+// keysWithoutBroker kills the broker: who has a key may go on, and nothing changes.
+func keysWithoutBroker(t *testing.T, broker *kafkatest.Broker, servers []*server, user string) {
+	_, value := servers[0].key(t, user, "lasting")
+	if !poll(awaitDeadline, func() bool { return servers[1].takes(t, value) == http.StatusOK }) {
+		t.Fatal("the other process does not get to know a new key")
+	}
+	broker.Kill()
+	for _, s := range servers {
+		if status := s.takes(t, value); status != http.StatusOK {
+			t.Errorf("a key while the broker is away: %d", status)
+		}
+	}
+	body := map[string]any{"userId": user, "name": "meanwhile", "scopes": []string{"search"}}
+	if status, out := servers[0].ask(t, "", http.MethodPost, "/api/keys", body); status != http.StatusServiceUnavailable {
+		t.Errorf("a new key while the broker is away: %d %v", status, out)
+	}
+	broker.Restart()
+	body["name"] = "afterwards"
+	if !poll(awaitDeadline, func() bool {
+		status, _ := servers[1].ask(t, "", http.MethodPost, "/api/keys", body)
+		return status == http.StatusCreated || status == http.StatusConflict // a try before may have got there
+	}) {
+		t.Error("no new key after the broker is back")
+	}
+	for _, s := range servers {
+		if status := s.takes(t, value); status != http.StatusOK {
+			t.Errorf("a key after the broker is back: %d", status)
+		}
+	}
 }
