@@ -16,9 +16,10 @@ import (
 const (
 	// maxCounted is how many matches are counted.
 	maxCounted = 10_000
-	// shownWindow is how many matches a small page is taken of: for the same limit it
-	// is always the same, so that pages fit together.
-	shownWindow = 2_000
+	// Pages are taken of the best matches there are: of the first so many up to an
+	// offset, since each costs its file's text, of the others behind it. Within a
+	// window pages fit together; behind the offset a file may come again, or not.
+	firstWindow, firstOffsets, otherWindow = 400, 25, maxCounted
 	// leastOfFile is how many matches of a file are shown before another file's turn.
 	leastOfFile  = 10
 	defaultLimit = 100
@@ -52,7 +53,7 @@ func (c *call) grep(ctx context.Context) error {
 		return err
 	}
 	limit := c.args.whole("limit")
-	r := search.Request{Matches: maxCounted, Display: shownWindow, ContextLines: c.args.whole("context")}
+	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.whole("context")}
 	switch grouped := c.args.flag("groupByRepo"); {
 	case grouped:
 		if limit == unsaid {
@@ -61,8 +62,9 @@ func (c *call) grep(ctx context.Context) error {
 		r.Matches, r.Display, r.ContextLines = limit, limit, 0
 	case limit == unsaid:
 		limit = defaultLimit
-	case limit > shownWindow/2:
-		r.Display = maxCounted
+	}
+	if limit > firstWindow/4 || c.args.whole("offset") >= firstOffsets {
+		r.Display = max(r.Display, min(otherWindow, r.Matches))
 	}
 	return c.search(ctx, &q, r, func(found *search.Result) {
 		c.linef("%s", counted(found, "match", "matches"))
@@ -133,7 +135,7 @@ func (c *call) files(r *search.Result, limit int) {
 	}
 	next := min(offset, len(r.Files))
 	for room := limit; next < len(r.Files) && room > 0; next++ {
-		lines, shown := fileLines(&r.Files[next], min(ofFile, room), c.args.whole("context"), c.args.text("ref") != "")
+		lines, shown := fileLines(&r.Files[next], min(ofFile, room), c.args.whole("context"), c.args.text("ref") != "", r.Stats.Displayed >= r.Stats.Matches)
 		if !c.out.fits(len(lines)) && next > offset {
 			break
 		}
@@ -164,8 +166,8 @@ func cutLines(s string, n int) string {
 }
 
 // fileLines returns a file with at most limit of its matches, and how many those
-// are.
-func fileLines(f *search.FileMatch, limit, context int, refs bool) (text string, shown int) {
+// are. Unless f is complete, it may have more than it says.
+func fileLines(f *search.FileMatch, limit, context int, refs, complete bool) (text string, shown int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n[%s] %s%s:\n", f.Repo.Name, pathText(f.Path), refsOf(f, refs))
 	all := 0
@@ -182,8 +184,13 @@ func fileLines(f *search.FileMatch, limit, context int, refs bool) (text string,
 		chunkLines(&b, chunk, chunk.Ranges[:take], context)
 		shown += take
 	}
-	if all > shown {
-		fmt.Fprintf(&b, "(%d more matches in this file: path=%q)\n", all-shown, f.Path)
+	switch {
+	case all > shown && complete:
+		fmt.Fprintf(&b, "(%s in this file: path=%q)\n", plural(all-shown, "more match", "more matches"), f.Path)
+	case all > shown:
+		fmt.Fprintf(&b, "(at least %s in this file: path=%q)\n", plural(all-shown, "more match", "more matches"), f.Path)
+	case !complete && shown >= leastOfFile:
+		fmt.Fprintf(&b, "(there may be more matches in this file: path=%q)\n", f.Path)
 	}
 	return b.String(), shown
 }

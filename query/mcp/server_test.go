@@ -395,6 +395,15 @@ func TestAnswersAreBounded(t *testing.T) {
 			t.Errorf("%v: %d bytes, ends %q", c, len(text), text[max(0, len(text)-200):])
 		}
 	}
+	// Not all that was found is in the result: what a file has more is told as such.
+	w.found.Stats.Displayed = 100
+	if text := told(t, s, reader, "grep", `{"pattern":"w"}`); !strings.Contains(text, "(at least 40 more matches in this file:") {
+		t.Errorf("%.300s", text)
+	}
+	w.found.Stats.Displayed = w.found.Stats.Matches
+	if text := told(t, s, reader, "grep", `{"pattern":"w"}`); !strings.Contains(text, "(40 more matches in this file:") {
+		t.Errorf("%.300s", text)
+	}
 	// Pages have each file once.
 	seen := map[string]int{}
 	for offset := 0; ; {
