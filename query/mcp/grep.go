@@ -118,6 +118,9 @@ func (c *call) groups(r *search.Result) {
 	slices.SortFunc(groups, func(a, b *group) int {
 		return cmp.Or(cmp.Compare(b.matches, a.matches), strings.Compare(a.name, b.name))
 	})
+	if !r.Exhaustive {
+		c.linef("Of those that were counted:")
+	}
 	for i, g := range groups {
 		if !c.out.line(fmt.Sprintf("[%s] %s in %s", g.name, plural(g.matches, "match", "matches"), plural(g.files, "file", "files"))) {
 			c.linef("%s, with fewer matches each.", plural(len(groups)-i, "more repository", "more repositories"))
