@@ -1,0 +1,140 @@
+package api
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// What stays written by hand has the shape of the generated struct, both ways: the
+// same members, with the same types of JSON. Search answers are here because they
+// are written file by file, frames and states because other packages fill them in,
+// accounts because they are put together from what a Principal may see.
+func TestBodiesByHandHaveTheirShape(t *testing.T) {
+	for _, tc := range []struct{ hand, generated any }{
+		{search.Explain{}, wire.SearchExplain{}},
+		{searchResponse{}, wire.SearchResponse{}},
+		{parts{streamChunk{}, streamFinal{}, streamError{}}, wire.StreamFrame{}},
+		{errorObject{}, wire.Error{}},
+		{registerRequest{}, wire.RegisterRequest{}},
+		{statusResponse{}, wire.RepositoryStatus{}},
+		{skippedItem{}, wire.SkippedFile{}},
+		{ReplayRequest{}, wire.ReplayRequest{}},
+		{replaysResponse{}, wire.Replays{}},
+		{replayItem{}, wire.Replay{}},
+		{deadLetterDetails{}, wire.DeadLetterDetails{}},
+		{verificationRequest{}, wire.VerificationRequest{}},
+		{parts{VerificationFrame{}, streamError{}}, wire.VerificationFrame{}},
+		{auditItem{}, wire.AuditRecord{}},
+		{auditHeadResponse{}, wire.AuditHeads{}},
+		{auditVerificationRequest{}, wire.AuditVerificationRequest{}},
+		{parts{AuditFrame{}, streamError{}}, wire.AuditFrame{}},
+		{accessObject{}, wire.Access{}},
+		{userObject{}, wire.User{}},
+		{removedResponse{}, wire.Removed{}},
+		{invitationObject{}, wire.Invitation{}},
+		{keyObject{}, wire.Key{}},
+		{signedInResponse{}, wire.SignedIn{}},
+		{meResponse{}, wire.Me{}},
+		{sessionObject{}, wire.Session{}},
+		{tokenResponse{}, wire.ScopedAccessToken{}},
+	} {
+		hands, ok := tc.hand.(parts)
+		if !ok {
+			hands = parts{tc.hand}
+		}
+		left, generated := make(map[string]reflect.Type), reflect.TypeOf(tc.generated)
+		for _, hand := range hands {
+			maps.Copy(left, members(reflect.TypeOf(hand)))
+		}
+		if name := generated.Name(); name == "SearchResponse" || name == "StreamFrame" {
+			left["files"] = reflect.TypeFor[wire.SearchFile]() // TestFilesAreThoseOfEncodingJSON has their shape
+		}
+		for _, fault := range compareMembers(left, members(generated), generated.Name(), 0) {
+			t.Error(fault)
+		}
+	}
+}
+
+// parts are structs that fill one schema together.
+type parts []any
+
+// compareShapes returns in which members two types differ in JSON.
+func compareShapes(a, b reflect.Type, path string, depth int) []string {
+	a, b = element(a), element(b)
+	ka, kb := kindInJSON(a), kindInJSON(b)
+	if ka != kb && ka != "any" && kb != "any" {
+		return []string{path + ": " + ka + " and " + kb}
+	}
+	if ka != "object" || kb != "object" || depth > 8 {
+		return nil
+	}
+	return compareMembers(members(a), members(b), path, depth)
+}
+
+func compareMembers(left, right map[string]reflect.Type, path string, depth int) []string {
+	var faults []string
+	for name, field := range left {
+		if other, ok := right[name]; !ok {
+			faults = append(faults, path+"."+name+" is not in the document")
+		} else {
+			faults = append(faults, compareShapes(field, other, path+"."+name, depth+1)...)
+		}
+	}
+	for name := range right {
+		if _, ok := left[name]; !ok {
+			faults = append(faults, path+"."+name+" is in the document alone")
+		}
+	}
+	return faults
+}
+
+// element takes pointers and lists off a type.
+func element(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
+		t = t.Elem()
+	}
+	return t
+}
+
+var marshaler = reflect.TypeFor[json.Marshaler]()
+
+func kindInJSON(t reflect.Type) string {
+	switch {
+	case t.Implements(marshaler), t.Kind() == reflect.String, t.Kind() == reflect.Slice:
+		return "text"
+	case t.Kind() == reflect.Struct:
+		return "object"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Interface, t.Kind() == reflect.Map:
+		return "any"
+	}
+	return "number"
+}
+
+// members returns the members that encoding/json writes of a struct.
+func members(t reflect.Type) map[string]reflect.Type {
+	out := make(map[string]reflect.Type)
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case name == "-" || name == "" && !f.Anonymous:
+		case name == "": // embedded: what the outer struct has goes before
+			for name, field := range members(element(f.Type)) {
+				if _, taken := out[name]; !taken {
+					out[name] = field
+				}
+			}
+		default:
+			out[name] = f.Type
+		}
+	}
+	return out
+}
