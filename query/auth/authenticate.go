@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // Authenticate returns who sends r. The error is ErrUnauthenticated, whatever is
@@ -168,13 +169,20 @@ func expired(end, now time.Time) bool { return !end.IsZero() && !now.Before(end)
 
 // describe says where a request comes from.
 func (s *Service) describe(r *http.Request, a *account.Actor) {
-	a.Address = s.o.Address(r)
+	a.Address = cleanText(s.o.Address(r), event.MaxAddressBytes)
 	for _, name := range [...]string{"X-Quarry-Client-Source", "X-Sourcebot-Client-Source", "User-Agent"} {
 		if values := r.Header[name]; len(values) > 0 && values[0] != "" {
 			a.Client = cleanText(values[0], account.MaxClientBytes)
 			return
 		}
 	}
+}
+
+// cleaned returns an actor whose words fit into an event: what clients call
+// themselves may hold anything that a header may.
+func cleaned(a account.Actor) account.Actor {
+	a.Address, a.Client = cleanText(a.Address, event.MaxAddressBytes), cleanText(a.Client, account.MaxClientBytes)
+	return a
 }
 
 // cleanText cuts text to max bytes and takes out what is not printable.

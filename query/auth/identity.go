@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -33,8 +34,9 @@ type Identified struct {
 // ErrUnauthenticated for users who may not sign in. The first owner is made by the
 // setup link; before, nobody comes in.
 func (s *Service) SignInIdentity(ctx context.Context, from account.Actor, id Identified) (*SignedIn, error) {
+	from = cleaned(from)
 	return s.guarded(ctx, methodOIDC, from, func() (*SignedIn, error) {
-		if id.Identity.Issuer == "" || id.Identity.Subject == "" || len(id.Identity.Subject) > event.MaxSubjectBytes {
+		if !isIdentity(id.Identity) {
 			return nil, ErrIdentity
 		}
 		if user, found := s.o.Directory.UserByIdentity(id.Identity); found {
@@ -49,6 +51,12 @@ func (s *Service) SignInIdentity(ctx context.Context, from account.Actor, id Ide
 		}
 		return s.join(ctx, from, email, id)
 	})
+}
+
+// isIdentity reports whether an event can hold id.
+func isIdentity(id account.Identity) bool {
+	return id.Issuer != "" && id.Subject != "" && len(id.Issuer) <= code.MaxURLBytes && len(id.Subject) <= event.MaxSubjectBytes &&
+		printable(id.Issuer) && printable(id.Subject)
 }
 
 func (s *Service) signInUser(ctx context.Context, from account.Actor, user *account.User) (*SignedIn, error) {
@@ -116,7 +124,7 @@ func (s *Service) LinkIdentity(ctx context.Context, p *Principal, id account.Ide
 	if err != nil {
 		return err
 	}
-	if id.Issuer == "" || id.Subject == "" || len(id.Subject) > event.MaxSubjectBytes {
+	if !isIdentity(id) {
 		return ErrIdentity
 	}
 	err = s.change(ctx, &event.UserChanged{User: user.ID, Change: event.UserIdentityLinked, Identity: &id, By: p.Actor, At: s.now()})

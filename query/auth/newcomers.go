@@ -38,6 +38,7 @@ func (s *Service) SetupValue() string {
 // Setup makes the first owner and signs them in. Of two at once the directory
 // takes one.
 func (s *Service) Setup(ctx context.Context, from account.Actor, n Newcomer) (*SignedIn, error) {
+	from = cleaned(from)
 	return s.guarded(ctx, methodSetup, from, func() (*SignedIn, error) {
 		setup := s.SetupValue()
 		if setup == "" || !equal(s.digests.of(n.Value), s.digests.of(setup)) || kindOf(n.Value) == "" {
@@ -174,6 +175,7 @@ func (s *Service) InvitationOf(value string) (*account.Invitation, bool) {
 // in. The error is ErrInvitation for whatever is wrong with the invitation, the
 // e-mail address or both: neither tells whether an address has an account.
 func (s *Service) Accept(ctx context.Context, from account.Actor, n Newcomer) (*SignedIn, error) {
+	from = cleaned(from)
 	return s.guarded(ctx, methodInvitation, from, func() (*SignedIn, error) {
 		i, found := s.InvitationOf(n.Value)
 		if !found {

@@ -191,6 +191,7 @@ func TestSignInIdentity(t *testing.T) {
 		{"unverified", func(o *auth.Options) { o.AdmitAll = true }, func(_ *world, id *auth.Identified) { id.EmailVerified = false }, auth.ErrIdentity, ""},
 		{"no address", nil, func(_ *world, id *auth.Identified) { id.Email = "" }, auth.ErrIdentity, ""},
 		{"no subject", nil, func(_ *world, id *auth.Identified) { id.Identity.Subject = "" }, auth.ErrIdentity, ""},
+		{"odd subject", nil, func(_ *world, id *auth.Identified) { id.Identity.Subject = "a\x00b" }, auth.ErrIdentity, ""},
 		{"taken address", nil, func(_ *world, id *auth.Identified) { id.Email = ownerEmail }, auth.ErrIdentity, ""},
 		{"linked by address", func(o *auth.Options) { o.LinkByEmail = true }, func(_ *world, id *auth.Identified) { id.Email = ownerEmail }, nil, account.RoleOwner},
 		{"not linked by an unverified address", func(o *auth.Options) { o.LinkByEmail = true }, func(_ *world, id *auth.Identified) {

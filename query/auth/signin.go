@@ -15,6 +15,7 @@ import (
 // user may not sign in, after the same work; or a ThrottledError, ErrBusy or
 // ErrUnavailable. Every failure is an entry of the audit log.
 func (s *Service) SignIn(ctx context.Context, from account.Actor, email, password string) (*SignedIn, error) {
+	from = cleaned(from)
 	in, err := s.signIn(ctx, from, email, password)
 	s.noteSignIn(ctx, methodPassword, from, email, err)
 	return in, err

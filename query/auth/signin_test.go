@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -180,6 +181,32 @@ func TestSignInFailuresAreAlike(t *testing.T) {
 	for _, rec := range w.records.all {
 		if rec.Action != audit.SignInFailed || rec.Actor.Address == "" || rec.Metadata["reason"] != "failed" {
 			t.Errorf("%+v", rec)
+		}
+	}
+}
+
+// What a client calls itself keeps nobody out, whatever a header may hold.
+func TestOddClients(t *testing.T) {
+	w := newWorld(t)
+	w.owner()
+	for _, client := range []string{"a\tb", "\xff\xfe", strings.Repeat("ä", 500), "\u0085"} {
+		in, err := w.SignIn(t.Context(), account.Actor{Kind: account.ActorAnonymous, Address: strings.Repeat("f", 500), Client: client}, ownerEmail, password)
+		if err != nil {
+			t.Errorf("%q: %v", client, err)
+			continue
+		}
+		r := bearing(in.Value)
+		r.Header["User-Agent"] = []string{client}
+		r.RemoteAddr = "[fe80::1%" + strings.Repeat("z", 500) + "]:1"
+		p, err := w.Authenticate(r)
+		if err == nil {
+			_, err = w.Rename(t.Context(), p, client[:0])
+		}
+		if err == nil {
+			err = w.SignOut(t.Context(), p)
+		}
+		if err != nil {
+			t.Errorf("%q: %v", client, err)
 		}
 	}
 }
