@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -23,9 +24,9 @@ type hiding struct {
 	visible     func(*code.Repository) bool
 }
 
-// newHiding hides each repository by chance, but one.
-func newHiding(t testing.TB, rng *rand.Rand) *hiding {
-	h := &hiding{whole: newModel(t, rng)}
+// newHiding hides each repository of a model by chance, but one.
+func newHiding(t testing.TB, rng *rand.Rand, m *model) *hiding {
+	h := &hiding{whole: m}
 	shown := []int{}
 	for i := range h.whole.repos {
 		if rng.IntN(2) == 0 || len(shown) == 0 && i == len(h.whole.repos)-1 {
@@ -64,7 +65,7 @@ func TestHiddenRepositoriesDoNotExist(t *testing.T) {
 	for round := range *roundsFlag {
 		seed := firstSeed(t) + uint64(round)
 		rng := rand.New(rand.NewPCG(seed, 79))
-		h := newHiding(t, rng)
+		h := newHiding(t, rng, newModel(t, rng))
 		hidden := screen.Hide(h.whole, seed*2, h.visible)
 		rest := screen.Hide(h.rest, seed*2+1, everything)
 		judge := &oracle{t: t, m: h.rest, compiled: map[string]*regexp.Regexp{}}
@@ -86,6 +87,28 @@ func TestHiddenRepositoriesDoNotExist(t *testing.T) {
 					t.Fatalf("somebody can tell what is hidden:\n%s\nwithout it:\n%s", a, b)
 				}
 			})
+		}
+	}
+}
+
+// TestHiddenRepositoriesWithLongLists is the same for a few queries on texts so long
+// that the files are put in order before they are looked at.
+func TestHiddenRepositoriesWithLongLists(t *testing.T) {
+	rng := rand.New(rand.NewPCG(firstSeed(t), 81))
+	s, screen := New(Options{}), NewScreen(ScreenOptions{})
+	for round := range 3 {
+		m := newModel(t, rng)
+		for range 6 {
+			m.addDocument(rng, fillerText(rng, 100<<10))
+		}
+		m.build(t, 2)
+		h := newHiding(t, rng, m)
+		view := screen.Hide(m, round, h.visible)
+		judge := &oracle{t: t, m: h.rest, compiled: map[string]*regexp.Regexp{}}
+		for _, text := range []string{"kmalloc", "kmalloc or kfree", "kmalloc kfree struct", "naïve -struct", "sym:kmalloc naïve rev:*", "kmalloc visibility:private", "regex:k.*free select:repo"} {
+			judge.q = parse(t, text)
+			c := checker{t, s, view, judge.q, judge.answer(), text}
+			c.check(rng)
 		}
 	}
 }
@@ -282,4 +305,29 @@ func TestHiddenNamesUseUpNoBound(t *testing.T) {
 	if len(r.Files) == 0 || r.Files[0].Path != "last.c" {
 		t.Errorf("the file that defines the name is not the first of %v", names(r))
 	}
+}
+
+// TestScreenIsSafe has many people look at two states at once.
+func TestScreenIsSafe(t *testing.T) {
+	screen := NewScreen(ScreenOptions{MaxScreens: 3})
+	var states []*model
+	for seed := range uint64(2) {
+		states = append(states, newModel(t, rand.New(rand.NewPCG(seed, 82))))
+	}
+	var group sync.WaitGroup
+	for who := range 8 {
+		group.Go(func() {
+			for i := range 200 {
+				m := states[(who+i/7)%2]
+				hidden := code.RepositoryID(who%3 + 1)
+				v := screen.Hide(m, who%5, func(r *code.Repository) bool { return r.ID != code.RepositoryID(who%5+1) })
+				for _, r := range v.Repositories() {
+					if r != nil && who < 3 && r.ID == hidden {
+						t.Errorf("%d sees %s", who, r.Name)
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
 }
