@@ -294,4 +294,11 @@ func TestResolveAsksTheRepositoryOnDisk(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", in, c.ID, err, want)
 		}
 	}
+	branches, err := m.Branches(t.Context())
+	if err != nil || len(branches) != 2 || branches[0].Ref != "refs/heads/main" || branches[1].Ref != "refs/heads/side" || branches[1].Commit != side || branches[1].Time.IsZero() {
+		t.Errorf("branches: %+v, %v", branches, err)
+	}
+	if _, err := open(t, mirror.Options{}).Mirror(7).Branches(t.Context()); !errors.Is(err, mirror.ErrMissing) {
+		t.Errorf("branches of no mirror: %v", err)
+	}
 }

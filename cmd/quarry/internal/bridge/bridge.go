@@ -21,7 +21,7 @@ const (
 	MaxLine   = 1 << 20
 	maxAtOnce = 16
 	// maxTries bounds how often a message is sent while the server cannot be
-	// reached or asks to wait: some 20 seconds in all. Messages only read, so one
+	// reached or asks to wait: some 15 seconds in all. Messages only read, so one
 	// that was answered to nobody may be sent again.
 	maxTries   = 7
 	firstPause = 250 * time.Millisecond
