@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func Modules(t testing.TB, name string) string {
 	}
 	_, missing := os.Stat(filepath.Join(modules, name))
 	if missing == nil {
-		_, missing = exec.LookPath("node")
+		missing = nodeMissing()
 	}
 	switch {
 	case missing == nil:
@@ -56,6 +57,21 @@ func Modules(t testing.TB, name string) string {
 		t.Skipf("%s of npm is needed: %v; fetch it by make node", name, missing)
 	}
 	return modules
+}
+
+// minNode is the oldest major version of node that the packages run on.
+const minNode = 20
+
+func nodeMissing() error {
+	said, err := exec.Command("node", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("node: %w", err)
+	}
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(said), "v"), ".")
+	if n, err := strconv.Atoi(major); err != nil || n < minNode {
+		return fmt.Errorf("node is %s, want %d or newer", strings.TrimSpace(string(said)), minNode)
+	}
+	return nil
 }
 
 // moduleRoot returns the directory of go.mod above the working directory.
