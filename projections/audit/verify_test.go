@@ -300,6 +300,9 @@ func TestSealsAreDue(t *testing.T) {
 	if head[0].SealedOffset != 0 || head[1].SealedOffset != head[1].Last-1 || !head[1].SealedAt.Equal(w.now) {
 		t.Errorf("heads %+v", head)
 	}
+	w.now = w.now.Add(-time.Hour) // a clock is set right
+	w.reads(1)
+	seal(1)
 	mustBeSound(t, w.verify())
 }
 
