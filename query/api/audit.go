@@ -88,9 +88,6 @@ type auditItem struct {
 // organization is the ID of the only one there is.
 const organization = 1
 
-// defaultAuditPage is the length of a page of the audit log.
-const defaultAuditPage = 50
-
 // maxActorBytes bounds the filter by actor.
 const maxActorBytes = 128
 
@@ -117,7 +114,7 @@ func (p *params) auditQuery() AuditQuery {
 // listAudit answers GET /api/ee/audit.
 func (s *Server) listAudit(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	q, page := p.auditQuery(), p.pageOf(defaultAuditPage)
+	q, page := p.auditQuery(), p.page()
 	if p.err != nil {
 		return nil, p.err
 	}

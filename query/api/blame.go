@@ -9,7 +9,7 @@ import (
 
 func (s *Server) blame(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	path, ref := p.required("path", maxPathParameter), p.text("ref", maxPathParameter)
+	path, ref := p.text("path", maxPathParameter), p.text("ref", maxPathParameter)
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {
 		return nil, err

@@ -11,9 +11,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// defaultCommits is the length of a page of commits or authors.
-const defaultCommits = 50
-
 func newCommit(c source.Commit) wire.Commit {
 	return wire.Commit{
 		Hash: string(c.ID), Date: c.Date, Message: c.Subject, Refs: c.Refs, Body: c.Body, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail,
@@ -22,12 +19,12 @@ func newCommit(c source.Commit) wire.Commit {
 
 func (s *Server) commits(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	window := p.pageOf(defaultCommits)
+	window := p.page()
 	q := source.CommitsRequest{Revision: p.text("ref", maxPathParameter)}
 	q.Message, q.Author = p.text("query", source.MaxPatternBytes), p.text("author", source.MaxPatternBytes)
 	q.Path = p.directory("path")
 	q.Since, q.Until = p.moment("since", s.o.Now(), false), p.moment("until", s.o.Now(), true)
-	q.Follow = p.oneOf("follow", "false", "true") == "true"
+	q.Follow = p.flag("follow")
 	q.Skip, q.Limit = min(window.offset(), source.MaxSkippedCommits), window.perPage
 	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
 		p.failf("since: want a time before until")
@@ -51,7 +48,7 @@ func (s *Server) commits(r *http.Request) (*reply, error) {
 
 func (s *Server) commit(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	ref := p.required("ref", maxPathParameter)
+	ref := p.text("ref", maxPathParameter)
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {
 		return nil, err
@@ -83,7 +80,7 @@ func newCommitDetail(c source.Commit) *wire.CommitDetail {
 
 func (s *Server) commitAuthors(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	window := p.pageOf(defaultCommits)
+	window := p.page()
 	ref, path := p.text("ref", maxPathParameter), p.directory("path")
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {

@@ -190,7 +190,7 @@ func (s *Server) dropDeadLetters(r *http.Request) (*reply, error) {
 func (s *Server) resolveAll(r *http.Request, resolve func(event.Position) error) (*reply, error) {
 	p := queryParams(r)
 	p.text("reason", event.MaxReasonBytes)
-	all := p.oneOf("all", "false", "true") == "true"
+	all := p.flag("all")
 	q, err := s.deadLetterQuery(r, p)
 	if err != nil {
 		return nil, err

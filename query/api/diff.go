@@ -10,7 +10,7 @@ import (
 
 func (s *Server) diff(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	base, head := p.required("base", maxPathParameter), p.required("head", maxPathParameter)
+	base, head := p.text("base", maxPathParameter), p.text("head", maxPathParameter)
 	path := p.directory("path")
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {

@@ -61,13 +61,8 @@ func (s *Server) createKey(a *auth.Service, r *http.Request) (*reply, error) {
 }
 
 func (s *Server) listKeys(a *auth.Service, r *http.Request) (*reply, error) {
-	query := queryParams(r)
-	all := query.oneOf("all", "false", "true") == "true"
-	if query.err != nil {
-		return nil, query.err
-	}
 	list := a.Keys
-	if all {
+	if queryParams(r).flag("all") {
 		list = a.AllKeys
 	}
 	keys, err := list(auth.From(r.Context()))

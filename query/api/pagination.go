@@ -7,23 +7,12 @@ import (
 	"strings"
 )
 
-// Bounds of paged lists.
-const (
-	defaultPerPage = 30
-	maxPerPage     = 100
-	// maxPage keeps page × perPage far from overflow.
-	maxPage = 1 << 30
-)
-
 // page is a window on a list.
 type page struct{ number, perPage int }
 
-func (p *params) page() page { return p.pageOf(defaultPerPage) }
-
-// pageOf returns the page asked for of a list whose pages have another default.
-func (p *params) pageOf(perPage int) page {
-	return page{p.positive("page", 1, maxPage), p.positive("perPage", perPage, maxPerPage)}
-}
+// page returns the page asked for; the document has its bounds and its default
+// length.
+func (p *params) page() page { return page{p.number("page"), p.number("perPage")} }
 
 func (p page) offset() int { return (p.number - 1) * p.perPage }
 

@@ -10,18 +10,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// maxConnectionID is above every ID of a connection, and what a JSON number holds.
-const maxConnectionID = 1 << 53
-
 // maxListQueryBytes bounds the filter of a list.
 const maxListQueryBytes = 1024
 
 func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 	p := queryParams(r)
 	window := p.page()
-	sort, direction := p.oneOf("sort", "name", "pushed"), p.oneOf("direction", "asc", "desc")
+	sort, direction := p.word("sort"), p.word("direction")
 	filter := p.text("query", maxListQueryBytes)
-	connection := p.positive("connectionId", 0, maxConnectionID)
+	connection := p.number("connectionId")
 	if p.err != nil {
 		return nil, p.err
 	}

@@ -59,7 +59,7 @@ func unknownRepository(id code.RepositoryID, err error) error {
 
 // repositoryOf reads the parameter repo.
 func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository, error) {
-	name := p.required("repo", code.MaxNameBytes)
+	name := p.text("repo", code.MaxNameBytes)
 	if p.err != nil {
 		return nil, p.err
 	}

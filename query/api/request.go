@@ -13,6 +13,7 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/quarrysearch/quarry/query/api/internal/contract"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -45,15 +46,18 @@ func (s *Server) readBody(r *http.Request) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %w", errBody, err)
 }
 
-// params reads the query parameters of a request. The first of several of one
-// name counts; unknown ones are passed over. It keeps the first error.
+// params reads the query parameters of a request, which were checked by the
+// document. The first of several of one name counts; unknown ones are passed over.
+// It keeps the first error of what the document cannot say.
 type params struct {
-	values url.Values
-	err    error
+	operation *contract.Operation
+	values    url.Values
+	err       error
 }
 
 func queryParams(r *http.Request) *params {
-	return &params{values: exchangeOf(r).form.values}
+	f := &exchangeOf(r).form
+	return &params{operation: f.operation, values: f.values}
 }
 
 func (p *params) failf(format string, args ...any) {
@@ -62,48 +66,31 @@ func (p *params) failf(format string, args ...any) {
 	}
 }
 
-// positive returns a whole number from 1 to max, or def if it is absent.
-func (p *params) positive(name string, def, max int) int {
-	if !p.values.Has(name) {
-		return def
-	}
-	n, err := strconv.Atoi(p.values.Get(name))
-	if err != nil || n < 1 || n > max {
-		p.failf("%s: want a whole number of 1 to %d, have %.40q", name, max, p.values.Get(name))
-		return def
-	}
+// number returns a whole number: the document's default if it is absent, or 0.
+func (p *params) number(name string) int {
+	n, _ := strconv.Atoi(p.word(name)) // it was checked
 	return n
 }
 
-// oneOf returns one of the allowed words, or the first if it is absent.
-func (p *params) oneOf(name string, allowed ...string) string {
-	if !p.values.Has(name) {
-		return allowed[0]
+// word returns a word, or the document's default.
+func (p *params) word(name string) string {
+	if p.values.Has(name) {
+		return p.values.Get(name)
 	}
-	v := p.values.Get(name)
-	for _, word := range allowed {
-		if v == word {
-			return v
-		}
-	}
-	p.failf("%s: want one of %q, have %.40q", name, allowed, v)
-	return allowed[0]
+	return p.operation.Fallback(name)
 }
+
+// flag reports whether a parameter is true.
+func (p *params) flag(name string) bool { return p.word(name) == "true" }
 
 // time returns a time in the form of RFC 3339, or none if it is absent.
 func (p *params) time(name string) time.Time {
-	text := p.values.Get(name)
-	if text == "" {
-		return time.Time{}
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		p.failf("%s: want a time such as 2026-03-04T03:06:07Z, have %.40q", name, text)
-	}
+	t, _ := time.Parse(time.RFC3339, p.values.Get(name)) // it was checked
 	return t
 }
 
-// text returns a string of at most max bytes.
+// text returns a string of at most max bytes, which the document, in whose words a
+// text has characters, cannot say.
 func (p *params) text(name string, max int) string {
 	v := p.values.Get(name)
 	if len(v) > max || !utf8.ValidString(v) {
@@ -111,15 +98,6 @@ func (p *params) text(name string, max int) string {
 		return ""
 	}
 	return v
-}
-
-// required returns a string of at most max bytes that has to be given; it may be
-// empty.
-func (p *params) required(name string, max int) string {
-	if !p.values.Has(name) {
-		p.failf("%s is required", name)
-	}
-	return p.text(name, max)
 }
 
 // repositoryID reads {repoId} of the path.

@@ -17,7 +17,7 @@ const maxPathParameter = 64 << 10
 
 func (s *Server) source(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	path, ref := p.required("path", maxPathParameter), p.text("ref", maxPathParameter)
+	path, ref := p.text("path", maxPathParameter), p.text("ref", maxPathParameter)
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (l fileList) writeJSON(out *jsonout.Writer) error {
 
 func (s *Server) folderContents(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	name, revision, path := p.required("repoName", code.MaxNameBytes), p.required("revisionName", maxPathParameter), p.required("path", maxPathParameter)
+	name, revision, path := p.text("repoName", code.MaxNameBytes), p.text("revisionName", maxPathParameter), p.text("path", maxPathParameter)
 	if p.err != nil {
 		return nil, p.err
 	}

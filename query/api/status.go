@@ -179,8 +179,7 @@ func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
 	p := queryParams(r)
 	window := p.page()
 	ref := fullRef(p.text("ref", code.MaxRefBytes))
-	reason := p.oneOf("reason", "", string(code.SkipBinary), string(code.SkipTooLarge), string(code.SkipUndecodable),
-		string(code.SkipSymlink), string(code.SkipSubmodule), string(code.SkipUnreadable))
+	reason := p.word("reason")
 	if p.err != nil {
 		return nil, p.err
 	}
