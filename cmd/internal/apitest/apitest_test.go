@@ -99,18 +99,22 @@ func (w *world) run(t *testing.T, path, document, key string, args []string) {
 	if seed == "" {
 		seed = strconv.Itoa(os.Getpid())
 	}
+	config, err := filepath.Abs("schemathesis.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	all := append([]string{
-		"--config-file=schemathesis.toml", "run", document, "--url=" + w.url,
+		"--config-file=" + config, "run", document, "--url=" + w.url,
 		"--no-color", "--workers=1", "--seed=" + seed, "--max-time=" + strconv.Itoa(maxSeconds),
 	}, args...)
 	if key != "" {
 		all = append(all, "--header=Authorization: Bearer "+key)
 	}
 	command := exec.CommandContext(t.Context(), path, all...)
+	command.Dir = filepath.Dir(document) // it keeps files beside its work
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
-	err := command.Run()
-	if err != nil {
+	if err := command.Run(); err != nil {
 		t.Errorf("%v\n%s", err, said.String())
 	}
 	t.Logf("seed %s: %s", seed, summary(said.String()))
