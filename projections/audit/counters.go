@@ -13,17 +13,6 @@ type span struct {
 	lo, hi uint64 // of that unit; hi is exclusive
 }
 
-// unitMillis is how long a unit of a span is.
-func (s span) unitMillis() uint64 {
-	switch s.kind {
-	case kindDay:
-		return dayMillis
-	case kindMinute:
-		return minuteMillis
-	}
-	return 1
-}
-
 // spans cuts a range of milliseconds into whole days, whole minutes and what is
 // left, newest first. Without days it has minutes only.
 func spans(lo, hi uint64, days bool) []span {

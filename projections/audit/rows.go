@@ -90,8 +90,6 @@ func listedFrom(l listID, ms uint64) []byte {
 	return store.AppendUint64(append(familyKey(kindListed), l[:]...), ms)
 }
 
-func listedTime(key []byte) uint64 { return binary.BigEndian.Uint64(key[2+len(listID{}):]) }
-
 func instanceKey(topic byte, instance string) []byte {
 	return append(append(familyKey(kindInstance), topic), instance...)
 }
