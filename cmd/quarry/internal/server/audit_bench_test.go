@@ -100,6 +100,16 @@ func BenchmarkAuditBytes(b *testing.B) {
 			done = heads[1].Entries >= records
 			<-time.After(50 * time.Millisecond)
 		}
+		started := time.Now()
+		if err := newAuditLog(s.accounts, s.secrets.of(sealPurpose)).Verify(b.Context(), nil, func(f *api.AuditFrame) error {
+			if f.Type == api.FrameFinding {
+				b.Error(f.Message)
+			}
+			return nil
+		}); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(time.Since(started).Microseconds())/records, "µs-verify/record")
 		stop()
 		b.ReportMetric(float64(directoryBytes(b, c.LogDir())-before)/records, "B-log/record")
 		b.ReportMetric(float64(directoryBytes(b, c.AccountsDir())-rowsBefore)/records, "B-rows/record")
