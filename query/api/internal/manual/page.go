@@ -97,6 +97,7 @@ var accessWords = map[openapi.Access]string{
 	openapi.AccessOpen:   "Everyone.",
 	openapi.AccessSearch: "Needs the scope search; without credentials where anonymous access is on.",
 	openapi.AccessGit:    "Needs the scope git; without credentials where anonymous access is on.",
+	openapi.AccessRead:   "Needs the scope search or git; without credentials where anonymous access is on.",
 	openapi.AccessMember: "Needs a user: a session or an API key.",
 	openapi.AccessOwner:  "Needs an owner, with the scope admin.",
 }

@@ -86,6 +86,9 @@ func TestPageIsWhole(t *testing.T) {
 			}
 		}
 	}
+	if strings.Contains(text, `<p class="soft"></p>`) {
+		t.Error("an operation does not say who may ask")
+	}
 	for _, s := range d.Components.Schemas {
 		wanted(`id="schema-` + s.Name + `"`)
 		for _, m := range s.Value.Properties {
