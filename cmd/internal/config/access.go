@@ -103,17 +103,28 @@ func (c *Config) Hosts() []string {
 }
 
 // AnonymousAllowed reports whether requests without a credential may read public
-// repositories.
+// repositories. Unless it is said, they may where nobody comes from elsewhere: a
+// publicUrl of another name tells of a proxy before a loopback address.
 func (c *Config) AnonymousAllowed() bool {
-	return c.Access.Anonymous == "on" || c.Access.Anonymous == "auto" && c.Loopback()
+	return c.Access.Anonymous == "on" || c.Access.Anonymous == "auto" && c.Loopback() && c.publicOnLoopback()
 }
 
 // Loopback reports whether only this machine reaches the API's address.
 func (c *Config) Loopback() bool {
 	host, _, err := net.SplitHostPort(c.Listen)
-	if err != nil {
-		return false
+	return err == nil && isLoopback(host)
+}
+
+// publicOnLoopback reports whether publicUrl, if it is set, leads to this machine.
+func (c *Config) publicOnLoopback() bool {
+	if c.PublicURL == "" {
+		return true
 	}
+	u, err := url.Parse(c.PublicURL)
+	return err == nil && isLoopback(u.Hostname())
+}
+
+func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}

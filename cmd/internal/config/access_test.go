@@ -55,17 +55,20 @@ func TestHosts(t *testing.T) {
 
 func TestAnonymousAllowed(t *testing.T) {
 	for _, c := range []struct {
-		anonymous, listen string
-		want              bool
+		anonymous, listen, public string
+		want                      bool
 	}{
-		{"auto", "127.0.0.1:7070", true}, {"auto", "[::1]:7070", true}, {"auto", "localhost:7070", true},
-		{"auto", ":7070", false}, {"auto", "0.0.0.0:7070", false}, {"auto", "quarry.example:7070", false},
-		{"on", "0.0.0.0:7070", true}, {"off", "127.0.0.1:7070", false},
+		{"auto", "127.0.0.1:7070", "", true}, {"auto", "[::1]:7070", "", true}, {"auto", "localhost:7070", "", true},
+		{"auto", ":7070", "", false}, {"auto", "0.0.0.0:7070", "", false}, {"auto", "quarry.example:7070", "", false},
+		{"auto", "127.0.0.1:7070", "http://localhost:8080", true}, {"auto", "127.0.0.1:7070", "http://[::1]:8080", true},
+		{"auto", "127.0.0.1:7070", "https://code.example.com", false}, {"auto", "0.0.0.0:7070", "http://localhost:7070", false},
+		{"on", "127.0.0.1:7070", "https://code.example.com", true},
+		{"on", "0.0.0.0:7070", "", true}, {"off", "127.0.0.1:7070", "", false},
 	} {
 		cfg := Default()
-		cfg.Access.Anonymous, cfg.Listen = c.anonymous, c.listen
+		cfg.Access.Anonymous, cfg.Listen, cfg.PublicURL = c.anonymous, c.listen, c.public
 		if got := cfg.AnonymousAllowed(); got != c.want {
-			t.Errorf("%s on %s: %t, want %t", c.anonymous, c.listen, got, c.want)
+			t.Errorf("%s on %s, %s: %t, want %t", c.anonymous, c.listen, c.public, got, c.want)
 		}
 	}
 }

@@ -135,7 +135,7 @@ type Context struct {
 
 // Access says who may ask, and from where.
 type Access struct {
-	Anonymous         string   `yaml:"anonymous" enum:"auto,on,off" doc:"Whether requests without a credential may read public repositories. auto: on where listen is loopback."`
+	Anonymous         string   `yaml:"anonymous" enum:"auto,on,off" doc:"Whether requests without a credential may read public repositories. auto: on where listen is loopback and publicUrl, if set, is too."`
 	DefaultVisibility string   `yaml:"defaultVisibility" enum:"public,internal,private" doc:"Who may see a repository of which neither an owner nor the code host has said anything."`
 	Secret            Secret   `yaml:"secret" doc:"Keys the hashes of API keys, tokens, sessions and invitations; at least 32 bytes, the same in every process of the role query, another one ends all of them. Empty: secret.key in the data directory, made at the first start."`
 	SessionTTL        Duration `yaml:"sessionTtl" doc:"How long a sign-in lasts."`
