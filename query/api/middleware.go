@@ -113,6 +113,9 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			if p == nil {
 				return
 			}
+			if p == http.ErrAbortHandler { // no mistake: an answer that is to break off
+				panic(p)
+			}
 			x := exchangeOf(r)
 			s.metrics.panics.Inc()
 			s.o.Logger.ErrorContext(r.Context(), "panic in a request",
@@ -255,7 +258,14 @@ func (s *Server) stream(rt *route, w http.ResponseWriter, r *http.Request) error
 		x.done = false
 	}
 	x.headers(w.Header())
-	return rt.stream(w, admitted)
+	if rt.access != accessOwner {
+		return rt.stream(w, admitted)
+	}
+	watched, admitted, stop := s.watched(rt, w, admitted)
+	defer stop()
+	err = rt.stream(watched, admitted)
+	watched.cutOff()
+	return err
 }
 
 // answering is the handler that answers err to everybody.
