@@ -43,9 +43,16 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 	if !matches || !user.Active() {
 		return nil, ErrUnauthenticated
 	}
-	s.throttle.forget(limits, true)
 	n := s.session(user.ID, from, methodPassword)
-	return s.start(ctx, n, s.rehash(ctx, n.event, stale, password)...)
+	rehashed := s.rehash(ctx, n.event, stale, password)
+	// Hashing waits its turn: what began with a password that is another by now would
+	// outlive the change. Whoever knows the new one tries again.
+	if now, still := s.o.Directory.User(user.ID); !still || now.PasswordHash != hash {
+		s.throttle.forget(limits, false)
+		return nil, ErrBusy
+	}
+	s.throttle.forget(limits, true)
+	return s.start(ctx, n, rehashed...)
 }
 
 // check hashes a password that may be one: what none can be is wrong without it.
