@@ -17,7 +17,8 @@ const (
 	// maxHeaderBytes is above every bound on a parameter, and above a megabyte of
 	// what somebody takes for a credential, so that what is too long is answered,
 	// and written down, by whoever knows what it should be. It is held for
-	// readHeaderTimeout at most, as a body is that nobody has asked for.
+	// readHeaderTimeout at most, as a body is that nobody has asked for; all of them
+	// together are bounded by maxHeads.
 	maxHeaderBytes = 1<<20 + 64<<10
 	// drainRequests is how long requests in flight may go on once the server
 	// stops; it is below DefaultDrain, so that the rest has time as well.
@@ -28,19 +29,23 @@ const (
 type HTTP struct {
 	listener net.Listener
 	server   *http.Server
+	heads    *heads
 }
 
 // NewHTTP returns the actor that serves handler on listener and owns both from
 // now on. Streams that last learn of the stop through the context of their
 // request.
 func NewHTTP(listener net.Listener, handler http.Handler, log *slog.Logger) *HTTP {
-	return &HTTP{listener: listener, server: &http.Server{
+	h := &HTTP{heads: &heads{most: maxHeads}, server: &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
+	h.listener = h.heads.listener(listener)
+	h.heads.with(h.server)
+	return h
 }
 
 // Run serves until ctx ends, then takes no new connections, lets requests in

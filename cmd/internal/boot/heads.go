@@ -1,0 +1,116 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// maxHeads bounds the bytes of all heads of requests that have begun to come and
+	// are not whole: who opens connections by the thousand and sends a megabyte on
+	// each would have it all kept for readHeaderTimeout.
+	maxHeads = 64 << 20
+	// freeHead is what each connection may send all the same: the heads of ordinary
+	// requests are below it, and never suffer from those that are not.
+	freeHead = 16 << 10
+)
+
+// errHeads ends a connection whose head is one too many.
+var errHeads = errors.New("too many bytes of heads of requests at once")
+
+// heads counts the bytes of heads. The zero value with a bound works.
+type heads struct {
+	most int64
+	held atomic.Int64
+}
+
+// listener counts what comes over the connections of l.
+func (h *heads) listener(l net.Listener) net.Listener { return headListener{l, h} }
+
+type headListener struct {
+	net.Listener
+	heads *heads
+}
+
+// Accept implements net.Listener.
+func (l headListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &headConn{Conn: c, heads: l.heads}, nil
+}
+
+// headConn is a connection that knows whether a head is coming.
+type headConn struct {
+	net.Conn
+	heads *heads
+	mu    struct {
+		sync.Mutex
+		whole bool // the head has come: what comes now is of the body
+		held  int64
+	}
+}
+
+// Read implements net.Conn.
+func (c *headConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.whole {
+		return n, err
+	}
+	c.mu.held += int64(n)
+	if c.heads.held.Add(int64(n)) > c.heads.most && c.mu.held > freeHead {
+		return 0, errHeads
+	}
+	return n, err
+}
+
+// set says whether the head has come, which is then no longer counted.
+func (c *headConn) set(whole bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.whole = whole
+	c.heads.held.Add(-c.mu.held)
+	c.mu.held = 0
+}
+
+// Close implements net.Conn.
+func (c *headConn) Close() error {
+	c.set(true)
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http say the end of an answer before the connection is closed.
+func (c *headConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+type headConnKey struct{}
+
+// with has server tell connections when a head has come, and when the next begins.
+func (h *heads) with(server *http.Server) {
+	next := server.Handler
+	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, headConnKey{}, c)
+	}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(headConnKey{}).(*headConn); ok {
+			c.set(true)
+		}
+		next.ServeHTTP(w, r)
+	})
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		if c, ok := c.(*headConn); ok && state == http.StateIdle {
+			c.set(false)
+		}
+	}
+}
