@@ -17,8 +17,12 @@ const auditTimeout = 10 * time.Second
 
 // refusalRecords is how many refused requests of one address are written down one
 // by one; of the others the next that is says how many there were. Refused
-// credentials are bounded by the rate limit alone: each is a record.
-var refusalRecords = pace.Limit{PerSecond: 1, Burst: 20}
+// credentials are bounded by the rate limit alone: each is a record, within
+// allRefusalRecords, which bounds those of all addresses.
+var (
+	refusalRecords    = pace.Limit{PerSecond: 1, Burst: 20}
+	allRefusalRecords = pace.Limit{PerSecond: 20, Burst: 20_000}
+)
 
 // errNotRecorded is a change that was made and could not be written down.
 var errNotRecorded = errors.New("the change was made, but the audit log cannot be written now; look before you try again")

@@ -28,15 +28,24 @@ func newRefusals() *refusals {
 	return f
 }
 
-// admit says whether a refusal is written down, and how many before it were not.
+// everybody is the name under which the records of all addresses are counted. Who has
+// many addresses would fill the disk otherwise: a record is about 500 bytes in all.
+const everybody = "everybody"
+
+// admit says whether a refusal is written down, and how many before it, of the same
+// address or beyond the bound of all, were not.
 func (f *refusals) admit(x *exchange, now time.Time) (suppressed int64, wanted bool) {
 	key := network(x.address)
 	wanted = x.refusal == audit.CredentialRefused || f.pace.Take(key, refusalRecords, 1, now).Allowed
+	if wanted && !f.pace.Take(everybody, allRefusalRecords, 1, now).Allowed {
+		key, wanted = everybody, false
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if wanted {
-		suppressed = f.mu.suppressed[key]
+		suppressed = f.mu.suppressed[key] + f.mu.suppressed[everybody]
 		delete(f.mu.suppressed, key)
+		delete(f.mu.suppressed, everybody)
 		return suppressed, true
 	}
 	if len(f.mu.suppressed) >= maxSuppressed {

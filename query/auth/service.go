@@ -134,6 +134,7 @@ type Service struct {
 	sights       sights
 	rotations    rotations
 	throttle     *throttle
+	failedNotes  failedNoter
 	hasher       *hasher
 	activity     activity
 	mints        mints

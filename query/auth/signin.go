@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -93,9 +94,16 @@ func (s *Service) noteSignIn(ctx context.Context, method string, from account.Ac
 	if s.o.Recorder == nil || reason != outcomeFailed && reason != outcomeThrottled {
 		return
 	}
+	suppressed, wanted := s.failedNotes.take(s.o.Now())
+	if !wanted {
+		return
+	}
 	rec := audit.Record{
 		At: s.now(), Action: audit.SignInFailed, Actor: from, TargetType: audit.TargetUser,
 		Metadata: map[string]string{"method": method, "reason": reason},
+	}
+	if suppressed > 0 {
+		rec.Metadata["suppressed"] = strconv.FormatInt(suppressed, 10)
 	}
 	if name, err := normalEmail(email); err == nil {
 		// Of an unknown address, nothing is kept: it may be anything.

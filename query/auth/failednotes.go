@@ -1,0 +1,42 @@
+package auth
+
+import (
+	"sync"
+	"time"
+)
+
+// Bounds of the entries of the audit log about failed sign-ins. Each attempt is one;
+// but who guesses from many addresses, each of which is throttled by itself, would
+// fill the disk at about 900 bytes an attempt. Beyond failedNotes, which are had
+// again at failedNotesPerSecond, the next entry tells how many had none.
+const (
+	failedNotes          = 20_000
+	failedNotesPerSecond = 20
+)
+
+// failedNoter says which failed sign-ins are written down.
+type failedNoter struct {
+	mu struct {
+		sync.Mutex
+		taken      float64 // of failedNotes, at last
+		last       time.Time
+		suppressed int64
+	}
+}
+
+// take reports whether one more is written down, and how many before it were not.
+func (f *failedNoter) take(now time.Time) (suppressed int64, wanted bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now.After(f.mu.last) {
+		f.mu.taken = max(f.mu.taken-now.Sub(f.mu.last).Seconds()*failedNotesPerSecond, 0)
+		f.mu.last = now
+	}
+	if f.mu.taken+1 > failedNotes {
+		f.mu.suppressed++
+		return 0, false
+	}
+	f.mu.taken++
+	suppressed, f.mu.suppressed = f.mu.suppressed, 0
+	return suppressed, true
+}
