@@ -30,6 +30,7 @@ var accountFailures = []failure{
 	{auth.ErrConflict, http.StatusConflict, "CONFLICT"},
 	{auth.ErrTooMany, http.StatusConflict, "CONFLICT"},
 	{auth.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{auth.ErrNotReady, http.StatusServiceUnavailable, "NOT_READY"},
 	{auth.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
 

@@ -13,7 +13,8 @@ import (
 // Gate tells who asks and what exists for them; auth.Service is one.
 type Gate interface {
 	// Authenticate returns who sends r. The error wraps auth.ErrUnauthenticated if a
-	// credential is no good, or is missing where anonymous requests are not allowed.
+	// credential is no good, or is missing where anonymous requests are not allowed; it
+	// wraps auth.ErrNotReady while that cannot be told.
 	Authenticate(r *http.Request) (*auth.Principal, error)
 	// Visible returns which repositories exist for p now.
 	Visible(p *auth.Principal) auth.Visible

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"crypto/subtle"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Authenticate returns who sends r. The error is ErrUnauthenticated, whatever is
-// wrong: a credential that is malformed, unknown, expired or of a user who may not
+// Authenticate returns who sends r. The error is ErrNotReady while the accounts are
+// being read, or else ErrUnauthenticated, whatever is wrong: a credential that is malformed, unknown, expired or of a user who may not
 // sign in, several that disagree, or none where anonymous requests are not allowed.
 //
 // A request may carry a credential in a header and a session in its cookie, as a
@@ -23,6 +24,9 @@ func (s *Service) Authenticate(r *http.Request) (*Principal, error) {
 	shown, ok := presentedBy(r)
 	if !ok {
 		return nil, s.refuse(refusedMalformed)
+	}
+	if err := s.ready(); err != nil && (kindOf(shown.header) != account.PrefixOperator || shown.cookie != "") {
+		return nil, err
 	}
 	if shown.header == "" && shown.cookie == "" {
 		return s.anonymous(r)
@@ -34,6 +38,15 @@ func (s *Service) Authenticate(r *http.Request) (*Principal, error) {
 	}
 	s.describe(r, &p.Actor)
 	return p, nil
+}
+
+// ready returns ErrNotReady while the accounts are not as the log had them at the
+// start.
+func (s *Service) ready() error {
+	if err := s.o.Ready(); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotReady, err)
+	}
+	return nil
 }
 
 func (s *Service) refuse(reason string) error {

@@ -7,7 +7,7 @@ import (
 )
 
 // Errors of the Service, beside ErrUnauthenticated and ErrForbidden. All but
-// ErrUnavailable and ErrBusy are the asker's affair, and their texts are for them.
+// ErrUnavailable, ErrNotReady and ErrBusy are the asker's affair, and their texts are for them.
 var (
 	// ErrInvalid says which field has what is wrong with it.
 	ErrInvalid = errors.New("not valid")
@@ -16,6 +16,9 @@ var (
 	// ErrUnavailable says that the log or the directory did not answer in time. What
 	// was asked may still happen.
 	ErrUnavailable = errors.New("accounts are not available")
+	// ErrNotReady says that the accounts are still being read after a start. Nothing
+	// was done.
+	ErrNotReady = errors.New("the accounts are being read")
 	// ErrTooMany says that a bound on how many there may be is reached.
 	ErrTooMany = errors.New("too many")
 	// ErrConflict says that somebody else has changed the same at once.

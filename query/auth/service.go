@@ -63,6 +63,11 @@ type Options struct {
 	// Hashing bounds what passwords cost.
 	Hashing Hashing
 
+	// Ready says why the Directory is not as the log had it at the start; nil is
+	// always ready. Until then nobody but the operator is let in, and nobody is
+	// turned away: a key may have been deleted meanwhile, or made. It is asked for
+	// every request.
+	Ready func() error
 	// Address returns the address of the client of a request, without port; the
 	// peer's unless set. Set it behind proxies that say whom they speak for.
 	Address func(r *http.Request) string
@@ -81,6 +86,9 @@ func (o *Options) ensureDefaults() {
 	setDefault(&o.RotateAfter, DefaultRotateAfter)
 	setDefault(&o.InvitationTTL, DefaultInvitationTTL)
 	o.Hashing.ensureDefaults()
+	if o.Ready == nil {
+		o.Ready = func() error { return nil }
+	}
 	if o.Address == nil {
 		o.Address = PeerAddress
 	}

@@ -23,6 +23,9 @@ func (s *Service) SignIn(ctx context.Context, from account.Actor, email, passwor
 }
 
 func (s *Service) signIn(ctx context.Context, from account.Actor, email, password string) (*SignedIn, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
 	name, err := normalEmail(email)
 	if err != nil {
 		name = "" // counts for the address alone
@@ -136,7 +139,7 @@ func outcomeOf(err error) string {
 		return outcomeThrottled
 	case errors.Is(err, ErrInvalid), errors.Is(err, ErrPending):
 		return outcomeUnfinished
-	case errors.Is(err, ErrBusy), errors.Is(err, ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, ErrBusy), errors.Is(err, ErrUnavailable), errors.Is(err, ErrNotReady), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return outcomeUnavailable
 	}
 	return outcomeFailed
@@ -145,6 +148,9 @@ func outcomeOf(err error) string {
 // guarded runs what somebody may do who knows a secret, under the bounds of failed
 // sign-ins of their address.
 func (s *Service) guarded(ctx context.Context, method string, from account.Actor, try func() (*SignedIn, error)) (*SignedIn, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
 	limits := limitsOf("", from.Address, false)
 	err := s.throttle.begin(limits, s.o.Now())
 	var in *SignedIn

@@ -31,6 +31,7 @@ func knock(t *testing.T, method, url, credential string) (int, string) {
 // operator may do everything.
 func TestDoorOnLoopback(t *testing.T) {
 	s := running(t, testConfig(t))
+	eventually(t, func() bool { status, _ := get(t, s.URL()+"/readyz"); return status == http.StatusOK })
 	token := operator.Token(s.o.Config.Data)
 	for _, c := range []struct {
 		method, path   string

@@ -1,0 +1,37 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/auth"
+)
+
+// While the accounts are being read nobody is let in, or turned away, by what they
+// were before: a key may have been deleted meanwhile, a repository hidden. The
+// operator's token is in no account.
+func TestAccountsThatAreBeingRead(t *testing.T) {
+	reading := errors.New("3 of 5 records")
+	w := newWorld(t, func(o *auth.Options) { o.Ready = func() error { return reading } })
+	for name, header := range map[string][2]string{
+		"nobody":    {"Accept", "*/*"},
+		"a key":     {"Authorization", "Bearer qk_" + operator[3:]},
+		"a session": {"Cookie", "quarry_session=qs_" + operator[3:]},
+		"a token":   {"X-Service-Api-Key", "qt_" + operator[3:]},
+	} {
+		if _, err := w.Authenticate(ask(header[0], header[1])); !errors.Is(err, auth.ErrNotReady) {
+			t.Errorf("%s: %v, want ErrNotReady", name, err)
+		}
+	}
+	if p, err := w.Authenticate(ask("Authorization", "Bearer "+operator)); err != nil || !p.Owner() {
+		t.Errorf("the operator: %v, %v", p, err)
+	}
+	if _, err := w.SignIn(context.Background(), here, ownerEmail, password); !errors.Is(err, auth.ErrNotReady) {
+		t.Errorf("sign-in: %v, want ErrNotReady", err)
+	}
+	reading = nil
+	if _, err := w.Authenticate(ask("Authorization", "Bearer hello")); !errors.Is(err, auth.ErrUnauthenticated) {
+		t.Errorf("no key, once they are read: %v", err)
+	}
+}
