@@ -98,7 +98,11 @@ func (p Policy) checkPath(cloneURL string) (source, error) {
 }
 
 func (p Policy) outside(path string) error {
-	return fmt.Errorf("%w: %s is not below an allowed directory (%s)", ErrRefused, path, strings.Join(p.Roots, ", "))
+	allowed := strings.Join(p.Roots, ", ")
+	if allowed == "" {
+		allowed = "there is none"
+	}
+	return fmt.Errorf("%w: %s is not below an allowed directory (%s); whoever runs the server allows one by git.allowedRoots, or quarry serve --git-root", ErrRefused, path, allowed)
 }
 
 // below reports whether a resolved path is one of the roots or below one.

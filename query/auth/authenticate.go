@@ -160,7 +160,7 @@ func (s *Service) sessionPrincipal(value string, now time.Time) (*Principal, str
 	return &Principal{
 		Actor:  account.Actor{Kind: account.ActorUser, User: user.ID, Credential: string(session.ID)},
 		Role:   user.Role,
-		Scopes: allScopes,
+		Scopes: scopesOf(user),
 	}, ""
 }
 
@@ -221,6 +221,14 @@ var (
 	allScopes  = []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin}
 	readScopes = []account.Scope{account.ScopeSearch, account.ScopeGit}
 )
+
+// scopesOf returns what a session of user is good for now.
+func scopesOf(user *account.User) []account.Scope {
+	if user.Role == account.RoleOwner {
+		return allScopes
+	}
+	return readScopes
+}
 
 // keyScopes returns what a key of user is good for now. The scope admin of a
 // member is nothing, and so is that of a key for some repositories: what it

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
 )
 
 // While the accounts are being read nobody is let in, or turned away, by what they
@@ -33,5 +34,21 @@ func TestAccountsThatAreBeingRead(t *testing.T) {
 	reading = nil
 	if _, err := w.Authenticate(ask("Authorization", "Bearer hello")); !errors.Is(err, auth.ErrUnauthenticated) {
 		t.Errorf("no key, once they are read: %v", err)
+	}
+}
+
+// A session says what its user may do, and follows the role.
+func TestScopesOfSessions(t *testing.T) {
+	w := newWorld(t)
+	owner := w.as(w.owner().Value)
+	in := w.member(owner, "bea@example.org")
+	if p := w.as(in.Value); p.Has(account.ScopeAdmin) || !p.Has(account.ScopeSearch) || !p.Has(account.ScopeGit) {
+		t.Errorf("a member's session: %v", p.Scopes)
+	}
+	if _, err := w.ChangeRole(t.Context(), owner, in.User.ID, account.RoleOwner); err != nil {
+		t.Fatal(err)
+	}
+	if p := w.as(in.Value); !p.Owner() {
+		t.Errorf("the session of one who became an owner: %v", p.Scopes)
 	}
 }

@@ -109,6 +109,7 @@ func TestMistakes(t *testing.T) {
 		{name: "unknown key of a context", file: "query:\n  contexts:\n    - {name: a, includes: ['**']}\n", want: []string{"line 3", `"query.contexts.include"`}},
 		{name: "provider", file: "access:\n  oidc:\n    - {name: a, issuer: 'http://id.example.com', clientId: q}\n    - {name: b, issuer: 'https://id.example.com', clientId: q, clientSecret: 'env:QUARRY_NO_SUCH_VARIABLE'}\n    - {name: b, issuer: 'https://id.example.com'}\n", want: []string{"access.oidc[0]: ", "want https", "access.oidc[1].clientSecret", "QUARRY_NO_SUCH_VARIABLE", "access.oidc[2].name", "access.oidc[2]: clientId"}},
 		{name: "unknown key of a provider", file: "access:\n  oidc:\n    - {name: a, clientID: q}\n", want: []string{"line 3", `did you mean "access.oidc.clientId"`}},
+		{name: "secret of another notation", file: "connections:\n  - {name: a, kind: github, secrets: ['${HOOK_SECRET}']}\n", want: []string{"connections[0].secrets", "write env:HOOK_SECRET"}},
 		{name: "secret that is not set", file: "connections:\n  - {name: a, kind: github, secrets: ['env:QUARRY_NO_SUCH_VARIABLE']}\n", want: []string{"QUARRY_NO_SUCH_VARIABLE"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

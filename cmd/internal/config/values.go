@@ -115,6 +115,15 @@ func (s Secret) Value() (string, error) {
 	return value, err
 }
 
+// checkPlain refuses what was meant as a reference: nothing is expanded here, and a
+// text that stands in a file of settings for all to read is no secret.
+func (s Secret) checkPlain() error {
+	if name, ok := strings.CutPrefix(s.given, "${"); ok && strings.HasSuffix(name, "}") {
+		return fmt.Errorf("a secret is ${%.80s as it stands, nothing replaces it: write env:%.80s", name, strings.TrimSuffix(name, "}"))
+	}
+	return nil
+}
+
 func (s Secret) resolve() (string, error) {
 	if name, ok := strings.CutPrefix(s.given, "env:"); ok {
 		value, set := os.LookupEnv(name)
@@ -125,7 +134,7 @@ func (s Secret) resolve() (string, error) {
 	}
 	path, ok := strings.CutPrefix(s.given, "file:")
 	if !ok {
-		return s.given, nil
+		return s.given, s.checkPlain()
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
