@@ -202,7 +202,7 @@ func TestActivity(t *testing.T) {
 			return n
 		}
 		pass(time.Second) // not at the moments at which Run writes
-		for range 100 { // five minutes
+		for range 100 {   // five minutes
 			w.as(value)
 			pass(3 * time.Second)
 		}

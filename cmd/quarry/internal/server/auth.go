@@ -39,7 +39,7 @@ func (s *Server) newAuth() (*auth.Service, error) {
 		SecureCookies: strings.HasPrefix(c.PublicURL, "https:"),
 		SessionTTL:    c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),
 		Catalog: s.repositories, Ready: s.accounts.ready,
-		Now:     boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 
