@@ -7,7 +7,7 @@
 // the suite in eventlogtest; nothing else in Quarry asks which one it talks to.
 //
 // Main types: Log, Reader (one partition in order), Assignment (one partition
-// held by a member of a consumer group).
+// held by a member of a consumer group), Trimmer (deletes the beginning).
 //
 // # Invariants
 //
@@ -22,6 +22,9 @@
 //  5. Within a process no partition of a group is handed to two members at once.
 //     Across processes a member that lost a partition may still be finishing a
 //     record: effects must be harmless when repeated.
+//  6. A topic is kept whole, but for those that may lose their beginning
+//     (event.Topic.Trimmable): a read from offset 0 begins at the first record that
+//     is kept, one from a record that is gone fails.
 //
 // Delivery is at least once. Readers that keep their own position write it with
 // the effect and so apply each record once.

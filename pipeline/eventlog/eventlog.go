@@ -24,6 +24,8 @@ var (
 	// ErrGroupInUse says that a group has members, which alone may say how far it
 	// is.
 	ErrGroupInUse = errors.New("group has members")
+	// ErrKeptWhole says that a topic may not lose its beginning.
+	ErrKeptWhole = errors.New("topic is kept whole")
 )
 
 // MaxRecordBytes bounds key, value and headers of one record together. It is
@@ -85,6 +87,19 @@ type Log interface {
 
 	// Close releases what the log holds. Readers fail with ErrClosed.
 	Close() error
+}
+
+// Trimmer is a Log that deletes the beginning of a partition when it is told to.
+// Others have a retention of their own, such as Kafka's retention.ms.
+type Trimmer interface {
+	Log
+	// Trim deletes the records of a partition below before. Once it returns they
+	// stay deleted, whatever crashes; offsets go on as if they were there. It does
+	// nothing where they are deleted already. It fails with ErrKeptWhole unless
+	// topic.Trimmable(), and with ErrOffsetOutOfRange if before lies after the
+	// high-water mark. A reader that has not read them yet fails with
+	// ErrOffsetOutOfRange, and so does a group that goes on from one of them.
+	Trim(ctx context.Context, topic event.Topic, partition int32, before event.Offset) error
 }
 
 // Reader reads one partition in order. It is used by one goroutine at a time.

@@ -22,6 +22,10 @@ const (
 // Single reports whether the topic has one partition, whatever the others have.
 func (t Topic) Single() bool { return t == TopicAccounts || t == TopicAudit }
 
+// Trimmable reports whether the topic may lose its beginning. The others are kept
+// whole: everything is rebuilt from them.
+func (t Topic) Trimmable() bool { return t == TopicAudit }
+
 // Offset is the place of a record in its partition, from 0 upwards. Offsets
 // rise, but need not be dense.
 type Offset int64

@@ -13,6 +13,7 @@
 //	'm' "log"                                      format version (1 byte), partitions (4 bytes)
 //	'r' topic 0x00 partition(4) offset(8)          a record in its frame
 //	'g' topic 0x00 group 0x00 partition(4)         committed offset (8 bytes)
+//	'b' topic 0x00 partition(4)                    first offset that is kept (8 bytes), once it was trimmed
 //
 // Numbers are big-endian, so the order of keys is the order of offsets. The
 // page docs/format/eventlog.md draws the frame of a record and argues its
@@ -21,8 +22,9 @@
 // # Invariants
 //
 //  1. The offsets of a partition are dense from 0: the next one is one above the
-//     last key. Nothing is deleted, because the log is the truth from which
-//     projections are rebuilt; retention is for a log with snapshots to start from.
+//     last key, or the first that is kept if there is no key. Nothing is deleted but
+//     what Trim deletes, of topics that may lose their beginning: the log is the
+//     truth from which projections are rebuilt.
 //  2. A record can be read only after the sync that made it durable.
 //  3. The number of partitions is fixed when the log is created: the place of a
 //     repository depends on it.

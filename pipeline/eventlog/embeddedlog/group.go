@@ -195,7 +195,7 @@ func (m *member) consume(ctx context.Context, partition int32) error {
 	if err != nil {
 		return fmt.Errorf("read %s/%d from the committed offset %d: %w", m.id.topic, partition, from, err)
 	}
-	a := &assignment{reader: r, id: m.id, began: from}
+	a := &assignment{reader: r, id: m.id, began: r.next}
 	defer a.lose()
 	defer r.Close()
 	return m.handle(ctx, a)
@@ -272,7 +272,12 @@ func (l *Log) committed(id groupID, partition int32) (event.Offset, error) {
 		return 0, err
 	}
 	defer release()
-	value, closer, err := l.db.Get(groupKey(id.topic, id.group, partition))
+	return l.loadOffset(groupKey(id.topic, id.group, partition))
+}
+
+// loadOffset returns a stored offset, 0 for none. The caller keeps db open.
+func (l *Log) loadOffset(key []byte) (event.Offset, error) {
+	value, closer, err := l.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return 0, nil
 	}
@@ -281,7 +286,7 @@ func (l *Log) committed(id groupID, partition int32) (event.Offset, error) {
 	}
 	defer closer.Close()
 	if len(value) != 8 {
-		return 0, fmt.Errorf("%w: committed offset of %d bytes", errCorrupt, len(value))
+		return 0, fmt.Errorf("%w: offset %q of %d bytes", errCorrupt, key, len(value))
 	}
 	return event.Offset(binary.BigEndian.Uint64(value)), nil
 }

@@ -12,6 +12,7 @@ const (
 	familyMeta   = 'm'
 	familyRecord = 'r'
 	familyGroup  = 'g'
+	familyBegin  = 'b'
 )
 
 // formatVersion is the version of the key table and of the meta value.
@@ -44,6 +45,13 @@ func partitionPrefix(topic event.Topic, partition int32) []byte {
 	key = append(key, topic...)
 	key = append(key, 0)
 	return binary.BigEndian.AppendUint32(key, uint32(partition))
+}
+
+// beginKey is the key of the first offset of a partition.
+func beginKey(topic event.Topic, partition int32) []byte {
+	key := partitionPrefix(topic, partition)
+	key[0] = familyBegin
+	return key
 }
 
 // appendOffset appends an offset to a copy of a partition's prefix.

@@ -9,6 +9,7 @@ type metrics struct {
 	appendedRecords prometheus.Counter
 	appendedBytes   prometheus.Counter
 	readRecords     prometheus.Counter
+	trimmedRecords  prometheus.Counter
 	refused         *prometheus.CounterVec
 	syncSeconds     prometheus.Histogram
 	batchRecords    prometheus.Histogram
@@ -52,6 +53,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		readRecords: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_embeddedlog_read_records_total",
 			Help: "Records that were read, by all readers together.",
+		}),
+		trimmedRecords: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_embeddedlog_trimmed_records_total",
+			Help: "Records that were deleted at the beginning of a topic that may lose it.",
 		}),
 		refused: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_embeddedlog_refused_appends_total",

@@ -16,18 +16,28 @@ type partition struct {
 	// next is the offset of the next record; only the writer uses it. It runs
 	// ahead of the end while a batch is being synced.
 	next event.Offset
-	mu   struct {
+	// trimming is held by the one Trim at a time.
+	trimming sync.Mutex
+	mu       struct {
 		sync.Mutex
-		end event.Offset
+		// first is the offset of the first record that is kept.
+		first event.Offset
+		end   event.Offset
 		// grown is closed and replaced when end rises.
 		grown chan struct{}
 	}
 }
 
-// loadPartition finds the end of a partition: one above its last key.
+// loadPartition finds the ends of a partition. The next offset is one above its
+// last key; a trim may have left none.
 func (l *Log) loadPartition(name event.Topic, number int32) (*partition, error) {
 	p := &partition{topic: name, number: number, prefix: partitionPrefix(name, number)}
 	p.mu.grown = make(chan struct{})
+	first, err := l.loadOffset(beginKey(name, number))
+	if err != nil {
+		return nil, fmt.Errorf("find the beginning of %s/%d: %w", name, number, err)
+	}
+	p.mu.first, p.next = first, first
 	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: p.prefix, UpperBound: partitionPrefix(name, number+1)})
 	if err != nil {
 		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, err)
@@ -48,6 +58,14 @@ func (p *partition) end() (event.Offset, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mu.end, p.mu.grown
+}
+
+// bounds returns the first offset that is kept, and that behind the last durable
+// record.
+func (p *partition) bounds() (first, end event.Offset) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.first, p.mu.end
 }
 
 // publish lets readers see the records that were written, and wakes those who

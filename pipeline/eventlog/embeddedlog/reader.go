@@ -40,10 +40,18 @@ func (l *Log) tail(name event.Topic, number int32, from event.Offset) (*reader, 
 	if err != nil {
 		return nil, err
 	}
-	if end, _ := p.end(); from < 0 || from > end {
-		return nil, fmt.Errorf("%w: want 0 to %d", eventlog.ErrOffsetOutOfRange, end)
+	first, end := p.bounds()
+	if from == 0 {
+		from = first
+	}
+	if from < first || from > end {
+		return nil, outOfRange(first, end)
 	}
 	return &reader{log: l, partition: p, next: from}, nil
+}
+
+func outOfRange(first, end event.Offset) error {
+	return fmt.Errorf("%w: want %d to %d", eventlog.ErrOffsetOutOfRange, first, end)
 }
 
 // Next implements eventlog.Reader.
@@ -110,7 +118,7 @@ func (r *reader) fill() error {
 		err = closeErr
 	}
 	if err == nil && (len(r.chunk) == 0 || r.chunk[0].Position.Offset != r.next) {
-		err = fmt.Errorf("%w: offset is missing", errCorrupt)
+		err = r.absent()
 	}
 	if err != nil {
 		r.chunk = nil
@@ -118,6 +126,14 @@ func (r *reader) fill() error {
 	}
 	r.log.metrics.readRecords.Add(float64(len(r.chunk)))
 	return nil
+}
+
+// absent says why there is no record at next.
+func (r *reader) absent() error {
+	if first, end := r.partition.bounds(); r.next < first {
+		return outOfRange(first, end) // it was trimmed meanwhile
+	}
+	return fmt.Errorf("%w: offset is missing", errCorrupt)
 }
 
 func readChunk(it *pebble.Iterator, p *partition) ([]event.Record, error) {

@@ -43,6 +43,7 @@ func Run(t *testing.T, d Driver) {
 		{"Cancel", (*suite).cancel},
 		{"HighWater", (*suite).highWater},
 		{"TooLarge", (*suite).tooLarge},
+		{"Trim", (*suite).trim},
 		{"ConcurrentAppends", (*suite).concurrentAppends},
 		{"GroupResumesAtCommit", (*suite).groupResumesAtCommit},
 		{"GroupsAreApart", (*suite).groupsAreApart},

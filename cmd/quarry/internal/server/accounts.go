@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -36,6 +37,9 @@ type accountRows struct {
 	audit     []*auditrows.Projection // of both topics
 	runners   []*topicRunner
 	metrics   *accountMetrics
+	// reading is held by the one verification, or by what trims the log: a verification
+	// reads the log from its beginning.
+	reading sync.Mutex
 }
 
 // topicRunner applies one topic.
@@ -126,6 +130,11 @@ func (a *accountRows) Run(ctx context.Context) error {
 	g.Go(func() error {
 		return every(gctx, accountsProgress, func(context.Context) { a.sayProgress() })
 	})
+	if log, ok := a.log.(eventlog.Trimmer); ok {
+		g.Go(func() error {
+			return every(gctx, trimEvery, func(ctx context.Context) { a.trimAudit(ctx, log) })
+		})
+	}
 	return g.Wait()
 }
 

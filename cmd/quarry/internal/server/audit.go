@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
@@ -95,8 +94,6 @@ type auditLog struct {
 	rows *accountRows
 	log  *auditrows.Log
 	key  *auditrows.Key
-	// verifying holds the one verification at a time.
-	verifying sync.Mutex
 }
 
 var _ api.AuditLog = (*auditLog)(nil)
@@ -172,10 +169,10 @@ func (l *auditLog) Verify(ctx context.Context, heads []string, emit func(*api.Au
 			return fmt.Errorf("%w: %w", api.ErrAuditHead, err)
 		}
 	}
-	if !l.verifying.TryLock() {
-		return fmt.Errorf("%w: the audit log is being verified already", api.ErrUnavailable)
+	if !l.rows.reading.TryLock() {
+		return fmt.Errorf("%w: the audit log is being verified already, or trimmed", api.ErrUnavailable)
 	}
-	defer l.verifying.Unlock()
+	defer l.rows.reading.Unlock()
 	told := 0
 	tell := func(r *auditrows.Report) error {
 		var err error

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	auditrows "github.com/quarrysearch/quarry/projections/audit"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// trimConfig keeps entries for a second, which the configuration does not allow.
+func trimConfig(t *testing.T) *config.Config {
+	c := testConfig(t, "audit.sealEvery=1s")
+	c.Audit.Retention = config.Duration(time.Second)
+	return c
+}
+
+// firstKept returns the offset of the first record that the log has of the audit
+// log.
+func (s *Server) firstKept(t *testing.T) event.Offset {
+	t.Helper()
+	r, err := s.log.Tail(t.Context(), event.TopicAudit, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := r.Next(t.Context())
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return rec.Position.Offset
+}
+
+// trimmed makes entries, which age, until the log begins later than before.
+func (s *Server) trimmed(t *testing.T) {
+	t.Helper()
+	before := s.firstKept(t)
+	eventually(t, func() bool {
+		s.asOperator(t, http.MethodGet, "/api/repos", "", "listing")
+		s.accounts.trimAudit(t.Context(), s.log.(eventlog.Trimmer))
+		return s.firstKept(t) > before
+	})
+}
+
+func (s *Server) mustVerify(t *testing.T) {
+	t.Helper()
+	eventually(t, func() bool { return s.accounts.ready() == nil && s.accounts.caughtUp() })
+	_, body := s.asOperator(t, http.MethodPost, "/api/ee/audit/verifications", "{}", "verify")
+	if !strings.Contains(body, `"findings":0`) || strings.Contains(body, `"unproven":`) && !strings.Contains(body, `"unproven":0`) {
+		t.Fatalf("verified: %s", body)
+	}
+}
+
+func mustVerifyOffline(t *testing.T, c *config.Config) {
+	t.Helper()
+	var findings []string
+	err := VerifyAudit(t.Context(), Options{Config: c, Registerer: prometheus.NewRegistry()}, nil, func(f *api.AuditFrame) error {
+		if f.Type == api.FrameFinding {
+			findings = append(findings, f.Kind+": "+f.Message)
+		}
+		return nil
+	})
+	if err != nil || len(findings) > 0 {
+		t.Fatalf("verified offline: %v, %q", err, findings)
+	}
+}
+
+// TestTheAuditLogIsTrimmed trims twice, verifies with the server and without it,
+// and makes the rows anew from what is left of the log.
+func TestTheAuditLogIsTrimmed(t *testing.T) {
+	c := trimConfig(t)
+	s := openOnly(t, c)
+	stop := run(t, s)
+	s.account(t, newUser("a", "OWNER"))
+	for range 2 {
+		s.trimmed(t)
+		s.mustVerify(t)
+		stop()
+		mustVerifyOffline(t, c)
+		if err := os.RemoveAll(c.AccountsDir()); err != nil {
+			t.Fatal(err)
+		}
+		mustVerifyOffline(t, c)
+		s = openOnly(t, c)
+		stop = run(t, s)
+		s.mustVerify(t)
+	}
+}
+
+// TestNoTrimBesideAVerification leaves the log as it is while somebody reads it
+// from the beginning.
+func TestNoTrimBesideAVerification(t *testing.T) {
+	s := running(t, trimConfig(t))
+	s.trimmed(t)
+	s.accounts.reading.Lock()
+	first := s.firstKept(t)
+	eventually(t, func() bool {
+		s.asOperator(t, http.MethodGet, "/api/repos", "", "listing")
+		plan, err := auditrows.PlanTrim(t.Context(), s.accounts.store, tailer{s.log}, time.Second)
+		return err == nil && plan.First < plan.Before
+	})
+	s.accounts.trimAudit(t.Context(), s.log.(eventlog.Trimmer))
+	if got := s.firstKept(t); got != first {
+		t.Errorf("the log begins at %d, and began at %d", got, first)
+	}
+	s.accounts.reading.Unlock()
+	s.accounts.trimAudit(t.Context(), s.log.(eventlog.Trimmer))
+	if got := s.firstKept(t); got == first {
+		t.Errorf("the log still begins at %d", got)
+	}
+}

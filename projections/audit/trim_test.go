@@ -1,0 +1,200 @@
+package audit_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/audit"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// trimRetention is short, so that a history has much that was pruned.
+const trimRetention = 5 * time.Hour
+
+func (w *world) plan() (audit.Trimming, error) {
+	w.t.Helper()
+	return audit.PlanTrim(w.t.Context(), w.store, w.log, w.options.Retention)
+}
+
+// trim does what the plan says, as the log would.
+func (w *world) trim() audit.Trimming {
+	w.t.Helper()
+	plan, err := w.plan()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.log.records[event.TopicAudit] = slices.DeleteFunc(w.log.records[event.TopicAudit], func(r event.Record) bool {
+		return r.Position.Offset < plan.Before
+	})
+	return plan
+}
+
+// TestATrimmedLog is verified by a store that goes on, and by one that is made anew
+// from it, trim after trim: with the same head, and nothing that is not proven.
+func TestATrimmedLog(t *testing.T) {
+	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
+	trimmed := 0
+	for range 12 {
+		older := newWorld(t, w.log.clone(), w.options)
+		w.fill(15)
+		w.reads(1)
+		// A kill behind the pruning: whoever starts again plans the same.
+		plan, err := w.plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustBeProven(t, w)
+		mustBeProven(t, w.rebuilt())
+		if again := w.trim(); again != plan {
+			t.Fatalf("planned %+v, then %+v", plan, again)
+		}
+		// A store from before, of a copy say, goes on with what is left.
+		older.follow(w)
+		mustBeProven(t, older)
+		if plan.Before > plan.First {
+			trimmed++
+		}
+		first := w.log.records[event.TopicAudit][0]
+		if trimmed > 0 && event.TypeOf(first) != event.TypeAuditSealed {
+			t.Fatalf("the log begins with %s at %s", event.TypeOf(first), first.Position)
+		}
+		if age := w.now.Sub(first.Time); trimmed > 0 && age < trimRetention {
+			t.Fatalf("the log begins %s ago", age)
+		}
+		if again := w.trim(); again.Before > again.First {
+			t.Errorf("trimmed again: %+v", again)
+		}
+		mustBeProven(t, w)
+		rebuilt := w.rebuilt()
+		mustBeProven(t, rebuilt)
+		if a, b := w.heads()[1], rebuilt.heads()[1]; a.Hash != b.Hash || a.Records != b.Records || a.Entries != b.Entries {
+			t.Fatalf("the head is %+v, and %+v in a store made anew", a, b)
+		}
+		// The one that was made anew goes on, and trims.
+		rebuilt.fill(60)
+		if plan := rebuilt.trim(); plan.Before <= plan.First {
+			t.Errorf("a store made anew trims nothing: %+v", plan)
+		}
+		mustBeProven(t, rebuilt)
+	}
+	if trimmed < 8 {
+		t.Errorf("%d trims", trimmed)
+	}
+}
+
+// rebuilt returns a store that is made anew from the log as it is.
+func (w *world) rebuilt() *world {
+	w.t.Helper()
+	out := newWorld(w.t, w.log.clone(), w.options)
+	out.now, out.groups = w.now, w.groups
+	return out
+}
+
+// follow applies what another world has in its log, and goes on with that.
+func (w *world) follow(other *world) {
+	w.t.Helper()
+	for _, topic := range []event.Topic{event.TopicAccounts, event.TopicAudit} {
+		next := w.log.next(topic)
+		for _, rec := range other.log.records[topic] {
+			if rec.Position.Offset >= next {
+				w.apply(rec)
+			}
+		}
+	}
+	w.log, w.now = other.log.clone(), other.now
+}
+
+func mustBeProven(t *testing.T, w *world) {
+	t.Helper()
+	r := w.verify()
+	mustBeSound(t, r)
+	if r.Topics[1].Unproven != 0 || r.SealsUnchecked != 0 && r.Topics[1].First == 0 {
+		t.Fatalf("%+v", r)
+	}
+}
+
+// TestWhatIsNotTrimmed is what no seal tells of, and what is kept.
+func TestWhatIsNotTrimmed(t *testing.T) {
+	for name, test := range map[string]struct {
+		retention time.Duration
+		change    func(w *world)
+		want      string
+	}{
+		"nothing was pruned": {retention: 1000 * time.Hour},
+		"all is kept":        {},
+		"a pruned record was altered": {trimRetention, func(w *world) {
+			for i := range w.log.records[event.TopicAudit] {
+				if rec := &w.log.records[event.TopicAudit][i]; i%6 == 1 {
+					rec.Key = append(rec.Key, 'x')
+				}
+			}
+		}, "does not lead to"},
+		"seals are gone": {trimRetention, func(w *world) {
+			w.log.records[event.TopicAudit] = slices.DeleteFunc(w.log.records[event.TopicAudit], func(r event.Record) bool {
+				return event.TypeOf(r) == event.TypeAuditSealed
+			})
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, nil, audit.Options{Retention: test.retention})
+			w.fill(120)
+			if test.change != nil {
+				test.change(w)
+			}
+			plan, err := w.plan()
+			if plan.Before != plan.First || test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%+v, %v; want nothing and an error with %q", plan, err, test.want)
+			}
+		})
+	}
+}
+
+// TestASealThatComesLate seals a record that is not the one before it: a store made
+// anew from there would hold what it cannot prove.
+func TestASealThatComesLate(t *testing.T) {
+	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
+	w.fill(20)
+	want := w.log.next(event.TopicAudit) - 1 // the seal of the last record
+	late := w.lateSeal()
+	w.now = w.now.Add(time.Minute)
+	w.reads(1)
+	if _, err := w.Append(t.Context(), event.TopicAudit, 0, late); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.now = w.now.Add(2 * trimRetention)
+		w.reads(1)
+	}
+	if plan, err := w.plan(); err != nil || plan.Before != want {
+		t.Errorf("%+v, %v; want to trim below %d", plan, err, want)
+	}
+	w.trim()
+	mustBeProven(t, w)
+}
+
+// lateSeal takes a seal that is due out of the log again.
+func (w *world) lateSeal() event.Record {
+	w.t.Helper()
+	var seal event.Record
+	s, err := audit.NewSealer(audit.SealerOptions{Log: holds{&seal}, Key: w.key, Chains: w.chains, Now: func() time.Time { return w.now.Add(time.Hour) }})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.reads(1)
+	if err := s.Seal(w.t.Context()); err != nil || seal.Value == nil {
+		w.t.Fatalf("no seal: %v", err)
+	}
+	return seal
+}
+
+// holds is a log that keeps what is appended out of it.
+type holds struct{ rec *event.Record }
+
+// Append implements audit.Appender.
+func (h holds) Append(_ context.Context, topic event.Topic, _ int32, records ...event.Record) ([]event.Position, error) {
+	*h.rec = records[0]
+	return []event.Position{{Topic: topic}}, nil
+}
