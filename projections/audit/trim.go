@@ -34,8 +34,8 @@ func PlanTrim(ctx context.Context, s *store.Store, log projections.Tailer, reten
 	if err != nil || a == nil || retention <= 0 {
 		return Trimming{}, err
 	}
-	p := &trimPlan{until: chain.At.Add(-retention - retention/trimMargin)}
-	if err := p.read(ctx, log, a.Offset); err != nil {
+	p := &trimPlan{last: a.Offset, until: chain.At.Add(-retention - retention/trimMargin)}
+	if err := p.read(ctx, log); err != nil {
 		return Trimming{}, fmt.Errorf("audit: plan to trim: %w", err)
 	}
 	if p.before <= p.first {
@@ -58,7 +58,10 @@ func (c *chainRow) anchorOfPruned() *anchor {
 
 // trimPlan is one pass over the records that were pruned.
 type trimPlan struct {
-	until time.Time // no seal of later is chosen
+	// last is the anchor's record, until the latest time of a seal that is chosen. It
+	// lies before the anchor, where a verification meets it first.
+	last  event.Offset
+	until time.Time
 	first event.Offset
 	begun bool
 	// before is the seal that was chosen last, sum and records what follows from it.
@@ -68,7 +71,7 @@ type trimPlan struct {
 }
 
 // read passes over the records up to last.
-func (p *trimPlan) read(ctx context.Context, log projections.Tailer, last event.Offset) (err error) {
+func (p *trimPlan) read(ctx context.Context, log projections.Tailer) (err error) {
 	reader, err := log.Tail(ctx, event.TopicAudit, 0, 0)
 	if err != nil {
 		return err
@@ -83,10 +86,10 @@ func (p *trimPlan) read(ctx context.Context, log projections.Tailer, last event.
 		if !p.begun {
 			p.first, p.before, p.begun = at, at, true
 		}
-		if at > last {
+		if at > p.last {
 			return nil
 		}
-		if err := p.take(&rec); err != nil || at == last {
+		if err := p.take(&rec); err != nil || at == p.last {
 			return err
 		}
 	}
@@ -99,7 +102,7 @@ func (p *trimPlan) take(rec *event.Record) error {
 		return nil // it is in no chain
 	}
 	at := rec.Position.Offset
-	if seal, ok := ev.(*event.AuditSealed); ok && at > p.first && !rec.Time.After(p.until) {
+	if seal, ok := ev.(*event.AuditSealed); ok && at > p.first && at < p.last && !rec.Time.After(p.until) {
 		head, ok := (&sealRow{Chains: seal.Chains}).of(event.TopicAudit)
 		if ok && head.Offset == at-1 {
 			if p.sum, err = parseHash(head.Hash); err != nil {
