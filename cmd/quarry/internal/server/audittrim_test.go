@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -118,5 +119,13 @@ func TestNoTrimBesideAVerification(t *testing.T) {
 	s.accounts.trimAudit(t.Context(), s.log.(eventlog.Trimmer))
 	if got := s.firstKept(t); got == first {
 		t.Errorf("the log still begins at %d", got)
+	}
+}
+
+// TestALetterOfATrimmedRecord says that nothing can be done with it but drop it.
+func TestALetterOfATrimmedRecord(t *testing.T) {
+	err := refusal(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
+	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "drop the letter") {
+		t.Errorf("refused with %v", err)
 	}
 }

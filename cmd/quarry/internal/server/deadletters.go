@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -98,6 +99,8 @@ func refusal(err error) error {
 		return err
 	case errors.Is(err, deadletters.ErrOvertaken), errors.Is(err, deadletters.ErrNoReplay):
 		return fmt.Errorf("%w: %w", api.ErrConflict, err)
+	case errors.Is(err, eventlog.ErrOffsetOutOfRange):
+		return fmt.Errorf("%w: the log does not keep the record any more; drop the letter: %w", api.ErrConflict, err)
 	}
 	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 }
