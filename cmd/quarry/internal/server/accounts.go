@@ -132,6 +132,7 @@ func (a *accountRows) Run(ctx context.Context) error {
 	})
 	if log, ok := a.log.(eventlog.Trimmer); ok {
 		g.Go(func() error {
+			a.trimAudit(gctx, log)
 			return every(gctx, trimEvery, func(ctx context.Context) { a.trimAudit(ctx, log) })
 		})
 	}
