@@ -153,8 +153,7 @@ func initialize(version string) string {
 
 // Every revision is spoken; the newest without a handshake.
 func TestMCPRevisions(t *testing.T) {
-	s := openOnly(t, testConfig(t))
-	run(t, s)
+	s := running(t, testConfig(t))
 	for asked, want := range map[string]string{
 		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25", "1999-01-01": "2025-11-25",
 	} {
@@ -175,8 +174,7 @@ func TestMCPRevisions(t *testing.T) {
 }
 
 func TestMCPSessions(t *testing.T) {
-	s := openOnly(t, testConfig(t))
-	run(t, s)
+	s := running(t, testConfig(t))
 	response, _ := rpc(t, s.URL(), initialize("2025-11-25"))
 	id := response.Header.Get("Mcp-Session-Id")
 	ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`

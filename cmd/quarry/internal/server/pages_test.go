@@ -57,7 +57,6 @@ func (v *visitor) ask(path, accept string, form url.Values) (int, string, string
 
 func TestPagesAndAPIShareAListener(t *testing.T) {
 	s := running(t, testConfig(t))
-	eventually(t, func() bool { return s.accounts.ready() == nil })
 	v := newVisitor(t, s)
 	const page, program = "text/html,application/xhtml+xml,*/*;q=0.8", "*/*"
 	for _, c := range []struct {
@@ -101,7 +100,6 @@ func TestProvidersOfTheConfiguration(t *testing.T) {
 		Name: "company", Title: "Our Company", Issuer: "http://127.0.0.1:1", ClientID: "quarry", ClientSecret: config.NewSecret("env:OIDC_SECRET"),
 	}}
 	s := running(t, c)
-	eventually(t, func() bool { return s.accounts.ready() == nil })
 	v := newVisitor(t, s)
 	if _, _, text := v.ask("/sign-in", "text/html", nil); !strings.Contains(text, "Continue with Our Company") {
 		t.Errorf("no button:\n%s", text)

@@ -60,6 +60,9 @@ func running(t testing.TB, c *config.Config) *Server {
 	t.Helper()
 	s := openOnly(t, c)
 	run(t, s)
+	if s.accounts != nil { // before, nobody but the operator is let in
+		eventually(t, func() bool { return s.accounts.ready() == nil })
+	}
 	return s
 }
 

@@ -14,7 +14,6 @@ import (
 // with what was typed.
 func TestFailedSignInsAreWrittenDown(t *testing.T) {
 	s := running(t, testConfig(t))
-	eventually(t, func() bool { return s.accounts.ready() == nil })
 	from := account.Actor{Kind: account.ActorAnonymous, Address: "192.0.2.7"}
 	for range 7 { // the last two are throttled
 		if _, err := s.auth.SignIn(t.Context(), from, "hunter2@example.org", "correct horse"); err == nil || errors.Is(err, auth.ErrUnavailable) {

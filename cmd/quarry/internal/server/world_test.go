@@ -83,7 +83,7 @@ func (s *Server) defaultAt(id code.RepositoryID) code.CommitID {
 }
 
 // eventually polls until done, or the test's patience is over.
-func eventually(t *testing.T, done func() bool) {
+func eventually(t testing.TB, done func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
