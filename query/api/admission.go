@@ -24,8 +24,8 @@ func (rt *route) limited() bool { return !rt.open() || rt.method != http.MethodG
 // returns carries the principal.
 func (s *Server) admit(rt *route, r *http.Request) (*http.Request, error) {
 	x := exchangeOf(r)
-	x.address = addressOf(r)
-	x.principal = &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous, Address: x.address, Client: clientOf(r)}}
+	x.principal = stranger(r)
+	x.address = x.principal.Actor.Address
 	if rt.open() {
 		if err := s.take(x, rt, costRequest); err != nil {
 			return nil, err

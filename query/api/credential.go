@@ -2,19 +2,17 @@ package api
 
 import (
 	"mime"
-	"net"
 	"net/http"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// credentialHeaders and sessionCookie are where a credential may stand; reading it
-// is the Gate's affair.
+// credentialHeaders and the session's cookie are where a credential may stand;
+// reading it is the Gate's affair.
 var credentialHeaders = []string{"Authorization", "X-Service-Api-Key", "X-Sourcebot-Api-Key"}
-
-const sessionCookie = "quarry_session"
 
 // hasCredential reports whether r shows anything that could be one.
 func hasCredential(r *http.Request) bool {
@@ -28,30 +26,14 @@ func hasCredential(r *http.Request) bool {
 
 // hasCookie reports whether r carries what a browser sends by itself.
 func hasCookie(r *http.Request) bool {
-	_, err := r.Cookie(sessionCookie)
+	_, err := r.Cookie(auth.CookieName)
 	return err == nil
 }
 
-// addressOf returns the address of the client without its port. Behind a proxy
-// that is trusted, the server's listener has put the client's there.
-func addressOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}
-
-// clientSourceHeaders let a client say what it is.
-var clientSourceHeaders = []string{"X-Quarry-Client-Source", "X-Sourcebot-Client-Source", "User-Agent"}
-
-func clientOf(r *http.Request) string {
-	for _, name := range clientSourceHeaders {
-		if v := r.Header.Get(name); v != "" {
-			return cut(v, account.MaxClientBytes)
-		}
-	}
-	return ""
+// stranger is who sends r as long as nothing was shown. Behind a proxy that is
+// trusted, the server's listener has put the client's address there.
+func stranger(r *http.Request) *auth.Principal {
+	return &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous, Address: auth.PeerAddress(r), Client: auth.ClientOf(r)}}
 }
 
 // cut returns at most size bytes of text, without half a character.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/quarrysearch/quarry/query/auth"
-	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
@@ -17,8 +15,8 @@ func (s *Server) Page(label string, next http.Handler) http.Handler {
 	rt := &route{method: http.MethodPost, path: label, access: accessOpen}
 	return s.outer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
-		x.route, x.address = label, addressOf(r)
-		x.principal = &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous, Address: x.address, Client: clientOf(r)}}
+		x.route, x.principal = label, stranger(r)
+		x.address = x.principal.Actor.Address
 		if err := s.take(x, rt, costRequest); err != nil {
 			p := errorReply(err, x.id)
 			x.status, x.err = p.status, err

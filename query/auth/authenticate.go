@@ -183,12 +183,18 @@ func expired(end, now time.Time) bool { return !end.IsZero() && !now.Before(end)
 // describe says where a request comes from.
 func (s *Service) describe(r *http.Request, a *account.Actor) {
 	a.Address = cleanText(s.o.Address(r), event.MaxAddressBytes)
+	a.Client = ClientOf(r)
+}
+
+// ClientOf returns what the client of r calls itself, as account.Actor has it;
+// empty if it says nothing.
+func ClientOf(r *http.Request) string {
 	for _, name := range [...]string{"X-Quarry-Client-Source", "X-Sourcebot-Client-Source", "User-Agent"} {
 		if values := r.Header[name]; len(values) > 0 && values[0] != "" {
-			a.Client = cleanText(values[0], account.MaxClientBytes)
-			return
+			return cleanText(values[0], account.MaxClientBytes)
 		}
 	}
+	return ""
 }
 
 // cleaned returns an actor whose words fit into an event: what clients call
