@@ -102,6 +102,9 @@ const maxKinds = 1024
 // connections returns the kinds of the connections of the repositories that somebody
 // sees, by name, which made works out of these. The map is not to be changed.
 func (l *listings) connections(all []*search.Repository, visible auth.Visible, made func([]*search.Repository) map[string]code.HostKind) map[string]code.HostKind {
+	if len(all) == 0 {
+		return nil // the zero catalogID is that of l before its first list, too
+	}
 	id := idOf(all)
 	l.mu.Lock()
 	kinds, ok := l.mu.kinds[visible]
