@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/auth"
@@ -13,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
 // advice is what to do about an error.
@@ -72,6 +74,9 @@ func (c *call) advise(ctx context.Context, t *tool, err error) string {
 // sentence ends with a full stop.
 func sentence(s string) string { return strings.TrimRight(s, ". ") + "." }
 
+// maxSuggestions bounds the names that a failure suggests.
+const maxSuggestions = 5
+
 // adviseRepository names repositories that may be meant.
 func (c *call) adviseRepository(ctx context.Context, name string) string {
 	all, err := c.o.Sight.Repositories(ctx, "name", "")
@@ -82,7 +87,7 @@ func (c *call) adviseRepository(ctx context.Context, name string) string {
 	for i, r := range all {
 		names[i] = r.Name
 	}
-	guesses := nearest(name, names)
+	guesses := spelling.Nearest(name, slices.Values(names), maxSuggestions)
 	if len(guesses) == 0 {
 		return fmt.Sprintf("There is no repository %.200q. list_repos with a part of the name as query finds it.", name)
 	}

@@ -142,23 +142,6 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"github.com/meadow/kettle", "github.com/meadow/kettle-lid", "github.com/prairie/kettle", "gitlab.com/meadow/teapot", "odd"}
-	for name, want := range map[string]string{
-		"kettle":                   "github.com/meadow/kettle github.com/prairie/kettle github.com/meadow/kettle-lid",
-		"Meadow/Kettle":            "github.com/meadow/kettle github.com/meadow/kettle-lid",
-		"meadow/kettel":            "github.com/meadow/kettle",
-		"github.com/meadow/ketle":  "github.com/meadow/kettle github.com/meadow/kettle-lid",
-		"od":                       "odd",
-		"something/else/entirely":  "",
-		strings.Repeat("a", 1<<16): "",
-	} {
-		if have := strings.Join(nearest(name, names), " "); have != want {
-			t.Errorf("%.50s: %q, want %q", name, have, want)
-		}
-	}
-}
-
 func TestCutLine(t *testing.T) {
 	for line, want := range map[string]string{
 		"a\r\n": "a", "": "", "\xffa": "\uFFFDa",

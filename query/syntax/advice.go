@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp/syntax"
 	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
 const adviceEscape = `Put a backslash before characters that are meant as text, or search for the text with regular expressions off.`
@@ -80,29 +82,9 @@ func nearKeyword(key string) string {
 	}
 	best := ""
 	for k := range keywords {
-		if len(k) >= shortest && oneEdit(lower, k) && (best == "" || k < best) {
+		if len(k) >= shortest && spelling.Distance(lower, k) == 1 && (best == "" || k < best) {
 			best = k
 		}
 	}
 	return best
-}
-
-// oneEdit tells whether one letter inserted, left out, changed or swapped with the next turns a into b.
-func oneEdit(a, b string) bool {
-	i := 0
-	for i < len(a) && i < len(b) && a[i] == b[i] {
-		i++
-	}
-	a, b = a[i:], b[i:]
-	switch {
-	case len(a) == len(b)+1:
-		return a[1:] == b
-	case len(a)+1 == len(b):
-		return a == b[1:]
-	case len(a) != len(b) || a == "":
-		return false
-	case a[1:] == b[1:]:
-		return true
-	}
-	return len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:]
 }

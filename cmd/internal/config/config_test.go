@@ -195,17 +195,6 @@ func TestSecretNeverPrints(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"listen", "lisen", 1}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestEnvName(t *testing.T) {
 	if got := envName("ingest.maxBodyBytes"); got != "QUARRY_INGEST_MAX_BODY_BYTES" {
 		t.Error(got)

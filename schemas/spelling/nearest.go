@@ -1,0 +1,140 @@
+package spelling
+
+import (
+	"cmp"
+	"iter"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// maxComparedBytes bounds the names that are compared letter by letter. A longer one is only looked for as a part.
+const maxComparedBytes = 200
+
+// minPartBytes is the length from which a word counts as a part of a name: shorter ones are in nearly every name.
+const minPartBytes = 3
+
+// guess is a name and how far it is from the word.
+type guess struct {
+	name string
+	cost int
+}
+
+func compareGuesses(a, b guess) int {
+	return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(len(a.name), len(b.name)), strings.Compare(a.name, b.name))
+}
+
+// Nearest returns at most limit of the names that the writer of word may have meant, the likeliest first. Letter case
+// does not count. Nearest are names that end in the word after a slash, then those that contain it, then those with
+// the fewest typing errors in the whole name or in its last elements. Of equally near names the shorter comes first.
+func Nearest(word string, names iter.Seq[string], limit int) []string {
+	if word == "" {
+		return nil
+	}
+	w := newTarget(word)
+	var best []guess
+	for name := range names {
+		g := guess{name, w.cost(strings.ToLower(name))}
+		if g.cost > w.limit || slices.Contains(best, g) {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, g, compareGuesses)
+		best = slices.Insert(best, at, g)
+		best = best[:min(len(best), limit)]
+	}
+	out := make([]string, len(best))
+	for i, g := range best {
+		out[i] = g.name
+	}
+	return out
+}
+
+// target is the word that names are compared with.
+type target struct {
+	word     string
+	limit    int // most errors that a name may have
+	elements int
+	letters  uint64
+}
+
+func newTarget(word string) *target {
+	word = strings.ToLower(word)
+	return &target{word, maxErrors(word), strings.Count(word, "/") + 1, lettersOf(word)}
+}
+
+// maxErrors returns how many letters of a word may be wrong.
+func maxErrors(word string) int { return min(2+len(word)/5, 6) }
+
+// cost is 0 for a name that ends in the word, 1 for one that contains it, else the number of errors and 1 more; or
+// something above the limit.
+func (w *target) cost(name string) int {
+	switch {
+	case name == w.word || strings.HasSuffix(name, "/"+w.word):
+		return 0
+	case len(w.word) >= minPartBytes && strings.Contains(name, w.word):
+		return 1
+	case len(w.word) > maxComparedBytes:
+		return w.limit + 1
+	}
+	errors := w.errors(name)
+	if tail := lastElements(name, w.elements); len(tail) < len(name) {
+		errors = min(errors, w.errors(tail))
+	}
+	return 1 + errors
+}
+
+func (w *target) errors(name string) int {
+	if difference := len(w.word) - len(name); max(difference, -difference) > w.limit {
+		return w.limit
+	}
+	// An error changes at most two of the letters that occur.
+	if bits.OnesCount64(w.letters^lettersOf(name)) > 2*w.limit {
+		return w.limit
+	}
+	return Distance(w.word, name)
+}
+
+// lettersOf is the set of letters of a name, several of which may share a bit.
+func lettersOf(name string) uint64 {
+	var set uint64
+	for i := range len(name) {
+		set |= 1 << (name[i] & 63)
+	}
+	return set
+}
+
+// lastElements returns the last n elements of a name with slashes.
+func lastElements(name string, n int) string {
+	from := len(name)
+	for range n {
+		if from = strings.LastIndexByte(name[:max(from, 0)], '/'); from < 0 {
+			break
+		}
+	}
+	return name[from+1:]
+}
+
+// Distance returns how many typing errors turn a into b: a byte too many, too few, another one, or two neighbors
+// swapped (the distance of Damerau and Levenshtein, where no part is changed twice). It takes len(a)·len(b) steps.
+func Distance(a, b string) int {
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next[0] = i + 1
+		for j := range len(b) {
+			cost := row[j]
+			if a[i] != b[j] {
+				cost++
+			}
+			cost = min(cost, next[j]+1, row[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				cost = min(cost, before[j-1]+1)
+			}
+			next[j+1] = cost
+		}
+		before, row, next = row, next, before
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,76 @@
+package spelling
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"kitten", "sitting", 3}, {"listen", "lisen", 1}, {"python", "pyhton", 1}, {"ab", "ba", 1}, {"abc", "ca", 3}, {"main", "mian", 1}} {
+		if got := Distance(c.a, c.b); got != c.want {
+			t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+		if got := Distance(c.b, c.a); got != c.want {
+			t.Errorf("Distance(%q, %q) = %d, want %d", c.b, c.a, got, c.want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"github.com/meadow/kettle", "github.com/meadow/kettle-lid", "github.com/prairie/kettle", "gitlab.com/meadow/teapot", "odd", "odd"}
+	for word, want := range map[string]string{
+		"kettle":                   "github.com/meadow/kettle github.com/prairie/kettle github.com/meadow/kettle-lid",
+		"Meadow/Kettle":            "github.com/meadow/kettle github.com/meadow/kettle-lid",
+		"meadow/kettel":            "github.com/meadow/kettle",
+		"github.com/meadow/ketle":  "github.com/meadow/kettle github.com/meadow/kettle-lid",
+		"od":                       "odd",
+		"teaopt":                   "gitlab.com/meadow/teapot",
+		"something/else/entirely":  "",
+		strings.Repeat("a", 1<<16): "",
+		"":                         "",
+	} {
+		if got := strings.Join(Nearest(word, slices.Values(names), 5), " "); got != want {
+			t.Errorf("%.50s: %q, want %q", word, got, want)
+		}
+	}
+	if got := Nearest("kettle", slices.Values(names), 1); len(got) != 1 || got[0] != names[0] {
+		t.Errorf("one name: %q", got)
+	}
+}
+
+// TestNearestTakesNoOrder holds that the order of the names does not matter.
+func TestNearestTakesNoOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var names []string
+	for i := range 50 {
+		names = append(names, fmt.Sprintf("host/%c%c%d", 'a'+rng.IntN(3), 'a'+rng.IntN(3), i%7))
+	}
+	want := Nearest("host/ab3", slices.Values(names), 5)
+	for range 20 {
+		rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		if got := Nearest("host/ab3", slices.Values(names), 5); !slices.Equal(got, want) {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	}
+}
+
+func BenchmarkNearest(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	var names []string
+	for range 10_000 {
+		name := ""
+		for range 3 + rng.IntN(12) {
+			name += string(rune('a' + rng.IntN(26)))
+		}
+		names = append(names, "host.example/team/"+name)
+	}
+	for b.Loop() {
+		Nearest("team/kettel", slices.Values(names), 5)
+	}
+}
