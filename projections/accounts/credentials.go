@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -162,7 +163,7 @@ func (c *change) keyCreated(e *event.KeyCreated) (Refusal, error) {
 		}
 	}
 	k := &account.Key{
-		ID: e.ID, User: e.User, Name: e.Name, Prefix: e.Prefix, Hash: e.Hash, Scopes: e.Scopes, Repositories: e.Repositories, CreatedAt: e.At.UTC(),
+		ID: e.ID, User: e.User, Name: e.Name, Prefix: cmp.Or(e.ShownPrefix, e.Prefix), Hash: e.Hash, Scopes: e.Scopes, Repositories: e.Repositories, CreatedAt: e.At.UTC(),
 	}
 	if !e.ExpiresAt.IsZero() {
 		k.ExpiresAt = e.ExpiresAt.UTC()

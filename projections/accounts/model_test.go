@@ -1,6 +1,7 @@
 package accounts_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -145,7 +146,7 @@ func (m *model) apply(ev event.Event, now time.Time) bool {
 			return false
 		}
 		m.keys[e.ID] = account.Key{
-			ID: e.ID, User: e.User, Name: e.Name, Prefix: e.Prefix, Hash: e.Hash, Scopes: e.Scopes, Repositories: e.Repositories,
+			ID: e.ID, User: e.User, Name: e.Name, Prefix: cmp.Or(e.ShownPrefix, e.Prefix), Hash: e.Hash, Scopes: e.Scopes, Repositories: e.Repositories,
 			CreatedAt: e.At, ExpiresAt: e.ExpiresAt,
 		}
 		return true

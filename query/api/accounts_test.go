@@ -49,7 +49,7 @@ func newAccountWorld(t *testing.T) *accountWorld {
 	return w
 }
 
-var random = regexp.MustCompile(`\bq[a-z]_[0-9a-f]{64}\b|\b[0-9a-f]{24}\b|\bq[a-z]_[0-9a-f]{6}\b`)
+var random = regexp.MustCompile(`\b(?:q[a-z]|sbk|sbst)_[0-9a-f]{64}\b|\b[0-9a-f]{24}\b|\b(?:q[a-z]|sbk)_[0-9a-f]{6}\b`)
 
 // name returns the name of something random.
 func (w *accountWorld) name(kind, value string) string {
@@ -68,9 +68,9 @@ func (w *accountWorld) hide(text string) string {
 		case len(value) == 24:
 			return "$" + w.name("id", value)
 		case len(value) < 24:
-			return value[:3] + "…"
+			return value[:strings.IndexByte(value, '_')+1] + "…"
 		}
-		return "$" + w.name(value[:2], value)
+		return "$" + w.name(value[:strings.IndexByte(value, '_')], value)
 	})
 }
 

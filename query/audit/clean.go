@@ -61,12 +61,12 @@ func cleanMetadata(m map[string]string) map[string]string {
 
 // ours is a whole credential of Quarry. What is left of one is its prefix and six
 // characters, as account.Key.Prefix has it.
-var ours = regexp.MustCompile(`(q[ktsiox]_[0-9a-f]{6})[0-9a-f]{26,}`)
+var ours = regexp.MustCompile(`((?:q[ktsiox]_|sbk_|sbst_|sourcebot-)[0-9a-f]{6})[0-9a-f]{26,}`)
 
 // text returns s as UTF-8 of at most max bytes without credentials. It may hold
 // control characters, as paths and queries do.
 func text(s string, max int) string {
-	if strings.Contains(s, "_") {
+	if strings.ContainsAny(s, "_-") {
 		s = ours.ReplaceAllString(s, "${1}"+ellipsis)
 	}
 	if !utf8.ValidString(s) {

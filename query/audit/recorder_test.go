@@ -370,6 +370,12 @@ func TestCleanCutsAndHides(t *testing.T) {
 	if len(got.Metadata) != 2 {
 		t.Errorf("metadata %v", got.Metadata)
 	}
+	for _, prefix := range []string{account.PrefixToken, account.PublicPrefixKey, account.PublicPrefixToken, account.LegacyPrefixKey} {
+		rec.Target = prefix + strings.Repeat("0123456789abcdef", 4)
+		if got := Clean(rec).Target; got != prefix+"012345…" {
+			t.Errorf("target %q", got)
+		}
+	}
 }
 
 func FuzzCleanIsValid(f *testing.F) {

@@ -1,9 +1,13 @@
 package auth_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 func TestCredentialsInHeaders(t *testing.T) {
@@ -63,7 +68,15 @@ func TestCredentialsInHeaders(t *testing.T) {
 		{"longer", []string{"Authorization", "Bearer " + key + "0"}, ""},
 		{"space after", []string{"Authorization", "Bearer " + key + " "}, ""},
 		{"changed", []string{"Authorization", "Bearer " + flip(key)}, ""},
-		{"other prefix", []string{"Authorization", "Bearer " + account.PrefixToken + key[3:]}, ""},
+		{"key of an older release", []string{"Authorization", "Bearer " + account.PrefixKey + secret(key)}, account.ActorKey},
+		{"key of an older established server", []string{"X-Sourcebot-Api-Key", account.LegacyPrefixKey + secret(key)}, account.ActorKey},
+		{"token of an older release", []string{"Authorization", "Bearer " + account.PrefixToken + secret(token)}, account.ActorToken},
+		{"prefix of another kind", []string{"Authorization", "Bearer " + account.PublicPrefixToken + secret(key)}, ""},
+		{"former prefix of another kind", []string{"Authorization", "Bearer " + account.PrefixToken + secret(key)}, ""},
+		{"prefix of no kind", []string{"Authorization", "Bearer sbscim_" + secret(key)}, ""},
+		{"no prefix", []string{"Authorization", "Bearer " + secret(key)}, ""},
+		{"two prefixes", []string{"Authorization", "Bearer " + account.LegacyPrefixKey + key}, ""},
+		{"legacy prefix, truncated", []string{"Authorization", "Bearer " + account.LegacyPrefixKey + secret(key)[1:]}, ""},
 		{"a megabyte", []string{"Authorization", "Bearer qk_" + strings.Repeat("a", 1<<20)}, ""},
 		{"list", []string{"Authorization", "Bearer " + key + ", Bearer " + other}, ""},
 	}
@@ -82,6 +95,71 @@ func TestCredentialsInHeaders(t *testing.T) {
 		})
 	}
 }
+
+// Keys and tokens have the form of the established interface, and one that was
+// handed out before it is the same credential.
+func TestPrefixesOfTheEstablishedInterface(t *testing.T) {
+	w := newWorld(t)
+	owner := w.as(w.owner().Value)
+	key, value, err := w.CreateKey(t.Context(), owner, auth.NewKey{Name: "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !regexp.MustCompile(`^sbk_[0-9a-f]{64}$`).MatchString(value) || key.Prefix != value[:10] {
+		t.Errorf("key %q with the prefix %q", value, key.Prefix)
+	}
+	_, token := w.token(w.as(value), 1)
+	if !regexp.MustCompile(`^sbst_[0-9a-f]{64}$`).MatchString(token) {
+		t.Errorf("token %q", token)
+	}
+	for _, prefix := range []string{"sbk_", "qk_", "sourcebot-"} {
+		if p := w.as(prefix + secret(value)); p.Actor.Credential != string(key.ID) {
+			t.Errorf("%s is the credential %+v, want the key", prefix, p.Actor)
+		}
+	}
+	if err := w.DeleteKey(t.Context(), owner, "k"); err != nil {
+		t.Fatal(err)
+	}
+	for _, prefix := range []string{"sbk_", "qk_", "sourcebot-"} {
+		w.refused("the deleted key with "+prefix, prefix+secret(value))
+	}
+}
+
+// Keys and tokens of earlier releases, whose hashes are of the values with the
+// prefixes of those releases, work until they expire.
+func TestCredentialsOfEarlierReleases(t *testing.T) {
+	w := newWorld(t)
+	in := w.owner()
+	const hexadecimal = "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a"
+	hash := func(value string) string {
+		h := hmac.New(sha256.New, []byte(strings.Repeat("s", auth.MinSecretBytes)))
+		_, _ = h.Write([]byte(value))
+		return hex.EncodeToString(h.Sum(nil))
+	}
+	by, now := account.Actor{Kind: account.ActorUser, User: in.User.ID}, w.clock.Now()
+	for _, ev := range []event.Event{
+		&event.KeyCreated{
+			ID: "k", User: in.User.ID, Name: "old", Prefix: "qk_5a5a5a", Hash: hash("qk_" + hexadecimal), Scopes: []account.Scope{account.ScopeGit}, By: by, At: now,
+		},
+		&event.TokenMinted{
+			Token: "t", MintedBy: "k", User: in.User.ID, Hash: hash("qt_" + hexadecimal), Repositories: []code.RepositoryID{1}, ExpiresAt: now.Add(time.Hour), By: by, At: now,
+		},
+	} {
+		if _, err := w.directory.Append(t.Context(), ev); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for value, id := range map[string]string{"qk_": "k", "sbk_": "k", "sourcebot-": "k", "qt_": "t", "sbst_": "t"} {
+		if p := w.as(value + hexadecimal); p.Actor.Credential != id {
+			t.Errorf("%s is %+v, want %s", value, p.Actor, id)
+		}
+	}
+	w.clock.forward(time.Hour)
+	w.refused("the expired token", "qt_"+hexadecimal)
+}
+
+// secret returns a credential without its prefix.
+func secret(value string) string { return value[len(value)-64:] }
 
 // flip changes the last character of a credential.
 func flip(value string) string {
@@ -244,7 +322,7 @@ func FuzzAuthenticate(f *testing.F) {
 	f.Add("Bearer "+key, key, auth.CookieName+"="+in.Value)
 	f.Add("Bearer qk_", "", "quarry_session")
 	f.Add("", "qt_"+strings.Repeat("0", 64), ";;=;quarry_session=;")
-	good := []string{key, in.Value, operator}
+	good := []string{secret(key), in.Value, operator}
 	f.Fuzz(func(t *testing.T, bearer, header, cookie string) {
 		r := &http.Request{Header: http.Header{}}
 		for name, v := range map[string]string{"Authorization": bearer, "X-Service-Api-Key": header, "Cookie": cookie} {

@@ -16,21 +16,37 @@ import (
 // A credential is a prefix, which tells its kind, and secretHexBytes lower-case
 // hexadecimal characters.
 const (
-	prefixBytes    = 3
+	// kindBytes is the length of every prefix in kinds.
+	kindBytes      = 3
 	secretHexBytes = 64
-	valueBytes     = prefixBytes + secretHexBytes
-	// shownBytes of a value are kept, for people to recognize it by.
-	shownBytes = prefixBytes + 6
+	// shownHexBytes of a secret are kept for people to recognize the credential by.
+	shownHexBytes = 6
 )
+
+// kinds are the prefixes that are accepted, each with the prefix that stands for
+// it in keyed hashes: a key has one hash, whichever of its prefixes is sent.
+var kinds = [...]struct{ prefix, kind string }{
+	{account.PublicPrefixKey, account.PrefixKey},
+	{account.PrefixKey, account.PrefixKey},
+	{account.LegacyPrefixKey, account.PrefixKey},
+	{account.PublicPrefixToken, account.PrefixToken},
+	{account.PrefixToken, account.PrefixToken},
+	{account.PrefixSession, account.PrefixSession},
+	{account.PrefixInvitation, account.PrefixInvitation},
+	{account.PrefixSetup, account.PrefixSetup},
+	{account.PrefixOperator, account.PrefixOperator},
+}
 
 // CookieName is the cookie that holds a session.
 const CookieName = "quarry_session"
 
-// newValue returns a credential that nobody has seen.
-func newValue(prefix string) string {
+// newValue returns a new credential with a prefix.
+func newValue(prefix string) string { return prefix + newSecret() }
+
+func newSecret() string {
 	var b [secretHexBytes / 2]byte
 	_, _ = rand.Read(b[:]) // never fails
-	return prefix + hex.EncodeToString(b[:])
+	return hex.EncodeToString(b[:])
 }
 
 // newID returns a name for something, that is no secret.
@@ -40,23 +56,28 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// kindOf returns the prefix of a credential, empty if value is none. Whatever is
-// not of the one length is refused by it: no work depends on how long it is.
+// kindOf returns the kind of a credential, empty if value is none.
 func kindOf(value string) string {
-	if len(value) != valueBytes {
-		return ""
-	}
-	for _, c := range []byte(value[prefixBytes:]) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return ""
+	kind, _ := split(value)
+	return kind
+}
+
+// split returns the kind and the secret of a credential, or nothing if value is
+// none. It compares lengths first, so that no work depends on how long a value is.
+func split(value string) (kind, secret string) {
+	for _, k := range kinds {
+		if len(value) != len(k.prefix)+secretHexBytes || !strings.HasPrefix(value, k.prefix) {
+			continue
 		}
+		secret = value[len(k.prefix):]
+		for _, c := range []byte(secret) {
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return "", ""
+			}
+		}
+		return k.kind, secret
 	}
-	switch kind := value[:prefixBytes]; kind {
-	case account.PrefixKey, account.PrefixToken, account.PrefixSession, account.PrefixInvitation, account.PrefixSetup,
-		account.PrefixOperator:
-		return kind
-	}
-	return ""
+	return "", ""
 }
 
 // presented is what a request shows of its sender; empty where it shows nothing.
@@ -138,13 +159,13 @@ type digests struct {
 
 type digest struct {
 	hash hash.Hash
-	in   [valueBytes]byte
+	in   [kindBytes + secretHexBytes]byte
 	sum  [sha256.Size]byte
 	text [2 * sha256.Size]byte
 }
 
-// of returns HMAC-SHA256 of a credential's value in hexadecimal. Values longer
-// than a credential are cut: nobody finds them.
+// of returns HMAC-SHA256 of a credential's kind and secret in hexadecimal. What is
+// no credential has the digest of nothing, which no credential has.
 func (d *digests) of(value string) string {
 	h, ok := d.pool.Get().(*digest)
 	if !ok {
@@ -152,7 +173,9 @@ func (d *digests) of(value string) string {
 	}
 	defer d.pool.Put(h)
 	h.hash.Reset()
-	n := copy(h.in[:], value)
+	kind, secret := split(value)
+	n := copy(h.in[:], kind)
+	n += copy(h.in[n:], secret)
 	_, _ = h.hash.Write(h.in[:n]) // never fails
 	h.hash.Sum(h.sum[:0])
 	hex.Encode(h.text[:], h.sum[:])

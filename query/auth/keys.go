@@ -51,9 +51,11 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, n NewKey) (*accou
 	if slices.ContainsFunc(keys, func(k *account.Key) bool { return k.Name == n.Name }) {
 		return nil, "", fmt.Errorf("%w: %q", ErrKeyExists, n.Name)
 	}
-	value := newValue(account.PrefixKey)
+	secret := newSecret()
+	value := account.PublicPrefixKey + secret
 	ev := &event.KeyCreated{
-		ID: account.KeyID(newID()), User: user.ID, Name: n.Name, Prefix: value[:shownBytes], Hash: s.digests.of(value),
+		ID: account.KeyID(newID()), User: user.ID, Name: n.Name, Hash: s.digests.of(value),
+		Prefix: account.PrefixKey + secret[:shownHexBytes], ShownPrefix: account.PublicPrefixKey + secret[:shownHexBytes],
 		Scopes: n.Scopes, Repositories: n.Repositories, ExpiresAt: n.ExpiresAt, By: p.Actor, At: s.now(),
 	}
 	if err := s.change(ctx, ev); err != nil {

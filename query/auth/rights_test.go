@@ -185,11 +185,11 @@ func TestKeys(t *testing.T) {
 	w := newWorld(t)
 	owner := w.as(w.owner().Value)
 	key, value, err := w.CreateKey(t.Context(), owner, auth.NewKey{Name: " build ", Repositories: []code.RepositoryID{3, 1, 3}, ExpiresAt: w.clock.Now().Add(time.Hour)})
-	if err != nil || key.Name != "build" || value[:len(key.Prefix)] != key.Prefix || len(key.Prefix) != 9 || fmt.Sprint(key.Repositories) != "[3 1]" {
+	if err != nil || key.Name != "build" || value[:len(key.Prefix)] != key.Prefix || len(key.Prefix) != 10 || fmt.Sprint(key.Repositories) != "[3 1]" {
 		t.Fatalf("%+v, %v", key, err)
 	}
 	for _, held := range []string{fmt.Sprintf("%+v", key), fmt.Sprintf("%+v", w.directory.Events())} {
-		if strings.Contains(held, value[9:]) {
+		if strings.Contains(held, value[10:]) {
 			t.Error("the value is kept")
 		}
 	}

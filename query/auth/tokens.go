@@ -69,7 +69,7 @@ func (s *Service) MintToken(ctx context.Context, p *Principal, ids []code.Reposi
 	if err != nil {
 		return nil, "", err
 	}
-	now, value := s.now(), newValue(account.PrefixToken)
+	now, value := s.now(), newValue(account.PublicPrefixToken)
 	if !s.mints.take(account.KeyID(p.Actor.Credential), now) {
 		return nil, "", fmt.Errorf("%w: a key mints at most %d tokens in %s", ErrTooMany, maxMints, TokenTTL)
 	}

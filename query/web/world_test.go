@@ -217,8 +217,8 @@ var (
 	fieldTag = regexp.MustCompile(`(?s)<input id="([^"]*)"[^>]*? value="([^"]*)"[^>]*>`)
 	boxTag   = regexp.MustCompile(`<input type="checkbox"[^>]* value="([^"]*)"( checked)?>`)
 	blanks   = regexp.MustCompile(`\s*\n\s*`)
-	values   = regexp.MustCompile(`q([ksio])_[0-9a-f]{64}`)
-	begins   = regexp.MustCompile(`qk_[0-9a-f]{6}…`)
+	values   = regexp.MustCompile(`(q[sio]|sbk)_[0-9a-f]{64}`)
+	begins   = regexp.MustCompile(`sbk_[0-9a-f]{6}…`)
 )
 
 // text is what a person reads on the page, line by line, without what differs from
@@ -231,8 +231,8 @@ func (b *browser) text() string {
 	text := fieldTag.ReplaceAllString(main[1], "[$1: $2]")
 	text = boxTag.ReplaceAllString(text, "[$1$2]")
 	text = anyTag.ReplaceAllString(text, "\n")
-	text = values.ReplaceAllString(unescape(text), "q${1}_VALUE")
-	text = begins.ReplaceAllString(text, "qk_PREFIX…")
+	text = values.ReplaceAllString(unescape(text), "${1}_VALUE")
+	text = begins.ReplaceAllString(text, "sbk_PREFIX…")
 	text = strings.ReplaceAll(text, b.w.server.URL, "SERVER")
 	return strings.TrimSpace(blanks.ReplaceAllString("\n"+text, "\n"))
 }

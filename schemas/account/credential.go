@@ -28,8 +28,9 @@ type (
 	SessionID    string
 )
 
-// Prefixes of credentials, so that people, programs and scanners for secrets see
-// what they have. 64 hexadecimal characters, 32 random bytes, follow.
+// Kinds of credentials by their first characters. 64 hexadecimal characters, 32
+// random bytes, follow. Keyed hashes and events have these prefixes; those of keys
+// and tokens were also handed out once, and are still accepted.
 const (
 	PrefixKey        = "qk_"
 	PrefixToken      = "qt_"
@@ -39,13 +40,23 @@ const (
 	PrefixOperator   = "qx_" // the file of the data directory
 )
 
+// Prefixes of new API keys and tokens. They are those of the established interface,
+// whose clients and secret scanners check them.
+const (
+	PublicPrefixKey   = "sbk_"
+	PublicPrefixToken = "sbst_"
+	// LegacyPrefixKey begins old keys of the established server. A key is accepted
+	// with it and never handed out with it.
+	LegacyPrefixKey = "sourcebot-"
+)
+
 // Key is an API key.
 type Key struct {
 	ID   KeyID
 	User UserID
 	Name string // unique among the keys of the user
-	// Prefix is the beginning of the value, to recognize it by: PrefixKey and six
-	// characters.
+	// Prefix is the beginning of the value, to recognize it by: PublicPrefixKey, or
+	// PrefixKey for an older key, and six characters.
 	Prefix string
 	// Hash is the keyed hash of the value.
 	Hash   string

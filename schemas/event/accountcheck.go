@@ -133,6 +133,9 @@ func (c *checker) keyCreated(e *KeyCreated) {
 	if !strings.HasPrefix(e.Prefix, account.PrefixKey) {
 		c.failf("prefix: %.80q, want one that begins with %s", e.Prefix, account.PrefixKey)
 	}
+	if e.ShownPrefix != "" && (len(e.ShownPrefix) > MaxKeyPrefixBytes || !strings.HasPrefix(e.ShownPrefix, account.PublicPrefixKey)) {
+		c.failf("shownPrefix: %.80q, want at most %d bytes that begin with %s", e.ShownPrefix, MaxKeyPrefixBytes, account.PublicPrefixKey)
+	}
 	c.lowerHex("hash", e.Hash, 64)
 	if len(e.Scopes) == 0 {
 		c.failf("scopes: want at least one")

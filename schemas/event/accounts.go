@@ -32,7 +32,7 @@ const (
 	MaxAccountIDBytes = 64
 	// MaxPasswordHashBytes bounds a hash in PHC string format.
 	MaxPasswordHashBytes = 512
-	// MaxKeyPrefixBytes bounds KeyCreated.Prefix.
+	// MaxKeyPrefixBytes bounds KeyCreated.Prefix and KeyCreated.ShownPrefix.
 	MaxKeyPrefixBytes = 16
 	// MaxRestriction bounds the repositories that a key or token is restricted to.
 	MaxRestriction = 1000
@@ -155,10 +155,13 @@ type SessionEnded struct {
 // KeyCreated adds an API key. It has no effect if the user is not active or has a
 // key of that name.
 type KeyCreated struct {
-	ID           account.KeyID       `json:"key"`
-	User         account.UserID      `json:"user"`
-	Name         string              `json:"name"`
-	Prefix       string              `json:"prefix"`
+	ID     account.KeyID  `json:"key"`
+	User   account.UserID `json:"user"`
+	Name   string         `json:"name"`
+	Prefix string         `json:"prefix"`
+	// ShownPrefix is the beginning of the value as its user has it; empty in events
+	// of old keys, whose users have Prefix.
+	ShownPrefix  string              `json:"shownPrefix,omitempty"`
 	Hash         string              `json:"hash"`
 	Scopes       []account.Scope     `json:"scopes"`
 	Repositories []code.RepositoryID `json:"repositories,omitempty"`

@@ -42,7 +42,7 @@ func fullAccountEvents() []Event {
 		},
 		&SessionEnded{User: "u02", Session: "s02", By: by, At: now},
 		&KeyCreated{
-			ID: "k01", User: "u02", Name: "continuous integration", Prefix: "qk_5a5a5a", Hash: hash,
+			ID: "k01", User: "u02", Name: "continuous integration", Prefix: "qk_5a5a5a", ShownPrefix: "sbk_5a5a5a", Hash: hash,
 			Scopes: []account.Scope{account.ScopeSearch, account.ScopeGit}, Repositories: []code.RepositoryID{3141592653589793},
 			ExpiresAt: later, By: by, At: now,
 		},
@@ -187,6 +187,8 @@ func TestInvalidAccounts(t *testing.T) {
 	key("no name", "name", func(e *KeyCreated) { e.Name = "" })
 	key("prefix of something else", "prefix", func(e *KeyCreated) { e.Prefix = "qt_5a5a5a" })
 	key("the whole value", "prefix", func(e *KeyCreated) { e.Prefix = "qk_" + strings.Repeat("5a", 32) })
+	key("shown prefix of something else", "shownPrefix", func(e *KeyCreated) { e.ShownPrefix = "sbst_5a5a5a" })
+	key("the whole value shown", "shownPrefix", func(e *KeyCreated) { e.ShownPrefix = "sbk_" + strings.Repeat("5a", 32) })
 	key("no scope", "scopes", func(e *KeyCreated) { e.Scopes = nil })
 	key("unknown scope", "scopes", func(e *KeyCreated) { e.Scopes = []account.Scope{"all"} })
 	key("a scope twice", "scopes", func(e *KeyCreated) { e.Scopes = []account.Scope{account.ScopeGit, account.ScopeGit} })

@@ -312,8 +312,8 @@ func bounds(rule object) []any {
 			return []any{strings.Repeat("b", length)}
 		case pattern == "^refs/":
 			prefix = "refs/heads/"
-		case pattern == "^qk_":
-			prefix = "qk_"
+		case pattern == "^qk_", pattern == "^sbk_":
+			prefix = pattern[1:]
 		case strings.Contains(pattern, "argon2id"):
 			prefix = "$argon2id$"
 		case strings.Contains(pattern, "@"):

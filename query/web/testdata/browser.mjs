@@ -77,7 +77,7 @@ try {
   await owner.says('shown this once');
   await owner.shot('key-created');
   const key = await owner.page.locator('#value').innerText();
-  assert.match(key, /^qk_[0-9a-f]{64}$/);
+  assert.match(key, /^sbk_[0-9a-f]{64}$/);
   assert.equal(await ask(key), 200, 'the new key');
   assert.equal(await ask(key.replace(/.$/, (c) => (c === '0' ? '1' : '0'))), 401, 'another key');
   await owner.page.getByRole('link', { name: 'I have copied it' }).click();
