@@ -190,15 +190,6 @@ func TestFilesAreThoseOfEncodingJSON(t *testing.T) {
 	}
 }
 
-func TestPathsAreEscapedAsURLs(t *testing.T) {
-	for c := range 256 {
-		path := "a/" + string([]byte{byte(c)}) + "é"
-		if got, want := string(appendEscaped(nil, path, false)), url.PathEscape(path); got != want {
-			t.Errorf("%q: %s, want %s", path, got, want)
-		}
-	}
-}
-
 func BenchmarkFiles(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	line := strings.Repeat("\tif err := foo(a, \"b\"); err != nil {\n", 3)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -12,7 +13,7 @@ import (
 type links struct {
 	repo *search.Repository
 	ref  code.Ref
-	// web precedes the path in the address of the page in Quarry's own UI.
+	// web precedes the path in the address of the page on this server.
 	web string
 	// before and after the path stands what makes the address of the page on the
 	// code host; before is empty if the host has none that we know.
@@ -27,9 +28,9 @@ func (s *Server) linksOf(r *search.Repository, ref code.Ref) links {
 	return l
 }
 
-// appendFile appends the address of the page of a file in Quarry's own UI.
+// appendFile appends the address of the page of a file on this server.
 func (l *links) appendFile(b []byte, path string) []byte {
-	return appendEscaped(append(b, l.web...), path, false)
+	return source.AppendEscapedPath(append(b, l.web...), path, false)
 }
 
 // appendExternal appends the address of the page of a file on its code host;
@@ -41,29 +42,24 @@ func (l *links) appendExternal(b []byte, path string) []byte {
 	case l.inQuery:
 		b = append(append(b, l.before...), url.QueryEscape(path)...)
 	default:
-		b = appendEscaped(append(b, l.before...), path, true)
+		b = source.AppendEscapedPath(append(b, l.before...), path, true)
 	}
 	return append(b, l.after...)
 }
 
-// filesURL is what precedes the path of a file in the address of its page in
-// Quarry's own UI.
+// filesURL is what precedes the path of a file in the address of its page.
 func (s *Server) filesURL(repository string, ref code.Ref) string {
-	at := ""
-	if ref != "" {
-		at = "@" + escapePath(string(ref))
-	}
-	return s.o.PublicURL + "/browse/" + escapePath(repository) + at + "/-/blob/"
+	return s.o.PublicURL + source.Address{Repository: repository, Revision: string(ref), Kind: source.PageBlob}.String()
 }
 
-// fileURL is the page of a file in Quarry's own UI.
+// fileURL is the address of the page of a file.
 func (s *Server) fileURL(repository string, ref code.Ref, path string) string {
-	return s.filesURL(repository, ref) + url.PathEscape(path)
+	return s.o.PublicURL + source.Address{Repository: repository, Revision: string(ref), Kind: source.PageBlob, Path: path}.String()
 }
 
-// repositoryURL is the root page of a repository in Quarry's own UI.
+// repositoryURL is the address of the root page of a repository.
 func (s *Server) repositoryURL(repository string) string {
-	return s.o.PublicURL + "/browse/" + escapePath(repository) + "/-/tree/"
+	return s.o.PublicURL + source.Address{Repository: repository, Kind: source.PageTree}.String()
 }
 
 // externalFilesURL is what stands before and after the path of a file in the
@@ -107,28 +103,5 @@ func externalURL(r *code.Repository) string {
 	return strings.TrimRight(r.WebURL, "/")
 }
 
-// plainInPath says which bytes url.PathEscape leaves alone.
-var plainInPath = func() (plain [256]bool) {
-	for c := range plain {
-		one := string([]byte{byte(c)})
-		plain[c] = url.PathEscape(one) == one
-	}
-	return plain
-}()
-
-// appendEscaped appends a path as url.PathEscape has it, with or without its
-// slashes.
-func appendEscaped(b []byte, path string, slashes bool) []byte {
-	const hex = "0123456789ABCDEF"
-	for i := range len(path) {
-		if c := path[i]; plainInPath[c] || c == '/' && slashes {
-			b = append(b, c)
-		} else {
-			b = append(b, '%', hex[c>>4], hex[c&15])
-		}
-	}
-	return b
-}
-
 // escapePath escapes the elements of a path and keeps its slashes.
-func escapePath(p string) string { return string(appendEscaped(nil, p, true)) }
+func escapePath(p string) string { return string(source.AppendEscapedPath(nil, p, true)) }

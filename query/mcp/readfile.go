@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net/url"
-	"strings"
 
+	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
@@ -86,13 +85,7 @@ func lineCount(text []byte) int {
 	return n
 }
 
-// fileURL is the page of a file, as query/api has it.
-func (c *call) fileURL(repository, ref, path string) string {
-	at := ""
-	if ref != "" {
-		at = "@" + escapePath(ref)
-	}
-	return c.o.PublicURL + "/browse/" + escapePath(repository) + at + "/-/blob/" + url.PathEscape(path)
+// fileURL is the address of the page of a file, the same as in the API.
+func (c *call) fileURL(repository, revision, path string) string {
+	return c.o.PublicURL + source.Address{Repository: repository, Revision: revision, Kind: source.PageBlob, Path: path}.String()
 }
-
-func escapePath(p string) string { return strings.ReplaceAll(url.PathEscape(p), "%2F", "/") }

@@ -127,6 +127,7 @@ func (b *Browser) git(ctx context.Context, p *pool, operation string, call func(
 }
 
 // File returns a file at a revision. A symbolic link has its target as its text.
+// The error wraps ErrDirectory or ErrSubmodule if the path is one.
 func (b *Browser) File(ctx context.Context, r *code.Repository, name, path string) (File, error) {
 	if err := code.ValidatePath(path); err != nil {
 		return File{}, fmt.Errorf("%w: %w", ErrInvalidPath, err)
@@ -138,21 +139,34 @@ func (b *Browser) File(ctx context.Context, r *code.Repository, name, path strin
 		if rev.ref != "" {
 			file, err = s.File(r.ID, rev.ref, path)
 		}
+		if errors.Is(err, ErrNoPath) && isDirectory(ctx, s, rev, path) {
+			err = ErrDirectory
+		}
 		return err
 	})
 	if err == nil {
 		b.metrics.indexed.Inc()
 	}
 	if errors.Is(err, ErrNotIndexed) {
+		skipped, _ := errors.AsType[*SkippedError](err)
 		err = b.git(ctx, b.reads, "file", func(ctx context.Context) (err error) {
 			file, err = b.o.Git.File(ctx, r.ID, rev.commit, path, b.o.MaxFileBytes)
 			return err
 		})
+		if skipped != nil {
+			file.Skipped = skipped.Reason
+		}
 	}
 	if err != nil {
 		return File{}, fmt.Errorf("file %.200q of %s: %w", path, r.Name, err)
 	}
 	return file, nil
+}
+
+// isDirectory reports whether an indexed ref has a directory at the path.
+func isDirectory(ctx context.Context, s Snapshot, rev revision, path string) bool {
+	_, err := s.List(ctx, rev.id, rev.ref, path, 1)
+	return err == nil || errors.Is(err, ErrTooLarge)
 }
 
 // Files returns the paths of all files at a revision, in order.

@@ -63,7 +63,9 @@ func (*fakeIndex) File(_ code.RepositoryID, _ code.Ref, path string) (source.Fil
 	case "a.txt", "dir/b.txt":
 		return source.File{Text: []byte("indexed")}, nil
 	case "large.txt":
-		return source.File{}, source.ErrNotIndexed
+		return source.File{}, &source.SkippedError{Reason: code.SkipTooLarge}
+	case "sub":
+		return source.File{}, source.ErrSubmodule
 	}
 	return source.File{}, source.ErrNoPath
 }
@@ -199,6 +201,8 @@ func TestErrors(t *testing.T) {
 		{"trunk..side", "a.txt", source.ErrInvalidRevision},
 		{"--all", "a.txt", source.ErrInvalidRevision},
 		{"trunk", "nothing", source.ErrNoPath},
+		{"trunk", "dir", source.ErrDirectory},
+		{"trunk", "sub", source.ErrSubmodule},
 		{"trunk", "../a.txt", source.ErrInvalidPath},
 		{"trunk", "a\x00b", source.ErrInvalidPath},
 	} {
@@ -210,6 +214,15 @@ func TestErrors(t *testing.T) {
 		q := source.CommitsRequest{LogQuery: source.LogQuery{Author: pattern, Limit: 1}}
 		if _, _, err := b.Commits(t.Context(), kettle, q); !errors.Is(err, source.ErrInvalidPattern) {
 			t.Errorf("author %.20q: %v", pattern, err)
+		}
+	}
+}
+
+func TestFileSaysWhyItIsSkipped(t *testing.T) {
+	b, _ := newBrowser(t, &fakeGit{}, nil)
+	for path, want := range map[string]code.SkipReason{"large.txt": code.SkipTooLarge, "a.txt": ""} {
+		if f, err := b.File(t.Context(), kettle, "", path); err != nil || f.Skipped != want {
+			t.Errorf("%s: skipped %q, %v; want %q", path, f.Skipped, err, want)
 		}
 	}
 }

@@ -17,6 +17,10 @@ var (
 	ErrInvalidPath = errors.New("not a path")
 	// ErrNoPath says that there is no such file or directory at the revision.
 	ErrNoPath = errors.New("no such path")
+	// ErrDirectory and ErrSubmodule say what a path is that is not a file's. Both
+	// are also ErrNoPath.
+	ErrDirectory error = notFileError("it is a directory, not a file")
+	ErrSubmodule error = notFileError("it is a submodule: its files are in another repository")
 	// ErrBinary says that a file is no text.
 	ErrBinary = errors.New("not a text file")
 	// ErrTooLarge says that an answer exceeds its bound.
@@ -32,3 +36,22 @@ var (
 	// ErrNotIndexed says that the index does not have the text of a file.
 	ErrNotIndexed = errors.New("not indexed")
 )
+
+// notFileError is an ErrNoPath that says what is there.
+type notFileError string
+
+// Error implements error.
+func (e notFileError) Error() string { return string(e) }
+
+// Is reports whether target is ErrNoPath.
+func (e notFileError) Is(target error) bool { return target == ErrNoPath }
+
+// SkippedError says why the index does not have the text of a file. It is an
+// ErrNotIndexed.
+type SkippedError struct{ Reason code.SkipReason }
+
+// Error implements error.
+func (e *SkippedError) Error() string { return ErrNotIndexed.Error() + ": " + string(e.Reason) }
+
+// Is reports whether target is ErrNotIndexed.
+func (e *SkippedError) Is(target error) bool { return target == ErrNotIndexed }

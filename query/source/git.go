@@ -47,6 +47,9 @@ type File struct {
 	// Blob is git's name of the content; empty if the index knows only its
 	// beginning.
 	Blob string
+	// Skipped is the reason for which searches do not find the file; empty if they
+	// do, or if its revision is not indexed.
+	Skipped code.SkipReason
 }
 
 // Kind is what an entry of a directory is, in git's words.

@@ -109,9 +109,9 @@ func (g *gitReads) File(ctx context.Context, id code.RepositoryID, commit code.C
 		}
 		switch {
 		case n.IsDirectory():
-			return fmt.Errorf("a directory: %w", source.ErrNoPath)
+			return source.ErrDirectory
 		case n.Mode.IsSubmodule():
-			return fmt.Errorf("a submodule, another repository: %w", source.ErrNoPath)
+			return source.ErrSubmodule
 		}
 		content, _, err := r.Blob(ctx, n.ID, maxBytes)
 		if err != nil {
@@ -119,7 +119,7 @@ func (g *gitReads) File(ctx context.Context, id code.RepositoryID, commit code.C
 		}
 		file.Blob = n.ID.String()
 		if n.Mode.IsSymlink() {
-			file.Text = append([]byte{}, content...)
+			file.Text, file.Skipped = append([]byte{}, content...), code.SkipSymlink
 			return nil
 		}
 		d := g.analyzer.Document(code.SpellPath(raw), content)

@@ -92,8 +92,10 @@ func (s snapshot) File(id code.RepositoryID, ref code.Ref, path string) (source.
 	case place.Skipped == code.SkipBinary:
 		return source.File{}, fmt.Errorf("a file of %d bytes: %w", place.SizeBytes, source.ErrBinary)
 	case place.Skipped == code.SkipSubmodule:
-		return source.File{}, fmt.Errorf("a submodule, another repository: %w", source.ErrNoPath)
-	case place.Skipped != "" || place.Reader == nil:
+		return source.File{}, source.ErrSubmodule
+	case place.Skipped != "":
+		return source.File{}, &source.SkippedError{Reason: place.Skipped}
+	case place.Reader == nil:
 		return source.File{}, source.ErrNotIndexed
 	}
 	file := source.File{Language: place.Document.Language}

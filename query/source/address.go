@@ -1,0 +1,132 @@
+package source
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// AddressPrefix begins the address of every page about code.
+const AddressPrefix = "/browse/"
+
+// PageKind is what a page about code shows.
+type PageKind string
+
+// The kinds of pages, as addresses spell them.
+const (
+	PageBlob PageKind = "blob" // a file, with line numbers
+	PageRaw  PageKind = "raw"  // the text of a file and nothing else
+	PageTree PageKind = "tree" // a directory; the root if the path is empty
+)
+
+// Address names a page about code:
+//
+//	/browse/REPOSITORY[@REVISION]/-/KIND/PATH
+//
+// The API, the agents' tools and the pages build and read addresses here only, so
+// that no link leads to a page that is not served.
+type Address struct {
+	Repository string
+	// Revision is a branch, tag or commit; empty means the default branch.
+	Revision string
+	Kind     PageKind
+	Path     string
+}
+
+// String returns the address as an escaped path. The slashes of the path are
+// escaped, those of the repository and the revision are not.
+func (a Address) String() string {
+	b := []byte(AddressPrefix + escapeRepository(a.Repository))
+	if a.Revision != "" {
+		b = AppendEscapedPath(append(b, '@'), a.Revision, true)
+	}
+	b = append(b, separator+string(a.Kind)+"/"...)
+	return string(AppendEscapedPath(b, a.Path, false))
+}
+
+// separator stands between the repository and the kind.
+const separator = "/-/"
+
+// escapeRepository also escapes what separates the parts of an address.
+func escapeRepository(name string) string {
+	escaped := strings.ReplaceAll(string(AppendEscapedPath(nil, name, true)), "@", "%40")
+	return strings.ReplaceAll(escaped, separator, "/%2D/")
+}
+
+// Bounds of reading an address, which anybody may send.
+const (
+	maxReadings     = 32
+	maxAddressBytes = 3 * (code.MaxNameBytes + code.MaxRefBytes + code.MaxPathBytes + 64) // all of it escaped
+)
+
+// ReadAddress returns the readings of the escaped path of a page, the likeliest
+// first. There is more than one if a name contains a separator that is not
+// escaped: then the first reading with a known repository counts. Slashes may be
+// escaped or not. An address without a kind is the root of a repository.
+func ReadAddress(escaped string) []Address {
+	rest, ok := strings.CutPrefix(escaped, AddressPrefix)
+	if !ok || len(escaped) > maxAddressBytes {
+		return nil
+	}
+	var readings []Address
+	for i := 0; i < len(rest) && len(readings) < maxReadings; i++ {
+		if strings.HasPrefix(rest[i:], separator) {
+			kind, path, _ := strings.Cut(rest[i+len(separator):], "/")
+			readings = appendReadings(readings, rest[:i], PageKind(kind), path)
+		}
+	}
+	return appendReadings(readings, strings.TrimSuffix(rest, "/"), PageTree, "")
+}
+
+// appendReadings adds an address for each "@" after which the revision may begin,
+// then the one without a revision.
+func appendReadings(readings []Address, name string, kind PageKind, path string) []Address {
+	if kind != PageBlob && kind != PageRaw && kind != PageTree {
+		return readings
+	}
+	path, err := url.PathUnescape(path)
+	if err != nil {
+		return readings
+	}
+	if kind == PageTree {
+		path = strings.Trim(path, "/")
+	}
+	add := func(repository, revision string) {
+		repository, err1 := url.PathUnescape(repository)
+		revision, err2 := url.PathUnescape(revision)
+		if err1 == nil && err2 == nil && repository != "" && len(readings) < maxReadings {
+			readings = append(readings, Address{repository, revision, kind, path})
+		}
+	}
+	for i := range len(name) {
+		if name[i] == '@' {
+			add(name[:i], name[i+1:])
+		}
+	}
+	add(name, "")
+	return readings
+}
+
+// plainInPath says which bytes url.PathEscape leaves alone.
+var plainInPath = func() (plain [256]bool) {
+	for c := range plain {
+		one := string([]byte{byte(c)})
+		plain[c] = url.PathEscape(one) == one
+	}
+	return plain
+}()
+
+// AppendEscapedPath appends a path as url.PathEscape escapes it; slashes says
+// whether its slashes stay.
+func AppendEscapedPath(b []byte, path string, slashes bool) []byte {
+	const hex = "0123456789ABCDEF"
+	for i := range len(path) {
+		if c := path[i]; plainInPath[c] || c == '/' && slashes {
+			b = append(b, c)
+		} else {
+			b = append(b, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return b
+}
