@@ -2,31 +2,23 @@
 //
 // It answers the question "how do I run it, fill it and ask it?".
 //
-//	quarry serve          all roles, or some: ingest, pipeline, query
-//	quarry index          register repositories, wait until they are searchable
-//	quarry search         ask, and print like ripgrep
-//	quarry events tail    the log as JSON lines
-//	quarry deliveries     what was delivered, and what became of it
-//	quarry dlq            records that were given up: list, show, replay, drop
-//	quarry replay         rebuild the projections from the log, return to those before,
-//	                      or show the index as it was
-//	quarry topics         the topics of the log: how they are and should be
-//	quarry users          users: list, approve, suspend, reinstate, role, remove
-//	quarry keys           API keys: list, create, delete
-//	quarry invite         a link by which somebody becomes a user
-//	quarry version
+//	quarry help
 //
 // # Parts
 //
-//	main.go, one file per command   flags and exit codes
+//	main.go, one file per command   the table of commands; flags and exit statuses
+//	querywords.go                   what of a search is a flag, and what is the query
+//	completion.go, candidates.go    completion scripts, and their requests
+//	man.go                          man pages
 //	internal/server                 joins the parts of every role into a run group
-//	internal/terminal               colours and the progress display
+//	internal/terminal               colors, escapes and the progress display
 //
-// # Exit codes
+// # Exit statuses
 //
-//	0  done; search: something was found
-//	1  it failed; index: some repository failed; search: nothing was found
-//	2  it was used wrongly; search: it failed
+//	0    success; search: a match was found
+//	1    failure; search: nothing was found
+//	2    wrong usage; search: the search failed
+//	130  interrupted; 143: terminated
 //
 // # Invariants
 //

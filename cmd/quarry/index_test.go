@@ -124,7 +124,7 @@ func TestIndexInterrupted(t *testing.T) {
 	server := httptest.NewServer(r)
 	defer server.Close()
 	code, _, stderr := quarry(ctx, "index", "--server", server.URL, t.TempDir())
-	if code != exitFailed || !strings.Contains(stderr, "the server goes on with 1 repositories") {
+	if code != exitInterrupted || !strings.Contains(stderr, "the server goes on with 1 repositories") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }
@@ -135,7 +135,12 @@ func TestUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"frobnicate"}, exitUsage, "frobnicate"},
+		{[]string{"frobnicate"}, exitUsage, `unknown command "frobnicate"` + "\n" + `Run "quarry --help" for help.`},
+		{[]string{"serach", "x"}, exitUsage, `did you mean "search"?`},
+		{[]string{"users", "aprove", "x"}, exitUsage, `unknown command "aprove"; did you mean "approve"?` + "\n" + `Run "quarry users --help"`},
+		{[]string{"help", "serach"}, exitUsage, `did you mean "search"?`},
+		{[]string{"search", "--jsn", "x"}, exitUsage, `did you mean "--json"?`},
+		{[]string{"search", "-foo", "x"}, exitUsage, "after the other words, or after --"},
 		{[]string{"index"}, exitUsage, "path-or-url"},
 		{[]string{"index", "--name", "x", "a", "b"}, exitFailed, "--name"},
 		{[]string{"search", "--server", "nowhere", "x"}, exitUsage, "nowhere"},
@@ -146,6 +151,9 @@ func TestUsage(t *testing.T) {
 		if code != c.code || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit code %d, %q; want %d, %q", c.args, code, stderr, c.code, c.want)
 		}
+	}
+	if code, stdout, _ := quarry(t.Context(), "--version"); code != exitOK || !strings.HasPrefix(stdout, "quarry ") {
+		t.Errorf("--version: %d, %q", code, stdout)
 	}
 	if code, stdout, _ := quarry(t.Context(), "--help"); code != exitOK || !strings.Contains(stdout, "serve") {
 		t.Errorf("--help: %d, %q", code, stdout)

@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 )
 
-// Exit codes; see the package comment.
+// Exit statuses; see the package comment.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130 // 128 + SIGINT, as shells report it
+	exitTerminated  = 143 // 128 + SIGTERM
 )
 
 // streams are what a command reads and writes.
@@ -25,29 +29,50 @@ type streams struct {
 	environ  []string
 }
 
+// cli is the table of all commands. The help, the completion, the man pages and
+// docs/cli.md follow from it.
 type cli struct {
-	Serve      serveCommand      `cmd:"" help:"Run the server: all roles by default."`
-	Index      indexCommand      `cmd:"" help:"Register repositories and wait until they are searchable."`
-	Search     searchCommand     `cmd:"" help:"Search, and print the matches."`
-	Events     eventsCommand     `cmd:"" help:"Look at the event log."`
-	Deliveries deliveriesCommand `cmd:"" help:"Look at what was delivered, and what became of it."`
-	DLQ        dlqCommand        `cmd:"" name:"dlq" help:"Look at records that were given up, and take them up again."`
-	Replay     replayCommand     `cmd:"" help:"Rebuild the projections from the log."`
-	Audit      auditCommand      `cmd:"" help:"Look at the audit log, export it, and prove that nothing of it was changed."`
-	Verify     verifyCommand     `cmd:"" help:"Compare what is indexed with the repositories, and repair it."`
-	Topics     topicsCommand     `cmd:"" help:"Look at the topics of the log, or create them."`
-	MCP        mcpCommand        `cmd:"" name:"mcp" help:"Let AI agents search, over standard input and output."`
-	Users      usersCommand      `cmd:"" help:"Look at the users, let them in, keep them out."`
-	Keys       keysCommand       `cmd:"" help:"Look at API keys, make and delete them."`
-	Invite     inviteCommand     `cmd:"" help:"Invite somebody: prints a link."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
+
+	Search searchCommand `cmd:"" group:"search" help:"Search the indexed repositories."`
+	Index  indexCommand  `cmd:"" group:"search" help:"Add repositories and wait until they are searchable."`
+	MCP    mcpCommand    `cmd:"" name:"mcp" group:"search" help:"Connect an AI agent to the server over standard input and output."`
+
+	Serve  serveCommand  `cmd:"" group:"server" help:"Run the server."`
+	Replay replayCommand `cmd:"" group:"server" help:"Rebuild the index from the event log."`
+	Verify verifyCommand `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
+	Topics topicsCommand `cmd:"" group:"server" help:"Show or create the topics of the event log."`
+
+	Events     eventsCommand     `cmd:"" group:"events" help:"Print the event log."`
+	Deliveries deliveriesCommand `cmd:"" group:"events" help:"Show webhook deliveries and their outcomes."`
+	DLQ        dlqCommand        `cmd:"" name:"dlq" group:"events" help:"Show, replay and drop dead letters."`
+
+	Users  usersCommand  `cmd:"" group:"accounts" help:"List and manage users."`
+	Invite inviteCommand `cmd:"" group:"accounts" help:"Create an invitation link."`
+	Keys   keysCommand   `cmd:"" group:"accounts" help:"List, create and delete API keys."`
+	Audit  auditCommand  `cmd:"" group:"accounts" help:"Print and verify the audit log."`
+
+	Help       helpCommand       `cmd:"" group:"other" help:"Show help for a command."`
+	Completion completionCommand `cmd:"" group:"other" help:"Print a shell completion script."`
+	Man        manCommand        `cmd:"" group:"other" help:"Write the man pages."`
+	Version    versionCommand    `cmd:"" group:"other" help:"Print the version."`
 }
 
-// exitError carries the exit code of a command that has already said what went
-// wrong, or whose code says it all.
+// groups are the headings of flags and commands in help texts, in their order.
+var groups = []kong.Group{
+	{Key: "search", Title: "Search:"},
+	{Key: "server", Title: "Server:"},
+	{Key: "events", Title: "Events:"},
+	{Key: "accounts", Title: "Accounts:"},
+	{Key: "other", Title: "Other:"},
+	{Key: "connection", Title: "Connection to the server:"},
+	{Key: "configuration", Title: "Configuration:"},
+}
+
+// exitError is the exit status of a command that has already printed the reason.
 type exitError int
 
-func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 func main() {
 	ctx, stop := boot.WithSignals(context.Background())
@@ -56,39 +81,59 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes one command line and returns its exit code.
+// run executes one command line and returns its exit status.
 func run(ctx context.Context, args []string, s streams) int {
 	var c cli
-	done := -1 // the code that kong asks for after --help
-	parser, err := kong.New(&c,
-		kong.Name("quarry"),
-		kong.Description("Self-hosted code search."),
-		kong.Writers(s.out, s.err),
-		kong.Exit(func(code int) { done = code }),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.Bind(s),
-	)
+	exited := false // kong exits after --help and --version
+	parser, err := newParser(&c, kong.Writers(s.out, s.err), kong.Exit(func(int) { exited = true }),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s))
 	if err != nil {
-		return report(s, err)
+		return reportError(s, err)
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	if args[0] == completeRequest || args[0] == completeRequestPlain {
+		return reportError(s, answerCompletion(ctx, parser.Model, args, s))
+	}
+	if args[0] == "search" {
+		args = separateQuery(childNamed(parser.Model.Node, "search"), args)
+	}
 	command, err := parser.Parse(args)
-	if done >= 0 {
-		return done
+	if exited {
+		return exitOK
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(s.err, "quarry: %v\n", advised(err))
+		printError(s, adviseUsage(parser.Model, err))
 		return exitUsage
 	}
-	return report(s, command.Run())
+	err = command.Run()
+	if ctx.Err() != nil && command.Selected().Name != "serve" { // serve ends by a signal
+		return interruptedStatus(ctx)
+	}
+	return reportError(s, err)
 }
 
-// report says what went wrong and returns the exit code.
-func report(s streams, err error) int {
+// newParser returns the parser of the command line into c.
+func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(c, append([]kong.Option{
+		kong.Name("quarry"),
+		kong.Description("Quarry searches the code of your repositories.\n\n" + exitStatusText),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.ExplicitGroups(groups),
+	}, options...)...)
+}
+
+// interruptedStatus returns the exit status of a command that a signal ended.
+func interruptedStatus(ctx context.Context) int {
+	if strings.HasPrefix(context.Cause(ctx).Error(), "terminated") {
+		return exitTerminated
+	}
+	return exitInterrupted
+}
+
+// reportError prints the error of a command and returns the exit status.
+func reportError(s streams, err error) int {
 	var code exitError
 	switch {
 	case err == nil:
@@ -96,6 +141,11 @@ func report(s streams, err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	_, _ = fmt.Fprintf(s.err, "quarry: %v\n", advised(err))
+	printError(s, advised(err))
 	return exitFailed
+}
+
+// printError prints an error. Servers and repositories have a say in its text.
+func printError(s streams, err error) {
+	_, _ = fmt.Fprintf(s.err, "quarry: %s\n", terminal.Escape(err.Error()))
 }

@@ -13,14 +13,19 @@ type versionCommand struct {
 
 // Run implements the command.
 func (c *versionCommand) Run(s streams) error {
-	build := boot.ReadBuild()
 	if c.JSON {
-		return json.NewEncoder(s.out).Encode(build)
+		return json.NewEncoder(s.out).Encode(boot.ReadBuild())
 	}
+	_, err := fmt.Fprintln(s.out, versionText())
+	return err
+}
+
+// versionText is the line that version and --version print.
+func versionText() string {
+	build := boot.ReadBuild()
 	text := "quarry " + build.Version
 	if build.Commit != "" {
 		text += " " + build.Commit[:min(12, len(build.Commit))]
 	}
-	_, err := fmt.Fprintln(s.out, text, build.Go)
-	return err
+	return text + " " + build.Go
 }

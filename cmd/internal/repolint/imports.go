@@ -89,6 +89,7 @@ var cages = []cage{
 	{library: "github.com/modelcontextprotocol/go-sdk", packages: []string{"query/mcp"}, tests: true},
 	{library: "github.com/prometheus/client_golang", packages: []string{"cmd/internal/boot", "cmd/quarry"}, files: []string{"metrics.go"}, tests: true},
 	{library: "github.com/alecthomas/kong", packages: []string{"cmd"}},
+	{library: "github.com/spf13", packages: []string{"cmd/quarry"}},
 	{library: "github.com/coreos/go-oidc", packages: []string{"query/auth/oidc"}},
 	{library: "golang.org/x/oauth2", packages: []string{"query/auth/oidc"}},
 	{library: "github.com/goccy/go-yaml", packages: []string{"cmd", "schemas/openapi"}, tests: true},

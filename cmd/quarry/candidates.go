@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-enry/go-enry/v2/data"
+	"github.com/spf13/cobra"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// candidates finds what a word of the command line may become. What fails offers
+// nothing, silently: a message would be printed into the command line.
+type candidates struct{ ctx context.Context }
+
+// complete returns the candidates for a word of a kind, which is the tag complete
+// of a flag or an argument.
+func (c *candidates) complete(kind string, cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	switch kind {
+	case "path":
+		return nil, cobra.ShellCompDirectiveDefault
+	case "repository":
+		return c.repositories(cmd, word), cobra.ShellCompDirectiveNoFileComp
+	case "query":
+		return c.filters(cmd, word), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	case "command":
+		return subcommands(cmd.Root(), args, word), cobra.ShellCompDirectiveNoFileComp
+	default:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// repositories returns the names of repositories that contain a text.
+func (c *candidates) repositories(cmd *cobra.Command, text string) []string {
+	server, err := newClient(flagText(cmd, "server"), flagText(cmd, "api-key"), flagText(cmd, "data"))
+	if err != nil {
+		return nil
+	}
+	page, err := server.ListRepositories(c.ctx, client.ListRepositoriesParams{Query: text, PerPage: maxCandidates})
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for i := range page.Items {
+		if name := page.Items[i].RepoName; terminal.Escape(name) == name { // a shell gets no control characters
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// flagText returns the value of a flag of a command line; empty if it has none.
+func flagText(cmd *cobra.Command, name string) string {
+	if f := cmd.Flags().Lookup(name); f != nil {
+		return f.Value.String()
+	}
+	return ""
+}
+
+// filters completes a word of a query: the name of a filter, or the value of one.
+func (c *candidates) filters(cmd *cobra.Command, word string) []string {
+	bare := strings.TrimLeft(word, "-(")
+	name, value, isFilter := strings.Cut(bare, ":")
+	prefix := strings.TrimSuffix(word, bare)
+	var values []string
+	switch {
+	case !isFilter && bare != "":
+		for _, f := range syntax.FilterNames() {
+			if len(f) > 1 { // the short names are for people who know them
+				values = append(values, f+":")
+			}
+		}
+	case isFilter && (name == "repo" || name == "r"):
+		prefix += name + ":"
+		values, bare = c.repositories(cmd, value), ""
+	case isFilter && (name == "lang" || name == "language" || name == "l"):
+		prefix += name + ":"
+		values, bare = slices.Sorted(maps.Keys(data.LanguageByAliasMap)), strings.ToLower(value)
+	}
+	var words []string
+	for _, v := range values {
+		if strings.HasPrefix(v, bare) {
+			words = append(words, prefix+v)
+		}
+	}
+	return words
+}
+
+// subcommands completes the arguments of help.
+func subcommands(root *cobra.Command, args []string, word string) []string {
+	parent, rest, err := root.Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil
+	}
+	var names []string
+	for _, child := range parent.Commands() {
+		if strings.HasPrefix(child.Name(), word) {
+			names = append(names, cobra.CompletionWithDesc(child.Name(), child.Short))
+		}
+	}
+	return names
+}

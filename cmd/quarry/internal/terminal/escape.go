@@ -1,0 +1,48 @@
+package terminal
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Escape spells out what could drive a terminal or hide text: control characters but
+// for tab and newline, marks that change the direction of text, and bytes that are
+// not UTF-8. Inside a string of JSON the result means the same.
+func Escape(text string) string {
+	if !strings.ContainsFunc(text, isUnsafe) && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case isUnsafe(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// EscapeLine is Escape for text that stays on one line: newlines are spelled out,
+// too.
+func EscapeLine(text string) string {
+	return strings.ReplaceAll(Escape(text), "\n", `\n`)
+}
+
+func isUnsafe(r rune) bool {
+	switch {
+	case r == '\t' || r == '\n':
+		return false
+	case r < ' ' || (r >= 0x7f && r < 0xa0): // C0, DEL, C1
+		return true
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // embeddings, overrides, isolates
+		return true
+	case r == 0x2028 || r == 0x2029: // separators of lines and paragraphs
+		return true
+	}
+	return false
+}

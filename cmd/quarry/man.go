@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+)
+
+type manCommand struct {
+	Out string `required:"" placeholder:"DIR" complete:"path" help:"Directory for the man pages. It is created if it is missing."`
+}
+
+// Help implements kong.HelpProvider.
+func (*manCommand) Help() string {
+	return `Writes a man page for each command: quarry.1, quarry-search.1, and so on.
+
+Examples:
+
+	quarry man --out ~/.local/share/man/man1
+	man quarry-search`
+}
+
+// Run implements the command.
+func (c *manCommand) Run(k *kong.Kong) error {
+	if err := os.MkdirAll(c.Out, 0o755); err != nil {
+		return err
+	}
+	return writeManPages(c.Out, k.Model.Node)
+}
+
+// writeManPages writes the page of a command and those of its subcommands.
+func writeManPages(dir string, n *kong.Node) error {
+	name := filepath.Join(dir, manName(n)+".1")
+	if err := os.WriteFile(name, []byte(manPage(n)), 0o644); err != nil {
+		return err
+	}
+	for _, child := range n.Children {
+		if err := writeManPages(dir, child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func manName(n *kong.Node) string { return strings.ReplaceAll(n.FullPath(), " ", "-") }
+
+// manPage returns the page of a command for man, in the macros of man(7). It has no
+// date: the same version gives the same page.
+func manPage(n *kong.Node) string {
+	summary, rest, _ := strings.Cut(n.Help, "\n")
+	p := new(manPrinter)
+	p.macro("TH", strings.ToUpper(manName(n)), "1", "", "quarry "+boot.ReadBuild().Version, "Quarry")
+	p.macro("SH", "NAME")
+	p.line(manName(n) + " - " + strings.TrimSuffix(summary, "."))
+	p.macro("SH", "SYNOPSIS")
+	p.macro("B", synopsis(n))
+	p.macro("SH", "DESCRIPTION")
+	p.text(strings.TrimSpace(summary + "\n" + rest + "\n\n" + n.Detail))
+	if len(n.Positional) > 0 {
+		p.macro("SH", "ARGUMENTS")
+	}
+	for _, a := range n.Positional {
+		p.item(a.Summary(), a.Help)
+	}
+	p.macro("SH", "OPTIONS")
+	for _, flags := range n.AllFlags(true) {
+		for _, f := range flags {
+			p.item(f.String(), kong.DefaultHelpValueFormatter(f.Value))
+		}
+	}
+	if len(n.Children) > 0 {
+		p.macro("SH", "COMMANDS")
+	}
+	for _, child := range n.Children {
+		p.item(manName(child)+"(1)", child.Help)
+	}
+	if n.Parent != nil {
+		p.macro("SH", "SEE ALSO")
+		p.macro("BR", manName(n.Parent), "(1)")
+	}
+	return p.String()
+}
+
+// synopsis is the first line of the help of a command.
+func synopsis(n *kong.Node) string {
+	if n.Parent == nil {
+		return n.Name + " <command> [flags]"
+	}
+	return "quarry " + n.Summary()
+}
+
+// manPrinter writes roff.
+type manPrinter struct{ strings.Builder }
+
+var (
+	roffEscaper  = strings.NewReplacer(`\`, `\e`, `-`, `\-`, `'`, `\(aq`, "`", `\(ga`, `^`, `\(ha`, `~`, `\(ti`)
+	macroEscaper = strings.NewReplacer(`"`, `\(dq`)
+)
+
+func (p *manPrinter) macro(name string, args ...string) {
+	p.WriteString("." + name)
+	for _, a := range args {
+		fmt.Fprintf(p, ` "%s"`, macroEscaper.Replace(roffEscaper.Replace(a)))
+	}
+	p.WriteByte('\n')
+}
+
+// line prints text that is no macro, even if it begins with a period.
+func (p *manPrinter) line(text string) {
+	text = roffEscaper.Replace(text)
+	if strings.HasPrefix(text, ".") {
+		text = `\&` + text
+	}
+	p.WriteString(text + "\n")
+}
+
+func (p *manPrinter) item(name, text string) {
+	p.macro("TP")
+	p.macro("B", name)
+	p.line(text)
+}
+
+// text prints paragraphs; those that are indented stay as they are.
+func (p *manPrinter) text(text string) {
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		p.macro("PP")
+		indented := strings.HasPrefix(paragraph, "\t")
+		if indented {
+			p.macro("EX")
+		}
+		for line := range strings.SplitSeq(paragraph, "\n") {
+			p.line(strings.ReplaceAll(line, "\t", "    "))
+		}
+		if indented {
+			p.macro("EE")
+		}
+	}
+}
