@@ -16,6 +16,7 @@
 //	                store         m t topic 0 partition(4) → checkpoint of another topic: next offset (8)
 //	                store         m s projection name    → schema version (4)
 //	'a'  accounts   accounts      users, credentials, access; in a store of its own
+//	'n'  numbers    numbers       what the API shows as IDs; in the store of the accounts
 //	'u'  audit      audit         the audit log; beside the accounts
 //	'c'  catalog    catalog       repositories, refs, skipped files
 //	'd'  deliveries deliveries    what was delivered, and what became of it

@@ -17,8 +17,9 @@ const (
 	FamilyCatalog Family = 'c'
 	// FamilyDeliveries is that of the ledger.
 	FamilyDeliveries Family = 'd'
-	// FamilyAccounts and FamilyAudit are in a store of their own.
+	// FamilyAccounts, FamilyNumbers and FamilyAudit share another store.
 	FamilyAccounts Family = 'a'
+	FamilyNumbers  Family = 'n'
 	FamilyAudit    Family = 'u'
 	FamilyPlaces   Family = 'p'
 	FamilySegments Family = 's'

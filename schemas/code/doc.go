@@ -10,6 +10,9 @@
 //	RepositoryID  52 bits, derived from the identity the code host gives a
 //	              repository (see NewRepositoryID), never from its name: a
 //	              rename keeps the ID. It fits a JSON number exactly.
+//	RepositoryNumber, ConnectionNumber
+//	              what the API shows instead: 1, 2, 3 … in the order of
+//	              registration, at most MaxNumber (docs/adr/0018).
 //	BlobID        the git object name of a blob, cut to 20 bytes in a SHA-256
 //	              repository.
 //	CommitID      the git object name of a commit, as lower-case hexadecimal.

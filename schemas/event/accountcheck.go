@@ -33,6 +33,8 @@ func (c *checker) accountEvent(ev Event) bool {
 		c.accessChanged(e)
 	case *ActivityNoted:
 		c.activityNoted(e)
+	case *NumbersAssigned:
+		c.numbersAssigned(e)
 	default:
 		return c.keyEvent(ev)
 	}

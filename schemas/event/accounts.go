@@ -278,6 +278,8 @@ func accountSubject(ev Event) string {
 		return "repository/" + ev.ID.String()
 	case *ActivityNoted:
 		return "activity"
+	case *NumbersAssigned:
+		return "numbers"
 	}
 	return ""
 }

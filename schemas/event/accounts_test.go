@@ -63,6 +63,7 @@ func fullAccountEvents() []Event {
 		&AuditSealed{
 			Chains: []ChainHead{{TopicAccounts, 3, 4, hash}, {TopicAudit, 17, 18, hash}}, SealKey: hash[:16], MAC: hash, At: now,
 		},
+		&NumbersAssigned{Repositories: []code.RepositoryID{3141592653589793, 1}, Connections: []string{"acme"}, At: now},
 	}
 }
 
@@ -88,6 +89,7 @@ func minimalAccountEvents() []Event {
 		&ActivityNoted{At: now},
 		&AuditRecorded{Records: []audit.Record{{At: now, Action: "x", Actor: by, TargetType: audit.TargetInstance}}},
 		&AuditSealed{Chains: []ChainHead{{Topic: "t", Records: 1, Hash: hash}}, SealKey: hash[:16], MAC: hash, At: now},
+		&NumbersAssigned{Connections: []string{"x"}, At: now},
 	}
 }
 
@@ -220,6 +222,18 @@ func TestInvalidAccounts(t *testing.T) {
 	seal("no records sealed", "chains.records", func(e *AuditSealed) { e.Chains[0].Records = 0 })
 	seal("a short hash", "chains.hash", func(e *AuditSealed) { e.Chains[0].Hash = "5a" })
 	seal("no MAC", "mac", func(e *AuditSealed) { e.MAC = "" })
+	numbers := func(name, want string, change func(*NumbersAssigned)) {
+		e := *full[15].(*NumbersAssigned)
+		change(&e)
+		add(name, want, &e)
+	}
+	numbers("nothing to number", "at least one", func(e *NumbersAssigned) { e.Repositories, e.Connections = nil, nil })
+	numbers("many repositories to number", "at most", func(e *NumbersAssigned) { e.Repositories = make([]code.RepositoryID, MaxNumbered+1) })
+	numbers("many connections to number", "at most", func(e *NumbersAssigned) { e.Connections = make([]string, MaxNumbered+1) })
+	numbers("no repository to number", "repository", func(e *NumbersAssigned) { e.Repositories = []code.RepositoryID{0} })
+	numbers("no connection to number", "connections", func(e *NumbersAssigned) { e.Connections = []string{""} })
+	numbers("long connection", "connections", func(e *NumbersAssigned) { e.Connections = []string{strings.Repeat("x", MaxConnectionBytes+1)} })
+	numbers("numbered at no time", "at", func(e *NumbersAssigned) { e.At = time.Time{} })
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := Encode(envelope(), test.ev)

@@ -126,6 +126,8 @@ func newEvent(t Type) Event {
 		return new(AccessChanged)
 	case TypeActivityNoted:
 		return new(ActivityNoted)
+	case TypeNumbersAssigned:
+		return new(NumbersAssigned)
 	case TypeAuditRecorded:
 		return new(AuditRecorded)
 	case TypeAuditSealed:

@@ -43,8 +43,8 @@ type Envelope struct {
 	// Time is when the event occurred.
 	Time time.Time
 	// Subject is "repository/ID", "partition/N" or "connection/NAME"; of accounts,
-	// "user/ID", "invitation/ID", "token/ID", "repository/ID" or "activity"; "audit"
-	// of the audit log.
+	// "user/ID", "invitation/ID", "token/ID", "repository/ID", "activity" or "numbers";
+	// "audit" of the audit log.
 	Subject string
 }
 

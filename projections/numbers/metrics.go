@@ -1,0 +1,51 @@
+package numbers
+
+import (
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are:
+//
+//	quarry_numbers_assigned   numbers given, by kind
+type metrics struct {
+	reg      prometheus.Registerer
+	assigned prometheus.Collector
+}
+
+func newMetrics(reg prometheus.Registerer, n *Numbers) (*metrics, error) {
+	m := &metrics{reg: reg, assigned: assigned{n}}
+	if reg == nil {
+		return m, nil
+	}
+	if err := reg.Register(m.assigned); err != nil {
+		return nil, fmt.Errorf("numbers: register metrics: %w", err)
+	}
+	return m, nil
+}
+
+func (m *metrics) unregister() {
+	if m.reg != nil {
+		m.reg.Unregister(m.assigned)
+	}
+}
+
+// assigned counts the numbers.
+type assigned struct{ n *Numbers }
+
+var assignedDescription = prometheus.NewDesc("quarry_numbers_assigned",
+	"Numbers given to repositories and connections, removed ones included (at most 16777215 of each kind).", []string{"kind"}, nil)
+
+// Describe implements prometheus.Collector.
+func (assigned) Describe(c chan<- *prometheus.Desc) { c <- assignedDescription }
+
+// Collect implements prometheus.Collector.
+func (a assigned) Collect(c chan<- prometheus.Metric) {
+	a.n.mu.RLock()
+	counts := map[string]int{"repository": len(a.n.mu.repositories.ids), "connection": len(a.n.mu.connections.ids)}
+	a.n.mu.RUnlock()
+	for kind, n := range counts {
+		c <- prometheus.MustNewConstMetric(assignedDescription, prometheus.GaugeValue, float64(n), kind)
+	}
+}

@@ -1,0 +1,42 @@
+package numbers
+
+// table holds the numbers of one kind of thing.
+type table[ID comparable, N ~int32] struct {
+	numbers map[ID]N
+	ids     []ID // that with number 1 first
+}
+
+func (t *table[ID, N]) init() { t.numbers = map[ID]N{} }
+
+// add gives the next number.
+func (t *table[ID, N]) add(id ID) {
+	t.ids = append(t.ids, id)
+	t.numbers[id] = N(len(t.ids))
+}
+
+// id returns what has a number, the zero ID if nothing has.
+func (t *table[ID, N]) id(number N) (id ID) {
+	if number < 1 || int(number) > len(t.ids) {
+		return id
+	}
+	return t.ids[number-1]
+}
+
+// missing returns those of ids that have no number, once each, in their order, and no
+// more than there are numbers up to limit.
+func (t *table[ID, N]) missing(ids []ID, limit int) []ID {
+	var out []ID
+	seen := make(map[ID]struct{}, len(ids))
+	for _, id := range ids {
+		_, again := seen[id]
+		if t.numbers[id] != 0 || again {
+			continue
+		}
+		if len(t.ids)+len(out) >= limit {
+			return out
+		}
+		seen[id] = struct{}{}
+		out = append(out, id)
+	}
+	return out
+}
