@@ -262,7 +262,9 @@ func (c *Catalog) Publish(partition int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if changed := c.mu.committed[partition]; len(changed) > 0 {
-		c.snapshot.Store(c.snapshot.Load().with(changed))
+		before := c.snapshot.Load()
+		c.snapshot.Store(before.with(changed))
+		close(before.superseded)
 		delete(c.mu.committed, partition)
 	}
 }

@@ -189,3 +189,52 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 		t.Fatal("an unknown repository has refs")
 	}
 }
+
+// TestChangedSince compares snapshots of a random history, one after the other and
+// farther apart, with a look at every repository of both.
+func TestChangedSince(t *testing.T) {
+	r := newRig(t, 4)
+	snapshots := []*catalog.Snapshot{nil, r.catalog.Snapshot()}
+	for range 60 {
+		_, records := r.world.Step()
+		for _, rec := range records {
+			before := r.catalog.Snapshot()
+			r.apply(rec)
+			after := r.catalog.Snapshot()
+			if superseded := isClosed(before.Superseded()); superseded != (before != after) || isClosed(after.Superseded()) {
+				t.Fatalf("behind %s: the snapshot before is superseded: %v, and there is a later one: %v", rec.Position, superseded, before != after)
+			}
+		}
+		snapshots = append(snapshots, r.catalog.Snapshot())
+	}
+	for i, earlier := range snapshots {
+		for _, s := range snapshots[i:] {
+			if s == nil {
+				continue
+			}
+			var want []*catalog.Repository
+			for _, known := range s.ByName() {
+				if earlier != nil {
+					if was, found := earlier.ByID(known.ID); found && was == known {
+						continue
+					}
+				}
+				want = append(want, known)
+			}
+			got := s.ChangedSince(earlier)
+			slices.SortFunc(got, catalog.CompareNames)
+			if !slices.Equal(got, want) {
+				t.Fatalf("since snapshot %d: %d repositories changed, want %d", i, len(got), len(want))
+			}
+		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -47,6 +47,7 @@ type Snapshot struct {
 		sync.Once
 		order []*Repository
 	}
+	superseded chan struct{}
 }
 
 func compareID(a, b *Repository) int { return cmp.Compare(a.ID, b.ID) }
@@ -61,7 +62,7 @@ func comparePushed(a, b *Repository) int {
 }
 
 func newSnapshot(all []*Repository) *Snapshot {
-	s := &Snapshot{byID: all, byName: slices.Clone(all)}
+	s := &Snapshot{byID: all, byName: slices.Clone(all), superseded: make(chan struct{})}
 	slices.SortFunc(s.byID, compareID)
 	slices.SortFunc(s.byName, CompareNames)
 	return s
@@ -79,7 +80,7 @@ func (s *Snapshot) with(changed map[code.RepositoryID]*Repository) *Snapshot {
 		}
 		return out
 	}
-	next := &Snapshot{byID: kept(s.byID), byName: kept(s.byName)}
+	next := &Snapshot{byID: kept(s.byID), byName: kept(s.byName), superseded: make(chan struct{})}
 	for _, r := range changed {
 		if r != nil {
 			next.byID = insert(next.byID, r, compareID)
@@ -92,6 +93,31 @@ func (s *Snapshot) with(changed map[code.RepositoryID]*Repository) *Snapshot {
 func insert(in []*Repository, r *Repository, compare func(a, b *Repository) int) []*Repository {
 	i, _ := slices.BinarySearchFunc(in, r, compare)
 	return slices.Insert(in, i, r)
+}
+
+// Superseded returns a channel that is closed once the Catalog has a later snapshot.
+func (s *Snapshot) Superseded() <-chan struct{} { return s.superseded }
+
+// ChangedSince returns the repositories that an earlier snapshot does not have, or has
+// in another state, in the order of their IDs. Nil is a snapshot without repositories.
+func (s *Snapshot) ChangedSince(earlier *Snapshot) []*Repository {
+	var before []*Repository
+	if earlier != nil {
+		before = earlier.byID
+	}
+	var changed []*Repository
+	at := 0
+	for _, r := range s.byID {
+		for at < len(before) && before[at] != r && before[at].ID < r.ID {
+			at++
+		}
+		if at < len(before) && before[at] == r {
+			at++
+			continue
+		}
+		changed = append(changed, r)
+	}
+	return changed
 }
 
 // Len returns the number of repositories.
