@@ -89,7 +89,7 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 }
 
 // incomplete says why an answer may lack matches, and what to do.
-func incomplete(r *wire.SearchResponse) string {
+func incomplete(r *wire.SearchResult) string {
 	text := fmt.Sprintf("stopped after %d matches", r.Stats.ActualMatchCount)
 	switch r.IncompleteReason {
 	case "match limit":

@@ -18,7 +18,7 @@ import (
 func TestBodiesByHandHaveTheirShape(t *testing.T) {
 	for _, tc := range []struct{ hand, generated any }{
 		{search.Explain{}, wire.SearchExplain{}},
-		{searchResponse{}, wire.SearchResponse{}},
+		{searchResponse{}, wire.SearchResult{}},
 		{parts{streamChunk{}, streamFinal{}, streamError{}}, wire.StreamFrame{}},
 		{errorObject{}, wire.Error{}},
 		{registerRequest{}, wire.RegisterRequest{}},
@@ -52,7 +52,7 @@ func TestBodiesByHandHaveTheirShape(t *testing.T) {
 		for _, hand := range hands {
 			maps.Copy(left, members(reflect.TypeOf(hand)))
 		}
-		if name := generated.Name(); name == "SearchResponse" || name == "StreamFrame" {
+		if name := generated.Name(); name == "SearchResult" || name == "StreamFrame" {
 			left["files"] = reflect.TypeFor[wire.SearchFile]() // TestFilesAreThoseOfEncodingJSON has their shape
 		}
 		for _, fault := range compareMembers(left, members(generated), generated.Name(), 0) {

@@ -840,8 +840,8 @@ func (c *Client) GetRepositoryStatus(ctx context.Context, repoID int64) (*wire.R
 // Executes a blocking search and returns the files that match, best first. The query language is
 // described in docs/query-language.md. A query of type:repo is answered by repositoryInfo, with no
 // files.
-func (c *Client) Search(ctx context.Context, body wire.SearchRequest) (*wire.SearchResponse, error) {
-	return receive[*wire.SearchResponse](ctx, c, request{method: "POST", path: "/api/search", body: body, reads: true})
+func (c *Client) Search(ctx context.Context, body wire.SearchRequest) (*wire.SearchResult, error) {
+	return receive[*wire.SearchResult](ctx, c, request{method: "POST", path: "/api/search", body: body, reads: true})
 }
 
 // GetFileSourceParams are the parameters of GetFileSource.

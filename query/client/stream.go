@@ -69,8 +69,8 @@ func frame[T any](response *http.Response, data []byte) (*T, error) {
 // Collect runs a search in parts: each is called with the files of a part, and the
 // last frame, which counts and explains, is returned with the repositories of all of
 // them. An error of each ends the search and is returned.
-func (c *Client) Collect(ctx context.Context, r wire.SearchRequest, each func([]wire.SearchFile) error) (*wire.SearchResponse, error) {
-	out := new(wire.SearchResponse)
+func (c *Client) Collect(ctx context.Context, r wire.SearchRequest, each func([]wire.SearchFile) error) (*wire.SearchResult, error) {
+	out := new(wire.SearchResult)
 	for f, err := range c.StreamSearch(ctx, r) {
 		if err != nil {
 			return nil, err

@@ -111,3 +111,22 @@ func load(t *testing.T) *openapi.Document {
 	}
 	return d
 }
+
+// TestNamesOfComponents holds names apart of which oapi-codegen makes Go types without a prefix: a generated client
+// has to compile without an option.
+func TestNamesOfComponents(t *testing.T) {
+	d := load(t)
+	for _, path := range d.Paths {
+		for _, m := range path.Value.Methods() {
+			id := m.Operation.OperationID
+			if name := strings.ToUpper(id[:1]) + id[1:] + "Response"; d.Components.Schemas.Has(name) {
+				t.Errorf("schema %s: clients give this name to the response of operation %s; rename the schema", name, id)
+			}
+		}
+	}
+	for _, body := range d.Components.RequestBodies {
+		if d.Components.Responses.Has(body.Name) {
+			t.Errorf("components/requestBodies and components/responses both have %s; rename one", body.Name)
+		}
+	}
+}

@@ -1409,8 +1409,8 @@ type SearchRequest struct {
 	Explain bool `json:"explain,omitempty,omitzero"`
 }
 
-// SearchResponse defines model for SearchResponse.
-type SearchResponse struct {
+// SearchResult defines model for SearchResult.
+type SearchResult struct {
 	Stats SearchStats `json:"stats"`
 
 	// Files Empty for a query of type:repo or select:repo, whose answer is repositoryInfo; without chunks for type:file or select:file.
@@ -1538,7 +1538,7 @@ type StreamFrame struct {
 	RepositoryInfo   []RepositoryInfo `json:"repositoryInfo,omitempty,omitzero"`
 	AccumulatedStats SearchStats      `json:"accumulatedStats,omitempty,omitzero"`
 
-	// IsSearchExhaustive Of the final frame, as are the next three; they are those of SearchResponse.
+	// IsSearchExhaustive Of the final frame, as are the next three; they are those of SearchResult.
 	IsSearchExhaustive bool           `json:"isSearchExhaustive,omitempty,omitzero"`
 	IncompleteReason   string         `json:"incompleteReason,omitempty,omitzero"`
 	Notices            []SearchNotice `json:"notices,omitempty,omitzero"`
