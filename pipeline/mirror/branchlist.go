@@ -3,12 +3,14 @@ package mirror
 import (
 	"bytes"
 	"context"
-	"path/filepath"
+	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -24,43 +26,54 @@ type Branch struct {
 const branchFormat = "%(objectname) %(objecttype) %(committerdate:unix) %(refname)"
 
 // Branches returns the branches of the mirror as last fetched, and those that only
-// the repository has from which it borrows its objects, as they are now; what
-// Resolve would find. One that is no commit, or has a name that we would not hand to
+// the repository on disk has whose objects it copies, as they are now; what Resolve
+// would find. One that is no commit, or has a name that we would not hand to
 // git, is left out. It fails with ErrMissing if there is no mirror.
 func (m *Mirror) Branches(ctx context.Context) ([]Branch, error) {
 	if !m.exists() {
 		return nil, m.wrap("list branches of", ErrMissing)
 	}
-	branches, err := m.branchesOf(ctx, m.gitDir())
+	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + branchFormat, branchPrefix}})
 	if err != nil {
 		return nil, m.wrap("list branches of", err)
-	}
-	objects, err := readSmall(m.alternates())
-	if err != nil {
-		return branches, nil // it borrows nothing
-	}
-	others, err := m.branchesOf(ctx, filepath.Dir(strings.TrimSuffix(string(objects), "\n")))
-	if err != nil {
-		return branches, nil // moved or gone
-	}
-	known := make(map[code.Ref]bool, len(branches))
-	for _, b := range branches {
-		known[b.Ref] = true
-	}
-	others = slices.DeleteFunc(others, func(b Branch) bool { return known[b.Ref] })
-	return append(branches, others...), nil
-}
-
-func (m *Mirror) branchesOf(ctx context.Context, gitDir string) ([]Branch, error) {
-	out, err := m.ms.git.output(ctx, command{gitDir: gitDir, limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + branchFormat, branchPrefix}})
-	if err != nil {
-		return nil, err
 	}
 	var branches []Branch
 	for line := range bytes.Lines(out) {
 		if b, ok := parseBranch(strings.TrimSuffix(string(line), "\n")); ok {
 			branches = append(branches, b)
 		}
+	}
+	others, err := m.findOnDisk(ctx, func(repo *ondisk.Repository) (ondisk.Refs, error) { return repo.List(branchPrefix) })
+	if err != nil {
+		return branches, nil // moved or gone
+	}
+	for _, b := range branches {
+		delete(others, b.Ref)
+	}
+	unselected, err := m.readBranches(ctx, others)
+	if err != nil {
+		return nil, m.wrap("list branches of", err)
+	}
+	return append(branches, unselected...), nil
+}
+
+// readBranches returns the branches of refs by name. One whose commit was not copied
+// yet, or that is no commit, is left out.
+func (m *Mirror) readBranches(ctx context.Context, refs ondisk.Refs) ([]Branch, error) {
+	reader, err := m.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	var branches []Branch
+	for _, ref := range slices.Sorted(maps.Keys(refs)) {
+		c, err := reader.commit(ctx, string(refs[ref]))
+		if errors.Is(err, ErrMissing) || err == nil && c.ID != refs[ref] {
+			continue
+		} else if err != nil {
+			return nil, err
+		}
+		branches = append(branches, Branch{Ref: ref, Commit: c.ID, Time: c.Time})
 	}
 	return branches, nil
 }

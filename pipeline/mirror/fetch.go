@@ -36,7 +36,7 @@ func (m *Mirror) fetch(ctx context.Context, r code.Repository) (State, error) {
 	}
 	defer m.release()
 	if src.local() {
-		return m.borrow(ctx, r, src)
+		return m.copyRepository(ctx, r, src)
 	}
 	env, err := m.remoteEnv(ctx, r, src)
 	if err != nil {
@@ -50,10 +50,10 @@ func (m *Mirror) fetch(ctx context.Context, r code.Repository) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	if err := m.returnBorrowed(); err != nil {
+	if err := m.ensure(ctx, listed.format); err != nil {
 		return State{}, err
 	}
-	if err := m.ensure(ctx, listed.format); err != nil {
+	if err := m.endCopy(); err != nil {
 		return State{}, err
 	}
 	return s, m.fetchBranches(ctx, src, env, s)

@@ -53,7 +53,7 @@ func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.R
 	commits := make(map[code.Ref]code.CommitID, len(refs))
 	for chunk := range slices.Chunk(refs, maxFetchRefs) {
 		if src.local() {
-			err = m.borrowRefs(ctx, src, chunk, commits)
+			err = m.copyPushed(ctx, src, chunk, commits)
 		} else {
 			err = m.transferRefs(ctx, src, env, chunk, commits)
 		}

@@ -47,11 +47,8 @@ func (m *Mirror) list(ctx context.Context, r code.Repository) (State, error) {
 
 func (m *Mirror) listing(ctx context.Context, r code.Repository, src source) (listing, error) {
 	if src.local() {
-		b, _, err := m.locate(ctx, src)
-		if err != nil {
-			return listing{}, err
-		}
-		return m.listLocal(ctx, b, maxListOutput)
+		read, err := m.listDisk(ctx, src, listTimeout)
+		return read.listing, err
 	}
 	env, err := m.remoteEnv(ctx, r, src)
 	if err != nil {

@@ -1,7 +1,6 @@
 package mirror
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,208 +8,257 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A repository on disk is borrowed, not copied: the mirror has refs of its own,
-// and its objects/info/alternates names the repository's objects. So an import
-// begins at once and takes no space, and a push needs no transfer. What it costs:
-// objects that the repository's owner prunes are gone for us as well. Then a
-// difference cannot be computed and the whole manifest is written again, which is
-// what happens to a lost mirror (docs/adr/0006-git-command-line.md).
+// A repository on disk is copied: its refs and the files of its objects are read
+// without git, so that nothing in it decides which files git opens, and git reads
+// the copies. A push copies the new objects alone. The copy is a mirror like any
+// other: what the owner removes from disk stays readable here until the objects have
+// been absent for removeCopiesAfter (docs/adr/0019-copies-of-repositories-on-disk.md).
 
-// borrowed says where the objects of a repository on disk are.
-type borrowed struct {
-	path    string // as the policy resolved it
-	gitDir  string // the common directory: refs and objects
-	headDir string // the directory of HEAD, another one in a linked worktree
+// removeCopiesAfter is how long an object file has to be absent from a repository
+// before its copy is removed.
+const removeCopiesAfter = time.Minute
+
+// copyName marks a mirror of copies. It holds the path of the repository.
+const copyName = "copied-from"
+
+// diskRead is what a read of a repository on disk yields: its refs as far as they
+// were asked for, and what the mirror needs to know beside the objects.
+type diskRead struct {
+	listing
+	refs    ondisk.Refs
+	shallow []code.CommitID
 }
 
-// borrow points the mirror to a repository on disk and copies its refs.
-func (m *Mirror) borrow(ctx context.Context, r code.Repository, src source) (State, error) {
-	b, format, err := m.locate(ctx, src)
+// readDisk opens the repository at a path and calls read, within the context. A disk
+// that hangs cannot be interrupted: the goroutine is then left behind, and the
+// mirror's next read waits for it. So there is at most one for each mirror.
+func (m *Mirror) readDisk(ctx context.Context, src source, timeout time.Duration, read func(context.Context, *ondisk.Repository) (diskRead, error)) (diskRead, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("reading %s: %w: more than %s", src.path, ErrTimeout, timeout))
+	defer cancel()
+	select {
+	case m.disk <- struct{}{}:
+	case <-ctx.Done():
+		return diskRead{}, context.Cause(ctx)
+	}
+	type outcome struct {
+		read diskRead
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		defer func() { <-m.disk }()
+		var o outcome
+		repo, err := ondisk.Open(src.path, m.ms.o.Policy.openBelow)
+		if err == nil {
+			o.read, err = read(ctx, repo)
+			repo.Close()
+		}
+		o.err = diskError(src, err)
+		done <- o
+	}()
+	select {
+	case o := <-done:
+		return o.read, o.err
+	case <-ctx.Done():
+		return diskRead{}, context.Cause(ctx)
+	}
+}
+
+// diskError gives an error of package ondisk its kind here.
+func diskError(src source, err error) error {
+	for _, k := range []struct{ is, kind error }{
+		{ondisk.ErrRefused, ErrRefused}, {ondisk.ErrTooLarge, ErrTooLarge}, {ondisk.ErrNotRepository, ErrVanished}, {fs.ErrPermission, ErrUnauthorized},
+	} {
+		if errors.Is(err, k.is) && !errors.Is(err, k.kind) {
+			return fmt.Errorf("%s: %w: %w", src.path, k.kind, err)
+		}
+	}
+	return err
+}
+
+// listDisk reads HEAD and the branches of a repository on disk.
+func (m *Mirror) listDisk(ctx context.Context, src source, timeout time.Duration) (diskRead, error) {
+	return m.readDisk(ctx, src, timeout, func(_ context.Context, repo *ondisk.Repository) (diskRead, error) {
+		read := diskRead{listing: listing{format: repo.Format(), branches: map[code.Ref]code.CommitID{}}}
+		branches, err := repo.List(branchPrefix)
+		if err != nil {
+			return read, err
+		}
+		for ref, id := range branches {
+			if nameable(ref) {
+				read.branches[ref] = id
+			}
+		}
+		if len(read.branches) > maxRefs {
+			return read, fmt.Errorf("%d branches, at most %d: %w", len(read.branches), maxRefs, ErrTooLarge)
+		}
+		if read.head, read.headCommit, err = repo.Head(); err != nil {
+			return read, err
+		}
+		read.shallow, err = repo.Shallow()
+		return read, err
+	})
+}
+
+// copyRepository brings the mirror to the state of a repository on disk.
+func (m *Mirror) copyRepository(ctx context.Context, r code.Repository, src source) (State, error) {
+	listed, err := m.listDisk(ctx, src, m.ms.o.FetchTimeout)
 	if err != nil {
 		return State{}, err
 	}
-	listed, err := m.listLocal(ctx, b, maxRefsOutput)
+	if _, err := listed.state(r); err != nil {
+		return State{}, err
+	}
+	if err := m.ensure(ctx, listed.format); err != nil {
+		return State{}, err
+	}
+	if _, err := m.copyObjects(ctx, src, nil); err != nil {
+		return State{}, err
+	}
+	if err := m.writeShallow(listed.shallow); err != nil {
+		return State{}, err
+	}
+	s, err := m.selectCommits(ctx, r, listed.listing)
 	if err != nil {
-		return State{}, err
-	}
-	s, err := listed.state(r)
-	if err != nil {
-		return State{}, err
-	}
-	if err := m.ensure(ctx, format); err != nil {
-		return State{}, err
-	}
-	if err := m.pointTo(b); err != nil {
 		return State{}, err
 	}
 	return s, m.copyRefs(ctx, s)
 }
 
-// locate finds the git directory of a path and checks that everything git will
-// read of it is below the allowed roots.
-func (m *Mirror) locate(ctx context.Context, src source) (borrowed, string, error) {
-	dir := src.path
-	if filepath.Base(dir) != ".git" && isFile(filepath.Join(dir, ".git")) {
-		dir = filepath.Join(dir, ".git")
+// copyObjects reads refs, in this order, and then copies the objects, so that the
+// objects of the refs are among them. The mirror must exist.
+func (m *Mirror) copyObjects(ctx context.Context, src source, refs []code.Ref) (diskRead, error) {
+	if err := m.markCopy(src); err != nil {
+		return diskRead{}, err
 	}
-	dir, err := followGitFile(dir)
-	if err != nil {
-		return borrowed{}, "", err
-	}
-	out, err := m.ms.git.output(ctx, command{gitDir: dir, args: []string{"rev-parse", "--path-format=absolute", "--git-common-dir", "--show-object-format"}})
-	if err != nil {
-		return borrowed{}, "", fmt.Errorf("%s is no git repository that can be read: %w", src.path, err)
-	}
-	common, format, ok := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	if !ok {
-		return borrowed{}, "", fmt.Errorf("%w: unexpected output %.200q of rev-parse", ErrGit, out)
-	}
-	b := borrowed{path: src.path, gitDir: common, headDir: dir}
-	for _, d := range []string{b.gitDir, b.headDir, filepath.Join(b.gitDir, "objects")} {
-		if err := m.checkBelow(d); err != nil {
-			return borrowed{}, "", err
+	copies := m.copies
+	read, err := m.readDisk(ctx, src, m.ms.o.FetchTimeout, func(ctx context.Context, repo *ondisk.Repository) (diskRead, error) {
+		if repo.Format() != m.format() {
+			// Another repository has come to live at the path: a full fetch begins again.
+			return diskRead{}, fmt.Errorf("%s has another object format than its mirror: %w", src.path, code.ErrNotFound)
 		}
+		found, err := repo.Find(refs)
+		if err != nil {
+			return diskRead{}, err
+		}
+		shallow, err := repo.Shallow()
+		if err != nil {
+			return diskRead{}, err
+		}
+		copied, err := copies.Update(ctx, repo)
+		m.ms.metrics.fetchBytes.Add(float64(copied))
+		return diskRead{refs: found, shallow: shallow}, err
+	})
+	if err == nil {
+		err = removeIfThere(m.borrowedMark())
 	}
-	return b, format, m.checkAlternates(filepath.Join(common, "objects"), 0)
+	return read, err
 }
 
-// followGitFile returns the git directory of dir: dir itself, or, if dir is a
-// file "gitdir: PATH" (a linked worktree, a submodule), what it names.
-func followGitFile(path string) (string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrVanished, err)
-	}
-	if info.IsDir() {
-		return path, nil
-	}
-	b, err := readSmall(path)
-	if err != nil {
-		return "", err
-	}
-	target, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: ")
-	if !ok {
-		return "", fmt.Errorf("%s is no git repository: %w", path, ErrVanished)
-	}
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(filepath.Dir(path), target)
-	}
-	return filepath.Clean(target), nil
-}
-
-func (m *Mirror) checkBelow(path string) error {
-	resolved, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrVanished, err)
-	}
-	if !m.ms.o.Policy.below(resolved) {
-		return m.ms.o.Policy.outside(path)
-	}
-	return nil
-}
-
-// maxAlternates bounds the chain of repositories that borrow from one another;
-// git itself stops at 5.
-const maxAlternates = 5
-
-// checkAlternates refuses a repository that borrows from outside the roots: its
-// owner must not decide which other files we index.
-func (m *Mirror) checkAlternates(objects string, depth int) error {
-	if depth > maxAlternates {
-		return fmt.Errorf("%w: more than %d repositories borrow from one another", ErrRefused, maxAlternates)
-	}
-	b, err := readSmall(filepath.Join(objects, "info", "alternates"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	} else if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(b)) {
-		line = strings.TrimSuffix(line, "\n")
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		if line[0] == '"' {
-			return fmt.Errorf("%w: the repository borrows objects from a path with special characters", ErrRefused)
-		}
-		if !filepath.IsAbs(line) {
-			line = filepath.Join(objects, line)
-		}
-		if err := m.checkBelow(line); errors.Is(err, ErrVanished) {
-			continue
-		} else if err != nil {
-			return fmt.Errorf("objects borrowed by the repository: %w", err)
-		}
-		if err := m.checkAlternates(line, depth+1); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// listLocal reads HEAD and the branches where they are.
-func (m *Mirror) listLocal(ctx context.Context, b borrowed, limit int64) (listing, error) {
-	out, err := m.ms.git.output(ctx, command{gitDir: b.gitDir, limit: limit, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix}})
-	if err != nil {
-		return listing{}, err
-	}
-	branches, err := parseRefs(out)
-	if err != nil {
-		return listing{}, err
-	}
-	l := listing{branches: branches}
-	// Exit status 1 and no words: HEAD is detached.
-	if out, err := m.ms.git.output(ctx, command{gitDir: b.headDir, args: []string{"symbolic-ref", "--quiet", "HEAD"}}); err == nil {
-		l.head = code.Ref(strings.TrimSpace(string(out)))
-		return l, nil
-	}
-	if out, err := m.ms.git.output(ctx, command{gitDir: b.headDir, args: []string{"rev-parse", "--quiet", "--verify", "HEAD^{commit}"}}); err == nil {
-		l.headCommit, _ = code.ParseCommitID(strings.TrimSpace(string(out)))
-	}
-	return l, nil
-}
-
-// pointTo writes objects/info/alternates, and the list of commits without
-// parents if the repository is a shallow clone.
-func (m *Mirror) pointTo(b borrowed) error {
-	objects := filepath.Join(b.gitDir, "objects")
-	if strings.ContainsRune(objects, '\n') {
+// markCopy writes where the objects of the mirror come from.
+func (m *Mirror) markCopy(src source) error {
+	if strings.ContainsRune(src.path, '\n') {
 		return fmt.Errorf("%w: a path with a line break", ErrRefused)
 	}
-	file := m.alternates()
-	if have, _ := os.ReadFile(file); string(have) != objects+"\n" {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), writeFile(file, []byte(objects+"\n"))); err != nil {
-			return err
-		}
-		// Readers have read the former file.
-		m.ms.endIdle(m)
-	}
-	shallow, err := os.ReadFile(filepath.Join(b.gitDir, "shallow"))
-	if err == nil {
-		err = writeFile(filepath.Join(m.gitDir(), "shallow"), shallow)
-	} else if errors.Is(err, fs.ErrNotExist) {
-		err = removeIfThere(filepath.Join(m.gitDir(), "shallow"))
-	}
-	m.mu.Lock()
-	m.mu.borrowed = &b
-	m.mu.Unlock()
-	return err
-}
-
-func (m *Mirror) alternates() string {
-	return filepath.Join(m.gitDir(), "objects", "info", "alternates")
-}
-
-// returnBorrowed makes a mirror that borrowed start anew: it has no objects.
-func (m *Mirror) returnBorrowed() error {
-	if !isFile(m.alternates()) {
+	file := filepath.Join(m.gitDir(), copyName)
+	if have, _ := os.ReadFile(file); string(have) == src.path+"\n" {
 		return nil
 	}
-	return m.reset()
+	m.resetCopies()
+	return writeFile(file, []byte(src.path+"\n"))
+}
+
+// isCopy reports whether the objects are copies of those of a repository on disk.
+func (m *Mirror) isCopy() bool { return isFile(filepath.Join(m.gitDir(), copyName)) }
+
+// endCopy makes a mirror of copies one that is fetched. It keeps the objects.
+func (m *Mirror) endCopy() error {
+	return errors.Join(removeIfThere(filepath.Join(m.gitDir(), copyName)), removeIfThere(m.borrowedMark()))
+}
+
+// resetCopies forgets what was copied: the next copy compares all files.
+func (m *Mirror) resetCopies() {
+	m.copies = &ondisk.Objects{Directory: filepath.Join(m.gitDir(), "objects"), MaxBytes: m.ms.o.MaxMirrorBytes, RemoveAfter: removeCopiesAfter}
+}
+
+// writeShallow writes which commits lack their parents.
+func (m *Mirror) writeShallow(commits []code.CommitID) error {
+	file := filepath.Join(m.gitDir(), "shallow")
+	if len(commits) == 0 {
+		return removeIfThere(file)
+	}
+	var b strings.Builder
+	for _, id := range commits {
+		b.WriteString(string(id) + "\n")
+	}
+	if have, _ := os.ReadFile(file); string(have) == b.String() {
+		return nil
+	}
+	return writeFile(file, []byte(b.String()))
+}
+
+// selectCommits returns the state of a listing. A branch that names something else
+// than a commit does not count.
+func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing) (State, error) {
+	for {
+		s, err := l.state(r)
+		if err != nil || len(s.Revisions) == 0 {
+			return s, err
+		}
+		commits := make(map[code.Ref]code.CommitID, len(s.Revisions))
+		for _, rev := range s.Revisions {
+			commits[rev.Ref] = rev.Commit
+		}
+		if err := m.dropOthers(ctx, commits); err != nil {
+			return State{}, err
+		}
+		if len(commits) == len(s.Revisions) {
+			return s, nil
+		}
+		for _, rev := range s.Revisions {
+			if _, ok := commits[rev.Ref]; !ok {
+				delete(l.branches, rev.Ref)
+			}
+		}
+		l.headCommit = "" // with no branch left, the repository has no commits
+	}
+}
+
+// dropOthers removes the refs that name no commit. It fails with ErrMissing if the
+// object of one is missing.
+func (m *Mirror) dropOthers(ctx context.Context, refs map[code.Ref]code.CommitID) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	reader, err := m.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	names, ids := make([]code.Ref, 0, len(refs)), make([]ObjectID, 0, len(refs))
+	for ref, commit := range refs {
+		id, err := ParseObjectID([]byte(commit))
+		if err != nil {
+			return err
+		}
+		names, ids = append(names, ref), append(ids, id)
+	}
+	var missing error
+	err = reader.Kinds(ctx, ids, func(i int, kind string) {
+		if kind == "" {
+			missing = fmt.Errorf("%s names %s: %w", names[i], ids[i], ErrMissing)
+		}
+		if kind != "commit" {
+			delete(refs, names[i])
+		}
+	})
+	return errors.Join(err, missing)
 }
 
 // copyRefs makes the branches of the mirror those of s.
@@ -240,37 +288,23 @@ func (m *Mirror) copyRefs(ctx context.Context, s State) error {
 	return m.updateRefs(ctx, update)
 }
 
-// borrowRefs brings branches of a repository on disk and puts their commits into
-// commits. One branch that is there takes no process as a rule; otherwise one reads
-// them, one writes them and one removes those that are gone.
-func (m *Mirror) borrowRefs(ctx context.Context, src source, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
-	from, err := m.lender(ctx, src)
+// copyPushed copies branches of a repository on disk and puts their commits into
+// commits. One branch takes no process as a rule; of several, one process writes
+// those that exist and one removes the others.
+func (m *Mirror) copyPushed(ctx context.Context, src source, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
+	read, err := m.copyObjects(ctx, src, refs)
 	if err != nil {
 		return err
 	}
-	if len(refs) == 1 {
-		if id, ok := m.lentRef(ctx, from, refs[0]); ok {
-			commits[refs[0]] = id
-			return m.setRef(ctx, string(refs[0]), id)
-		}
-	}
-	args := []string{"for-each-ref", "--format=" + refFormat}
-	for _, ref := range refs {
-		args = append(args, string(ref))
-	}
-	out, err := m.ms.git.output(ctx, command{gitDir: from.gitDir, limit: maxRefsOutput, args: args})
-	if err != nil {
-		// Moved or gone: look for it again next time.
-		m.forget()
+	if err := m.writeShallow(read.shallow); err != nil {
 		return err
 	}
-	there, err := parseRefs(out)
-	if err != nil {
+	if err := m.dropOthers(ctx, read.refs); err != nil {
 		return err
 	}
 	var update, remove refUpdate
 	for _, ref := range refs {
-		id, ok := there[ref]
+		id, ok := read.refs[ref]
 		if ok {
 			err = update.set(string(ref), id)
 			commits[ref] = id
@@ -291,41 +325,78 @@ func (m *Mirror) borrowRefs(ctx context.Context, src source, refs []code.Ref, co
 	return m.updateRefs(ctx, update)
 }
 
-// lender returns where the objects of a repository on disk are, as they were found
-// last or anew.
-func (m *Mirror) lender(ctx context.Context, src source) (borrowed, error) {
-	m.mu.Lock()
-	known := m.mu.borrowed
-	m.mu.Unlock()
-	if known != nil && known.path == src.path {
-		return *known, nil
+// findOnDisk returns those of refs that the repository has now, of a mirror of
+// copies; none of any other.
+func (m *Mirror) findOnDisk(ctx context.Context, read func(*ondisk.Repository) (ondisk.Refs, error)) (ondisk.Refs, error) {
+	src, err := m.copySource(ctx)
+	if err != nil || src.path == "" {
+		return nil, err
 	}
-	b, _, err := m.locate(ctx, src)
+	found, err := m.readDisk(ctx, src, listTimeout, func(_ context.Context, repo *ondisk.Repository) (diskRead, error) {
+		refs, err := read(repo)
+		return diskRead{refs: refs}, err
+	})
+	return found.refs, err
+}
+
+// copySource returns the repository whose objects the mirror copies, if it still may
+// be read; none if the mirror is fetched.
+func (m *Mirror) copySource(ctx context.Context) (source, error) {
+	path, err := readSmall(filepath.Join(m.gitDir(), copyName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return source{}, nil
+	} else if err != nil {
+		return source{}, err
+	}
+	return m.ms.o.Policy.check(ctx, strings.TrimSuffix(string(path), "\n"))
+}
+
+// Before version 0.2 a mirror borrowed the objects of a repository on disk by
+// objects/info/alternates. disownBorrowed keeps git from following it at once;
+// adoptBorrowed copies the objects when the mirror is first used.
+
+// borrowedMark names a mirror that lacks the objects it used to borrow.
+func (m *Mirror) borrowedMark() string {
+	return filepath.Join(m.gitDir(), "objects", "info", "borrowed-before")
+}
+
+func (m *Mirror) disownBorrowed() {
+	alternates := filepath.Join(m.gitDir(), "objects", "info", "alternates")
+	if err := os.Rename(alternates, m.borrowedMark()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		m.ms.o.Logger.Error("a mirror still borrows objects; remove its directory", "repository_id", m.id.String(), "directory", m.dir, "error", err)
+	}
+}
+
+// adoptBorrowed copies the objects that the mirror used to borrow.
+func (m *Mirror) adoptBorrowed(ctx context.Context) error {
+	if !isFile(m.borrowedMark()) {
+		return nil
+	}
+	if err := m.acquire(ctx); err != nil {
+		return err
+	}
+	defer m.release()
+	if !isFile(m.borrowedMark()) {
+		return nil
+	}
+	objects, err := readSmall(m.borrowedMark())
 	if err != nil {
-		return b, err
+		return err
 	}
-	return b, m.pointTo(b)
+	src, err := m.ms.o.Policy.check(ctx, filepath.Dir(strings.TrimSuffix(string(objects), "\n")))
+	if err == nil {
+		_, err = m.copyObjects(ctx, src, nil)
+	}
+	return err
 }
 
 // formatOfConfig finds extensions.objectFormat in a configuration that git
 // wrote itself.
 func formatOfConfig(b []byte) string {
-	if bytes.Contains(bytes.ToLower(b), []byte("objectformat = sha256")) {
+	if strings.Contains(strings.ToLower(string(b)), "objectformat = sha256") {
 		return "sha256"
 	}
 	return "sha1"
-}
-
-// readSmall reads a file of at most maxSmallOutput bytes.
-func readSmall(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxSmallOutput {
-		return nil, fmt.Errorf("%s: want a file of at most %d bytes", path, maxSmallOutput)
-	}
-	return os.ReadFile(path)
 }
 
 func isFile(path string) bool {

@@ -12,8 +12,8 @@ import (
 
 // A push sets two refs of a mirror, or one where git fetch sets the other. git
 // needs a process and some milliseconds for each; a file does as well, as long as
-// nobody else writes the ref: the indexed state is ours, and so are the branches
-// of a mirror that borrows.
+// no other process writes the ref: the indexed state is ours, and so are the branches
+// of a mirror of copies.
 
 // setRef makes a ref point to a commit that is there. It leaves to git what is more
 // than a file: another format of refs, or a name in the way.
@@ -48,7 +48,7 @@ func (m *Mirror) writeRef(name string, commit code.CommitID) error {
 	if err := os.Rename(tmp.Name(), path); err == nil || !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
@@ -59,27 +59,3 @@ func (m *Mirror) looseRefs() bool {
 	config, err := os.ReadFile(filepath.Join(m.gitDir(), "config"))
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("refstorage"))
 }
-
-// lentRef reads a branch of a repository on disk from its file. It knows nothing of
-// what is not there as a file with the name of a commit: packed refs, links, other
-// formats; git does.
-func (m *Mirror) lentRef(ctx context.Context, from borrowed, ref code.Ref) (code.CommitID, bool) {
-	path := filepath.Join(from.gitDir, filepath.FromSlash(string(ref)))
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxRefBytes {
-		return "", false
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", false
-	}
-	id, err := code.ParseCommitID(string(bytes.TrimSpace(b)))
-	if err != nil || id == "" {
-		return "", false
-	}
-	c, err := m.Commit(ctx, id)
-	return id, err == nil && c.ID == id
-}
-
-// maxRefBytes is the size of a loose ref: a name of SHA-256 and a line feed.
-const maxRefBytes = 65

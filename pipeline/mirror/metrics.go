@@ -11,6 +11,7 @@ type metrics struct {
 	fetchBytes   prometheus.Counter
 	failures     *prometheus.CounterVec // by reason
 	readBytes    prometheus.Counter
+	damagedBlobs prometheus.Counter
 	readers      prometheus.Gauge
 
 	repackSeconds  prometheus.Histogram
@@ -36,6 +37,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_mirror_read_bytes_total",
 			Help: "Bytes of blobs read from the mirrors.",
 		}),
+		damagedBlobs: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_mirror_damaged_blobs_total",
+			Help: "Blobs that were not indexed because their content does not match their name.",
+		}),
 		readers: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_mirror_reader_processes",
 			Help: "Processes that read objects, busy and idle.",
@@ -50,7 +55,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Repacks of a mirror that failed; the next fetch asks again.",
 		}),
 	}
-	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.readers, m.repackSeconds, m.repackFailures)
+	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.damagedBlobs, m.readers, m.repackSeconds, m.repackFailures)
 	return m
 }
 

@@ -333,7 +333,7 @@ func TestIndexedState(t *testing.T) {
 	if err := m.SetIndexed(ctx, "refs/heads/main", code.CommitID(strings.Repeat("ab", 20)), ""); !errors.Is(err, mirror.ErrMissing) {
 		t.Fatalf("commit that is not there: %v", err)
 	}
-	// The owner of a borrowed repository throws the commit away.
+	// The owner of a repository on disk throws the commit away. Its copy stays.
 	if err := m.SetIndexed(ctx, "refs/heads/main", second, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -343,11 +343,12 @@ func TestIndexedState(t *testing.T) {
 	if err := ms.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := m.IndexedCommit(ctx, "refs/heads/main"); err != nil || got != "" {
-		t.Fatalf("pruned: %s, %v", got, err)
+	if got, err := m.IndexedCommit(ctx, "refs/heads/main"); err != nil || got != second {
+		t.Fatalf("pruned: %s, %v; want %s", got, err, second)
 	}
-	if err := m.DiffTree(ctx, second, first, func(string, mirror.Entry, mirror.Entry) error { return nil }); !errors.Is(err, mirror.ErrMissing) {
-		t.Fatalf("difference with a pruned commit: %v", err)
+	wantDiff(t, m, second, first, "M a")
+	if err := m.DiffTree(ctx, code.CommitID(strings.Repeat("ab", 20)), first, func(string, mirror.Entry, mirror.Entry) error { return nil }); !errors.Is(err, mirror.ErrMissing) {
+		t.Fatalf("difference with a commit that is missing: %v", err)
 	}
 	if err := m.Reset(ctx); err != nil {
 		t.Fatal(err)
@@ -415,9 +416,9 @@ func TestReadDamaged(t *testing.T) {
 	}
 }
 
-// TestObjectsThatComeBack reads while the disk that a repository lies on is away,
-// and again when it is back: git looks for borrowed objects once in a process.
-func TestObjectsThatComeBack(t *testing.T) {
+// TestCopiesOutliveTheRepository reads while the disk that a repository lies on is
+// away: the mirror has objects of its own.
+func TestCopiesOutliveTheRepository(t *testing.T) {
 	ctx := t.Context()
 	repo := gittest.New(t)
 	commit := repo.CommitFiles("a", "1")
@@ -425,19 +426,50 @@ func TestObjectsThatComeBack(t *testing.T) {
 	if _, err := open(t, mirror.Options{Dir: dir}).Mirror(r.ID).Fetch(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	m := open(t, mirror.Options{Dir: dir}).Mirror(r.ID) // with no process that knows the objects
-	objects := filepath.Join(repo.Dir, ".git", "objects")
-	if err := os.Rename(objects, objects+".away"); err != nil {
+	if err := os.Rename(repo.Dir, repo.Dir+".away"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Commit(ctx, commit); !errors.Is(err, mirror.ErrMissing) {
-		t.Fatalf("without the objects: %v", err)
+	m := open(t, mirror.Options{Dir: dir}).Mirror(r.ID)
+	wantBlob(t, m, commit, "a", "1")
+	if _, err := m.Fetch(ctx, r); !errors.Is(err, mirror.ErrVanished) {
+		t.Fatalf("fetch without the disk: %v, want ErrVanished", err)
 	}
-	if err := os.Rename(objects+".away", objects); err != nil {
+}
+
+// TestBorrowedMirrorIsAdopted opens a mirror of a former version, which has no
+// objects of its own and names those of the repository.
+func TestBorrowedMirrorIsAdopted(t *testing.T) {
+	ctx := t.Context()
+	repo := gittest.New(t)
+	commit := repo.CommitFiles("a", "1")
+	r, dir := repo.Code("borrowed"), t.TempDir()
+	if _, err := open(t, mirror.Options{Dir: dir}).Mirror(r.ID).Fetch(ctx, r); err != nil {
 		t.Fatal(err)
 	}
+	found, err := filepath.Glob(filepath.Join(dir, "*", "*", "git"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("mirrors: %v, %v", found, err)
+	}
+	objects, alternates := filepath.Join(found[0], "objects"), filepath.Join(found[0], "objects", "info", "alternates")
+	for _, err := range []error{
+		os.Remove(filepath.Join(found[0], "copied-from")), os.RemoveAll(objects), os.MkdirAll(filepath.Dir(alternates), 0o700),
+		os.WriteFile(alternates, []byte(filepath.Join(repo.Dir, ".git", "objects")+"\n"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := open(t, mirror.Options{Dir: dir}).Mirror(r.ID)
 	if _, err := m.Commit(ctx, commit); err != nil {
-		t.Fatalf("with the objects: %v", err)
+		t.Fatal(err)
+	}
+	wantBlob(t, m, commit, "a", "1")
+	if _, err := os.Stat(alternates); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("the mirror still borrows objects: %v", err)
+	}
+	second := repo.CommitFiles("a", "2")
+	if got, err := fetchRef(ctx, m, r, "refs/heads/main"); err != nil || got != second {
+		t.Fatalf("a push after the adoption: %s, %v; want %s", got, err, second)
 	}
 }
 

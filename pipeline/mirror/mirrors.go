@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -72,7 +73,9 @@ func (ms *Mirrors) Mirror(id code.RepositoryID) *Mirror {
 	defer ms.mu.Unlock()
 	m := ms.mu.known[id]
 	if m == nil {
-		m = &Mirror{ms: ms, id: id, dir: ms.dirOf(id), lock: make(chan struct{}, 1)}
+		m = &Mirror{ms: ms, id: id, dir: ms.dirOf(id), lock: make(chan struct{}, 1), disk: make(chan struct{}, 1)}
+		m.resetCopies()
+		m.disownBorrowed()
 		ms.mu.known[id] = m
 	}
 	return m
@@ -106,12 +109,10 @@ type Mirror struct {
 	// lock is held by whoever changes the mirror. A channel, so that waiting for
 	// a fetch of half an hour ends with the context.
 	lock chan struct{}
-	mu   struct {
-		sync.Mutex
-		// borrowed is where the objects of a repository on disk are, as of the
-		// last full fetch.
-		borrowed *borrowed
-	}
+	// disk is held by who reads the repository on disk whose objects are copied.
+	disk chan struct{}
+	// copies is what was copied from it. It belongs to the holder of lock.
+	copies *ondisk.Objects
 }
 
 // gitDir is the bare repository.
@@ -206,9 +207,7 @@ func (m *Mirror) reset() error {
 
 // forget drops what this process holds of the files of the mirror.
 func (m *Mirror) forget() {
-	m.mu.Lock()
-	m.mu.borrowed = nil
-	m.mu.Unlock()
+	m.resetCopies()
 	m.ms.endIdle(m)
 }
 

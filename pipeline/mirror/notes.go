@@ -37,3 +37,15 @@ func (ms *Mirrors) SetNote(name string, content []byte) error {
 	}
 	return nil
 }
+
+// readSmall reads a file of ours of at most maxSmallOutput bytes.
+func readSmall(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxSmallOutput {
+		return nil, fmt.Errorf("%s: want a file of at most %d bytes", path, maxSmallOutput)
+	}
+	return os.ReadFile(path)
+}

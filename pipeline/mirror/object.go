@@ -1,8 +1,12 @@
 package mirror
 
 import (
+	"bytes"
+	"crypto/sha1"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -35,6 +39,18 @@ func (id ObjectID) IsZero() bool { return id.len == 0 }
 
 // String returns the name in lower-case hexadecimal; empty for none.
 func (id ObjectID) String() string { return hex.EncodeToString(id.sum[:id.len]) }
+
+// namesBlob reports whether id is the name of a blob with this content.
+func (id ObjectID) namesBlob(content []byte) bool {
+	h := sha1.New()
+	if id.len == sha256.Size {
+		h = sha256.New()
+	}
+	var header [32]byte
+	h.Write(append(strconv.AppendInt(append(header[:0], "blob "...), int64(len(content)), 10), 0))
+	h.Write(content)
+	return bytes.Equal(h.Sum(header[:0]), id.sum[:id.len])
+}
 
 func (id ObjectID) append(b []byte) []byte { return hex.AppendEncode(b, id.sum[:id.len]) }
 

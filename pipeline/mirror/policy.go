@@ -2,14 +2,17 @@ package mirror
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -103,6 +106,43 @@ func (p Policy) outside(path string) error {
 		allowed = "there is none"
 	}
 	return fmt.Errorf("%w: %s is not below an allowed directory (%s); whoever runs the server allows one by git.allowedRoots, or quarry serve --git-root", ErrRefused, path, allowed)
+}
+
+// openBelow opens a directory below one of the roots, and follows no link that leads
+// out of the root. Errors are those of checkPath.
+func (p Policy) openBelow(path string) (*os.Root, error) {
+	resolved, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		if !p.below(filepath.Clean(path)) {
+			return nil, p.outside(path)
+		}
+		return nil, fmt.Errorf("%w: %w", ErrVanished, err)
+	}
+	for _, root := range p.Roots {
+		root, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			continue
+		}
+		rel, err := filepath.Rel(root, resolved)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		top, err := os.OpenRoot(root)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrVanished, err)
+		}
+		if rel == "." {
+			return top, nil
+		}
+		// The path may have become a link since it was resolved: one that leaves the
+		// root fails here.
+		opened, err := ondisk.OpenRoot(top, rel)
+		if err = errors.Join(err, top.Close()); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrVanished, err)
+		}
+		return opened, nil
+	}
+	return nil, p.outside(path)
 }
 
 // below reports whether a resolved path is one of the roots or below one.

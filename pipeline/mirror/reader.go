@@ -49,6 +49,9 @@ func (m *Mirror) Reader(ctx context.Context) (*Reader, error) {
 	if r := m.ms.takeIdle(m); r != nil {
 		return r, nil
 	}
+	if err := m.adoptBorrowed(ctx); err != nil {
+		return nil, fmt.Errorf("read repository %s: %w", m.id, err)
+	}
 	r := &Reader{m: m}
 	if err := r.start(); err != nil {
 		return nil, fmt.Errorf("read repository %s: %w", m.id, err)
@@ -96,7 +99,23 @@ func (r *Reader) dead() bool { return r.contents.dead || r.info.dead }
 
 // fit reports whether another use may have the reader.
 func (r *Reader) fit() bool {
-	return !r.dead() && !r.contents.missed && !r.info.missed && r.read <= bulkBytes && r.m.exists()
+	return !r.dead() && r.read <= bulkBytes && r.m.exists()
+}
+
+// Kinds calls fn with the kind of every object of ids, in order: blob, tree, commit
+// or tag; empty if it is missing.
+func (r *Reader) Kinds(ctx context.Context, ids []ObjectID, fn func(i int, kind string)) error {
+	err := r.pipeline(ctx, r.info, ids, r.info.infoVerb, func(i int) error {
+		h, err := r.info.header()
+		if err == nil {
+			fn(i, h.kind)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read kinds of objects in repository %s: %w", r.m.id, err)
+	}
+	return nil
 }
 
 // Sizes calls fn with the size of every blob of ids, in order; -1 if it is
@@ -122,12 +141,14 @@ func (r *Reader) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size 
 // Blobs calls fn with the content of every blob of ids, in order. content is
 // valid until fn returns. A blob that is missing, damaged, larger than max bytes
 // or no blob comes with an error, ErrMissing or ErrTooLarge, and does not end
-// the reading; an error of fn does.
+// the reading; an error of fn does. The content is held against its name: documents
+// of all repositories share the names of blobs, so a repository whose index lies
+// must not give another one its text.
 func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i int, content []byte, err error) error) error {
 	done, restarts, failedAt := 0, 0, -1
 	for done < len(ids) {
 		err := r.pipeline(ctx, r.contents, ids[done:], r.contents.contentsVerb, func(int) error {
-			content, err := r.blob(max)
+			content, err := r.blob(ids[done], max)
 			if errors.Is(err, errDied) {
 				return err
 			}
@@ -159,8 +180,8 @@ func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i
 	return nil
 }
 
-// blob reads one answer to a request for contents.
-func (r *Reader) blob(max int64) ([]byte, error) {
+// blob reads the answer to a request for the contents of id.
+func (r *Reader) blob(id ObjectID, max int64) ([]byte, error) {
 	h, err := r.contents.header()
 	if err != nil {
 		return nil, err
@@ -182,6 +203,10 @@ func (r *Reader) blob(max int64) ([]byte, error) {
 	}
 	r.read += h.size
 	r.m.ms.metrics.readBytes.Add(float64(h.size))
+	if !id.namesBlob(b) {
+		r.m.ms.metrics.damagedBlobs.Inc()
+		return nil, fmt.Errorf("blob %s holds other bytes than its name says: %w", id, ErrMissing)
+	}
 	return b, nil
 }
 
@@ -280,9 +305,6 @@ type catFile struct {
 	request                       []byte
 	// dead: the process was killed, or its output is out of step.
 	dead bool
-	// missed: it did not find an object. A process looks for the objects that a
-	// repository borrows once; if their disk was away then, it never finds them.
-	missed bool
 }
 
 func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*catFile, error) {
@@ -376,7 +398,6 @@ func (c *catFile) header() (objectHeader, error) {
 		}
 	}
 	if len(fields) >= 2 && (string(fields[len(fields)-1]) == "missing" || string(fields[len(fields)-1]) == "ambiguous") {
-		c.missed = true
 		return objectHeader{name: string(fields[0])}, nil
 	}
 	return objectHeader{}, fmt.Errorf("%w: unexpected answer %.200q of cat-file", ErrGit, line)

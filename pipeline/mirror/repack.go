@@ -12,7 +12,7 @@ import (
 
 // A push leaves a pack, or some loose objects, in a mirror, and git is told not to
 // tidy up after a fetch, in whose way that would be. So Run does, beside the
-// fetches. Repositories read by path have objects of their own and are left alone.
+// fetches. A mirror of copies is left alone: it follows the packs of its repository.
 const (
 	// repackEvery is how often Run looks for mirrors to repack.
 	repackEvery = time.Minute
@@ -107,7 +107,7 @@ func (m *Mirror) repack(ctx context.Context) error {
 		return err
 	}
 	defer m.release()
-	if !m.exists() || m.isBorrowed() {
+	if !m.exists() || m.isCopy() {
 		return nil
 	}
 	_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), env: repackEnv, timeout: m.ms.o.FetchTimeout,
@@ -117,6 +117,3 @@ func (m *Mirror) repack(ctx context.Context) error {
 	}
 	return nil
 }
-
-// isBorrowed reports whether the objects are those of a repository on disk.
-func (m *Mirror) isBorrowed() bool { return isFile(m.alternates()) }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -34,30 +34,50 @@ func (m *Mirror) Resolve(ctx context.Context, name code.RevisionName, head code.
 	if !errors.Is(err, ErrRefNotFound) {
 		return c, err
 	}
-	if id := m.resolveBorrowed(ctx, name); id != "" {
-		return r.commit(ctx, string(id))
-	}
-	return c, err
+	return m.resolveOnDisk(ctx, r, name, err)
 }
 
-// resolveBorrowed asks the repository from which the mirror borrows its objects;
-// empty if there is none, or it has no such ref either.
-func (m *Mirror) resolveBorrowed(ctx context.Context, name code.RevisionName) code.CommitID {
-	objects, err := readSmall(m.alternates())
-	if err != nil {
-		return ""
+// resolveOnDisk looks for a ref in the repository whose objects the mirror copies.
+// Without one it fails with notFound.
+func (m *Mirror) resolveOnDisk(ctx context.Context, r *Reader, name code.RevisionName, notFound error) (Commit, error) {
+	refs := clientRefs(name.Refs)
+	if len(refs) == 0 {
+		return Commit{}, notFound
 	}
-	gitDir := filepath.Dir(strings.TrimSuffix(string(objects), "\n"))
-	for _, ref := range clientRefs(name.Refs) {
-		out, err := m.ms.git.output(ctx, command{gitDir: gitDir, args: []string{"rev-parse", "--quiet", "--verify", string(ref) + name.Steps + "^{commit}"}})
-		if err != nil {
+	found, err := m.findOnDisk(ctx, func(repo *ondisk.Repository) (ondisk.Refs, error) { return repo.Find(refs) })
+	if err != nil {
+		return Commit{}, notFound // moved or gone
+	}
+	for _, ref := range refs {
+		id, ok := found[ref]
+		if !ok {
 			continue
 		}
-		if id, err := code.ParseCommitID(strings.TrimSpace(string(out))); err == nil {
-			return id
+		c, err := r.commit(ctx, string(id)+name.Steps)
+		if errors.Is(err, ErrMissing) && m.copyNews(ctx) == nil {
+			c, err = r.commit(ctx, string(id)+name.Steps)
 		}
+		if errors.Is(err, ErrMissing) {
+			err = notFound
+		}
+		return c, err
 	}
-	return ""
+	return Commit{}, notFound
+}
+
+// copyNews copies the objects that the repository on disk has got since the last
+// push.
+func (m *Mirror) copyNews(ctx context.Context) error {
+	src, err := m.copySource(ctx)
+	if err != nil || src.path == "" {
+		return err
+	}
+	if err := m.acquire(ctx); err != nil {
+		return err
+	}
+	defer m.release()
+	_, err = m.copyObjects(ctx, src, nil)
+	return err
 }
 
 // Resolve is Mirror.Resolve.

@@ -1,0 +1,27 @@
+package ondisk
+
+// Bounds of what is read of a repository.
+const (
+	// maxLineFileBytes bounds HEAD, a loose ref, commondir and a file "gitdir: PATH".
+	maxLineFileBytes = 8 << 10
+	// maxConfigBytes bounds the configuration, which names every remote and branch
+	// of a work tree.
+	maxConfigBytes = 4 << 20
+	// maxRefsBytes bounds packed-refs and shallow: a million names of ordinary length.
+	maxRefsBytes = 64 << 20
+	// maxRefs bounds the refs below one prefix.
+	maxRefs = 200_000
+	// maxRefDepth bounds the directories in the name of a ref.
+	maxRefDepth = 64
+	// maxSymbolicRefs bounds a chain of refs that name refs; git's bound is 5.
+	maxSymbolicRefs = 5
+	// maxObjectFiles bounds the files in one directory of objects. git packs loose
+	// objects when there are some 27 in one.
+	maxObjectFiles = 100_000
+	// maxObjectDirectories bounds the object directories that a repository borrows
+	// from, maxAlternateDepth the chain of them; git's bound is 5.
+	maxObjectDirectories = 64
+	maxAlternateDepth    = 5
+	// readDirChunk is how many names of a directory are read at once.
+	readDirChunk = 1024
+)

@@ -1,0 +1,22 @@
+package ondisk
+
+import (
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// openRoot opens the directory without waiting, should it be a FIFO by now, and
+// makes a root of its descriptor.
+func openRoot(root *os.Root, name string) (*os.Root, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	opened, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
+	if os.IsNotExist(err) { // no /proc here
+		return root.OpenRoot(name)
+	}
+	return opened, err
+}
