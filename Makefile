@@ -10,6 +10,7 @@ CORPORA  ?= .cache/corpora/bench
 ZOEKT_BIN ?=
 QUICK    ?=
 OUT      ?= .cache/bench.md
+RELEASE  ?=
 SCHEMATHESIS = .cache/schemathesis-4.32.5
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
@@ -21,8 +22,8 @@ export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## bin/quarry and bin/searchbench
-	$(GO) build -trimpath -buildvcs=auto -o bin/ ./cmd/quarry ./cmd/searchbench
+build: ## bin/quarry and bin/searchbench; RELEASE=v1.2.3 stamps a release, else the version is of the newest tag and the commit
+	$(GO) build -trimpath -buildvcs=auto $(if $(RELEASE),-ldflags '-X github.com/quarrysearch/quarry/cmd/internal/boot.release=$(RELEASE)') -o bin/ ./cmd/quarry ./cmd/searchbench
 
 run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard library indexed
 	$(GO) build -o .cache/run/ ./cmd/internal/tasks

@@ -932,7 +932,8 @@ func (c *Client) Verify(ctx context.Context, body wire.VerificationRequest) iter
 
 // GetVersion: The server's version. It sends GET /api/version.
 //
-// The version of the server; that of this interface is in the document.
+// The release of the server: a semantic version with a leading v, with a pre-release part where it is
+// a development build. The version of this interface is in the document.
 func (c *Client) GetVersion(ctx context.Context) (*wire.Version, error) {
 	return receive[*wire.Version](ctx, c, request{method: "GET", path: "/api/version", reads: true})
 }

@@ -20,7 +20,7 @@ func TestDocumentIsValid(t *testing.T) {
 	if err := document.Validate(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if document.OpenAPI != "3.0.3" || document.Info.Version != "v5.0.4" {
+	if document.OpenAPI != "3.0.3" || document.Info.Version != "v5.1.9" {
 		t.Errorf("OpenAPI %s, interface %s: both are part of the contract", document.OpenAPI, document.Info.Version)
 	}
 }
