@@ -17,7 +17,7 @@
 //	diff.go       GET /api/diff
 //	blame.go      GET /api/blame
 //	deadletters.go GET, DELETE /api/deadletters, …/{partition}/{offset}, POST …/replay
-//	system.go     GET /api/version, /api/health, /healthz, /readyz, /api/openapi.json
+//	system.go     GET /api/models, /api/version, /api/health, /healthz, /readyz, /api/openapi.json
 //
 // What stands before a handler, from outside in:
 //

@@ -107,6 +107,7 @@ func (s *Server) routes() []route {
 		{method: http.MethodGet, path: "/api/ee/audit/export", access: accessOwner, action: audit.FetchedAudit, stream: s.exportAudit},
 		{method: http.MethodGet, path: "/api/ee/audit/head", access: accessOwner, action: audit.FetchedAudit, handler: s.auditHead},
 		{method: http.MethodPost, path: "/api/ee/audit/verifications", access: accessOwner, action: audit.VerifiedAudit, stream: s.verifyAudit},
+		{method: http.MethodGet, path: "/api/models", access: accessRead, handler: s.listModels},
 		{method: http.MethodGet, path: "/api/version", access: accessOpen, handler: s.version},
 		{method: http.MethodGet, path: "/api/health", access: accessOpen, handler: s.health},
 		{method: http.MethodGet, path: "/api/openapi.json", access: accessOpen, handler: s.describeJSON},

@@ -11,6 +11,12 @@ func (s *Server) version(*http.Request) (*reply, error) {
 	return ok(wire.Version{Version: s.o.Version}), nil
 }
 
+// listModels answers with the language models, of which this server has none.
+// Clients of the established interface ask for them when they start.
+func (s *Server) listModels(*http.Request) (*reply, error) {
+	return ok([]wire.LanguageModel{}), nil
+}
+
 // health says that the process serves; it looks at nothing else, so that a slow
 // disk does not get the process killed.
 func (s *Server) health(*http.Request) (*reply, error) {

@@ -676,6 +676,13 @@ func (c *Client) DeleteKey(ctx context.Context, keyID string) error {
 	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/keys/%s", escape(keyID))})
 }
 
+// ListLanguageModels: List language models. It sends GET /api/models.
+//
+// The language models that answer questions about code. This server has none, so the list is empty.
+func (c *Client) ListLanguageModels(ctx context.Context) ([]wire.LanguageModel, error) {
+	return receive[[]wire.LanguageModel](ctx, c, request{method: "GET", path: "/api/models", reads: true})
+}
+
 // ListReplays: Versions of the projections, and the replays that make them. It sends GET /api/replays.
 //
 // Addition. The latest replays, the newest first, with their progress.

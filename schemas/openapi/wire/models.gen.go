@@ -997,6 +997,13 @@ type Key struct {
 	LastUsedAt Time `json:"lastUsedAt,omitempty,omitzero"`
 }
 
+// LanguageModel defines model for LanguageModel.
+type LanguageModel struct {
+	Provider    string `json:"provider"`
+	Model       string `json:"model"`
+	DisplayName string `json:"displayName,omitempty,omitzero"`
+}
+
 // Location defines model for Location.
 type Location struct {
 	// ByteOffset From the start of the file, from 0.
