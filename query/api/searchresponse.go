@@ -3,6 +3,7 @@ package api
 import (
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
@@ -40,8 +41,17 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 	if out.Explain != nil {
 		out.Explain.Stages.Parse = in.took.Microseconds()
 	}
-	for _, n := range in.Query.Notices {
-		out.Notices = append(out.Notices, wire.SearchNotice{Message: n.Message, Start: n.At.Start, End: n.At.End})
+	out.Notices = newNotices(in.Query.Notices)
+	return out
+}
+
+// newNotices converts notices; nil if there are none.
+func newNotices(notices []syntax.Notice) (out []wire.SearchNotice) {
+	for _, n := range notices[:min(len(notices), syntax.MaxNotices)] {
+		out = append(out, wire.SearchNotice{
+			Code: wire.SearchNoticeCode(n.Code), Message: n.Message, Start: n.At.Start, End: n.At.End,
+			Filter: n.Filter, Suggestions: n.Suggestions,
+		})
 	}
 	return out
 }

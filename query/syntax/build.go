@@ -71,7 +71,8 @@ func (b *builder) or() (Query, *Error) {
 		if b.next == len(b.items) {
 			break
 		}
-		b.next++ // the or
+		b.addOperator(b.next)
+		b.next++
 	}
 	b.arms = len(arms)
 	if len(arms) == 1 {
@@ -90,6 +91,7 @@ func (b *builder) and() (Query, *Error) {
 			break
 		}
 		if op == opAnd {
+			b.addOperator(b.next)
 			b.next++
 		}
 		q, err := b.unit()
@@ -102,6 +104,13 @@ func (b *builder) and() (Query, *Error) {
 		return operands[0], nil
 	}
 	return &And{Children: operands, At: spanOf(operands)}, nil
+}
+
+// addOperator notes down an operator that the established server does not have.
+func (b *builder) addOperator(i int) {
+	if at := b.items[i].at; b.p.text[at.Start:at.End] != "or" {
+		b.p.addAddition(at, additionOperator)
+	}
 }
 
 // operator tells whether the next item is an and or an or that stands between operands. Without an operand before it
@@ -118,6 +127,7 @@ func (b *builder) operator(afterOperand bool) operator {
 func (b *builder) unit() (Query, *Error) {
 	start := b.next
 	for b.isNot() {
+		b.p.addAddition(b.items[b.next].at, additionNot)
 		b.next++
 	}
 	it := b.items[b.next]
@@ -129,7 +139,6 @@ func (b *builder) unit() (Query, *Error) {
 	if b.depth+count > MaxDepth {
 		return nil, b.p.tooDeep(b.items[start].at.Start)
 	}
-	b.p.noticeNot(b.items[start : b.next+1])
 	b.next++
 	q := it.query
 	for i := count - 1; i >= 0; i-- {

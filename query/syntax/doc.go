@@ -1,12 +1,15 @@
 // Package syntax reads the text of a query into a tree, and prints any tree back.
 //
 // It answers: what was asked? It knows nothing of the index, of repositories or of languages; it never touches a
-// disk. docs/query-language.md is the same language told to its users, and testdata/ holds a script for every rule.
+// disk. docs/query-language.md describes the same language to its users, and testdata/ holds a script for every rule.
 //
 // Main types: Parse turns text and Options into a Parsed, whose Root is a Query: And, Or and Not over the leaves
 // Text, File, Repo, Symbol, Language, Revision, Archived, Fork, Visibility, Context, RepoSet and Const. A text that
 // is no query gives an *Error with a position, a message and an advice. Walk, Map and Simplify work on trees; Print
-// is the inverse of Parse.
+// is the inverse of Parse. A Notice tells the writer of a valid query what it may not have been meant to say.
+//
+// The server whose API we speak reads a smaller language. established.go reads a text as that server does, and
+// difference.go compares both readings, so that clients of that server see no query refused or changed without a notice.
 //
 // How text becomes tokens. Blanks separate tokens. A token is one of
 //
@@ -23,9 +26,12 @@
 // Invariants:
 //  1. Parse never panics and its work is bounded by the Max constants, whatever the text.
 //  2. In a tree from Parse: And and Or have at least two children; the child of Not is no Const; every Case is CaseYes
-//     or CaseNo; every regular expression compiles with RegexpFlags; patterns are not empty and valid UTF-8; spans lie in the text.
+//     or CaseNo; every regular expression compiles with RegexpFlags; patterns are not empty, but for that of a Language,
+//     and valid UTF-8; spans lie in the text.
 //  3. For every tree of that shape within the limits, Parse(Print(q, o), o) gives q again (spans apart), for every o.
 //  4. Simplify keeps the set of documents for which a tree is true.
+//  5. Parse takes every text that the established server takes, within the Max constants. If it reads the text otherwise,
+//     there is a DifferentMeaning notice, and its suggestion is read here as the text is there.
 //
 // Concurrency: trees are not changed once built; everything may be called from many goroutines.
 //

@@ -19,6 +19,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, regexp, sensitive bool) {
 		o := Options{Regexp: regexp, CaseSensitive: sensitive}
 		parsed, err := Parse(text, o)
+		checkCompared(t, text, o, parsed, err)
 		if err != nil {
 			checkError(t, text, err)
 			return

@@ -16,6 +16,8 @@ const (
 	MaxUnicodeClasses = 50
 	// MaxNotices bounds the notices of a query.
 	MaxNotices = 10
+	// MaxSuggestions bounds the suggestions of a notice.
+	MaxSuggestions = 5
 )
 
 // maxScanBytes bounds the bytes looked at while searching for closing brackets. It is reached only by texts made to

@@ -30,7 +30,8 @@ func TestLimits(t *testing.T) {
 		{"too deep, regexp mode", nested(MaxDepth + 1), rx, "deeper than"},
 		{"too many open", strings.Repeat("(", MaxDepth+1), Options{}, "deeper than"},
 		{"deepest not", strings.Repeat("not ", MaxDepth) + "a", Options{}, ""},
-		{"too deep not", strings.Repeat("not ", MaxDepth+1) + "a", Options{}, "deeper than"},
+		{"too deep not, read as words", strings.Repeat("not ", MaxDepth+1) + "a", Options{}, ""},
+		{"too deep minus", strings.Repeat("-(", MaxDepth+1) + "a b" + strings.Repeat(")", MaxDepth+1), Options{}, "deeper than"},
 		{"10,000 alternatives", strings.TrimSuffix(strings.Repeat("abcd|", 10_000), "|"), rx, ""},
 		{"largest repeat of the library", "a{1000}", rx, ""},
 		{"too large", strings.Repeat("(abcdefghij){1000}", 10), rx, "too large"},
@@ -66,6 +67,10 @@ func TestHostileTexts(t *testing.T) {
 			p := &parser{scanner: newScanner(text, o.Regexp), o: o}
 			if _, err := p.parse(); p.spent > most {
 				t.Errorf("%q repeated, %+v: looked at %d bytes (%.80v)", unit, o, p.spent, err)
+			}
+			e := newEstablished(text, o)
+			if e.read(); e.spent > most {
+				t.Errorf("%q repeated, %+v: looked at %d bytes as the established server", unit, o, e.spent)
 			}
 		}
 	}

@@ -1,11 +1,54 @@
 package syntax
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// NoticeCode says what a Notice is about.
+type NoticeCode string
+
+// The codes of notices.
+const (
+	// AmbiguousQuery is for a part that was read in one way, where another was likely meant.
+	AmbiguousQuery NoticeCode = "AMBIGUOUS_QUERY"
+	// DifferentMeaning is for a query that means something else to the established server.
+	DifferentMeaning NoticeCode = "DIFFERENT_MEANING"
+	// FilterSelectsNothing is for a filter that leaves nothing to search, or, negated, excludes nothing.
+	FilterSelectsNothing NoticeCode = "FILTER_SELECTS_NOTHING"
+)
+
+// Notice tells the writer of a valid query what it may not have been meant to say.
+type Notice struct {
+	Code    NoticeCode
+	At      Span // of the part that the notice is about
+	Message string
+	// Filter is the filter that the notice is about, as it is printed; empty if it is about something else.
+	Filter string
+	// Suggestions are at most MaxSuggestions: for DifferentMeaning the query that has the meaning of the established
+	// server here, else names that the value of the filter may have been meant to be.
+	Suggestions []string
+}
 
 func (p *parser) notice(at Span, message string) {
+	p.addNotice(Notice{Code: AmbiguousQuery, At: at, Message: message})
+}
+
+func (p *parser) addNotice(n Notice) {
 	if len(p.notices) < MaxNotices {
-		p.notices = append(p.notices, Notice{At: at, Message: message})
+		p.notices = append(p.notices, n)
 	}
+}
+
+// sortNotices puts notices in order of place.
+func sortNotices(notices []Notice) {
+	slices.SortStableFunc(notices, func(a, b Notice) int {
+		return cmp.Or(cmp.Compare(a.At.Start, b.At.Start), cmp.Compare(a.At.End, b.At.End))
+	})
 }
 
 // noticeKeyword is for a word that looks like a filter and is none.
@@ -28,24 +71,25 @@ func (p *parser) noticeKeyword(i, end int) {
 	}
 }
 
-// noticeNot is for a "not" before a bare word, which may be a sentence and not a query.
-func (p *parser) noticeNot(items []item) {
-	last := items[len(items)-1]
-	if len(items) < 2 || !p.isBareWord(last.query, last.at) {
-		return
+// shown is what a notice repeats of the query, on one line.
+func (p *parser) shown(at Span) string { return showOnLine(p.text[at.Start:at.End]) }
+
+// showOnLine cuts a text and writes its control characters as escapes: a notice is one line.
+func showOnLine(s string) string {
+	s = shorten(s)
+	if !strings.ContainsFunc(s, unicode.IsControl) {
+		return s
 	}
-	p.notice(Span{items[0].at.Start, last.at.End},
-		fmt.Sprintf("not excludes files with %s; write the phrase in quotes to search for the words.", p.shown(last.at)))
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
-
-// isBareWord tells whether q was written at that place without quotes, parentheses and minus.
-func (p *parser) isBareWord(q Query, at Span) bool {
-	text, ok := q.(*Text)
-	return ok && text.At == at && p.text[at.Start] != '"'
-}
-
-// shown is what a notice repeats of the query.
-func (p *parser) shown(at Span) string { return shorten(p.text[at.Start:at.End]) }
 
 // noticeScope is for filters that reach only one operand of an or.
 func (p *parser) noticeScope(arms []Query) {
@@ -72,16 +116,4 @@ func restricts(q Query) bool {
 		return true
 	}
 	return false
-}
-
-// noticeExclusions is for a query that is only a negated term: it finds nearly everything.
-func (p *parser) noticeExclusions(root Query) {
-	not, ok := root.(*Not)
-	if !ok {
-		return
-	}
-	word := Span{not.At.Start + 1, not.At.End}
-	if p.text[not.At.Start] == '-' && p.isBareWord(not.Child, word) {
-		p.notice(not.At, fmt.Sprintf("a minus excludes; write %q to search for the text.", p.shown(not.At)))
-	}
 }

@@ -2,17 +2,25 @@ package syntax
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 // Parse reads a query. The error is always an *Error.
+//
+// A query that this language refuses and the established server takes is read as the established server reads it. A
+// query that means something else there has a notice with the query to write for that meaning.
 func Parse(text string, o Options) (*Parsed, error) {
 	p := &parser{scanner: newScanner(text, o.Regexp), o: o}
 	parsed, err := p.parse()
-	if err != nil {
+	if err == nil {
+		p.noticeDifference(parsed)
+	} else if parsed = p.acceptEstablished(err); parsed == nil {
 		return nil, err
 	}
+	sortNotices(p.notices)
+	parsed.Notices = p.notices
 	return parsed, nil
 }
 
@@ -24,6 +32,7 @@ type parser struct {
 	instructions int
 	classes      int
 	notices      []Notice
+	additions    []addition
 	bare         map[Query]bool // terms without a keyword: what type: is about
 }
 
@@ -55,6 +64,7 @@ type item struct {
 	query    Query
 	operator operator // of a bare word that may be one; query is the word as a term
 	empty    bool     // the query is a bare "()"
+	grouped  bool     // the query stands in parentheses
 	settings settings // of a group
 	at       Span
 }
@@ -89,8 +99,7 @@ func (p *parser) parse() (*Parsed, *Error) {
 		return nil, err
 	}
 	p.resolveDefaults(root)
-	p.noticeExclusions(root)
-	return &Parsed{Root: p.retarget(root, set.kind), Type: set.kind, Select: set.sel, Text: p.text, Notices: p.notices}, nil
+	return &Parsed{Root: p.retarget(root, set.kind), Type: set.kind, Select: set.sel, Text: p.text}, nil
 }
 
 func (p *parser) checkText() *Error {
@@ -143,7 +152,9 @@ func (p *parser) tooDeep(i int) *Error {
 // token reads the token at i into g and returns its end.
 func (p *parser) token(g *group, i, end, depth int) (int, *Error) {
 	if f, v := p.filterToken(i, end); f != nil && f.value == valueSetting {
-		return p.setting(&g.settings, f, i, v, end)
+		next, err := p.setting(&g.settings, f, i, v, end)
+		p.addAddition(Span{i, next}, additionFilter)
+		return next, err
 	}
 	var it item
 	next, err := 0, (*Error)(nil)
@@ -190,6 +201,9 @@ func (p *parser) negated(i, operand, end, depth int) (item, int, *Error) {
 	if it.settings.ofQuery() {
 		return it, next, p.settingInside(it.settings)
 	}
+	if f, _ := p.filterToken(operand, end); f == nil && !it.grouped {
+		p.addAddition(Span{i, next}, additionMinus)
+	}
 	return item{query: negate(it.query, Span{i, next})}, next, nil
 }
 
@@ -219,6 +233,9 @@ func (p *parser) operand(i, end, depth int) (item, int, *Error) {
 	}
 	if f, v := p.filterToken(i, end); f != nil {
 		q, next, err := p.filter(f, i, v, end)
+		if !slices.Contains(establishedKeywords, p.text[i:v-1]) {
+			p.addAddition(Span{i, next}, additionFilter)
+		}
 		return item{query: q}, next, err
 	}
 	next := p.wordEnd(i, end)
@@ -268,10 +285,10 @@ func (p *parser) groupsQueries(start, end int) bool {
 func (p *parser) parenthesised(i, close, depth int) (item, int, *Error) {
 	if p.skipBlanks(i+1, close) == close {
 		p.terms++
-		return item{query: &Const{At: Span{i, close + 1}}, empty: true}, close + 1, nil
+		return item{query: &Const{At: Span{i, close + 1}}, empty: true, grouped: true}, close + 1, nil
 	}
 	q, set, err := p.group(i+1, close, depth+1)
-	return item{query: q, settings: set}, close + 1, err
+	return item{query: q, settings: set, grouped: true}, close + 1, err
 }
 
 // bareTerm is term for one without a keyword, which type: may be about.
@@ -307,21 +324,29 @@ func (p *parser) pattern(raw Span, quoted, isRegexp bool) (string, *Error) {
 	if !isRegexp {
 		return pattern, nil
 	}
-	if p.classes += unicodeClasses(pattern); p.classes > MaxUnicodeClasses {
-		return "", p.fail(raw.Start, fmt.Sprintf(`the query has more than %d \p classes`, MaxUnicodeClasses), "Name each class once.")
-	}
-	size, fault := regexpSize(pattern, MaxRegexpInstructions)
-	if fault != nil {
-		offset := fault.position
+	if offset, err := p.checkedPattern(pattern); err != nil {
 		if quoted {
 			offset = rawOffset(text, offset)
 		}
-		return "", p.fail(raw.Start+offset, fault.message, fault.advice)
-	}
-	if p.instructions += size; p.instructions > MaxRegexpInstructions {
-		return "", p.fail(raw.Start, "the regular expressions of the query are too large", "Repeat less often, or use fewer alternatives.")
+		return "", p.fail(raw.Start+offset, err.Message, err.Advice)
 	}
 	return pattern, nil
+}
+
+// checkedPattern checks a regular expression and counts it. The error has no place; offset is where in the expression
+// it is.
+func (p *parser) checkedPattern(pattern string) (offset int, err *Error) {
+	if p.classes += unicodeClasses(pattern); p.classes > MaxUnicodeClasses {
+		return 0, &Error{Message: fmt.Sprintf(`the query has more than %d \p classes`, MaxUnicodeClasses), Advice: "Name each class once."}
+	}
+	size, fault := regexpSize(pattern, MaxRegexpInstructions)
+	if fault != nil {
+		return fault.position, &Error{Message: fault.message, Advice: fault.advice}
+	}
+	if p.instructions += size; p.instructions > MaxRegexpInstructions {
+		return 0, &Error{Message: "the regular expressions of the query are too large", Advice: "Repeat less often, or use fewer alternatives."}
+	}
+	return 0, nil
 }
 
 // filter reads the value at v of a filter whose keyword begins at i.
@@ -362,7 +387,7 @@ func (p *parser) value(f *filter, v, end int) (next int, raw Span, quoted bool, 
 		if close < 0 {
 			return 0, raw, false, p.fail(v, "the quote is not closed", `Close it with ", or write \" for the character.`)
 		}
-		if close == v+2 {
+		if close == v+2 && f != filterLanguage { // lang:"" is about files of no known language
 			return 0, raw, false, p.fail(v, f.name+": has no value", "Write "+f.wanted+" in the quotes.")
 		}
 		return close, Span{v + 1, close - 1}, true, nil

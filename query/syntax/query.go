@@ -172,12 +172,6 @@ type Parsed struct {
 	Notices []Notice // what the writer may not have meant, in order of place; at most MaxNotices
 }
 
-// Notice tells the writer of a valid query how a part of it was read, where another reading was likely meant.
-type Notice struct {
-	At      Span
-	Message string
-}
-
 // Options are the switches of a request. The zero value is the default: literal terms in any case.
 type Options struct {
 	Regexp        bool // terms are regular expressions

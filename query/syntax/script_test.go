@@ -14,6 +14,7 @@ import (
 //
 //	parse [regexp] [case] [quoted] [print]   the tree, the notices or the error; quoted: lines are Go string literals
 //	simplify [regexp]                        the tree before and after Simplify
+//	compare [regexp] [case] [quoted]         the tree here and that of the established server, and the notices
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -30,6 +31,8 @@ func TestScripts(t *testing.T) {
 				fmt.Fprintf(&b, "%s\n", line)
 				parsed, err := Parse(text, o)
 				switch {
+				case d.Cmd == "compare":
+					writeCompared(t, &b, text, o, parsed, err)
 				case err != nil:
 					writeError(t, &b, err)
 				case d.Cmd == "simplify":
@@ -58,6 +61,13 @@ func writeError(t *testing.T, b *strings.Builder, err error) {
 
 func writeParsed(b *strings.Builder, p *Parsed) {
 	b.WriteString("    ")
+	dumpParsed(b, p)
+	for _, n := range p.Notices {
+		writeNotice(b, n)
+	}
+}
+
+func dumpParsed(b *strings.Builder, p *Parsed) {
 	if p.Type != TypeDefault {
 		fmt.Fprintf(b, "type=%s ", p.Type)
 	}
@@ -65,9 +75,34 @@ func writeParsed(b *strings.Builder, p *Parsed) {
 		fmt.Fprintf(b, "select=%s ", p.Select)
 	}
 	fmt.Fprintf(b, "%s\n", dump(p.Root))
-	for _, n := range p.Notices {
-		fmt.Fprintf(b, "    notice %d-%d: %s\n", n.At.Start, n.At.End, n.Message)
+}
+
+func writeNotice(b *strings.Builder, n Notice) {
+	fmt.Fprintf(b, "    %s %d-%d: %s\n", n.Code, n.At.Start, n.At.End, n.Message)
+	for _, s := range n.Suggestions {
+		fmt.Fprintf(b, "        %s\n", s)
 	}
+}
+
+// writeCompared writes how a query is read here and there, and holds that nothing is refused that is taken there, and
+// that a notice tells where the readings differ, with a query that is read here as this one is there.
+func writeCompared(t *testing.T, b *strings.Builder, text string, o Options, ours *Parsed, err error) {
+	theirs := readEstablished(text, o)
+	if theirs == nil {
+		b.WriteString("    there refused, or not known\n")
+	} else {
+		fmt.Fprintf(b, "    there %s\n", dump(theirs))
+	}
+	if err != nil {
+		writeError(t, b, err)
+	} else {
+		b.WriteString("    here  ")
+		dumpParsed(b, ours)
+		for _, n := range ours.Notices {
+			writeNotice(b, n)
+		}
+	}
+	checkCompared(t, text, o, ours, err)
 }
 
 // dump writes a tree for the eye: "x" is text, /x/ an expression, a ! behind it means exact case.

@@ -240,6 +240,13 @@ const (
 	ScopeSearch Scope = "search"
 )
 
+// Defines values for SearchNoticeCode.
+const (
+	SearchNoticeCodeAMBIGUOUSQUERY       SearchNoticeCode = "AMBIGUOUS_QUERY"
+	SearchNoticeCodeDIFFERENTMEANING     SearchNoticeCode = "DIFFERENT_MEANING"
+	SearchNoticeCodeFILTERSELECTSNOTHING SearchNoticeCode = "FILTER_SELECTS_NOTHING"
+)
+
 // Defines values for SearchStatsFlushReason.
 const (
 	SearchStatsFlushReasonFLUSHREASONFINALFLUSH         SearchStatsFlushReason = "FLUSH_REASON_FINAL_FLUSH"
@@ -1382,14 +1389,32 @@ type SearchFile struct {
 	Content string `json:"content"`
 }
 
-// SearchNotice defines model for SearchNotice.
+// SearchNotice Example: {"code":"FILTER_SELECTS_NOTHING","end":16,"filter":"lang:pyhton","message":"lang:pyhton selects nothing among the 12 languages of 3 repositories. Did you mean Python?","start":5,"suggestions":["Python"]}
 type SearchNotice struct {
+	// Code AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
+	// the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
+	// or, negated, excludes nothing.
+	Code SearchNoticeCode `json:"code"`
+
+	// Message One line.
 	Message string `json:"message"`
 
-	// Start Byte offset in the query.
+	// Start Byte offset in the query of the part that the notice is about. The place is empty if it is about no part.
 	Start int `json:"start"`
 	End   int `json:"end"`
+
+	// Filter The filter that the notice is about, such as lang:pyhton. Absent if it is about something else.
+	Filter string `json:"filter,omitempty,omitzero"`
+
+	// Suggestions What to write instead, the likeliest first. Of DIFFERENT_MEANING: the whole query, so that it means here what it
+	// means to the established server. Of FILTER_SELECTS_NOTHING: names that exist for the caller.
+	Suggestions []string `json:"suggestions,omitempty,omitzero"`
 }
+
+// SearchNoticeCode AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
+// the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
+// or, negated, excludes nothing.
+type SearchNoticeCode string
 
 // SearchRequest defines model for SearchRequest.
 type SearchRequest struct {
@@ -1434,7 +1459,7 @@ type SearchResult struct {
 	// counted, the answer holds as many as fit), "memory limit", "scan limit", or another reason to stop.
 	IncompleteReason string `json:"incompleteReason,omitempty,omitzero"`
 
-	// Notices Addition. How parts of the query were read, where another reading was likely meant.
+	// Notices Addition. What the query may not have been meant to do; absent if there is nothing to say. docs/query-language.md describes it.
 	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
 	Explain SearchExplain  `json:"explain,omitempty,omitzero"`
 }

@@ -1,0 +1,230 @@
+package syntax
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// maxSuggestedBytes bounds a query that a notice suggests.
+const maxSuggestedBytes = 1024
+
+// addition is a part of a query that is syntax here and text for the established server.
+type addition struct {
+	at   Span
+	kind additionKind
+}
+
+type additionKind uint8
+
+const (
+	additionMinus    additionKind = iota // before a term
+	additionNot                          // the word
+	additionOperator                     // and, AND, OR
+	additionFilter
+)
+
+// additionTexts say what the part does here and what the established server does with it.
+var additionTexts = [...]string{
+	additionMinus:    "%s excludes files. The established server searches for the text",
+	additionNot:      "%s excludes files. The established server searches for the word",
+	additionOperator: "%s is an operator. The established server searches for the word",
+	additionFilter:   "%s is a filter. The established server searches for the text",
+}
+
+// addAddition notes down an addition; one notice can tell no more of them than there may be notices.
+func (p *parser) addAddition(at Span, kind additionKind) {
+	if len(p.additions) < MaxNotices {
+		p.additions = append(p.additions, addition{at, kind})
+	}
+}
+
+// noticeDifference compares a query with what the established server reads.
+func (p *parser) noticeDifference(ours *Parsed) {
+	e := newEstablished(p.text, p.o)
+	theirs := e.read()
+	if theirs == nil || meansSame(ours, theirs) || !e.compiles(theirs) {
+		p.noticeRevisions(ours.Root)
+		return
+	}
+	suggestions := p.suggest(theirs)
+	for _, a := range p.additions {
+		message := fmt.Sprintf(additionTexts[a.kind], p.shown(a.at))
+		if written := p.text[a.at.Start:a.at.End]; p.runEnd(a.at.Start, a.at.End) == a.at.End && !strings.Contains(written, `"`) {
+			message += ": write " + showOnLine(quote(written)) + " for that"
+		}
+		p.addNotice(Notice{Code: DifferentMeaning, At: a.at, Message: message + ".", Suggestions: suggestions})
+	}
+	if len(p.additions) > 0 {
+		return
+	}
+	at, rest := difference(ours.Root, theirs)
+	for i, n := range p.notices {
+		if n.At.Start < at.End && at.Start < n.At.End {
+			p.notices[i].Code, p.notices[i].Suggestions = DifferentMeaning, suggestions
+			p.notices[i].Message += " The established server reads the query as " + p.reading(conjuncts(theirs)) + "."
+			return
+		}
+	}
+	message := fmt.Sprintf("The established server does not search for %s.", p.shown(at))
+	if len(rest) > 0 {
+		message = fmt.Sprintf("The established server reads %s as %s.", p.shown(at), p.reading(rest))
+	}
+	p.addNotice(Notice{Code: DifferentMeaning, At: at, Message: message, Suggestions: suggestions})
+}
+
+// suggest prints a tree as a query to write here.
+func (p *parser) suggest(q Query) []string {
+	text := Print(q, p.o)
+	if len(text) > maxSuggestedBytes {
+		return nil
+	}
+	return []string{text}
+}
+
+// reading prints trees for a message.
+func (p *parser) reading(qs []Query) string {
+	return showOnLine(Print(joinAnd(qs), p.o))
+}
+
+// meansSame tells whether a query is the same for the established server. The letter case of repo: does not count: it
+// decides only where names differ in nothing else, so that search notices it there.
+func meansSame(ours *Parsed, theirs Query) bool {
+	return ours.Type == TypeDefault && ours.Select == SelectDefault && sameTree(Simplify(ours.Root), Simplify(theirs))
+}
+
+func sameTree(a, b Query) bool {
+	switch a := a.(type) {
+	case *And:
+		b, ok := b.(*And)
+		return ok && slices.EqualFunc(a.Children, b.Children, sameTree)
+	case *Or:
+		b, ok := b.(*Or)
+		return ok && slices.EqualFunc(a.Children, b.Children, sameTree)
+	case *Not:
+		b, ok := b.(*Not)
+		return ok && sameTree(a.Child, b.Child)
+	case *Text:
+		b, ok := b.(*Text)
+		return ok && a.Regexp == b.Regexp && a.Case == b.Case && (a.Pattern == b.Pattern || a.Regexp && sameExpression(a.Pattern, b.Pattern))
+	case *File:
+		b, ok := b.(*File)
+		return ok && a.Case == b.Case && sameExpression(a.Pattern, b.Pattern)
+	case *Symbol:
+		b, ok := b.(*Symbol)
+		return ok && a.Case == b.Case && sameExpression(a.Pattern, b.Pattern)
+	case *Repo:
+		b, ok := b.(*Repo)
+		return ok && sameExpression(a.Pattern, b.Pattern)
+	}
+	return Equal(a, b)
+}
+
+// sameExpression tells whether two expressions are the same, however their characters are escaped.
+func sameExpression(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, errX := syntax.Parse(a, RegexpFlags)
+	y, errY := syntax.Parse(b, RegexpFlags)
+	return errX == nil && errY == nil && x.Equal(y)
+}
+
+// difference returns the part of a query that the established server reads otherwise, and what it reads there: what is
+// left of both without the operands that they begin and end with alike.
+func difference(ours, theirs Query) (Span, []Query) {
+	a, b := conjuncts(Simplify(ours)), conjuncts(Simplify(theirs))
+	for len(a) > 0 && len(b) > 0 && sameTree(a[0], b[0]) {
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && sameTree(a[len(a)-1], b[len(b)-1]) {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	at := ours.Span()
+	if rest := slices.Concat(a, b); len(rest) > 0 {
+		at = rest[0].Span()
+		for _, q := range rest {
+			at.Start, at.End = min(at.Start, q.Span().Start), max(at.End, q.Span().End)
+		}
+	}
+	return at, b
+}
+
+func conjuncts(q Query) []Query {
+	if and, ok := q.(*And); ok {
+		return and.Children
+	}
+	return []Query{q}
+}
+
+// noticeRevisions is for rev: where a query reads alike and the refs searched differ: in some operands of an or only, and
+// twice in a conjunction.
+func (p *parser) noticeRevisions(root Query) {
+	Walk(root, func(q Query) bool {
+		switch q := q.(type) {
+		case *Or:
+			if n := countRevisions(q.Children); n > 0 && n < len(q.Children) {
+				p.noticeRevisionArms(root, q)
+			}
+		case *And:
+			p.noticeRevisionPair(q)
+		}
+		return true
+	})
+}
+
+// countRevisions returns how many of some trees have a rev:.
+func countRevisions(qs []Query) int {
+	n := 0
+	for _, q := range qs {
+		if HasRevision(q) {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *parser) noticeRevisionArms(root Query, or *Or) {
+	at := or.Span()
+	p.addNotice(Notice{
+		Code: DifferentMeaning, At: at, Suggestions: p.suggest(withAllRevisions(root, at)),
+		Message: "The operands without rev: are searched on the branches that rev: selects. The established server searches all indexed branches for them: write rev:* there for that.",
+	})
+}
+
+// withAllRevisions gives the operands of the or at a place, as far as they have none, a rev:*.
+func withAllRevisions(root Query, at Span) Query {
+	return Map(root, func(q Query) Query {
+		or, ok := q.(*Or)
+		if !ok || or.At != at {
+			return q
+		}
+		arms := slices.Clone(or.Children)
+		for i, arm := range arms {
+			if !HasRevision(arm) {
+				arms[i] = &And{Children: []Query{&Revision{Pattern: AllRevisions}, arm}}
+			}
+		}
+		return &Or{Children: arms, At: at}
+	})
+}
+
+// noticeRevisionPair is for two rev: that a ref has to match both.
+func (p *parser) noticeRevisionPair(and *And) {
+	var first *Revision
+	for _, q := range and.Children {
+		r, ok := q.(*Revision)
+		switch {
+		case !ok || r.Pattern == AllRevisions:
+		case first == nil:
+			first = r
+		default:
+			p.addNotice(Notice{
+				Code: DifferentMeaning, At: Span{first.At.Start, r.At.End},
+				Message: "A branch has to match both rev: filters. The established server finds files that are the same on a branch of each; (rev:a or rev:b) finds those of either.",
+			})
+			return
+		}
+	}
+}

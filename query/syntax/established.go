@@ -1,0 +1,347 @@
+package syntax
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// established reads a query as the server does whose API this one speaks, by what was observed of its version 5.1.9.
+// Parse compares its own reading with this one, so that no query means something else here without a notice, and takes
+// this one where its own would refuse the query.
+//
+// The language there is smaller: terms, quoted strings, the filters of establishedKeywords, blanks, "or", parentheses,
+// and a minus before a filter or a group. Everything else is text.
+type established struct {
+	parser      // counts terms and checks expressions
+	ok     bool // false once the server refuses the text, or it is not known what the server does
+}
+
+// establishedKeywords are the filters that the established server has.
+var establishedKeywords = []string{"file", "f", "repo", "r", "content", "c", "lang", "sym", "rev", "context", "reposet", "archived", "fork", "visibility"}
+
+// readEstablished returns the tree that the established server reads a text as; nil if it refuses the text, if it is not
+// known how it reads it, or if the tree is beyond our limits.
+func readEstablished(text string, o Options) Query {
+	e := newEstablished(text, o)
+	q := e.read()
+	if q == nil || !e.compiles(q) {
+		return nil
+	}
+	return q
+}
+
+func newEstablished(text string, o Options) *established {
+	return &established{parser: parser{scanner: newScanner(text, o.Regexp), o: o}, ok: true}
+}
+
+// read does all but to check the expressions, which costs most: those of a query that reads alike have been checked.
+func (e *established) read() Query {
+	if e.checkText() != nil {
+		return nil
+	}
+	q := e.or(0, len(e.text), 0)
+	if !e.ok || e.checkLimits(0) != nil {
+		return nil
+	}
+	e.resolveDefaults(q)
+	return q
+}
+
+// compiles tells whether all expressions of a tree do, within the limits.
+func (e *established) compiles(q Query) bool {
+	ok := true
+	Walk(q, func(q Query) bool {
+		if pattern, isRegexp := patternOf(q); isRegexp && ok {
+			_, err := e.checkedPattern(pattern)
+			ok = err == nil
+		}
+		return ok
+	})
+	return ok
+}
+
+// patternOf returns the pattern of a leaf and whether it is a regular expression.
+func patternOf(q Query) (pattern string, isRegexp bool) {
+	switch q := q.(type) {
+	case *Text:
+		return q.Pattern, q.Regexp
+	case *File:
+		return q.Pattern, true
+	case *Repo:
+		return q.Pattern, true
+	case *Symbol:
+		return q.Pattern, true
+	}
+	return "", false
+}
+
+// acceptEstablished reads a refused query as the established server does; nil if that refuses it, too.
+func (p *parser) acceptEstablished(refusal *Error) *Parsed {
+	q := readEstablished(p.text, p.o)
+	if q == nil {
+		return nil
+	}
+	printed := p.suggest(q)
+	at := Span{refusal.Position, p.runEnd(refusal.Position, len(p.text))}
+	for at.Start > 0 && !isBlank(p.text[at.Start-1]) {
+		at.Start--
+	}
+	message := fmt.Sprintf("%s. So the query is read as the established server reads it: %s. %s", refusal.Message, p.reading(conjuncts(q)), refusal.Advice)
+	p.notices = []Notice{{Code: AmbiguousQuery, At: at, Message: message, Suggestions: printed}}
+	p.noticeRevisions(q)
+	return &Parsed{Root: q, Text: p.text}
+}
+
+// isEstablishedBlank tells whether c separates tokens there.
+func isEstablishedBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
+
+func (e *established) skipBlanks(i, end int) int {
+	for i < end && isEstablishedBlank(e.text[i]) {
+		i++
+	}
+	return i
+}
+
+func (e *established) runEnd(i, end int) int {
+	for i < end && !isEstablishedBlank(e.text[i]) {
+		i++
+	}
+	return i
+}
+
+func (e *established) refuse() Query {
+	e.ok = false
+	return &Const{}
+}
+
+// or reads the operands of a range.
+func (e *established) or(i, end, depth int) Query {
+	if depth > MaxDepth {
+		return e.refuse()
+	}
+	var arms, operands []Query
+	for i = e.skipBlanks(i, end); i < end && e.ok; i = e.skipBlanks(i, end) {
+		if e.isOr(i, end) {
+			if len(operands) == 0 {
+				return e.refuse()
+			}
+			arms, operands = append(arms, joinAnd(operands)), nil
+			i += len("or")
+			continue
+		}
+		var q Query
+		q, i = e.unit(i, end, depth)
+		operands = append(operands, q)
+		e.ok = e.ok && e.checkLimits(i) == nil
+	}
+	if len(operands) == 0 {
+		return e.refuse()
+	}
+	if arms = append(arms, joinAnd(operands)); len(arms) > 1 {
+		return &Or{Children: arms, At: spanOf(arms)}
+	}
+	return arms[0]
+}
+
+func joinAnd(operands []Query) Query {
+	if len(operands) == 1 {
+		return operands[0]
+	}
+	return &And{Children: operands, At: spanOf(operands)}
+}
+
+// isOr tells whether the operator stands at i: in lower case, not at the beginning of the query, before a character
+// that belongs to no word and more text.
+func (e *established) isOr(i, end int) bool {
+	next := i + len("or")
+	if i == 0 || !strings.HasPrefix(e.text[i:end], "or") || e.skipBlanks(next, len(e.text)) == len(e.text) {
+		return false
+	}
+	c := e.text[next]
+	return !isLetter(c) && !isDigit(c) && c != '_'
+}
+
+// unit reads an operand.
+func (e *established) unit(i, end, depth int) (Query, int) {
+	if e.text[i] == '-' {
+		if next := e.skipBlanks(i+1, end); next < end {
+			q, after := e.filterOrGroup(next, end, depth)
+			if q != nil {
+				return negate(q, Span{i, after}), after
+			}
+		}
+	}
+	if q, next := e.filterOrGroup(i, end, depth); q != nil {
+		return q, next
+	}
+	if close := e.quotedEnd(i, end); close > 0 {
+		return e.leaf(filterContent, i, Span{i + 1, close - 1}, close), close
+	}
+	next := e.runEnd(i, end)
+	if e.isCutAtParen(i, next) {
+		return e.refuse(), next
+	}
+	return e.leaf(filterContent, i, Span{i, next}, next), next
+}
+
+// isCutAtParen tells whether a parenthesis stands behind the first colon of a word: foo:(a) is refused as literal text.
+func (e *established) isCutAtParen(i, end int) bool {
+	n := strings.IndexByte(e.text[i:end], ':')
+	return !e.o.Regexp && n >= 0 && i+n+1 < end && e.text[i+n+1] == '('
+}
+
+// filterOrGroup reads the filter or the group at i; nil if there is none.
+func (e *established) filterOrGroup(i, end, depth int) (Query, int) {
+	if e.text[i] == '(' {
+		close := e.groupEnd(i, end)
+		if close < 0 {
+			return nil, 0
+		}
+		if e.skipBlanks(i+1, close) == close {
+			e.terms++
+			return &Const{At: Span{i, close + 1}}, close + 1
+		}
+		return e.or(i+1, close, depth+1), close + 1
+	}
+	v := e.keywordEnd(i, end)
+	if v < 0 || !slices.Contains(establishedKeywords, e.text[i:v-1]) {
+		return nil, 0
+	}
+	return e.filter(keywords[e.text[i:v-1]], i, v, end)
+}
+
+// filter reads the value at v of a filter. A blank before it belongs to it.
+func (e *established) filter(f *filter, i, v, end int) (Query, int) {
+	from := e.skipBlanks(v, end)
+	if close := e.quotedEnd(from, end); close > 0 && from == v && !f.isWord() {
+		return e.leaf(f, i, Span{v + 1, close - 1}, close), close
+	}
+	next := e.runEnd(from, end)
+	value := e.text[from:next]
+	switch {
+	case value == "", f.isWord() && (from > v || !f.allows(value)):
+		return e.refuse(), next
+	case value[0] == '(' && strings.Count(value, "(") != strings.Count(value, ")"):
+		return e.refuse(), next // a blank stands in the parentheses
+	case from > v && (value[0] == '"' || value[0] == '('):
+		return e.refuse(), next // it was not observed what the server does
+	}
+	return e.leaf(f, i, Span{v, next}, next), next
+}
+
+// leaf makes the leaf of a filter or a term whose value stands at raw. Escapes in quotes are not decoded. An empty
+// value restricts nothing.
+func (e *established) leaf(f *filter, i int, raw Span, next int) Query {
+	at := Span{i, next}
+	value := e.text[raw.Start:raw.End]
+	e.terms++
+	switch {
+	case f == filterRepoSet:
+		return establishedSet(value, at)
+	case value == "" && f == filterContext:
+		return e.refuse()
+	case value == "" && f != filterLanguage:
+		return &Const{Value: true, At: at}
+	case f == filterContent && !e.o.Regexp:
+		return &Text{Pattern: value, At: at}
+	}
+	if f == filterContent {
+		return &Text{Pattern: value, Regexp: true, At: at}
+	}
+	return f.leaf(value, at)
+}
+
+// establishedSet is the value of reposet:. Names are taken as they are written, and none begins or ends with a blank; so
+// the set is empty if there is no other.
+func establishedSet(value string, at Span) Query {
+	names := slices.DeleteFunc(strings.Split(value, ","), func(name string) bool { return name == "" || strings.TrimSpace(name) != name })
+	if len(names) == 0 {
+		return &Const{At: at}
+	}
+	return &RepoSet{Names: names, At: at}
+}
+
+// quotedEnd returns the place after the quote that closes the one at i, or -1. A quoted string holds no line feed.
+func (e *established) quotedEnd(i, end int) int {
+	if i == end || e.text[i] != '"' {
+		return -1
+	}
+	close := e.quoteEnd(i, end)
+	if close < 0 || strings.Contains(e.text[i:close], "\n") {
+		return -1
+	}
+	return close
+}
+
+// groupEnd returns the place of the parenthesis that closes the group at i, or -1 if the one at i belongs to a word. As
+// an expression it does unless it holds several tokens, or begins with a quoted string, a filter or such a group.
+func (e *established) groupEnd(i, end int) int {
+	close := e.parenEnd(i, end)
+	last := close
+	if close < 0 {
+		last = end
+	}
+	e.spent += last - i
+	if close < 0 && strings.ContainsAny(e.text[i+1:end], "()") || e.hidesParen(i, last, end) {
+		e.refuse() // refused, or it was not observed which of the parentheses count
+	}
+	if close >= 0 && e.o.Regexp && !e.groupsTokens(i+1, close) {
+		return -1
+	}
+	return close
+}
+
+// parenEnd returns the place of the parenthesis that closes the one at i, or -1.
+func (e *established) parenEnd(i, end int) int {
+	depth := 0
+	for j := i; j < end; j++ {
+		switch e.text[j] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth == 0 {
+			return j
+		}
+	}
+	return -1
+}
+
+// hidesParen tells whether, from i to last, a parenthesis stands in quotes or in a class, or is escaped.
+func (e *established) hidesParen(i, last, end int) bool {
+	for i < last && !e.exhausted() {
+		next := i + 1
+		switch e.text[i] {
+		case '"':
+			next = max(next, e.quoteEnd(i, end))
+		case '\\':
+			next = e.escapeEnd(i, end)
+		case '[':
+			next = e.classEnd(i, end)
+		}
+		if next > i+1 && strings.ContainsAny(e.text[i:next], "()") {
+			return true
+		}
+		i = next
+	}
+	return false
+}
+
+// groupsTokens tells whether a range in parentheses is a group where terms are expressions.
+func (e *established) groupsTokens(i, end int) bool {
+	i = e.skipBlanks(i, end)
+	if i == end || e.text[i] == '-' {
+		e.refuse() // not observed
+		return true
+	}
+	if e.skipBlanks(e.runEnd(i, end), end) < end || e.quotedEnd(i, end) > 0 {
+		return true
+	}
+	if e.text[i] == '(' {
+		return e.groupEnd(i, end) >= 0
+	}
+	v := e.keywordEnd(i, end)
+	return v > 0 && slices.Contains(establishedKeywords, e.text[i:v-1])
+}
