@@ -20,21 +20,25 @@
 //	    HEAD                     the default branch last announced in the log
 //	    refs/heads/…             the branches as last fetched
 //	    refs/quarry/indexed/R/-  the commit of R's last appended RevisionIndexed
-//	    objects/info/alternates  of a repository read by path: its own objects
+//	    copied-from              of a repository on disk: its path; the objects are copies
 //
 // # Invariants
 //
-//  1. A mirror is a cache: remove it at any time and the next Fetch brings it
+//  1. git never reads a repository on disk. Package ondisk reads its refs and copies
+//     its objects, and refuses what leads out of it; git reads the copies
+//     (docs/adr/0019-copies-of-repositories-on-disk.md). The content of a blob that is
+//     read for the index matches its name.
+//  2. A mirror is a cache: remove it at any time and the next Fetch brings it
 //     back. Only the indexed state is lost with it, which costs work, not truth.
-//  2. git sees a URL only after Policy.Check accepted it, and never a ref or an
+//  3. git sees a URL only after Policy.Check accepted it, and never a ref or an
 //     object name that was not validated; every one follows --end-of-options or
 //     -- or comes through standard input. Paths are literal, never patterns; to
 //     read a file, none reaches git at all (Reader.Find).
-//  3. Nothing is checked out, no hook runs, no prompt appears, and no
+//  4. Nothing is checked out, no hook runs, no prompt appears, and no
 //     configuration is read but git.config and the mirror's own.
-//  4. Every process is in a group of its own, dies with its context, and has a
+//  5. Every process is in a group of its own, dies with its context, and has a
 //     bound on what it may write to us.
-//  5. The indexed state is written by SetIndexed only: after the log has
+//  6. The indexed state is written by SetIndexed only: after the log has
 //     acknowledged, never before.
 //
 // # Concurrency
@@ -42,7 +46,8 @@
 // Mirrors and Mirror are safe for concurrent use; Fetch, FetchRefs and Remove of
 // one mirror exclude each other, and a repack by Run. A Reader belongs to one
 // goroutine. Nothing runs in the background but in Run, which the caller owns: a
-// process lives as long as the call, or as the Reader, that started it.
+// process lives as long as the call, or as the Reader, that started it. A read of a
+// disk that hangs outlives its call: at most one for each mirror.
 //
 // # What it must not do
 //

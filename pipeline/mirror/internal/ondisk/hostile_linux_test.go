@@ -52,6 +52,7 @@ func newHostile(t testing.TB) *hostile {
 		secret, secret + "\n", "gitdir: " + outside + "\n", outside, outside + "\n", filepath.Join(outside, "objects"), filepath.Join(outside, "objects") + "\n",
 		filepath.Join(outside, "HEAD"), filepath.Join(outside, "refs", "heads"), filepath.Join(outside, "objects", "pack"), strings.Repeat("../", 20) + secret[1:],
 		"ref: refs/heads/main\n", "ref: refs/heads/x\n", "ref: " + secret + "\n", strings.Repeat("ab", 20) + "\n", strings.Repeat("ab", 20) + " refs/heads/y\n",
+		filepath.Join(h.gitDir, "objects") + "\n", "../objects\n../objects\n", strings.Repeat("pack\n", 100),
 		"../HEAD", ".", "..", "heads/main", "/proc/self/environ", "/dev/zero", h.root, "[extensions]\n\tobjectformat = sha256\n", "[extensions]\nrefstorage=reftable\n", "\x00\xff",
 	}
 	watched := []string{filepath.Dir(secret)}

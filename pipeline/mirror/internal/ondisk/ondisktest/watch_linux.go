@@ -59,10 +59,11 @@ const (
 	Dir    = "directory"
 	File   = "file"
 	Sparse = "sparse file"
+	Device = "device" // needs root
 )
 
 // Kinds are all kinds of plants.
-var Kinds = []string{Link, FIFO, Socket, Dir, File, Sparse}
+var Kinds = []string{Link, FIFO, Socket, Dir, File, Sparse, Device}
 
 // Put replaces what is at the name below gitDir. It follows no link that leads out.
 func (p Plant) Put(gitDir string) error {
@@ -87,6 +88,8 @@ func (p Plant) Put(gitDir string) error {
 		return unix.Mkfifo(path, 0o644)
 	case Socket:
 		return unix.Mknod(path, unix.S_IFSOCK|0o644, 0)
+	case Device: // an endless file
+		return unix.Mknod(path, unix.S_IFCHR|0o644, int(unix.Mkdev(1, 5)))
 	case Dir:
 		return os.Mkdir(path, 0o755)
 	case Sparse:

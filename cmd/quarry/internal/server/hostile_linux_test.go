@@ -1,0 +1,199 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sys/unix"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A lockedBuffer collects what a server logs.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// TestHostileRepositoriesGetNothingOut registers repositories whose files lead out of
+// the allowed root or are FIFOs, beside a good one. The good one is searchable, the
+// others fail, and neither the operator's token nor the text of a repository outside
+// the root is in an answer to an anonymous caller, the log, the metrics or a file of
+// the data directory.
+func TestHostileRepositoriesGetNothingOut(t *testing.T) {
+	const canary = "canary_9c41f7"
+	root := t.TempDir()
+	c := testConfig(t, "git.allowedRoots="+root, "pipeline.reconcileInterval=0")
+	foreign := newGitRepository(t, "foreign")
+	hidden := foreign.commit("secret.txt", canary+"\n")
+	token := filepath.Join(c.Data, "operator.token")
+
+	plants := []struct {
+		name  string
+		plant func(git string) error
+	}{
+		{"shallow-link", func(git string) error { return os.Symlink(token, filepath.Join(git, "shallow")) }},
+		{"pack-link", func(git string) error {
+			objects := filepath.Join(git, "objects")
+			if err := os.RemoveAll(objects); err != nil {
+				return err
+			}
+			if err := os.Symlink(filepath.Join(foreign.dir, ".git", "objects"), objects); err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(git, "refs", "heads", "main"), []byte(string(hidden)+"\n"), 0o644)
+		}},
+		{"fifo-1", func(git string) error { return unix.Mkfifo(filepath.Join(git, "shallow"), 0o644) }},
+		{"fifo-2", func(git string) error { return unix.Mkfifo(filepath.Join(git, "packed-refs"), 0o644) }},
+		{"fifo-3", func(git string) error {
+			head := filepath.Join(git, "HEAD")
+			if err := os.Remove(head); err != nil {
+				return err
+			}
+			return unix.Mkfifo(head, 0o644)
+		}},
+	}
+	var log lockedBuffer
+	registry := prometheus.NewRegistry()
+	s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.NewTextHandler(&log, nil)), Registerer: registry, Gatherer: registry, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	operators.Store(s.listeners.main.Addr().String(), &operator.Transport{Dir: c.Data})
+	t.Cleanup(func() {
+		operators.Delete(s.listeners.main.Addr().String())
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	stop := run(t, s)
+	eventually(t, func() bool { return s.accounts.ready() == nil })
+	secret, err := os.ReadFile(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, p := range plants {
+		g := newGitRepositoryIn(t, root, p.name)
+		g.commit("a.txt", p.name+"\n")
+		if err := p.plant(filepath.Join(g.dir, ".git")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.registrar.Register(t.Context(), g.Repository); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := newGitRepositoryIn(t, root, "good")
+	s.registerAt(t, good, good.commit("a.txt", "good\n")) // behind all of them
+
+	var answers strings.Builder
+	for _, p := range plants {
+		id := code.NewRepositoryID("test", p.name)
+		var body string
+		eventually(t, func() bool {
+			body = askAnonymously(t, http.MethodGet, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), id), "")
+			var status struct{ LastError *json.RawMessage }
+			return json.Unmarshal([]byte(body), &status) == nil && status.LastError != nil
+		})
+		answers.WriteString(body)
+	}
+	for _, request := range []struct{ method, path, body string }{
+		{http.MethodGet, "/api/repos", ""},
+		{http.MethodPost, "/api/search", `{"query":"` + canary + `","matches":10}`},
+		{http.MethodGet, "/api/source?repo=pack-link&path=secret.txt", ""},
+		{http.MethodGet, "/api/source?repo=pack-link&path=secret.txt&ref=" + string(hidden), ""},
+		{http.MethodGet, "/api/commits?repo=pack-link", ""},
+		{http.MethodGet, "/metrics", ""},
+	} {
+		answers.WriteString(askAnonymously(t, request.method, s.URL()+request.path, request.body))
+	}
+	for _, p := range plants { // removal is not held up either
+		if _, err := s.registrar.Remove(t.Context(), code.NewRepositoryID("test", p.name), "test"); err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	for _, secret := range []string{canary + `\n`, canary + "\n", strings.TrimSpace(string(secret))} {
+		if strings.Contains(answers.String(), secret) {
+			t.Errorf("an answer holds %q:\n%s", secret, answers.String())
+		}
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("the log holds %q:\n%s", secret, log.String())
+		}
+		checkFilesWithout(t, c.Data, secret, token)
+	}
+}
+
+// newGitRepositoryIn makes a repository below a directory.
+func newGitRepositoryIn(t *testing.T, dir, name string) *gitRepository {
+	t.Helper()
+	g := newGitRepository(t, name)
+	moved := filepath.Join(dir, name)
+	if err := os.Rename(g.dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	g.dir, g.CloneURL = moved, moved
+	return g
+}
+
+// askAnonymously returns the body of an answer to a caller without a credential.
+func askAnonymously(t *testing.T, method, url, body string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	b, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// checkFilesWithout holds that no file below a directory has a text, but for one.
+func checkFilesWithout(t *testing.T, dir, text, except string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || path == except {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(text)) {
+			t.Errorf("%s holds %q", path, text)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
