@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -25,7 +24,7 @@ type verifyAuditCommand struct {
 // Run implements the command. It exits with 1 if something is not as it was
 // written, and names the first position.
 func (c *verifyAuditCommand) Run(ctx context.Context, s streams) error {
-	v := &auditVerifying{progress: terminal.NewProgress(s.err, time.Now), json: c.JSON, s: s}
+	v := &auditVerifying{progress: terminal.NewProgress(s.errScreen), json: c.JSON, s: s}
 	defer v.progress.Close()
 	ask := c.online
 	if c.Offline {

@@ -30,9 +30,14 @@ func (c *candidates) complete(kind string, cmd *cobra.Command, args []string, wo
 		return c.filters(cmd, word), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	case "command":
 		return subcommands(cmd.Root(), args, word), cobra.ShellCompDirectiveNoFileComp
-	default:
-		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+	var values []string
+	for value := range strings.SplitSeq(kind, ",") {
+		if value != "" && strings.HasPrefix(value, strings.ToLower(word)) {
+			values = append(values, value)
+		}
+	}
+	return values, cobra.ShellCompDirectiveNoFileComp
 }
 
 // repositories returns the names of repositories that contain a text.

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -48,15 +49,9 @@ func printDeliveryTable(out io.Writer, found []wire.Delivery, header bool) error
 	return w.Flush()
 }
 
-// plain takes control characters out: what senders say is not to drive a
-// terminal, nor to break the table.
+// plain keeps text in one cell of a table, and makes it safe for a terminal.
 func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
+	return strings.ReplaceAll(terminal.EscapeLine(s), "\t", `\t`)
 }
 
 func repositoryOf(d *wire.Delivery) string {

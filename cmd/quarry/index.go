@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,9 +23,14 @@ type indexCommand struct {
 	Branch  []string `placeholder:"GLOB" sep:"none" help:"Index the branches that match, beside the default branch. Again for further ones."`
 }
 
-// Bounds of the wait: a status of each pending repository is asked for once in
-// a round, rounds begin at pollInterval apart.
-const pollInterval = 200 * time.Millisecond
+const (
+	// pollInterval is the time between two rounds of requests for the status of
+	// every pending repository.
+	pollInterval = 200 * time.Millisecond
+	// serverAwayTimeout bounds the wait for a server that does not answer, such as
+	// one that is restarted.
+	serverAwayTimeout = 2 * time.Minute
+)
 
 // Run implements the command. It exits with 1 if a repository failed, after one
 // line for each that did.
@@ -36,7 +42,7 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	i := &indexing{server: server, progress: terminal.NewProgress(s.err, time.Now), now: time.Now, began: time.Now()}
+	i := &indexing{server: server, progress: terminal.NewProgress(s.errScreen), now: time.Now, began: time.Now(), awayTimeout: serverAwayTimeout}
 	defer i.progress.Close()
 	i.register(ctx, c)
 	if err := i.wait(ctx); err != nil {
@@ -71,12 +77,15 @@ func (c *indexCommand) registration(target string) (wire.RegisterRequest, error)
 	return r, nil
 }
 
-// indexing waits for what was registered.
+// indexing waits until registered repositories are searchable.
 type indexing struct {
 	server   *client.Client
 	progress *terminal.Progress
 	now      func() time.Time
 	began    time.Time
+
+	awayTimeout time.Duration
+	awaySince   time.Time // zero while the server answers
 
 	pending             []*pending
 	total, done, failed int
@@ -119,13 +128,13 @@ func (i *indexing) fail(target, reason string) {
 	i.progress.Print(fmt.Sprintf("%s: failed: %s", target, reason))
 }
 
-// wait polls until nothing is pending. When ctx ends it says what goes on
-// without it: the server has the events and does not depend on who waits.
+// wait polls until nothing is pending. When ctx ends, it says that the server goes
+// on: the events are in its log, and nobody needs to wait for them.
 func (i *indexing) wait(ctx context.Context) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for len(i.pending) > 0 {
-		if err := i.round(ctx); err != nil && ctx.Err() == nil {
+		if err := i.checkAnswer(i.round(ctx)); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("index: %w", err)
 		}
 		if len(i.pending) == 0 {
@@ -135,11 +144,41 @@ func (i *indexing) wait(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			i.progress.Print(fmt.Sprintf("interrupted: the server goes on with %d repositories; ask again with quarry index", len(i.pending)))
-			return exitError(exitFailed)
+			i.progress.Print(fmt.Sprintf("interrupted: the server continues to index %d repositories; run the same command to wait for them again", len(i.pending)))
+			return ctx.Err()
 		}
 	}
 	return nil
+}
+
+// checkAnswer returns the error of a round, unless the server may come back: one
+// that is restarted still has what was registered.
+func (i *indexing) checkAnswer(err error) error {
+	if err == nil || !isAway(err) {
+		if !i.awaySince.IsZero() {
+			i.awaySince = time.Time{}
+			i.progress.Print("the server answers again")
+		}
+		return err
+	}
+	if i.awaySince.IsZero() {
+		i.awaySince = i.now()
+		i.progress.Print(fmt.Sprintf("the server does not answer; waiting up to %v for it", i.awayTimeout))
+	}
+	if i.now().Sub(i.awaySince) >= i.awayTimeout {
+		return fmt.Errorf("the server has not answered for %v; it continues when it is started, and the same command waits for it again: %w", i.awayTimeout, err)
+	}
+	return nil
+}
+
+// isAway reports whether an error says that the server cannot answer now: no
+// connection, a broken one, or a proxy or server that is not ready.
+func isAway(err error) bool {
+	e, answered := errors.AsType[*client.Error](err)
+	if !answered {
+		return true
+	}
+	return e.StatusCode == http.StatusBadGateway || e.StatusCode == http.StatusServiceUnavailable || e.StatusCode == http.StatusGatewayTimeout
 }
 
 // round asks for every pending repository once.

@@ -8,9 +8,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // registry is an API server that needs a number of polls for each repository.
@@ -124,8 +130,88 @@ func TestIndexInterrupted(t *testing.T) {
 	server := httptest.NewServer(r)
 	defer server.Close()
 	code, _, stderr := quarry(ctx, "index", "--server", server.URL, t.TempDir())
-	if code != exitInterrupted || !strings.Contains(stderr, "the server goes on with 1 repositories") {
+	if code != exitInterrupted || !strings.Contains(stderr, "the server continues to index 1 repositories") {
 		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
+// TestIndexWaitsForServer breaks some answers in each of the ways in which a server
+// that is restarted does.
+func TestIndexWaitsForServer(t *testing.T) {
+	breaks := []func(http.ResponseWriter){
+		func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, // the connection is reset
+		func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
+		func(w http.ResponseWriter) {
+			_, _ = w.Write([]byte(`{"repoName":`))
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler) // the answer breaks off
+		},
+		func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	r := newRegistry()
+	next := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/status") && next < len(breaks) {
+			next++
+			breaks[next-1](w)
+			return
+		}
+		r.ServeHTTP(w, req)
+	}))
+	defer server.Close()
+	code, _, stderr := quarry(t.Context(), "index", "--server", server.URL, t.TempDir())
+	if code != exitOK || next != len(breaks) {
+		t.Errorf("exit status %d after %d broken answers", code, next)
+	}
+	want := "the server does not answer; waiting up to 2m0s for it\nthe server answers again\nr1: 9 files"
+	if !strings.HasPrefix(stderr, want) {
+		t.Errorf("%q, want %q", stderr, want)
+	}
+}
+
+// TestIndexGivesUp ends the wait for a server at its bound, and at an answer that
+// says no.
+func TestIndexGivesUp(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	defer server.Close()
+	to, err := newClient(server.URL, "", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	clock := time.Unix(0, 0)
+	i := &indexing{server: to, progress: terminal.NewProgress(&out), now: func() time.Time { clock = clock.Add(serverAwayTimeout / 3); return clock }, awayTimeout: serverAwayTimeout,
+		pending: []*pending{{target: "x", Accepted: &wire.Accepted{RepoID: 1}}}}
+	if err := i.wait(t.Context()); err == nil || !strings.Contains(err.Error(), "has not answered for 2m0s") {
+		t.Errorf("the wait ended with %v", err)
+	}
+	if err := i.checkAnswer(&client.Error{StatusCode: http.StatusForbidden}); err == nil {
+		t.Error("the wait goes on after 403")
+	}
+}
+
+// TestRoles takes roles in any letter case, and refuses others.
+func TestRoles(t *testing.T) {
+	var sent []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var body struct{ Role string }
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		sent = append(sent, body.Role)
+		_, _ = w.Write([]byte(`{"email":"a@example.org","state":"ACTIVE","role":"MEMBER"}`))
+	}))
+	defer server.Close()
+	for _, args := range [][]string{
+		{"invite", "--role", "MEMBER"}, {"invite", "--role", "Owner"}, {"invite"}, {"users", "role", "u1", "member"}, {"users", "role", "u1", "OWNER"},
+	} {
+		if code, _, stderr := quarry(t.Context(), append(args, "--server", server.URL)...); code != exitOK {
+			t.Errorf("%q: exit status %d, %q", args, code, stderr)
+		}
+	}
+	if want := []string{"MEMBER", "OWNER", "MEMBER", "MEMBER", "OWNER"}; !slices.Equal(sent, want) {
+		t.Errorf("the server receives %q, want %q", sent, want)
+	}
+	if code, _, stderr := quarry(t.Context(), "invite", "--role", "admin"); code != exitUsage || !strings.Contains(stderr, "want owner or member") {
+		t.Errorf("--role admin: exit status %d, %q", code, stderr)
 	}
 }
 

@@ -23,10 +23,24 @@ const (
 	exitTerminated  = 143 // 128 + SIGTERM
 )
 
-// streams are what a command reads and writes.
+// streams are what a command writes to, and its environment.
 type streams struct {
+	// out and err escape control characters on a terminal: much of what is printed
+	// comes from repositories, web hooks and servers.
 	out, err io.Writer
-	environ  []string
+	// screen and errScreen are the same without escapes, for colors and the progress
+	// display; run sets them.
+	screen, errScreen io.Writer
+	environ           []string
+}
+
+// guarded returns s with escapes on terminals.
+func (s streams) guarded() streams {
+	if s.screen == nil {
+		s.screen, s.errScreen = s.out, s.err
+		s.out, s.err = terminal.Writer(s.out), terminal.Writer(s.err)
+	}
+	return s
 }
 
 // cli is the table of all commands. The help, the completion, the man pages and
@@ -83,9 +97,10 @@ func main() {
 
 // run executes one command line and returns its exit status.
 func run(ctx context.Context, args []string, s streams) int {
+	s = s.guarded()
 	var c cli
 	exited := false // kong exits after --help and --version
-	parser, err := newParser(&c, kong.Writers(s.out, s.err), kong.Exit(func(int) { exited = true }),
+	parser, err := newParser(&c, kong.Writers(s.screen, s.errScreen), kong.Exit(func(int) { exited = true }),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(s))
 	if err != nil {
 		return reportError(s, err)
@@ -145,7 +160,6 @@ func reportError(s streams, err error) int {
 	return exitFailed
 }
 
-// printError prints an error. Servers and repositories have a say in its text.
 func printError(s streams, err error) {
-	_, _ = fmt.Fprintf(s.err, "quarry: %s\n", terminal.Escape(err.Error()))
+	_, _ = fmt.Fprintf(s.err, "quarry: %v\n", err)
 }

@@ -2,7 +2,11 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"io"
+	"os"
+	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -10,13 +14,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// printer writes results as ripgrep does: on a terminal a heading per file and
-// coloured lines below it; for programs one line per line, with everything that
-// is needed to find it in front.
+// printer writes the files that a search found: on a terminal as ripgrep does, with a
+// heading for each file; otherwise as grep does, one line for each line, which begins
+// with its place.
 type printer struct {
 	w     *bufio.Writer
 	style terminal.Style
+	// context is set if lines around matches are shown: then -- separates groups of
+	// lines that are not adjacent.
+	context bool
+	// editor is set if lines begin with a path, line and column that editors open.
+	editor bool
+
 	files int
+	// next is the line after the last group of the current file; 0 if it has none.
+	next int
+	// groups counts the groups of all files.
+	groups int
 }
 
 func newPrinter(w io.Writer, style terminal.Style) *printer {
@@ -25,64 +39,85 @@ func newPrinter(w io.Writer, style terminal.Style) *printer {
 
 func (p *printer) flush() error { return p.w.Flush() }
 
-// file prints one file with its chunks; a file that matched by its name alone
-// has none.
+// file prints a file with its chunks. One that matched by its name alone has none.
 func (p *printer) file(f *wire.SearchFile) {
-	name := p.style.Clean(f.Repository + ":" + f.FileName.Text)
-	prefix := ""
+	p.next = 0
+	name := f.Repository + ":" + f.FileName.Text
+	if p.editor {
+		name = editorPath(f)
+	}
+	name = p.style.Link(p.style.Path(p.style.Clean(name)), f.WebURL)
+	headings := p.style.Terminal && !p.editor
 	switch {
+	case len(f.Chunks) == 0 && p.editor:
+		p.line(name + ":1:1: ")
 	case len(f.Chunks) == 0:
-		p.line(p.style.Path(name))
-	case p.style.On():
+		p.line(name)
+	case headings:
 		if p.files > 0 {
 			p.line("")
 		}
-		p.line(p.style.Path(name))
-	default:
-		prefix = name + ":"
+		p.line(name)
 	}
 	p.files++
 	for i := range f.Chunks {
-		if i > 0 && hasContext(f) {
+		c := &f.Chunks[i]
+		switch {
+		case p.editor:
+			p.editorLines(name, c)
+			continue
+		case p.context && c.ContentStart.LineNumber != p.next && (p.next > 0 || (p.groups > 0 && !headings)):
 			p.line(p.style.Dim("--"))
 		}
-		p.chunk(prefix, &f.Chunks[i])
-	}
-}
-
-// repository prints the name of a repository that was itself looked for.
-func (p *printer) repository(name string) { p.line(p.style.Path(p.style.Clean(name))) }
-
-// hasContext reports whether a chunk of f begins before its first match, so
-// that a gap between chunks is worth a mark.
-func hasContext(f *wire.SearchFile) bool {
-	for _, c := range f.Chunks {
-		if len(c.MatchRanges) > 0 && c.MatchRanges[0].Start.LineNumber > c.ContentStart.LineNumber {
-			return true
+		p.groups++
+		if headings {
+			p.chunk("", c)
+		} else {
+			p.chunk(name+":", c)
 		}
 	}
-	return false
 }
 
-// chunk prints the lines of c; ':' follows the number of a line with a match,
-// '-' that of a line around one.
+// repository prints the name of a repository that was itself searched for.
+func (p *printer) repository(name string) { p.line(p.style.Path(p.style.Clean(name))) }
+
+// chunk prints the lines of c. A colon follows the number of a line with a match, a
+// minus sign that of another line.
 func (p *printer) chunk(prefix string, c *wire.Chunk) {
+	p.eachLine(c, func(number, offset int, text string, matches []wire.Range) {
+		separator := ":"
+		if len(matches) == 0 {
+			separator = "-"
+		}
+		p.line(prefix + p.style.Line(strconv.Itoa(number)) + separator + p.marked(text, offset, matches))
+	})
+}
+
+// editorLines prints the lines of c that have a match. The column is that of the
+// first match, in bytes from 1, as grep and editors count.
+func (p *printer) editorLines(name string, c *wire.Chunk) {
+	p.eachLine(c, func(number, offset int, text string, matches []wire.Range) {
+		if len(matches) > 0 {
+			place := fmt.Sprintf("%d:%d", number, max(matches[0].Start.ByteOffset-offset, 0)+1)
+			p.line(name + ":" + p.style.Line(place) + ": " + p.marked(text, offset, matches))
+		}
+	})
+}
+
+// eachLine calls print with the lines of c, the offsets where they begin, and the
+// matches in them.
+func (p *printer) eachLine(c *wire.Chunk, print func(number, offset int, text string, matches []wire.Range)) {
 	number, offset := c.ContentStart.LineNumber, c.ContentStart.ByteOffset
 	for line := range strings.Lines(c.Content) {
 		end := offset + len(line)
-		marks := within(c.MatchRanges, offset, end)
-		separator := ":"
-		if len(marks) == 0 {
-			separator = "-"
-		}
-		text := strings.TrimRight(line, "\r\n")
-		p.line(prefix + p.style.Line(strconv.Itoa(number)) + separator + p.marked(text, offset, marks))
+		print(number, offset, strings.TrimRight(line, "\r\n"), overlapping(c.MatchRanges, offset, end))
 		number, offset = number+1, end
 	}
+	p.next = number
 }
 
-// within returns the ranges that overlap [from, to).
-func within(ranges []wire.Range, from, to int) []wire.Range {
+// overlapping returns the ranges that overlap [from, to).
+func overlapping(ranges []wire.Range, from, to int) []wire.Range {
 	var found []wire.Range
 	for _, r := range ranges {
 		if r.Start.ByteOffset < to && r.End.ByteOffset > from {
@@ -92,14 +127,11 @@ func within(ranges []wire.Range, from, to int) []wire.Range {
 	return found
 }
 
-// marked colours the matches of a line that begins at offset.
-func (p *printer) marked(text string, offset int, marks []wire.Range) string {
-	if !p.style.On() {
-		return text
-	}
+// marked returns a line that begins at offset, with its matches colored.
+func (p *printer) marked(text string, offset int, matches []wire.Range) string {
 	var b strings.Builder
 	at := 0
-	for _, m := range marks {
+	for _, m := range matches {
 		start := min(max(m.Start.ByteOffset-offset, at), len(text))
 		end := min(max(m.End.ByteOffset-offset, start), len(text))
 		b.WriteString(p.style.Clean(text[at:start]))
@@ -113,4 +145,25 @@ func (p *printer) marked(text string, offset int, marks []wire.Range) string {
 func (p *printer) line(text string) {
 	_, _ = p.w.WriteString(text) // a bufio.Writer keeps its error for Flush
 	_ = p.w.WriteByte('\n')
+}
+
+// editorPath returns the path at which an editor on this machine finds a file: where
+// a repository that was registered by its path is, below the current directory, or,
+// in a checkout whose directory has the name of the repository, the path within it.
+// If there is no such file, it is the path below the name of the repository.
+func editorPath(f *wire.SearchFile) string {
+	name := path.Join(f.Repository, f.FileName.Text)
+	if !filepath.IsLocal(name) || !filepath.IsLocal(f.FileName.Text) {
+		return name
+	}
+	places := []string{"/" + name, name}
+	if here, err := os.Getwd(); err == nil && filepath.Base(here) == path.Base(f.Repository) {
+		places = append(places, f.FileName.Text)
+	}
+	for _, place := range places {
+		if info, err := os.Stat(place); err == nil && info.Mode().IsRegular() {
+			return place
+		}
+	}
+	return name
 }

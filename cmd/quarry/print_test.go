@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
@@ -13,7 +15,7 @@ func at(offset, line int) wire.Location {
 }
 
 func sample() *wire.SearchFile {
-	f := &wire.SearchFile{Repository: "demo", Chunks: []wire.Chunk{
+	f := &wire.SearchFile{Repository: "demo", WebURL: "https://code.example/demo/a/b.go", Chunks: []wire.Chunk{
 		{Content: "one\ntwo two\n", ContentStart: at(100, 7), MatchRanges: []wire.Range{
 			{Start: at(104, 8), End: at(107, 8)}, {Start: at(108, 8), End: at(111, 8)},
 		}},
@@ -23,25 +25,66 @@ func sample() *wire.SearchFile {
 	return f
 }
 
+// adjacent has two chunks without a line between them.
+func adjacent() *wire.SearchFile {
+	f := sample()
+	f.Chunks[1].ContentStart.LineNumber = 9
+	return f
+}
+
+func hostile() *wire.SearchFile {
+	f := &wire.SearchFile{Repository: "demo", WebURL: "https://code.example/\x1b]0;x\a", Chunks: []wire.Chunk{
+		{Content: "a\x1b]0;owned\ab\n", ContentStart: at(0, 1), MatchRanges: []wire.Range{{Start: at(1, 1), End: at(3, 1)}}},
+	}}
+	f.FileName.Text = "\x1b[2J\u202e.go"
+	return f
+}
+
 func TestPrinter(t *testing.T) {
 	named := &wire.SearchFile{Repository: "demo"}
 	named.FileName.Text = "two.txt"
+	var (
+		piped    = terminal.Style{}
+		screen   = terminal.Style{Terminal: true}
+		colored  = terminal.Style{Terminal: true, Color: true}
+		linked   = terminal.Style{Terminal: true, Links: true}
+		colorful = terminal.Style{Color: true} // --color=always | less -R
+	)
 	for _, c := range []struct {
-		name   string
-		colour terminal.Colour
-		files  []*wire.SearchFile
-		want   string
+		name            string
+		style           terminal.Style
+		context, editor bool
+		files           []*wire.SearchFile
+		want            string
 	}{
-		{"program", terminal.ColourNever, []*wire.SearchFile{sample(), named}, "" +
-			"demo:a/b.go:7-one\ndemo:a/b.go:8:two two\n--\ndemo:a/b.go:20:two\ndemo:a/b.go:21:three\ndemo:two.txt\n"},
-		{"terminal", terminal.ColourAlways, []*wire.SearchFile{sample()}, "" +
+		{"program", piped, false, false, []*wire.SearchFile{sample(), named}, "" +
+			"demo:a/b.go:7-one\ndemo:a/b.go:8:two two\ndemo:a/b.go:20:two\ndemo:a/b.go:21:three\ndemo:two.txt\n"},
+		{"program, context", piped, true, false, []*wire.SearchFile{sample(), adjacent()}, "" +
+			"demo:a/b.go:7-one\ndemo:a/b.go:8:two two\n--\ndemo:a/b.go:20:two\ndemo:a/b.go:21:three\n" +
+			"--\ndemo:a/b.go:7-one\ndemo:a/b.go:8:two two\ndemo:a/b.go:9:two\ndemo:a/b.go:10:three\n"},
+		{"terminal, context", screen, true, false, []*wire.SearchFile{sample(), adjacent()}, "" +
+			"demo:a/b.go\n7-one\n8:two two\n--\n20:two\n21:three\n\ndemo:a/b.go\n7-one\n8:two two\n9:two\n10:three\n"},
+		{"terminal without colors", screen, false, false, []*wire.SearchFile{sample(), sample()}, "" +
+			"demo:a/b.go\n7-one\n8:two two\n20:two\n21:three\n\ndemo:a/b.go\n7-one\n8:two two\n20:two\n21:three\n"},
+		{"terminal", colored, false, false, []*wire.SearchFile{sample()}, "" +
 			"\x1b[35mdemo:a/b.go\x1b[0m\n\x1b[32m7\x1b[0m-one\n" +
-			"\x1b[32m8\x1b[0m:\x1b[1;31mtwo\x1b[0m \x1b[1;31mtwo\x1b[0m\n\x1b[2m--\x1b[0m\n" +
+			"\x1b[32m8\x1b[0m:\x1b[1;31mtwo\x1b[0m \x1b[1;31mtwo\x1b[0m\n" +
 			"\x1b[32m20\x1b[0m:tw\x1b[1;31mo\x1b[0m\n\x1b[32m21\x1b[0m:\x1b[1;31mth\x1b[0mree\n"},
+		{"colors through a pipe", colorful, false, false, []*wire.SearchFile{named}, "\x1b[35mdemo:two.txt\x1b[0m\n"},
+		{"links", linked, false, false, []*wire.SearchFile{sample()}, "" +
+			"\x1b]8;;https://code.example/demo/a/b.go\x1b\\demo:a/b.go\x1b]8;;\x1b\\\n7-one\n8:two two\n20:two\n21:three\n"},
+		{"editor", piped, true, true, []*wire.SearchFile{sample(), named}, "" +
+			"demo/a/b.go:8:1: two two\ndemo/a/b.go:20:3: two\ndemo/a/b.go:21:1: three\ndemo/two.txt:1:1: \n"},
+		{"hostile, terminal", linked, false, false, []*wire.SearchFile{hostile()}, "" +
+			`demo:\u001b[2J\u202e.go` + "\n1:a" + `\u001b]0;owned\u0007b` + "\n"},
+		{"hostile, colors through a pipe", colorful, false, false, []*wire.SearchFile{hostile()}, "" +
+			"\x1b[35m" + `demo:\u001b[2J\u202e.go` + "\x1b[0m:\x1b[32m1\x1b[0m:a\x1b[1;31m" + `\u001b]` + "\x1b[0m" + `0;owned\u0007b` + "\n"},
+		{"hostile, program", piped, false, false, []*wire.SearchFile{hostile()}, "demo:\x1b[2J\u202e.go:1:a\x1b]0;owned\ab\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			p := newPrinter(&out, terminal.NewStyle(&out, c.colour, nil))
+			p := newPrinter(&out, c.style)
+			p.context, p.editor = c.context, c.editor
 			for _, f := range c.files {
 				p.file(f)
 			}
@@ -49,8 +92,36 @@ func TestPrinter(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := out.String(); got != c.want {
-				t.Errorf("got\n%s\nwant\n%s", got, c.want)
+				t.Errorf("got\n%q\nwant\n%q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestEditorPath finds files that are on this machine, and only those.
+func TestEditorPath(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"app/a.go", "group/app/b.go", "c.go"} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ dir, repository, file, want string }{
+		{".", root[1:] + "/app", "a.go", filepath.Join(root, "app/a.go")}, // registered by its path
+		{".", "group/app", "b.go", "group/app/b.go"},
+		{"app", "example.com/app", "a.go", "a.go"},
+		{"app", "example.com/other", "a.go", "example.com/other/a.go"},
+		{".", "app", "missing.go", "app/missing.go"},
+		{"app", "..", "c.go", "../c.go"},
+	} {
+		t.Chdir(filepath.Join(root, c.dir))
+		f := &wire.SearchFile{Repository: c.repository}
+		f.FileName.Text = c.file
+		if got := editorPath(f); got != c.want {
+			t.Errorf("in %s: %s of %s is %s, want %s", c.dir, c.file, c.repository, got, c.want)
+		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 // TestSearchArguments reads command lines of search: what is a flag, and what is
 // the query.
 func TestSearchArguments(t *testing.T) {
-	flags := searchCommand{Matches: 1000, Colour: "auto"}
+	flags := searchCommand{Matches: 1000, Color: "auto"}
 	with := func(change func(*searchCommand)) searchCommand {
 		f := flags
 		change(&f)
@@ -39,8 +39,8 @@ func TestSearchArguments(t *testing.T) {
 		{"-n 5 -C 2 -file:x foo", "-file:x foo", with(func(c *searchCommand) { c.Matches, c.Context = 5, 2 })},
 		{"-C2 foo -s", "foo", with(func(c *searchCommand) { c.Context, c.Case = 2, true })},
 		{"-es foo", "foo", with(func(c *searchCommand) { c.Regex, c.Case = true, true })},
-		{"foo --color never", "foo", with(func(c *searchCommand) { c.Colour = "never" })},
-		{"foo --color=never -x", "foo -x", with(func(c *searchCommand) { c.Colour = "never" })},
+		{"foo --color never", "foo", with(func(c *searchCommand) { c.Color = "never" })},
+		{"foo --color=never -x", "foo -x", with(func(c *searchCommand) { c.Color = "never" })},
 		{"-- -foo", "-foo", flags},
 		{"-- --json", "--json", flags},
 		{"--json -- -e", "-e", asJSON},
@@ -62,7 +62,7 @@ func TestSearchArguments(t *testing.T) {
 		found := got.Search
 		found.Query, found.askFlags = nil, askFlags{}
 		if query != c.query || found.JSON != c.want.JSON || found.Regex != c.want.Regex || found.Case != c.want.Case ||
-			found.Matches != c.want.Matches || found.Context != c.want.Context || found.Colour != c.want.Colour {
+			found.Matches != c.want.Matches || found.Context != c.want.Context || found.Color != c.want.Color {
 			t.Errorf("search %s: query %q and %+v, want %q and %+v", c.args, query, found, c.query, c.want)
 		}
 	}

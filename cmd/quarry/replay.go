@@ -60,7 +60,7 @@ func (c *replayCommand) Run(ctx context.Context, s streams) error {
 
 // offline works on the data directory of a server that is stopped.
 func (c *replayCommand) offline(ctx context.Context, s streams, r *server.Rebuild) error {
-	display := terminal.NewProgress(s.err, time.Now)
+	display := terminal.NewProgress(s.errScreen)
 	defer display.Close()
 	progress := func(done, total int64) { display.Update(fmt.Sprintf("%d of %d records", done, total)) }
 	switch {
@@ -137,7 +137,7 @@ func (c *replayCommand) online(ctx context.Context, s streams, settings *config.
 	if err != nil {
 		return err
 	}
-	display := terminal.NewProgress(s.err, time.Now)
+	display := terminal.NewProgress(s.errScreen)
 	defer display.Close()
 	if begun.Warning != "" {
 		display.Print(begun.Warning)

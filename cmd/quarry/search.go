@@ -16,22 +16,42 @@ import (
 
 type searchCommand struct {
 	askFlags
-	Query   []string        `arg:"" help:"What to look for, in the query language: words, \"quoted text\", repo: file: lang: sym: … A query that begins with - goes after --."`
-	JSON    bool            `help:"Print the answer of the API as it is."`
-	Regex   bool            `short:"e" help:"Terms are regular expressions."`
-	Case    bool            `short:"s" help:"Distinguish upper and lower case."`
-	Explain bool            `help:"Say on standard error how the query was run, and where the time went."`
-	Matches int             `short:"n" name:"max-count" placeholder:"N" default:"1000" help:"Stop after N matches; ${default} unless said."`
-	Context int             `short:"C" placeholder:"N" help:"Show N lines around each match."`
-	Colour  terminal.Colour `name:"color" enum:"auto,always,never" default:"auto" help:"When to colour: auto, always or never."`
+	Query       []string      `arg:"" complete:"query" help:"Words to search for, and filters such as repo:NAME, file:PATTERN, lang:go and sym:NAME. See the section on queries below."`
+	Matches     int           `short:"n" name:"max-count" placeholder:"N" default:"1000" help:"Stop after N matches. The default is ${default}."`
+	Context     int           `short:"C" placeholder:"N" help:"Print N lines before and after each match."`
+	Regex       bool          `short:"e" help:"Read the words of the query as regular expressions."`
+	Case        bool          `short:"s" help:"Match uppercase and lowercase letters exactly."`
+	EditorLinks bool          `help:"Print PATH:LINE:COLUMN: TEXT for each line with a match, a form that editors can open."`
+	JSON        bool          `help:"Print the answer of the API as JSON."`
+	Explain     bool          `help:"Print to standard error how the query was run and how long each step took."`
+	Color       terminal.When `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Color the results: auto (on a terminal, unless NO_COLOR is set), always or never."`
+	Hyperlink   terminal.When `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Link file names to their web pages: auto (on a terminal), always or never."`
 }
 
-// Run implements the command. As grep, it exits with 0 if there was a match, 1
-// if there was none, 2 if it could not look.
+// Help implements kong.HelpProvider.
+func (*searchCommand) Help() string {
+	return `On a terminal, prints the matching lines below the name of each file. Otherwise prints REPOSITORY:PATH:LINE:TEXT for each line; with --context, the number of a line without a match is followed by "-" instead of ":", and "--" separates groups of lines that are not adjacent. Control characters in files and names are escaped on a terminal.
+
+The query needs quotes only for characters that the shell interprets. A minus sign before a filter or a parenthesis (-file:_test) excludes what matches it; so does one before a word that follows another word (foo -bar). A query that begins with an excluded word goes after "--".
+
+Examples:
+
+	quarry search context deadline
+	quarry search repo:app -file:_test lang:go ReadAll
+	quarry search --regex 'func \(\w+ \*Server\)'
+	quarry search '"exact phrase"' -C 2
+	quarry search -- -excluded wanted
+	vim -q <(quarry search --editor-links TODO)
+
+Exit status: 0 if a match was found, 1 if nothing was found, 2 if the search failed or was written wrongly.`
+}
+
+// Run implements the command. As grep does, it exits with 0 if there was a match, 1
+// if there was none, and 2 if the search failed.
 func (c *searchCommand) Run(ctx context.Context, s streams) error {
 	found, err := c.search(ctx, s)
 	if err != nil {
-		_, _ = fmt.Fprintf(s.err, "quarry: %v\n", advised(err))
+		printError(s, advised(err))
 		return exitError(exitUsage)
 	}
 	if !found {
@@ -57,7 +77,8 @@ func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err 
 
 // print shows what the server finds as it comes.
 func (c *searchCommand) print(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
-	p := newPrinter(s.out, terminal.NewStyle(s.out, c.Colour, s.environ))
+	p := newPrinter(s.screen, terminal.NewStyle(s.screen, c.Color, c.Hyperlink, s.environ))
+	p.context, p.editor = c.Context > 0, c.EditorLinks
 	response, err := server.Collect(ctx, request, func(files []wire.SearchFile) error {
 		for i := range files {
 			p.file(&files[i])

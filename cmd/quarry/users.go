@@ -137,9 +137,21 @@ func (c *reinstateUserCommand) Run(ctx context.Context, s streams) error {
 	return printUser(s, u, err)
 }
 
+// role is a role as the API spells it. People may write it in any letter case.
+type role wire.Role
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *role) UnmarshalText(text []byte) error {
+	*r = role(strings.ToUpper(string(text)))
+	if *r != role(wire.RoleOWNER) && *r != role(wire.RoleMEMBER) {
+		return fmt.Errorf("%q is no role: want owner or member", text)
+	}
+	return nil
+}
+
 type roleCommand struct {
 	userFlags
-	Role string `arg:"" enum:"owner,member" help:"owner or member."`
+	Role role `arg:"" complete:"owner,member" help:"owner or member."`
 }
 
 // Run implements the command.
@@ -148,7 +160,7 @@ func (c *roleCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	u, err := server.ChangeRole(ctx, id, wire.RoleRequest{Role: wire.Role(strings.ToUpper(c.Role))})
+	u, err := server.ChangeRole(ctx, id, wire.RoleRequest{Role: wire.Role(c.Role)})
 	return printUser(s, u, err)
 }
 
@@ -170,7 +182,7 @@ func (c *removeUserCommand) Run(ctx context.Context, s streams) error {
 type inviteCommand struct {
 	askFlags
 	Email string `arg:"" optional:"" help:"The only e-mail address that may accept; whoever has the link unless said."`
-	Role  string `enum:"owner,member" default:"member" help:"owner or member; ${default} unless said."`
+	Role  role   `complete:"owner,member" default:"member" placeholder:"ROLE" help:"Role of the new user: owner or member. The default is ${default}."`
 	Days  int    `placeholder:"N" default:"7" help:"The invitation waits for N days, at most 90; ${default} unless said."`
 }
 
@@ -181,7 +193,7 @@ func (c *inviteCommand) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	made, err := server.Invite(ctx, wire.InviteRequest{
-		Email: c.Email, Role: wire.Role(strings.ToUpper(c.Role)), ExpiresAt: wire.At(time.Now().Add(time.Duration(c.Days) * day)),
+		Email: c.Email, Role: wire.Role(c.Role), ExpiresAt: wire.At(time.Now().Add(time.Duration(c.Days) * day)),
 	})
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -29,7 +28,7 @@ type verifyCommand struct {
 // Run implements the command. It exits with 1 if something differs or could not
 // be compared at all.
 func (c *verifyCommand) Run(ctx context.Context, s streams) error {
-	v := &verifying{progress: terminal.NewProgress(s.err, time.Now), json: c.JSON, s: s}
+	v := &verifying{progress: terminal.NewProgress(s.errScreen), json: c.JSON, s: s}
 	defer v.progress.Close()
 	ask := c.online
 	if c.Offline {
@@ -114,7 +113,7 @@ func (v *verifying) frame(f *wire.VerificationFrame) (err error) {
 // print writes a line of the result, with the display out of its way.
 func (v *verifying) print(line string) error {
 	v.progress.Close()
-	_, err := fmt.Fprintln(v.s.out, line)
+	_, err := fmt.Fprintln(v.s.out, terminal.EscapeLine(line))
 	return err
 }
 

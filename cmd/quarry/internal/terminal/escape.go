@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -45,4 +46,38 @@ func isUnsafe(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// Writer returns what writes to w in a form that is safe for people and programs: w
+// itself, or, if it is a terminal, a writer that escapes.
+func Writer(w io.Writer) io.Writer {
+	if !Is(w) {
+		return w
+	}
+	return &escaper{w: w}
+}
+
+// escaper escapes the text that is written to it.
+type escaper struct {
+	w    io.Writer
+	rest []byte // the beginning of a character whose end is still to come
+}
+
+// Write implements io.Writer.
+func (e *escaper) Write(p []byte) (int, error) {
+	text := append(e.rest, p...)
+	end := len(text)
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		if at := len(text) - back; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				end = at
+			}
+			break
+		}
+	}
+	e.rest = append([]byte(nil), text[end:]...)
+	if _, err := io.WriteString(e.w, Escape(string(text[:end]))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

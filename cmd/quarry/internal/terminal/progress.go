@@ -3,55 +3,40 @@ package terminal
 import (
 	"fmt"
 	"io"
-	"time"
+	"os"
 
 	"golang.org/x/term"
-	"os"
 )
 
-// lineInterval is how often a program that is not a terminal gets a line.
-const lineInterval = 5 * time.Second
-
-// Progress shows how far a long task is.
+// Progress shows how far a long task is, to people only: without a terminal it
+// prints the lines that stay, and nothing else.
 type Progress struct {
 	w        io.Writer
 	terminal bool
-	now      func() time.Time
-	last     time.Time
-	lastText string
 	drawn    bool
 }
 
-// NewProgress returns a display on w. now is the clock.
-func NewProgress(w io.Writer, now func() time.Time) *Progress {
-	return &Progress{w: w, terminal: Is(w), now: now}
+// NewProgress returns a display on w.
+func NewProgress(w io.Writer) *Progress {
+	return &Progress{w: w, terminal: Is(w)}
 }
 
-// Update shows text: on a terminal it redraws the line; elsewhere it prints a
-// line if the text has changed and the last one is a while ago.
+// Update shows text on the line of the terminal that is redrawn.
 func (p *Progress) Update(text string) {
 	if p.terminal {
-		_, _ = fmt.Fprint(p.w, "\r\x1b[K", truncate(text, p.width()))
+		_, _ = fmt.Fprint(p.w, "\r\x1b[K", truncate(EscapeLine(text), p.width()))
 		p.drawn = true
-		return
 	}
-	if text == p.lastText || p.now().Sub(p.last) < lineInterval {
-		return
-	}
-	p.last, p.lastText = p.now(), text
-	_, _ = fmt.Fprintln(p.w, text)
 }
 
 // Print prints a line that stays, above the display.
 func (p *Progress) Print(text string) {
-	p.clear()
-	_, _ = fmt.Fprintln(p.w, text)
+	p.Close()
+	_, _ = fmt.Fprintln(p.w, EscapeLine(text))
 }
 
 // Close removes the display.
-func (p *Progress) Close() { p.clear() }
-
-func (p *Progress) clear() {
+func (p *Progress) Close() {
 	if p.drawn {
 		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
 		p.drawn = false

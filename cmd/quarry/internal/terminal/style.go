@@ -2,10 +2,10 @@ package terminal
 
 import (
 	"io"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -16,72 +16,78 @@ func Is(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Colour says when to colour.
-type Colour string
+// When says when to do something that is meant for people.
+type When string
 
-// When to colour.
+// The values of flags such as --color. Auto means: if the output is a terminal.
 const (
-	ColourAuto   Colour = "auto"
-	ColourAlways Colour = "always"
-	ColourNever  Colour = "never"
+	Auto   When = "auto"
+	Always When = "always"
+	Never  When = "never"
 )
 
-// Style colours text, or does not.
-type Style struct{ on bool }
-
-// NewStyle decides for the writer w. With ColourAuto it is coloured if it is a
-// terminal that is not dumb, and NO_COLOR is not set in environ.
-func NewStyle(w io.Writer, c Colour, environ []string) Style {
-	switch c {
-	case ColourAlways:
-		return Style{on: true}
-	case ColourNever:
-		return Style{}
-	}
-	refused := slices.ContainsFunc(environ, func(pair string) bool {
-		name, value, _ := strings.Cut(pair, "=")
-		return name == "NO_COLOR" && value != "" || name == "TERM" && value == "dumb"
-	})
-	return Style{on: Is(w) && !refused}
+// Style says how results are written for people.
+type Style struct {
+	// Terminal is set if a terminal shows the results.
+	Terminal bool
+	// Color is set if text is colored, Links if it links to web pages.
+	Color, Links bool
 }
 
-// On reports whether text is coloured.
-func (s Style) On() bool { return s.on }
+// NewStyle returns the style of the writer w. With Auto, text is colored on a
+// terminal that is not dumb, unless NO_COLOR is set in environ, and has links on
+// such a terminal in any case.
+func NewStyle(w io.Writer, color, links When, environ []string) Style {
+	has := func(name string, match func(value string) bool) bool {
+		return slices.ContainsFunc(environ, func(pair string) bool {
+			value, found := strings.CutPrefix(pair, name+"=")
+			return found && match(value)
+		})
+	}
+	s := Style{Terminal: Is(w)}
+	capable := s.Terminal && !has("TERM", func(value string) bool { return value == "dumb" })
+	refused := has("NO_COLOR", func(value string) bool { return value != "" })
+	s.Color = color == Always || (color != Never && capable && !refused)
+	s.Links = links == Always || (links != Never && capable)
+	return s
+}
 
-// The colours are ripgrep's, so that eyes need not learn.
+// The colors are those of ripgrep, which people know.
 
-// Path colours the name of a file.
+// Path colors the name of a file.
 func (s Style) Path(text string) string { return s.wrap("35", text) }
 
-// Line colours a line number.
+// Line colors a line number.
 func (s Style) Line(text string) string { return s.wrap("32", text) }
 
-// Match colours matched text.
+// Match colors matched text.
 func (s Style) Match(text string) string { return s.wrap("1;31", text) }
 
-// Dim colours what is said beside the results.
+// Dim colors what separates results.
 func (s Style) Dim(text string) string { return s.wrap("2", text) }
 
 func (s Style) wrap(code, text string) string {
-	if !s.on || text == "" {
+	if !s.Color || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Clean makes text of a repository harmless for a terminal: control characters
-// other than tab become U+FFFD. Without colours, text passes as it is: a
-// program wants the bytes.
-func (s Style) Clean(text string) string {
-	if !s.on || strings.IndexFunc(text, isControl) < 0 {
+// Link makes text a link to a web page (OSC 8). An address that is not of the web
+// gives no link: it comes from a server.
+func (s Style) Link(text, address string) string {
+	u, err := url.Parse(address)
+	if !s.Links || text == "" || err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || Escape(address) != address {
 		return text
 	}
-	return strings.Map(func(r rune) rune {
-		if isControl(r) {
-			return utf8.RuneError
-		}
-		return r
-	}, text)
+	return "\x1b]8;;" + u.String() + "\x1b\\" + text + "\x1b]8;;\x1b\\"
 }
 
-func isControl(r rune) bool { return r != '\t' && (r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0)) }
+// Clean makes text of a repository safe for a terminal; see EscapeLine. Without a
+// terminal, colors and links, text passes as it is: a program wants the bytes.
+func (s Style) Clean(text string) string {
+	if !s.Terminal && !s.Color && !s.Links {
+		return text
+	}
+	return EscapeLine(text)
+}
