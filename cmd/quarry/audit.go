@@ -18,18 +18,18 @@ import (
 )
 
 type auditCommand struct {
-	List   listAuditCommand   `cmd:"" default:"withargs" help:"List who did what, newest first."`
-	Export exportAuditCommand `cmd:"" help:"Print every entry as JSON, one on a line, oldest first."`
-	Head   auditHeadCommand   `cmd:"" help:"Print how far the hash chains are: what to note elsewhere, for verify --head."`
-	Verify verifyAuditCommand `cmd:"" help:"Prove that the audit log is as it was written; exit code 1 if it is not."`
+	List   listAuditCommand   `cmd:"" default:"withargs" help:"List the entries of the audit log, newest first."`
+	Export exportAuditCommand `cmd:"" help:"Print all entries as JSON lines, oldest first."`
+	Head   auditHeadCommand   `cmd:"" help:"Print the heads of the hash chains."`
+	Verify verifyAuditCommand `cmd:"" help:"Verify that no entry was changed or removed."`
 }
 
 // auditFilter selects entries.
 type auditFilter struct {
-	Since  string `placeholder:"TIME" help:"From that time on, such as 2026-03-04T05:06:07Z."`
-	Until  string `placeholder:"TIME" help:"Up to that time."`
-	Action string `placeholder:"ACTION" help:"Of that action, such as user.performed_code_search."`
-	Actor  string `placeholder:"ID" help:"Of that user; or anonymous, operator, system."`
+	Since  string `placeholder:"TIME" help:"Only entries from this time on, such as 2026-03-04T05:06:07Z."`
+	Until  string `placeholder:"TIME" help:"Only entries up to this time."`
+	Action string `placeholder:"ACTION" help:"Only entries of this action, such as user.performed_code_search."`
+	Actor  string `placeholder:"ID" help:"Only entries of the user with this ID, or of anonymous, operator or system."`
 }
 
 // time reads one of the times; the zero time for none.
@@ -47,8 +47,8 @@ func (f *auditFilter) time(name, text string) (time.Time, error) {
 type listAuditCommand struct {
 	askFlags
 	auditFilter
-	Limit int  `short:"n" placeholder:"N" default:"50" help:"At most N entries; ${default} unless said."`
-	JSON  bool `help:"Print one JSON object on a line for each entry."`
+	Limit int  `short:"n" placeholder:"N" default:"50" help:"List at most N entries. The default is ${default}."`
+	JSON  bool `help:"Print one JSON object per line."`
 }
 
 // Run implements the command.
@@ -98,7 +98,7 @@ func printAudit(out io.Writer, found []wire.AuditRecord) error {
 type exportAuditCommand struct {
 	askFlags
 	auditFilter
-	After string `placeholder:"IDS" help:"Go on behind these entries: next of the export before, which is printed to standard error at the end."`
+	After string `placeholder:"IDS" help:"Continue after the entries of an earlier export, which printed IDS to standard error at its end."`
 }
 
 // exportEnd is the last line of an export.
@@ -107,8 +107,25 @@ type exportEnd struct {
 	Complete bool    `json:"complete"`
 }
 
+// Help implements kong.HelpProvider.
+func (*exportAuditCommand) Help() string {
+	return `Examples:
+
+	quarry audit export > audit.jsonl
+	quarry audit export --after accounts-17-0,audit-123-4 >> audit.jsonl`
+}
+
+// Help implements kong.HelpProvider.
+func (*auditHeadCommand) Help() string {
+	return `Prints one line for each hash chain. Store the lines on another machine: "audit verify --head" proves later that everything before them is unchanged.
+
+Example:
+
+	quarry audit head > /mnt/elsewhere/head`
+}
+
 // Run implements the command. A server ends an export after some time; the command
-// goes on until all is told.
+// continues until it has all entries.
 func (c *exportAuditCommand) Run(ctx context.Context, s streams) error {
 	server, err := c.client()
 	if err != nil {
@@ -117,10 +134,10 @@ func (c *exportAuditCommand) Run(ctx context.Context, s streams) error {
 	for after := c.After; ; {
 		end, err := c.part(ctx, server, after, s.out)
 		if err != nil {
-			return fmt.Errorf("export: %w; go on with --after %q", err, after)
+			return fmt.Errorf("export: %w; continue with --after %q", err, after)
 		}
 		if after = *end.Next; end.Complete {
-			_, err := fmt.Fprintf(s.err, "complete; what comes later: --after %s\n", after)
+			_, err := fmt.Fprintf(s.err, "complete; to continue later: --after %s\n", after)
 			return err
 		}
 	}
@@ -170,7 +187,7 @@ func copyExport(out io.Writer, in io.Reader) (exportEnd, error) {
 
 type auditHeadCommand struct {
 	askFlags
-	JSON bool `help:"Print the answer of the API."`
+	JSON bool `help:"Print one JSON object per line."`
 }
 
 // Run implements the command.

@@ -16,9 +16,22 @@ import (
 type verifyAuditCommand struct {
 	serverFlag
 	configFlags
-	Head    []string `placeholder:"HASH" help:"A head that was noted elsewhere, as audit head prints it; may be given more than once. It has to be in the chain."`
-	JSON    bool     `help:"Print the frames of the API, one JSON object a line."`
-	Offline bool     `help:"Ask no server, which must be stopped, but take the data directory."`
+	Head    []string `placeholder:"HASH" help:"Head that was stored elsewhere, as audit head prints it. It must be in the chain. May be repeated."`
+	JSON    bool     `help:"Print the frames of the API, one JSON object per line."`
+	Offline bool     `help:"Read the data directory without a server. The server must be stopped."`
+}
+
+// Help implements kong.HelpProvider.
+func (*verifyAuditCommand) Help() string {
+	return `Recomputes the hash chains and checks the seals. Prints a line for each finding, a summary, and the current heads.
+
+Examples:
+
+	quarry audit verify
+	quarry audit verify $(sed 's/^/--head /' /mnt/elsewhere/head)
+	quarry audit verify --offline --data /var/lib/quarry
+
+Exit status: 0 if the log is unchanged, 1 if there are findings or the verification failed.`
 }
 
 // Run implements the command. It exits with 1 if something is not as it was

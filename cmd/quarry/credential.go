@@ -13,20 +13,20 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// serverFlag names the server that a command asks, and the key to ask it with.
+// serverFlag names the server of a command, and the key to sign in with.
 type serverFlag struct {
-	Server string `help:"URL of the server." default:"http://127.0.0.1:7070" env:"QUARRY_SERVER"`
-	APIKey string `name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key. Without one, a server on this machine is asked as its operator, by the token in its data directory."`
+	Server string `group:"connection" placeholder:"URL" help:"URL of the server. The default is ${default}." default:"http://127.0.0.1:7070" env:"QUARRY_SERVER"`
+	APIKey string `group:"connection" name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key. On the machine of the server, its data directory serves instead."`
 }
 
-// askFlags are those of a command that asks a server and has no other use for a
-// data directory.
+// askFlags are those of a command that sends requests to a server and has no other
+// use for a data directory.
 type askFlags struct {
 	serverFlag
-	Data string `placeholder:"DIR" help:"Data directory of the server on this machine, for the operator's token; QUARRY_DATA, or quarry-data, unless said."`
+	Data string `group:"connection" placeholder:"DIR" complete:"path" help:"Data directory of a server on this machine: the command acts as its operator. The default is quarry-data ($QUARRY_DATA)."`
 }
 
-// client returns a client of the server that shows who asks.
+// client returns a client of the server with the credential of the caller.
 func (f *askFlags) client() (*client.Client, error) { return f.serverFlag.client(f.Data) }
 
 // client returns a client of the server: with the key, or as the operator of data,

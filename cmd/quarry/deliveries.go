@@ -15,20 +15,31 @@ import (
 )
 
 type deliveriesCommand struct {
-	List      listDeliveriesCommand `cmd:"" default:"withargs" help:"List deliveries, the newest first, and what became of each."`
-	Show      showDeliveryCommand   `cmd:"" help:"Show everything that is known of a delivery."`
-	Redeliver redeliverCommand      `cmd:"" help:"Have the server look at the refs of a delivery again."`
+	List      listDeliveriesCommand `cmd:"" default:"withargs" help:"List deliveries with their outcomes, newest first."`
+	Show      showDeliveryCommand   `cmd:"" help:"Show all details of a delivery."`
+	Redeliver redeliverCommand      `cmd:"" help:"Process the refs of a delivery again."`
 }
 
 type listDeliveriesCommand struct {
 	askFlags
-	Connection string        `placeholder:"NAME" help:"Deliveries of that connection only."`
-	Repository string        `placeholder:"NAME" help:"Deliveries for the repository with that full name, or ID, only."`
-	Outcome    string        `placeholder:"OUTCOME" help:"waiting, indexed, coalesced, deleted, failed, unchanged, unselected, unregistered, refreshed, absent, replayed, dropped, duplicate, taken, ignored or refused."`
-	Since      time.Duration `placeholder:"AGE" help:"Those received within that time, such as 2h."`
-	Limit      int           `short:"n" placeholder:"N" default:"30" help:"At most N deliveries; ${default} unless said."`
-	Follow     bool          `short:"f" help:"Go on with those that come, and with what becomes of them."`
-	JSON       bool          `help:"Print one JSON object on a line for each delivery."`
+	Connection string        `placeholder:"NAME" help:"List only deliveries of this connection."`
+	Repository string        `placeholder:"NAME" complete:"repository" help:"List only deliveries for the repository with this full name or ID."`
+	Outcome    string        `placeholder:"OUTCOME" complete:"waiting,indexed,coalesced,deleted,failed,unchanged,unselected,unregistered,refreshed,absent,replayed,dropped,duplicate,taken,ignored,refused" help:"List only deliveries with this outcome: waiting, indexed, coalesced, deleted, failed, unchanged, unselected, unregistered, refreshed, absent, replayed, dropped, duplicate, taken, ignored or refused."`
+	Since      time.Duration `placeholder:"AGE" help:"List only deliveries received within this time, such as 2h."`
+	Limit      int           `short:"n" placeholder:"N" default:"30" help:"List at most N deliveries. The default is ${default}."`
+	Follow     bool          `short:"f" help:"Wait for new deliveries and new outcomes and print them, too."`
+	JSON       bool          `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*listDeliveriesCommand) Help() string {
+	return `Prints a table with a line for each push of each delivery.
+
+Examples:
+
+	quarry deliveries
+	quarry deliveries list --outcome failed --since 24h
+	quarry deliveries list --follow`
 }
 
 // Run implements the command.
@@ -137,8 +148,18 @@ func stateOf(d *wire.Delivery) string {
 
 type showDeliveryCommand struct {
 	askFlags
-	ID   string `arg:"" help:"ID as the list prints it, or CONNECTION/DELIVERY-ID as the sender has it."`
-	JSON bool   `help:"Print the answer of the API as it is."`
+	ID   string `arg:"" help:"ID of the delivery as deliveries list prints it, or CONNECTION/ID with the ID that the code host shows."`
+	JSON bool   `help:"Print the answer of the API as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (*showDeliveryCommand) Help() string {
+	return `Prints the delivery, each of its pushes, and the times at which it was received, indexed and searchable.
+
+Examples:
+
+	quarry deliveries show 2-170
+	quarry deliveries show hub/72d3162e-cc78-11e3-81ab-4c9367dc0958`
 }
 
 // Run implements the command.
@@ -196,8 +217,17 @@ func findDelivery(ctx context.Context, server *client.Client, id string) (*wire.
 
 type redeliverCommand struct {
 	askFlags
-	ID   string `arg:"" help:"ID as the list prints it, or CONNECTION/DELIVERY-ID as the sender has it."`
-	JSON bool   `help:"Print the answer of the API as it is."`
+	ID   string `arg:"" help:"ID of the delivery as deliveries list prints it, or CONNECTION/ID with the ID that the code host shows."`
+	JSON bool   `help:"Print the answer of the API as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (*redeliverCommand) Help() string {
+	return `Appends the pushes of the delivery to the event log once more, so that the server fetches and indexes their refs. Prints the ID of the new delivery.
+
+Example:
+
+	quarry deliveries redeliver 2-170`
 }
 
 // Run implements the command.

@@ -15,24 +15,34 @@ import (
 )
 
 type dlqCommand struct {
-	List   listLettersCommand   `cmd:"" default:"withargs" help:"List the records that were given up."`
-	Show   showLetterCommand    `cmd:"" help:"Show one, with key, headers and value."`
-	Replay replayLettersCommand `cmd:"" help:"Take records up again."`
-	Drop   dropLettersCommand   `cmd:"" help:"Give records up for good."`
+	List   listLettersCommand   `cmd:"" default:"withargs" help:"List dead letters: records that could not be processed."`
+	Show   showLetterCommand    `cmd:"" help:"Show a dead letter with its key, headers and value."`
+	Replay replayLettersCommand `cmd:"" help:"Process dead letters again."`
+	Drop   dropLettersCommand   `cmd:"" help:"Discard dead letters."`
 }
 
 // letterFilter selects letters.
 type letterFilter struct {
-	Stage      string `placeholder:"STAGE" help:"Those that this stage gave up: worker or projections."`
-	Type       string `placeholder:"TYPE" help:"Those of events of this type, such as dev.quarry.push.v1."`
-	Repository string `placeholder:"NAME" help:"Those of the repository with that full name, or ID."`
+	Stage      string `placeholder:"STAGE" complete:"worker,projections" help:"Only dead letters of this stage: worker or projections."`
+	Type       string `placeholder:"TYPE" help:"Only dead letters with events of this type, such as dev.quarry.push.v1."`
+	Repository string `placeholder:"NAME" complete:"repository" help:"Only dead letters of the repository with this full name or ID."`
 }
 
 type listLettersCommand struct {
 	askFlags
 	letterFilter
-	Limit int  `short:"n" placeholder:"N" default:"30" help:"At most N letters; ${default} unless said."`
-	JSON  bool `help:"Print one JSON object on a line for each letter."`
+	Limit int  `short:"n" placeholder:"N" default:"30" help:"List at most N dead letters. The default is ${default}."`
+	JSON  bool `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*listLettersCommand) Help() string {
+	return `Prints a table with the ID, time, stage, event, repository and reason of each dead letter.
+
+Examples:
+
+	quarry dlq
+	quarry dlq list --stage worker --repository app`
 }
 
 // Run implements the command.
@@ -99,8 +109,8 @@ func letterRepository(name string, id int64) string {
 
 type showLetterCommand struct {
 	askFlags
-	ID   string `arg:"" help:"ID as the list prints it."`
-	JSON bool   `help:"Print the answer of the API as it is."`
+	ID   string `arg:"" help:"ID of the dead letter as dlq list prints it."`
+	JSON bool   `help:"Print the answer of the API as JSON."`
 }
 
 // Run implements the command.
@@ -170,9 +180,9 @@ func parseLetterID(id string) (partition int, offset int64, err error) {
 type letterChoice struct {
 	askFlags
 	letterFilter
-	ID   []string `arg:"" optional:"" help:"IDs as the list prints them."`
-	All  bool     `help:"All letters, or, with --stage, --type or --repository, all of those."`
-	JSON bool     `help:"Print the answers of the API as they are."`
+	ID   []string `arg:"" optional:"" help:"IDs of dead letters as dlq list prints them."`
+	All  bool     `help:"Select all dead letters, or those that --stage, --type and --repository select."`
+	JSON bool     `help:"Print the answers of the API as JSON."`
 }
 
 func (c *letterChoice) check() error {
@@ -187,6 +197,30 @@ func (c *letterChoice) check() error {
 
 type replayLettersCommand struct{ letterChoice }
 
+// Help implements kong.HelpProvider.
+func (*replayLettersCommand) Help() string {
+	return `Appends the records to the event log again, so that the server processes them.
+
+Examples:
+
+	quarry dlq replay 1-4
+	quarry dlq replay --all --repository app
+
+Exit status: 1 if a dead letter was refused.`
+}
+
+// Help implements kong.HelpProvider.
+func (*dropLettersCommand) Help() string {
+	return `Marks dead letters as resolved without processing them. They stay in the event log.
+
+Examples:
+
+	quarry dlq drop 1-4 --reason 'repository was moved'
+	quarry dlq drop --all --stage projections
+
+Exit status: 1 if a dead letter was refused.`
+}
+
 // Run implements the command. It exits with 1 if a letter was refused.
 func (c *replayLettersCommand) Run(ctx context.Context, s streams) error {
 	return c.resolve(ctx, s, "replayed", (*client.Client).ReplayDeadLetter, func(server *client.Client, ctx context.Context) (*wire.ResolvedAll, error) {
@@ -196,7 +230,7 @@ func (c *replayLettersCommand) Run(ctx context.Context, s streams) error {
 
 type dropLettersCommand struct {
 	letterChoice
-	Reason string `help:"Why, for people who look into the log later."`
+	Reason string `placeholder:"TEXT" help:"Reason, which is kept in the event log."`
 }
 
 // Run implements the command.

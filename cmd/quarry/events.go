@@ -8,13 +8,23 @@ import (
 )
 
 type eventsCommand struct {
-	Tail tailCommand `cmd:"" help:"Print the log as JSON lines."`
+	Tail tailCommand `cmd:"" help:"Print the events of the log as JSON lines."`
 }
 
 type tailCommand struct {
 	askFlags
-	From   string `placeholder:"POSITION" help:"Begin at partition/offset, or at a position as it is printed; other partitions are left out. Without it: the whole log."`
-	Follow bool   `short:"f" help:"Go on when the end is reached."`
+	From   string `placeholder:"POSITION" help:"Start at this position, as partition/offset or as a position is printed, and print this partition only. The default is the whole log."`
+	Follow bool   `short:"f" help:"Wait for new events at the end of the log."`
+}
+
+// Help implements kong.HelpProvider.
+func (*tailCommand) Help() string {
+	return `Prints one JSON object per line for each event: its position, its CloudEvents attributes and its data.
+
+Examples:
+
+	quarry events tail --follow
+	quarry events tail --from 3/120 | jq .type`
 }
 
 // Run implements the command.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
@@ -18,9 +19,9 @@ import (
 
 type indexCommand struct {
 	askFlags
-	Targets []string `arg:"" name:"path-or-url" help:"Repositories: paths that the server can read, or clone URLs."`
-	Name    string   `help:"Name of the repository, where there is one only."`
-	Branch  []string `placeholder:"GLOB" sep:"none" help:"Index the branches that match, beside the default branch. Again for further ones."`
+	Targets []string `arg:"" name:"path-or-url" complete:"path" help:"Repositories: directories that the server can read, or clone URLs."`
+	Name    string   `placeholder:"NAME" help:"Name of the repository. By default it is derived from the path or the URL. Only for a single repository."`
+	Branch  []string `placeholder:"GLOB" sep:"none" help:"Index the branches that match GLOB, in addition to the default branch. May be repeated."`
 }
 
 const (
@@ -31,6 +32,20 @@ const (
 	// one that is restarted.
 	serverAwayTimeout = 2 * time.Minute
 )
+
+// Help implements kong.HelpProvider.
+func (*indexCommand) Help() string {
+	return `Registers repositories with the server and waits until they are searchable. Prints a line for each repository to standard error. A server that is restarted meanwhile is waited for, up to two minutes; the server continues when the command is interrupted.
+
+A server reads only paths below its --git-root.
+
+Examples:
+
+	quarry index https://github.com/golang/example.git
+	quarry index /srv/git/app.git --name app --branch 'release/*'
+
+Exit status: 0 if all repositories are searchable, 1 if one failed.`
+}
 
 // Run implements the command. It exits with 1 if a repository failed, after one
 // line for each that did.
@@ -110,7 +125,7 @@ func (i *indexing) register(ctx context.Context, c *indexCommand) {
 			i.fail(target, err.Error())
 			continue
 		}
-		registered, err := i.server.RegisterRepository(ctx, r)
+		registered, err := i.registerOne(ctx, r)
 		if ctx.Err() != nil {
 			return
 		}
@@ -119,6 +134,26 @@ func (i *indexing) register(ctx context.Context, c *indexCommand) {
 			continue
 		}
 		i.pending = append(i.pending, &pending{target: target, Accepted: registered})
+	}
+}
+
+// registerOne registers a repository. An answer that was lost is asked for again:
+// registering twice does no harm. That nothing listens at the address is an error,
+// unless the server answered before.
+func (i *indexing) registerOne(ctx context.Context, r wire.RegisterRequest) (*wire.Accepted, error) {
+	for {
+		registered, err := i.server.RegisterRepository(ctx, r)
+		if errors.Is(err, syscall.ECONNREFUSED) && i.awaySince.IsZero() && len(i.pending) == 0 {
+			return nil, err
+		}
+		if err := i.checkAnswer(err); err != nil || registered != nil {
+			return registered, err
+		}
+		select {
+		case <-time.After(pollInterval):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }
 
@@ -163,10 +198,10 @@ func (i *indexing) checkAnswer(err error) error {
 	}
 	if i.awaySince.IsZero() {
 		i.awaySince = i.now()
-		i.progress.Print(fmt.Sprintf("the server does not answer; waiting up to %v for it", i.awayTimeout))
+		i.progress.Print(fmt.Sprintf("the server is not available; waiting up to %v for it: %v", i.awayTimeout, err))
 	}
 	if i.now().Sub(i.awaySince) >= i.awayTimeout {
-		return fmt.Errorf("the server has not answered for %v; it continues when it is started, and the same command waits for it again: %w", i.awayTimeout, err)
+		return fmt.Errorf("the server has not been available for %v; once it runs again, it continues, and the same command waits for it: %w", i.awayTimeout, err)
 	}
 	return nil
 }

@@ -148,24 +148,28 @@ func TestIndexWaitsForServer(t *testing.T) {
 		},
 		func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
 	}
-	r := newRegistry()
-	next := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if strings.HasSuffix(req.URL.Path, "/status") && next < len(breaks) {
-			next++
-			breaks[next-1](w)
-			return
+	for _, c := range []string{"register", "wait"} {
+		r := newRegistry()
+		next := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if next < len(breaks) && (strings.HasSuffix(req.URL.Path, "/status") || c == "register") {
+				next++
+				breaks[next-1](w)
+				return
+			}
+			r.ServeHTTP(w, req)
+		}))
+		t.Cleanup(server.Close)
+		code, _, stderr := quarry(t.Context(), "index", "--server", server.URL, t.TempDir())
+		if code != exitOK || next != len(breaks) {
+			t.Errorf("%s: exit status %d after %d broken answers", c, code, next)
 		}
-		r.ServeHTTP(w, req)
-	}))
-	defer server.Close()
-	code, _, stderr := quarry(t.Context(), "index", "--server", server.URL, t.TempDir())
-	if code != exitOK || next != len(breaks) {
-		t.Errorf("exit status %d after %d broken answers", code, next)
-	}
-	want := "the server does not answer; waiting up to 2m0s for it\nthe server answers again\nr1: 9 files"
-	if !strings.HasPrefix(stderr, want) {
-		t.Errorf("%q, want %q", stderr, want)
+		lines := strings.Split(stderr, "\n")
+		for n, want := range []string{"the server is not available; waiting up to 2m0s for it: ", "the server answers again", "r1: 9 files"} {
+			if n >= len(lines) || !strings.HasPrefix(lines[n], want) {
+				t.Errorf("%s: line %d of %q is not %q", c, n, stderr, want)
+			}
+		}
 	}
 }
 
@@ -182,7 +186,7 @@ func TestIndexGivesUp(t *testing.T) {
 	clock := time.Unix(0, 0)
 	i := &indexing{server: to, progress: terminal.NewProgress(&out), now: func() time.Time { clock = clock.Add(serverAwayTimeout / 3); return clock }, awayTimeout: serverAwayTimeout,
 		pending: []*pending{{target: "x", Accepted: &wire.Accepted{RepoID: 1}}}}
-	if err := i.wait(t.Context()); err == nil || !strings.Contains(err.Error(), "has not answered for 2m0s") {
+	if err := i.wait(t.Context()); err == nil || !strings.Contains(err.Error(), "has not been available for 2m0s") {
 		t.Errorf("the wait ended with %v", err)
 	}
 	if err := i.checkAnswer(&client.Error{StatusCode: http.StatusForbidden}); err == nil {

@@ -15,14 +15,14 @@ import (
 
 type keysCommand struct {
 	List   listKeysCommand  `cmd:"" default:"withargs" help:"List the API keys of all users."`
-	Create createKeyCommand `cmd:"" help:"Make an API key for a user, as the operator."`
-	Delete deleteKeyCommand `cmd:"" help:"Delete an API key: it is refused from then on."`
+	Create createKeyCommand `cmd:"" help:"Create an API key for a user."`
+	Delete deleteKeyCommand `cmd:"" help:"Delete an API key. It stops working at once."`
 }
 
 type listKeysCommand struct {
 	askFlags
-	User string `placeholder:"USER" help:"Those of the user with that e-mail address or ID."`
-	JSON bool   `help:"Print one JSON object on a line for each key."`
+	User string `placeholder:"USER" help:"List only keys of the user with this e-mail address or ID."`
+	JSON bool   `help:"Print one JSON object per line."`
 }
 
 // Run implements the command.
@@ -83,11 +83,21 @@ func restrictionText(ids []int64) string {
 
 type createKeyCommand struct {
 	askFlags
-	Name         string   `arg:"" help:"Name of the key, unique among those of the user."`
-	User         string   `required:"" placeholder:"USER" help:"E-mail address or ID of whose key it is."`
-	Scopes       []string `name:"scope" enum:"search,git,admin" placeholder:"SCOPE" default:"search,git" help:"What the key is good for: search, git, admin; ${default} unless said."`
-	Repositories []string `name:"repository" placeholder:"NAME" help:"Full name or ID of a repository that the key is for; all unless said. May be repeated."`
-	Days         int      `placeholder:"N" help:"The key expires in N days; never unless said."`
+	Name         string   `arg:"" help:"Name of the key. A user has no two keys with the same name."`
+	User         string   `required:"" placeholder:"USER" help:"E-mail address or ID of the user."`
+	Scopes       []string `name:"scope" enum:"search,git,admin" placeholder:"SCOPE" default:"search,git" help:"What the key allows: search, git, admin. May be repeated. The default is ${default}."`
+	Repositories []string `name:"repository" placeholder:"NAME" complete:"repository" help:"Restrict the key to the repository with this full name or ID. May be repeated. The default is all repositories."`
+	Days         int      `placeholder:"N" help:"The key expires after N days. By default it does not expire."`
+}
+
+// Help implements kong.HelpProvider.
+func (*createKeyCommand) Help() string {
+	return `Prints the key. Only the operator can create keys for other users.
+
+Examples:
+
+	quarry keys create laptop --user ada@example.org
+	quarry keys create ci --user ada@example.org --scope search --repository app --days 90`
 }
 
 // Run implements the command.
@@ -116,7 +126,7 @@ func (c *createKeyCommand) Run(ctx context.Context, s streams) error {
 	if _, err := fmt.Fprintln(s.out, made.Key); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(s.err, "keep it: it is not shown again")
+	_, err = fmt.Fprintln(s.err, "Store the key now; it is not shown again.")
 	return err
 }
 
@@ -152,7 +162,7 @@ func repositoryID(ctx context.Context, server *client.Client, name string) (int6
 
 type deleteKeyCommand struct {
 	askFlags
-	ID string `arg:"" help:"ID of the key as the list prints it or, of one's own, its name."`
+	ID string `arg:"" help:"ID of the key as keys list prints it, or the name of one of your own keys."`
 }
 
 // Run implements the command.

@@ -136,6 +136,10 @@ func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 		kong.Description("Quarry searches the code of your repositories.\n\n" + exitStatusText),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.ExplicitGroups(groups),
+		kong.PostBuild(func(k *kong.Kong) error {
+			k.Model.HelpFlag.Help = "Show help."
+			return nil
+		}),
 	}, options...)...)
 }
 

@@ -13,7 +13,11 @@ type mcpCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*mcpCommand) Help() string {
-	return "Speaks the Model Context Protocol on standard input and output, for clients that start their servers as programs, and carries it to the server. Clients that speak HTTP need no more than the address, …/api/mcp."
+	return `Connects a client of the Model Context Protocol that starts its servers as programs: copies messages between standard input and output and the server. Clients that use HTTP connect to the server at /api/mcp and do not need this command.
+
+Example:
+
+	claude mcp add quarry -- quarry mcp --server https://code.example.com`
 }
 
 // Run implements the command. It ends with the input.

@@ -27,13 +27,28 @@ const (
 
 type replayCommand struct {
 	configFlags
-	Projection string `placeholder:"NAME" xor:"one" help:"Build this projection alone anew, in a copy of the live version."`
-	To         string `placeholder:"MOMENT" xor:"past" help:"Show the index as it was: a time such as 2026-03-04T05:06:07Z, or partition/offset of the last record that counts, several separated by commas."`
-	Rollback   bool   `xor:"one,past" help:"Return to the version before."`
-	Verify     bool   `xor:"one,past" help:"Switch nothing: rebuild in a temporary directory and compare every key and value. Wants the server stopped."`
-	Switch     bool   `help:"With --to and a running server: let everybody who searches it see the past."`
-	Server     string `placeholder:"URL" env:"QUARRY_SERVER" help:"Server that runs on the data directory; by default where the configuration lets it listen."`
-	APIKey     string `name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key for that server; by default it is asked as the operator of the data directory."`
+	Projection string `placeholder:"NAME" xor:"one" complete:"catalog,places,deliveries" help:"Rebuild only this projection; the others are copied."`
+	To         string `placeholder:"MOMENT" xor:"past" help:"Restore the index of this moment: a time such as 2026-03-04T05:06:07Z, or the last positions to apply, as partition/offset, separated by commas."`
+	Rollback   bool   `xor:"one,past" help:"Return to the previous version of the index."`
+	Verify     bool   `xor:"one,past" help:"Rebuild into a temporary directory, compare every key and value with the live version, and change nothing. The server must be stopped."`
+	Switch     bool   `help:"Confirm --to on a running server: all its users see the index of that moment."`
+	Server     string `group:"connection" placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server that runs on the data directory. By default it is derived from the configuration."`
+	APIKey     string `group:"connection" name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key for that server. By default the command acts as the operator of the data directory."`
+}
+
+// Help implements kong.HelpProvider.
+func (*replayCommand) Help() string {
+	return `Builds a new version of the projections, which queries read, next to the live one and then switches to it. Works on the data directory, or asks the server that runs on it. The event log is never changed.
+
+Examples:
+
+	quarry replay
+	quarry replay --projection places
+	quarry replay --to 2026-11-20T14:00:00Z --switch
+	quarry replay --rollback
+	quarry replay --verify
+
+Exit status: 0 if it succeeded, 1 if it failed; with --verify also if the live version differs from the log.`
 }
 
 // Run implements the command. It works on the data directory itself, or asks the

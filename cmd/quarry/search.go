@@ -16,7 +16,7 @@ import (
 
 type searchCommand struct {
 	askFlags
-	Query       []string      `arg:"" complete:"query" help:"Words to search for, and filters such as repo:NAME, file:PATTERN, lang:go and sym:NAME. See the section on queries below."`
+	Query       []string      `arg:"" complete:"query" help:"Words to search for, and filters such as repo:NAME, file:PATTERN, lang:go and sym:NAME. docs/query-language.md describes the query language."`
 	Matches     int           `short:"n" name:"max-count" placeholder:"N" default:"1000" help:"Stop after N matches. The default is ${default}."`
 	Context     int           `short:"C" placeholder:"N" help:"Print N lines before and after each match."`
 	Regex       bool          `short:"e" help:"Read the words of the query as regular expressions."`

@@ -14,9 +14,9 @@ import (
 // configFlags are the flags from which a command takes its settings. Those with
 // a flag of their own are the ones that people change first; --set reaches all.
 type configFlags struct {
-	Config string   `placeholder:"FILE" help:"Configuration file, YAML." env:"QUARRY_CONFIG"`
-	Data   string   `placeholder:"DIR" help:"Data directory."`
-	Set    []string `placeholder:"KEY=VALUE" sep:"none" help:"Set any key of the configuration, such as cache.framesBytes=256MiB."`
+	Config string   `group:"configuration" placeholder:"FILE" complete:"path" help:"Configuration file (YAML)." env:"QUARRY_CONFIG"`
+	Data   string   `group:"configuration" placeholder:"DIR" complete:"path" help:"Data directory. The default is quarry-data ($QUARRY_DATA)."`
+	Set    []string `group:"configuration" placeholder:"KEY=VALUE" sep:"none" help:"Set a key of the configuration, such as cache.framesBytes=256MiB. May be repeated."`
 }
 
 // load reads file, environment and flags, in rising order of weight.
@@ -41,11 +41,24 @@ func (f *configFlags) load(s streams, more ...string) (config.Config, *slog.Logg
 
 type serveCommand struct {
 	configFlags
-	Listen        string   `placeholder:"ADDRESS" help:"Address of the API and the web hooks."`
-	MetricsListen string   `placeholder:"ADDRESS" help:"Address of the metrics alone; otherwise they are on the same listener."`
-	Role          []string `placeholder:"ROLE,…" help:"ingest, pipeline, query; all by default."`
-	GitRoot       []string `placeholder:"DIR" sep:"none" help:"Allow repositories below DIR to be read by path. Again for further ones."`
-	PrintConfig   bool     `help:"Print the effective configuration, secrets hidden, and exit."`
+	Listen        string   `placeholder:"ADDRESS" help:"Address of the API, the web UI and the webhooks. The default is 127.0.0.1:7070."`
+	MetricsListen string   `placeholder:"ADDRESS" help:"Separate address for the metrics. By default they are served with the API."`
+	Role          []string `placeholder:"ROLE" complete:"ingest,pipeline,query" help:"Roles of this process: ingest, pipeline, query. The default is all of them."`
+	GitRoot       []string `placeholder:"DIR" sep:"none" complete:"path" help:"Allow repositories below DIR to be read by their paths. May be repeated."`
+	PrintConfig   bool     `help:"Print the configuration in effect, without secrets, and exit."`
+}
+
+// Help implements kong.HelpProvider.
+func (*serveCommand) Help() string {
+	return `Runs until it is interrupted: it receives webhooks, indexes repositories, and serves the API and the web UI. It needs no configuration; docs/configuration.md lists the settings. Log messages go to standard error.
+
+Examples:
+
+	quarry serve --git-root /srv/git
+	quarry serve --config quarry.yaml --data /var/lib/quarry
+	quarry serve --print-config
+
+Exit status: 0 after SIGINT or SIGTERM, 1 if it cannot start or fails.`
 }
 
 // Run implements the command.

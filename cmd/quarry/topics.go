@@ -14,13 +14,33 @@ import (
 )
 
 type topicsCommand struct {
-	Describe describeTopicsCommand `cmd:"" default:"withargs" help:"Show partitions, settings, and what is not as it should be. With the embedded log the server must be stopped."`
-	Ensure   ensureTopicsCommand   `cmd:"" help:"Create the topics that are missing, and check all; exit code 1 if one is not as it should be."`
+	Describe describeTopicsCommand `cmd:"" default:"withargs" help:"Show the partitions and settings of the topics, and what deviates from the requirements."`
+	Ensure   ensureTopicsCommand   `cmd:"" help:"Create missing topics and check all of them."`
 }
 
 type describeTopicsCommand struct {
 	configFlags
-	JSON bool `help:"Print one JSON object on a line for each topic."`
+	JSON bool `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*describeTopicsCommand) Help() string {
+	return `Prints the partitions, offsets, replicas and settings of each topic, with the required values. The embedded log can be read only while the server is stopped.
+
+Example:
+
+	quarry topics describe --config quarry.yaml`
+}
+
+// Help implements kong.HelpProvider.
+func (*ensureTopicsCommand) Help() string {
+	return `Creates the topics that are missing and prints all topics. Existing topics are not changed.
+
+Example:
+
+	quarry topics ensure --config quarry.yaml
+
+Exit status: 1 if a topic deviates from the requirements.`
 }
 
 // Run implements the command.
@@ -31,7 +51,7 @@ func (c *describeTopicsCommand) Run(ctx context.Context, s streams) error {
 
 type ensureTopicsCommand struct {
 	configFlags
-	JSON bool `help:"Print one JSON object on a line for each topic."`
+	JSON bool `help:"Print one JSON object per line."`
 }
 
 // Run implements the command.
@@ -84,7 +104,7 @@ func printTopic(out io.Writer, r *server.TopicReport) error {
 		if d.Refused {
 			gravity = "refused"
 		}
-		_, _ = fmt.Fprintf(out, "  %s: %s\n    why:  %s\n    mend: %s\n", gravity, d.What, d.Why, d.Mend)
+		_, _ = fmt.Fprintf(out, "  %s: %s\n    why:  %s\n    fix:  %s\n", gravity, d.What, d.Why, d.Mend)
 	}
 	_, err := fmt.Fprintln(out)
 	return err

@@ -13,16 +13,16 @@ import (
 
 type usersCommand struct {
 	List      listUsersCommand     `cmd:"" default:"withargs" help:"List the users."`
-	Approve   approveUserCommand   `cmd:"" help:"Let somebody in who waits for approval."`
-	Suspend   suspendUserCommand   `cmd:"" help:"Keep a user out: sessions, keys and tokens end at once."`
-	Reinstate reinstateUserCommand `cmd:"" help:"Let a suspended user in again."`
-	Role      roleCommand          `cmd:"" help:"Make a user an owner or a member."`
-	Remove    removeUserCommand    `cmd:"" help:"Remove a user, with sessions, keys and tokens."`
+	Approve   approveUserCommand   `cmd:"" help:"Approve a user who signed up."`
+	Suspend   suspendUserCommand   `cmd:"" help:"Suspend a user: sessions, API keys and tokens stop working at once."`
+	Reinstate reinstateUserCommand `cmd:"" help:"Reinstate a suspended user."`
+	Role      roleCommand          `cmd:"" help:"Change the role of a user."`
+	Remove    removeUserCommand    `cmd:"" help:"Remove a user with all sessions, API keys and tokens."`
 }
 
 type listUsersCommand struct {
 	askFlags
-	JSON bool `help:"Print one JSON object on a line for each user."`
+	JSON bool `help:"Print one JSON object per line."`
 }
 
 // Run implements the command.
@@ -151,7 +151,7 @@ func (r *role) UnmarshalText(text []byte) error {
 
 type roleCommand struct {
 	userFlags
-	Role role `arg:"" complete:"owner,member" help:"owner or member."`
+	Role role `arg:"" complete:"owner,member" help:"New role: owner or member."`
 }
 
 // Run implements the command.
@@ -179,11 +179,28 @@ func (c *removeUserCommand) Run(ctx context.Context, s streams) error {
 	return err
 }
 
+// Help implements kong.HelpProvider.
+func (*roleCommand) Help() string {
+	return `Example:
+
+	quarry users role ada@example.org owner`
+}
+
+// Help implements kong.HelpProvider.
+func (*inviteCommand) Help() string {
+	return `Prints a link with which one person creates an account.
+
+Examples:
+
+	quarry invite ada@example.org
+	quarry invite --role owner --days 1`
+}
+
 type inviteCommand struct {
 	askFlags
-	Email string `arg:"" optional:"" help:"The only e-mail address that may accept; whoever has the link unless said."`
+	Email string `arg:"" optional:"" help:"E-mail address of the person to invite. Without one, anyone with the link can accept."`
 	Role  role   `complete:"owner,member" default:"member" placeholder:"ROLE" help:"Role of the new user: owner or member. The default is ${default}."`
-	Days  int    `placeholder:"N" default:"7" help:"The invitation waits for N days, at most 90; ${default} unless said."`
+	Days  int    `placeholder:"N" default:"7" help:"The invitation expires after N days, at most 90. The default is ${default}."`
 }
 
 // Run implements the command.
@@ -201,7 +218,7 @@ func (c *inviteCommand) Run(ctx context.Context, s streams) error {
 	if _, err := fmt.Fprintln(s.out, plain(made.URL)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.err, "good for one %s until %s; send it yourself, it is not shown again\n", strings.ToLower(string(made.Role)), localTime(made.ExpiresAt))
+	_, err = fmt.Fprintf(s.err, "The link invites one %s and expires at %s. Send it yourself; it is not shown again.\n", strings.ToLower(string(made.Role)), localTime(made.ExpiresAt))
 	return err
 }
 

@@ -18,11 +18,25 @@ import (
 type verifyCommand struct {
 	serverFlag
 	configFlags
-	Repositories []string `arg:"" optional:"" name:"repository" help:"Names or IDs of repositories; all of them by default."`
-	Remote       bool     `help:"Ask the repositories themselves, too. Otherwise the mirrors are what is compared with."`
-	Repair       bool     `help:"Have what differs indexed again, wait, and compare that once more."`
-	JSON         bool     `help:"Print the frames of the API, one JSON object a line."`
-	Offline      bool     `help:"Ask no server, which must be stopped, but take the data directory."`
+	Repositories []string `arg:"" optional:"" name:"repository" complete:"repository" help:"Full names or IDs of repositories. The default is all repositories."`
+	Remote       bool     `help:"Also compare with the remote repositories. By default only the local mirrors are read."`
+	Repair       bool     `help:"Re-index what differs, wait, and compare it again."`
+	JSON         bool     `help:"Print the frames of the API, one JSON object per line."`
+	Offline      bool     `help:"Read the data directory without a server. The server must be stopped."`
+}
+
+// Help implements kong.HelpProvider.
+func (*verifyCommand) Help() string {
+	return `Compares the commits, files and counts of the index with git and prints a line for each difference, and a summary.
+
+Examples:
+
+	quarry verify
+	quarry verify app --remote
+	quarry verify --remote --repair
+	quarry verify --offline --data /var/lib/quarry
+
+Exit status: 0 if nothing differs, 1 if something differs or the comparison failed.`
 }
 
 // Run implements the command. It exits with 1 if something differs or could not

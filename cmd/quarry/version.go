@@ -8,7 +8,7 @@ import (
 )
 
 type versionCommand struct {
-	JSON bool `help:"Print a JSON object."`
+	JSON bool `help:"Print a JSON object with the version, the commit and the Go version."`
 }
 
 // Run implements the command.
