@@ -51,8 +51,12 @@ func (s *Server) admit(rt *route, r *http.Request) (*http.Request, error) {
 	return r.WithContext(auth.With(r.Context(), p)), nil
 }
 
-// checkRequest checks what can be told of a request without its body.
+// checkRequest checks what can be told of a request without its body. A request that
+// is refused anyway, or that no route takes, gets that answer whatever its form is.
 func (s *Server) checkRequest(rt *route, r *http.Request) error {
+	if rt.path == unknownRoute {
+		return nil
+	}
 	if err := checkMediaType(r); err != nil {
 		return err
 	}

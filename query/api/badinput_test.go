@@ -83,6 +83,17 @@ type sample struct {
 	parameters   []*openapi3.Parameter
 	query        url.Values
 	body         map[string]any // nil: none
+	header       http.Header    // sent, too
+}
+
+// withHeader returns the sample with headers, given as name and value in turns.
+func (q *sample) withHeader(pairs ...string) *sample {
+	out := *q
+	out.header = http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		out.header.Add(pairs[i], pairs[i+1])
+	}
+	return &out
 }
 
 func (q *sample) String() string { return q.method + " " + q.path }
@@ -174,6 +185,7 @@ func (q *sample) send(s http.Handler, path map[string]string, query url.Values, 
 	if len(body) > 0 {
 		r.Header.Set("Content-Type", contentType)
 	}
+	maps.Copy(r.Header, q.header)
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, r)
 	return rec
@@ -221,8 +233,7 @@ func noAccounts(t *testing.T) *auth.Service {
 
 const bodyCodes = "INVALID_REQUEST_BODY"
 
-// What is no JSON object is refused by every operation with a body, and what says
-// that it is no JSON.
+// What is no JSON object is refused by every operation with a body.
 func TestBodiesThatAreNone(t *testing.T) {
 	s, _ := badServer(t)
 	for _, q := range samples(t) {
@@ -238,15 +249,32 @@ func TestBodiesThatAreNone(t *testing.T) {
 				refuses(t, fmt.Sprintf("%s of %q", q, body), q.send(s, nil, nil, []byte(body), ""), 400, bodyCodes, "")
 			}
 		}
-		if q.path == "/api/mcp" {
-			continue // the transport has rules of its own
+	}
+}
+
+// A body is JSON whatever its Content-Type, unless a session's cookie alone shows
+// who calls: a page could send that cookie with a form.
+func TestContentTypes(t *testing.T) {
+	const cookie = auth.CookieName + "=qs_1"
+	s, _ := badServer(t)
+	for _, q := range samples(t) {
+		if q.body == nil {
+			continue
 		}
-		for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=x", "application/xml", "json", "application/jsonp", ";"} {
-			rec := q.send(s, nil, nil, nil, kind)
-			refuses(t, fmt.Sprintf("%s as %q", q, kind), rec, 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type: application/json")
+		session := q.withHeader("Cookie", cookie)
+		without := []*sample{q.withHeader(), q.withHeader("Cookie", "theme=dark"), q.withHeader("Authorization", "Bearer operator"), q.withHeader("Authorization", "Bearer operator", "Cookie", cookie)}
+		want := q.send(s, nil, nil, nil, "").Code
+		for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain;charset=UTF-8", "multipart/form-data; boundary=x", "application/xml", "json", "application/jsonp", ";"} {
+			refuses(t, fmt.Sprintf("%s as %q with a session", q, kind), session.send(s, nil, nil, nil, kind), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type: application/json")
+			for _, w := range without {
+				if rec := w.send(s, nil, nil, nil, kind); rec.Code == 415 || rec.Code >= 500 && want < 500 {
+					t.Errorf("%s as %q with %v: %d %.300s; as application/json %d", q, kind, w.header, rec.Code, rec.Body, want)
+				}
+				refuses(t, fmt.Sprintf("%s of { as %q with %v", q, kind, w.header), w.send(s, nil, nil, []byte("{"), kind), 400, bodyCodes, "")
+			}
 		}
 		for _, kind := range []string{"application/json; charset=utf-8", "Application/JSON"} {
-			if rec := q.send(s, nil, nil, nil, kind); rec.Code == 415 {
+			if rec := session.send(s, nil, nil, nil, kind); rec.Code == 415 {
 				t.Errorf("%s as %q: %s", q, kind, rec.Body)
 			}
 		}

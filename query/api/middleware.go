@@ -63,7 +63,7 @@ func (s *Server) middleware() error {
 // outer puts around a handler, from outside in: exchange and headers, measuring,
 // recovery, the checks of hosts and origins, bounds.
 func (s *Server) outer(next http.Handler) http.Handler {
-	return s.observed(s.recovered(s.hosted(s.shared(s.guarded(s.bounded(next))))))
+	return s.observed(s.recovered(s.hosted(s.shared(s.checkOrigin(s.bounded(next))))))
 }
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)

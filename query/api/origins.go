@@ -67,17 +67,24 @@ func (s *Server) allows(h http.Header, origin string) bool {
 	return false
 }
 
-// guarded refuses requests that change something and come from a page of another
-// origin. Only a cookie could be used against its owner that way; the check is for
-// all requests all the same, since a page has no business here unless its origin
-// is allowed. Where every origin is, requests with a cookie are still checked.
-func (s *Server) guarded(next http.Handler) http.Handler {
+// checkOrigin refuses requests that may change something and come from a page of
+// another origin. It checks requests without a cookie, too: a server on loopback
+// trusts callers by where they are, and a page runs there. If every origin is
+// allowed, it still checks requests that carry a session or may begin one: a page
+// must not sign its reader in as somebody else.
+func (s *Server) checkOrigin(next http.Handler) http.Handler {
 	checked := s.origins.Handler(next)
 	if !slices.Contains(s.o.AllowedOrigins, anyOrigin) {
 		return checked
 	}
+	open := map[string]bool{}
+	for _, rt := range s.routes() {
+		if rt.open() && rt.method != http.MethodGet {
+			open[rt.path] = true
+		}
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if hasCookie(r) {
+		if hasCookie(r) || open[r.URL.Path] {
 			checked.ServeHTTP(w, r)
 			return
 		}

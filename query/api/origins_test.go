@@ -1,12 +1,15 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/auth"
 )
 
 // fromPage sends what a browser would for a page of an origin.
@@ -60,6 +63,76 @@ func TestOtherOrigins(t *testing.T) {
 			t.Errorf("%+v: Vary %q", c, h.Get("Vary"))
 		}
 	}
+}
+
+// A page of another origin changes nothing and signs nobody in, whatever a browser
+// sends for it without a preflight: forms and text/plain, without cookies or with
+// them, and with the headers that browsers of several ages set.
+func TestPagesOfOthersChangeNothing(t *testing.T) {
+	browsers := map[string][]string{
+		"fetch metadata":        {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
+		"same site":             {"Sec-Fetch-Site", "same-site", "Origin", "http://127.0.0.1:9999"},
+		"origin only":           {"Origin", "https://evil.example"},
+		"an opaque origin":      {"Origin", "null"},
+		"a local page":          {"Origin", "http://localhost:3000"},
+		"an upper-case origin":  {"Origin", "HTTPS://EVIL.EXAMPLE"},
+		"fetch metadata alone":  {"Sec-Fetch-Site", "cross-site"},
+		"a session of the user": {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example", "Cookie", auth.CookieName + "=qs_1"},
+	}
+	for _, allowed := range [][]string{nil, {"https://tools.example"}, {"*"}} {
+		w := newWorld() // whose requests without a credential are the operator's
+		o := without429(w.options())
+		o.PublicURL, o.Accounts, o.AllowedOrigins = "http://127.0.0.1:7070", noAccounts(t), allowed
+		s := newServer(t, o)
+		for _, q := range samples(t) {
+			if q.method == http.MethodGet {
+				continue
+			}
+			for name, header := range browsers {
+				withCookie := len(header) > 4
+				if slices.Contains(allowed, "*") && !withCookie && !startsSession(q) {
+					continue // allowed to every page
+				}
+				for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json"} {
+					rec := q.withHeader(header...).send(s, nil, nil, nil, kind)
+					refuses(t, fmt.Sprintf("%s as %s by %s, allowed %q", q, kind, name, allowed), rec, http.StatusForbidden, "CROSS_ORIGIN_REQUEST", "")
+				}
+			}
+		}
+		if len(w.registered) > 0 {
+			t.Errorf("allowed %q: %q", allowed, w.registered)
+		}
+	}
+}
+
+// What no route takes, or what is refused, is answered so whatever its form is.
+func TestRefusalsGoBeforeTheForm(t *testing.T) {
+	o := newWorld().options()
+	o.Hosts = []string{"code.example"}
+	s := newServer(t, o)
+	for _, c := range []struct {
+		method, target, host, kind string
+		status                     int
+	}{
+		{http.MethodPost, "/api/nothing?a=%zz", "code.example", "text/plain", http.StatusNotFound},
+		{http.MethodPut, "/api/search?a=%zz", "code.example", "text/plain", http.StatusMethodNotAllowed},
+		{http.MethodPost, "/api/search?a=%zz", "evil.example", "text/plain", http.StatusMisdirectedRequest},
+	} {
+		r := httptest.NewRequest(c.method, c.target, strings.NewReader("{}"))
+		r.Host = c.host
+		r.Header.Set("Content-Type", c.kind)
+		r.Header.Set("Cookie", auth.CookieName+"=qs_1")
+		rec := httptest.NewRecorder()
+		s.ServeHTTP(rec, r)
+		if rec.Code != c.status {
+			t.Errorf("%+v: %d %s", c, rec.Code, rec.Body)
+		}
+	}
+}
+
+// startsSession reports whether an answer may set the cookie of a session.
+func startsSession(q *sample) bool {
+	return q.path == "/api/auth/setup" || q.path == "/api/auth/sign_in" || q.path == "/api/invitations/accept"
 }
 
 // A browser asks before it sends a key, and has none to show then.

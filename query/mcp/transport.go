@@ -100,17 +100,16 @@ func (s *Server) Delete(r *http.Request) error {
 	return nil
 }
 
-// accept makes up for clients that do not say that they take streams as well,
-// which the library wants to hear and does not make.
+// accept sets the headers that the library demands: that the client takes streams
+// as well, which the library does not make, and that the body is JSON.
 func accept(r *http.Request) error {
 	given := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 	if given != "" && !strings.Contains(given, "*/*") && !strings.Contains(given, "application/json") && !strings.Contains(given, "application/*") {
 		return ErrNotAcceptable
 	}
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	if r.Header.Get("Content-Type") == "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
+	// query/api decides which Content-Type a request may have; the body is JSON.
+	r.Header.Set("Content-Type", "application/json")
 	return nil
 }
 
