@@ -1,0 +1,381 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi"
+)
+
+// TestEveryOperationOfEveryServer tries every operation of the document, every tool
+// and every page on a server without repositories, with one, and after it was
+// removed, as each kind of caller. Nothing may fail by the server's fault, and every
+// answer has to be one of the document.
+func TestEveryOperationOfEveryServer(t *testing.T) {
+	dir, _ := imported(t, "testdata/meadow.fastimport")
+	faults, registry := &errorLog{}, prometheus.NewRegistry()
+	c := testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "limits.perSecond=0", "limits.anonymousPerSecond=0")
+	s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(faults), Registerer: registry, Gatherer: registry, Version: "v1.2.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := s.listeners.main.Addr().String()
+	operators.Store(address, &operator.Transport{Dir: c.Data})
+	t.Cleanup(func() {
+		operators.Delete(address)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	run(t, s)
+	eventually(t, func() bool { status, _ := get(t, s.URL()+"/readyz"); return status == http.StatusOK })
+	w := newTour(t, s, faults)
+	w.callers["operator"] = caller{header: "Authorization", value: "Bearer " + operator.Token(c.Data)}
+	w.repository, w.name = "1", "meadow"
+	w.visitAll(t, "without repositories")
+
+	var r registration
+	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":%q}`, dir, w.name), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	awaitStatus(t, s, r.RepoID, r.applied)
+	w.repository = strconv.FormatUint(r.RepoID, 10)
+	key := w.principal(t, w.callers["owner"])
+	_, token, err := s.auth.MintToken(t.Context(), key, []code.RepositoryID{code.RepositoryID(r.RepoID)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.callers["token"] = caller{header: "Authorization", value: "Bearer " + token}
+	w.visitAll(t, "with a repository")
+
+	if status, body := s.asOperator(t, http.MethodDelete, "/api/repos/"+w.repository, "", "remove"); status != http.StatusAccepted {
+		t.Fatalf("remove: %d %s", status, body)
+	}
+	eventually(t, func() bool { _, body := get(t, s.URL()+"/api/repos"); return strings.TrimSpace(body) == "[]" })
+	w.visitAll(t, "with all repositories removed")
+
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if strings.Contains(f.GetName(), "panics_total") && f.GetMetric()[0].GetCounter().GetValue() > 0 {
+			t.Errorf("%s is %v", f.GetName(), f.GetMetric()[0])
+		}
+	}
+}
+
+// errorLog keeps what is logged as an error.
+type errorLog struct {
+	slog.Handler
+	mu struct {
+		sync.Mutex
+		lines []string
+	}
+}
+
+func (l *errorLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelError }
+
+func (l *errorLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+func (l *errorLog) WithGroup(string) slog.Handler { return l }
+
+// Handle implements slog.Handler.
+func (l *errorLog) Handle(_ context.Context, r slog.Record) error {
+	line := r.Message
+	r.Attrs(func(a slog.Attr) bool { line += " " + a.String(); return true })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.lines = append(l.mu.lines, line)
+	return nil
+}
+
+// take returns the lines since the last call.
+func (l *errorLog) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lines := l.mu.lines
+	l.mu.lines = nil
+	return lines
+}
+
+// caller is what a request shows; empty for an anonymous one.
+type caller struct{ header, value string }
+
+// tour visits everything that a server answers.
+type tour struct {
+	server     *Server
+	faults     *errorLog
+	document   *openapi3.T
+	answers    *sourceScript
+	client     *http.Client
+	callers    map[string]caller
+	repository string // ID and name of the one repository
+	name       string
+}
+
+func newTour(t *testing.T, s *Server, faults *errorLog) *tour {
+	t.Helper()
+	b, err := openapi.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &tour{
+		server: s, faults: faults, answers: &sourceScript{router: openAPIRouter(t)}, callers: map[string]caller{"anonymous": {}},
+		client: &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	t.Cleanup(w.client.CloseIdleConnections)
+	if w.document, err = openapi3.NewLoader().LoadFromData(b); err != nil {
+		t.Fatal(err)
+	}
+	here := account.Actor{Kind: account.ActorAnonymous, Address: "127.0.0.1", Client: "test"}
+	owner, err := s.auth.Setup(t.Context(), here, auth.Newcomer{Value: s.auth.SetupValue(), Email: "ada@example.org", Name: "Ada", Password: "correct horse battery"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addUser(t, "owner", owner, account.ScopeSearch, account.ScopeGit, account.ScopeAdmin)
+	_, value, err := s.auth.Invite(t.Context(), w.principal(t, w.callers["owner's session"]), auth.Invitation{Role: account.RoleMember})
+	if err != nil {
+		t.Fatal(err)
+	}
+	member, err := s.auth.Accept(t.Context(), here, auth.Newcomer{Value: value, Email: "bob@example.org", Password: "correct horse battery"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addUser(t, "member", member, account.ScopeSearch, account.ScopeGit)
+	return w
+}
+
+// addUser adds a user's session and a key of theirs to the callers.
+func (w *tour) addUser(t *testing.T, name string, in *auth.SignedIn, scopes ...account.Scope) {
+	t.Helper()
+	w.callers[name+"'s session"] = caller{"Cookie", auth.CookieName + "=" + in.Value}
+	_, key, err := w.server.auth.CreateKey(t.Context(), w.principal(t, w.callers[name+"'s session"]), auth.NewKey{Name: "tour", Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.callers[name] = caller{"Authorization", "Bearer " + key}
+}
+
+func (w *tour) principal(t *testing.T, c caller) *auth.Principal {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set(c.header, c.value)
+	p, err := w.server.auth.Authenticate(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (w *tour) visitAll(t *testing.T, state string) {
+	for _, name := range slices.Sorted(maps.Keys(w.callers)) {
+		t.Run(state+"/"+name, func(t *testing.T) {
+			c := w.callers[name]
+			w.tryOperations(t, c)
+			w.callTools(t, c)
+			w.openPages(t, c)
+			for _, line := range w.faults.take() {
+				t.Errorf("logged: %s", line)
+			}
+		})
+	}
+}
+
+// skipped are operations that the tour makes itself, or that would end the caller.
+var skipped = []string{"removeRepository", "endSessions", "signOut"}
+
+func (w *tour) tryOperations(t *testing.T, c caller) {
+	for _, path := range w.document.Paths.InMatchingOrder() {
+		item := w.document.Paths.Value(path)
+		for _, method := range slices.Sorted(maps.Keys(item.Operations())) {
+			o := item.Operations()[method]
+			if slices.Contains(skipped, o.OperationID) {
+				continue
+			}
+			parameters := append(slices.Clone(item.Parameters), o.Parameters...)
+			for _, all := range []bool{false, true} {
+				w.try(t, c, method, w.address(path, parameters, all), w.body(t, o, all))
+			}
+		}
+	}
+	w.try(t, c, http.MethodGet, "/admin/events", nil)
+}
+
+// address fills in a path, and the query: what is required, or all of it.
+func (w *tour) address(path string, parameters openapi3.Parameters, all bool) string {
+	query := url.Values{}
+	for _, p := range parameters {
+		value := fmt.Sprint(p.Value.Example)
+		switch {
+		case p.Value.Name == "repoId", p.Value.Name == "connectionId" && p.Value.In == "query":
+			value = w.repository
+		case p.Value.Name == "repo", p.Value.Name == "repoName", p.Value.Name == "repository":
+			value = w.name
+		case p.Value.Example == nil:
+			value = fmt.Sprint(p.Value.Schema.Value.Default)
+		}
+		switch {
+		case p.Value.In == "path":
+			path = strings.ReplaceAll(path, "{"+p.Value.Name+"}", url.PathEscape(value))
+		case p.Value.In == "query" && (all || p.Value.Required):
+			query.Set(p.Value.Name, value)
+		}
+	}
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return path
+}
+
+// body returns the example of a body: what is required, or all of it.
+func (w *tour) body(t *testing.T, o *openapi3.Operation, all bool) []byte {
+	t.Helper()
+	if o.RequestBody == nil {
+		return nil
+	}
+	media := o.RequestBody.Value.Content["application/json"]
+	b, err := json.Marshal(media.Example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body map[string]any
+	if err := json.Unmarshal(b, &body); err != nil {
+		t.Fatal(err)
+	}
+	if !all {
+		maps.DeleteFunc(body, func(name string, _ any) bool { return !slices.Contains(media.Schema.Value.Required, name) })
+	}
+	if o.OperationID == "registerRepository" {
+		body = map[string]any{"path": "/nowhere"}
+	}
+	for name, value := range map[string]any{"repoName": w.name, "repoIds": []json.Number{json.Number(w.repository)}, "repositories": []string{w.name}} {
+		if _, has := body[name]; has {
+			body[name] = value
+		}
+	}
+	if b, err = json.Marshal(body); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// send returns an answer and its body.
+func (w *tour) send(t *testing.T, c caller, method, address string, body []byte) (*http.Request, *http.Response, []byte) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, w.server.URL()+address, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/json, text/html")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.header != "" {
+		request.Header.Set(c.header, c.value)
+	}
+	response, err := w.client.Do(request)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, address, err)
+	}
+	answer, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		t.Fatalf("%s %s: %v", method, address, err)
+	}
+	return request, response, answer
+}
+
+func (w *tour) try(t *testing.T, c caller, method, address string, body []byte) {
+	t.Helper()
+	request, response, answer := w.send(t, c, method, address, body)
+	if response.StatusCode == http.StatusInternalServerError {
+		t.Errorf("%s %s %s: %d %.400s", method, address, body, response.StatusCode, answer)
+	}
+	if strings.Contains(string(answer), `"type":"error"`) && strings.Contains(string(answer), "UNEXPECTED_ERROR") {
+		t.Errorf("%s %s %s: %.400s", method, address, body, answer)
+	}
+	if address != "/admin/events" {
+		w.answers.validate(t, fmt.Sprintf("%s %s %s", method, address, body), request, response, answer)
+	}
+}
+
+// arguments of tools, by name.
+func (w *tour) arguments() map[string]any {
+	return map[string]any{
+		"pattern": "Boil", "path": "kettle.go", "repo": w.name, "ref": "main", "commit": "main", "base": "main", "head": "main", "symbol": "Boil", "query": "o",
+	}
+}
+
+func (w *tour) callTools(t *testing.T, c caller) {
+	var listed struct {
+		Result struct {
+			Tools []struct {
+				Name   string `json:"name"`
+				Schema struct {
+					Properties map[string]any `json:"properties"`
+					Required   []string       `json:"required"`
+				} `json:"inputSchema"`
+			} `json:"tools"`
+		} `json:"result"`
+	}
+	_, response, answer := w.send(t, c, http.MethodPost, "/api/mcp", []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	if err := json.Unmarshal(answer, &listed); err != nil || len(listed.Result.Tools) < 12 {
+		t.Fatalf("tools: %d %.400s: %v", response.StatusCode, answer, err)
+	}
+	for _, tool := range listed.Result.Tools {
+		for _, all := range []bool{false, true} {
+			arguments := maps.Clone(w.arguments())
+			maps.DeleteFunc(arguments, func(name string, _ any) bool {
+				_, has := tool.Schema.Properties[name]
+				return !has || !all && !slices.Contains(tool.Schema.Required, name)
+			})
+			body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": tool.Name, "arguments": arguments}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, response, answer := w.send(t, c, http.MethodPost, "/api/mcp", body)
+			if response.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"content"`) || strings.Contains(strings.ToLower(string(answer)), "unexpected") {
+				t.Errorf("tool %s %v: %d %.400s", tool.Name, arguments, response.StatusCode, answer)
+			}
+		}
+	}
+}
+
+var wildcard = regexp.MustCompile(`\{[^}]*\}`)
+
+func (w *tour) openPages(t *testing.T, c caller) {
+	for _, pattern := range w.server.pages.Paths() {
+		path := strings.ReplaceAll(strings.ReplaceAll(pattern, "{$}", ""), "{path...}", w.name+"/-/tree/")
+		path = wildcard.ReplaceAllString(path, w.name)
+		for _, query := range []string{"", "?q=Boil&query=Boil"} {
+			if _, response, answer := w.send(t, c, http.MethodGet, path+query, nil); response.StatusCode >= http.StatusInternalServerError {
+				t.Errorf("page %s%s: %d %.400s", path, query, response.StatusCode, answer)
+			}
+		}
+	}
+}
