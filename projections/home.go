@@ -37,7 +37,7 @@ var ErrNoPrevious = errors.New("no version of the projections is kept but the li
 
 // OpenHome opens the directory and creates it if it is not there.
 func OpenHome(dir string) (*Home, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("projections: %w", err)
 	}
 	return &Home{dir}, nil

@@ -66,7 +66,7 @@ func ReadMeta(dir string) (Meta, error) {
 func WriteMeta(dir string, m Meta) error {
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
+		err = os.MkdirAll(dir, 0o700)
 	}
 	if err == nil {
 		err = replaceFile(dir, versionFile, append(b, '\n'))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 )
 
@@ -20,7 +21,10 @@ type configFlags struct {
 }
 
 // load reads file, environment and flags, in rising order of weight.
+// The commands that read them write to the data directory, so that from here on
+// every new file is private.
 func (f *configFlags) load(s streams, more ...string) (config.Config, *slog.Logger, error) {
+	permissions.RestrictUmask()
 	set := more
 	if f.Data != "" {
 		set = append(set, "data="+f.Data)

@@ -41,7 +41,7 @@ const tempPattern = "merge-*"
 
 // clearTemp makes the directory and removes what a process that died left there.
 func clearTemp(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	leftovers, err := filepath.Glob(filepath.Join(dir, tempPattern))

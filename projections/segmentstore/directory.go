@@ -17,8 +17,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Directory keeps objects as files of one directory. Several processes may
-// share it, on one machine or over a network file system.
+// Directory keeps objects as files of one directory. Several processes of one
+// user may share it, on one machine or over a network file system; other users
+// may not read its files.
 type Directory struct{ dir string }
 
 var _ Store = (*Directory)(nil)
@@ -34,7 +35,7 @@ const tempAge = time.Hour
 // OpenDirectory opens the directory, creates it if it is not there, and removes
 // what writers that died left behind.
 func OpenDirectory(dir string) (*Directory, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("segment store: %w", err)
 	}
 	d := &Directory{dir}
@@ -83,7 +84,7 @@ func (d *Directory) put(ctx context.Context, name, path string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := syncFile(path); err != nil {
+	if err := sealFile(path); err != nil {
 		return err
 	}
 	if err = d.publish(path, target); !errors.Is(err, syscall.EXDEV) {
@@ -143,7 +144,7 @@ func (d *Directory) write(target string, r io.Reader) (err error) {
 		}
 	}()
 	_, err = io.Copy(f, r)
-	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return d.publish(f.Name(), target)
@@ -178,7 +179,7 @@ func copyFile(source, path string) error {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -284,12 +285,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func syncFile(path string) error {
+// sealFile makes a file private, whoever has written it, and durable.
+func sealFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(f.Chmod(0o600), f.Sync(), f.Close())
 }
 
 func syncDir(path string) error {

@@ -24,7 +24,7 @@ func (s *Store) Incoming(name string) (string, error) {
 	if s.onDisk {
 		dir = filepath.Join(s.dir, incomingDir)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("store: %w", err)
 	}
 	path := filepath.Join(dir, name)

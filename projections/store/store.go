@@ -63,7 +63,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	o.ensureDefaults()
 	s := &Store{dir: dir, fs: o.fs(), onDisk: o.Memory == nil}
-	if err := s.fs.MkdirAll(dir, 0o755); err != nil {
+	if err := s.fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("store: create %s: %w", dir, err)
 	}
 	if err := s.acquire(); err != nil {
@@ -104,7 +104,7 @@ func (s *Store) acquire() error {
 	s.lock = lock
 	if s.onDisk {
 		// Best effort: the file only improves a message.
-		_ = os.WriteFile(filepath.Join(s.dir, ownerFile), []byte(strconv.Itoa(os.Getpid())), 0o644)
+		_ = os.WriteFile(filepath.Join(s.dir, ownerFile), []byte(strconv.Itoa(os.Getpid())), 0o600)
 	}
 	return nil
 }

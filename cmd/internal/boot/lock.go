@@ -25,11 +25,11 @@ type Directory struct {
 // The lock ends with the process, however that ends. The error wraps ErrHeld
 // and names the process that has it.
 func LockDirectory(dir string) (*Directory, error) {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
 	name := filepath.Join(dir, lockName)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o640)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock data directory: %w", err)
 	}
@@ -51,6 +51,9 @@ func LockDirectory(dir string) (*Directory, error) {
 
 // Path returns the directory.
 func (d *Directory) Path() string { return d.path }
+
+// LockPath returns the file whose lock it is.
+func (d *Directory) LockPath() string { return d.file.Name() }
 
 // Close gives the directory back.
 func (d *Directory) Close() error { return d.file.Close() }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"path/filepath"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -230,28 +229,6 @@ func Default() Config {
 		Cache:   Cache{FramesBytes: 288 << 20, BlocksBytes: 96 << 20, LogBytes: 8 << 20},
 		Runtime: Runtime{MemoryLimitBytes: 512 << 20, GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
 	}
-}
-
-// LogDir returns the directory of the embedded log.
-func (c *Config) LogDir() string { return c.below(c.Storage.Log, "log") }
-
-// SegmentsDir returns the directory of the segment store.
-func (c *Config) SegmentsDir() string { return c.below(c.Storage.Segments, "segments") }
-
-// ProjectionsDir returns the directory of the projections.
-func (c *Config) ProjectionsDir() string { return c.below(c.Storage.Projections, "projections") }
-
-// AccountsDir returns the directory of the rows of accounts and audit log.
-func (c *Config) AccountsDir() string { return c.below(c.Storage.Accounts, "accounts") }
-
-// MirrorsDir returns the directory of the git mirrors.
-func (c *Config) MirrorsDir() string { return c.below(c.Storage.Mirrors, "mirrors") }
-
-func (c *Config) below(set, name string) string {
-	if set != "" {
-		return set
-	}
-	return filepath.Join(c.Data, name)
 }
 
 // Has reports whether the process has a role.

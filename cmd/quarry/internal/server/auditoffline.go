@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/query/api"
 )
 
@@ -18,14 +17,14 @@ const catchUpTimeout = 30 * time.Minute
 // VerifyAudit verifies the audit log of a data directory while no server runs. The
 // rows are brought up to date first.
 func VerifyAudit(ctx context.Context, o Options, heads []string, emit func(*api.AuditFrame) error) (err error) {
-	directory, err := boot.LockDirectory(o.Config.Data)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	directory, err := lockData(o)
 	if err != nil {
 		return err
 	}
 	defer closeInto(&err, directory)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	log, err := openLog(ctx, o)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
@@ -38,7 +37,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	if !s.o.Config.Has(rolePipeline) {
 		return nil
 	}
-	temporary, err := emptyDirectory(filepath.Join(s.o.Config.Data, "tmp"))
+	temporary, err := emptyDirectory(s.o.Config.TempDir())
 	if err != nil {
 		return err
 	}
@@ -114,7 +113,7 @@ func (s *Server) newCompactor() *compactor.Compactor {
 		return nil
 	}
 	o := compactor.Options{
-		Log: s.log, Objects: s.segments, TempDir: filepath.Join(s.o.Config.Data, "merges"),
+		Log: s.log, Objects: s.segments, TempDir: s.o.Config.MergesDir(),
 		Interval: s.o.Config.Pipeline.MergeInterval.Std(), Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	}
 	if s.versions != nil {
@@ -129,7 +128,7 @@ func emptyDirectory(dir string) (string, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err
 	}
-	return dir, os.MkdirAll(dir, 0o750)
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 // add adds the actors of the pipeline.

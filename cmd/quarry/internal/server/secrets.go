@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
@@ -71,35 +72,47 @@ func keptValue(o Options, name, prefix string) (string, error) {
 	if _, err := hex.DecodeString(secret); err != nil || !found || len(secret) != 2*keptBytes {
 		return "", fmt.Errorf("%s does not hold what quarry wrote into it: put a copy back, or remove it to have another made, which ends what was made with the first", path)
 	}
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-		o.Logger.Warn("others on this machine may read a secret; chmod 600 it", "file", path, "mode", info.Mode().Perm().String())
+	if a, open, err := permissions.Open(path); err == nil && open {
+		if err := os.Chmod(path, 0o600); err != nil {
+			return "", fmt.Errorf("close a secret to other users of this machine: %w; %s", err, a.Command())
+		}
+		o.Logger.Warn("closed a secret to other users of this machine; if one of them may have read it, stop the server and remove the file to have another made, which ends what was made with this one",
+			"path", path, "mode", a.Octal())
 	}
 	return value, nil
 }
 
-// makeValue writes a new value, all of it or nothing, readable by this user alone.
-// The data directory is this process's.
-func makeValue(dir, name, prefix string) (value string, err error) {
+// makeValue writes a new value. The data directory is this process's.
+func makeValue(dir, name, prefix string) (string, error) {
 	var chance [keptBytes]byte
 	_, _ = rand.Read(chance[:]) // never fails
-	value = prefix + hex.EncodeToString(chance[:])
+	value := prefix + hex.EncodeToString(chance[:])
+	if err := writeSecretFile(dir, name, value); err != nil {
+		return "", fmt.Errorf("make a secret of the data directory: %w", err)
+	}
+	return value, nil
+}
+
+// writeSecretFile replaces a file of the data directory, all of it or nothing, durably.
+// The user of the process alone may read it.
+func writeSecretFile(dir, name, value string) (err error) {
 	f, err := os.CreateTemp(dir, name+"~") // mode 0600
 	if err != nil {
-		return "", fmt.Errorf("make a secret of the data directory: %w", err)
+		return err
 	}
 	defer func() {
 		if err != nil {
-			value, err = "", fmt.Errorf("make a secret of the data directory: %w", errors.Join(err, os.Remove(f.Name())))
+			_ = os.Remove(f.Name()) // the first error says more
 		}
 	}()
 	_, err = f.WriteString(value + "\n")
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", err
+		return err
 	}
 	if err = os.Rename(f.Name(), filepath.Join(dir, name)); err != nil {
-		return "", err
+		return err
 	}
-	return value, syncDirectory(dir)
+	return syncDirectory(dir)
 }
 
 // syncDirectory makes names in a directory durable.

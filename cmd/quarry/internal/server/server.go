@@ -74,7 +74,8 @@ type Server struct {
 	receiver *webhook.Receiver
 	backlog  *backlog
 
-	closers []io.Closer // in the order of opening
+	closers   []io.Closer      // in the order of opening
+	openFiles prometheus.Gauge // that other users may use
 }
 
 // Open opens everything that the roles need and binds the addresses. The caller
@@ -104,11 +105,12 @@ func (s *Server) opened(c io.Closer) { s.closers = append(s.closers, c) }
 
 // openDirectory takes the data directory before anything in it is touched.
 func (s *Server) openDirectory(context.Context) error {
-	directory, err := boot.LockDirectory(s.o.Config.Data)
+	directory, err := lockData(s.o)
 	if err != nil {
 		return err
 	}
 	s.opened(directory)
+	s.openFiles = newOpenFiles(s.o.Registerer)
 	return nil
 }
 
@@ -166,6 +168,7 @@ func (s *Server) publicURL() string {
 // order: requests end first, the projections last.
 func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
+	group.Add("permissions", s.closeFiles)
 	if s.accounts != nil {
 		group.Add("accounts", s.accounts.Run) // the last to end: requests change them
 		group.Add("audit log", s.recorder.Run)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -83,7 +82,7 @@ func EnsureTopics(ctx context.Context, o Options) ([]TopicReport, error) {
 
 // onEmbedded holds the data directory meanwhile.
 func onEmbedded(ctx context.Context, o Options) (reports []TopicReport, err error) {
-	directory, err := boot.LockDirectory(o.Config.Data)
+	directory, err := lockData(o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,154 @@
+//go:build unix
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"testing"
+)
+
+// others are the permissions of everybody but the owner of a file.
+const others = 0o077
+
+// TestDataIsClosedToOtherUsers starts a server from a shell that gives every new file
+// to everybody, on directories that an administrator has made for all to read, and
+// looks at everything that the server and an offline command leave there.
+func TestDataIsClosedToOtherUsers(t *testing.T) {
+	before := syscall.Umask(0)
+	t.Cleanup(func() { syscall.Umask(before) })
+	dir := t.TempDir()
+	c := newCrashing(t)
+	c.data = filepath.Join(dir, "data")
+	elsewhere := filepath.Join(dir, "elsewhere")
+	for _, path := range []string{c.data, elsewhere, filepath.Join(c.data, "segments"), filepath.Join(c.data, "mirrors"), filepath.Join(c.data, "accounts")} {
+		if err := os.Mkdir(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func() {
+		t.Helper()
+		var err error
+		if c.server, err = startServer(dir, os.Environ(), "--config", c.config, "--data", c.data, "--set", "storage.projections="+elsewhere); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start()
+	for _, path := range []string{c.data, elsewhere} {
+		want := regexp.MustCompile(`level=WARN .* path=` + regexp.QuoteMeta(path) + ` mode=0755 command="chmod 0?700 ` + regexp.QuoteMeta(path))
+		if !want.MatchString(c.server.output.String()) {
+			t.Errorf("no warning of %s:\n%s", path, c.server.output)
+		}
+	}
+	c.index()
+	c.merge()
+	if n, err := search(c.server.url, "vuvuzela"); err != nil || n != 1 {
+		t.Errorf("search: %d, %v", n, err)
+	}
+	c.stopAndLook(dir, elsewhere)
+
+	// As an earlier version, or a copy of the files, has left them.
+	opened := 0
+	for _, root := range []string{c.data, elsewhere} {
+		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || path == root {
+				return err
+			}
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			opened++
+			return os.Chmod(path, info.Mode().Perm()|0o044|info.Mode().Perm()>>3&0o011|info.Mode().Perm()>>6&0o011)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	start()
+	closed := regexp.MustCompile(`level=WARN msg="closed files and directories to other users[^\n]* changed=(\d+)`)
+	if !poll(awaitDeadline, func() bool { return closed.MatchString(c.server.output.String()) }) {
+		t.Errorf("of %d files that were open to others, nothing is said:\n%s", opened, c.server.output)
+	}
+	c.stopAndLook(dir, elsewhere)
+}
+
+// merge pushes until segments were merged.
+func (c *crashing) merge() {
+	c.t.Helper()
+	for c.pushes < 64 && !c.merged() {
+		c.pushes++
+		word := fmt.Sprintf("bassoon%dx", c.pushes)
+		c.commit(word, "here is "+word)
+		if status, answer, err := deliver(c.server.url, "msg_"+word, push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")}); err != nil || status != http.StatusAccepted {
+			c.t.Fatalf("deliver: %d %s %v", status, answer, err)
+		}
+		if !poll(awaitDeadline, func() bool { n, _ := search(c.server.url, word); return n == 1 }) {
+			c.t.Fatalf("%s is not found\n%s", word, c.server.output)
+		}
+	}
+	if !poll(awaitDeadline, c.merged) {
+		c.t.Fatal("no segments were merged")
+	}
+}
+
+func (c *crashing) merged() bool {
+	_, text, err := send(http.MethodGet, c.server.url+"/metrics", http.Header{}, nil)
+	return err == nil && regexp.MustCompile(`(?m)^quarry_compactor_merges_total\S* [1-9]`).MatchString(text)
+}
+
+// stopAndLook stops the server, lets an offline command work on its directories, and
+// reports everything that others may use.
+func (c *crashing) stopAndLook(dir, projections string) {
+	c.t.Helper()
+	c.look(projections) // while the server runs
+	if err := c.server.stop(); err != nil {
+		c.t.Fatal(err)
+	}
+	replay := exec.Command("quarry", "replay", "--switch", "--config", c.config, "--data", c.data, "--set", "storage.projections="+projections)
+	replay.Dir = dir
+	if out, err := replay.CombinedOutput(); err != nil {
+		c.t.Fatalf("replay: %v\n%s", err, out)
+	}
+	c.look(projections)
+}
+
+// look reports what others may use, but for the directories that the test has made.
+func (c *crashing) look(projections string) {
+	c.t.Helper()
+	seen := 0
+	for _, root := range []string{c.data, projections} {
+		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // removed meanwhile
+			}
+			if err != nil || path == root {
+				return err
+			}
+			info, err := e.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if seen++; info.Mode().Perm()&others != 0 {
+				c.t.Errorf("%s: %v", path, info.Mode())
+			}
+			return nil
+		})
+		if err != nil {
+			c.t.Error(err)
+		}
+	}
+	if seen < 50 {
+		c.t.Errorf("only %d files were looked at", seen)
+	}
+}

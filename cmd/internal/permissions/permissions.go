@@ -1,0 +1,65 @@
+package permissions
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The bits of a mode that concern others than the owner.
+const (
+	others         fs.FileMode = 0o077
+	othersWrite    fs.FileMode = 0o022
+	everybodyReads fs.FileMode = 0o004
+)
+
+// Access is what others than the owner of a file may do with it.
+type Access struct {
+	Path string
+	Mode fs.FileMode
+}
+
+// Open returns what other users may do with the file at path; it follows links. ok
+// is false if they may do nothing.
+func Open(path string) (a Access, ok bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return Access{}, false, err
+	}
+	return Access{path, info.Mode()}, enforced && info.Mode()&others != 0, nil
+}
+
+// Octal returns the permissions as chmod takes them.
+func (a Access) Octal() string { return fmt.Sprintf("%04o", a.Mode.Perm()) }
+
+// Writable reports whether others may change the file or, in a directory, replace
+// the files.
+func (a Access) Writable() bool { return a.Mode&othersWrite != 0 }
+
+// ReadableByEverybody reports whether users beyond the file's group may read it.
+func (a Access) ReadableByEverybody() bool { return a.Mode&everybodyReads != 0 }
+
+// Command returns what to type to close the file to others.
+func (a Access) Command() string {
+	mode := "600"
+	if a.Mode.IsDir() {
+		mode = "700"
+	}
+	return "chmod " + mode + " " + quote(a.Path)
+}
+
+// quote makes one word of a shell from a path.
+func quote(path string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@,=", r)
+	}
+	if path != "" && strings.IndexFunc(path, func(r rune) bool { return !plain(r) }) < 0 && path[0] != '-' {
+		return path
+	}
+	if strings.HasPrefix(path, "-") {
+		path = "." + string(filepath.Separator) + path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
