@@ -7,19 +7,16 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
 // accountKills is how often the server dies while keys come and go.
 const accountKills = 5
-
-// setupLink is how the first start says who may create the owner.
-var setupLink = regexp.MustCompile(`/setup\?token=(qo_[0-9a-f]{64})`)
 
 // ask sends a request with a key, as the operator if the key is empty, and returns
 // the status and, of a JSON object, the fields.
@@ -53,15 +50,13 @@ func (s *server) ask(t *testing.T, key, method, path string, body any) (int, map
 	return response.StatusCode, out
 }
 
-// owner creates the first owner by the link that the server has printed, and returns
+// owner creates the first owner by the link that the server has written, and returns
 // their ID.
 func (s *server) owner(t *testing.T) string {
 	t.Helper()
 	var value string
 	poll(awaitDeadline, func() bool {
-		if m := setupLink.FindStringSubmatch(s.output.String()); m != nil {
-			value = m[1]
-		}
+		_, value, _ = strings.Cut(operator.SetupLink(s.data), "/setup?token=")
 		return value != ""
 	})
 	status, out := s.ask(t, "", http.MethodPost, "/api/auth/setup", map[string]string{

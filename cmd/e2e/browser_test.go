@@ -5,14 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"testing"
 
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
 )
 
-// TestBrowser gets in as people do who have just started a server: by the link that
-// it prints, in a real browser without scripts, up to a key that searches. The walk
+// TestBrowser gets in as people do who have just started a server: by the link
+// that it writes into its data directory, in a real browser without scripts, up to a key that searches. The walk
 // is that of query/web, where a provider is part of it as well.
 func TestBrowser(t *testing.T) {
 	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
@@ -24,7 +24,7 @@ func TestBrowser(t *testing.T) {
 	defer s.kill()
 	var setup string
 	poll(awaitDeadline, func() bool {
-		setup = regexp.MustCompile(`http://\S+/setup\?token=qo_[0-9a-f]{64}`).FindString(s.output.String())
+		setup = operator.SetupLink(s.data)
 		return setup != ""
 	})
 	argument, err := json.Marshal(map[string]any{

@@ -26,8 +26,8 @@ type Newcomer struct {
 }
 
 // SetupValue returns the one-time value that makes the first owner; empty once
-// there is a user: before, nobody but the operator lets any in. It is another in every process and after every start, and
-// never leaves the memory but to whoever starts the server.
+// there is a user: before, nobody but the operator lets any in. It is another in
+// every process and after every start, and belongs where only the operator reads it.
 func (s *Service) SetupValue() string {
 	if s.o.Directory.Owners() > 0 || len(s.o.Directory.Users()) > 0 {
 		return ""

@@ -10,10 +10,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
@@ -36,10 +38,7 @@ const (
 // patience bounds each wait for the server.
 const patience = 30 * time.Second
 
-var (
-	servingPattern = regexp.MustCompile(`msg=serving url=(\S+)`)
-	setupPattern   = regexp.MustCompile(`/setup\?token=(\w+)`)
-)
+var servingPattern = regexp.MustCompile(`msg=serving url=(\S+)`)
 
 // newWorld starts a server, which ends with the test.
 func newWorld(t *testing.T) *world {
@@ -49,7 +48,8 @@ func newWorld(t *testing.T) *world {
 	output(t, exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../quarry"))
 	makeRepository(t, repository)
 	w := &world{}
-	token := w.serve(t, exec.Command(binary, "serve", "--data", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
+	data := filepath.Join(dir, "data")
+	token := w.serve(t, data, exec.Command(binary, "serve", "--data", data, "--listen", "127.0.0.1:0",
 		"--git-root", filepath.Dir(repository), "--set", "git.allowedProtocols=file",
 		"--set", "limits.perSecond=100000", "--set", "limits.burst=100000", "--set", "limits.anonymousPerSecond=100000", "--set", "limits.anonymousBurst=100000"))
 	w.people(t, token)
@@ -91,7 +91,7 @@ func output(t *testing.T, command *exec.Cmd) {
 }
 
 // serve starts the server, and returns the token that creates the owner.
-func (w *world) serve(t *testing.T, command *exec.Cmd) string {
+func (w *world) serve(t *testing.T, data string, command *exec.Cmd) string {
 	t.Helper()
 	log, err := command.StderrPipe()
 	if err != nil {
@@ -124,8 +124,8 @@ func (w *world) serve(t *testing.T, command *exec.Cmd) string {
 			if m := servingPattern.FindStringSubmatch(line); m != nil {
 				w.url = m[1]
 			}
-			if m := setupPattern.FindStringSubmatch(line); m != nil {
-				token = m[1]
+			if strings.Contains(line, "no owner yet") {
+				_, token, _ = strings.Cut(operator.SetupLink(data), "?token=")
 			}
 		case <-late:
 			t.Fatal("the server does not say where it serves")

@@ -3,7 +3,8 @@
 //
 // It answers the question "which credential does a command send, and to whom?". A
 // server keeps a token in its data directory, in a file that its user alone may
-// read; whoever sends it is the operator, who may do everything.
+// read; whoever sends it is the operator, who may do everything. While a server has
+// no owner, the link that makes the first one lies in another such file.
 //
 // # Invariants
 //

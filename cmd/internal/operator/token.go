@@ -13,19 +13,35 @@ import (
 // FileName is the file of the token in a data directory.
 const FileName = "operator.token"
 
-// maxTokenBytes bounds the file.
-const maxTokenBytes = 256
+// SetupFileName is the file of the link that makes the first owner, in the data
+// directory of a server that has none.
+const SetupFileName = "setup.link"
+
+// Bounds of the files.
+const (
+	maxTokenBytes = 256
+	maxLinkBytes  = 4096
+)
 
 // Token returns the token of the data directory dir; empty if there is none, or
 // none that this process may read.
-func Token(dir string) string {
-	f, err := os.Open(filepath.Join(dir, FileName))
+func Token(dir string) string { return readLine(filepath.Join(dir, FileName), maxTokenBytes) }
+
+// SetupLink returns the link that makes the first owner of the server of the data
+// directory dir; empty if it has an owner, does not run, or is another user's.
+func SetupLink(dir string) string {
+	return readLine(filepath.Join(dir, SetupFileName), maxLinkBytes)
+}
+
+// readLine returns what a file holds; empty if it cannot be read.
+func readLine(path string, limit int) string {
+	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer func() { _ = f.Close() }() // nothing was written
-	b := make([]byte, maxTokenBytes)
-	n, _ := f.Read(b) // what is not there is no token
+	b := make([]byte, limit)
+	n, _ := f.Read(b) // nothing read is nothing there
 	return strings.TrimSpace(string(b[:n]))
 }
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
 type runTask struct {
@@ -92,6 +94,10 @@ Quarry answers at %[1]s. Try, in another terminal:
 
 Ctrl-C stops the server; the next make run goes on from here.
 `, base, r.Quarry)
+	// Here a person reads it; the server itself writes it into a file only.
+	if link := operator.SetupLink(r.Data); link != "" {
+		fmt.Printf("\nFor accounts, open %s to create the owner.\n", link)
+	}
 	return nil
 }
 

@@ -2,6 +2,8 @@ package server
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -262,7 +264,8 @@ func (s *shown) String() string {
 	return s.text.String()
 }
 
-// TestFirstOwnerIsInvited reads the log of the process as whoever starts it does.
+// TestFirstOwnerIsInvited reads what the process logs and the file that it names, as
+// somebody does who starts a server.
 func TestFirstOwnerIsInvited(t *testing.T) {
 	c := testConfig(t, "publicUrl=https://code.example/")
 	start := func() (*Server, *shown, func()) {
@@ -275,19 +278,38 @@ func TestFirstOwnerIsInvited(t *testing.T) {
 	}
 	for range 2 {
 		s, out, stop := start()
-		eventually(t, func() bool {
-			return strings.Contains(out.String(), "no owner yet: open https://code.example/setup?token="+s.auth.SetupValue()+" to create the owner")
-		})
+		eventually(t, func() bool { return strings.Contains(out.String(), "no owner yet") })
+		value, file := s.auth.SetupValue(), filepath.Join(c.Data, operator.SetupFileName)
+		if link := operator.SetupLink(c.Data); link != "https://code.example/setup?token="+value {
+			t.Errorf("the link is %q", link)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the file of the link: %v, %v", info, err)
+		}
+		if !strings.Contains(out.String(), "path="+file) {
+			t.Errorf("the log does not name %s:\n%s", file, out)
+		}
 		stop()
-		if token := operator.Token(c.Data); strings.Contains(out.String(), token) {
-			t.Error("the operator's token is logged")
+		for _, secret := range []string{operator.Token(c.Data), value} {
+			if strings.Contains(out.String(), secret) {
+				t.Error("a secret is logged")
+			}
+		}
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("after the stop, the file of a link that has ended: %v", err)
 		}
 	}
 	s, _, stop := start()
+	eventually(t, func() bool { return operator.SetupLink(c.Data) != "" })
 	s.account(t, newUser("a", account.RoleOwner))
+	eventually(t, func() bool { return operator.SetupLink(c.Data) == "" })
 	stop()
+	// As a process leaves it that was killed.
+	if err := os.WriteFile(filepath.Join(c.Data, operator.SetupFileName), []byte("http://x/setup?token=qo_0"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s, out, stop := start()
-	eventually(t, func() bool { return s.accounts.ready() == nil })
+	eventually(t, func() bool { return s.accounts.ready() == nil && operator.SetupLink(c.Data) == "" })
 	if status, _ := get(t, s.URL()+"/healthz"); status != http.StatusOK {
 		t.Errorf("status %d", status)
 	}

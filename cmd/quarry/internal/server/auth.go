@@ -42,18 +42,3 @@ func (s *Server) newAuth() (*auth.Service, error) {
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
-
-// invite says, once the accounts are known, how the first owner comes in. Whoever
-// reads the log of the process may: it is said until there is an owner.
-func (s *Server) invite(ctx context.Context) error {
-	select {
-	case <-s.accounts.accountsRunner().CaughtUp():
-	case <-ctx.Done():
-		return nil
-	}
-	if value := s.auth.SetupValue(); value != "" {
-		s.o.Logger.Info("no owner yet: open " + strings.TrimSuffix(s.publicURL(), "/") + "/setup?token=" + value + " to create the owner")
-	}
-	<-ctx.Done()
-	return nil
-}

@@ -174,7 +174,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("audit log", s.recorder.Run)
 		group.Add("audit seals", s.sealer.Run)
 		group.Add("activity", s.auth.Run)
-		group.Add("setup", s.invite)
+		group.Add("setup", s.offerSetup)
 	}
 	if s.versions != nil {
 		group.Add("projections", s.versions.Run)
