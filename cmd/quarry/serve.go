@@ -20,16 +20,26 @@ type configFlags struct {
 	Set    []string `group:"configuration" placeholder:"KEY=VALUE" sep:"none" help:"Set a key of the configuration, such as cache.framesBytes=256MiB. May be repeated."`
 }
 
-// load reads file, environment and flags, in rising order of weight.
-// The commands that read them write to the data directory, so that from here on
-// every new file is private.
-func (f *configFlags) load(s streams, more ...string) (config.Config, *slog.Logger, error) {
-	permissions.RestrictUmask()
+// loader returns what reads file, environment and flags, in rising order of weight.
+func (f *configFlags) loader(s streams, more ...string) config.Loader {
 	set := more
 	if f.Data != "" {
 		set = append(set, "data="+f.Data)
 	}
-	c, warnings, err := config.Loader{File: f.Config, Environ: s.environ, Set: append(set, f.Set...)}.Load()
+	return config.Loader{File: f.Config, Environ: s.environ, Set: append(set, f.Set...)}
+}
+
+// load reads the settings. The commands that do so write to the data directory: from
+// here on every new file is private.
+func (f *configFlags) load(s streams, more ...string) (config.Config, *slog.Logger, error) {
+	permissions.RestrictUmask()
+	return loadSettings(s, f.loader(s, more...))
+}
+
+// loadSettings reads the settings, logs what they are warned of, and returns the
+// logger that they ask for.
+func loadSettings(s streams, l config.Loader) (config.Config, *slog.Logger, error) {
+	c, warnings, err := l.Load()
 	if err != nil {
 		return c, nil, err
 	}
@@ -49,7 +59,7 @@ type serveCommand struct {
 	MetricsListen string   `placeholder:"ADDRESS" help:"Separate address for the metrics. By default they are served with the API."`
 	Role          []string `placeholder:"ROLE" complete:"ingest,pipeline,query" help:"Roles of this process: ingest, pipeline, query. The default is all of them."`
 	GitRoot       []string `placeholder:"DIR" sep:"none" complete:"path" help:"Allow repositories below DIR to be read by their paths. May be repeated."`
-	PrintConfig   bool     `help:"Print the configuration in effect, without secrets, and exit."`
+	PrintConfig   bool     `help:"Print the configuration in effect and exit. Secrets are hidden and may be missing."`
 }
 
 // Help implements kong.HelpProvider.
@@ -67,19 +77,30 @@ Exit status: 0 after SIGINT or SIGTERM, 1 if it cannot start or fails.`
 
 // Run implements the command.
 func (c *serveCommand) Run(ctx context.Context, s streams) error {
+	if c.PrintConfig {
+		return c.printConfig(s)
+	}
 	settings, logger, err := c.load(s, c.overrides()...)
 	if err != nil {
 		return err
 	}
-	if c.PrintConfig {
-		text, err := settings.YAML()
-		if err != nil {
-			return err
-		}
-		_, err = s.out.Write(text)
+	return serve(ctx, &settings, logger)
+}
+
+// printConfig prints the settings. It needs none of the secrets.
+func (c *serveCommand) printConfig(s streams) error {
+	loader := c.loader(s, c.overrides()...)
+	loader.WithoutSecrets = true
+	settings, _, err := loadSettings(s, loader)
+	if err != nil {
 		return err
 	}
-	return serve(ctx, &settings, logger)
+	text, err := settings.YAML()
+	if err != nil {
+		return err
+	}
+	_, err = s.out.Write(text)
+	return err
 }
 
 // overrides returns the flags in the form of --set.

@@ -11,9 +11,6 @@ import (
 // anything stands for all in lists of access.
 const anything = "*"
 
-// minSecretBytes is the least that access.secret may hold.
-const minSecretBytes = 32
-
 // Bounds of times in access.
 const (
 	minSession    = time.Minute
@@ -21,13 +18,6 @@ const (
 )
 
 func (c *Config) validateAccess(report reporter) {
-	if !c.Access.Secret.IsZero() {
-		if value, err := c.Access.Secret.Value(); err != nil {
-			report("access.secret", "%v", err)
-		} else if len(value) < minSecretBytes {
-			report("access.secret", "%d bytes: want at least %d", len(value), minSecretBytes)
-		}
-	}
 	if c.Access.SessionTTL.Std() < minSession {
 		report("access.sessionTtl", "%s is too short: at least %s", c.Access.SessionTTL.Std(), minSession)
 	}

@@ -26,10 +26,13 @@ type Loader struct {
 	Environ []string
 	// Set holds path=value, from flags; a later one wins.
 	Set []string
+	// WithoutSecrets reads no secret: those that are missing are no error.
+	WithoutSecrets bool
 }
 
-// Load returns the effective, validated settings, and warnings about
-// environment variables that look meant for us but are no setting.
+// Load returns the effective, validated settings, and warnings: of environment
+// variables that look meant for us but are no setting, and of secrets that others on
+// this machine may read.
 func (l Loader) Load() (Config, []string, error) {
 	c := Default()
 	if err := l.loadFile(&c); err != nil {
@@ -42,7 +45,8 @@ func (l Loader) Load() (Config, []string, error) {
 	if err := l.loadFlags(&c); err != nil {
 		return c, nil, err
 	}
-	return c, warnings, c.Validate()
+	warnings = append(warnings, l.warnOfSecrets(&c)...)
+	return c, warnings, c.validate(!l.WithoutSecrets)
 }
 
 func (l Loader) loadFile(c *Config) error {
@@ -70,7 +74,7 @@ func (l Loader) loadFile(c *Config) error {
 func decode(text []byte, c *Config) error {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return err
+		return withoutSource(err)
 	}
 	for _, doc := range file.Docs {
 		if err := errors.Join(unknownKeys(doc.Body, reflect.TypeFor[Config](), "")...); err != nil {
@@ -80,7 +84,22 @@ func decode(text []byte, c *Config) error {
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return nil
 	}
-	return yaml.UnmarshalWithOptions(text, c, yaml.Strict())
+	if err := yaml.UnmarshalWithOptions(text, c, yaml.Strict()); err != nil {
+		return withoutSource(err)
+	}
+	return nil
+}
+
+// withoutSource returns an error of the YAML library without the lines around, where
+// a secret may be. The value itself is shown where a number, true or false is wanted.
+func withoutSource(err error) error {
+	text := yaml.FormatError(err, false, false)
+	if e, ok := errors.AsType[*yaml.TypeError](err); ok && e.Token != nil {
+		if kind := e.DstType.Kind(); kind == reflect.Int || kind == reflect.Bool {
+			text += fmt.Sprintf(": %.40q", e.Token.Value)
+		}
+	}
+	return errors.New(text)
 }
 
 // unknownKeys reports every key below node that t has no field for.
@@ -174,6 +193,20 @@ func (l Loader) loadFlags(c *Config) error {
 	return nil
 }
 
+// secretFlags returns warnings of secrets that are given in place by flags: the
+// arguments of a process are shown to every user of the machine.
+func (l Loader) secretFlags() (warnings []string) {
+	for _, field := range Fields() {
+		for _, pair := range l.Set {
+			path, text, _ := strings.Cut(pair, "=")
+			if field.Kind == "secret" && field.Path == path && NewSecret(text).inPlace() {
+				warnings = append(warnings, fmt.Sprintf("every user of this machine may read %s, which is an argument of the process: give it as env:NAME or file:PATH", path))
+			}
+		}
+	}
+	return warnings
+}
+
 func (c *Config) setPath(path, text string) error {
 	var names []string
 	var found bool
@@ -190,7 +223,9 @@ func (c *Config) setPath(path, text string) error {
 	return err
 }
 
-// YAML returns the settings as a configuration file, with secrets hidden.
+// YAML returns the settings as a configuration file. Of secrets it shows where they
+// come from, and whether they can be read from there.
 func (c *Config) YAML() ([]byte, error) {
-	return yaml.MarshalWithOptions(c, yaml.Indent(2), yaml.IndentSequence(true))
+	secrets := yaml.CustomMarshaler(func(s Secret) ([]byte, error) { return yaml.Marshal(s.describe()) })
+	return yaml.MarshalWithOptions(c, yaml.Indent(2), yaml.IndentSequence(true), secrets)
 }

@@ -9,12 +9,17 @@ import (
 // maxProviders bounds the providers: each is a button on the page.
 const maxProviders = 20
 
-// Provider returns p with its secret resolved.
-func (p *OIDC) Provider() (oidc.Provider, error) {
-	out := oidc.Provider{
+// provider returns p without its secret.
+func (p *OIDC) provider() oidc.Provider {
+	return oidc.Provider{
 		Name: p.Name, Title: p.Title, Issuer: p.Issuer, ClientID: p.ClientID, Scopes: p.Scopes,
 		AllowedDomains: p.AllowedDomains, TrustEmail: p.TrustEmail,
 	}
+}
+
+// Provider returns p with its secret resolved.
+func (p *OIDC) Provider() (oidc.Provider, error) {
+	out := p.provider()
 	if p.ClientSecret.IsZero() {
 		return out, nil
 	}
@@ -30,10 +35,7 @@ func (c *Config) validateOIDC(report reporter) {
 	seen := map[string]bool{}
 	for i, given := range c.Access.OIDC {
 		path := fmt.Sprintf("access.oidc[%d]", i)
-		provider, err := given.Provider()
-		if err != nil {
-			report(path+".clientSecret", "%v", err)
-		}
+		provider := given.provider()
 		if err := provider.Validate(); err != nil {
 			report(path, "%v", err)
 		}

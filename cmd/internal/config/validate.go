@@ -28,7 +28,10 @@ const (
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Validate reports every setting that cannot work, with its path.
-func (c *Config) Validate() error {
+func (c *Config) Validate() error { return c.validate(true) }
+
+// validate is Validate, which reads the secrets only if it is asked to.
+func (c *Config) validate(secrets bool) error {
 	var errs []error
 	report := func(path, format string, args ...any) {
 		errs = append(errs, fmt.Errorf("%w: %s: %s", ErrInvalid, path, fmt.Sprintf(format, args...)))
@@ -44,6 +47,9 @@ func (c *Config) Validate() error {
 	c.validateAudit(report)
 	c.validateConnections(report)
 	c.validateContexts(report)
+	if secrets {
+		c.validateSecrets(report)
+	}
 	return errors.Join(errs...)
 }
 
@@ -186,11 +192,6 @@ func (c *Config) validateConnections(report reporter) {
 		}
 		if len(connection.Secrets) == 0 {
 			report(path+".secrets", "at least one is needed: unsigned deliveries are refused")
-		}
-		for j, secret := range connection.Secrets {
-			if _, err := secret.Value(); err != nil {
-				report(fmt.Sprintf("%s.secrets[%d]", path, j), "%v", err)
-			}
 		}
 	}
 }

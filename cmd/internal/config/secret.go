@@ -1,0 +1,127 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Secret is a value that is never printed. It is given in place, or as a
+// reference: "env:NAME" or "file:PATH".
+type Secret struct{ given string }
+
+// hidden stands for a secret wherever one is printed.
+const hidden = "hidden"
+
+// NewSecret returns the secret that is given by s, as it would stand in the
+// file.
+func NewSecret(s string) Secret { return Secret{given: s} }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Secret) UnmarshalText(b []byte) error { s.given = string(b); return nil }
+
+// MarshalText hides the secret, but shows a reference.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// String hides the secret, but shows a reference.
+func (s Secret) String() string {
+	if s.given == "" || s.isReference() {
+		return s.given
+	}
+	return hidden
+}
+
+// GoString hides the secret from %#v.
+func (s Secret) GoString() string { return strconv.Quote(s.String()) }
+
+func (s Secret) isReference() bool {
+	return strings.HasPrefix(s.given, "env:") || strings.HasPrefix(s.given, "file:")
+}
+
+// IsZero reports whether no secret was given.
+func (s Secret) IsZero() bool { return s.given == "" }
+
+// maxSecretBytes bounds the file of a secret.
+const maxSecretBytes = 64 << 10
+
+// Why a reference leads to no secret.
+var (
+	errNotSet = errors.New("is not set")
+	errEmpty  = errors.New("the secret is empty")
+)
+
+// Value returns the secret itself, reading what it refers to. White space
+// around a secret from a file is dropped. An empty value is an error: it would
+// sign nothing.
+func (s Secret) Value() (string, error) {
+	value, err := s.resolve()
+	if err == nil && value == "" {
+		err = errEmpty
+	}
+	return value, err
+}
+
+// checkPlain refuses what was meant as a reference: nothing is expanded here, and a
+// text that stands in a file of settings for all to read is no secret.
+func (s Secret) checkPlain() error {
+	if name, ok := strings.CutPrefix(s.given, "${"); ok && strings.HasSuffix(name, "}") {
+		return fmt.Errorf("a secret is ${%.80s as it stands, nothing replaces it: write env:%.80s", name, strings.TrimSuffix(name, "}"))
+	}
+	return nil
+}
+
+func (s Secret) resolve() (string, error) {
+	if name, ok := strings.CutPrefix(s.given, "env:"); ok {
+		value, set := os.LookupEnv(name)
+		if !set {
+			return "", fmt.Errorf("the environment variable %s of a secret %w", name, errNotSet)
+		}
+		return value, nil
+	}
+	path, ok := strings.CutPrefix(s.given, "file:")
+	if !ok {
+		return s.given, s.checkPlain()
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read a secret: %w", err)
+	}
+	if len(b) > maxSecretBytes {
+		return "", fmt.Errorf("read a secret: %s has %d bytes, at most %d", path, len(b), maxSecretBytes)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+// File returns the path of the file that holds the secret; empty if it comes from
+// elsewhere.
+func (s Secret) File() string {
+	path, ok := strings.CutPrefix(s.given, "file:")
+	if !ok {
+		return ""
+	}
+	return path
+}
+
+// inPlace reports whether the secret itself stands among the settings.
+func (s Secret) inPlace() bool { return s.given != "" && !s.isReference() }
+
+// describe returns the reference, and why it leads to no secret; it hides a secret
+// that is given in place.
+func (s Secret) describe() string {
+	text := s.String()
+	if !s.isReference() {
+		return text
+	}
+	_, err := s.Value()
+	switch {
+	case err == nil:
+		return text
+	case errors.Is(err, errNotSet):
+		return text + " (not set)"
+	case errors.Is(err, errEmpty):
+		return text + " (empty)"
+	}
+	return text + " (cannot be read)"
+}

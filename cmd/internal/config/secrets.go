@@ -1,0 +1,82 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+)
+
+// minSecretBytes is the least that access.secret may hold.
+const minSecretBytes = 32
+
+// NamedSecret is a secret with the key that it is set for.
+type NamedSecret struct {
+	Path string
+	Secret
+}
+
+// Secrets returns every secret that is set, in the order of the file.
+func (c *Config) Secrets() []NamedSecret {
+	var out []NamedSecret
+	add := func(path string, s Secret) {
+		if !s.IsZero() {
+			out = append(out, NamedSecret{path, s})
+		}
+	}
+	if c.Log.Kafka.SASL.Mechanism != "" {
+		add("log.kafka.sasl.password", c.Log.Kafka.SASL.Password)
+	}
+	add("access.secret", c.Access.Secret)
+	for i, provider := range c.Access.OIDC {
+		add(fmt.Sprintf("access.oidc[%d].clientSecret", i), provider.ClientSecret)
+	}
+	for i, connection := range c.Connections {
+		for j, secret := range connection.Secrets {
+			out = append(out, NamedSecret{fmt.Sprintf("connections[%d].secrets[%d]", i, j), secret})
+		}
+	}
+	return out
+}
+
+// CheckSecret returns why a secret cannot be used, without showing any of it.
+func CheckSecret(s NamedSecret) error {
+	value, err := s.Value()
+	if err == nil && s.Path == "access.secret" && len(value) < minSecretBytes {
+		err = fmt.Errorf("%d bytes: want at least %d", len(value), minSecretBytes)
+	}
+	return err
+}
+
+func (c *Config) validateSecrets(report reporter) {
+	for _, s := range c.Secrets() {
+		if err := CheckSecret(s); err != nil {
+			report(s.Path, "%v", err)
+		}
+	}
+}
+
+// warnOfSecrets returns warnings of secrets that every user of this machine may read.
+// A group that may read them is how administrators give them to Quarry.
+func (l Loader) warnOfSecrets(c *Config) (warnings []string) {
+	warn := func(path, what string) {
+		if a, open, err := permissions.Open(path); err == nil && open && a.ReadableByEverybody() {
+			warnings = append(warnings, fmt.Sprintf("every user of this machine may read %s, which holds %s: %s", path, what, a.Command()))
+		}
+	}
+	inPlace := 0
+	for _, s := range c.Secrets() {
+		if s.inPlace() {
+			inPlace++
+		}
+		if path := s.File(); path != "" {
+			warn(path, s.Path)
+		}
+	}
+	if path := c.Log.Kafka.TLS.KeyFile; path != "" {
+		warn(path, "the key of log.kafka.tls")
+	}
+	if l.File != "" && inPlace > 0 {
+		warn(l.File, "secrets")
+	}
+	return append(warnings, l.secretFlags()...)
+}
