@@ -56,6 +56,7 @@ type cli struct {
 	Replay replayCommand `cmd:"" group:"server" help:"Rebuild the index from the event log."`
 	Verify verifyCommand `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
 	Topics topicsCommand `cmd:"" group:"server" help:"Show or create the topics of the event log."`
+	Doctor doctorCommand `cmd:"" group:"server" help:"Look for what keeps the server from running well."`
 
 	Events     eventsCommand     `cmd:"" group:"events" help:"Print the event log."`
 	Deliveries deliveriesCommand `cmd:"" group:"events" help:"Show webhook deliveries and their outcomes."`

@@ -97,13 +97,28 @@ func newGit(ctx context.Context, o Options) (*git, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := fmt.Sscanf(string(out), "git version %d.%d", &g.version[0], &g.version[1]); err != nil {
-		return nil, fmt.Errorf("read the version of git from %q: %w", bytes.TrimSpace(out), err)
-	}
-	if !g.has(minVersion) {
-		return nil, fmt.Errorf("git %d.%d is too old: install %d.%d or newer", g.version[0], g.version[1], minVersion[0], minVersion[1])
+	if g.version, err = parseVersion(string(out)); err != nil {
+		return nil, err
 	}
 	return g, nil
+}
+
+// CheckVersion returns an error if what "git version" prints is of no version that
+// mirrors can use.
+func CheckVersion(out string) error {
+	_, err := parseVersion(out)
+	return err
+}
+
+// parseVersion reads what "git version" prints, and refuses what is too old.
+func parseVersion(out string) (v [2]int, err error) {
+	if _, err := fmt.Sscanf(out, "git version %d.%d", &v[0], &v[1]); err != nil {
+		return v, fmt.Errorf("read the version of git from %.80q: %w", strings.TrimSpace(out), err)
+	}
+	if v[0] < minVersion[0] || v[0] == minVersion[0] && v[1] < minVersion[1] {
+		return v, fmt.Errorf("git %d.%d is too old: install %d.%d or newer", v[0], v[1], minVersion[0], minVersion[1])
+	}
+	return v, nil
 }
 
 // environment is built from nothing: a variable of ours, such as GIT_DIR in a

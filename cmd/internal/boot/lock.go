@@ -3,6 +3,7 @@ package boot
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -58,6 +59,32 @@ func (d *Directory) LockPath() string { return d.file.Name() }
 // Close gives the directory back.
 func (d *Directory) Close() error { return d.file.Close() }
 
+// Holder says whether a process has taken a data directory. Process is 0 if it is not
+// known.
+type Holder struct {
+	Held    bool
+	Process int
+}
+
+// HolderOf looks who holds a data directory, and leaves it as it is. For the moment
+// of the look nobody else can take it.
+func HolderOf(dir string) (Holder, error) {
+	name := filepath.Join(dir, lockName)
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Holder{}, nil
+	}
+	if err != nil {
+		return Holder{}, err
+	}
+	defer func() { _ = f.Close() }() // and with it the lock, if it was free
+	err = lockFile(f)
+	if errors.Is(err, ErrHeld) {
+		return Holder{Held: true, Process: holderProcess(name)}, nil
+	}
+	return Holder{}, err
+}
+
 // writeHolder leaves the process ID for whoever finds the directory held.
 func (d *Directory) writeHolder() error {
 	if err := d.file.Truncate(0); err != nil {
@@ -70,10 +97,18 @@ func (d *Directory) writeHolder() error {
 }
 
 func readHolder(name string) string {
+	if pid := holderProcess(name); pid != 0 {
+		return fmt.Sprintf(" (process %d)", pid)
+	}
+	return ""
+}
+
+// holderProcess returns the process ID that a lock file names, 0 if it names none.
+func holderProcess(name string) int {
 	b, err := os.ReadFile(name)
 	pid, convErr := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || convErr != nil {
-		return ""
+	if err != nil || convErr != nil || pid < 0 {
+		return 0
 	}
-	return fmt.Sprintf(" (process %d)", pid)
+	return pid
 }

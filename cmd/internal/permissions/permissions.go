@@ -31,6 +31,17 @@ func Open(path string) (a Access, ok bool, err error) {
 	return Access{path, info.Mode()}, enforced && info.Mode()&others != 0, nil
 }
 
+// OwnerOf returns the user that the file at path belongs to, and whether that is the
+// user of this process.
+func OwnerOf(path string) (ours bool, user uint32, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, 0, err
+	}
+	user, ours = ownerOf(info)
+	return ours || !enforced, user, nil
+}
+
 // Octal returns the permissions as chmod takes them.
 func (a Access) Octal() string { return fmt.Sprintf("%04o", a.Mode.Perm()) }
 

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/doctor"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+)
+
+type doctorCommand struct {
+	configFlags
+	Server string `placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server; otherwise where the settings say that it listens."`
+	APIKey string `name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key. Without one, a server on this machine is asked as its operator."`
+	JSON   bool   `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*doctorCommand) Help() string {
+	return `Looks at the settings, the data directory, the machine, the event log and the server, and prints a line for each finding: ok, warning or problem, with what helps. It works while the server runs and while it is stopped, and without the secrets. Run it as the user of the server, with the settings of the server.
+
+Examples:
+
+	quarry doctor --config quarry.yaml
+	sudo -u quarry quarry doctor --data /var/lib/quarry
+
+Exit status: 1 if there is a problem.`
+}
+
+// Run implements the command.
+func (c *doctorCommand) Run(ctx context.Context, s streams) error {
+	permissions.RestrictUmask()
+	print := func(f doctor.Finding) error { return c.print(s, f) }
+	loader := c.loader(s)
+	loader.WithoutSecrets = true
+	settings, warnings, err := loader.Load()
+	if err != nil {
+		f := doctor.Finding{Check: "configuration", Status: doctor.Problem, Message: err.Error(), Remedy: "see docs/configuration.md"}
+		if err := print(f); err != nil {
+			return err
+		}
+		return exitError(exitFailed)
+	}
+	to, err := newClient(cmp.Or(c.Server, urlOf(&settings)), c.APIKey, settings.Data)
+	if err != nil {
+		return fmt.Errorf("doctor: %w", err)
+	}
+	o := server.Options{Config: &settings, Logger: slog.New(slog.DiscardHandler), Version: boot.ReadBuild().Version}
+	x := doctor.Examination{Config: &settings, Warnings: warnings, Now: time.Now, Probes: doctor.NewProbes(o, to)}
+	problems := 0
+	err = x.Run(ctx, func(f doctor.Finding) error {
+		if f.Status == doctor.Problem {
+			problems++
+		}
+		return print(f)
+	})
+	if err != nil {
+		return fmt.Errorf("doctor: %w", err)
+	}
+	if problems > 0 {
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+// print prints a finding as a line, and what helps as another.
+func (c *doctorCommand) print(s streams, f doctor.Finding) error {
+	if c.JSON {
+		return printJSONLines(s.out, []doctor.Finding{f})
+	}
+	_, err := fmt.Fprintf(s.out, "%-8s %s: %s\n", f.Status, f.Check, plain(f.Message))
+	if err == nil && f.Remedy != "" {
+		_, err = fmt.Fprintf(s.out, "%-8s   %s\n", "", plain(f.Remedy))
+	}
+	return err
+}
+
+// urlOf returns where a server with these settings answers on this machine.
+func urlOf(c *config.Config) string {
+	host, port, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return "http://" + c.Listen
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

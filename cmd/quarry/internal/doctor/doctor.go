@@ -1,0 +1,108 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+)
+
+// Status says how grave a finding is.
+type Status string
+
+// The kinds of findings.
+const (
+	OK      Status = "ok"
+	Warning Status = "warning"
+	Problem Status = "problem"
+)
+
+// Finding is what a check has found.
+type Finding struct {
+	Check   string `json:"check"`
+	Status  Status `json:"status"`
+	Message string `json:"message"`
+	// Remedy says what helps; empty if nothing is wrong.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Examination is what is looked at.
+type Examination struct {
+	Config *config.Config
+	// Warnings are those of the configuration.
+	Warnings []string
+	Now      func() time.Time
+	Probes   Probes
+}
+
+// checkTimeout bounds one check.
+const checkTimeout = 15 * time.Second
+
+// check is one line of the table.
+type check struct {
+	name string
+	run  func(ctx context.Context, x *Examination, r *report)
+}
+
+// checks are all of them. What explains a failure of others comes first.
+var checks = []check{
+	{"configuration", checkConfiguration},
+	{"secrets", checkSecrets},
+	{"addresses", checkAddresses},
+	{"data directory", checkDataDirectory},
+	{"user", checkUser},
+	{"permissions", checkPermissions},
+	{"lock", checkLock},
+	{"disk", checkDisk},
+	{"memory", checkMemory},
+	{"open files", checkOpenFiles},
+	{"git", checkGit},
+	{"log", checkLog},
+	{"clock", checkClock},
+	{"server", checkServer},
+	{"owner", checkOwner},
+	{"dead letters", checkDeadLetters},
+	{"repositories", checkRepositories},
+}
+
+// report collects the findings of one check.
+type report struct {
+	check    string
+	findings []Finding
+}
+
+func (r *report) add(status Status, remedy, format string, args ...any) {
+	r.findings = append(r.findings, Finding{Check: r.check, Status: status, Message: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+func (r *report) ok(format string, args ...any) { r.add(OK, "", format, args...) }
+
+func (r *report) warn(remedy, format string, args ...any) { r.add(Warning, remedy, format, args...) }
+
+func (r *report) problem(remedy, format string, args ...any) {
+	r.add(Problem, remedy, format, args...)
+}
+
+// Run runs all checks and calls emit with each finding as it is found.
+func (x *Examination) Run(ctx context.Context, emit func(Finding) error) error {
+	for _, c := range checks {
+		for _, f := range x.run(ctx, c) {
+			if err := emit(f); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (x *Examination) run(ctx context.Context, c check) []Finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	r := &report{check: c.name}
+	c.run(ctx, x, r)
+	return r.findings
+}

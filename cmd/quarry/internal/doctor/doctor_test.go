@@ -1,0 +1,306 @@
+//go:build linux
+
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/query/client"
+)
+
+var errProbe = errors.New("the probe fails")
+
+// installation is what a test changes before it is examined. Without a change every
+// check is ok.
+type installation struct {
+	*Examination
+	t *testing.T
+	// answers of the server by path.
+	answers map[string]any
+}
+
+func newInstallation(t *testing.T) *installation {
+	t.Helper()
+	c := config.Default()
+	c.Data = filepath.Join(t.TempDir(), "data")
+	for _, dir := range append(c.ChosenDirectories(), c.OwnDirectories()...) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := time.Now()
+	in := &installation{t: t, answers: map[string]any{
+		"/healthz": map[string]any{}, "/readyz": map[string]any{}, "/api/version": map[string]any{"version": "v1"},
+		"/api/deadletters": map[string]any{"open": 0, "letters": []any{}},
+		"/api/repos":       []any{map[string]any{"repoId": 7, "repoName": "kettle"}},
+		"/api/repos/7/status": map[string]any{"repoId": 7, "repoName": "kettle",
+			"freshness": map[string]any{"staleSeconds": 0}},
+	}}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, ok := in.answers[r.URL.Path]
+		if !ok {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(body) // the client is there
+	}))
+	t.Cleanup(s.Close)
+	in.Examination = &Examination{Config: &c, Now: func() time.Time { return now }, Probes: Probes{
+		Space:      func(string) (Space, error) { return Space{100 << 30, 200 << 30, 1e6, 1e7}, nil },
+		Memory:     func() (Memory, error) { return Memory{Total: 8 << 30, Available: 4 << 30}, nil },
+		OpenFiles:  func(int) (uint64, error) { return 65536, nil },
+		Holder:     func(string) (boot.Holder, error) { return boot.Holder{Held: true, Process: 1}, nil },
+		Owner:      func(string) (bool, uint32, error) { return true, 0, nil },
+		Git:        func(context.Context) (string, error) { return "git version 2.39.5", nil },
+		Topics:     func(context.Context) ([]server.TopicReport, error) { return []server.TopicReport{{Exists: true}}, nil },
+		LastRecord: func(context.Context) (time.Time, error) { return now, nil },
+		Version:    "v1",
+	}}
+	in.ask(s.URL)
+	return in
+}
+
+func (in *installation) ask(url string) {
+	var err error
+	if in.Probes.Client, err = client.New(url, client.Options{Retries: client.NoRetries}); err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+func (in *installation) stop() {
+	in.Probes.Holder = func(string) (boot.Holder, error) { return boot.Holder{}, nil }
+	in.ask("http://127.0.0.1:1")
+}
+
+func (in *installation) kafka(deviations ...server.DeviationReport) {
+	in.Config.Log.Driver = "kafka"
+	in.Probes.Topics = func(context.Context) ([]server.TopicReport, error) {
+		return []server.TopicReport{{Topic: "quarry.events", Exists: true, Deviations: deviations}}, nil
+	}
+}
+
+func (in *installation) chmod(path string, mode os.FileMode) {
+	if err := os.Chmod(path, mode); err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+// TestChecks makes each check fire, and shows that it rests without the change.
+func TestChecks(t *testing.T) {
+	rest := newInstallation(t)
+	for _, f := range rest.findings() {
+		if f.Status != OK || f.Remedy != "" {
+			t.Errorf("nothing is wrong, and %+v", f)
+		}
+	}
+	fired := map[string]bool{}
+	for _, c := range []struct {
+		check  string
+		status Status
+		want   string
+		change func(in *installation)
+	}{
+		{"configuration", Warning, "QUARRY_LISTN", func(in *installation) { in.Warnings = []string{"QUARRY_LISTN is no setting"} }},
+		{"secrets", Problem, "env:QUARRY_NO_SUCH", func(in *installation) {
+			in.Config.Connections = []config.Connection{{Name: "a", Secrets: []config.Secret{config.NewSecret("env:QUARRY_NO_SUCH")}}}
+		}},
+		{"secrets", Problem, "want at least 32", func(in *installation) { in.Config.Access.Secret = config.NewSecret("short") }},
+		{"addresses", Warning, "without signing in", func(in *installation) {
+			in.Config.Listen, in.Config.PublicURL, in.Config.Access.Anonymous = "0.0.0.0:7070", "https://code.example", "on"
+		}},
+		{"addresses", Warning, "publicUrl is not set", func(in *installation) { in.Config.Listen = "0.0.0.0:7070" }},
+		{"addresses", Warning, "in the clear", func(in *installation) { in.Config.PublicURL = "http://code.example" }},
+		{"addresses", Warning, "know no client", func(in *installation) { in.Config.PublicURL = "https://code.example" }},
+		{"addresses", Warning, "/metrics", func(in *installation) { in.Config.Listen, in.Config.PublicURL = "0.0.0.0:7070", "https://code.example" }},
+		{"addresses", Problem, "single sign-on", func(in *installation) {
+			in.Config.Listen, in.Config.Access.OIDC = "0.0.0.0:7070", []config.OIDC{{Name: "a"}}
+		}},
+		{"data directory", Warning, "does not exist", func(in *installation) { in.Config.Data += "/none" }},
+		{"data directory", Problem, "is no directory", func(in *installation) {
+			in.Config.Storage.Mirrors = filepath.Join(in.Config.Data, "file")
+			if err := os.WriteFile(in.Config.Storage.Mirrors, nil, 0o600); err != nil {
+				in.t.Fatal(err)
+			}
+		}},
+		{"data directory", Problem, "cannot be written to", func(in *installation) { in.Config.Storage.Log = "/proc/self" }},
+		{"user", Warning, "belongs to user 7", func(in *installation) {
+			in.Probes.Owner = func(string) (bool, uint32, error) { return false, 7, nil }
+		}},
+		{"permissions", Warning, "mode 0755", func(in *installation) { in.chmod(in.Config.Data, 0o755) }},
+		{"permissions", Warning, "segments (mode 0750)", func(in *installation) { in.chmod(in.Config.SegmentsDir(), 0o750) }},
+		{"permissions", Problem, "may replace", func(in *installation) { in.chmod(in.Config.Data, 0o1777) }},
+		{"permissions", Warning, operator.FileName, func(in *installation) {
+			if err := os.WriteFile(filepath.Join(in.Config.Data, operator.FileName), nil, 0o644); err != nil {
+				in.t.Fatal(err)
+			}
+		}},
+		{"lock", Warning, "the probe fails", func(in *installation) {
+			in.Probes.Holder = func(string) (boot.Holder, error) { return boot.Holder{}, errProbe }
+		}},
+		{"disk", Problem, "512 MiB left", func(in *installation) {
+			in.Probes.Space = func(string) (Space, error) { return Space{FreeBytes: 512 << 20, TotalBytes: 1 << 40}, nil }
+		}},
+		{"disk", Warning, "3.0 GiB left", func(in *installation) {
+			in.Probes.Space = func(string) (Space, error) { return Space{FreeBytes: 3 << 30, TotalBytes: 1 << 40}, nil }
+		}},
+		{"disk", Problem, "room for 10 more files", func(in *installation) {
+			in.Probes.Space = func(string) (Space, error) { return Space{1 << 40, 1 << 40, 10, 1e6}, nil }
+		}},
+		{"memory", Problem, "control group allows 512 MiB", func(in *installation) {
+			in.Probes.Memory = func() (Memory, error) { return Memory{8 << 30, 8 << 30, 512 << 20}, nil }
+		}},
+		{"memory", Warning, "imports and git", func(in *installation) {
+			in.Probes.Memory = func() (Memory, error) { return Memory{Total: in.plannedMemory() + 1}, nil }
+		}},
+		{"memory", Warning, "are free now", func(in *installation) {
+			in.stop()
+			in.Probes.Memory = func() (Memory, error) { return Memory{Total: 8 << 30, Available: 100 << 20}, nil }
+		}},
+		{"open files", Problem, "256 files", func(in *installation) { in.Probes.OpenFiles = func(int) (uint64, error) { return 256, nil } }},
+		{"open files", Warning, "4096 files", func(in *installation) { in.Probes.OpenFiles = func(int) (uint64, error) { return 4096, nil } }},
+		{"git", Problem, "does not start", func(in *installation) { in.Probes.Git = func(context.Context) (string, error) { return "", errProbe } }},
+		{"git", Problem, "2.20 is too old", func(in *installation) {
+			in.Probes.Git = func(context.Context) (string, error) { return "git version 2.20.1", nil }
+		}},
+		{"log", Problem, "retention", func(in *installation) {
+			in.kafka(server.DeviationReport{What: "retention", Why: "loses events", Mend: "set it", Refused: true})
+		}},
+		{"log", Warning, "one replica", func(in *installation) { in.kafka(server.DeviationReport{What: "one replica"}) }},
+		{"log", Problem, "brokers do not answer", func(in *installation) {
+			in.kafka()
+			in.Probes.Topics = func(context.Context) ([]server.TopicReport, error) { return nil, errProbe }
+		}},
+		{"log", Problem, "cannot be read", func(in *installation) {
+			in.stop()
+			in.Probes.Topics = func(context.Context) ([]server.TopicReport, error) { return nil, errProbe }
+		}},
+		{"clock", Problem, "the clock says 1970", func(in *installation) { in.Now = func() time.Time { return time.Unix(0, 0) } }},
+		{"clock", Problem, "1h0m0s in the future", func(in *installation) {
+			in.kafka()
+			in.Probes.LastRecord = func(context.Context) (time.Time, error) { return in.Now().Add(time.Hour), nil }
+		}},
+		{"clock", Warning, "the clock of the server is", func(in *installation) {
+			later := in.Now().Add(time.Minute)
+			in.Now = func() time.Time { return later }
+		}},
+		{"clock", Problem, "in the future", func(in *installation) {
+			path := filepath.Join(in.Config.LogDir(), "000001.log")
+			future := in.Now().Add(time.Hour)
+			if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, future, future)); err != nil {
+				in.t.Fatal(err)
+			}
+		}},
+		{"server", Warning, "no server runs", func(in *installation) { in.stop() }},
+		{"server", Problem, "no server answers", func(in *installation) { in.ask("http://127.0.0.1:1") }},
+		{"server", Problem, "not ready", func(in *installation) { delete(in.answers, "/readyz") }},
+		{"server", Warning, "version v0", func(in *installation) { in.answers["/api/version"] = map[string]any{"version": "v0"} }},
+		{"owner", Warning, "no owner yet", func(in *installation) {
+			if err := os.WriteFile(filepath.Join(in.Config.Data, operator.SetupFileName), []byte("http://x/setup?token=qo_1"), 0o600); err != nil {
+				in.t.Fatal(err)
+			}
+		}},
+		{"dead letters", Warning, "3 events were given up", func(in *installation) { in.answers["/api/deadletters"] = map[string]any{"open": 3} }},
+		{"repositories", Warning, "1 of 1 repositories wait", func(in *installation) {
+			in.answers["/api/repos/7/status"] = map[string]any{"freshness": map[string]any{"staleSeconds": 3600}}
+		}},
+		{"repositories", Warning, "last try to index 1 of 1", func(in *installation) {
+			in.answers["/api/repos/7/status"] = map[string]any{"lastError": map[string]any{"message": "no such host"}}
+		}},
+	} {
+		fired[c.check] = true
+		in := newInstallation(t)
+		c.change(in)
+		found := false
+		for _, f := range in.findings() {
+			if f.Check == c.check && f.Status == c.status && strings.Contains(f.Message, c.want) {
+				found = true
+			}
+			if strings.Contains(f.Message+f.Remedy, "qo_") {
+				t.Errorf("%s: a secret is shown: %+v", c.check, f)
+			}
+		}
+		if !found {
+			t.Errorf("%s: no %s that says %q: %+v", c.check, c.status, c.want, in.findings())
+		}
+	}
+	for _, c := range checks {
+		if !fired[c.name] {
+			t.Errorf("nothing makes the check %q fire", c.name)
+		}
+	}
+}
+
+func (in *installation) findings() (all []Finding) {
+	if err := in.Run(in.t.Context(), func(f Finding) error { all = append(all, f); return nil }); err != nil {
+		in.t.Error(err)
+	}
+	return all
+}
+
+func TestGroupLimit(t *testing.T) {
+	root := t.TempDir()
+	write := func(path, text string) string {
+		path = filepath.Join(root, path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("memory.max", "max\n")
+	write("a/memory.max", "1000\n")
+	write("a/b/memory.max", "2000\n")
+	write("memory/c/memory.limit_in_bytes", "500\n")
+	for membership, want := range map[string]int64{"0::/a/b\n": 1000, "0::/\n": 0, "5:memory:/c\n4:cpu:/c\n": 500, "": 0} {
+		if got := groupLimit(write("membership", membership), root); got != want {
+			t.Errorf("%q: %d, want %d", membership, got, want)
+		}
+	}
+}
+
+// The probes of this machine answer.
+func TestProbes(t *testing.T) {
+	c := config.Default()
+	p := NewProbes(server.Options{Config: &c}, nil)
+	if s, err := p.Space(t.TempDir()); err != nil || s.TotalBytes <= 0 || s.FreeBytes > s.TotalBytes {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if m, err := p.Memory(); err != nil || m.Total <= 0 || m.Available > m.Total {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for _, process := range []int{0, os.Getpid()} {
+		if n, err := p.OpenFiles(process); err != nil || n == 0 {
+			t.Errorf("process %d: %d, %v", process, n, err)
+		}
+	}
+	dir := t.TempDir()
+	if h, err := p.Holder(dir); err != nil || h.Held {
+		t.Errorf("%+v, %v", h, err)
+	}
+	lock, err := boot.LockDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err := p.Holder(dir); err != nil || !h.Held || h.Process != os.Getpid() {
+		t.Errorf("%+v, %v", h, err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := p.Holder(dir); err != nil || h.Held {
+		t.Errorf("after the lock: %+v, %v", h, err)
+	}
+}

@@ -1,0 +1,171 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+)
+
+const (
+	// nearMemory is the share of the memory from which on a peak may be too much.
+	nearMemory = 0.9
+	// fewOpenFiles is what a large store wants: 4,096 tables of the projections, those
+	// of the log and the accounts, mirrors, and connections.
+	fewOpenFiles    = 8192
+	tooFewOpenFiles = 1024
+	// maxSkew is how far a record may be in the future: web hooks that are signed
+	// five minutes off are refused.
+	maxSkew = 5 * time.Minute
+	minSkew = 5 * time.Second
+)
+
+// plannedMemory is what the settings let the process take: docs/operations.md.
+func (x *Examination) plannedMemory() int64 {
+	c := x.Config
+	return int64(c.Cache.FramesBytes + 2*c.Cache.BlocksBytes + 2*c.Cache.LogBytes + c.Runtime.MemoryLimitBytes)
+}
+
+func checkMemory(_ context.Context, x *Examination, r *report) {
+	m, err := x.Probes.Memory()
+	if err != nil {
+		r.warn("", "the memory of this machine is not known: %v", err)
+		return
+	}
+	const remedy = "lower cache.framesBytes, cache.blocksBytes and runtime.memoryLimitBytes, or give it more memory"
+	planned, limit, whose := x.plannedMemory(), m.Total, "this machine has"
+	if m.Limit > 0 && m.Limit < m.Total {
+		limit, whose = m.Limit, "its control group allows"
+	}
+	holder, _ := x.lockHeld() // what is not known counts as stopped
+	switch {
+	case planned > limit:
+		r.problem(remedy, "the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
+	case float64(planned) > nearMemory*float64(limit):
+		r.warn(remedy, "the settings let the server take %s, and %s %s: imports and git need some, too", sizeText(planned), whose, sizeText(limit))
+	case !holder.Held && m.Available > 0 && planned > m.Available:
+		r.warn("stop other programs, or "+remedy, "the settings let the server take %s, and %s of memory are free now", sizeText(planned), sizeText(m.Available))
+	default:
+		r.ok("the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
+	}
+}
+
+func checkOpenFiles(_ context.Context, x *Examination, r *report) {
+	holder, _ := x.lockHeld() // what is not known counts as stopped
+	limit, err := x.Probes.OpenFiles(holder.Process)
+	if err != nil && holder.Process != 0 {
+		limit, err = x.Probes.OpenFiles(0)
+	}
+	const remedy = "raise the limit: LimitNOFILE=65536 of systemd, ulimit -Hn 65536 in a shell, --ulimit nofile=65536 of a container"
+	switch {
+	case err != nil:
+		r.warn("", "the limit of open files is not known: %v", err)
+	case limit < tooFewOpenFiles:
+		r.problem(remedy, "a process may open %d files", limit)
+	case limit < fewOpenFiles:
+		r.warn(remedy, "a process may open %d files, a large index wants %d", limit, fewOpenFiles)
+	default:
+		r.ok("a process may open %d files", limit)
+	}
+}
+
+func checkGit(ctx context.Context, x *Examination, r *report) {
+	if !x.Config.Has("pipeline") {
+		r.ok("a process without the role pipeline needs no git")
+		return
+	}
+	const remedy = "install git 2.34 or newer, on the PATH of the server"
+	out, err := x.Probes.Git(ctx)
+	if err != nil {
+		r.problem(remedy, "git does not start: %v", err)
+		return
+	}
+	if err := mirror.CheckVersion(out); err != nil {
+		r.problem(remedy, "%v", err)
+		return
+	}
+	r.ok("%s", out)
+}
+
+func checkLog(ctx context.Context, x *Examination, r *report) {
+	kafka := x.Config.Log.Driver == "kafka"
+	if !kafka && !x.mayOpenLog(r) {
+		return
+	}
+	topics, err := x.Probes.Topics(ctx)
+	switch {
+	case err != nil && kafka:
+		r.problem("look at log.kafka.brokers, tls and sasl, and at the brokers themselves", "the brokers do not answer as they should: %v", err)
+		return
+	case err != nil:
+		r.problem("look at the disk; where the log is damaged, put a copy back: docs/operations.md", "the log cannot be read: %v", err)
+		return
+	}
+	for _, t := range topics {
+		if !t.Exists {
+			r.warn("start the server, or type quarry topics ensure", "the topic %s does not exist", t.Topic)
+		}
+		for _, d := range t.Deviations {
+			status := Warning
+			if d.Refused && !x.Config.Log.Kafka.AllowDataLoss {
+				status = Problem
+			}
+			r.add(status, d.Mend, "the topic %s: %s, %s", t.Topic, d.What, d.Why)
+		}
+	}
+	if len(r.findings) == 0 {
+		r.ok("%d topics are as they should be", len(topics))
+	}
+}
+
+// mayOpenLog reports whether the embedded log may be opened, and says why it may not.
+func (x *Examination) mayOpenLog(r *report) bool {
+	holder, err := x.lockHeld()
+	if err != nil || holder.Held {
+		r.ok("the embedded log is open in the server")
+		return false
+	}
+	ours, _, err := x.Probes.Owner(x.Config.LogDir())
+	if err != nil || !ours {
+		r.ok("there is no embedded log that this user may open")
+		return false
+	}
+	return true
+}
+
+func checkClock(ctx context.Context, x *Examination, r *report) {
+	now := x.Now()
+	if now.Year() < 2025 {
+		r.problem("set the clock, and keep it by NTP", "the clock says %s", now.UTC().Format(time.DateTime))
+		return
+	}
+	if remote, ok := x.serverTime(ctx); ok {
+		if skew := now.Sub(remote).Abs(); skew > minSkew {
+			r.warn("keep both clocks by NTP", "the clock of the server is %s away from the clock here", skew.Round(time.Second))
+		}
+	}
+	last, err := x.lastRecord(ctx)
+	ahead := last.Sub(now)
+	const remedy = "keep the clock by NTP; if it was ahead before and is right now, this passes"
+	switch {
+	case err != nil:
+		r.warn("", "when the last record was written is not known: %v", err)
+	case ahead > maxSkew:
+		r.problem(remedy, "the last record of the log is %s in the future", ahead.Round(time.Second))
+	case ahead > minSkew:
+		r.warn(remedy, "the last record of the log is %s in the future", ahead.Round(time.Second))
+	case last.IsZero():
+		r.ok("the clock says %s", now.UTC().Format(time.DateTime))
+	default:
+		r.ok("the clock says %s, the last record of the log is of %s", now.UTC().Format(time.DateTime), last.UTC().Format(time.DateTime))
+	}
+}
+
+// lastRecord returns when the log took its last record; zero where it is not opened.
+// Of a log that the server has open it is the age of the youngest file.
+func (x *Examination) lastRecord(ctx context.Context) (time.Time, error) {
+	if x.Config.Log.Driver != "kafka" && !x.mayOpenLog(&report{}) {
+		return youngestFile(x.Config.LogDir())
+	}
+	return x.Probes.LastRecord(ctx)
+}

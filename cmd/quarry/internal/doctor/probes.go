@@ -1,0 +1,76 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/query/client"
+)
+
+// Space is what a file system has left for this user.
+type Space struct {
+	FreeBytes, TotalBytes int64
+	FreeFiles, TotalFiles int64 // 0 and 0 if the file system has no such bound
+}
+
+// Memory is what the machine has, in bytes; 0 for what is not known.
+type Memory struct {
+	Total, Available int64
+	// Limit is that of the control group of this process.
+	Limit int64
+}
+
+// errUnknown is returned by probes that this system does not have.
+var errUnknown = errors.New("not known on this system")
+
+// Probes look at the world. Tests replace them.
+type Probes struct {
+	Space     func(dir string) (Space, error)
+	Memory    func() (Memory, error)
+	OpenFiles func(process int) (uint64, error) // the limit of a process, 0 for this one
+	Holder    func(dir string) (boot.Holder, error)
+	Owner     func(path string) (ours bool, user uint32, err error)
+	Git       func(ctx context.Context) (string, error)
+	Topics    func(ctx context.Context) ([]server.TopicReport, error)
+	// LastRecord returns when the log took its last record; zero if it is empty.
+	LastRecord func(ctx context.Context) (time.Time, error)
+	// Client asks the server, as the operator where the data directory can be read.
+	Client *client.Client
+	// Version is that of this program.
+	Version string
+}
+
+// NewProbes returns the probes of this machine. URL is where the server is asked.
+func NewProbes(o server.Options, to *client.Client) Probes {
+	return Probes{
+		Space: spaceOf, Memory: memoryOfMachine, OpenFiles: openFilesOf,
+		Holder: boot.HolderOf, Owner: permissions.OwnerOf,
+		Git:    gitVersion,
+		Topics: func(ctx context.Context) ([]server.TopicReport, error) { return server.DescribeTopics(ctx, o) },
+		LastRecord: func(ctx context.Context) (time.Time, error) {
+			return server.LastRecordTime(ctx, o)
+		},
+		Client: to, Version: o.Version,
+	}
+}
+
+// gitVersion starts git as the mirrors do, by its name.
+func gitVersion(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "git", "version").Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// lockHeld reports whether a process holds the data directory, and which.
+func (x *Examination) lockHeld() (boot.Holder, error) { return x.Probes.Holder(x.Config.Data) }
+
+// directories returns every directory that Quarry writes to, each once.
+func directories(c *config.Config) []string {
+	return append(c.ChosenDirectories(), c.OwnDirectories()...)
+}

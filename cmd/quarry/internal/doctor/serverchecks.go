@@ -1,0 +1,148 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/query/client"
+)
+
+const (
+	// maxAsked bounds the repositories that are asked for.
+	maxAsked = 200
+	// staleAfter is how long a push may wait before it is reported.
+	staleAfter = 5 * time.Minute
+	// maxFiles bounds the files that are looked at for the youngest.
+	maxFiles = 10_000
+)
+
+// serverTime returns the time by the clock of the server.
+func (x *Examination) serverTime(ctx context.Context) (time.Time, bool) {
+	answer, err := x.Probes.Client.Raw(ctx, http.MethodGet, "/healthz", nil)
+	if err != nil {
+		return time.Time{}, false
+	}
+	_ = answer.Body.Close() // the header is enough
+	t, err := http.ParseTime(answer.Header.Get("Date"))
+	return t, err == nil
+}
+
+func checkServer(ctx context.Context, x *Examination, r *report) {
+	holder, _ := x.lockHeld() // what is not known counts as stopped
+	if err := x.get(ctx, "/healthz"); err != nil {
+		if holder.Held {
+			r.problem("look at its log; name its address with --server", "a process holds the data directory, and no server answers: %v", err)
+		} else {
+			r.warn("start it with quarry serve, or name its address with --server", "no server runs: %v", err)
+		}
+		return
+	}
+	if err := x.get(ctx, "/readyz"); err != nil {
+		r.problem("wait if it has just started; otherwise look at its log", "the server answers and is not ready: %v", err)
+		return
+	}
+	version, err := x.Probes.Client.GetVersion(ctx)
+	switch {
+	case err != nil:
+		r.warn("", "the server does not tell its version: %v", err)
+	case version.Version != x.Probes.Version:
+		r.warn("start the server again after an update", "the server has version %s and this program %s", version.Version, x.Probes.Version)
+	default:
+		r.ok("the server is ready, version %s", version.Version)
+	}
+}
+
+func (x *Examination) get(ctx context.Context, path string) error {
+	answer, err := x.Probes.Client.Raw(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
+
+func checkOwner(_ context.Context, x *Examination, r *report) {
+	holder, _ := x.lockHeld() // without a server the file is of one that was killed
+	if holder.Held && operator.SetupLink(x.Config.Data) != "" {
+		r.warn("open the link in "+filepath.Join(x.Config.Data, operator.SetupFileName), "the server has no owner yet")
+	}
+}
+
+// checkDeadLetters says nothing if no server answers: another check has said so.
+func checkDeadLetters(ctx context.Context, x *Examination, r *report) {
+	page, err := x.Probes.Client.ListDeadLetters(ctx, client.ListDeadLettersParams{PerPage: 1})
+	switch {
+	case errors.Is(err, client.ErrNoAnswer):
+	case err != nil:
+		r.warn("", "the dead letters are not known: %v", err)
+	case page.Open > 0:
+		r.warn("quarry dlq list says why; quarry dlq replay tries them again", "%d events were given up", page.Open)
+	default:
+		r.ok("no event was given up")
+	}
+}
+
+func checkRepositories(ctx context.Context, x *Examination, r *report) {
+	asked, stale, failed, first := 0, 0, 0, ""
+	for repository, err := range x.Probes.Client.ListRepositoriesAll(ctx, client.ListRepositoriesParams{}) {
+		if errors.Is(err, client.ErrNoAnswer) {
+			return
+		}
+		if err != nil {
+			r.warn("", "the repositories are not known: %v", err)
+			return
+		}
+		if asked++; asked > maxAsked {
+			break
+		}
+		status, err := x.Probes.Client.GetRepositoryStatus(ctx, repository.RepoID)
+		if err != nil {
+			r.warn("", "the status of %s is not known: %v", repository.RepoName, err)
+			return
+		}
+		late := time.Duration(status.Freshness.StaleSeconds)*time.Second > staleAfter
+		if late {
+			stale++
+		}
+		if status.LastError.Message != "" {
+			failed++
+		}
+		if (late || status.LastError.Message != "") && first == "" {
+			first = repository.RepoName
+		}
+	}
+	const remedy = "see GET /api/repos/{repoId}/status, the dead letters and the log of the server"
+	if stale > 0 {
+		r.warn(remedy, "%d of %d repositories wait for more than %s for a push to be indexed, %s first", stale, min(asked, maxAsked), staleAfter, first)
+	}
+	if failed > 0 {
+		r.warn(remedy, "the last try to index %d of %d repositories failed, %s first", failed, min(asked, maxAsked), first)
+	}
+	if stale+failed == 0 {
+		r.ok("%d repositories were looked at, none waits", min(asked, maxAsked))
+	}
+}
+
+// youngestFile returns when a file of dir was changed last; zero if there is none.
+func youngestFile(dir string) (youngest time.Time, err error) {
+	d, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer func() { _ = d.Close() }() // nothing was written
+	entries, _ := d.ReadDir(maxFiles)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.ModTime().After(youngest) {
+			youngest = info.ModTime()
+		}
+	}
+	return youngest, nil
+}

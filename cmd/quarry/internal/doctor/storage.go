@@ -1,0 +1,147 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+)
+
+// Bounds of the free space of a file system.
+const (
+	fewBytes     = 5 << 30
+	tooFewBytes  = 1 << 30
+	fewFiles     = 100_000 // inodes
+	tooFewFiles  = 5_000
+	probePattern = ".quarry-doctor-*"
+)
+
+func checkDataDirectory(_ context.Context, x *Examination, r *report) {
+	for i, dir := range x.Config.ChosenDirectories() {
+		info, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && i == 0:
+			r.warn("start the server, which makes it, or name another one with --data", "%s does not exist", dir)
+		case errors.Is(err, fs.ErrNotExist):
+			r.ok("%s does not exist; the server makes it", dir)
+		case err != nil:
+			r.problem("let the user of the server enter it", "%s cannot be looked at: %v", dir, err)
+		case !info.IsDir():
+			r.problem("remove the file, or choose another directory", "%s is no directory", dir)
+		default:
+			checkWritable(dir, r)
+		}
+	}
+}
+
+// checkWritable writes a file and removes it.
+func checkWritable(dir string, r *report) {
+	f, err := os.CreateTemp(dir, probePattern)
+	if err == nil {
+		_, err = f.WriteString("written by quarry doctor, to be removed\n")
+		err = errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
+	}
+	if err != nil {
+		r.problem("let the directory belong to the user of the server, and make its file system writable", "%s cannot be written to: %v", dir, err)
+		return
+	}
+	r.ok("%s can be written to", dir)
+}
+
+func checkUser(_ context.Context, x *Examination, r *report) {
+	ours, user, err := x.Probes.Owner(x.Config.Data)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		r.warn("", "the owner of %s is not known: %v", x.Config.Data, err)
+	case !ours:
+		r.warn(fmt.Sprintf("run the server, and quarry doctor, as user %d: sudo -u '#%d' quarry doctor", user, user),
+			"%s belongs to user %d, not to the user of this command", x.Config.Data, user)
+	default:
+		r.ok("%s belongs to the user of this command", x.Config.Data)
+	}
+}
+
+func checkPermissions(_ context.Context, x *Examination, r *report) {
+	found := false
+	look := func(path string, own bool) {
+		a, open, err := permissions.Open(path)
+		if err != nil || !open {
+			return
+		}
+		found = true
+		switch {
+		case a.Writable():
+			r.problem(a.Command(), "other users of this machine may replace what is in %s (mode %s)", path, a.Octal())
+		case own:
+			r.warn(a.Command()+"; a start does so, too", "other users of this machine may use %s (mode %s)", path, a.Octal())
+		default:
+			r.warn(a.Command(), "other users of this machine may use %s (mode %s); the files that Quarry makes in it are private", path, a.Octal())
+		}
+	}
+	for _, dir := range x.Config.ChosenDirectories() {
+		look(dir, false)
+	}
+	for _, dir := range x.Config.OwnDirectories() {
+		look(dir, true)
+	}
+	for _, name := range secretFiles {
+		look(filepath.Join(x.Config.Data, name), true)
+	}
+	if !found {
+		r.ok("other users of this machine may not use the directories")
+	}
+}
+
+func checkLock(_ context.Context, x *Examination, r *report) {
+	holder, err := x.lockHeld()
+	switch {
+	case err != nil:
+		r.warn("run quarry doctor as the user of the server", "whether a process holds %s is not known: %v", x.Config.Data, err)
+	case holder.Held && holder.Process != 0:
+		r.ok("process %d holds %s", holder.Process, x.Config.Data)
+	case holder.Held:
+		r.ok("a process holds %s", x.Config.Data)
+	default:
+		r.ok("no process holds %s", x.Config.Data)
+	}
+}
+
+func checkDisk(_ context.Context, x *Examination, r *report) {
+	for _, dir := range append(x.Config.ChosenDirectories(), os.TempDir()) {
+		space, err := x.Probes.Space(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			space, err = x.Probes.Space(filepath.Dir(dir))
+		}
+		const remedy = "free some space, or move a directory with storage to a larger disk"
+		switch {
+		case err != nil:
+			r.warn("", "the free space of %s is not known: %v", dir, err)
+		case space.FreeBytes < tooFewBytes:
+			r.problem(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
+		case space.TotalFiles > 0 && space.FreeFiles < tooFewFiles:
+			r.problem(remedy, "%s has room for %d more files", dir, space.FreeFiles)
+		case space.FreeBytes < fewBytes:
+			r.warn(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
+		case space.TotalFiles > 0 && space.FreeFiles < fewFiles:
+			r.warn(remedy, "%s has room for %d more files", dir, space.FreeFiles)
+		default:
+			r.ok("%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
+		}
+	}
+}
+
+// sizeText writes a number of bytes for people.
+func sizeText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
