@@ -145,6 +145,38 @@ func TestEngine(t *testing.T) {
 	}
 }
 
+// TestEngineNotices asks the real engine which conditions select nothing.
+func TestEngineNotices(t *testing.T) {
+	c := newCorpus(t)
+	n := navigate.New(search.New(search.Options{}))
+	for _, tc := range []struct {
+		request navigate.Request
+		want    string
+	}{
+		{navigate.Request{Symbol: "boil", Repository: "host/ketlte"}, "reposet:host/ketlte selects none of the 2 repositories that you may read. Did you mean host/kettle or host/kettle2?"},
+		{navigate.Request{Symbol: "boil", Revision: "line"}, "rev:line selects none of the 3 indexed branches of 2 repositories. Did you mean mainline?"},
+		{navigate.Request{Symbol: "boil", Language: "pyhton"}, "lang:pyhton selects none of the 4 languages in 2 repositories. Did you mean Python?"},
+		{navigate.Request{Symbol: "boil", Language: "Python", Repository: "host/kettle"}, "lang:Python selects none of the 3 languages in 1 repository. There are C, C++, Go."},
+		{navigate.Request{Symbol: "nosuch", Language: "c"}, ""},
+		{navigate.Request{Symbol: "nosuch"}, ""},
+		{navigate.Request{Symbol: "boil", Language: "typescript"}, "lang:TypeScript selects none of the 4 languages in 2 repositories. There are C, C++, Go, Python."},
+	} {
+		for _, find := range []func(context.Context, search.View, navigate.Request) (*navigate.Result, error){n.Definitions, n.References} {
+			r, err := find(t.Context(), c, tc.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, notice := range r.Notices {
+				got = append(got, notice.Message)
+			}
+			if strings.Join(got, "\n") != tc.want {
+				t.Errorf("%+v: %q, want %q", tc.request, got, tc.want)
+			}
+		}
+	}
+}
+
 // places prints path:line of the matches, sorted by path and line.
 func places(r *navigate.Result) string {
 	var out []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -45,6 +46,9 @@ type Result struct {
 	Matches int
 	// Exhaustive says that there are no others.
 	Exhaustive bool
+	// Notices say which conditions of the request select nothing, as filters of the
+	// query language; only if there are no matches.
+	Notices []syntax.Notice
 }
 
 // File is a file with at least one match.
@@ -93,7 +97,32 @@ func (n *Navigator) find(ctx context.Context, v search.View, r Request, leaf syn
 		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)
 	}
 	defer found.Release()
-	return result(found, r.Symbol), nil
+	out := result(found, r.Symbol)
+	if out.Matches == 0 {
+		out.Notices = r.notices(found.Notices)
+	}
+	return out, nil
+}
+
+// notices leaves those that are about conditions of the request. The relatives of a
+// language are one condition, which selects something if any of them does.
+func (r *Request) notices(found []syntax.Notice) (out []syntax.Notice) {
+	var ofLanguage []syntax.Notice
+	for _, n := range found {
+		switch key, name, _ := strings.Cut(n.Filter, ":"); {
+		case n.Code != syntax.FilterSelectsNothing || key == "sym":
+		case key != "lang":
+			out = append(out, n)
+		case strings.EqualFold(strings.Trim(name, `"`), r.Language):
+			ofLanguage = slices.Insert(ofLanguage, 0, n)
+		default:
+			ofLanguage = append(ofLanguage, n)
+		}
+	}
+	if len(ofLanguage) > 0 && len(ofLanguage) == len(relatives(r.Language)) {
+		out = append(out, ofLanguage[0])
+	}
+	return out
 }
 
 func (r *Request) validate() error {
@@ -174,7 +203,11 @@ func (v exactRevision) Restricted() bool { return search.Restricted(v.View) }
 
 // Revisions implements search.View.
 func (v exactRevision) Revisions(ctx context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
-	return v.View.Revisions(ctx, func(r *search.Repository, ref code.Ref) bool {
-		return (string(ref) == v.name || ref.Short() == v.name) && match(r, ref)
-	})
+	return v.View.Revisions(ctx, func(r *search.Repository, ref code.Ref) bool { return match(r, ref) && v.Admits(ref) })
+}
+
+// Admits reports whether a ref has the name that was asked for. Search needs it to
+// tell that none has.
+func (v exactRevision) Admits(ref code.Ref) bool {
+	return string(ref) == v.name || ref.Short() == v.name
 }

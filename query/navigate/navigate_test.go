@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -71,6 +72,40 @@ func TestQueries(t *testing.T) {
 		}
 		if got := s.request.Query.Root.String(); tc.references != "" && got != tc.references {
 			t.Errorf("%+v: references\n got %s\nwant %s", tc.request, got, tc.references)
+		}
+	}
+}
+
+// TestNotices holds that an answer without matches says which conditions select nothing: the relatives of a language
+// are one condition.
+func TestNotices(t *testing.T) {
+	notice := func(filter string) syntax.Notice {
+		return syntax.Notice{Code: syntax.FilterSelectsNothing, Filter: filter, Message: filter + " selects nothing."}
+	}
+	for _, tc := range []struct {
+		found   []syntax.Notice
+		request navigate.Request
+		want    string
+	}{
+		{nil, navigate.Request{}, ""},
+		{[]syntax.Notice{notice(`sym:\bFoo\b`), notice("rev:mian")}, navigate.Request{Revision: "mian"}, "rev:mian"},
+		{[]syntax.Notice{notice("lang:C++")}, navigate.Request{Language: "c"}, ""},
+		{[]syntax.Notice{notice("lang:C"), notice("lang:C++")}, navigate.Request{Language: "c++"}, "lang:C++"},
+		{[]syntax.Notice{notice("reposet:a/b"), notice("lang:pyhton")}, navigate.Request{Language: "pyhton"}, "reposet:a/b lang:pyhton"},
+		{[]syntax.Notice{{Code: syntax.DifferentMeaning, Filter: "lang:golang"}}, navigate.Request{Language: "golang"}, ""},
+	} {
+		tc.request.Symbol = "Foo"
+		s := recorder{result: search.Result{Notices: tc.found}}
+		r, err := navigate.New(&s).Definitions(t.Context(), refs{}, tc.request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, n := range r.Notices {
+			got = append(got, n.Filter)
+		}
+		if have := strings.Join(got, " "); have != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.request, have, tc.want)
 		}
 	}
 }

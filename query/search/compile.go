@@ -35,6 +35,7 @@ type atom struct {
 	pattern *plan.Pattern
 	symbols bool // looks at the symbol text
 	label   string
+	leaf    syntax.Query
 	// written is the literal as it was written, in its letter case; empty for
 	// another expression.
 	written string
@@ -53,6 +54,14 @@ const minHintBytes = 2
 // A predicate is a condition on places, by one of its columns.
 type predicate struct {
 	number int
+	leaf   syntax.Query // as it was written
+	// negated says that what the predicate selects is left out, optional that there may be matches which it does not
+	// select: it stands in a part of an or, or below a negation.
+	negated, optional bool
+	// name is the pattern of repo:.
+	name *regexp.Regexp
+	// languageName is the name of language, empty if it is unknown.
+	languageName string
 	// One of these is set.
 	repo     func(*Repository) bool
 	language map[string]bool // lower-case names
@@ -71,6 +80,7 @@ type compiled struct {
 	refs      []func(*Repository, code.Ref) bool
 	everyRef  bool
 	negations int // around the node that is being compiled
+	choices   int // ors around it
 	shown     syntax.SelectKind
 	contexts  map[string]Context
 	named     []namedContext // that the query names
@@ -102,7 +112,9 @@ func (c *compiled) node(q syntax.Query) (node, error) {
 		kids, err := c.nodes(q.Children)
 		return &andNode{kids}, err
 	case *syntax.Or:
+		c.choices++
 		kids, err := c.nodes(q.Children)
+		c.choices--
 		return &orNode{kids}, err
 	case *syntax.Not:
 		c.negations++
@@ -118,11 +130,12 @@ func (c *compiled) node(q syntax.Query) (node, error) {
 		return c.atom(p, true, q, writtenLiteral(q.Pattern)), err
 	case *syntax.File:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
-		return c.predicate(&predicate{path: p}), err
+		return c.predicate(q, &predicate{path: p}), err
 	case *syntax.Language:
-		return c.predicate(&predicate{language: languageNames(q.Name)}), nil
+		names, full := languageNames(q.Name)
+		return c.predicate(q, &predicate{language: names, languageName: full}), nil
 	case *syntax.Revision:
-		return c.predicate(&predicate{ref: refMatcher(q.Pattern)}), nil
+		return c.predicate(q, &predicate{ref: refMatcher(q.Pattern)}), nil
 	}
 	return c.repository(q)
 }
@@ -173,7 +186,7 @@ func (c *compiled) text(q *syntax.Text) (node, error) {
 }
 
 func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query, written string) node {
-	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), written: written, decides: c.negations > 0 || c.entriesOnly()}
+	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), leaf: q, written: written, decides: c.negations > 0 || c.entriesOnly()}
 	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 && suitsRE2(p) {
 		a.re2, _ = re2.Compile(p.Expression)
 	}
@@ -184,8 +197,9 @@ func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query, written s
 	return &atomNode{a}
 }
 
-func (c *compiled) predicate(p *predicate) node {
-	p.number = len(c.predicates)
+func (c *compiled) predicate(leaf syntax.Query, p *predicate) node {
+	p.number, p.leaf = len(c.predicates), leaf
+	p.negated, p.optional = c.negations%2 == 1, c.negations+c.choices > 0
 	c.predicates = append(c.predicates, p)
 	return &placeNode{p}
 }
@@ -204,6 +218,7 @@ func (c *compiled) repository(q syntax.Query) (node, error) {
 			return nil, fmt.Errorf("%w: %w", plan.ErrPattern, err)
 		}
 		p.repo = func(r *Repository) bool { return re.MatchString(r.Name) || shortName(re, r) }
+		p.name = re
 	case *syntax.RepoSet:
 		names := map[string]bool{}
 		for _, n := range q.Names {
@@ -221,14 +236,14 @@ func (c *compiled) repository(q syntax.Query) (node, error) {
 	case *syntax.Context:
 		holds, ok := c.contexts[q.Name]
 		if !ok {
-			return nil, unknownContext(q.Name)
+			return nil, &contextError{name: q.Name}
 		}
 		c.named = append(c.named, namedContext{q.Name, holds})
 		p.repo = func(r *Repository) bool { return holds(r.Name) }
 	default:
 		return nil, fmt.Errorf("query node %T is not supported", q)
 	}
-	return c.predicate(p), nil
+	return c.predicate(q, p), nil
 }
 
 // shortName lets repo:^name$ find a repository by its display name, too.
@@ -247,13 +262,16 @@ func inclusion(want syntax.Inclusion, has func(*Repository) bool) func(*Reposito
 }
 
 // languageNames returns the names under which documents of a language are
-// stored: the name that an alias stands for, and what was written.
-func languageNames(name string) map[string]bool {
-	names := map[string]bool{strings.ToLower(name): true}
-	if full, ok := enry.GetLanguageByAlias(strings.ToLower(name)); ok {
-		names[strings.ToLower(full)] = true
+// stored: the name that an alias stands for, and what was written; and that name as
+// it is displayed, empty if there is none.
+func languageNames(name string) (names map[string]bool, full string) {
+	names = map[string]bool{strings.ToLower(name): true}
+	full, ok := enry.GetLanguageByAlias(strings.ToLower(name))
+	if !ok {
+		return names, ""
 	}
-	return names
+	names[strings.ToLower(full)] = true
+	return names, full
 }
 
 // refMatcher selects refs by the pattern of a Revision.

@@ -21,6 +21,8 @@
 //	           all documents at once
 //	rank       files are scored and sorted, and cut to what is displayed
 //	render     lines, columns and symbols are looked up for what is displayed
+//	notices    if nothing was found, filters that select nothing are named, with
+//	           the nearest names there are (notices.go)
 //
 // # Invariants
 //
@@ -34,6 +36,7 @@
 //  4. A visitor calls stop between two pieces of work of at most a millisecond: there
 //     it gives way to other searches (internal/admission), and there it ends.
 //  5. The parts of a stream have the files of the blocking answer.
+//  6. Notices count and suggest only what the view shows.
 //
 // A Searcher is safe for concurrent use. It does not know how views come to be,
 // nor who is asking: a restriction of the caller is part of the query tree.

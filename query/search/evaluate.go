@@ -100,14 +100,21 @@ func (v *visitor) eval(n node, d segment.DocID, place int) (bool, error) {
 }
 
 // matchesPath matches a single path.
-func (v *visitor) matchesPath(p *predicate, path []byte) bool {
+func (v *visitor) matchesPath(p *predicate, path []byte) bool { return v.paths.matches(p, path) }
+
+// pathMatcher matches single paths. It has the literals of each predicate that is a choice of such.
+type pathMatcher []*scan.Literals
+
+func newPathMatcher(predicates int) pathMatcher { return make(pathMatcher, predicates) }
+
+func (m pathMatcher) matches(p *predicate, path []byte) bool {
 	if !p.path.Exact {
 		return p.path.Regexp.Match(path)
 	}
-	l := v.paths[p.number]
+	l := m[p.number]
 	if l == nil {
 		l = scan.NewLiterals(p.path.Sets[0], p.path.Fold)
-		v.paths[p.number] = l
+		m[p.number] = l
 	}
 	l.Reset(path)
 	start, _ := l.Next(0)

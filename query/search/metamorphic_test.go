@@ -81,13 +81,13 @@ func (a asker) leaf() syntax.Query {
 	c := syntax.CaseYes + syntax.Case(a.IntN(2))
 	switch a.IntN(30) {
 	case 0, 1:
-		return &syntax.File{Pattern: a.pick("src", "^test/", `\.c$`, "FILE1", ".", "x*", `(?s)lib.*\d`), Case: c}
+		return &syntax.File{Pattern: a.pick("src", "^test/", `\.c$`, "FILE1", ".", "x*", `(?s)lib.*\d`, "fiel1", "^scr/"), Case: c}
 	case 2:
-		return &syntax.Repo{Pattern: a.pick("repo1", "^HOST/", ".", "repo[02]$", "x*"), Case: c}
+		return &syntax.Repo{Pattern: a.pick("repo1", "^HOST/", ".", "repo[02]$", "x*", "rpeo", "host/repoo"), Case: c}
 	case 3:
-		return &syntax.Language{Name: a.pick("go", "C", "python", "rust")}
+		return &syntax.Language{Name: a.pick("go", "C", "python", "rust", "pyhton")}
 	case 4, 5:
-		return &syntax.Revision{Pattern: a.pick("dev", "*", "HEAD", "refs/tags/", "e", "nowhere")}
+		return &syntax.Revision{Pattern: a.pick("dev", "*", "HEAD", "refs/tags/", "e", "nowhere", "mian")}
 	case 6:
 		return &syntax.Archived{Want: syntax.Inclusion(a.IntN(3))}
 	case 7:

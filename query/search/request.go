@@ -63,6 +63,9 @@ type Result struct {
 	Exhaustive bool
 	Stopped    StopReason
 	Explain    *Explain
+	// Notices say which filters select nothing, and which select by other names than
+	// the established server; at most syntax.MaxNotices.
+	Notices []syntax.Notice
 
 	holding *holding
 }

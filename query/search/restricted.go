@@ -1,8 +1,10 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -37,19 +39,46 @@ type namedContext struct {
 	holds Context
 }
 
-func unknownContext(name string) error {
-	return fmt.Errorf("search context %q: %w", name, code.ErrNotFound)
+// contextError is about a search context that does not exist for the caller; near are the nearest that do.
+type contextError struct {
+	name string
+	near []string
+}
+
+func (e *contextError) Error() string {
+	text := fmt.Sprintf("search context %q: %v", e.name, code.ErrNotFound)
+	if len(e.near) > 0 {
+		text += "; did you mean " + strings.Join(e.near, " or ") + "?"
+	}
+	return text
+}
+
+func (e *contextError) Unwrap() error { return code.ErrNotFound }
+
+// suggestContexts completes the error of a search context that is not configured.
+func (s *scope) suggestContexts(err error) error {
+	var unknown *contextError
+	if errors.As(err, &unknown) {
+		return &contextError{unknown.name, s.nearContexts(unknown.name)}
+	}
+	return err
 }
 
 // checkContexts fails for a search context without a repository that exists for
-// who asks: its name would tell of the others.
+// the caller: its name would reveal the others.
 func (s *scope) checkContexts() error {
 	for _, c := range s.c.named {
-		if !slices.ContainsFunc(s.repos, func(r *Repository) bool { return r != nil && c.holds(r.Name) }) {
-			return unknownContext(c.name)
+		if !s.hasRepository(c.holds) {
+			return &contextError{c.name, s.nearContexts(c.name)}
 		}
 	}
 	return nil
+}
+
+// hasRepository reports whether a search context has a repository that exists for
+// the caller.
+func (s *scope) hasRepository(holds Context) bool {
+	return slices.ContainsFunc(s.repos, func(r *Repository) bool { return r != nil && holds(r.Name) })
 }
 
 // candidateBlocks counts the blocks of a finding: for who may not see all, those

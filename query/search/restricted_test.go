@@ -155,7 +155,7 @@ func TestHiddenTextIsNotCounted(t *testing.T) {
 	for _, query := range []string{"%s", "%s common", "common %s", "file:%s9", "-%s common", "%s or common", "regex:%s\\s", "sym:%s", "type:repo %s", "rev:* %s common"} {
 		for _, explain := range []bool{false, true} {
 			var told2 [2]string
-			for i, word := range []string{"hiddenword", "nobodysword"} {
+			for i, word := range []string{"hiddenword", "nobodyword"} {
 				r, err := s.Search(t.Context(), view, Request{Query: parse(t, fmt.Sprintf(query, word)), Matches: 10, Explain: explain})
 				if err != nil {
 					t.Fatal(err)

@@ -134,7 +134,7 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	defer w.End()
 	c, err := compile(&r, s.options.Contexts)
 	if err != nil {
-		return nil, err
+		return nil, (&scope{c: c, repos: view.Repositories()}).suggestContexts(err)
 	}
 	segments, sc := view.Segments(), newScope(c, view.Repositories(), nil)
 	if sc.restricted = Restricted(view); sc.restricted {
@@ -148,7 +148,10 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 		}
 	}
 	if r.Query.Type == syntax.TypeRepo && c.shown == syntax.SelectRepo && len(c.atoms) == 0 && onlyRepositories(c) {
-		return repositories(sc, r), nil
+		result := repositories(sc, r)
+		in := inspector{view: view, scope: sc, segments: segments, empty: len(result.Repositories) == 0}
+		result.Notices = in.inspect(ctx, func() *admission.Worker { return w })
+		return result, nil
 	}
 	planned := time.Since(start)
 	w.Pause()
@@ -158,9 +161,15 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	// More than this does not fit into the answer, and is not held.
 	run.display = min(run.display, int(s.options.MaxResultBytes/rangeBytes)+1)
 	a := newAnswer(run, w, s.options.MaxResultBytes)
+	var notices []syntax.Notice
 	work := func(ctx context.Context) error {
 		defer ticket.Leave() // whoever reads the answer slowly holds no place
-		return run.all(ctx, s.options.MaxDuration, crew{ticket, s.helpers})
+		if err := run.all(ctx, s.options.MaxDuration, crew{ticket, s.helpers}); err != nil || run.halted.Load() {
+			return err
+		}
+		in := inspector{view: view, scope: sc, segments: segments, empty: run.mu.count == 0, listsSymbols: r.Query.Type == syntax.TypeSymbol}
+		notices = in.inspect(ctx, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
+		return nil
 	}
 	if emit == nil {
 		err = a.all(ctx, work)
@@ -173,6 +182,7 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	if err != nil {
 		return nil, err
 	}
+	a.result.Notices = notices
 	a.result.holding = run.holding
 	if emit == nil && run.holding.draws() {
 		runtime.AddCleanup(a.result, (*holding).release, run.holding) // for who forgets Release

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func parse(t *testing.T, text string) *syntax.Parsed {
+func parse(t testing.TB, text string) *syntax.Parsed {
 	t.Helper()
 	p, err := syntax.Parse(text, syntax.Options{})
 	if err != nil {

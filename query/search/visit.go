@@ -6,7 +6,6 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/postings"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
 // A match is a place in a document's text, or the symbol of that number.
@@ -37,13 +36,13 @@ type visitor struct {
 	cursor   segment.Cursor
 	text     *segment.Text
 	matchers []*matcher
-	sweep    *sweep           // nil if it does not help
-	paths    []*scan.Literals // of the predicates on paths, as far as needed
-	keep     int              // matches whose details are kept for each task
-	picks    bool             // those of the worthiest files; else the first
-	limit    int              // matches after which a segment is left
-	several  bool             // matches of several atoms are merged, or chosen from, so all of a document are kept
-	stop     func() bool      // the time is over, or nobody waits any more
+	sweep    *sweep      // nil if it does not help
+	paths    pathMatcher // of the predicates on paths, as far as needed
+	keep     int         // matches whose details are kept for each task
+	picks    bool        // those of the worthiest files; else the first
+	limit    int         // matches after which a segment is left
+	several  bool        // matches of several atoms are merged, or chosen from, so all of a document are kept
+	stop     func() bool // the time is over, or nobody waits any more
 
 	task        int          // the step of the run in hand
 	appearances []appearance // of the document in hand
@@ -103,7 +102,7 @@ type atomState struct {
 func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
 	v := &visitor{
 		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1 || s.c.choosesSymbols(), maxHeld: maxHeld,
-		matchers: make([]*matcher, len(s.c.atoms)), paths: make([]*scan.Literals, len(s.c.predicates)),
+		matchers: make([]*matcher, len(s.c.atoms)), paths: newPathMatcher(len(s.c.predicates)),
 		prospect: newProspect(s.c), state: make([]atomState, len(s.c.atoms)),
 	}
 	v.sweep = newSweep(v)

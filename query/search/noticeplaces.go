@@ -1,0 +1,275 @@
+package search
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"path"
+	resyntax "regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/spelling"
+)
+
+// placeSurvey is what is found among the places of the selected repositories on the refs searched.
+type placeSurvey struct {
+	files     int
+	languages map[string]bool
+	matched   []bool // by predicate: some place satisfies it, or it is not looked for
+	together  bool   // some place satisfies all conditions on places
+	symbols   bool   // such a place has symbols
+	known     bool   // every place was looked at, or nothing was left to find
+}
+
+// places goes over the visible places of the selected repositories.
+func (in *inspector) places() iter.Seq2[Segment, int] {
+	return func(yield func(Segment, int) bool) {
+		n := 0
+		for _, seg := range in.segments {
+			for i, r := range seg.Places.Repo {
+				if !seg.shows(i) || !in.selected[r] {
+					continue
+				}
+				if n++; n%inspectStep == 0 && !in.goesOn() || !yield(seg, i) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// surveyor makes a placeSurvey.
+type surveyor struct {
+	*inspector
+	survey     *placeSurvey
+	conditions []node // on places
+	symbols    bool   // whether places have symbols matters
+	left       int    // predicates for which no place is found yet
+	paths      pathMatcher
+	reader     *segment.Reader // of the segment in hand
+	languages  []bool          // seen in it
+}
+
+// surveyPlaces looks at each place once, until every filter has been seen to select something.
+func (in *inspector) surveyPlaces() *placeSurvey {
+	c := in.scope.c
+	v := &surveyor{inspector: in, paths: newPathMatcher(len(c.predicates)), symbols: c.soleSymbol() != nil}
+	v.survey = &placeSurvey{languages: map[string]bool{}, matched: make([]bool, len(c.predicates))}
+	v.conditions = slices.DeleteFunc(slices.Clone(c.conjuncts()), isAboutText)
+	for _, p := range c.predicates {
+		sought := p.language != nil && (in.empty || p.optional) || p.path != nil && in.empty
+		if v.survey.matched[p.number] = !sought; sought {
+			v.left++
+		}
+	}
+	budget := maxInspectedPlaces
+	if !in.empty {
+		budget = maxInspectedOfAnswer
+	}
+	for seg, i := range in.places() {
+		if budget -= 1 + (v.left+len(v.conditions))/inspectedTogether; budget < 0 {
+			return v.survey
+		}
+		if v.lookAt(seg, i); v.isDone() {
+			break
+		}
+	}
+	v.survey.known = in.goesOn() || v.isDone()
+	return v.survey
+}
+
+// isDone reports whether nothing is left to find.
+func (v *surveyor) isDone() bool {
+	return v.left == 0 && (!v.empty || v.survey.together && (v.survey.symbols || !v.symbols))
+}
+
+// lookAt adds a place to the survey.
+func (v *surveyor) lookAt(seg Segment, i int) {
+	v.survey.files++
+	doc := seg.Places.Doc[i]
+	if v.reader != seg.Reader {
+		v.reader, v.languages = seg.Reader, make([]bool, len(seg.Reader.Languages()))
+	}
+	if l := seg.Reader.LanguageIndex(doc); !v.languages[l] {
+		v.languages[l] = true
+		v.addLanguage(string(seg.Reader.Language(doc)))
+	}
+	for _, p := range v.scope.c.predicates {
+		if p.path != nil && !v.survey.matched[p.number] && v.paths.matches(p, seg.Places.Path(i)) {
+			v.survey.matched[p.number] = true
+			v.left--
+		}
+	}
+	if !v.empty || v.survey.together && (v.survey.symbols || !v.symbols) {
+		return
+	}
+	if !slices.ContainsFunc(v.conditions, func(n node) bool { return !v.evalPlace(n, seg, i) }) {
+		v.survey.together = true
+		from, to := seg.Reader.SymbolRange(doc)
+		v.survey.symbols = v.survey.symbols || from < to
+	}
+}
+
+func (v *surveyor) addLanguage(name string) {
+	if name != "" {
+		v.survey.languages[name] = true
+	}
+	for _, p := range v.scope.c.predicates {
+		if !v.survey.matched[p.number] && p.language[strings.ToLower(name)] {
+			v.survey.matched[p.number] = true
+			v.left--
+		}
+	}
+}
+
+// evalPlace decides a condition on places.
+func (v *surveyor) evalPlace(n node, seg Segment, i int) bool {
+	switch n := n.(type) {
+	case *andNode:
+		return !slices.ContainsFunc(n.kids, func(k node) bool { return !v.evalPlace(k, seg, i) })
+	case *orNode:
+		return slices.ContainsFunc(n.kids, func(k node) bool { return v.evalPlace(k, seg, i) })
+	case *notNode:
+		return !v.evalPlace(n.kid, seg, i)
+	case *constNode:
+		return n.value
+	case *placeNode:
+		if n.path != nil {
+			return v.paths.matches(n.predicate, seg.Places.Path(i))
+		}
+		return v.scope.holds(n.predicate, seg, i)
+	}
+	return true
+}
+
+// isAboutText reports whether a node depends on a pattern in text.
+func isAboutText(n node) bool {
+	switch n := n.(type) {
+	case *andNode:
+		return slices.ContainsFunc(n.kids, isAboutText)
+	case *orNode:
+		return slices.ContainsFunc(n.kids, isAboutText)
+	case *notNode:
+		return isAboutText(n.kid)
+	case *atomNode:
+		return true
+	}
+	return false
+}
+
+// soleSymbol returns the sym: of a query without another pattern, nil if there is none.
+func (c *compiled) soleSymbol() *syntax.Symbol {
+	if len(c.atoms) != 1 || !slices.ContainsFunc(c.conjuncts(), func(n node) bool { _, ok := n.(*atomNode); return ok }) {
+		return nil
+	}
+	leaf, _ := c.atoms[0].leaf.(*syntax.Symbol)
+	return leaf
+}
+
+// inspectPlaces looks at the filters on languages and paths, and at all filters together.
+func (in *inspector) inspectPlaces() {
+	faults := len(in.notices)
+	s := in.surveyPlaces()
+	if !s.known {
+		return
+	}
+	files := fmt.Sprintf("the %s of %s", plural(s.files, "file", "files"), in.repositories())
+	if s.files == 0 {
+		if in.empty {
+			in.add(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("The filters select %s, without an indexed file on the branches searched.", in.repositories())})
+		}
+		return
+	}
+	for _, p := range in.scope.c.predicates {
+		switch leaf := p.leaf.(type) {
+		case *syntax.Language:
+			if !s.matched[p.number] {
+				among := fmt.Sprintf("the %s in %s", plural(len(s.languages), "language", "languages"), in.repositories())
+				in.fault(p, among, suggest(leaf.Name, slices.Sorted(maps.Keys(s.languages))))
+			}
+		case *syntax.File:
+			if !s.matched[p.number] && !p.negated {
+				in.fault(p, files, suggestions{near: in.nearPaths(longestLiteral(leaf.Pattern))})
+			}
+		}
+	}
+	if !in.empty || len(in.notices) > faults {
+		return
+	}
+	if symbol := in.scope.c.soleSymbol(); !s.together {
+		in.add(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("No file of %s passes all filters of the query.", in.repositories())})
+	} else if symbol != nil && !in.listsSymbols {
+		filter := filterOf(symbol)
+		message := cutFilter(filter) + " selects none of the symbols of the files that the other filters select."
+		if !s.symbols {
+			message = fmt.Sprintf("%s selects nothing: no symbols are known of %s.", cutFilter(filter), files)
+		}
+		in.add(syntax.Notice{Code: syntax.FilterSelectsNothing, At: symbol.At, Filter: filter, Message: message})
+	}
+}
+
+// nearPaths suggests paths and directories; for an ending such as .py, endings.
+func (in *inspector) nearPaths(word string) []string {
+	word = strings.Trim(word, "/")
+	if word == "" {
+		return nil
+	}
+	return spelling.Nearest(word, func(yield func(string) bool) {
+		looked, seen := 0, map[string]bool{}
+		for seg, i := range in.places() {
+			name := string(seg.Places.Path(i))
+			if looked++; looked > maxSuggestedPlaces {
+				return
+			}
+			if strings.HasPrefix(word, ".") {
+				if name = path.Ext(name); !seen[name] && !yield(name) {
+					return
+				}
+				seen[name] = true
+				continue
+			}
+			for ; name != "." && !seen[name]; name = path.Dir(name) {
+				if seen[name] = true; !yield(name) {
+					return
+				}
+			}
+		}
+	}, syntax.MaxSuggestions)
+}
+
+// longestLiteral returns the longest text that an expression asks for, in the letter case in which it is written. A dot
+// is one: who looks for main.go rarely escapes it.
+func longestLiteral(expression string) string {
+	tree, err := resyntax.Parse(expression, syntax.RegexpFlags)
+	if err != nil {
+		return ""
+	}
+	longest, run := "", ""
+	var walk func(re *resyntax.Regexp)
+	walk = func(re *resyntax.Regexp) {
+		switch re.Op {
+		case resyntax.OpLiteral:
+			run += string(re.Rune)
+		case resyntax.OpAnyCharNotNL:
+			run += "."
+		case resyntax.OpConcat, resyntax.OpCapture:
+			for _, sub := range re.Sub {
+				walk(sub)
+			}
+		default:
+			run = ""
+			for _, sub := range re.Sub {
+				walk(sub)
+				run = ""
+			}
+		}
+		if len(run) > len(longest) {
+			longest = run
+		}
+	}
+	walk(tree)
+	return longest
+}

@@ -1,0 +1,390 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/spelling"
+)
+
+// Bounds of the work that notices cost.
+const (
+	// maxInspectedPlaces bounds the places looked at; beyond, it is not known whether a filter selects nothing, and
+	// there is no notice.
+	maxInspectedPlaces = 1 << 20
+	// maxSuggestedPlaces bounds those whose paths are compared with what was written, maxSuggestedRefs the refs.
+	maxSuggestedPlaces = 100_000
+	maxSuggestedRefs   = 20_000
+	// maxInspectedOfAnswer bounds the places looked at where there is an answer.
+	maxInspectedOfAnswer = 50_000
+	// inspectedTogether is how many expressions on paths cost about as much as the rest of a place.
+	inspectedTogether = 4
+	// maxExactNames bounds the repositories whose letter case is compared.
+	maxExactNames = 100
+	// maxInspectDuration bounds the time for places.
+	maxInspectDuration = 500 * time.Millisecond
+	// inspectStep is how many places are looked at before other searches get their turn.
+	inspectStep = 4096
+)
+
+// inspector finds the filters of a query that select nothing. It sees what the view shows, so what it says reveals
+// nothing that is hidden.
+//
+// The selected repositories are those that all conditions on repositories leave which stand at the top of the query.
+// Refs, languages and paths are looked for in these.
+type inspector struct {
+	view         View
+	scope        *scope
+	segments     []Segment
+	turn         *admission.Worker
+	began        time.Time
+	empty        bool   // the answer is
+	listsSymbols bool   // the query lists symbols by name: no sym: was written
+	selected     []bool // repositories
+	visible      int    // repositories that exist
+	count        int    // selected repositories
+	notices      []syntax.Notice
+}
+
+// inspect returns the notices of a search. Filters are inspected if the answer is empty, or if there are such that may
+// select nothing though there is an answer: in a part of an or, and negated ones. The work is that of a worker that
+// begin makes.
+func (in *inspector) inspect(ctx context.Context, begin func() *admission.Worker) []syntax.Notice {
+	c := in.scope.c
+	in.noticeOtherNames()
+	if in.empty && (len(c.predicates) > 0 || c.soleSymbol() != nil) || slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.optional && p.path == nil }) {
+		in.turn, in.began = begin(), time.Now()
+		defer in.turn.End()
+		in.inspectFilters(ctx)
+	}
+	return in.notices
+}
+
+// goesOn reports whether there is time left, and somebody waits for the answer. It gives other searches their turn.
+func (in *inspector) goesOn() bool {
+	return in.turn.Step() && time.Since(in.began) < maxInspectDuration
+}
+
+func (in *inspector) inspectFilters(ctx context.Context) {
+	in.selectRepositories()
+	if in.visible == 0 {
+		return
+	}
+	before := len(in.notices)
+	in.inspectRepositories()
+	if in.count == 0 && len(in.notices) > before {
+		return
+	}
+	if in.inspectRefs(ctx) && (in.empty || slices.ContainsFunc(in.scope.c.predicates, func(p *predicate) bool { return p.optional && p.language != nil })) {
+		in.inspectPlaces()
+	}
+}
+
+func (in *inspector) add(n syntax.Notice) {
+	if len(in.notices) < syntax.MaxNotices {
+		in.notices = append(in.notices, n)
+	}
+}
+
+// selectRepositories finds the selected repositories; all that exist if there would be none.
+func (in *inspector) selectRepositories() {
+	conditions := slices.DeleteFunc(slices.Clone(in.scope.c.conjuncts()), func(n node) bool { return !isAboutRepositories(n) })
+	in.selected = make([]bool, len(in.scope.repos))
+	for i, r := range in.scope.repos {
+		if r == nil {
+			continue
+		}
+		in.visible++
+		in.selected[i] = !slices.ContainsFunc(conditions, func(n node) bool { return !evalRepository(in.scope, n, i) })
+		if in.selected[i] {
+			in.count++
+		}
+	}
+	if in.count > 0 {
+		return
+	}
+	for i, r := range in.scope.repos {
+		in.selected[i] = r != nil
+	}
+}
+
+// conjuncts returns the conditions that all hold for every match.
+func (c *compiled) conjuncts() []node {
+	if and, ok := c.root.(*andNode); ok {
+		return and.kids
+	}
+	return []node{c.root}
+}
+
+// isAboutRepositories reports whether a node depends on repositories alone.
+func isAboutRepositories(n node) bool {
+	switch n := n.(type) {
+	case *andNode:
+		return !slices.ContainsFunc(n.kids, func(k node) bool { return !isAboutRepositories(k) })
+	case *orNode:
+		return !slices.ContainsFunc(n.kids, func(k node) bool { return !isAboutRepositories(k) })
+	case *notNode:
+		return isAboutRepositories(n.kid)
+	case *placeNode:
+		return n.repo != nil
+	case *constNode:
+		return true
+	}
+	return false
+}
+
+// suggestions are names that exist: those near to what was written, or else all, if there are few.
+type suggestions struct{ near, all []string }
+
+// suggest returns the names to suggest for a word.
+func suggest(word string, names []string) suggestions {
+	near := spelling.Nearest(word, slices.Values(names), syntax.MaxSuggestions)
+	if len(near) > 0 || len(names) > syntax.MaxSuggestions {
+		return suggestions{near: near}
+	}
+	return suggestions{all: names}
+}
+
+// fault is the notice of a filter that selects nothing among what is given.
+func (in *inspector) fault(p *predicate, among string, names suggestions) {
+	filter := filterOf(p.leaf)
+	message := fmt.Sprintf("%s selects none of %s.", cutFilter(filter), among)
+	if p.negated {
+		message = fmt.Sprintf("-%s excludes nothing: %s", cutFilter(filter), message)
+	}
+	if len(names.near) > 0 {
+		message += " Did you mean " + showNames(names.near, " or ") + "?"
+	} else if len(names.all) > 0 {
+		message += " There are " + showNames(names.all, ", ") + "."
+	}
+	in.add(syntax.Notice{
+		Code: syntax.FilterSelectsNothing, At: p.leaf.Span(), Message: message, Filter: filter,
+		Suggestions: slices.Concat(names.near, names.all),
+	})
+}
+
+// filterOf prints a filter. Its letter case is written elsewhere in the query, if at all.
+func filterOf(leaf syntax.Query) string {
+	switch q := leaf.(type) {
+	case *syntax.Repo:
+		leaf = &syntax.Repo{Pattern: q.Pattern, Case: syntax.CaseNo}
+	case *syntax.File:
+		leaf = &syntax.File{Pattern: q.Pattern, Case: syntax.CaseNo}
+	case *syntax.Symbol:
+		leaf = &syntax.Symbol{Pattern: q.Pattern, Case: syntax.CaseNo}
+	}
+	return leaf.String()
+}
+
+// showNames lists names in a message of one line.
+func showNames(names []string, between string) string {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = cutFilter(name)
+	}
+	return strings.Join(shown, between)
+}
+
+// maxFilterShown bounds what a message repeats of a filter or a name, in bytes.
+const maxFilterShown = 100
+
+// cutFilter returns a filter or a name for a message of one line.
+func cutFilter(filter string) string {
+	filter = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, filter)
+	if len(filter) <= maxFilterShown {
+		return filter
+	}
+	return strings.ToValidUTF8(filter[:maxFilterShown], "") + "…"
+}
+
+// plural is "1 file", "2 files".
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func (in *inspector) repositories() string {
+	n := in.count
+	if n == 0 {
+		n = in.visible
+	}
+	return plural(n, "repository", "repositories")
+}
+
+// inspectRepositories looks at the filters on repositories.
+func (in *inspector) inspectRepositories() {
+	for _, p := range in.scope.c.predicates {
+		if p.repo == nil || !in.empty && !p.optional || slices.Contains(in.scope.repoHas[p.number], true) {
+			continue
+		}
+		among := fmt.Sprintf("the %s that you may read", plural(in.visible, "repository", "repositories"))
+		switch leaf := p.leaf.(type) {
+		case *syntax.Repo:
+			in.fault(p, among, suggestions{near: in.nearRepositories(longestLiteral(leaf.Pattern))})
+		case *syntax.RepoSet:
+			in.fault(p, among, suggestions{near: in.nearRepositories(leaf.Names[0])})
+		case *syntax.Context:
+			in.fault(p, among, suggestions{near: in.scope.nearContexts(leaf.Name)})
+		default:
+			if !p.negated { // to exclude what there is not is no mistake
+				in.fault(p, among, suggestions{})
+			}
+		}
+	}
+	if in.empty && in.count == 0 && len(in.notices) == 0 && in.visible > 0 {
+		in.add(syntax.Notice{
+			Code: syntax.FilterSelectsNothing,
+			Message: fmt.Sprintf("The filters on repositories select none of %s together, though each selects some.",
+				plural(in.visible, "repository", "repositories")),
+		})
+	}
+}
+
+func (in *inspector) nearRepositories(word string) []string {
+	return spelling.Nearest(word, func(yield func(string) bool) {
+		for _, r := range in.scope.repos {
+			if r != nil && !yield(r.Name) {
+				return
+			}
+		}
+	}, syntax.MaxSuggestions)
+}
+
+// noticeOtherNames is for filters that select something here by another name than the established server knows.
+func (in *inspector) noticeOtherNames() {
+	for _, p := range in.scope.c.predicates {
+		switch leaf := p.leaf.(type) {
+		case *syntax.Repo:
+			in.noticeLetters(p, leaf)
+		case *syntax.Language:
+			if full := p.languageName; full != "" && !strings.EqualFold(full, leaf.Name) {
+				in.add(syntax.Notice{
+					Code: syntax.DifferentMeaning, At: leaf.At, Filter: filterOf(leaf),
+					Message: fmt.Sprintf("%s is an alias of %s. The established server knows names of languages only.", cutFilter(leaf.Name), full),
+				})
+			}
+		}
+	}
+}
+
+// noticeLetters is for a repository that a filter selects without regard to letter case, or by its display name.
+func (in *inspector) noticeLetters(p *predicate, leaf *syntax.Repo) {
+	if leaf.Case == syntax.CaseYes {
+		return
+	}
+	var exact *regexp.Regexp
+	looked := 0
+	for i, has := range in.scope.repoHas[p.number] {
+		if !has {
+			continue
+		}
+		name := in.scope.repos[i].Name
+		same := p.name.MatchString(name)
+		if same && !(isLower(name) && isLower(leaf.Pattern)) {
+			if exact == nil {
+				exact = regexp.MustCompile(leaf.Pattern)
+			}
+			same = exact.MatchString(name)
+		}
+		if !same {
+			filter := (&syntax.Repo{Pattern: leaf.Pattern, Case: syntax.CaseYes}).String()
+			in.add(syntax.Notice{
+				Code: syntax.DifferentMeaning, At: leaf.At, Filter: filterOf(leaf),
+				Message: fmt.Sprintf("%s selects %s, too. The established server compares the full name, with regard to letter case: (%s) does as well.",
+					cutFilter(filterOf(leaf)), cutFilter(name), cutFilter(filter)),
+			})
+			return
+		}
+		if looked++; looked == maxExactNames {
+			return
+		}
+	}
+}
+
+// isLower reports whether a text has ASCII characters only, without a capital letter: letter case decides nothing then.
+func isLower(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf || 'A' <= s[i] && s[i] <= 'Z' {
+			return false
+		}
+	}
+	return true
+}
+
+// inspectRefs looks at the filters on refs, and reports whether there may be files on some.
+func (in *inspector) inspectRefs(ctx context.Context) bool {
+	var filters []*predicate
+	for _, p := range in.scope.c.predicates {
+		if p.ref != nil && (in.empty || p.optional) && len(filters) < syntax.MaxNotices {
+			filters = append(filters, p)
+		}
+	}
+	if len(filters) == 0 {
+		return true
+	}
+	ofID := make(map[code.RepositoryID]bool, in.count)
+	for i, r := range in.scope.repos {
+		if in.selected[i] {
+			ofID[r.ID] = true
+		}
+	}
+	exact, _ := in.view.(interface{ Admits(ref code.Ref) bool })
+	type branch struct {
+		repository code.RepositoryID
+		ref        code.Ref
+	}
+	found, names, all := make([]bool, len(filters)), map[string]bool{}, map[branch]bool{}
+	_, _, err := in.view.Revisions(ctx, func(r *Repository, ref code.Ref) bool {
+		if !ofID[r.ID] {
+			return false
+		}
+		all[branch{r.ID, ref}] = true
+		for i, p := range filters {
+			found[i] = found[i] || p.ref(r, ref) && (exact == nil || exact.Admits(ref))
+		}
+		if len(names) < maxSuggestedRefs {
+			names[ref.Short()] = true
+		}
+		return false // no files are read
+	})
+	if err != nil {
+		return false
+	}
+	for i, p := range filters {
+		if !found[i] {
+			among := fmt.Sprintf("the %s of %s", plural(len(all), "indexed branch", "indexed branches"), in.repositories())
+			pattern := p.leaf.(*syntax.Revision).Pattern
+			word := strings.TrimPrefix(strings.TrimPrefix(pattern, "refs/heads/"), "refs/tags/")
+			in.fault(p, among, suggest(word, slices.Sorted(maps.Keys(names))))
+		}
+	}
+	return slices.Contains(found, true)
+}
+
+// nearContexts suggests search contexts that have a repository which exists for the caller.
+func (s *scope) nearContexts(name string) []string {
+	var names []string
+	for other, holds := range s.c.contexts {
+		if s.hasRepository(holds) {
+			names = append(names, other)
+		}
+	}
+	return spelling.Nearest(name, slices.Values(names), syntax.MaxSuggestions)
+}
