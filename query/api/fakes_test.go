@@ -113,6 +113,13 @@ func (w *world) Search(ctx context.Context, _ search.View, r search.Request) (*s
 		return nil, fmt.Errorf("context team: %w", code.ErrNotFound)
 	}
 	out := w.result
+	if n := strings.Index(r.Query.Text, "lang:pyhton"); n >= 0 {
+		at := syntax.Span{Start: n, End: n + len("lang:pyhton")}
+		out = search.Result{Exhaustive: true, Notices: []syntax.Notice{{
+			Code: syntax.FilterSelectsNothing, At: at, Message: "lang:pyhton selects none of the 2 languages in 1 repository. Did you mean Python?",
+			Filter: "lang:pyhton", Suggestions: []string{"Python"},
+		}}}
+	}
 	if r.Query.Type == syntax.TypeRepo {
 		out = search.Result{Repositories: w.repositories, Exhaustive: true}
 	}

@@ -48,6 +48,7 @@ func (s *Server) find(r *http.Request, find find) (*reply, error) {
 func (s *Server) newFindResponse(r *navigate.Result) *wire.FindSymbolsResponse {
 	out := &wire.FindSymbolsResponse{
 		Stats: wire.FindStats{MatchCount: r.Matches}, Files: make([]wire.FindFile, len(r.Files)), IsSearchExhaustive: r.Exhaustive,
+		Notices: newNotices(r.Notices, nil),
 	}
 	var repositories repositories
 	for i := range r.Files {

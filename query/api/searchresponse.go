@@ -1,6 +1,9 @@
 package api
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -41,13 +44,17 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 	if out.Explain != nil {
 		out.Explain.Stages.Parse = in.took.Microseconds()
 	}
-	out.Notices = newNotices(in.Query.Notices)
+	out.Notices = newNotices(r.Notices, in.Query.Notices)
 	return out
 }
 
-// newNotices converts notices; nil if there are none.
-func newNotices(notices []syntax.Notice) (out []wire.SearchNotice) {
-	for _, n := range notices[:min(len(notices), syntax.MaxNotices)] {
+// newNotices converts the notices of a search and of its query, in the order of their places; nil if there are none.
+// If there are too many, those of the search remain: the answer may be empty because of what they are about.
+func newNotices(ofSearch, ofQuery []syntax.Notice) (out []wire.SearchNotice) {
+	notices := slices.Concat(ofSearch, ofQuery)
+	notices = notices[:min(len(notices), syntax.MaxNotices)]
+	slices.SortStableFunc(notices, func(a, b syntax.Notice) int { return cmp.Compare(a.At.Start, b.At.Start) })
+	for _, n := range notices {
 		out = append(out, wire.SearchNotice{
 			Code: wire.SearchNoticeCode(n.Code), Message: n.Message, Start: n.At.Start, End: n.At.End,
 			Filter: n.Filter, Suggestions: n.Suggestions,

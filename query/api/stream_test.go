@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +98,28 @@ func TestStream(t *testing.T) {
 	}
 	if a, r := w.acquired.Load(), w.released.Load(); a != 2 || a != r {
 		t.Errorf("%d views acquired, %d released", a, r)
+	}
+}
+
+// TestStreamNotices holds that the final frame has the notices of the answer: of the query and of the search.
+func TestStreamNotices(t *testing.T) {
+	s := newServer(t, newWorld().options())
+	for query, want := range map[string][]string{"boil": nil, "boil -kettle lang:pyhton": {"DIFFERENT_MEANING", "FILTER_SELECTS_NOTHING"}} {
+		body := fmt.Sprintf(`{"query":%q,"matches":10}`, query)
+		streamed := frames(t, post(s, "/api/stream_search", body).Body)
+		for _, answer := range []string{post(s, "/api/search", body).Body.String(), streamed[len(streamed)-2]} {
+			var have struct{ Notices []struct{ Code string } }
+			if err := json.Unmarshal([]byte(answer), &have); err != nil {
+				t.Fatal(err)
+			}
+			var codes []string
+			for _, n := range have.Notices {
+				codes = append(codes, n.Code)
+			}
+			if !slices.Equal(codes, want) || (want == nil) == strings.Contains(answer, `"notices"`) {
+				t.Errorf("%s: notices %q, want %q, in %.300s", query, codes, want, answer)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/search"
@@ -20,6 +21,8 @@ type query struct {
 	// path is a part of the path, glob an expression for it.
 	path, glob string
 	repo, ref  string
+	// globArgument is the name of the argument that has the glob.
+	globArgument string
 }
 
 // setGlob sets the glob that an argument has; empty is none.
@@ -27,6 +30,7 @@ func (q *query) setGlob(argument, glob string) (err error) {
 	if glob == "" {
 		return nil
 	}
+	q.globArgument = argument
 	if q.glob, err = globRegexp(glob); err != nil {
 		return fmt.Errorf("%w: %s: %.200q is no glob: %w", errArguments, argument, glob, err)
 	}
@@ -85,7 +89,7 @@ func (c *call) search(ctx context.Context, q *query, r search.Request, show func
 	}
 	defer found.Release()
 	if found.Stats.Matches == 0 && found.Exhaustive {
-		return c.suggest(ctx, view, q)
+		return c.suggest(ctx, view, q, found.Notices)
 	}
 	show(found)
 	return nil
@@ -97,10 +101,18 @@ const (
 	maxProbeMatches = 99
 )
 
-// suggest answers a search without matches: it says what a few others would find.
-func (c *call) suggest(ctx context.Context, view search.View, q *query) error {
+// suggest answers a search without matches: it says which arguments select nothing,
+// and what a few other searches would find.
+func (c *call) suggest(ctx context.Context, view search.View, q *query, notices []syntax.Notice) error {
 	c.linef("Found no matches.")
 	before := c.out.b.Len()
+	if q.repo != "" { // suggestRef says more of its branches
+		notices = slices.DeleteFunc(slices.Clone(notices), func(n syntax.Notice) bool { return filterKey(n) == "rev" })
+	}
+	c.writeNotices(notices, q.argumentOf)
+	if !slices.ContainsFunc(notices, func(n syntax.Notice) bool { return len(n.Suggestions) > 0 }) {
+		before = c.out.b.Len() // nothing yet says what to do
+	}
 	c.suggestRef(ctx, q)
 	probes := 0
 	for _, other := range q.others() {

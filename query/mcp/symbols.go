@@ -63,6 +63,7 @@ func (c *call) symbols(ctx context.Context, what string, find find) error {
 	}
 	if found.Matches == 0 {
 		c.noSymbol(what, &r)
+		c.writeNotices(found.Notices, symbolArgumentOf)
 		return nil
 	}
 	more := ""

@@ -894,6 +894,10 @@ type FindSymbolsResponse struct {
 
 	// IsSearchExhaustive Addition. Whether there are no other matches.
 	IsSearchExhaustive bool `json:"isSearchExhaustive"`
+
+	// Notices Addition. Which of repoName, language and revisionName select nothing, as filters of the query language
+	// (reposet, lang, rev), without a place; only if there are no matches.
+	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
 }
 
 // FirstSkippedFiles The first skipped files of the default branch; absent if there are none.

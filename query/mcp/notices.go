@@ -1,0 +1,43 @@
+package mcp
+
+import (
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// filterKey returns the keyword of the filter that a notice is about.
+func filterKey(n syntax.Notice) string {
+	key, _, _ := strings.Cut(n.Filter, ":")
+	return key
+}
+
+// writeNotices writes each notice as a line, in which the name of an argument
+// stands for the filter that was made of it.
+func (c *call) writeNotices(notices []syntax.Notice, argumentOf func(n syntax.Notice) string) {
+	for _, n := range notices {
+		message := n.Message
+		_, after, found := strings.Cut(message, n.Filter+" selects ")
+		if argument := argumentOf(n); argument != "" && found {
+			message = argument + " selects " + after
+		}
+		c.out.line(message)
+	}
+}
+
+// argumentOf returns the argument of grep or glob that a filter was made of.
+func (q *query) argumentOf(n syntax.Notice) string {
+	switch {
+	case filterKey(n) != "file":
+		return symbolArgumentOf(n)
+	case n.Filter == (&syntax.File{Pattern: q.glob, Case: syntax.CaseNo}).String():
+		return q.globArgument
+	}
+	return "path"
+}
+
+// symbolArgumentOf returns the argument of the tools for symbols that a filter was
+// made of.
+func symbolArgumentOf(n syntax.Notice) string {
+	return map[string]string{"rev": "ref", "reposet": "repo", "lang": "language"}[filterKey(n)]
+}
