@@ -24,6 +24,9 @@ type auditCommand struct {
 	Verify verifyAuditCommand `cmd:"" help:"Verify that no entry was changed or removed."`
 }
 
+// Help implements kong.HelpProvider.
+func (*auditCommand) Help() string { return "Without a command, lists the newest entries." }
+
 // auditFilter selects entries.
 type auditFilter struct {
 	Since  string `placeholder:"TIME" help:"Only entries from this time on, such as 2026-03-04T05:06:07Z."`
@@ -39,7 +42,7 @@ func (f *auditFilter) time(name, text string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return t, fmt.Errorf("--%s: want a time such as 2026-03-04T05:06:07Z, have %.40q", name, text)
+		return t, usagef("--%s: want a time such as 2026-03-04T05:06:07Z, have %.40q", name, text)
 	}
 	return t, nil
 }

@@ -27,7 +27,11 @@ func (c *candidates) complete(kind string, cmd *cobra.Command, args []string, wo
 	case "repository":
 		return c.repositories(cmd, word), cobra.ShellCompDirectiveNoFileComp
 	case "query":
-		return c.filters(cmd, word), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		words, directive := c.filters(cmd, word), cobra.ShellCompDirectiveNoFileComp
+		if len(words) > 0 && strings.HasSuffix(words[0], ":") { // the value comes next
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		return words, directive
 	case "command":
 		return subcommands(cmd.Root(), args, word), cobra.ShellCompDirectiveNoFileComp
 	}

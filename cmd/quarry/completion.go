@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/spf13/cobra"
+
+	"github.com/quarrysearch/quarry/query/syntax"
 )
 
 // Requests of the completion scripts: with and without descriptions.
@@ -52,7 +55,12 @@ func (c *completionCommand) Run(k *kong.Kong, s streams) error {
 	case "zsh":
 		return root.GenZshCompletion(s.out)
 	case "fish":
-		return root.GenFishCompletion(s.out, true)
+		var script strings.Builder
+		if err := root.GenFishCompletion(&script, true); err != nil {
+			return err
+		}
+		_, err := io.WriteString(s.out, strings.ReplaceAll(script.String(), fishSplit, fishSplitWord))
+		return err
 	default:
 		return root.GenPowerShellCompletionWithDesc(s.out)
 	}
@@ -81,6 +89,13 @@ if ! declare -F _init_completion >/dev/null && ! declare -F _get_comp_words_by_r
 fi
 `
 
+// In cobra's script a candidate with a minus sign in front, such as -repo:app, is
+// taken for an option of string split.
+const (
+	fishSplit     = `string split --max 1 \t`
+	fishSplitWord = `string split --max 1 -- \t`
+)
+
 // answerCompletion answers a request of a completion script: args are the request
 // and the words of the command line up to the cursor.
 func answerCompletion(ctx context.Context, app *kong.Application, args []string, s streams) error {
@@ -103,10 +118,17 @@ func separateQueryToComplete(app *kong.Application, args []string) []string {
 	line := splitQuery(childNamed(app.Node, "search"), args[2:last])
 	out := append([]string{args[0], "search"}, line.flags...)
 	word := args[last]
-	if line.wantsValue || (strings.HasPrefix(word, "-") && !line.ended && !isQueryWord(word)) {
+	if line.wantsValue || (strings.HasPrefix(word, "-") && !line.ended && !isQueryWord(word) && !beginsFilter(word)) {
 		return append(out, word)
 	}
 	return append(append(append(out, "--"), line.query...), word)
+}
+
+// beginsFilter reports whether a word with a minus sign may become the name of a
+// filter; one letter may be a flag.
+func beginsFilter(word string) bool {
+	name := strings.TrimPrefix(word, "-")
+	return len(name) > 1 && slices.ContainsFunc(syntax.FilterNames(), func(filter string) bool { return strings.HasPrefix(filter, name) })
 }
 
 func childNamed(n *kong.Node, name string) *kong.Node {

@@ -37,14 +37,18 @@ func (f *serverFlag) client(data string) (*client.Client, error) {
 
 func newClient(base, key, data string) (*client.Client, error) {
 	if strings.ContainsAny(key, " \t\r\n") {
-		return nil, errors.New("the API key has blanks in it; look at --api-key and QUARRY_API_KEY")
+		return nil, usagef("the API key contains blanks; check --api-key and QUARRY_API_KEY")
 	}
 	data = cmp.Or(data, os.Getenv("QUARRY_DATA"), config.Default().Data)
 	o := client.Options{APIKey: key, UserAgent: "quarry", Retries: client.NoRetries}
 	if key == "" {
 		o.Transport = &operator.Transport{Dir: data}
 	}
-	return client.New(base, o)
+	c, err := client.New(base, o)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
 }
 
 // advised adds to a failure what can be done about it.

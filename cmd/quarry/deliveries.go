@@ -20,6 +20,9 @@ type deliveriesCommand struct {
 	Redeliver redeliverCommand      `cmd:"" help:"Process the refs of a delivery again."`
 }
 
+// Help implements kong.HelpProvider.
+func (*deliveriesCommand) Help() string { return "Without a command, lists the deliveries." }
+
 type listDeliveriesCommand struct {
 	askFlags
 	Connection string        `placeholder:"NAME" help:"List only deliveries of this connection."`
@@ -188,7 +191,7 @@ func findDelivery(ctx context.Context, server *client.Client, id string) (*wire.
 	}
 	connection, deliveryID, ok := strings.Cut(id, "/")
 	if !ok {
-		return nil, fmt.Errorf("%q is no delivery: want an ID such as 2-170, or CONNECTION/DELIVERY-ID", id)
+		return nil, usagef("%q is not an ID of a delivery: want one such as 2-170, or CONNECTION/ID", id)
 	}
 	query := client.ListDeliveriesParams{Connection: connection, DeliveryID: deliveryID, Limit: maxPageDeliveries}
 	var first *wire.Delivery
@@ -210,7 +213,7 @@ func findDelivery(ctx context.Context, server *client.Client, id string) (*wire.
 		query.Cursor = page.NextCursor
 	}
 	if first == nil {
-		return nil, fmt.Errorf("no delivery %s of connection %s is known", deliveryID, connection)
+		return nil, fmt.Errorf("the server has no delivery %s of connection %s", deliveryID, connection)
 	}
 	return first, nil
 }

@@ -21,6 +21,9 @@ type dlqCommand struct {
 	Drop   dropLettersCommand   `cmd:"" help:"Discard dead letters."`
 }
 
+// Help implements kong.HelpProvider.
+func (*dlqCommand) Help() string { return "Without a command, lists the dead letters." }
+
 // letterFilter selects letters.
 type letterFilter struct {
 	Stage      string `placeholder:"STAGE" complete:"worker,projections" help:"Only dead letters of this stage: worker or projections."`
@@ -170,7 +173,7 @@ func parseLetterID(id string) (partition int, offset int64, err error) {
 	p, err1 := strconv.ParseInt(left, 10, 32)
 	offset, err2 := strconv.ParseInt(right, 10, 64)
 	if err1 != nil || err2 != nil || p < 0 || offset < 0 {
-		return 0, 0, fmt.Errorf("%q is no dead letter: want an ID such as 2-170, as quarry dlq list prints it", id)
+		return 0, 0, usagef("%q is not an ID of a dead letter: want one such as 2-170, as quarry dlq list prints it", id)
 	}
 	return int(p), offset, nil
 }
@@ -188,9 +191,9 @@ type letterChoice struct {
 func (c *letterChoice) check() error {
 	switch filtered := c.letterFilter != (letterFilter{}); {
 	case len(c.ID) > 0 && (c.All || filtered):
-		return errors.New("dlq: name letters, or say --all, not both")
+		return usagef("give IDs of dead letters, or --all, not both")
 	case len(c.ID) == 0 && !c.All:
-		return errors.New("dlq: name letters, or say --all, with --stage, --type or --repository for some of them")
+		return usagef("give IDs of dead letters, or --all; --stage, --type and --repository select some of all")
 	}
 	return nil
 }

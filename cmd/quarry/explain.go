@@ -40,7 +40,7 @@ func printExplain(w io.Writer, e *wire.SearchExplain) {
 	}
 	stopped := e.Stopped
 	if stopped == "" {
-		stopped = "everything was looked at"
+		stopped = "all candidates were searched"
 	}
 	_, _ = fmt.Fprintf(w, "ended: %s\n", stopped)
 }

@@ -51,7 +51,7 @@ Exit status: 0 if all repositories are searchable, 1 if one failed.`
 // line for each that did.
 func (c *indexCommand) Run(ctx context.Context, s streams) error {
 	if c.Name != "" && len(c.Targets) > 1 {
-		return errors.New("index: --name names one repository, and there are several")
+		return usagef("--name is for a single repository; leave it out, or index the repositories one by one")
 	}
 	server, err := c.client()
 	if err != nil {
@@ -85,7 +85,7 @@ func (c *indexCommand) registration(target string) (wire.RegisterRequest, error)
 	case strings.Contains(target, ":"):
 		r.CloneURL = target
 	case errors.Is(err, fs.ErrNotExist):
-		return r, fmt.Errorf("%s does not exist here and is no clone URL", target)
+		return r, fmt.Errorf("%s does not exist and is not a clone URL", target)
 	default:
 		return r, err
 	}

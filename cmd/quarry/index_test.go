@@ -114,7 +114,7 @@ func TestIndexFailures(t *testing.T) {
 	for _, want := range []string{
 		"https://example.com/a.git: failed: the repository has vanished\n",
 		"ftp://example.com/b: failed: scheme ftp is not allowed\n",
-		"nothing: failed: " + missing + " does not exist here",
+		"nothing: failed: " + missing + " does not exist and is not a clone URL",
 		"r1: 9 files",
 	} {
 		if !strings.Contains(stderr, want) {
@@ -232,7 +232,12 @@ func TestUsage(t *testing.T) {
 		{[]string{"search", "--jsn", "x"}, exitUsage, `did you mean "--json"?`},
 		{[]string{"search", "-foo", "x"}, exitUsage, "after the other words, or after --"},
 		{[]string{"index"}, exitUsage, "path-or-url"},
-		{[]string{"index", "--name", "x", "a", "b"}, exitFailed, "--name"},
+		{[]string{"index", "--name", "x", "a", "b"}, exitUsage, "--name"},
+		{[]string{"dlq", "replay"}, exitUsage, "or --all"},
+		{[]string{"dlq", "show", "x"}, exitUsage, "want one such as 2-170"},
+		{[]string{"deliveries", "show", "x"}, exitUsage, "CONNECTION/ID"},
+		{[]string{"audit", "list", "--since", "x"}, exitUsage, "--since"},
+		{[]string{"events", "tail", "--server", "nowhere"}, exitUsage, "nowhere"},
 		{[]string{"search", "--server", "nowhere", "x"}, exitUsage, "nowhere"},
 		{[]string{"search", "--server", "http://127.0.0.1:1", "x"}, exitUsage, "no server answers"},
 		{[]string{"serve", "--listen", "here"}, exitFailed, "host:port"},

@@ -19,6 +19,9 @@ type keysCommand struct {
 	Delete deleteKeyCommand `cmd:"" help:"Delete an API key. It stops working at once."`
 }
 
+// Help implements kong.HelpProvider.
+func (*keysCommand) Help() string { return "Without a command, lists the API keys." }
+
 type listKeysCommand struct {
 	askFlags
 	User string `placeholder:"USER" help:"List only keys of the user with this e-mail address or ID."`

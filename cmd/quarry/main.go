@@ -89,6 +89,11 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
+// usageError is wrong usage that the parser cannot see.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
 func main() {
 	ctx, stop := boot.WithSignals(context.Background())
 	code := run(ctx, os.Args[1:], streams{out: os.Stdout, err: os.Stderr, environ: os.Environ()})
@@ -162,6 +167,9 @@ func reportError(s streams, err error) int {
 		return int(code)
 	}
 	printError(s, advised(err))
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
 	return exitFailed
 }
 

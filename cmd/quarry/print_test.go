@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -122,6 +124,39 @@ func TestEditorPath(t *testing.T) {
 		f.FileName.Text = c.file
 		if got := editorPath(f); got != c.want {
 			t.Errorf("in %s: %s of %s is %s, want %s", c.dir, c.file, c.repository, got, c.want)
+		}
+	}
+}
+
+// TestTablesAreSafe prints what a hostile sender, repository or server may say: no
+// control character and no new line reaches a table or a list of facts.
+func TestTablesAreSafe(t *testing.T) {
+	const hostile = "a\x1b]0;owned\a\u009b2J\r\nb\tc\u202e\x9b"
+	const safe = `a\u001b]0;owned\u0007\u009b2J\u000d\nb\tc\u202e\x9b`
+	for name, print := range map[string]func(s streams) error{
+		"deliveries": func(s streams) error {
+			return printDeliveries(s.out, []wire.Delivery{{ID: "1-1", Connection: hostile, RepoName: hostile, Reason: hostile, Pushes: []wire.DeliveredPush{{Ref: hostile}}}})
+		},
+		"delivery": func(s streams) error {
+			return printDelivery(s.out, &wire.Delivery{ID: "1-1", Source: hostile, DeliveryID: hostile, Pushes: []wire.DeliveredPush{{Ref: hostile, Reason: hostile}}})
+		},
+		"dead letters": func(s streams) error {
+			return printLetters(s, []wire.DeadLetter{{ID: "1-1", Stage: hostile, Type: hostile, RepoName: hostile, Reason: hostile}}, 1)
+		},
+		"dead letter": func(s streams) error {
+			return printLetter(s, &wire.DeadLetterDetails{ID: "1-1", Reason: hostile, Key: hostile, Value: hostile, Headers: []wire.RecordHeader{{Name: "x", Value: hostile}}})
+		},
+		"audit": func(s streams) error {
+			return printAudit(s.out, []wire.AuditRecord{{Action: hostile, ActorID: hostile, TargetType: hostile, Metadata: map[string]string{"address": hostile}}})
+		},
+	} {
+		var out bytes.Buffer
+		if err := print(streams{out: &out, err: &out}); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
+		if !strings.Contains(text, safe) || strings.ContainsAny(text, "\x1b\a\r\t\u009b\u202e") || !utf8.ValidString(text) || strings.Contains(text, "\nb") {
+			t.Errorf("%s: %q", name, text)
 		}
 	}
 }

@@ -27,7 +27,7 @@ const (
 
 type replayCommand struct {
 	configFlags
-	Projection string `placeholder:"NAME" xor:"one" complete:"catalog,places,deliveries" help:"Rebuild only this projection; the others are copied."`
+	Projection string `placeholder:"NAME" xor:"one" complete:"catalog,places" help:"Rebuild only this projection, catalog or places; the others are copied."`
 	To         string `placeholder:"MOMENT" xor:"past" help:"Restore the index of this moment: a time such as 2026-03-04T05:06:07Z, or the last positions to apply, as partition/offset, separated by commas."`
 	Rollback   bool   `xor:"one,past" help:"Return to the previous version of the index."`
 	Verify     bool   `xor:"one,past" help:"Rebuild into a temporary directory, compare every key and value with the live version, and change nothing. The server must be stopped."`
@@ -102,38 +102,38 @@ func (c *replayCommand) offline(ctx context.Context, s streams, r *server.Rebuil
 	if err != nil {
 		return err
 	}
-	c.tell(display, meta.Missing.Documents)
+	c.printResult(display, meta.Missing.Documents)
 	return nil
 }
 
-// tell says what became of a replay.
-func (c *replayCommand) tell(display *terminal.Progress, missing int) {
+// printResult prints what a replay did.
+func (c *replayCommand) printResult(display *terminal.Progress, missing int) {
 	what := "the projections were rebuilt from the log"
 	switch {
 	case c.Projection != "" && c.To != "":
-		what = "the projection " + c.Projection + " is as it was at " + c.To + ", and nothing follows the log"
+		what = "the projection " + c.Projection + " is as it was at " + c.To + "; the index does not follow the log"
 	case c.Projection != "":
 		what = "the projection " + c.Projection + " was rebuilt from the log"
 	case c.To != "":
 		what = "the index is as it was at " + c.To + " and does not follow the log"
 	}
-	display.Print(what + "; quarry replay --rollback returns to the version before")
+	display.Print(what + "; quarry replay --rollback returns to the previous version")
 	if missing > 0 {
-		display.Print(fmt.Sprintf("%d documents of that time are missing: neither a segment nor a git mirror has them any more", missing))
+		display.Print(fmt.Sprintf("%d documents of that time are missing: no segment and no git mirror has them", missing))
 	}
 }
 
 func rolledBack(asOf string) string {
 	if asOf != "" {
-		return "returned to the version before, which shows the index as it was at " + asOf
+		return "returned to the previous version, which shows the index as it was at " + asOf
 	}
-	return "returned to the version before; it catches up with the log"
+	return "returned to the previous version; it catches up with the log"
 }
 
 // online asks the server that holds the data directory.
 func (c *replayCommand) online(ctx context.Context, s streams, settings *config.Config) error {
 	if c.To != "" && !c.Switch {
-		return errors.New("a server runs on the data directory, and everybody who searches it would see the past; say --switch to do so, or stop it first")
+		return errors.New("a server runs on the data directory, and all its users would see the index of the past; add --switch to do that, or stop the server first")
 	}
 	base := c.Server
 	if base == "" {
@@ -166,7 +166,7 @@ func (c *replayCommand) online(ctx context.Context, s streams, settings *config.
 	case c.Rollback:
 		display.Print(rolledBack(live.AsOf))
 	default:
-		c.tell(display, ended.MissingDocuments)
+		c.printResult(display, ended.MissingDocuments)
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func followReplay(ctx context.Context, to *client.Client, id int, display *termi
 		case wire.ReplayStateDone:
 			return r, live, nil
 		case wire.ReplayStateFailed, wire.ReplayStateCanceled:
-			return r, live, fmt.Errorf("the replay was not completed (%s), the live version stays: %s", r.State, r.Error)
+			return r, live, fmt.Errorf("the replay was not completed (%s); the live version is unchanged: %s", r.State, r.Error)
 		case wire.ReplayStateSwitching:
 			display.Update("switching")
 		default:
@@ -209,7 +209,7 @@ func replayOf(ctx context.Context, to *client.Client, id int) (*wire.Replay, *wi
 			return &all.Replays[i], &all.Current, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("the server knows no replay %d; it may have started again", id)
+	return nil, nil, fmt.Errorf("the server has no replay %d; it may have been restarted", id)
 }
 
 // cancelReplay stops the replay of a command that was interrupted.

@@ -114,11 +114,11 @@ func incomplete(r *wire.SearchResult) string {
 	text := fmt.Sprintf("stopped after %d matches", r.Stats.ActualMatchCount)
 	switch r.IncompleteReason {
 	case "match limit":
-		return text + ", there are more: -n says how many to show"
+		return text + "; there are more, and -n raises the limit"
 	case "time limit":
-		return text + " at the server's time limit, there may be more: narrow the query with repo: or file:"
+		return text + " at the time limit of the server; there may be more, and filters such as repo: and file: make the search faster"
 	default:
-		return text + " (" + r.IncompleteReason + "), there may be more"
+		return text + " (" + r.IncompleteReason + "); there may be more"
 	}
 }
 

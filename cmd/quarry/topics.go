@@ -18,6 +18,9 @@ type topicsCommand struct {
 	Ensure   ensureTopicsCommand   `cmd:"" help:"Create missing topics and check all of them."`
 }
 
+// Help implements kong.HelpProvider.
+func (*topicsCommand) Help() string { return "Without a command, describes the topics." }
+
 type describeTopicsCommand struct {
 	configFlags
 	JSON bool `help:"Print one JSON object per line."`

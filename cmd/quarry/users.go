@@ -20,6 +20,9 @@ type usersCommand struct {
 	Remove    removeUserCommand    `cmd:"" help:"Remove a user with all sessions, API keys and tokens."`
 }
 
+// Help implements kong.HelpProvider.
+func (*usersCommand) Help() string { return "Without a command, lists the users." }
+
 type listUsersCommand struct {
 	askFlags
 	JSON bool `help:"Print one JSON object per line."`

@@ -142,7 +142,7 @@ func difference(f *wire.VerificationFrame) string {
 		fmt.Fprintf(&b, "; indexed %s, found %s", orNothing(f.Indexed), orNothing(f.Found))
 	}
 	if f.AfterRepair {
-		b.WriteString("; indexing it again did not help")
+		b.WriteString("; re-indexing did not help")
 	}
 	return b.String()
 }
@@ -160,7 +160,7 @@ func summary(c *wire.VerificationCounts) string {
 	case c.Differences == 0 && c.Repaired == 0:
 		text += "no difference"
 	case c.Repaired == 0:
-		text += fmt.Sprintf("%d differences; --repair has them indexed again", c.Differences)
+		text += fmt.Sprintf("%d differences; --repair re-indexes them", c.Differences)
 	default:
 		text += fmt.Sprintf("%d differences repaired, %d left", c.Repaired, c.Differences)
 	}
