@@ -118,6 +118,7 @@ func TestEditorPath(t *testing.T) {
 		{"app", "example.com/other", "a.go", "example.com/other/a.go"},
 		{".", "app", "missing.go", "app/missing.go"},
 		{"app", "..", "c.go", "../c.go"},
+		{"app", "example.com/app", "../c.go", "example.com/c.go"}, // leaves the checkout
 	} {
 		t.Chdir(filepath.Join(root, c.dir))
 		f := &wire.SearchFile{Repository: c.repository}
