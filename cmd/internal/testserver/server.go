@@ -1,0 +1,98 @@
+package testserver
+
+import (
+	"bufio"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+)
+
+// Server is a running server without users.
+type Server struct {
+	URL        string
+	SetupToken string // creates the first owner
+}
+
+// startTimeout bounds the wait for the server's address.
+const startTimeout = 30 * time.Second
+
+var servingPattern = regexp.MustCompile(`msg=serving url=(\S+)`)
+
+// Build returns the path of the built binary.
+func Build(t testing.TB) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "quarry")
+	run(t, exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/quarrysearch/quarry/cmd/quarry"))
+	return binary
+}
+
+// Start runs binary with its data in a directory of the test. Repositories below root can be indexed. Rates are not
+// limited. The server ends with the test.
+func Start(t testing.TB, binary, root string, args ...string) *Server {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "data")
+	command := exec.Command(binary, append([]string{
+		"serve", "--data", data, "--listen", "127.0.0.1:0", "--git-root", root, "--set", "git.allowedProtocols=file",
+		"--set", "limits.perSecond=100000", "--set", "limits.burst=100000", "--set", "limits.anonymousPerSecond=100000", "--set", "limits.anonymousBurst=100000",
+	}, args...)...)
+	log, err := command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string, 1000)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(log); s.Scan(); {
+			select {
+			case lines <- s.Text():
+			default: // Start has returned
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = command.Process.Signal(syscall.SIGTERM)
+		_ = command.Wait()
+	})
+	return waitForAddress(t, data, lines)
+}
+
+// waitForAddress reads the log until it has the address and says that there is a link for the first owner.
+func waitForAddress(t testing.TB, data string, lines <-chan string) *Server {
+	t.Helper()
+	s := new(Server)
+	var log []string
+	for late := time.After(startTimeout); s.URL == "" || s.SetupToken == ""; {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				t.Fatalf("the server ended: %q", log)
+			}
+			log = append(log, line)
+			if m := servingPattern.FindStringSubmatch(line); m != nil {
+				s.URL = m[1]
+			}
+			if strings.Contains(line, "no owner yet") {
+				_, s.SetupToken, _ = strings.Cut(operator.SetupLink(data), "?token=")
+			}
+		case <-late:
+			t.Fatalf("the server has logged no address after %v: %q", startTimeout, log)
+		}
+	}
+	return s
+}
+
+func run(t testing.TB, command *exec.Cmd) {
+	t.Helper()
+	if said, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, said)
+	}
+}
