@@ -10,18 +10,15 @@ import (
 )
 
 // accessObject is who may see a repository. Visibility is what counts; Decided is
-// an owner's decision, null where there is none.
+// an owner's decision, absent if there is none.
 type accessObject struct {
-	Visibility account.Visibility  `json:"visibility"`
-	Decided    *account.Visibility `json:"decided"`
-	Members    []account.UserID    `json:"members"`
+	Visibility account.Visibility `json:"visibility"`
+	Decided    account.Visibility `json:"decided,omitempty"`
+	Members    []account.UserID   `json:"members"`
 }
 
 func accessOf(a auth.Access) accessObject {
-	out := accessObject{Visibility: a.Effective, Members: a.Members}
-	if a.Decided != "" {
-		out.Decided = &a.Decided
-	}
+	out := accessObject{Visibility: a.Effective, Decided: a.Decided, Members: a.Members}
 	if out.Members == nil {
 		out.Members = []account.UserID{}
 	}

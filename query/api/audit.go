@@ -192,5 +192,17 @@ func (s *Server) auditHead(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("heads of the audit log: %w", err)
 	}
+	for i := range heads { // clients keep times in microseconds, or in milliseconds
+		heads[i].At, heads[i].SealedAt = inMilliseconds(heads[i].At), inMilliseconds(heads[i].SealedAt)
+	}
 	return ok(auditHeadResponse{Heads: heads}), nil
+}
+
+// inMilliseconds returns t as precise as times of the API are.
+func inMilliseconds(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	out := t.UTC().Truncate(time.Millisecond)
+	return &out
 }

@@ -64,7 +64,7 @@ func (l *fakeAuditLog) Export(ctx context.Context, q api.AuditQuery, after strin
 }
 
 func (l *fakeAuditLog) Heads(context.Context) ([]api.AuditHead, error) {
-	at, offset := time.Date(2026, 3, 4, 3, 6, 7, 0, time.UTC), event.Offset(17)
+	at, offset := time.Date(2026, 3, 4, 3, 6, 7, 987654, time.UTC), event.Offset(17)
 	return []api.AuditHead{
 		{Topic: event.TopicAccounts, Head: "quarry.accounts/0/17:" + strings.Repeat("0a", 32), Records: 18, Entries: 12, At: &at, SealedOffset: &offset, SealedAt: &at},
 		{Topic: event.TopicAudit},
