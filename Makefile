@@ -12,12 +12,13 @@ QUICK    ?=
 OUT      ?= .cache/bench.md
 RELEASE  ?=
 SCHEMATHESIS = .cache/schemathesis-4.32.5
+CLIENT_TOOLS = .cache/clients
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
 export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e api-test chaos cover bench bench-compare corpora docs-check kafka node tidy clean check
+.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e api-test clients-test chaos cover bench bench-compare corpora docs-check kafka node tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +63,12 @@ e2e: ## the built binary: serve, index, push, search, kill, restart
 api-test: ## Schemathesis, of PyPI, against a running server, as owner, member and nobody; SEED=n repeats one, up to 3 minutes
 	-test -x $(SCHEMATHESIS)/bin/st || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install -q --disable-pip-version-check schemathesis==4.32.5; }
 	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) $(GO) test -count=1 -v -timeout 10m ./cmd/internal/apitest
+
+clients-test: ## clients in Go, Python and TypeScript, generated from the OpenAPI document, call every operation of a running server
+	@mkdir -p $(CLIENT_TOOLS)
+	-cmp -s deploy/clients/requirements.txt $(CLIENT_TOOLS)/requirements.txt || { python3 -m venv --clear $(CLIENT_TOOLS)/python && $(CLIENT_TOOLS)/python/bin/pip install -q --disable-pip-version-check -r deploy/clients/requirements.txt && cp deploy/clients/requirements.txt $(CLIENT_TOOLS)/; }
+	-cmp -s deploy/clients/package-lock.json $(CLIENT_TOOLS)/node_modules/installed.json || { cp deploy/clients/package*.json $(CLIENT_TOOLS)/ && npm ci --prefix $(CLIENT_TOOLS) --ignore-scripts --no-audit --no-fund && cp deploy/clients/package-lock.json $(CLIENT_TOOLS)/node_modules/installed.json; }
+	QUARRY_CLIENT_TOOLS=$(CURDIR)/$(CLIENT_TOOLS) $(GO) test -count=1 -v -timeout 10m ./cmd/internal/clienttest
 
 chaos: ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repeats one, CHAOSFLAGS=; needs Java and jars (make kafka), root for full disks
 	$(GO) build -o .cache/chaos/bin/chaos ./cmd/chaos

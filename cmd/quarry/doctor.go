@@ -17,8 +17,8 @@ import (
 
 type doctorCommand struct {
 	configFlags
-	Server string `group:"connection" placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server. The default is the address of the configuration."`
-	APIKey string `group:"connection" name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key. On the machine of the server, its data directory serves instead."`
+	Server string `placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server; otherwise where the settings say that it listens."`
+	APIKey string `name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key. Without one, a server on this machine is asked as its operator."`
 	JSON   bool   `help:"Print one JSON object per line."`
 }
 

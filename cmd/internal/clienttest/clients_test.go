@@ -1,0 +1,317 @@
+package clienttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/quarrysearch/quarry/cmd/internal/testserver"
+	"github.com/quarrysearch/quarry/schemas/openapi"
+)
+
+// TestClients has each client of each document make its calls.
+func TestClients(t *testing.T) {
+	tools := tools(t)
+	binary, calls := testserver.Build(t), readCalls(t)
+	for _, peer := range []bool{false, true} {
+		for _, l := range languages {
+			name := "ours"
+			if peer {
+				name = "peer"
+			}
+			t.Run(name+"/"+l.name, func(t *testing.T) {
+				w := newWorld(t, binary)
+				document := w.document(t, peer)
+				r := &run{
+					world: w, documents: document, driver: l.generate(t, tools, document.raw, w.url),
+					vars:     variables{"setupToken": w.token, "root": w.root, "wrongKey": "sbk_wrong"},
+					compare:  comparison{subset: peer, float32: peer},
+					keyName:  "X-Service-Api-Key",
+					outcomes: make(map[string][2]bool),
+				}
+				if peer {
+					r.keyName = "X-Sourcebot-Api-Key"
+				}
+				for i := range calls {
+					r.make(t, &calls[i])
+				}
+				r.checkCoverage(t)
+			})
+		}
+	}
+}
+
+// documents are the document that a client is generated from, and ours, which has all operations.
+type documents struct {
+	raw      []byte
+	paths    map[string]map[string]operation // by path and method
+	complete *openapi.Document
+}
+
+type operation struct {
+	ID        string `json:"operationId"`
+	Responses map[string]struct {
+		Ref     string `json:"$ref"`
+		Content map[string]any
+	}
+}
+
+func (w *world) document(t *testing.T, peer bool) documents {
+	t.Helper()
+	raw := w.fetchDocument(t)
+	if peer {
+		b, err := os.ReadFile("../../../schemas/openapi/testdata/peer-v5.1.9.yaml")
+		if err == nil {
+			raw, err = yaml.YAMLToJSON(b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var parsed struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	d := documents{raw: raw, paths: make(map[string]map[string]operation)}
+	for path, members := range parsed.Paths {
+		d.paths[path] = make(map[string]operation)
+		for method, b := range members {
+			if method == "parameters" {
+				continue
+			}
+			var o operation
+			if err := json.Unmarshal(b, &o); err != nil {
+				t.Fatal(err)
+			}
+			d.paths[path][strings.ToUpper(method)] = o
+		}
+	}
+	var err error
+	if d.complete, err = openapi.Load(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// fetchDocument returns our document as the server shows it.
+func (w *world) fetchDocument(t *testing.T) []byte {
+	t.Helper()
+	answer, err := http.Get(w.url + "/api/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	last := w.takeLast()
+	if last.status != http.StatusOK {
+		t.Fatalf("GET /api/openapi.json: %d: %s", last.status, last.body)
+	}
+	return []byte(last.body)
+}
+
+// find returns path and method of an operation, and whether the client's document has it.
+func (d *documents) find(id string) (path, method string, o operation, has bool) {
+	for _, p := range d.complete.Paths {
+		for _, m := range p.Value.Methods() {
+			if m.Operation.OperationID == id {
+				o, has = d.paths[p.Name][m.Name]
+				return p.Name, m.Name, o, has && o.ID == id
+			}
+		}
+	}
+	return "", "", operation{}, false
+}
+
+// run is the calls of one client.
+type run struct {
+	*world
+	documents
+	driver   *driver
+	vars     variables
+	compare  comparison
+	keyName  string             // the header that API keys go into
+	outcomes map[string][2]bool // by operation: whether it failed, whether it succeeded
+}
+
+const (
+	untilTimeout = 30 * time.Second
+	pollInterval = 50 * time.Millisecond
+)
+
+// make makes a call, again until its answer is as wanted if it says so.
+func (r *run) make(t *testing.T, c *call) {
+	t.Helper()
+	if c.Do != "" {
+		r.do(t, c.Do)
+		return
+	}
+	path, method, o, has := r.find(c.Operation)
+	if path == "" {
+		t.Errorf("testdata/calls.yaml: %s is no operation", c.Operation)
+		return
+	}
+	if !has && !c.Always {
+		return
+	}
+	filled, err := c.filled(r.vars)
+	if err != nil {
+		t.Errorf("%s: %v", c, err)
+		return
+	}
+	late := time.After(untilTimeout)
+	for {
+		value, last, pending := r.send(filled, path, method, o, has)
+		if pending == nil {
+			pending = unexpected(value, filled.Until)
+		}
+		if pending == nil {
+			if err := r.finish(filled, value, last); err != nil {
+				t.Errorf("%s: %v\n%s", c, err, last.body)
+			}
+			return
+		}
+		if len(filled.Until) == 0 {
+			t.Errorf("%s: %v", c, pending)
+			return
+		}
+		select {
+		case <-time.After(pollInterval):
+		case <-late:
+			t.Errorf("%s: after %v %v", c, untilTimeout, pending)
+			return
+		}
+	}
+}
+
+// send sends a call with the client, or without where the client's document lacks the operation, and checks the
+// answer. It returns the value that the caller has of it.
+func (r *run) send(c *call, path, method string, o operation, has bool) (any, *exchange, error) {
+	u := &understanding{}
+	var err error
+	if has {
+		u, err = r.driver.send(r.instruction(c, path))
+	} else {
+		err = r.sendPlain(c, path, method)
+	}
+	last := r.takeLast()
+	if err != nil {
+		if last != nil {
+			err = fmt.Errorf("%w\n%d %s", err, last.status, last.body)
+		}
+		return nil, nil, err
+	}
+	if last == nil || last.method != method || !matches(path, last.path) {
+		return nil, nil, fmt.Errorf("want a request %s %s, have %v", method, path, last)
+	}
+	if c.Wants == 0 && last.status >= 300 || c.Wants != 0 && last.status != c.Wants {
+		return nil, nil, fmt.Errorf("status %d: %s", last.status, last.body)
+	}
+	if !has {
+		value, err := parse(last.body)
+		return value, last, err
+	}
+	value, err := r.checkUnderstanding(u, last, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	outcome := r.outcomes[c.Operation]
+	outcome[btoi(last.status < 300)] = true
+	r.outcomes[c.Operation] = outcome
+	return value, last, nil
+}
+
+// checkUnderstanding holds what the client understood against what was sent.
+func (r *run) checkUnderstanding(u *understanding, last *exchange, o operation) (any, error) {
+	if u.Status != 0 && u.Status != last.status {
+		return nil, fmt.Errorf("the client has status %d, %d was sent", u.Status, last.status)
+	}
+	response, documented := o.Responses[fmt.Sprint(last.status)]
+	isJSON := strings.Contains(last.header.Get("Content-Type"), "json") && !strings.Contains(last.header.Get("Content-Type"), "ndjson")
+	switch {
+	case last.body == "":
+		return nil, nil
+	case !isJSON:
+		if u.Text != last.body {
+			return nil, fmt.Errorf("the client has %q, %q was sent", u.Text, last.body)
+		}
+		return u.Text, nil
+	case !documented || response.Ref == "" && len(response.Content) == 0:
+		return parse(last.body) // the client has no type for it
+	case u.Value == nil:
+		return nil, fmt.Errorf("the client has no value of a documented answer: %d %s", last.status, last.body)
+	}
+	sent, err := parse(last.body)
+	if err != nil {
+		return nil, err
+	}
+	if d := r.compare.difference(sent, u.Value, ""); d != "" {
+		return nil, fmt.Errorf("%s\n%s", d, last.body)
+	}
+	return u.Value, nil
+}
+
+// finish checks what a call expects of its answer, and saves variables.
+func (r *run) finish(c *call, value any, last *exchange) error {
+	if err := unexpected(value, c.Expect); err != nil {
+		return err
+	}
+	if c.Code != "" {
+		if err := unexpected(value, map[string]any{"errorCode": c.Code, "statusCode": last.status}); err != nil {
+			return err
+		}
+	}
+	for name, path := range c.Save {
+		if header, ok := strings.CutPrefix(path, "$"); ok {
+			r.vars[name], _, _ = strings.Cut(last.header.Get(header), ";")
+			continue
+		}
+		saved, err := valueAt(value, path)
+		if err != nil || saved == nil {
+			return fmt.Errorf("no value for %s at %s: %w", name, path, err)
+		}
+		r.vars[name] = saved
+	}
+	return nil
+}
+
+// checkCoverage names the operations that were not called with a success and a failure.
+func (r *run) checkCoverage(t *testing.T) {
+	t.Helper()
+	for _, p := range r.complete.Paths {
+		for _, m := range p.Value.Methods() {
+			id := m.Operation.OperationID
+			if _, _, _, has := r.find(id); !has {
+				continue
+			}
+			canFail := m.Operation.Access != openapi.AccessOpen || m.Operation.RequestBody != nil || len(r.complete.Parameters(p.Value, m.Operation)) > 0
+			if outcome := r.outcomes[id]; !outcome[1] || !outcome[0] && canFail {
+				t.Errorf("%s: called with a success: %v, with a failure: %v; add the missing call to testdata/calls.yaml", id, outcome[1], outcome[0])
+			}
+		}
+	}
+	for path, methods := range r.paths {
+		for method, o := range methods {
+			if _, ok := r.outcomes[o.ID]; !ok {
+				t.Errorf("%s %s was not called", method, path)
+			}
+		}
+	}
+	if !slices.ContainsFunc(r.complete.Paths, func(p openapi.Member[*openapi.Path]) bool { return r.paths[p.Name] != nil }) {
+		t.Error("the document has no operation")
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,86 @@
+package clienttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var placeholderPattern = regexp.MustCompile(`\{(\w+)\}`)
+
+// credential returns the header that shows the value of a variable: a cookie, an API key or a token.
+func (r *run) credential(name string) map[string]string {
+	if name == "" {
+		return nil
+	}
+	value := fmt.Sprint(r.vars[name])
+	switch {
+	case strings.HasPrefix(value, "quarry_session="):
+		return map[string]string{"Cookie": value}
+	case strings.HasSuffix(name, "Key"):
+		return map[string]string{r.keyName: value}
+	}
+	return map[string]string{"Authorization": "Bearer " + value}
+}
+
+// instruction returns a call in the words of drivers.
+func (r *run) instruction(c *call, path string) *instruction {
+	out := &instruction{Operation: c.Operation, Credential: r.credential(c.As), Parameters: c.Query, Headers: c.Header, Body: c.Body, Lax: c.Lax}
+	for _, m := range placeholderPattern.FindAllStringSubmatch(path, -1) {
+		out.Path = append(out.Path, argument{m[1], c.Path[m[1]]})
+	}
+	return out
+}
+
+// sendPlain sends a call without a generated client.
+func (r *run) sendPlain(c *call, path, method string) error {
+	address := r.url + placeholderPattern.ReplaceAllStringFunc(path, func(name string) string {
+		return url.PathEscape(fmt.Sprint(c.Path[strings.Trim(name, "{}")]))
+	})
+	query := make(url.Values)
+	for name, value := range c.Query {
+		query.Set(name, fmt.Sprint(value))
+	}
+	body, err := json.Marshal(c.Body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequest(method, address+"?"+query.Encode(), strings.NewReader(string(body)))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	for name, value := range r.credential(c.As) {
+		request.Header.Set(name, value)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	_, err = io.Copy(io.Discard, answer.Body)
+	return err
+}
+
+// matches reports whether a path is one of a template.
+func matches(template, path string) bool {
+	want, have := strings.Split(template, "/"), strings.Split(path, "/")
+	return slices.EqualFunc(want, have, func(w, h string) bool { return w == h || strings.HasPrefix(w, "{") && h != "" })
+}
+
+// parse reads JSON with its numbers as they are written.
+func parse(text string) (any, error) {
+	if text == "" {
+		return nil, nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	return v, err
+}

@@ -1,0 +1,197 @@
+package clienttest
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/testserver"
+	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
+)
+
+// world is a server behind a proxy that keeps the last answer.
+type world struct {
+	url      string // of the proxy
+	root     string // directory of the repositories
+	token    string // creates the owner
+	provider *oidctest.Provider
+
+	mu struct {
+		sync.Mutex
+		last *exchange
+	}
+}
+
+// exchange is a request as the proxy saw it, and its answer.
+type exchange struct {
+	method, path string
+	status       int
+	header       http.Header
+	body         string
+}
+
+// hookSecret signs deliveries.
+const hookSecret = "a secret of the tests of clients"
+
+func newWorld(t *testing.T, binary string) *world {
+	t.Helper()
+	w := &world{root: t.TempDir()}
+	for _, name := range []string{"kettle", "doomed", "broken"} {
+		testserver.MakeRepository(t, filepath.Join(w.root, name))
+	}
+	var upstream *url.URL
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(upstream); r.Out.Host = r.In.Host },
+		ModifyResponse: w.keep,
+	})
+	t.Cleanup(proxy.Close)
+	w.url = proxy.URL
+	yes := true
+	w.provider = oidctest.Start(t, map[string]oidctest.Account{"edith": {Email: "edith@example.com", Verified: &yes, Name: "Edith"}},
+		map[string]string{"quarry": w.url + "/auth/oidc/company/callback"})
+	server := testserver.Start(t, binary, w.root, "--config", w.configuration(t), "--set", "pipeline.maxAttempts=1")
+	w.token = server.SetupToken
+	var err error
+	if upstream, err = url.Parse(server.URL); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// configuration writes a configuration file, which is YAML, of which JSON is a part.
+func (w *world) configuration(t *testing.T) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{
+		"publicUrl": w.url,
+		"connections": []any{map[string]any{
+			"name": "local", "kind": "genericGitHost", "autoRegister": true, "secrets": []string{"whsec_" + base64.StdEncoding.EncodeToString([]byte(hookSecret))},
+		}},
+		"access": map[string]any{"oidc": []any{map[string]any{
+			"name": "company", "issuer": w.provider.Issuer, "clientId": "quarry", "clientSecret": oidctest.ClientSecret,
+		}}},
+	})
+	path := filepath.Join(t.TempDir(), "quarry.yaml")
+	if err == nil {
+		err = os.WriteFile(path, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// keep reads an answer, which it keeps and passes on.
+func (w *world) keep(r *http.Response) error {
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err
+	}
+	_ = r.Body.Close()
+	r.Body = io.NopCloser(bytes.NewReader(b))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.last = &exchange{method: r.Request.Method, path: r.Request.URL.Path, status: r.StatusCode, header: r.Header, body: string(b)}
+	return nil
+}
+
+// takeLast returns the last exchange once, or nil.
+func (w *world) takeLast() *exchange {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := w.mu.last
+	w.mu.last = nil
+	return last
+}
+
+// do does what a line of the table with do says.
+func (w *world) do(t *testing.T, what string) {
+	t.Helper()
+	switch what {
+	case "push":
+		w.push(t)
+	case "damage": // so that nothing can be fetched
+		objects := filepath.Join(w.root, "broken", ".git", "objects")
+		if err := os.Rename(objects, objects+".away"); err != nil {
+			t.Fatal(err)
+		}
+	case "signInWithProvider":
+		w.signInWithProvider(t)
+	default:
+		t.Fatalf("do: %q is not known", what)
+	}
+	w.takeLast()
+}
+
+// push delivers a push of the repository kettle, which registers it.
+func (w *world) push(t *testing.T) {
+	t.Helper()
+	body := `{"repository":` + strconv.Quote(filepath.Join(w.root, "kettle")) + `,"ref":"refs/heads/main"}`
+	id, now := "msg_kettle", strconv.FormatInt(time.Now().Unix(), 10)
+	mac := hmac.New(sha256.New, []byte(hookSecret))
+	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body) // a hash never fails
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/webhooks/genericGitHost/local", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("webhook-id", id)
+	request.Header.Set("webhook-timestamp", now)
+	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if said, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusAccepted {
+		t.Fatalf("push: %s: %s", answer.Status, said)
+	}
+}
+
+// signInWithProvider has somebody sign in who has no invitation, and so has to be approved.
+func (w *world) signInWithProvider(t *testing.T) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	get := func(address string) (*http.Response, string) {
+		answer, err := browser.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = answer.Body.Close() }()
+		page, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer, string(page)
+	}
+	_, page := get(w.url + "/sign-in")
+	_, rest, _ := strings.Cut(page, `href="/auth/oidc/company?`)
+	query, _, found := strings.Cut(rest, `"`)
+	if !found {
+		t.Fatalf("no link to the provider in %s", page)
+	}
+	leave, _ := get(w.url + "/auth/oidc/company?" + html.UnescapeString(query))
+	if arrival, page := get(w.provider.Visit(leave.Header.Get("Location"), "edith").String()); arrival.StatusCode >= 400 {
+		t.Fatalf("arrival from the provider: %s: %s", arrival.Status, page)
+	}
+}
