@@ -79,7 +79,7 @@ func (s *Server) firstSkipped(ctx context.Context, id code.RepositoryID) (*skipp
 func newSkippedItems(files []SkippedFile) []skippedItem {
 	items := make([]skippedItem, len(files))
 	for i, f := range files {
-		items[i] = skippedItem{f.Path, f.Ref, f.Reason, f.SizeBytes, skipMessage(f.Reason)}
+		items[i] = skippedItem{f.Path, f.Ref, f.Reason, f.SizeBytes, f.Reason.Advice()}
 	}
 	return items
 }

@@ -2,9 +2,12 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // Page puts before a handler that is not of this API what is in front of every
@@ -29,6 +32,43 @@ func (s *Server) Page(label string, next http.Handler) http.Handler {
 		next.ServeHTTP(written, r)
 		x.status = written.status
 	}))
+}
+
+// CodePage puts before a page that shows code what is in front of GET /api/source:
+// that of Page, the credential with its scope, and its rate limit. The page finds
+// the principal in its context (auth.From) and notes by itself what it shows. fail
+// answers those who may not read code, or of whom that cannot be known yet.
+func (s *Server) CodePage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler {
+	rt := &route{method: http.MethodGet, path: label, access: accessGit}
+	return s.outer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := exchangeOf(r)
+		x.route = label
+		written := &statusTracker{ResponseWriter: w, status: http.StatusOK}
+		admitted, err := s.admit(rt, r)
+		if x.refusal != "" {
+			x.status = failureOf(err).status
+			_ = s.writeDown(rt, r, x) // the answer says no, whether it is written down or not
+		}
+		x.headers(w.Header())
+		switch {
+		case err == nil:
+			page.ServeHTTP(written, admitted)
+		case errors.Is(err, auth.ErrUnauthenticated), errors.Is(err, auth.ErrForbidden), errors.Is(err, auth.ErrNotReady):
+			x.err = err
+			fail(written, r, err)
+		default:
+			p := errorReply(err, x.id)
+			x.err, written.status = err, p.status
+			_ = p.write(w) // a client that has gone needs no answer
+		}
+		x.status = written.status
+	}))
+}
+
+// Repository returns the repository with that full name if it exists for the
+// context's principal. The error wraps code.ErrNotFound.
+func (s *Server) Repository(ctx context.Context, name string) (*code.Repository, error) {
+	return s.visibleRepository(ctx, name)
 }
 
 // statusTracker knows which status was sent.

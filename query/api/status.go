@@ -200,22 +200,3 @@ func fullRef(name string) code.Ref {
 	}
 	return code.BranchRef(name)
 }
-
-// skipMessage says what a reason means and what can be done.
-func skipMessage(reason code.SkipReason) string {
-	switch reason {
-	case code.SkipBinary:
-		return "Binary content is not searchable."
-	case code.SkipTooLarge:
-		return "The file is above the size limit: raise pipeline.maxFileBytes to index it."
-	case code.SkipUndecodable:
-		return "No known text encoding fits: convert the file to UTF-8."
-	case code.SkipSymlink:
-		return "A symbolic link has no text of its own; its target is indexed if it is in the repository."
-	case code.SkipSubmodule:
-		return "A submodule is another repository: register that one."
-	case code.SkipUnreadable:
-		return "git cannot read the file: check the repository with git fsck."
-	}
-	return "Not indexed."
-}

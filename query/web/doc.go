@@ -1,5 +1,5 @@
 // Package web serves the pages that people need in a browser: to get in, to make
-// an API key, and to look after members.
+// an API key, to look after members, and to read what a link of the API leads to.
 //
 // It answers the question "which page is shown, and what does its form do?". Pages
 // are rendered here, from templates in pages/ and one style sheet in static/, and
@@ -14,6 +14,7 @@
 //	sessions.go  /settings/sessions
 //	profile.go   /settings/profile, …/password
 //	members.go   /settings/members, invitations
+//	browse.go    /browse/…, directories; blob.go and lines.go, files
 //
 // Pages call auth.Service, not the API over HTTP. What stands in front of every
 // request (its ID, its name in metrics, the checks of host and origin, bounds and
@@ -27,10 +28,14 @@
 //     itself: the value is stored nowhere to be shown later.
 //  2. A page runs nothing and loads nothing from elsewhere; its
 //     Content-Security-Policy says so. It may not be framed or cached.
-//  3. Who is asking is found out by session only. A page that needs more than
-//     there is leads to /sign-in and back, within this server (returnPath).
+//  3. The visitor is known by session only; pages about code also take the
+//     credentials of the API, since programs follow its links (Code). A page that
+//     needs more than there is leads to /sign-in and back, within this server
+//     (returnPath).
 //  4. Messages are ours: nothing that a provider or another user sent is shown as
 //     an error, and no failure of the server but its request ID.
+//  5. Text of a repository becomes markup in appendText only. Raw text is sent as
+//     plain text into a sandbox.
 //
 // A Server is safe for concurrent use and starts no goroutine.
 package web

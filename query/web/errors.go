@@ -11,6 +11,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/query/source"
 )
 
 // ErrNotReady is wrapped by errors of Options.Ready.
@@ -27,6 +28,10 @@ type failure struct {
 // what is in none is a defect of ours, and its text is for the log.
 var failures = []failure{
 	{errNoPage, http.StatusNotFound, "There is no such page."},
+	{errNoCode, http.StatusNotFound, "There is no such page, or you may not see what it shows. If it is of a private repository, sign in with an account that may read it."},
+	{errNoFile, http.StatusNotFound, "There is no such file or directory at this revision of the repository. It may have been moved or deleted: a search by its name finds it."},
+	{errNoRevision, http.StatusNotFound, "The repository has no such branch, tag or commit, or nothing of it is indexed yet."},
+	{errCredential, http.StatusUnauthorized, "Sign in, or send a valid API key as Authorization: Bearer KEY."},
 	{errMethod, http.StatusMethodNotAllowed, "There is nothing to look at here: please go by the page with the form."},
 	{ErrNotReady, http.StatusServiceUnavailable, "The server has just been started and is still reading its accounts. Please try again in a moment."},
 	{errOwnersOnly, http.StatusForbidden, "This page is for owners."},
@@ -55,6 +60,9 @@ var failures = []failure{
 	{oidc.ErrToken, http.StatusBadGateway, "The provider's answer cannot be trusted, so you are not signed in. The server's log says why."},
 	{oidc.ErrEmail, http.StatusForbidden, "The provider vouches for no e-mail address of yours, and this server asks for one."},
 	{oidc.ErrDomain, http.StatusForbidden, "E-mail addresses of your domain may not sign in here."},
+	{source.ErrBusy, http.StatusServiceUnavailable, "Too many files are being read at this moment. Please try again in a few seconds."},
+	{source.ErrTimeout, http.StatusServiceUnavailable, "Reading the repository took too long. Please try again."},
+	{source.ErrUnavailable, http.StatusServiceUnavailable, "This server can show only what is indexed, because it has no mirror of the repository at hand. Please try the default branch, or try again later."},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "The server took too long. Please try again."},
 }
 

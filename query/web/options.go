@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/query/source"
 )
 
 // Bounds of what pages take and show.
@@ -28,6 +29,9 @@ type Options struct {
 	Repositories Repositories
 	// Providers are those of single sign-on; nil: none.
 	Providers *oidc.Client
+	// Code and Source are what pages about code show; nil: there are none.
+	Code   Code
+	Source *source.Browser
 	// Audit is told who looks at the list of members, who asks for a page that is for
 	// owners, and of sign-ins that fail between the browser and a provider; nil:
 	// nobody is told. Accounts writes down what it changes, and other sign-ins.
@@ -73,6 +77,9 @@ func (o *Options) ensureDefaults() {
 func (o *Options) validate() error {
 	if o.Accounts == nil || len(o.Secret) == 0 || o.PublicURL == "" {
 		return errors.New("web: Accounts, Secret and PublicURL are required")
+	}
+	if (o.Code == nil) != (o.Source == nil) {
+		return errors.New("web: Code and Source come together")
 	}
 	return nil
 }

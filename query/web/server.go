@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/quarrysearch/quarry/query/source"
 )
 
 // Server serves the pages.
@@ -38,6 +40,9 @@ func New(o Options) (*Server, error) {
 	for path, allowed := range methods {
 		s.mux.Handle(path, o.Around(label(path), s.handle(route{page: otherMethod(allowed)})))
 	}
+	if o.Code != nil {
+		s.mux.Handle(source.AddressPrefix, s.browse())
+	}
 	s.mux.Handle("GET "+staticPrefix, o.Around(staticPrefix, s.assets))
 	s.mux.Handle("/", o.Around(unknownRoute, s.handle(route{page: func(http.ResponseWriter, *visit) error { return errNoPage }})))
 	s.metrics = newMetrics(o.Registerer)
@@ -64,6 +69,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // Paths returns the patterns, for http.ServeMux, that the server answers.
 func (s *Server) Paths() []string {
 	paths := []string{staticPrefix}
+	if s.o.Code != nil {
+		paths = append(paths, source.AddressPrefix)
+	}
 	for _, rt := range s.routes() {
 		if !slices.Contains(paths, rt.path) {
 			paths = append(paths, rt.path)

@@ -36,6 +36,25 @@ const (
 	SkipUnreadable  SkipReason = "unreadable"  // git cannot read the blob
 )
 
+// Advice says what the reason means and what can be done about it.
+func (r SkipReason) Advice() string {
+	switch r {
+	case SkipBinary:
+		return "Binary content is not searchable."
+	case SkipTooLarge:
+		return "The file is above the size limit: raise pipeline.maxFileBytes to index it."
+	case SkipUndecodable:
+		return "No known text encoding fits: convert the file to UTF-8."
+	case SkipSymlink:
+		return "A symbolic link has no text of its own; its target is indexed if it is in the repository."
+	case SkipSubmodule:
+		return "A submodule is another repository: register that one."
+	case SkipUnreadable:
+		return "git cannot read the file: check the repository with git fsck."
+	}
+	return "Not indexed."
+}
+
 // SymbolKind is what a symbol is, in the words that universal-ctags uses and
 // the API shows: "function", "method", "class", "struct", "member", …
 type SymbolKind string

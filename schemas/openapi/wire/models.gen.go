@@ -820,8 +820,10 @@ type FileSource struct {
 	RepoCodeHostType   CodeHostType `json:"repoCodeHostType"`
 	RepoDisplayName    string       `json:"repoDisplayName,omitempty,omitzero"`
 	RepoExternalWebURL string       `json:"repoExternalWebUrl,omitempty,omitzero"`
-	WebURL             string       `json:"webUrl"`
-	ExternalWebURL     string       `json:"externalWebUrl,omitempty,omitzero"`
+
+	// WebURL The file's page on this server.
+	WebURL         string `json:"webUrl"`
+	ExternalWebURL string `json:"externalWebUrl,omitempty,omitzero"`
 
 	// BlobSha Git's name of the content; absent for indexed files of a SHA-256 repository.
 	BlobSha string `json:"blobSha,omitempty,omitzero"`
@@ -837,12 +839,14 @@ type FilesRequest struct {
 
 // FindFile defines model for FindFile.
 type FindFile struct {
-	FileName     string      `json:"fileName"`
-	Repository   string      `json:"repository"`
-	RepositoryID int64       `json:"repositoryId"`
-	WebURL       string      `json:"webUrl"`
-	Language     string      `json:"language"`
-	Matches      []FindMatch `json:"matches"`
+	FileName     string `json:"fileName"`
+	Repository   string `json:"repository"`
+	RepositoryID int64  `json:"repositoryId"`
+
+	// WebURL The file's page on this server.
+	WebURL   string      `json:"webUrl"`
+	Language string      `json:"language"`
+	Matches  []FindMatch `json:"matches"`
 }
 
 // FindMatch defines model for FindMatch.
@@ -1236,18 +1240,20 @@ type Replays struct {
 
 // Repository defines model for Repository.
 type Repository struct {
-	CodeHostType    CodeHostType `json:"codeHostType"`
-	RepoID          int64        `json:"repoId"`
-	RepoName        string       `json:"repoName"`
-	WebURL          string       `json:"webUrl"`
-	RepoDisplayName string       `json:"repoDisplayName,omitempty,omitzero"`
-	ExternalWebURL  string       `json:"externalWebUrl,omitempty,omitzero"`
-	ImageURL        string       `json:"imageUrl,omitempty,omitzero"`
-	IndexedAt       Time         `json:"indexedAt,omitempty,omitzero"`
-	PushedAt        Time         `json:"pushedAt,omitempty,omitzero"`
-	DefaultBranch   string       `json:"defaultBranch,omitempty,omitzero"`
-	IsFork          bool         `json:"isFork"`
-	IsArchived      bool         `json:"isArchived"`
+	CodeHostType CodeHostType `json:"codeHostType"`
+	RepoID       int64        `json:"repoId"`
+	RepoName     string       `json:"repoName"`
+
+	// WebURL The page of the repository's root directory on this server.
+	WebURL          string `json:"webUrl"`
+	RepoDisplayName string `json:"repoDisplayName,omitempty,omitzero"`
+	ExternalWebURL  string `json:"externalWebUrl,omitempty,omitzero"`
+	ImageURL        string `json:"imageUrl,omitempty,omitzero"`
+	IndexedAt       Time   `json:"indexedAt,omitempty,omitzero"`
+	PushedAt        Time   `json:"pushedAt,omitempty,omitzero"`
+	DefaultBranch   string `json:"defaultBranch,omitempty,omitzero"`
+	IsFork          bool   `json:"isFork"`
+	IsArchived      bool   `json:"isArchived"`
 
 	// Visibility Addition. Who may see the repository: everybody who may ask at all, users, or owners and the users who are named.
 	Visibility RepositoryVisibility `json:"visibility,omitempty,omitzero"`
@@ -1362,7 +1368,7 @@ type SearchExplain struct {
 type SearchFile struct {
 	FileName FileName `json:"fileName"`
 
-	// WebURL The file's page in this product.
+	// WebURL The file's page on this server, at the first of branches.
 	WebURL string `json:"webUrl"`
 
 	// ExternalWebURL The file's page on the code host.

@@ -25,8 +25,9 @@ func (s *Server) openPages(context.Context) error {
 		Secret:    s.secrets.of("forms of pages"),
 		PublicURL: s.publicURL(), Version: s.o.Version,
 		Around: s.api.Page,
-		Ready:  s.pagesReady,
-		Now:    boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		Code:   s.api, Source: s.apiOptions.Source,
+		Ready: s.pagesReady,
+		Now:   boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	return err
 }

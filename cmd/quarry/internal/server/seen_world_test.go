@@ -18,6 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -159,6 +160,7 @@ func (noAppender) Append(context.Context, ...event.Event) (event.Position, error
 type seenWorld struct {
 	t       *testing.T
 	api     *api.Server
+	pages   *web.Server
 	roles   []role
 	secrets map[string]*secret
 }
@@ -203,6 +205,10 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	}
 	o.Searcher = search.New(search.Options{Contexts: contexts})
 	if w.api, err = api.New(o); err != nil {
+		t.Fatal(err)
+	}
+	w.pages, err = web.New(web.Options{Accounts: service, Code: w.api, Source: o.Source, Secret: make([]byte, auth.MinSecretBytes), PublicURL: o.PublicURL})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return w

@@ -1,0 +1,451 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// oddPaths are paths of files, as git has them, with what separates, ends or means
+// something else in addresses, in markup or to a proxy.
+var oddPaths = []string{
+	"plain.go", "src/a/b/deep.go", "dir with space/100%.txt", "a#b?c=d&e.txt", "plus+and;semi,colon.txt", "größe/日本.txt", "at@sign/x@y.go",
+	"x/-/blob/y.txt", "-/-/z", "..;/x.txt", "--output=x", "...", ".git-not/config", "caf\xe9/\xff.txt", "%2F.txt", "%41%zz", "back\\slash.txt",
+	"tab\there", "line\nfeed", "\u202egnp.txt", "<img src=x onerror=alert(1)>/<script>alert(2)</script>.html", `quote"'><b>.svg`, "{{.}}", "commits/main",
+	"tree/", "blob",
+}
+
+// oddBranches are short names of branches that are indexed as well.
+var oddBranches = []string{"release/1.0", "user@host", "a#b", "x%2Fy", "plus+&=;", "größe", "<img/src=x/onerror=alert(1)>", `quote"'`, "blob/tree"}
+
+// oddRepository has oddPaths on its default branch and on all oddBranches.
+func oddRepository(t *testing.T) (dir string) {
+	t.Helper()
+	var stream bytes.Buffer
+	fmt.Fprintf(&stream, "commit refs/heads/main\ncommitter A <a@example.org> 1767229200 +0000\ndata 1\nx\n")
+	for i, path := range oddPaths {
+		if strings.HasSuffix(path, "/") {
+			path += "file"
+		}
+		text := fmt.Sprintf("package p // needle </pre><script>alert(%[1]d)</script> &amp; \" '\n\nfunc Needle%[1]d() {}\r\n", i)
+		fmt.Fprintf(&stream, "M 100644 inline %s\ndata %d\n%s\n", quotePath(path), len(text), text)
+	}
+	fmt.Fprintf(&stream, "M 100644 inline needle.bin\ndata 3\n\x00\x01\x02\nM 120000 inline needle-link\ndata 8\nplain.go\n")
+	fmt.Fprintf(&stream, "M 160000 0123456789012345678901234567890123456789 needle-sub\nM 100644 inline needle-empty\ndata 0\n\n")
+	for _, branch := range oddBranches {
+		fmt.Fprintf(&stream, "reset refs/heads/%s\nfrom refs/heads/main\n\n", branch)
+	}
+	stream.WriteString("done\n")
+	dir = filepath.Join(t.TempDir(), "odd.git")
+	runGit(t, nil, "init", "--quiet", "--bare", "--initial-branch=main", dir)
+	runGit(t, &stream, "-C", dir, "fast-import", "--quiet", "--done")
+	return dir
+}
+
+// quotePath writes a path as git fast-import reads it.
+func quotePath(path string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(path) {
+		fmt.Fprintf(&b, `\%03o`, path[i])
+	}
+	return b.String() + `"`
+}
+
+const oddName = `code.example/<img src=x onerror=alert(3)>/odd %2F#?+&;é"'`
+
+// servingOdd returns a server that has indexed oddRepository. Repositories below
+// roots may be registered, too.
+func servingOdd(t *testing.T, roots ...string) *Server {
+	t.Helper()
+	dir := oddRepository(t)
+	s := running(t, testConfig(t, "git.allowedRoots="+strings.Join(append(roots, filepath.Dir(dir)), ","), "publicUrl=https://code.example", "limits.anonymousPerSecond=0", "limits.perSecond=0"))
+	body, err := json.Marshal(map[string]any{"path": dir, "name": oddName, "branches": oddBranches, "webUrl": "https://host.example/odd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r registration
+	if status := post(t, s.URL()+"/api/repos", string(body), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	awaitStatus(t, s, r.RepoID, func(status map[string]any) bool {
+		refs, _ := status["refs"].([]any)
+		return r.applied(status) && len(refs) == 1+len(oddBranches)
+	})
+	return s
+}
+
+// hit is what has a webUrl in an answer.
+type hit struct {
+	url  string
+	says []string // texts that its page has to hold
+}
+
+// hitsOf returns everything with a webUrl in an answer of the API.
+func hitsOf(t *testing.T, answer any) (hits []hit) {
+	t.Helper()
+	switch a := answer.(type) {
+	case []any:
+		for _, v := range a {
+			hits = append(hits, hitsOf(t, v)...)
+		}
+	case map[string]any:
+		for name, v := range a {
+			if name != "repositoryInfo" { // their webUrl is the code host's
+				hits = append(hits, hitsOf(t, v)...)
+			}
+		}
+		if u, ok := a["webUrl"].(string); ok {
+			hits = append(hits, hit{u, textsOf(a)})
+		}
+	}
+	return hits
+}
+
+// textsOf returns what an object with a webUrl says of its file or repository.
+func textsOf(a map[string]any) (texts []string) {
+	for _, name := range []string{"fileName", "path", "repoName", "source"} {
+		switch v := a[name].(type) {
+		case string:
+			if name == "fileName" || name == "path" {
+				v = v[strings.LastIndexByte(v, '/')+1:]
+			}
+			texts = append(texts, v)
+		case map[string]any:
+			path := v["text"].(string)
+			texts = append(texts, path[strings.LastIndexByte(path, '/')+1:])
+		}
+	}
+	for _, list := range []string{"chunks", "matches"} {
+		all, _ := a[list].([]any)
+		for _, c := range all {
+			for _, name := range []string{"content", "lineContent"} {
+				if text, ok := c.(map[string]any)[name].(string); ok {
+					texts = append(texts, text)
+				}
+			}
+		}
+	}
+	return texts
+}
+
+// askedAs sends a request and returns the answer as a program sees it.
+func askedAs(t *testing.T, method, address, body string) (int, http.Header, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.Header, string(answer)
+}
+
+var (
+	tags       = regexp.MustCompile(`<[^>]*>`)
+	lineAnchor = regexp.MustCompile(`<a id="L\d+" href="#L\d+" tabindex="-1"(?: autofocus)?>\d+</a>`)
+	mainPart   = regexp.MustCompile(`(?s)<main[^>]*>(.*)</main>`)
+	// goodTags are all that the templates and the appender of lines write; anything else
+	// comes from a repository.
+	goodTags = regexp.MustCompile(`^(?:<(?:/?(?:nav|h1|p|ul|li|bdi|strong|mark|pre|div|span|a)|(?:nav class="crumbs" aria-label="Path"|h1 class="path"|p class="soft small"|div class="note"|div class="problem" role="alert"|span class="tag"|ul class="files"|pre class="code" tabindex="0" role="region" aria-label="Text of the file"|a href="(?:/|/sign-in|/browse/[^"<>]*|https://host\.example/[^"<>]*)"(?: rel="noreferrer")?))>)$`)
+)
+
+// pageText returns what a page about code shows, and fails if there is markup on it
+// that is not ours.
+func pageText(t *testing.T, address, page string) string {
+	t.Helper()
+	main := mainPart.FindStringSubmatch(page)
+	if main == nil {
+		t.Fatalf("%s: no page: %.300s", address, page)
+	}
+	text := lineAnchor.ReplaceAllString(main[1], "")
+	for _, tag := range tags.FindAllString(text, -1) {
+		if !goodTags.MatchString(tag) {
+			t.Errorf("%s: a tag that no template has: %s", address, tag)
+		}
+	}
+	if head, _, _ := strings.Cut(page, "<main"); strings.Contains(head, "<script") || strings.Contains(head, "<img src=x") {
+		t.Errorf("%s: markup of a repository in the head: %s", address, head)
+	}
+	return html.UnescapeString(tags.ReplaceAllString(text, ""))
+}
+
+// TestEveryLinkIsServed follows each webUrl of every operation that has some.
+func TestEveryLinkIsServed(t *testing.T) {
+	s := servingOdd(t)
+	const public = "https://code.example"
+	asks := []struct{ method, path, body string }{
+		{"GET", "/api/repos", ""},
+		{"POST", "/api/search", `{"query":"needle rev:*","matches":100000,"contextLines":1}`},
+		{"POST", "/api/search", `{"query":"needle","matches":100000,"whole":true}`},
+		{"POST", "/api/search", `{"query":"file:needle type:file","matches":1000}`},
+		{"POST", "/api/search", `{"query":"type:repo repo:odd","matches":1000}`},
+	}
+	for i, path := range oddPaths {
+		if strings.HasSuffix(path, "/") {
+			continue
+		}
+		for _, ref := range []string{"", "main", "HEAD~0", "refs/heads/" + oddBranches[i%len(oddBranches)]} {
+			q := url.Values{"repo": {oddName}, "path": {code.SpellPath(path)}, "ref": {ref}}
+			asks = append(asks, struct{ method, path, body string }{"GET", "/api/source?" + q.Encode(), ""})
+		}
+	}
+	for _, symbol := range []string{"Needle0", "Needle6"} {
+		for _, revision := range []string{"", "user@host"} {
+			for _, operation := range []string{"definitions", "references"} {
+				asks = append(asks, struct{ method, path, body string }{"POST", "/api/find_" + operation, fmt.Sprintf(`{"symbolName":%q,"revisionName":%q}`, symbol, revision)})
+			}
+		}
+	}
+	seen := map[string]bool{}
+	for _, ask := range asks {
+		status, _, answer := askedAs(t, ask.method, s.URL()+ask.path, ask.body)
+		var decoded any
+		if err := json.Unmarshal([]byte(answer), &decoded); err != nil || status != http.StatusOK {
+			t.Errorf("%s %s: %d %.300s", ask.method, ask.path, status, answer)
+			continue
+		}
+		hits := hitsOf(t, decoded)
+		if len(hits) == 0 && !strings.Contains(ask.body, "type:repo") {
+			t.Errorf("%s %s %s: nothing with a webUrl: %.300s", ask.method, ask.path, ask.body, answer)
+		}
+		for _, h := range hits {
+			path, ok := strings.CutPrefix(h.url, public)
+			if !ok {
+				t.Errorf("%s: not below the public URL", h.url)
+			}
+			for _, address := range []string{path, strings.ReplaceAll(path, "%2F", "/")} {
+				status, header, page := askedAs(t, "GET", s.URL()+address, "")
+				if status != http.StatusOK || !strings.HasPrefix(header.Get("Content-Type"), "text/html") {
+					t.Errorf("%s %s: link %s: %d %.300s", ask.path, ask.body, address, status, page)
+					continue
+				}
+				text := pageText(t, address, page)
+				for _, says := range h.says {
+					if !strings.Contains(text, strings.ReplaceAll(says, "\r\n", "\n")) {
+						t.Errorf("%s does not hold %q:\n%s", address, says, text)
+					}
+				}
+			}
+			seen[path] = true
+		}
+	}
+	if len(seen) < 4*len(oddPaths) {
+		t.Errorf("followed %d different links only", len(seen))
+	}
+}
+
+// TestPagesLeadOn follows every link on the pages from the root on, at a branch.
+func TestPagesLeadOn(t *testing.T) {
+	s := servingOdd(t)
+	link := regexp.MustCompile(`href="(/browse/[^"]*)"`)
+	queue := []string{source.Address{Repository: oddName, Revision: "refs/heads/user@host", Kind: source.PageTree}.String()}
+	seen := map[string]bool{queue[0]: true}
+	raw := 0
+	for ; len(queue) > 0; queue = queue[1:] {
+		status, header, page := askedAs(t, "GET", s.URL()+queue[0], "")
+		if status != http.StatusOK {
+			t.Errorf("%s: %d %.300s", queue[0], status, page)
+			continue
+		}
+		if strings.HasPrefix(header.Get("Content-Type"), "text/plain") {
+			raw++
+			checkRaw(t, queue[0], header)
+			continue
+		}
+		pageText(t, queue[0], page)
+		for _, m := range link.FindAllStringSubmatch(page, -1) {
+			if next := html.UnescapeString(m[1]); !seen[next] {
+				seen[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	if raw != len(oddPaths)+2 { // the link and the empty file, but not the binary one
+		t.Errorf("%d raw pages of %d files", raw, len(oddPaths)+2)
+	}
+}
+
+// checkRaw fails if a browser may take raw text for something else.
+func checkRaw(t *testing.T, address string, h http.Header) {
+	t.Helper()
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff", "Content-Type": "text/plain; charset=utf-8", "Cross-Origin-Resource-Policy": "same-origin", "X-Frame-Options": "DENY",
+	} {
+		if h.Get(name) != want {
+			t.Errorf("%s: %s is %q, want %q", address, name, h.Get(name), want)
+		}
+	}
+	if policy := h.Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox;") || !strings.Contains(policy, "default-src 'none'") {
+		t.Errorf("%s: policy %q", address, policy)
+	}
+	if !strings.HasPrefix(h.Get("Content-Disposition"), "inline") {
+		t.Errorf("%s: disposition %q", address, h.Get("Content-Disposition"))
+	}
+}
+
+// TestPagesOfOddKinds has what each kind of thing is answered, by its address.
+func TestPagesOfOddKinds(t *testing.T) {
+	large := gitTree(t, map[string]string{
+		"skipped.txt": "needle\n" + strings.Repeat("all of it is text\n", 3<<20/18), "huge.txt": strings.Repeat("too much of it\n", 9<<20/15),
+		"one-line.txt": strings.Repeat("x", 3<<20), "marked.txt": "a\nzwei wörter\nc\n",
+	})
+	s := servingOdd(t, filepath.Dir(large))
+	var r registration
+	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"large"}`, large), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	awaitStatus(t, s, r.RepoID, r.applied)
+	odd := func(kind source.PageKind, revision, path string) string {
+		return source.Address{Repository: oddName, Revision: revision, Kind: kind, Path: path}.String()
+	}
+	for _, c := range []struct {
+		address string
+		status  int
+		says    string
+	}{
+		{odd("blob", "", "needle.bin"), 200, "This is a binary file"},
+		{odd("raw", "", "needle.bin"), 200, "This is a binary file"},
+		{odd("blob", "", "needle-link"), 200, "A symbolic link has no text of its own"},
+		{odd("blob", "", "needle-sub"), 200, "This is a submodule"},
+		{odd("tree", "", "needle-sub"), 200, "This is a submodule"},
+		{odd("blob", "", "needle-empty"), 200, "The file is empty."},
+		{odd("blob", "", "src/a"), 200, "default branch · Code host b/"},
+		{odd("tree", "", "src/a/b/deep.go"), 200, "func Needle1()"},
+		{odd("tree", "", ""), 200, "needle-sub submodule"},
+		{odd("blob", "", "\u202egnp.txt"), 200, "needle"},
+		{odd("blob", "", "nothing"), 404, "no such file or directory"},
+		{odd("tree", "", "nothing"), 404, "no such file or directory"},
+		{odd("blob", "", "../../etc/passwd"), 404, "no such file or directory"},
+		{odd("blob", "nothing", "plain.go"), 404, "no such branch, tag or commit"},
+		{odd("tree", "--all", ""), 404, "no such branch, tag or commit"},
+		{"/browse/nowhere/-/blob/x", 404, "no such page, or you may not see"},
+		{"/browse/", 404, "no such page, or you may not see"},
+		{odd("commits", "", ""), 404, "no such page, or you may not see"},
+		{"/browse/large", 200, "skipped.txt"},
+		{"/browse/large/-/blob/skipped.txt", 200, "Searches do not find this file. The file is above the size limit"},
+		{"/browse/large/-/blob/skipped.txt", 200, "these are lines 1 to 20000 of 174763"},
+		{"/browse/large/-/blob/skipped.txt?part=2", 200, "these are lines 20001 to 40000 of 174763"},
+		{"/browse/large/-/blob/skipped.txt?part=99999", 200, "these are lines 1 to 20000 of"},
+		{"/browse/large/-/blob/skipped.txt?highlightRange=50000,50002", 200, "these are lines 40001 to 60000 of"},
+		{"/browse/large/-/blob/huge.txt", 200, "This file is larger than 8 MiB"},
+		{"/browse/large/-/blob/one-line.txt", 200, "The line has more than 2 MiB"},
+		{"/browse/large/-/blob/marked.txt?highlightRange=2:6,2:9", 200, "zwei wörter"},
+	} {
+		status, _, page := askedAs(t, "GET", s.URL()+c.address, "")
+		text := strings.Join(strings.Fields(pageText(t, c.address, page)), " ")
+		if status != c.status || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %d, want %d with %q:\n%.1000s", c.address, status, c.status, c.says, text)
+		}
+	}
+	if _, _, page := askedAs(t, "GET", s.URL()+"/browse/large/-/blob/marked.txt?highlightRange=2:6,2:9", ""); !strings.Contains(page, `<a id="L2" href="#L2" tabindex="-1" autofocus>2</a>zwei <mark>wör</mark>ter`+"\n") {
+		t.Errorf("the range is not marked:\n%s", page)
+	}
+	if status, h, text := askedAs(t, "GET", s.URL()+"/browse/large/-/raw/skipped.txt", ""); status != 200 || len(text) < 3<<20-18 || h.Get("Content-Disposition") != "inline; filename=skipped.txt" {
+		t.Errorf("raw: %d, %d bytes, %v", status, len(text), h)
+	}
+	if status, h, _ := askedAs(t, "POST", s.URL()+"/browse/large/-/blob/marked.txt", ""); status != http.StatusMethodNotAllowed || h.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST: %d, Allow %q", status, h.Get("Allow"))
+	}
+}
+
+// TestPagesAreInTheAuditLog compares entries of pages with those of the API.
+func TestPagesAreInTheAuditLog(t *testing.T) {
+	s := servingOdd(t)
+	page := source.Address{Repository: oddName, Revision: "main", Kind: source.PageBlob, Path: "plain.go"}.String()
+	for _, address := range []string{
+		"/api/source?" + url.Values{"repo": {oddName}, "path": {"plain.go"}, "ref": {"main"}}.Encode(), page, strings.Replace(page, "/blob/", "/raw/", 1),
+		"/api/source?repo=hidden&path=x", "/browse/hidden/-/blob/x",
+	} {
+		askedAs(t, "GET", s.URL()+address, "")
+	}
+	var entries []item
+	eventually(t, func() bool {
+		entries = slices.DeleteFunc(s.audited(t), func(i item) bool { return i.Action != "user.fetched_file_source" })
+		return len(entries) == 5
+	})
+	slices.Reverse(entries)
+	for i, e := range entries {
+		of := entries[0]
+		if i >= 3 {
+			of = entries[3]
+		}
+		if e.TargetID != of.TargetID || e.TargetType != of.TargetType || e.ActorID != of.ActorID || e.ActorType != of.ActorType || e.Metadata["ref"] != of.Metadata["ref"] {
+			t.Errorf("entry %d is %+v; of the API %+v", i, e, of)
+		}
+	}
+}
+
+// TestPagesShowWhatTheAPIShows asks as every role for pages about a repository: who
+// may not read it gets what they get of one that is nowhere.
+func TestPagesShowWhatTheAPIShows(t *testing.T) {
+	hidden := writeSecret(t, "qzpriv")
+	public := writeSecret(t, "qzpub")
+	w := newSeenWorld(t, map[string]*written{"qzpriv": hidden, "qzpub": public}, "qzpriv", "qzpub")
+	pageAs := func(as, accept, address string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", "http://127.0.0.1"+address, nil)
+		r.Header.Set("X-Role", as)
+		r.Header.Set("X-Request-Id", "test")
+		r.Header.Set("Accept", accept)
+		rec := httptest.NewRecorder()
+		w.pages.ServeHTTP(rec, r)
+		return rec
+	}
+	for _, role := range w.roles {
+		for _, s := range []*secret{&hidden.secret, &public.secret} {
+			none := noSecret(s)
+			for _, page := range []func(s *secret) string{
+				about("/browse/{name}/-/blob/{path}"), about("/browse/{name}@{branch}/-/raw/{path}"), about("/browse/{name}@{head}/-/tree/{mark}dir"),
+				about("/browse/{name}/-/tree/"), about("/browse/{name}/-/blob/{mark}skipped.bin"), about("/browse/{name}"),
+			} {
+				address := page(s)
+				have := pageAs(role.name, "*/*", address)
+				api := w.ask(role.name, "GET", about("/api/source?repo={name}&path={path}")(s), "")
+				switch {
+				case api.Code == http.StatusOK:
+					if have.Code != http.StatusOK || !strings.Contains(have.Body.String(), s.mark) {
+						t.Errorf("%s may read %s: %d\n%.500s", role.name, address, have.Code, have.Body)
+					}
+				case have.Code != api.Code:
+					t.Errorf("%s: %s: %d, of the API %d", role.name, address, have.Code, api.Code)
+				default:
+					of := pageAs(role.name, "*/*", page(none))
+					if a, b := said(have), said(of); a != b || strings.Contains(a, s.mark) {
+						t.Errorf("%s tells %s from one that is nowhere:\n%s\n%s", role.name, address, a, b)
+					}
+				}
+			}
+		}
+	}
+	// A browser without a credential is sent to sign in, and comes back.
+	rec := pageAs("nobody", "text/html", "/browse/"+hidden.secret.name+"/-/blob/a%2Fb")
+	if want := "/sign-in?return=" + url.QueryEscape("/browse/"+hidden.secret.name+"/-/blob/a%2Fb"); rec.Code != http.StatusSeeOther || rec.Header().Get("Location") != want {
+		t.Errorf("a browser: %d to %q, want %q", rec.Code, rec.Header().Get("Location"), want)
+	}
+	if rec := pageAs("nobody", "*/*", "/browse/x/-/blob/a"); rec.Code != http.StatusUnauthorized || rec.Header().Get("WWW-Authenticate") == "" {
+		t.Errorf("a program: %d %v", rec.Code, rec.Header())
+	}
+}
