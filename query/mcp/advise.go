@@ -55,8 +55,15 @@ func (c *call) advise(ctx context.Context, t *tool, err error) string {
 		return c.adviseRepository(ctx, c.args.text("repo"))
 	case errors.Is(err, source.ErrNoRevision):
 		return c.adviseRevision(ctx)
-	case errors.Is(err, source.ErrNoPath):
-		return c.advisePath(t)
+	case errors.Is(err, source.ErrNoPath), errors.Is(err, source.ErrInvalidPath), errors.Is(err, source.ErrBinary), errors.Is(err, source.ErrTooLarge) && t.readsFile():
+		if p := c.args.text("path"); p != "" {
+			if there := c.whatIsThere(ctx, p); there != "" {
+				return there
+			}
+		}
+		if errors.Is(err, source.ErrNoPath) {
+			return c.advisePath(t)
+		}
 	}
 	for _, a := range advices {
 		if !errors.Is(err, a.err) {
@@ -91,7 +98,16 @@ func (c *call) adviseRepository(ctx context.Context, name string) string {
 	if len(guesses) == 0 {
 		return fmt.Sprintf("There is no repository %.200q. list_repos with a part of the name as query finds it.", name)
 	}
+	if isWholeEnd(guesses[0], name) && (len(guesses) == 1 || !isWholeEnd(guesses[1], name)) {
+		return fmt.Sprintf("There is no repository %.200q: names are full and their case counts. Call again with repo=%q.", name, guesses[0])
+	}
 	return fmt.Sprintf("There is no repository %.200q. Did you mean: %s?", name, strings.Join(guesses, ", "))
+}
+
+// isWholeEnd reports whether a name is end or ends in it at a slash, in any case.
+func isWholeEnd(name, end string) bool {
+	name, end = strings.ToLower(name), strings.ToLower(end)
+	return name == end || strings.HasSuffix(name, "/"+end)
 }
 
 // maxRefsTold bounds the branches that a failure names.
@@ -121,7 +137,11 @@ func (c *call) adviseRevision(ctx context.Context) string {
 	for _, b := range branches[:min(len(branches), maxRefsTold)] {
 		names = append(names, b.Ref.Short())
 	}
-	return fmt.Sprintf("%s There are %s, with the newest first: %s. list_branches has them all.", out, plural(len(branches), "branch", "branches"), strings.Join(names, ", "))
+	more := ""
+	if len(branches) > maxRefsTold {
+		more = ", …"
+	}
+	return fmt.Sprintf("%s There are %s: %s%s. list_branches finds one by a part of its name, with query.", out, plural(len(branches), "branch", "branches"), strings.Join(names, ", "), more)
 }
 
 func (c *call) advisePath(t *tool) string {

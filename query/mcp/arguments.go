@@ -51,6 +51,9 @@ func flag(name string, def bool, about string) param {
 	return param{name: name, kind: kindFlag, def: def, about: about}
 }
 
+// optionalFlag is a flag whose absence means neither.
+func optionalFlag(name, about string) param { return param{name: name, kind: kindFlag, about: about} }
+
 // word is one of a few; the first is the default.
 func word(name, about string, words ...string) param {
 	return param{name: name, kind: kindText, words: words, def: words[0], about: about}
@@ -112,6 +115,12 @@ type arguments map[string]any
 func (a arguments) text(name string) string { return a[name].(string) }
 func (a arguments) whole(name string) int   { return a[name].(int) }
 func (a arguments) flag(name string) bool   { return a[name].(bool) }
+
+// given returns an optional flag, and whether it was given.
+func (a arguments) given(name string) (value, ok bool) {
+	value, ok = a[name].(bool)
+	return value, ok
+}
 
 // parse reads arguments. Null is as good as absent: some clients send all they
 // know of.

@@ -39,7 +39,7 @@ func (c *call) getBlame(ctx context.Context) error {
 	}
 	first := c.args.whole("offset")
 	if first > max(total, 1) {
-		return fmt.Errorf("%w: offset: the file has %s", errArguments, plural(total, "line", "lines"))
+		return pastTheEnd(total)
 	}
 	last := min(total, first+c.args.whole("limit")-1)
 	c.linef("[%s] %s, lines %d to %d of %d:", r.Name, c.args.text("path"), min(first, last), last, total)

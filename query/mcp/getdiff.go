@@ -38,6 +38,9 @@ func (c *call) getDiff(ctx context.Context) error {
 	}
 	if len(files) == 0 {
 		c.linef("Nothing differs.")
+		if path := c.args.text("path"); path != "" {
+			c.linef("Only %q was compared: leave path out to see whether anything else differs.", path)
+		}
 		return nil
 	}
 	var lines []string
@@ -56,6 +59,8 @@ func (c *call) getDiff(ctx context.Context) error {
 	next := c.out.pages(lines, offset, c.args.whole("limit"))
 	if next < len(lines) {
 		c.linef("%d more lines: offset=%d goes on; path narrows.", len(lines)-next, next)
+	} else if offset >= len(lines) {
+		c.noLines(offset, len(lines))
 	}
 	return nil
 }

@@ -66,8 +66,11 @@ func (c *call) listRepos(ctx context.Context) error {
 func (c *call) window(n int) (from, to int, note string) {
 	page, perPage := c.args.whole("page"), c.args.whole("perPage")
 	from, to = min((page-1)*perPage, n), min(page*perPage, n)
-	if to < n {
+	switch {
+	case to < n:
 		note = fmt.Sprintf("%d more: page=%d", n-to, page+1)
+	case from == n && n > 0:
+		note = fmt.Sprintf("there is no page %d: the last one is page=%d", page, (n+perPage-1)/perPage)
 	}
 	return from, to, note
 }

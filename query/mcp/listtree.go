@@ -33,7 +33,11 @@ func (c *call) listTree(ctx context.Context) error {
 		return err
 	}
 	most := c.args.whole("maxEntries")
-	root, err := c.o.Source.Subtree(ctx, r, c.args.text("ref"), c.args.text("path"), c.args.whole("depth"), most)
+	path := c.args.text("path")
+	if directory, ok := directoryPath(path); ok {
+		path = directory
+	}
+	root, err := c.o.Source.Subtree(ctx, r, c.args.text("ref"), path, c.args.whole("depth"), most)
 	if err != nil {
 		return err
 	}
@@ -49,6 +53,8 @@ func (c *call) listTree(ctx context.Context) error {
 	switch {
 	case next < len(lines):
 		c.linef("%d more lines: offset=%d goes on.", len(lines)-next, next)
+	case c.args.whole("offset") > 0 && c.args.whole("offset") >= len(lines):
+		c.noLines(c.args.whole("offset"), len(lines))
 	case len(lines) < len(t.lines):
 		c.linef("%s: raise maxEntries, or narrow with path.", plural(len(t.lines)-len(lines), "more line", "more lines"))
 	}

@@ -113,7 +113,7 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query, notices 
 	if !slices.ContainsFunc(notices, func(n syntax.Notice) bool { return len(n.Suggestions) > 0 }) {
 		before = c.out.b.Len() // nothing yet says what to do
 	}
-	c.suggestRef(ctx, q)
+	c.suggestRef(ctx, q.repo, q.ref)
 	probes := 0
 	for _, other := range q.others() {
 		if probes == maxProbes {
@@ -138,12 +138,13 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query, notices 
 	return nil
 }
 
-// suggestRef says so if the ref that was asked for is not indexed.
-func (c *call) suggestRef(ctx context.Context, q *query) {
-	if q.repo == "" || q.ref == "" || q.ref == syntax.DefaultRevision || q.ref == syntax.AllRevisions {
+// suggestRef says so if a ref is not indexed, and how it can be read if it is a
+// branch all the same.
+func (c *call) suggestRef(ctx context.Context, repo, ref string) {
+	if repo == "" || ref == "" || ref == syntax.DefaultRevision || ref == syntax.AllRevisions {
 		return
 	}
-	r, err := c.o.Sight.Repository(ctx, q.repo)
+	r, err := c.o.Sight.Repository(ctx, repo)
 	if err != nil {
 		return
 	}
@@ -152,15 +153,21 @@ func (c *call) suggestRef(ctx context.Context, q *query) {
 		return
 	}
 	var indexed []string
+	unindexed := ""
 	for _, b := range branches {
-		if b.Indexed && strings.Contains(string(b.Ref), q.ref) {
+		switch {
+		case b.Indexed && strings.Contains(string(b.Ref), ref):
 			return
-		}
-		if b.Indexed && len(indexed) < maxRefsTold {
+		case b.Indexed && len(indexed) < maxRefsTold:
 			indexed = append(indexed, b.Ref.Short())
+		case !b.Indexed && (string(b.Ref) == ref || b.Ref.Short() == ref):
+			unindexed = b.Ref.Short()
 		}
 	}
-	c.linef("No indexed branch of %s has %.200q in its name; indexed are: %s.", q.repo, q.ref, strings.Join(indexed, ", "))
+	c.linef("No indexed branch of %s has %.200q in its name; indexed are: %s.", repo, ref, strings.Join(indexed, ", "))
+	if unindexed != "" {
+		c.linef("%s is a branch that is not indexed: it cannot be searched, but read_file and list_tree read it with ref=%q.", unindexed, unindexed)
+	}
 }
 
 // other is a query that is a little wider, and how.

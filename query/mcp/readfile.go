@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/quarrysearch/quarry/query/source"
@@ -18,7 +19,7 @@ const (
 var readFileTool = &tool{
 	name: "read_file", title: "Read a file", scope: account.ScopeGit,
 	about: fmt.Sprintf("Reads lines of a file at any branch, tag or commit. Read around the lines that grep or find_symbol_definitions told, rather than whole files. "+
-		"The answer has the lines with their numbers, at most %d lines and %d KB at once, and says which offset comes next. Binary files cannot be read.", maxReadLines, maxReadBytes>>10),
+		"The answer has the lines with their numbers, at most %d lines and %d KB at once, and says which offset comes next. Of a directory it lists what is in it. Binary files cannot be read.", maxReadLines, maxReadBytes>>10),
 	params: []param{
 		required("path", maxPathBytes, "Path of the file from the root of the repository."),
 		repoParam,
@@ -35,14 +36,20 @@ func (c *call) readFile(ctx context.Context) error {
 		return err
 	}
 	path, ref := c.args.text("path"), c.args.text("ref")
+	if directory, ok := directoryPath(path); ok {
+		return c.readDirectory(ctx, r, ref, directory)
+	}
 	file, err := c.o.Source.File(ctx, r, ref, path)
+	if errors.Is(err, source.ErrDirectory) {
+		return c.readDirectory(ctx, r, ref, path)
+	}
 	if err != nil {
 		return err
 	}
 	total := lineCount(file.Text)
 	offset := c.args.whole("offset")
 	if offset > max(total, 1) {
-		return fmt.Errorf("%w: offset: the file has %s", errArguments, plural(total, "line", "lines"))
+		return pastTheEnd(total)
 	}
 	c.linef("<repo>%s</repo>\n<path>%s</path>\n<url>%s</url>\n<content>", r.Name, path, c.fileURL(r.Name, ref, path))
 	next := c.numbered(file.Text, offset, c.args.whole("limit"))
@@ -55,6 +62,7 @@ func (c *call) readFile(ctx context.Context) error {
 	default:
 		c.linef("Lines %d to %d of %d: this is the end.", offset, total, total)
 	}
+	c.noteSkipped(path, &file)
 	return nil
 }
 

@@ -62,7 +62,7 @@ func (c *call) symbols(ctx context.Context, what string, find find) error {
 		return err
 	}
 	if found.Matches == 0 {
-		c.noSymbol(what, &r)
+		c.noSymbol(ctx, what, &r)
 		c.writeNotices(found.Notices, symbolArgumentOf)
 		return nil
 	}
@@ -77,8 +77,9 @@ func (c *call) symbols(ctx context.Context, what string, find find) error {
 
 var bareName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 
-func (c *call) noSymbol(what string, r *navigate.Request) {
+func (c *call) noSymbol(ctx context.Context, what string, r *navigate.Request) {
 	c.linef("Found no %s of %s.", what, r.Symbol)
+	c.suggestRef(ctx, r.Repository, r.Revision)
 	switch bare := r.Symbol[strings.LastIndexAny(r.Symbol, ".:#")+1:]; {
 	case bare != r.Symbol && bareName.MatchString(bare):
 		c.linef("Give the bare name: symbol=%s.", bare)
@@ -112,6 +113,10 @@ func (c *call) symbolLines(r *navigate.Result) {
 			}
 			heading, line = "", m.Range.Start.LineNumber
 		}
+	}
+	if offset >= r.Matches {
+		c.linef("There are no matches from offset %d on.", offset)
+		return
 	}
 	if last < r.Matches {
 		c.linef("\n%s: offset=%d goes on; repo and language narrow.", plural(r.Matches-last, "more match", "more matches"), last)

@@ -43,6 +43,9 @@ func tools() []*tool {
 	}
 }
 
+// readsFile reports whether the tool's path is that of a file.
+func (t *tool) readsFile() bool { return t == readFileTool || t == getBlameTool }
+
 // instructions are told to agents once.
 const instructions = `Quarry searches and reads source code of many repositories, quickly and as of their last push. ` +
 	`Start with grep (a regular expression over file contents) or, for a name that is declared somewhere, find_symbol_definitions. ` +

@@ -23,8 +23,9 @@ type Branch struct {
 	Indexed, Default bool
 }
 
-// Branches returns the branches of a repository, the one with the newest commit
-// first: those that are indexed and, where a mirror is at hand, the others.
+// Branches returns the branches of a repository: the default branch, then those that
+// are indexed, then, where a mirror is at hand, the others; the one with the newest
+// commit first within each group.
 func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, error) {
 	s, err := b.o.Index.Snapshot(ctx)
 	if err != nil {
@@ -65,7 +66,18 @@ func merge(indexed, others []Branch, head code.Ref) []Branch {
 		all[i].Default = all[i].Ref == head
 	}
 	slices.SortFunc(all, func(a, b Branch) int {
-		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(string(a.Ref), string(b.Ref)))
+		return cmp.Or(a.group()-b.group(), b.Time.Compare(a.Time), strings.Compare(string(a.Ref), string(b.Ref)))
 	})
 	return all
+}
+
+// group is the place of a branch in the order of Branches.
+func (b *Branch) group() int {
+	switch {
+	case b.Default:
+		return 0
+	case b.Indexed:
+		return 1
+	}
+	return 2
 }

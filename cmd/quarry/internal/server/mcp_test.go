@@ -76,6 +76,44 @@ func agent(t testing.TB, url string) *mcp.ClientSession {
 	return session
 }
 
+// TestMCPOfALargeRepository asks for what the scripts have too little of: branches of
+// several pages, and files that are too large to be searched or read.
+func TestMCPOfALargeRepository(t *testing.T) {
+	dir := gitTree(t, map[string]string{
+		"skipped.txt": "needle\n" + strings.Repeat("all of it is text\n", 3<<20/18), "huge.txt": strings.Repeat("too much of it\n", 9<<20/15),
+	})
+	var newer strings.Builder
+	for i := range 120 {
+		fmt.Fprintf(&newer, "commit refs/heads/topic/%03d\ncommitter A <a@example.org> %d +0000\ndata 1\nx\nfrom refs/heads/main\n\n", i, 4_000_000_000+i)
+	}
+	runGit(t, strings.NewReader(newer.String()+"reset refs/heads/release/1\nfrom refs/heads/main\n\n"), "-C", dir, "fast-import", "--quiet")
+	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
+	var r registration
+	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"large","branches":["release/*"]}`, dir), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	awaitStatus(t, s, r.RepoID, r.applied)
+	session := agent(t, s.URL())
+	for _, c := range []struct{ tool, arguments, want string }{
+		{"list_branches", `{"repo":"large"}`, `"totalCount":122,"indexedCount":2,"unindexedCount":120,"branches":[{"name":"main",`},
+		{"list_branches", `{"repo":"large","perPage":2}`, `"isDefault":false,"isIndexed":true}],"note":"120 more: page=2"}`},
+		{"list_branches", `{"repo":"large","perPage":2,"page":2}`, `"branches":[{"name":"topic/119",`},
+		{"list_branches", `{"repo":"large","indexed":false,"query":"TOPIC/00","perPage":1}`, `"totalCount":10,"indexedCount":0,"unindexedCount":10,"branches":[{"name":"topic/009",`},
+		{"read_file", `{"repo":"large","path":"skipped.txt","limit":1}`, "grep and the symbols do not find this file (too_large). The file is above the size limit"},
+		{"read_file", `{"repo":"large","path":"huge.txt"}`, "huge.txt is a file that is too large to be read."},
+		{"get_blame", `{"repo":"large","path":"huge.txt"}`, "huge.txt is a file that is too large to be read."},
+		{"list_tree", `{"repo":"large","path":"huge.txt"}`, "huge.txt is a file that is too large to be read."},
+	} {
+		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: c.tool, Arguments: json.RawMessage(c.arguments)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := result.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, c.want) {
+			t.Errorf("%s %s: %.600s\nwant %s", c.tool, c.arguments, text, c.want)
+		}
+	}
+}
+
 func listedTools(t *testing.T, session *mcp.ClientSession) string {
 	tools, err := session.ListTools(t.Context(), nil)
 	if err != nil {
