@@ -1,0 +1,89 @@
+package failure
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// MaxDetailBytes bounds the words of a program that failed.
+	MaxDetailBytes = 1 << 10
+	// maxInputBytes bounds what is looked at: what comes behind it is left out.
+	maxInputBytes = 16 << 10
+	// ellipsis ends a text that was cut.
+	ellipsis = "…"
+)
+
+// Detail returns the text of an error as owners see it.
+func Detail(err error) string {
+	if err == nil {
+		return ""
+	}
+	return Clean(err.Error(), MaxDetailBytes)
+}
+
+// Clean returns text as it may be written and shown: credentials masked, control
+// characters escaped, at most max bytes of UTF-8.
+func Clean(text string, max int) string { return clean(text, max, Mask) }
+
+// Quote is Clean for the words of git, and of others that print what a repository
+// or a host makes them print: it shortens object names, too, since a key may look
+// like one.
+func Quote(text string, max int) string { return clean(text, max, maskStrictly) }
+
+func clean(text string, max int, mask func(string) string) string {
+	if len(text) > maxInputBytes {
+		text = text[:maxInputBytes]
+	}
+	return Cut(escape(mask(strings.ToValidUTF8(text, "\uFFFD"))), max)
+}
+
+// Cut returns text, cut to at most max bytes between two characters. A text that
+// was cut ends with an ellipsis.
+func Cut(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	n := max - len(ellipsis)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	if n <= 0 {
+		return ""
+	}
+	return text[:n] + ellipsis
+}
+
+// escape writes characters that move the cursor, hide or reorder text as Go does:
+// \n, \x1b, \u202e.
+func escape(text string) string {
+	if strings.IndexFunc(text, moves) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case !moves(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	return b.String()
+}
+
+// moves reports whether r is a control character, a separator of lines or a
+// character of format, such as those that change the direction of text.
+func moves(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
+}
