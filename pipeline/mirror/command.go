@@ -201,7 +201,7 @@ func (g *git) output(ctx context.Context, c command) ([]byte, error) {
 	stdout, stderr := &cappedBuffer{limit: limit}, &tailBuffer{limit: maxStderr}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if err := cmd.Run(); err != nil {
-		return nil, g.failure(ctx, c, stdout.exceeded, stderr.buf.String(), err)
+		return nil, g.failure(ctx, c, stdout.exceeded, stderr.text(), err)
 	}
 	return stdout.buf.Bytes(), nil
 }
@@ -226,7 +226,7 @@ func (g *git) stream(ctx context.Context, c command, read func(io.Reader) error)
 		_ = killGroup(cmd)
 	}
 	if err := cmd.Wait(); err != nil && (readErr == nil || ctx.Err() != nil || stderr.buf.Len() > 0) {
-		return g.failure(ctx, c, false, stderr.buf.String(), err)
+		return g.failure(ctx, c, false, stderr.text(), err)
 	}
 	return readErr
 }
@@ -269,15 +269,30 @@ func (b *cappedBuffer) Write(p []byte) (int, error) {
 type tailBuffer struct {
 	buf   bytes.Buffer
 	limit int
+	// cut says that the beginning is lost.
+	cut bool
 }
 
 func (b *tailBuffer) Write(p []byte) (int, error) {
 	n := len(p)
 	b.buf.Write(p[max(0, n-b.limit):])
+	b.cut = b.cut || n > b.limit
 	if over := b.buf.Len() - b.limit; over > 0 {
 		b.buf.Next(over)
+		b.cut = true
 	}
 	return n, nil
+}
+
+// text returns the whole lines that are kept. A line without its beginning is
+// left out: it may be the rest of a credential, which nothing would recognize.
+func (b *tailBuffer) text() string {
+	text := b.buf.String()
+	if !b.cut {
+		return text
+	}
+	_, whole, _ := strings.Cut(text, "\n")
+	return whole
 }
 
 // writeFile replaces the file at path in one step. It is not synced: what we

@@ -5,37 +5,55 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Errors of this package, wrapped with the repository and what git said.
+// Errors of this package, wrapped with the repository and what git said. Each
+// carries the code that callers see (schemas/failure).
 var (
 	// ErrRefused says that the policy does not let git see the clone URL. Trying
 	// again does not help.
-	ErrRefused = errors.New("clone URL is refused")
+	ErrRefused = failure.New(failure.Refused, "clone URL is refused")
 	// ErrVanished says that there is no repository at the clone URL (any more), or
 	// none that these credentials may see.
-	ErrVanished = errors.New("repository is not there")
+	ErrVanished = failure.New(failure.Vanished, "repository is not there")
 	// ErrUnauthorized says that the host wants other credentials.
-	ErrUnauthorized = errors.New("host refuses the credentials")
+	ErrUnauthorized = failure.New(failure.Unauthorized, "host refuses the credentials")
 	// ErrUnreachable says that the host did not answer.
-	ErrUnreachable = errors.New("host cannot be reached")
+	ErrUnreachable = failure.New(failure.Unreachable, "host cannot be reached")
 	// ErrRefNotFound says that the ref does not exist in the repository.
-	ErrRefNotFound = errors.New("ref is not there")
+	ErrRefNotFound = failure.New(failure.RefNotFound, "ref is not there")
 	// ErrNoDefaultBranch says that HEAD is detached, or names a branch that does
 	// not exist, and no other branch stands out.
-	ErrNoDefaultBranch = errors.New("repository has no default branch")
+	ErrNoDefaultBranch = failure.New(failure.NoDefaultBranch, "repository has no default branch")
 	// ErrMissing says that the mirror lacks an object: the commit was never
 	// fetched, or was pruned, or the repository is damaged.
-	ErrMissing = errors.New("object is missing")
+	ErrMissing = failure.New(failure.Missing, "object is missing")
 	// ErrTooLarge says that a mirror, an output or an object exceeds its bound.
-	ErrTooLarge = errors.New("over the size limit")
+	ErrTooLarge = failure.New(failure.TooLarge, "over the size limit")
 	// ErrDiskFull says that the disk of the mirrors is full.
-	ErrDiskFull = errors.New("disk is full")
+	ErrDiskFull = failure.New(failure.DiskFull, "disk is full")
 	// ErrTimeout says that git took longer than it may.
-	ErrTimeout = errors.New("git took too long")
+	ErrTimeout = failure.New(failure.Timeout, "git took too long")
+	// ErrPattern says that git cannot compile a regular expression; the error is a
+	// *PatternError.
+	ErrPattern = errors.New("not a regular expression")
 	// ErrGit is any other failure of git.
-	ErrGit = errors.New("git failed")
+	ErrGit = failure.New(failure.Git, "git failed")
 )
+
+// A PatternError names the regular expression of a LogQuery that git cannot
+// compile.
+type PatternError struct {
+	// Author says that it is LogQuery.Author, not Message.
+	Author bool
+	// Reason is what is wrong, in the words of the C library.
+	Reason string
+}
+
+func (e *PatternError) Error() string { return ErrPattern.Error() + ": " + e.Reason }
+func (e *PatternError) Unwrap() error { return ErrPattern }
 
 // causes maps what git says, in the C locale, to our errors. The first that
 // fits wins; the texts have been stable for many years, and one that changes
@@ -87,15 +105,25 @@ var causes = []struct {
 	{"nonexistent object", ErrMissing},
 }
 
-// gitError turns the end of a git process into an error: what it said on its
-// standard error decides the kind.
+// gitError turns the end of a git process into an error: what it printed on its
+// standard error decides the kind. A repository, or its host, makes git print what
+// it likes, so the text is masked and cut here, before anybody wraps it.
 func gitError(action, stderr string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("git %s: %w: %w", action, ErrDiskFull, err)
 	}
-	said := lastLines(stderr, 3)
+	own := ownLines(stderr)
+	if e := patternError(own); e != nil {
+		return fmt.Errorf("git %s: %w", action, e)
+	}
+	// Masked as a whole, since a key may have many lines, then cut.
+	said := failure.Quote(lastLines(failure.Mask(stderr), 3), failure.MaxDetailBytes)
 	for _, c := range causes {
-		if strings.Contains(stderr, c.text) {
+		text := stderr
+		if c.err == ErrDiskFull {
+			text = own // or one host that claims it would halt the work for all
+		}
+		if strings.Contains(text, c.text) {
 			return fmt.Errorf("git %s: %w: %s", action, c.err, said)
 		}
 	}
@@ -104,6 +132,43 @@ func gitError(action, stderr string, err error) error {
 	}
 	return fmt.Errorf("git %s: %w: %w: %s", action, ErrGit, err, said)
 }
+
+// ownLines returns the lines of git's standard error that do not repeat what the
+// host said.
+func ownLines(stderr string) string {
+	var own strings.Builder
+	for line := range strings.Lines(stderr) {
+		if !strings.HasPrefix(line, "remote:") && !strings.Contains(line, "remote error:") {
+			own.WriteString(line)
+		}
+	}
+	return own.String()
+}
+
+// How git's complaint about a regular expression of LogQuery begins; the
+// expression and what is wrong with it follow.
+const (
+	badMessagePattern = "fatal: command line, '"
+	badAuthorPattern  = "fatal: header, '"
+)
+
+// patternError returns what git says of a regular expression; nil if it speaks of
+// something else.
+func patternError(stderr string) *PatternError {
+	for line := range strings.Lines(stderr) {
+		author := strings.HasPrefix(line, badAuthorPattern)
+		if !author && !strings.HasPrefix(line, badMessagePattern) {
+			continue
+		}
+		reason := line[strings.LastIndex(line, "': ")+1:] // the expression may hold the same
+		return &PatternError{Author: author, Reason: failure.Quote(strings.TrimSpace(strings.TrimPrefix(reason, ":")), maxPatternReason)}
+	}
+	return nil
+}
+
+// maxPatternReason bounds the reason of a PatternError: "Invalid content of \{\}"
+// is about the longest.
+const maxPatternReason = 100
 
 // lastLines returns at most n last non-empty lines of s, joined by "; ".
 func lastLines(s string, n int) string {
@@ -116,19 +181,5 @@ func lastLines(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }
 
-// reason returns the label of err in metrics: a bounded set.
-func reason(err error) string {
-	for _, k := range []struct {
-		err  error
-		name string
-	}{
-		{ErrRefused, "refused"}, {ErrVanished, "vanished"}, {ErrUnauthorized, "unauthorized"}, {ErrUnreachable, "unreachable"},
-		{ErrRefNotFound, "ref_not_found"}, {ErrNoDefaultBranch, "no_default_branch"}, {ErrMissing, "missing"},
-		{ErrTooLarge, "too_large"}, {ErrDiskFull, "disk_full"}, {ErrTimeout, "timeout"},
-	} {
-		if errors.Is(err, k.err) {
-			return k.name
-		}
-	}
-	return "other"
-}
+// reason returns the label of err in metrics: a code of schemas/failure.
+func reason(err error) string { return string(failure.CodeOf(err)) }

@@ -2,7 +2,11 @@ package mirror
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // TestGitErrors maps what git and its helpers say, as they say it.
@@ -26,9 +30,44 @@ func TestGitErrors(t *testing.T) {
 		{"error: Could not read 0123456789abcdef0123456789abcdef01234567\n", ErrMissing},
 		{"fatal: cannot update ref 'refs/heads/main': couldn't write '/m/git/refs/heads/main.lock'\n", ErrDiskFull}, // found by the chaos suite
 		{"fatal: something new\n", ErrGit},
+		{"fatal: write error: No space left on device\n", ErrDiskFull},
+		// A host that claims a full disk must not halt the work for all.
+		{"remote: No space left on device\nfatal: unable to access 'https://h/': The requested URL returned error: 500\n", ErrUnreachable},
+		{"fatal: remote error: Disk quota exceeded\n", ErrGit},
+		{"fatal: command line, '\\(No space left on device': Unmatched ( or \\(\n", ErrPattern},
+		{"fatal: header, '[': Unmatched [\n", ErrPattern},
+		{"remote: fatal: command line, 'x': y\nfatal: early EOF\n", ErrGit},
+		{"fatal: command line, '\n", ErrPattern},
 	} {
 		if err := gitError("fetch", test.said, errors.New("exit status 128")); !errors.Is(err, test.want) {
 			t.Errorf("%q: %v, want %v", test.said, err, test.want)
 		}
+	}
+}
+
+// TestGitErrorsHoldNoCredential has git print what a hostile repository makes it
+// print.
+func TestGitErrorsHoldNoCredential(t *testing.T) {
+	const secret = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	for _, said := range []string{
+		"fatal: bad packed line: qx_" + secret + "\n",
+		"fatal: invalid gitfile format: " + secret + "\n",
+		"fatal: unable to access 'https://u:" + secret[:12] + "@h/x'\n",
+		"error: bad config\nPRIVATE-TOKEN: " + secret[:14] + "\n",
+		"-----BEGIN PRIVATE KEY-----\nMIIE\n" + secret[:12] + "=\n-----END PRIVATE KEY-----\nfatal: a\nfatal: b\n",
+		"-----BEGIN PRIVATE KEY-----\n" + strings.Repeat(secret[:12]+"\n", 5), // the last lines only are kept
+	} {
+		if text := gitError("fetch", said, errors.New("exit status 128")).Error(); strings.Contains(text, secret[:12]) {
+			t.Errorf("%q: %s", said, text)
+		}
+	}
+	// The beginning by which the credential would be known is cut off.
+	b := tailBuffer{limit: 64}
+	fmt.Fprintf(&b, "fatal: qx_%s\nfatal: end\n", secret)
+	if b.text() != "fatal: end\n" {
+		t.Errorf("kept %q", b.text())
+	}
+	if text := gitError("fetch", strings.Repeat("x y ", 9999)+"\x1b[2J", errors.New("exit")).Error(); len(text) > failure.MaxDetailBytes+100 || strings.Contains(text, "\x1b") {
+		t.Errorf("%d bytes", len(text))
 	}
 }
