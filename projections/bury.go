@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // bury moves a record that cannot be applied to the dead letters, then moves
@@ -20,7 +21,7 @@ func (p *partition) bury(ctx context.Context, rec event.Record, attempts int, re
 	p.r.metrics.records.WithLabelValues(resultPoison).Inc()
 	p.r.o.Logger.Error("a record cannot be applied; it is skipped and kept in the dead letters",
 		"partition", p.number, "offset", rec.Position.Offset, "attempts", attempts, "error", reason)
-	if err := p.appendDeadLetter(ctx, event.DeadLetter(rec, "projections", attempts, reason)); err != nil {
+	if err := p.appendDeadLetter(ctx, event.DeadLetter(rec, "projections", attempts, failure.With(failure.Rejected, reason))); err != nil {
 		return err
 	}
 	return p.pass(rec)

@@ -12,7 +12,7 @@ import (
 )
 
 // accountFailures maps the errors of auth.Service; see failures.
-var accountFailures = []failure{
+var accountFailures = []errorStatus{
 	{auth.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
 	{auth.ErrInvitation, http.StatusBadRequest, "INVALID_INVITE"},
 	{auth.ErrKeyExists, http.StatusBadRequest, "API_KEY_ALREADY_EXISTS"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api/internal/pace"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // auditTimeout bounds how long an answer waits for the audit log.
@@ -40,7 +41,7 @@ func setTarget(ctx context.Context, kind audit.TargetType, name string, metadata
 	if x == nil {
 		return
 	}
-	x.targetType, x.target = kind, cut(name, audit.MaxTargetBytes)
+	x.targetType, x.target = kind, failure.Cut(name, audit.MaxTargetBytes)
 	for i := 0; i+1 < len(metadata); i += 2 {
 		x.note(metadata[i], metadata[i+1])
 	}
@@ -60,7 +61,7 @@ func (x *exchange) note(name, value string) {
 	if x.metadata == nil {
 		x.metadata = map[string]string{}
 	}
-	x.metadata[name] = cut(value, audit.MaxMetadataBytes)
+	x.metadata[name] = failure.Cut(value, audit.MaxMetadataBytes)
 }
 
 // changes reports whether a request of the route changes what is not written down
@@ -117,7 +118,7 @@ func (s *Server) record(rt *route, r *http.Request, x *exchange) (rec audit.Reco
 	switch {
 	case rec.TargetType != "":
 	case rt.action == audit.ReadOperations || rt.action == audit.ChangedOperations:
-		rec.TargetType, rec.Target = audit.TargetOperation, cut(r.URL.Path, audit.MaxTargetBytes)
+		rec.TargetType, rec.Target = audit.TargetOperation, failure.Cut(r.URL.Path, audit.MaxTargetBytes)
 	default:
 		rec.TargetType = audit.TargetInstance
 	}

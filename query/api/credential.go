@@ -3,11 +3,10 @@ package api
 import (
 	"mime"
 	"net/http"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // credentialHeaders and the session's cookie are where a credential may stand;
@@ -40,18 +39,6 @@ func stranger(r *http.Request) *auth.Principal {
 	return &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous, Address: auth.PeerAddress(r), Client: auth.ClientOf(r)}}
 }
 
-// cut returns at most size bytes of text, without half a character.
-func cut(text string, size int) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
-	if len(text) <= size {
-		return text
-	}
-	for size > 0 && !utf8.RuneStart(text[size]) {
-		size--
-	}
-	return text[:size]
-}
-
 // checkMediaType refuses a body that is declared as something else than JSON, if a
 // session's cookie alone shows who calls. A form of another origin's page could
 // send that cookie with such a body, and JSON only after a preflight: this is a
@@ -73,5 +60,5 @@ type mediaTypeError struct{ declared string }
 
 // Error names the flag of the program that people meet this with.
 func (e *mediaTypeError) Error() string {
-	return "with a session, bodies need the header Content-Type: application/json, not " + cut(e.declared, 80)
+	return "with a session, bodies need the header Content-Type: application/json, not " + failure.Clean(e.declared, 80)
 }

@@ -41,8 +41,8 @@ func (e *methodError) Error() string {
 	return "method is not allowed here; want " + e.allowed
 }
 
-// failure is a row of the table of failures.
-type failure struct {
+// errorStatus is a row of the table of errors: their status and code.
+type errorStatus struct {
 	err    error
 	status int
 	code   string
@@ -52,7 +52,7 @@ type failure struct {
 const statusClientGone = 499
 
 // failures maps errors to statuses and codes. The first row that matches counts.
-var failures = []failure{
+var failures = []errorStatus{
 	{syntax.ErrInvalid, http.StatusBadRequest, "FAILED_TO_PARSE_QUERY"},
 	{plan.ErrPattern, http.StatusBadRequest, "FAILED_TO_PARSE_QUERY"},
 	{errBody, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
@@ -100,27 +100,27 @@ var failures = []failure{
 	{ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
 
-func failureOf(err error) failure {
+func failureOf(err error) errorStatus {
 	if _, ok := errors.AsType[*methodError](err); ok {
-		return failure{nil, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED"}
+		return errorStatus{nil, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED"}
 	}
 	if _, ok := errors.AsType[*mediaTypeError](err); ok {
-		return failure{nil, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE"}
+		return errorStatus{nil, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE"}
 	}
 	if _, ok := errors.AsType[*rateError](err); ok {
-		return failure{nil, http.StatusTooManyRequests, "RATE_LIMITED"}
+		return errorStatus{nil, http.StatusTooManyRequests, "RATE_LIMITED"}
 	}
 	if _, ok := errors.AsType[*auth.ThrottledError](err); ok {
-		return failure{nil, http.StatusTooManyRequests, "RATE_LIMITED"}
+		return errorStatus{nil, http.StatusTooManyRequests, "RATE_LIMITED"}
 	}
-	for _, table := range [][]failure{failures, accountFailures} {
+	for _, table := range [][]errorStatus{failures, accountFailures} {
 		for _, f := range table {
 			if errors.Is(err, f.err) {
 				return f
 			}
 		}
 	}
-	return failure{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR"}
+	return errorStatus{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR"}
 }
 
 // errorObject is the error object of the public API. Query is an addition: where

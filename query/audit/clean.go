@@ -2,21 +2,17 @@ package audit
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// ellipsis ends a text that was cut.
-const ellipsis = "…"
-
 // Clean returns r as it may be written: texts cut to their bounds and made UTF-8,
-// credentials of ours cut to what they are recognized by. It does not change what
+// credentials masked. It does not change what
 // r refers to.
 func Clean(r audit.Record) audit.Record {
 	r.Action = audit.Action(line(string(r.Action), event.MaxActionBytes))
@@ -59,27 +55,10 @@ func cleanMetadata(m map[string]string) map[string]string {
 	return out
 }
 
-// ours is a whole credential of Quarry. What is left of one is its prefix and six
-// characters, as account.Key.Prefix has it.
-var ours = regexp.MustCompile(`((?:q[ktsiox]_|sbk_|sbst_|sourcebot-)[0-9a-f]{6})[0-9a-f]{26,}`)
-
 // text returns s as UTF-8 of at most max bytes without credentials. It may hold
 // control characters, as paths and queries do.
 func text(s string, max int) string {
-	if strings.ContainsAny(s, "_-") {
-		s = ours.ReplaceAllString(s, "${1}"+ellipsis)
-	}
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	if len(s) <= max {
-		return s
-	}
-	n := max - len(ellipsis)
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + ellipsis
+	return failure.Cut(strings.ToValidUTF8(failure.MaskKnown(s), "\uFFFD"), max)
 }
 
 // line is text without control characters.

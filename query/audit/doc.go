@@ -27,7 +27,7 @@
 //     that is only at the end of the process, when the log does not answer within
 //     Options.DrainTimeout, or when the process dies.
 //  5. What a record holds is cut to the bounds of schemas/audit, and holds no
-//     credential of ours (Clean).
+//     credential that is known by its form (Clean).
 //
 // # Concurrency
 //

@@ -3,13 +3,16 @@ package event
 import (
 	"strconv"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Headers of a dead letter, beside those of the record itself.
 const (
 	HeaderDeadPosition = "quarry-dead-position" // topic/partition/offset of the record
-	HeaderDeadReason   = "quarry-dead-reason"
-	HeaderDeadSource   = "quarry-dead-source" // the stage that gave up
+	HeaderDeadReason   = "quarry-dead-reason"   // why, masked by failure.Clean
+	HeaderDeadCode     = "quarry-dead-code"     // a failure.Code; absent in old letters
+	HeaderDeadSource   = "quarry-dead-source"   // the stage that gave up
 	HeaderDeadAttempts = "quarry-dead-attempts"
 )
 
@@ -49,7 +52,7 @@ func Resolve(letter Record, what Resolution, by *Position, at time.Time, reason 
 		rec.Headers = append(rec.Headers, Header{HeaderResolvedBy, []byte(by.String())})
 	}
 	if reason != "" {
-		rec.Headers = append(rec.Headers, Header{HeaderResolvedReason, []byte(reason[:min(len(reason), maxReasonBytes)])})
+		rec.Headers = append(rec.Headers, Header{HeaderResolvedReason, []byte(failure.Clean(reason, maxReasonBytes))})
 	}
 	return rec
 }
@@ -70,14 +73,20 @@ type Letter struct {
 	// Of is the record that was given up; the zero Position if the headers do not
 	// say.
 	Of Position
-	// Stage gave up, after so many Attempts, for this Reason.
+	// Stage gave up, after so many Attempts, for this Reason, without credentials.
 	Stage, Reason string
-	Attempts      int
+	// Code is the kind of the failure; empty if the headers do not say.
+	Code     failure.Code
+	Attempts int
 }
 
 // ReadLetter returns what the headers of a dead letter say, as far as they say it.
 func ReadLetter(rec Record) Letter {
-	l := Letter{Stage: string(headerOf(rec, HeaderDeadSource)), Reason: string(headerOf(rec, HeaderDeadReason))}
+	// Letters of old versions hold what git said as it said it.
+	l := Letter{Stage: string(headerOf(rec, HeaderDeadSource)), Reason: failure.Clean(string(headerOf(rec, HeaderDeadReason)), maxReasonBytes)}
+	if code := headerOf(rec, HeaderDeadCode); code != nil {
+		l.Code = failure.Parse(string(code))
+	}
 	l.Of, _ = ParsePosition(string(headerOf(rec, HeaderDeadPosition))) // the zero Position says that it is none
 	l.Attempts, _ = strconv.Atoi(string(headerOf(rec, HeaderDeadAttempts)))
 	return l
@@ -90,7 +99,7 @@ func Original(letter Record) Record {
 	rec := Record{Position: ReadLetter(letter).Of, Key: letter.Key, Value: letter.Value, Time: letter.Time}
 	for _, h := range letter.Headers {
 		switch h.Name {
-		case HeaderDeadPosition, HeaderDeadReason, HeaderDeadSource, HeaderDeadAttempts:
+		case HeaderDeadPosition, HeaderDeadReason, HeaderDeadCode, HeaderDeadSource, HeaderDeadAttempts:
 		default:
 			rec.Headers = append(rec.Headers, h)
 		}
@@ -104,14 +113,14 @@ const maxReasonBytes = 2 << 10
 
 // DeadLetter returns the record that is put to TopicDeadLetters for a record that
 // a stage gave up on: its key, value and headers, and why, where and after how
-// many attempts. What would not fit into a record any more is left out, the
+// many attempts. The reason is written without credentials. What would not fit into a record any more is left out, the
 // value first, then key and headers: the position tells where they are. The
 // letter shares memory with rec.
 func DeadLetter(rec Record, source string, attempts int, reason error) Record {
-	text := reason.Error()
 	added := []Header{
 		{HeaderDeadPosition, []byte(rec.Position.String())},
-		{HeaderDeadReason, []byte(text[:min(len(text), maxReasonBytes)])},
+		{HeaderDeadReason, []byte(failure.Clean(reason.Error(), maxReasonBytes))},
+		{HeaderDeadCode, []byte(failure.CodeOf(reason))},
 		{HeaderDeadSource, []byte(source)},
 		{HeaderDeadAttempts, strconv.AppendInt(nil, int64(attempts), 10)},
 	}

@@ -2,9 +2,12 @@ package event
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 func TestDeadLetter(t *testing.T) {
@@ -14,10 +17,10 @@ func TestDeadLetter(t *testing.T) {
 		key, value, header string
 		want               string // key and value kept, and the number of headers
 	}{
-		{"all of a small record", "k", "v", "h", "k v 5"},
-		{"no value of a large record", "k", large, "h", "k - 5"},
-		{"headers of its own only, if the others are large", "k", "v", large, "- - 4"},
-		{"no key that is large", large, "v", "h", "- - 4"},
+		{"all of a small record", "k", "v", "h", "k v 6"},
+		{"no value of a large record", "k", large, "h", "k - 6"},
+		{"headers of its own only, if the others are large", "k", "v", large, "- - 5"},
+		{"no key that is large", large, "v", "h", "- - 5"},
 	}
 	kept := func(b []byte) string {
 		if len(b) == 0 {
@@ -36,9 +39,9 @@ func TestDeadLetter(t *testing.T) {
 		if size := letter.SizeBytes(); size > MaxValueBytes+maxReasonBytes {
 			t.Errorf("%s: %d bytes", test.name, size)
 		}
-		added := letter.Headers[len(letter.Headers)-4:]
-		if string(added[0].Value) != "quarry.events/2/9" || len(added[1].Value) != maxReasonBytes ||
-			string(added[2].Value) != "worker" || string(added[3].Value) != "3" {
+		added := letter.Headers[len(letter.Headers)-5:]
+		if string(added[0].Value) != "quarry.events/2/9" || len(added[1].Value) != maxReasonBytes || string(added[2].Value) != "other" ||
+			string(added[3].Value) != "worker" || string(added[4].Value) != "3" {
 			t.Errorf("%s: headers %.200q", test.name, added)
 		}
 		if len(rec.Headers) != 1 {
@@ -53,7 +56,7 @@ func TestLetterKeepsTheRecord(t *testing.T) {
 	given.Position = Position{Topic: TopicEvents, Partition: 2, Offset: 9}
 	letter := DeadLetter(given, "worker", 3, errors.New("no route to host"))
 	letter.Position = Position{Topic: TopicDeadLetters, Partition: 1, Offset: 4}
-	if got, want := ReadLetter(letter), (Letter{Of: given.Position, Stage: "worker", Reason: "no route to host", Attempts: 3}); got != want {
+	if got, want := ReadLetter(letter), (Letter{Of: given.Position, Stage: "worker", Reason: "no route to host", Code: failure.Other, Attempts: 3}); got != want {
 		t.Errorf("letter %+v, want %+v", got, want)
 	}
 	if got := Original(letter); !reflect.DeepEqual(got, given) {
@@ -77,5 +80,28 @@ func TestLetterKeepsTheRecord(t *testing.T) {
 		if p, err := ParsePosition(s); err == nil {
 			t.Errorf("%q is %s", s, p)
 		}
+	}
+}
+
+// TestLetterHoldsNoCredential holds what a letter says of a failure whose text has
+// a credential, and what is read of a letter that an old version wrote.
+func TestLetterHoldsNoCredential(t *testing.T) {
+	const secret = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	reason := fmt.Errorf("fetch: %w: bad line qx_%s\x1b[2J", failure.New(failure.Vanished, "not there"), secret)
+	letter := DeadLetter(Record{Key: []byte("k")}, "worker", 1, reason)
+	for _, h := range letter.Headers {
+		if strings.Contains(string(h.Value), secret[6:]) || strings.Contains(string(h.Value), "\x1b") {
+			t.Errorf("%s: %q", h.Name, h.Value)
+		}
+	}
+	if got := ReadLetter(letter).Code; got != failure.Vanished {
+		t.Errorf("code %q", got)
+	}
+	old := Record{Headers: []Header{{HeaderDeadReason, []byte("bad line qx_" + secret)}, {HeaderDeadCode, []byte("qx_" + secret)}}}
+	if got := ReadLetter(old); strings.Contains(got.Reason, secret[6:]) || got.Code != failure.Other {
+		t.Errorf("an old letter: %+v", got)
+	}
+	if got := DeadLetter(Record{}, "worker", 1, fmt.Errorf("decode: %w", ErrUnknownType)); ReadLetter(got).Code != failure.Unreadable {
+		t.Errorf("of an event that cannot be read: %+v", ReadLetter(got))
 	}
 }

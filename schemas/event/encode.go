@@ -12,16 +12,17 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Errors of Encode and Decode, wrapped with the event's type or position.
 var (
 	// ErrInvalid says that an event or a record breaks a rule of its format.
-	ErrInvalid = errors.New("invalid event")
+	ErrInvalid = failure.New(failure.Unreadable, "invalid event")
 	// ErrUnknownType says that a record's type, or its version, is none that this
 	// build can read. The workers put such a record to the dead letters (ForWorkers),
 	// everybody else passes over it.
-	ErrUnknownType = errors.New("unknown event type")
+	ErrUnknownType = failure.New(failure.Unreadable, "unknown event type")
 	// ErrTooLarge says that an encoded event exceeds MaxValueBytes. A producer of
 	// RevisionIndexed then moves the changes to a manifest object.
 	ErrTooLarge = errors.New("event is too large")

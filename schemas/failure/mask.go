@@ -33,8 +33,8 @@ var patterns = []struct {
 // prefixes begin credentials.
 var prefixes = []struct {
 	prefix string
-	// kept is how many of the hexadecimal digits behind it remain: six of Quarry's
-	// own, which is how a list of keys names them.
+	// kept is how many of the hexadecimal digits behind it remain: six of what
+	// Quarry takes, which is how a list of keys names them.
 	kept int
 	// min is how many letters and digits follow at the least; word says that only
 	// those do, and that the prefix begins names of other things, too.
@@ -43,7 +43,7 @@ var prefixes = []struct {
 }{
 	{prefix: "qk_", kept: 6, min: 12}, {prefix: "qt_", kept: 6, min: 12}, {prefix: "qs_", kept: 6, min: 12},
 	{prefix: "qi_", kept: 6, min: 12}, {prefix: "qo_", kept: 6, min: 12}, {prefix: "qx_", kept: 6, min: 12},
-	{prefix: "sbst_", min: 8}, {prefix: "sbk_", min: 8}, {prefix: "sourcebot-", min: 16, word: true},
+	{prefix: "sbst_", kept: 6, min: 12}, {prefix: "sbk_", kept: 6, min: 12}, {prefix: "sourcebot-", kept: 6, min: 12},
 	{prefix: "ghp_", min: 16}, {prefix: "gho_", min: 16}, {prefix: "ghu_", min: 16}, {prefix: "ghs_", min: 16}, {prefix: "ghr_", min: 16},
 	{prefix: "github_pat_", min: 16}, {prefix: "glpat-", min: 16}, {prefix: "gldt-", min: 16}, {prefix: "glrt-", min: 16}, {prefix: "glcbt-", min: 16},
 	{prefix: "glptt-", min: 16}, {prefix: "glft-", min: 16}, {prefix: "glsoat-", min: 16}, {prefix: "glsa_", min: 16},

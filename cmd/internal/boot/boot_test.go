@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -210,4 +211,21 @@ func TestRegistryHasBuildInfo(t *testing.T) {
 		}
 	}
 	t.Error("quarry_build_info is missing")
+}
+
+// TestLogHoldsNoCredential has an error whose text holds one written to the log.
+func TestLogHoldsNoCredential(t *testing.T) {
+	const secret = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+	for _, format := range []string{FormatText, FormatJSON} {
+		var out bytes.Buffer
+		log, err := NewLogger(&out, "info", format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.With("with", "qx_"+secret).Error("qx_"+secret, "error", fmt.Errorf("bad line qx_%s", secret), "text", "https://u:"+secret+"@h",
+			slog.Group("group", "text", "qx_"+secret), "several", []string{"qx_" + secret}, "any", slog.AnyValue("qx_"+secret), "commit", secret)
+		if n := strings.Count(out.String(), secret); n != 1 { // a digest is no credential
+			t.Errorf("%s: the secret is there %d times:\n%s", format, n, &out)
+		}
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // The spellings of a log's format.
@@ -12,14 +14,19 @@ const (
 	FormatJSON = "json"
 )
 
+// maxLogTextBytes bounds a text in a line of the log; stack traces are the longest.
+const maxLogTextBytes = 16 << 10
+
 // NewLogger returns a logger that writes lines of the given level ("debug",
-// "info", "warn", "error") and above to w, in the given format.
+// "info", "warn", "error") and above to w, in the given format. What looks like a
+// credential is masked in every line: this is the second net, behind the places
+// where words of git and of hosts become errors.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("log level %.40q: want debug, info, warn or error", level)
 	}
-	options := &slog.HandlerOptions{Level: l}
+	options := &slog.HandlerOptions{Level: l, ReplaceAttr: maskAttr}
 	switch format {
 	case FormatText:
 		return slog.New(slog.NewTextHandler(w, options)), nil
@@ -27,4 +34,29 @@ func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(w, options)), nil
 	}
 	return nil, fmt.Errorf("log format %.40q: want %s or %s", format, FormatText, FormatJSON)
+}
+
+// maskAttr masks the texts of an attribute: strings and errors. slog calls it for
+// the message, too.
+func maskAttr(_ []string, a slog.Attr) slog.Attr {
+	switch a.Value.Kind() {
+	case slog.KindString:
+		a.Value = slog.StringValue(maskText(a.Value.String()))
+	case slog.KindAny:
+		switch v := a.Value.Any().(type) {
+		case error:
+			a.Value = slog.StringValue(maskText(v.Error()))
+		case []string:
+			masked := make([]string, len(v))
+			for i := range v {
+				masked[i] = maskText(v[i])
+			}
+			a.Value = slog.AnyValue(masked)
+		}
+	}
+	return a
+}
+
+func maskText(text string) string {
+	return failure.Cut(failure.Mask(text), maxLogTextBytes)
 }
