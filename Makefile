@@ -31,7 +31,7 @@ run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard 
 	.cache/run/tasks run
 
 generate: ## files that follow from others: Go of the OpenAPI document, the schema of settings, the pages with tables
-	QUARRY_GENERATE=1 $(GO) test -count=1 ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/docscheck ./cmd/quarry ./cmd/quarry/internal/server
+	QUARRY_GENERATE=1 $(GO) test -count=1 ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/docscheck ./cmd/quarry ./cmd/quarry/internal/server ./schemas/failure
 
 fmt: ## gofmt
 	gofmt -w $$(git ls-files '*.go')

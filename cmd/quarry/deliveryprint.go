@@ -138,6 +138,8 @@ func factsOfPush(fact func(name, value string), d *wire.Delivery, p *wire.Delive
 		fact("  said to move", fmt.Sprintf("%s to %s", cmp.Or(p.Before, "nothing"), cmp.Or(p.After, "nothing")))
 	}
 	fact("  outcome", string(p.Outcome))
+	fact("  code", string(p.Code))
+	fact("  remedy", p.Remedy)
 	fact("  reason", p.Reason)
 	if !p.DeadLetter.IsZero() {
 		fact("  dead letter", fmt.Sprintf("%d-%d", p.DeadLetter.Partition, p.DeadLetter.Offset))

@@ -81,11 +81,11 @@ func printLetters(s streams, found []wire.DeadLetter, open int) error {
 		return err
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "ID\tAT\tSTAGE\tEVENT\tREPOSITORY\tREASON") // a tabwriter keeps its error for Flush
+	_, _ = fmt.Fprintln(w, "ID\tAT\tSTAGE\tEVENT\tREPOSITORY\tCODE\tREASON") // a tabwriter keeps its error for Flush
 	for i := range found {
 		l := &found[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Local().Format(time.DateTime), orDash(l.Stage), orDash(shortType(l.Type)),
-			orDash(letterRepository(l.RepoName, l.RepoID)), orDash(l.Reason))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Local().Format(time.DateTime), orDash(l.Stage), orDash(shortType(l.Type)),
+			orDash(letterRepository(l.RepoName, l.RepoID)), orDash(string(l.Code)), orDash(l.Reason))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -144,6 +144,8 @@ func printLetter(s streams, l *wire.DeadLetterDetails) error {
 		fact("record", l.RecordPosition.String())
 	}
 	fact("stage", l.Stage)
+	fact("code", string(l.Code))
+	fact("remedy", l.Remedy)
 	fact("reason", l.Reason)
 	fact("attempts", strconv.Itoa(l.Attempts))
 	fact("at", instant(l.At.Time))

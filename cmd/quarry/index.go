@@ -244,7 +244,7 @@ func (i *indexing) finished(p *pending, s *wire.RepositoryStatus) bool {
 		return false
 	}
 	if s.LastError != (wire.ImportFailure{}) {
-		i.fail(p.target, s.LastError.Message)
+		i.fail(p.target, failureText(&s.LastError))
 		return true
 	}
 	i.done++
@@ -255,6 +255,18 @@ func (i *indexing) finished(p *pending, s *wire.RepositoryStatus) bool {
 	}
 	i.progress.Print(text + fmt.Sprintf(", searchable after %.1f s", i.now().Sub(i.began).Seconds()))
 	return true
+}
+
+// failureText says why an import failed, what to do, and, to owners, what git said.
+func failureText(f *wire.ImportFailure) string {
+	text := plain(f.Message)
+	if f.Code != "" {
+		text = plain(string(f.Code)) + ": " + text
+	}
+	if f.Detail != "" {
+		text += " (" + plain(f.Detail) + ")"
+	}
+	return text
 }
 
 // summary is the line of the display.

@@ -358,7 +358,7 @@ func TestFailuresAreClassified(t *testing.T) {
 	if !errors.Is(err, worker.ErrPermanent) {
 		t.Fatalf("a path outside the roots: %v", err)
 	}
-	if s, ok := b.x.Status(b.code.ID); !ok || s.Running || s.Error == "" {
+	if s, ok := b.x.Status(b.code.ID); !ok || s.Running || s.Code == "" {
 		t.Fatalf("status %+v", s)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // MaxJobs bounds the repositories whose last job is remembered.
@@ -19,9 +20,11 @@ type Status struct {
 	// known.
 	Files, FilesTotal int64
 	Bytes, BytesTotal int64
-	// Error is the failure of the last attempt, at ErrorAt; empty if it succeeded.
-	Error   string
-	ErrorAt time.Time
+	// Code is the kind of the failure of the last attempt, at FailedAt, and Detail
+	// its text without credentials, for owners; empty if it succeeded.
+	Code     failure.Code
+	Detail   string
+	FailedAt time.Time
 }
 
 // A job is one record of a repository being handled.
@@ -50,10 +53,11 @@ type jobs struct {
 }
 
 type jobEntry struct {
-	job     *job
-	running bool
-	err     error
-	errAt   time.Time
+	job      *job
+	running  bool
+	code     failure.Code
+	detail   string
+	failedAt time.Time
 }
 
 func (s *jobs) begin(id code.RepositoryID) *job {
@@ -79,8 +83,13 @@ func (s *jobs) begin(id code.RepositoryID) *job {
 func (s *jobs) end(id code.RepositoryID, j *job, err error, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.mu.entries[id]; e != nil && e.job == j {
-		e.running, e.err, e.errAt = false, err, now
+	e := s.mu.entries[id]
+	if e == nil || e.job != j {
+		return
+	}
+	e.running, e.code, e.detail, e.failedAt = false, "", "", time.Time{}
+	if err != nil {
+		e.code, e.detail, e.failedAt = failure.CodeOf(err), failure.Detail(err), now
 	}
 }
 
@@ -93,12 +102,9 @@ func (x *Indexer) Status(id code.RepositoryID) (s Status, ok bool) {
 	if e == nil {
 		return s, false
 	}
-	s = Status{
+	return Status{
 		Running: e.running, Files: e.job.files.Load(), FilesTotal: e.job.filesTotal.Load(),
 		Bytes: e.job.bytes.Load(), BytesTotal: e.job.bytesTotal.Load(),
-	}
-	if e.err != nil {
-		s.Error, s.ErrorAt = e.err.Error(), e.errAt
-	}
-	return s, true
+		Code: e.code, Detail: e.detail, FailedAt: e.failedAt,
+	}, true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // source is the CloudEvents source of the pushes of this package.
@@ -142,7 +143,7 @@ func (r *Reconciler) settle(k *repository, v verdict, err error) {
 	k.status = Status{LookedAt: now, Result: v.result}
 	if err != nil {
 		k.failures++
-		k.status.Error = err.Error()
+		k.status.Code, k.status.Detail = failure.CodeOf(err), failure.Detail(err)
 		// One interval is what nextLook adds.
 		r.scheduleLocked(k, nextLook(k.ID, now.Add(backoff(k.failures, r.o.Interval)-r.o.Interval), r.o.Interval))
 		return

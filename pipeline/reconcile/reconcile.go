@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Status is the last look at a repository.
@@ -22,8 +23,10 @@ type Status struct {
 	LookedAt time.Time
 	// Result is one of the constants; empty before the first look.
 	Result string
-	// Error is why it failed.
-	Error string
+	// Code says why it failed, Detail in the words of git, without credentials, for
+	// owners.
+	Code   failure.Code
+	Detail string
 	// NextAt is when the next look is due.
 	NextAt time.Time
 }

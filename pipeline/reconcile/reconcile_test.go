@@ -10,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // wait lets time pass, which the bubble of the test invents, and all goroutines
@@ -201,7 +202,7 @@ func TestFailuresBackOff(t *testing.T) {
 			t.Errorf("%d looks in a week at a repository that fails, want about 11", n)
 		}
 		s, _ := r.Status(anvil.ID)
-		if s.Result != ResultFailed || s.Error != "host cannot be reached" || s.NextAt.Sub(s.LookedAt) < 23*time.Hour {
+		if s.Result != ResultFailed || s.Code != failure.Other || s.Detail != "host cannot be reached" || s.NextAt.Sub(s.LookedAt) < 23*time.Hour {
 			t.Errorf("status %+v, want the failure and a look in a day", s)
 		}
 		w.mu.Lock()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Letter is an open dead letter, without value and headers.
@@ -15,7 +16,9 @@ type Letter struct {
 	Position, Of event.Position
 	// Stage gave it up, after so many Attempts, for this Reason.
 	Stage, Reason string
-	Attempts      int
+	// Code is the kind of the reason.
+	Code     failure.Code
+	Attempts int
 	// Type is that of the event, empty without one.
 	Type event.Type
 	// Repository is 0 where the key names none.
@@ -46,7 +49,7 @@ func stageOf(stage string) string {
 func newLetter(rec event.Record) *Letter {
 	said := event.ReadLetter(rec)
 	l := &Letter{
-		Position: rec.Position, Of: said.Of, Stage: said.Stage, Reason: said.Reason, Attempts: said.Attempts,
+		Position: rec.Position, Of: said.Of, Stage: said.Stage, Reason: said.Reason, Code: failure.Parse(string(said.Code)), Attempts: said.Attempts,
 		Type: event.TypeOf(rec), At: rec.Time, ValueBytes: len(rec.Value),
 	}
 	l.Repository, _ = event.RepositoryOfKey(rec.Key) // 0 for a key that names none

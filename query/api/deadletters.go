@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -44,6 +45,7 @@ type DeadLetter struct {
 	// say.
 	Position, Of   event.Position
 	Stage, Reason  string
+	Code           failure.Code
 	Attempts       int
 	Type           event.Type
 	Repository     code.RepositoryID
@@ -76,7 +78,7 @@ func letterID(at event.Position) string { return fmt.Sprintf("%d-%d", at.Partiti
 func newDeadLetter(l *DeadLetter) wire.DeadLetter {
 	return wire.DeadLetter{
 		ID: letterID(l.Position), Position: wirePosition(l.Position), RecordPosition: wirePosition(l.Of),
-		Stage: l.Stage, Reason: l.Reason, Attempts: l.Attempts, Type: string(l.Type),
+		Stage: l.Stage, Code: wire.FailureCode(l.Code), Remedy: failure.Describe(l.Code).Message(), Reason: failure.Clean(l.Reason, failure.MaxDetailBytes), Attempts: l.Attempts, Type: string(l.Type),
 		RepoID: int64(l.Repository), RepoName: l.RepositoryName, At: wire.At(l.At), ValueBytes: l.ValueBytes, Copies: l.Copies,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -77,7 +78,8 @@ type DeliveredPush struct {
 	Before, After code.CommitID
 	Action        event.Action
 	Outcome       string
-	// Reason says why it failed, DeadLetter where its letter is.
+	// Code and Reason say why it failed, DeadLetter where its letter is.
+	Code       failure.Code
 	Reason     string
 	DeadLetter *event.Position
 	Commit     code.CommitID
@@ -188,7 +190,7 @@ func newDelivery(d *Delivery) wire.Delivery {
 	out := wire.Delivery{
 		ID: fmt.Sprintf("%d-%d", d.Position.Partition, d.Position.Offset), Position: wirePosition(d.Position), Source: d.Source,
 		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: int64(d.Repository), RepoName: d.RepositoryName,
-		ReceivedAt: wire.At(d.ReceivedAt), LoggedAt: wire.At(d.LoggedAt), Outcome: wire.DeliveryOutcome(d.outcome()), Reason: d.Reason,
+		ReceivedAt: wire.At(d.ReceivedAt), LoggedAt: wire.At(d.LoggedAt), Outcome: wire.DeliveryOutcome(d.outcome()), Reason: failure.Clean(d.Reason, failure.MaxDetailBytes),
 		DuplicateOf: wireOptional(d.Of), Suppressed: d.Suppressed, Pushes: make([]wire.DeliveredPush, len(d.Pushes)),
 	}
 	if d.Outcome == string(event.DeliveryTaken) {
@@ -226,9 +228,12 @@ func (d *Delivery) outcome() string {
 func newDeliveredPush(p *DeliveredPush) wire.DeliveredPush {
 	out := wire.DeliveredPush{
 		Position: wirePosition(p.Position), Ref: string(p.Ref), Before: string(p.Before), After: string(p.After),
-		Action: wire.DeliveredPushAction(p.Action), Outcome: wire.DeliveryOutcome(p.Outcome), Reason: p.Reason,
+		Action: wire.DeliveredPushAction(p.Action), Outcome: wire.DeliveryOutcome(p.Outcome), Reason: failure.Clean(p.Reason, failure.MaxDetailBytes),
 		DeadLetter: wireOptional(p.DeadLetter), Commit: string(p.Commit), ChangedFiles: p.Changes, NewDocuments: p.Documents, Segments: p.Segments,
 		IndexedWith: wireOptional(p.Cause), AnsweredBy: wireOptional(p.Answered), DoneAt: wire.At(p.DoneAt), SearchableAt: wire.At(p.SearchableAt),
+	}
+	if p.Outcome == OutcomeFailed {
+		out.Code, out.Remedy = wire.FailureCode(p.Code), failure.Describe(p.Code).Message()
 	}
 	if !p.SearchableAt.IsZero() {
 		out.SearchableAtClock = wire.DeliveredPushSearchableAtClockLog

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 8_900_000, time.FixedZone("", 7200))
@@ -59,8 +60,8 @@ func newWorld() *world {
 		status: map[code.RepositoryID]api.RepositoryStatus{
 			42: {Repository: *kettle, State: api.StateIndexed, Refs: []api.RefStatus{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at,
 				Freshness: api.Freshness{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, ReceivedAt: day.Add(-1500 * time.Millisecond), IndexedAt: day, Waiting: 2, OldestAt: day.AddDate(100, 0, 0) /* whose age is 0 for a while */}},
-			43: {Repository: *bare, State: api.StateImporting, Progress: &api.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: "fetch: no route to host", LastErrorAt: day,
-				Reconciliation: &api.Reconciliation{LookedAt: day, Result: "failed", Error: "host cannot be reached", NextAt: day.Add(time.Hour)}},
+			43: {Repository: *bare, State: api.StateImporting, Progress: &api.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: &api.Failure{Code: failure.Unreachable, Detail: "fetch /srv/git: no route to host", At: day},
+				Reconciliation: &api.Reconciliation{LookedAt: day, Result: "failed", Failed: &api.Failure{Code: failure.Unreachable, Detail: "list /srv/git: no route to host"}, NextAt: day.Add(time.Hour)}},
 		},
 		skipped: []api.SkippedFile{
 			{Path: "a.png", Ref: "refs/heads/trunk", Reason: code.SkipBinary, SizeBytes: 10},
@@ -244,7 +245,7 @@ func delivered() []*api.Delivery {
 		{Position: at(12), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-3", Outcome: "refused", Reason: "signature is wrong", Suppressed: 4, ReceivedAt: day, LoggedAt: day},
 		{Position: at(11), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-1", Outcome: "duplicate", Of: &cause, Repository: 42, RepositoryName: "github.com/meadow/kettle", ReceivedAt: day, LoggedAt: day},
 		{Position: at(10), Source: "/query/api", Repository: 44, ReceivedAt: day, LoggedAt: day, Pushes: []api.DeliveredPush{
-			{Position: at(10), Action: event.ActionRefresh, Outcome: "failed", Reason: "no route to host", DeadLetter: &event.Position{Topic: event.TopicDeadLetters, Partition: 2, Offset: 1}},
+			{Position: at(10), Action: event.ActionRefresh, Outcome: "failed", Code: failure.Unreachable, Reason: "no route to host", DeadLetter: &event.Position{Topic: event.TopicDeadLetters, Partition: 2, Offset: 1}},
 		}},
 		{
 			Position: at(7), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-1", BodySHA256: strings.Repeat("0f", 32),
@@ -345,10 +346,10 @@ func buried() []api.DeadLetter {
 		return event.Position{Topic: topic, Partition: 1, Offset: offset}
 	}
 	return []api.DeadLetter{
-		{Position: at(event.TopicDeadLetters, 9), Of: at(event.TopicEvents, 31), Stage: "projections", Reason: "invalid", Attempts: 1, Type: event.TypeSegmentsMerged, At: day, ValueBytes: 40},
-		{Position: at(event.TopicDeadLetters, 4), Of: at(event.TopicEvents, 17), Stage: "worker", Reason: "no route to host", Attempts: 5, Type: event.TypePush,
+		{Position: at(event.TopicDeadLetters, 9), Of: at(event.TopicEvents, 31), Stage: "projections", Code: failure.Unreadable, Reason: "invalid", Attempts: 1, Type: event.TypeSegmentsMerged, At: day, ValueBytes: 40},
+		{Position: at(event.TopicDeadLetters, 4), Of: at(event.TopicEvents, 17), Stage: "worker", Code: failure.Unreachable, Reason: "no route to host", Attempts: 5, Type: event.TypePush,
 			Repository: 42, RepositoryName: "github.com/meadow/kettle", At: day, ValueBytes: 120, Copies: 1},
-		{Position: at(event.TopicDeadLetters, 2), Stage: "worker", Reason: "no event", At: day},
+		{Position: at(event.TopicDeadLetters, 2), Stage: "worker", Code: failure.Other, Reason: "no event", At: day},
 	}
 }
 

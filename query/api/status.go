@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // State is how far the indexing of a repository is.
@@ -31,10 +32,8 @@ type RepositoryStatus struct {
 	Refs []RefStatus
 	// Progress is nil unless an import or update runs.
 	Progress *Progress
-	// LastError is the reason of the last failure; empty once a later attempt
-	// has succeeded.
-	LastError   string
-	LastErrorAt time.Time
+	// LastError is the last failure; nil once a later attempt has succeeded.
+	LastError *Failure
 	// Segments counts the segments that hold documents of the repository, Files
 	// the searchable files of the default branch, SkippedFiles those that are not.
 	Segments     int
@@ -55,8 +54,9 @@ type Reconciliation struct {
 	// LookedAt and Result are zero before the first look.
 	LookedAt time.Time
 	Result   string
-	Error    string
-	NextAt   time.Time
+	// Failed is why it failed; nil if it did not.
+	Failed *Failure
+	NextAt time.Time
 }
 
 // RefStatus is an indexed ref.
@@ -100,10 +100,12 @@ type statusResponse struct {
 }
 
 type reconcileItem struct {
-	LookedAt *jsonTime `json:"lookedAt,omitempty"`
-	Result   string    `json:"result,omitempty"`
-	Error    string    `json:"error,omitempty"`
-	NextAt   *jsonTime `json:"nextAt,omitempty"`
+	LookedAt *jsonTime    `json:"lookedAt,omitempty"`
+	Result   string       `json:"result,omitempty"`
+	Code     failure.Code `json:"code,omitempty"`
+	Error    string       `json:"error,omitempty"`
+	Detail   string       `json:"detail,omitempty"`
+	NextAt   *jsonTime    `json:"nextAt,omitempty"`
 }
 
 type refItem struct {
@@ -120,8 +122,10 @@ type progressItem struct {
 }
 
 type errorItem struct {
-	Message string    `json:"message"`
-	At      *jsonTime `json:"at,omitempty"`
+	Code    failure.Code `json:"code"`
+	Message string       `json:"message"`
+	Detail  string       `json:"detail,omitempty"`
+	At      *jsonTime    `json:"at,omitempty"`
 }
 
 type skippedItem struct {
@@ -161,11 +165,14 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 	if p := st.Progress; p != nil {
 		out.Progress = &progressItem{p.Files, p.FilesTotal, p.Bytes, p.BytesTotal}
 	}
-	if st.LastError != "" {
-		out.LastError = &errorItem{st.LastError, optionalTime(st.LastErrorAt)}
+	if f := st.LastError; f != nil {
+		out.LastError = &errorItem{f.Code, f.message(), f.detailFor(r), optionalTime(f.At)}
 	}
 	if l := st.Reconciliation; l != nil {
-		out.Reconcile = &reconcileItem{optionalTime(l.LookedAt), l.Result, l.Error, optionalTime(l.NextAt)}
+		out.Reconcile = &reconcileItem{LookedAt: optionalTime(l.LookedAt), Result: l.Result, NextAt: optionalTime(l.NextAt)}
+		if f := l.Failed; f != nil {
+			out.Reconcile.Code, out.Reconcile.Error, out.Reconcile.Detail = f.Code, f.message(), f.detailFor(r)
+		}
 	}
 	return ok(out), nil
 }

@@ -139,6 +139,27 @@ const (
 	ErrorErrorCodeUSERNOTFOUND                  ErrorErrorCode = "USER_NOT_FOUND"
 )
 
+// Defines values for FailureCode.
+const (
+	FailureCodeCanceled          FailureCode = "canceled"
+	FailureCodeDiskFull          FailureCode = "disk_full"
+	FailureCodeGitFailed         FailureCode = "git_failed"
+	FailureCodeMissing           FailureCode = "missing"
+	FailureCodeNoDefaultBranch   FailureCode = "no_default_branch"
+	FailureCodeOther             FailureCode = "other"
+	FailureCodePanic             FailureCode = "panic"
+	FailureCodeRefNotFound       FailureCode = "ref_not_found"
+	FailureCodeRefused           FailureCode = "refused"
+	FailureCodeRejectedEvent     FailureCode = "rejected_event"
+	FailureCodeRepositoryRemoved FailureCode = "repository_removed"
+	FailureCodeTimeout           FailureCode = "timeout"
+	FailureCodeTooLarge          FailureCode = "too_large"
+	FailureCodeUnauthorized      FailureCode = "unauthorized"
+	FailureCodeUnreachable       FailureCode = "unreachable"
+	FailureCodeUnreadableEvent   FailureCode = "unreadable_event"
+	FailureCodeVanished          FailureCode = "vanished"
+)
+
 // Defines values for FileItemType.
 const (
 	FileItemTypeBlob FileItemType = "blob"
@@ -586,7 +607,13 @@ type DeadLetter struct {
 	RecordPosition Position `json:"recordPosition,omitempty,omitzero"`
 
 	// Stage That gave it up: worker or projections.
-	Stage    string `json:"stage"`
+	Stage string      `json:"stage"`
+	Code  FailureCode `json:"code"`
+
+	// Remedy What the code means and what to do.
+	Remedy string `json:"remedy"`
+
+	// Reason The words of git or of the server, without credentials.
 	Reason   string `json:"reason"`
 	Attempts int    `json:"attempts"`
 	Type     string `json:"type,omitempty,omitzero"`
@@ -614,20 +641,26 @@ type DeadLetterDetails struct {
 	Value string `json:"value,omitempty,omitzero"`
 
 	// Stage That gave it up: worker or projections.
-	Stage       string `json:"stage"`
-	ValueBase64 string `json:"valueBase64,omitempty,omitzero"`
+	Stage       string      `json:"stage"`
+	ValueBase64 string      `json:"valueBase64,omitempty,omitzero"`
+	Code        FailureCode `json:"code"`
 
 	// Event The event, if this version can read it.
-	Event    map[string]interface{} `json:"event,omitempty,omitzero"`
-	Reason   string                 `json:"reason"`
-	Attempts int                    `json:"attempts"`
+	Event map[string]interface{} `json:"event,omitempty,omitzero"`
+
+	// Remedy What the code means and what to do.
+	Remedy string `json:"remedy"`
 
 	// Unreadable Why it cannot.
 	Unreadable string `json:"unreadable,omitempty,omitzero"`
-	Type       string `json:"type,omitempty,omitzero"`
-	RepoID     int64  `json:"repoId,omitempty,omitzero"`
-	RepoName   string `json:"repoName,omitempty,omitzero"`
-	At         Time   `json:"at,omitempty,omitzero"`
+
+	// Reason The words of git or of the server, without credentials.
+	Reason   string `json:"reason"`
+	Attempts int    `json:"attempts"`
+	Type     string `json:"type,omitempty,omitzero"`
+	RepoID   int64  `json:"repoId,omitempty,omitzero"`
+	RepoName string `json:"repoName,omitempty,omitzero"`
+	At       Time   `json:"at,omitempty,omitzero"`
 
 	// ValueBytes Of the value that is in the letter.
 	ValueBytes int `json:"valueBytes"`
@@ -653,8 +686,12 @@ type DeliveredPush struct {
 	After   string              `json:"after,omitempty,omitzero"`
 	Action  DeliveredPushAction `json:"action"`
 	Outcome DeliveryOutcome     `json:"outcome"`
+	Code    FailureCode         `json:"code,omitempty,omitzero"`
 
-	// Reason Why it failed.
+	// Remedy What the code means and what to do; absent unless it failed.
+	Remedy string `json:"remedy,omitempty,omitzero"`
+
+	// Reason The words of git or of the server, without credentials; absent unless it failed.
 	Reason     string   `json:"reason,omitempty,omitzero"`
 	DeadLetter Position `json:"deadLetter,omitempty,omitzero"`
 
@@ -784,6 +821,9 @@ type Error struct {
 
 // ErrorErrorCode defines model for Error.ErrorCode.
 type ErrorErrorCode string
+
+// FailureCode The kind of a failure of the pipeline; docs/operations.md has a table of meanings and remedies.
+type FailureCode string
 
 // FileExplain How the score of a file came about.
 type FileExplain struct {
@@ -941,8 +981,14 @@ type HealthStatus string
 
 // ImportFailure defines model for ImportFailure.
 type ImportFailure struct {
+	Code FailureCode `json:"code"`
+
+	// Message What the code means and what to do.
 	Message string `json:"message"`
-	At      Time   `json:"at,omitempty,omitzero"`
+
+	// Detail The words of git or of the server, without credentials; for owners and the operator.
+	Detail string `json:"detail,omitempty,omitzero"`
+	At     Time   `json:"at,omitempty,omitzero"`
 }
 
 // ImportProgress Present while an import or update runs. Totals are 0 until they are known.
@@ -1132,9 +1178,13 @@ type Reconciliation struct {
 	// LookedAt Absent before the first look.
 	LookedAt Time                 `json:"lookedAt,omitempty,omitzero"`
 	Result   ReconciliationResult `json:"result,omitempty,omitzero"`
+	Code     FailureCode          `json:"code,omitempty,omitzero"`
 
-	// Error Why it failed.
-	Error  string `json:"error,omitempty,omitzero"`
+	// Error What the code means and what to do; absent unless it failed.
+	Error string `json:"error,omitempty,omitzero"`
+
+	// Detail The words of git or of the server, without credentials; for owners and the operator.
+	Detail string `json:"detail,omitempty,omitzero"`
 	NextAt Time   `json:"nextAt,omitempty,omitzero"`
 }
 

@@ -56,7 +56,7 @@ func (l *deadLetters) Letters(_ context.Context, q api.DeadLetterQuery) ([]api.D
 
 func (l *deadLetters) letter(from *deadletters.Letter) api.DeadLetter {
 	out := api.DeadLetter{
-		Position: from.Position, Of: from.Of, Stage: from.Stage, Reason: from.Reason, Attempts: from.Attempts, Type: from.Type,
+		Position: from.Position, Of: from.Of, Stage: from.Stage, Reason: from.Reason, Code: from.Code, Attempts: from.Attempts, Type: from.Type,
 		Repository: from.Repository, At: from.At, ValueBytes: from.ValueBytes, Copies: from.Copies,
 	}
 	if known, ok := l.versions.Registered(from.Repository); ok {

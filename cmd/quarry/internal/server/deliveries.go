@@ -110,7 +110,7 @@ func (l *ledger) push(p *deliveries.Push) api.DeliveredPush {
 		return out
 	}
 	if letter := l.letters.OfPush(p.Position); letter != nil {
-		out.Outcome, out.Reason, out.DeadLetter = api.OutcomeFailed, letter.Reason, &letter.Position
+		out.Outcome, out.Reason, out.Code, out.DeadLetter = api.OutcomeFailed, letter.Reason, letter.Code, &letter.Position
 	}
 	return out
 }

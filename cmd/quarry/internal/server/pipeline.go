@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
@@ -14,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // workerGroup is the consumer group of the workers of an installation.
@@ -154,7 +156,7 @@ func (s *Server) working(id code.RepositoryID) (work, bool) {
 	if !ok {
 		return w, w.look != nil
 	}
-	w.lastError, w.lastErrorAt = status.Error, status.ErrorAt
+	w.failed = failureOf(status.Code, status.Detail, status.FailedAt)
 	if status.Running {
 		w.progress = &api.Progress{
 			Files: int(status.Files), FilesTotal: int(status.FilesTotal), Bytes: status.Bytes, BytesTotal: status.BytesTotal,
@@ -173,5 +175,15 @@ func (p *pipeline) look(id code.RepositoryID) *api.Reconciliation {
 	if !ok {
 		return nil
 	}
-	return &api.Reconciliation{LookedAt: status.LookedAt, Result: status.Result, Error: status.Error, NextAt: status.NextAt}
+	return &api.Reconciliation{
+		LookedAt: status.LookedAt, Result: status.Result, NextAt: status.NextAt, Failed: failureOf(status.Code, status.Detail, status.LookedAt),
+	}
+}
+
+// failureOf returns what the API shows of a failure, nil for none.
+func failureOf(c failure.Code, detail string, at time.Time) *api.Failure {
+	if c == "" {
+		return nil
+	}
+	return &api.Failure{Code: c, Detail: detail, At: at}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/places"
@@ -29,9 +28,9 @@ var _ api.Status = (*statuses)(nil)
 
 // work is what the pipeline of this process knows of a repository.
 type work struct {
-	progress    *api.Progress // nil if nothing runs
-	lastError   string
-	lastErrorAt time.Time
+	progress *api.Progress // nil if nothing runs
+	// failed is how the last attempt failed; nil if it did not.
+	failed *api.Failure
 	// look is nil where another process looks for lost pushes, or none does.
 	look *api.Reconciliation
 }
@@ -165,14 +164,14 @@ func (s *statuses) addWork(out *api.RepositoryStatus) {
 	if !ok {
 		return
 	}
-	out.Progress, out.LastError, out.LastErrorAt, out.Reconciliation = w.progress, w.lastError, w.lastErrorAt, w.look
+	out.Progress, out.LastError, out.Reconciliation = w.progress, w.failed, w.look
 	if out.State == api.StateIndexed {
 		return
 	}
 	switch {
 	case w.progress != nil:
 		out.State = api.StateImporting
-	case w.lastError != "":
+	case w.failed != nil:
 		out.State = api.StateFailed
 	}
 }
