@@ -25,7 +25,8 @@ var (
 	ErrBinary = errors.New("not a text file")
 	// ErrTooLarge says that an answer exceeds its bound.
 	ErrTooLarge = errors.New("over the size limit")
-	// ErrInvalidPattern says that a regular expression is refused.
+	// ErrInvalidPattern says that a regular expression is refused. The error's text
+	// names the parameter, query or author, and what is wrong.
 	ErrInvalidPattern = errors.New("pattern is not allowed")
 	// ErrTimeout says that git took longer than it may.
 	ErrTimeout = errors.New("git took too long")

@@ -1,8 +1,8 @@
 package source
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -96,19 +96,19 @@ func (q *CommitsRequest) check() (err error) {
 	if q.Skip < 0 || q.Skip > MaxSkippedCommits {
 		return fmt.Errorf("%w: page behind more than %d commits", ErrTooLarge, MaxSkippedCommits)
 	}
-	return errors.Join(checkPattern(q.Message), checkPattern(q.Author))
+	return cmp.Or(checkPattern("query", q.Message), checkPattern("author", q.Author))
 }
 
 // checkPattern refuses what git's regular expressions would take much memory for:
-// a{32767} nested in itself.
-func checkPattern(p string) error {
+// a{32767} nested in itself. name is that of the parameter.
+func checkPattern(name, p string) error {
 	switch {
 	case len(p) > MaxPatternBytes:
-		return fmt.Errorf("%w: want at most %d bytes", ErrInvalidPattern, MaxPatternBytes)
+		return fmt.Errorf("%s: %w: want at most %d bytes", name, ErrInvalidPattern, MaxPatternBytes)
 	case strings.ContainsAny(p, "\x00\n\r"):
-		return fmt.Errorf("%w: want one line of text", ErrInvalidPattern)
+		return fmt.Errorf("%s: %w: want one line of text", name, ErrInvalidPattern)
 	case strings.Contains(p, `\{`):
-		return fmt.Errorf(`%w: intervals such as \{2,3\} are not`, ErrInvalidPattern)
+		return fmt.Errorf(`%s: %w: want no interval such as \{2,3\}`, name, ErrInvalidPattern)
 	}
 	return nil
 }

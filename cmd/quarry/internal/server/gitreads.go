@@ -58,6 +58,13 @@ func (e *gitError) Error() string {
 func (e *gitError) Unwrap() []error { return []error{e.kind, e.cause} }
 
 func sourceError(err error) error {
+	if e, ok := errors.AsType[*mirror.PatternError](err); ok {
+		name := "query"
+		if e.Author {
+			name = "author"
+		}
+		return fmt.Errorf("%s: %w: want a POSIX basic regular expression: %s", name, source.ErrInvalidPattern, e.Reason)
+	}
 	for _, e := range gitErrors {
 		if errors.Is(err, e.have) {
 			return &gitError{e.want, err, e.told}
