@@ -10,7 +10,8 @@
 //	Push without a ref               take back the refs that are gone
 //	Push of a selected ref           fetch that ref, index it or take it back
 //	Push of another ref              nothing
-//	RepositoryRemoved                remove the mirror
+//	RepositoryRemoved                remove the mirror; what came before it and was
+//	                                 not handled yet is skipped
 //
 // Pushes of a repository that wait together are one group: their refs are brought
 // by one fetch, and each is told of once, with the last of its pushes as the cause

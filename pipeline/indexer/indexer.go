@@ -117,12 +117,15 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 	if err != nil {
 		return 1, fmt.Errorf("%w: %w", worker.ErrPermanent, err)
 	}
+	if removal, ok := ev.(*event.RepositoryRemoved); ok {
+		return 1, classify(x.remove(ctx, removal, at))
+	}
 	n, handle := 1, func(job *job) error { return x.event(ctx, ev, at, job) }
 	if p, ok := ev.(*event.Push); ok {
 		g := gather(p, records)
 		n, handle = len(g.pushes), func(job *job) error { return x.pushes(ctx, g, job) }
 	}
-	job := x.jobs.begin(ev.Key())
+	job := x.jobs.begin(ev.Key(), func() { worker.ReportProgress(ctx) })
 	if err = x.settle(ctx, ev.Key(), at); err == nil {
 		err = handle(job)
 	}
@@ -137,10 +140,60 @@ func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, 
 		return x.registered(ctx, ev.Repository, cause{at, ev.At}, job)
 	case *event.RepositoryChanged:
 		return x.registered(ctx, ev.Repository, cause{at, ev.At}, job)
-	case *event.RepositoryRemoved:
-		return x.o.Mirrors.Mirror(ev.Repository).Remove(ctx)
 	}
 	return nil
+}
+
+// remove removes the mirror of a repository. A mirror in doubt is not made to follow
+// the log before: the repository may be removed because git hangs at it.
+func (x *Indexer) remove(ctx context.Context, ev *event.RepositoryRemoved, at event.Position) error {
+	if err := x.o.Mirrors.Mirror(ev.Repository).Remove(ctx); err != nil {
+		return err
+	}
+	x.jobs.forget(ev.Repository)
+	return x.settle(ctx, ev.Repository, at)
+}
+
+// Removes reports whether a record removes its repository, which makes what came
+// before it pointless.
+func Removes(rec event.Record) bool { return event.TypeOf(rec) == event.TypeRepositoryRemoved }
+
+// Skip implements worker.Handler. The repository of the records is removed after
+// them: its pushes are answered as those of one that is not registered.
+func (x *Indexer) Skip(ctx context.Context, records []event.Record) (int, error) {
+	_, ev, err := event.Decode(records[0])
+	if err != nil {
+		return 1, fmt.Errorf("%w: %w", worker.ErrPermanent, err)
+	}
+	p, ok := ev.(*event.Push)
+	if !ok {
+		return 1, nil // nothing waits for an answer
+	}
+	g := gather(p, records)
+	for _, of := range g.refs {
+		of.outcome = event.PushUnregistered
+	}
+	return len(g.pushes), x.report(ctx, g)
+}
+
+// Name returns the name of the repository of a record: what a registration says, or
+// what the mirror knows; empty for neither.
+func (x *Indexer) Name(rec event.Record) string {
+	switch _, ev, _ := event.Decode(rec); ev := ev.(type) {
+	case *event.RepositoryRegistered:
+		return ev.Repository.Name
+	case *event.RepositoryChanged:
+		return ev.Repository.Name
+	}
+	id, ok := event.RepositoryOfKey(rec.Key)
+	if !ok {
+		return ""
+	}
+	r, err := x.o.Mirrors.Mirror(id).Repository()
+	if err != nil {
+		return "" // it was never fetched
+	}
+	return r.Name
 }
 
 // cause is what led to an announcement: the last event that is handled with it, and

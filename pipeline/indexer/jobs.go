@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,8 @@ type Status struct {
 
 // A job is one record of a repository being handled.
 type job struct {
+	// report says to the worker that the handling goes on.
+	report                               func()
 	files, filesTotal, bytes, bytesTotal atomic.Int64
 }
 
@@ -36,11 +39,13 @@ type job struct {
 func (j *job) plan(files int, bytes int64) {
 	j.filesTotal.Add(int64(files))
 	j.bytesTotal.Add(bytes)
+	j.report()
 }
 
 func (j *job) progress(files, bytes int64) {
 	j.files.Add(files)
 	j.bytes.Add(bytes)
+	j.report()
 }
 
 // jobs remembers the last job of each repository, the oldest forgotten first.
@@ -60,7 +65,7 @@ type jobEntry struct {
 	failedAt time.Time
 }
 
-func (s *jobs) begin(id code.RepositoryID) *job {
+func (s *jobs) begin(id code.RepositoryID, report func()) *job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.entries == nil {
@@ -76,8 +81,18 @@ func (s *jobs) begin(id code.RepositoryID) *job {
 			s.mu.order = s.mu.order[1:]
 		}
 	}
-	e.job, e.running = &job{}, true
+	e.job, e.running = &job{report: report}, true
 	return e.job
+}
+
+// forget drops what is known of a repository that was removed.
+func (s *jobs) forget(id code.RepositoryID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.entries[id] != nil {
+		delete(s.mu.entries, id)
+		s.mu.order = slices.DeleteFunc(s.mu.order, func(known code.RepositoryID) bool { return known == id })
+	}
 }
 
 func (s *jobs) end(id code.RepositoryID, j *job, err error, now time.Time) {

@@ -52,6 +52,16 @@
 // them: they are tried one by one, at once after a permanent failure and for the
 // last attempt after others, so that only what fails by itself is given up.
 //
+// # A handler that hangs
+//
+// A call of the handler is canceled after Options.Stall without ReportProgress, or
+// after Options.Limit in all; its records become dead letters. When a removal
+// (Options.Removes) is read, the call that its lane makes is canceled, and what
+// came before the removal is answered by Handler.Skip: the removal is next, and the
+// place is free. A handler that ignores the end of its context is left behind after
+// maxGrace. Its lane then takes removals only, until the call returns: each other
+// event would leave one more behind.
+//
 // Waits grow exponentially with full jitter (Brooker, "Exponential Backoff And
 // Jitter", 2015), up to Options.MaxBackoff. A lane that waits has no place.
 //
@@ -66,12 +76,14 @@
 //     each time the partition is assigned.
 //  4. When a partition is taken away or the worker is told to stop, no batch
 //     begins; those in hand have Options.Drain to end, after that their context
-//     ends. What is below the mark then is committed.
+//     ends, and the log names what was not finished. What is below the mark then is
+//     committed.
 //  5. While Options.Pressure is over Options.MaxAhead no batch begins.
 //
 // # Concurrency
 //
 // A Worker runs, for each partition it holds, one goroutine that reads, one that
-// commits and one for each lane with work, at most MaxWindowRecords; all are gone
-// when Run returns. It does not know what is in a record.
+// commits and one for each lane with work, at most MaxWindowRecords, and one for
+// each call of the handler; all are gone when Run returns, but for calls that were
+// left behind. It does not know what is in a record.
 package worker

@@ -29,8 +29,15 @@ type Handler interface {
 	Wants(rec event.Record) bool
 	// Handle does what the first n of records ask for, at least one; they have one
 	// key and are in order. The error is about these n, the others come again. A
-	// repetition must be harmless.
+	// repetition must be harmless. The context ends when the worker stops, when the
+	// handling takes too long (call ReportProgress) or when a removal is read; Handle
+	// then returns at once.
 	Handle(ctx context.Context, records []event.Record) (n int, err error)
+	// Skip answers the first n of records, at least one, without handling them, for a
+	// removal follows; they have one key and are in order. A call of Handle for some
+	// of them may have begun. The error is about these n. A repetition must be
+	// harmless.
+	Skip(ctx context.Context, records []event.Record) (n int, err error)
 	// Committed is called after a commit: rec and all before it in its partition
 	// are done. It is not called for every record.
 	Committed(rec event.Record)

@@ -3,8 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
@@ -33,11 +31,16 @@ func (t *turn) begin(wait time.Duration) {
 	}
 }
 
-// given is what the handler gets next.
-func (t *turn) given() []event.Record {
-	n := len(t.hand)
-	if t.alone > 0 {
+// given is what the handler gets next: at most max records. A removal comes alone.
+func (t *turn) given(max int, removes func(event.Record) bool) []event.Record {
+	n := min(len(t.hand), max)
+	if t.alone > 0 || removes(t.hand[0].rec) {
 		n = 1
+	}
+	for i := 1; i < n; i++ {
+		if removes(t.hand[i].rec) {
+			n = i
+		}
 	}
 	records := make([]event.Record, n)
 	for i := range records {
@@ -53,31 +56,49 @@ func (t *turn) separate(n int) { t.alone, t.first = n, t.attempt }
 func (p *partition) work(ctx, drain context.Context, l *lane) {
 	var t turn
 	t.begin(p.w.o.Backoff)
-	for {
-		long := p.long(l, &t)
-		if !p.w.enter(ctx, long) {
+	for ctx.Err() == nil {
+		if !p.skipRemoved(drain, l, &t) {
 			return
 		}
-		if t.attempt == 1 && t.alone == 0 {
-			t.hand = p.window.take(l, t.hand, p.w.o.Batch-len(t.hand))
-		}
-		wait, ok := p.try(drain, &t)
-		p.w.leave(long)
-		if !ok || wait > 0 && !pause(ctx, wait) || len(t.hand) == 0 && !p.window.more(l) {
+		wait, ok := p.takeTurn(ctx, drain, l, &t)
+		if !ok || wait > 0 && !p.pause(ctx, l, &t, wait) || len(t.hand) == 0 && !p.window.more(l) {
 			return
 		}
 	}
 }
 
-// long reports whether what a lane does next takes long.
-func (p *partition) long(l *lane, t *turn) bool {
-	if p.w.o.Long == nil {
-		return false
+// takeTurn waits for a place and makes one attempt. It returns how long to wait
+// before the next, and false if the worker was stopped.
+func (p *partition) takeTurn(ctx, drain context.Context, l *lane, t *turn) (time.Duration, bool) {
+	front := p.front(l, t)
+	long := p.w.o.Long != nil && p.w.o.Long(front)
+	waiting, release := p.window.interruptible(ctx, l, front)
+	entered := p.w.enter(waiting, long)
+	release()
+	if !entered {
+		return 0, ctx.Err() == nil // a removal was read
 	}
+	defer p.w.leave(long)
+	if t.attempt == 1 && t.alone == 0 {
+		t.hand = p.window.take(l, t.hand, p.w.o.Batch-len(t.hand))
+	}
+	return p.try(drain, l, t)
+}
+
+// pause waits before a further attempt, or until a removal is read. It reports
+// whether the worker goes on.
+func (p *partition) pause(ctx context.Context, l *lane, t *turn, wait time.Duration) bool {
+	waiting, release := p.window.interruptible(ctx, l, p.front(l, t))
+	defer release()
+	return pause(waiting, wait) || ctx.Err() == nil
+}
+
+// front returns what a lane does next.
+func (p *partition) front(l *lane, t *turn) event.Record {
 	if len(t.hand) > 0 {
-		return p.w.o.Long(t.hand[0].rec)
+		return t.hand[0].rec
 	}
-	return p.w.o.Long(p.window.first(l))
+	return p.window.first(l)
 }
 
 // enter waits for a place, with the gate open; it reports whether ctx lasted as
@@ -109,12 +130,15 @@ func (w *Worker) leave(long bool) {
 
 // try makes one attempt at what is in hand. It returns how long to wait before
 // the next, and false if the worker was stopped.
-func (p *partition) try(drain context.Context, t *turn) (time.Duration, bool) {
+func (p *partition) try(drain context.Context, l *lane, t *turn) (time.Duration, bool) {
 	if t.started.IsZero() {
 		t.started = time.Now()
 	}
-	records := t.given()
-	n, err := p.w.handle(drain, records)
+	records := t.given(p.w.o.Batch, p.w.removes)
+	ctx, release := p.window.interruptible(drain, l, records[0])
+	began := time.Now()
+	n, err := p.handle(ctx, l, records)
+	release()
 	switch p.w.judge(drain, err, t) {
 	case verdictDone:
 		p.w.gate.ease()
@@ -122,7 +146,11 @@ func (p *partition) try(drain context.Context, t *turn) (time.Duration, bool) {
 		p.done(t, n, resultHandled)
 		return 0, true
 	case verdictStop:
+		p.w.o.Logger.Warn("an event was not finished before the stop; it is handled again at the next start",
+			append(p.w.describe(&handling{first: records[0], began: began}), "drain_seconds", p.w.o.Drain.Seconds(), "error", err)...)
 		return 0, false
+	case verdictRemoved:
+		return 0, true
 	case verdictWait:
 		p.w.gate.shut()
 		p.again(t, err)
@@ -192,6 +220,7 @@ const (
 	verdictPatience         // try again, for a while
 	verdictWait             // try again, however often
 	verdictStop             // the worker was stopped
+	verdictRemoved          // skip it, for a removal follows
 )
 
 func (w *Worker) judge(drain context.Context, err error, t *turn) verdict {
@@ -200,6 +229,10 @@ func (w *Worker) judge(drain context.Context, err error, t *turn) verdict {
 		return verdictDone
 	case drain.Err() != nil:
 		return verdictStop
+	case errors.Is(err, ErrRemoved):
+		return verdictRemoved
+	case errors.Is(err, ErrTimeout):
+		return verdictBuryAll
 	case errors.Is(err, ErrPermanent):
 		return verdictBury
 	case errors.Is(err, ErrUnavailable), errors.Is(err, eventlog.ErrFull):
@@ -212,21 +245,6 @@ func (w *Worker) judge(drain context.Context, err error, t *turn) verdict {
 		return verdictBury
 	}
 	return verdictRetry
-}
-
-// handle calls the handler and turns a panic into a permanent failure of all it
-// was given.
-func (w *Worker) handle(ctx context.Context, records []event.Record) (n int, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			at := records[0].Position
-			w.o.Logger.Error("the handler of a record panicked", "partition", at.Partition,
-				"offset", at.Offset, "records", len(records), "panic", p, "stack", string(debug.Stack()))
-			n, err = len(records), fmt.Errorf("%w: panic: %v", ErrPermanent, p)
-		}
-	}()
-	n, err = w.o.Handler.Handle(ctx, records)
-	return min(max(n, 1), len(records)), err
 }
 
 // bury puts a record to the dead letters; it tries until the log takes it.

@@ -37,6 +37,7 @@ type batches struct {
 
 	mu        sync.Mutex
 	committed []event.Offset
+	skipped   []string
 }
 
 func (b *batches) Assigned(_ context.Context, first event.Position) error {
@@ -44,6 +45,15 @@ func (b *batches) Assigned(_ context.Context, first event.Position) error {
 		return nil
 	}
 	return b.assigned(first)
+}
+
+func (b *batches) Skip(_ context.Context, records []event.Record) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range records {
+		b.skipped = append(b.skipped, string(records[i].Value))
+	}
+	return len(records), nil
 }
 
 func (b *batches) Wants(rec event.Record) bool { return string(rec.Value) != "skip" }
@@ -133,7 +143,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 			}
 			return len(values), nil
 		}}})
-		p := &partition{w: w, a: l, window: newWindow()}
+		p := &partition{w: w, a: l, window: newWindow(nil)}
 		p.window.maxSpan = span
 		w.hold(p)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -164,7 +174,7 @@ func TestTheWindowHoldsSoManyRecordsAndBytes(t *testing.T) {
 		name          string
 		size, records int
 	}{{"records", 1, 10}, {"bytes", 30, 4}, {"one is always taken", 1000, 1}} {
-		w := newWindow()
+		w := newWindow(nil)
 		w.maxRecords, w.maxBytes = 10, 120
 		n := 0
 		for ok := true; ok; n++ {

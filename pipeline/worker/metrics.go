@@ -12,6 +12,7 @@ import (
 const (
 	resultHandled = "handled"
 	resultDead    = "dead"
+	resultSkipped = "skipped"
 )
 
 // Why no batch begins.
@@ -33,6 +34,10 @@ type metrics struct {
 	bytes   *prometheus.GaugeVec
 	oldest  *prometheus.GaugeVec
 	full    *prometheus.GaugeVec
+	// Of calls of the handler:
+	timeouts prometheus.Counter
+	hanging  prometheus.Gauge
+	longest  prometheus.Gauge
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -41,7 +46,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	m := &metrics{
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_worker_records_total", Help: "Records that workers dealt with, by type of event and result (handled, dead).",
+			Name: "quarry_worker_records_total", Help: "Records that workers dealt with, by type of event and result (handled, dead, skipped: the repository was removed).",
 		}, []string{"type", "result"}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_worker_retries_total", Help: "Further attempts at a record.",
@@ -67,9 +72,18 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		oldest: ofPartition("quarry_worker_oldest_seconds", "Time since the oldest record of a partition that is not done was read."),
 		full:   ofPartition("quarry_worker_window_full", "1 while a partition is not read on, because too many records wait or one has waited for too many others."),
 	}
+	m.timeouts = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "quarry_worker_timeouts_total", Help: "Events that were given up because handling them made no progress for git.fetchTimeout and 15 minutes, or took more than 24 hours.",
+	})
+	m.hanging = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "quarry_worker_hanging_lanes", Help: "Repositories at which the worker hangs and cannot be stopped: their events become dead letters until the server is restarted.",
+	})
+	m.longest = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "quarry_worker_longest_handling_seconds", Help: "How long the event that has been handled for longest has taken so far; 0 if none is being handled.",
+	})
 	m.held(false, false)
 	if reg != nil {
-		reg.MustRegister(m.records, m.retries, m.seconds, m.batch, m.running, m.paused, m.behind, m.age, m.window, m.bytes, m.oldest, m.full)
+		reg.MustRegister(m.records, m.retries, m.seconds, m.batch, m.running, m.paused, m.behind, m.age, m.window, m.bytes, m.oldest, m.full, m.timeouts, m.hanging, m.longest)
 	}
 	return m
 }

@@ -27,7 +27,7 @@ type partition struct {
 // partition consumes one partition until it is taken away.
 func (w *Worker) partition(ctx context.Context, a eventlog.Assignment) error {
 	w.o.Logger.Debug("partition assigned", "partition", a.Partition())
-	p := &partition{w: w, a: a, window: newWindow()}
+	p := &partition{w: w, a: a, window: newWindow(w.o.Removes)}
 	w.hold(p)
 	defer w.release(p)
 	return p.run(ctx)
@@ -51,6 +51,9 @@ func (p *partition) run(outer context.Context) error {
 	stop()
 	commits.Wait()
 	err := p.commit(context.WithoutCancel(outer))
+	if left := p.window.fill().records; left > 0 {
+		p.w.o.Logger.Info("a partition is left with events to handle", "partition", p.a.Partition(), "records", left, "committed", p.committed)
+	}
 	if outer.Err() != nil {
 		return nil
 	}
@@ -87,7 +90,9 @@ func (p *partition) read(ctx, drain context.Context) error {
 // whether ctx lasted as long.
 func (p *partition) assigned(ctx context.Context, first event.Position) bool {
 	for wait := p.w.o.Backoff; ; wait = min(2*wait, p.w.o.MaxBackoff) {
-		err := p.w.o.Handler.Assigned(ctx, first)
+		limited, cancel := context.WithTimeoutCause(ctx, p.w.o.Limit, ErrTimeout)
+		err := p.w.o.Handler.Assigned(limited, first)
+		cancel()
 		if err == nil {
 			return true
 		}
@@ -137,15 +142,15 @@ func (p *partition) commit(ctx context.Context) error {
 
 // draining returns a context that outlives ctx by Options.Drain.
 func (w *Worker) draining(ctx context.Context) (context.Context, context.CancelFunc) {
-	drain, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	drain, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		timer := time.NewTimer(w.o.Drain)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
-			cancel()
+			cancel(errDrained)
 		case <-drain.Done():
 		}
 	})
-	return drain, func() { stop(); cancel() }
+	return drain, func() { stop(); cancel(nil) }
 }

@@ -167,6 +167,9 @@ type member struct {
 }
 
 func (member) Assigned(context.Context, event.Position) error { return nil }
+func (member) Skip(_ context.Context, records []event.Record) (int, error) {
+	return len(records), nil
+}
 func (member) Wants(event.Record) bool                        { return true }
 func (member) Committed(event.Record)                         {}
 

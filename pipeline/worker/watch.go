@@ -61,6 +61,7 @@ func (w *Worker) gauge(ctx context.Context) {
 	w.mu.Unlock()
 	_, pressed := w.gate.closed()
 	w.metrics.held(w.gate.shutNow(), pressed != nil)
+	w.metrics.longest.Set(w.longestHandling().Seconds())
 	var high []event.Offset
 	if len(held) > 0 {
 		high, _ = w.o.Log.HighWater(ctx, w.o.Topic)

@@ -31,6 +31,12 @@ type entry struct {
 type lane struct {
 	key     string
 	waiting []*entry
+	// removals counts the records of the lane, those in hand included, that remove
+	// what came before them.
+	removals int
+	// interrupt ends what the lane does now; nil if it does nothing that a removal
+	// ends.
+	interrupt context.CancelCauseFunc
 }
 
 // A window holds what was read of a partition and is not done. It knows the
@@ -42,6 +48,8 @@ type window struct {
 	// room and settled are told, without waiting, that a record is done: the
 	// reader, which may be waiting for room, and the goroutine that commits.
 	room, settled chan struct{}
+	// removes is Options.Removes.
+	removes func(event.Record) bool
 
 	mu struct {
 		sync.Mutex
@@ -56,13 +64,15 @@ type window struct {
 		// there is one.
 		passed *event.Record
 		full   bool
+		// hanging counts, by key, the calls of the handler that were left behind.
+		hanging map[string]int
 	}
 }
 
-func newWindow() *window {
-	w := &window{maxRecords: MaxWindowRecords, maxBytes: MaxWindowBytes, maxSpan: MaxSpan}
+func newWindow(removes func(event.Record) bool) *window {
+	w := &window{removes: removes, maxRecords: MaxWindowRecords, maxBytes: MaxWindowBytes, maxSpan: MaxSpan}
 	w.room, w.settled = make(chan struct{}, 1), make(chan struct{}, 1)
-	w.mu.lanes = map[string]*lane{}
+	w.mu.lanes, w.mu.hanging = map[string]*lane{}, map[string]int{}
 	return w
 }
 
@@ -110,6 +120,9 @@ func (w *window) tryAdd(rec event.Record, wanted bool) (begun *lane, ok bool) {
 		begun = l
 	}
 	l.waiting = append(l.waiting, e)
+	if w.removes != nil && w.removes(rec) {
+		l.noteRemovalLocked()
+	}
 	return begun, true
 }
 
@@ -126,7 +139,7 @@ func (w *window) fullLocked(rec *event.Record) bool {
 func (w *window) take(l *lane, hand []*entry, n int) []*entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n = min(n, len(l.waiting))
+	n = max(0, min(n, len(l.waiting)))
 	hand = append(hand, l.waiting[:n]...)
 	if l.waiting = l.waiting[n:]; len(l.waiting) == 0 {
 		l.waiting = nil
@@ -152,11 +165,36 @@ func (w *window) more(l *lane) bool {
 	return false
 }
 
+// hasRemoval reports whether a lane has a removal, in hand or waiting.
+func (w *window) hasRemoval(l *lane) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return l.removals > 0
+}
+
+// hang counts the calls of the handler for a key that were left behind.
+func (w *window) hang(key string, by int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mu.hanging[key] += by; w.mu.hanging[key] == 0 {
+		delete(w.mu.hanging, key)
+	}
+}
+
+func (w *window) hangs(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mu.hanging[key] > 0
+}
+
 // finish notes that records are done.
 func (w *window) finish(done []*entry) {
 	w.mu.Lock()
 	for _, e := range done {
 		w.removeLocked(e)
+		if l := w.mu.lanes[string(e.rec.Key)]; l != nil && w.removes != nil && w.removes(e.rec) {
+			l.removals--
+		}
 	}
 	w.mu.Unlock()
 	for _, told := range []chan struct{}{w.room, w.settled} {

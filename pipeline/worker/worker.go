@@ -38,6 +38,16 @@ type Options struct {
 	// Long reports whether a record takes long to handle, as an import does: these
 	// have half of the lanes, so that the others do not wait for them. Nil for none.
 	Long func(rec event.Record) bool
+	// Removes reports whether a record makes pointless what came before it in its
+	// lane, as the removal of a repository does. Nil for none.
+	Removes func(rec event.Record) bool
+	// Name returns the name of a record's repository, for the log; nil for none.
+	Name func(rec event.Record) string
+	// Stall is how long a call of the handler may take without reporting progress
+	// (ReportProgress), Limit how long it may take in all. A call that takes longer
+	// is canceled, and its records become dead letters. Default 45 minutes and 24
+	// hours.
+	Stall, Limit time.Duration
 	// Batch bounds the records of a key that are handled at once; default
 	// event.MaxHandledPushes.
 	Batch int
@@ -90,6 +100,12 @@ func (o *Options) ensureDefaults() {
 	if o.Patience <= 0 {
 		o.Patience = 10 * time.Minute
 	}
+	if o.Stall <= 0 {
+		o.Stall = 45 * time.Minute
+	}
+	if o.Limit <= 0 {
+		o.Limit = 24 * time.Hour
+	}
 	if o.Drain <= 0 {
 		o.Drain = 20 * time.Second
 	}
@@ -108,6 +124,8 @@ type Worker struct {
 	mu      struct {
 		sync.Mutex
 		held map[int32]*partition
+		// handlings are the calls of the handler that run.
+		handlings map[*handling]struct{}
 	}
 }
 
@@ -122,7 +140,7 @@ func New(o Options) (*Worker, error) {
 		long: semaphore.NewWeighted(int64(max(1, o.Lanes/2))),
 		gate: gate{min: o.Backoff, max: o.MaxBackoff},
 	}
-	w.mu.held = map[int32]*partition{}
+	w.mu.held, w.mu.handlings = map[int32]*partition{}, map[*handling]struct{}{}
 	return w, nil
 }
 

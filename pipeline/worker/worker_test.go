@@ -80,6 +80,9 @@ type handlerFunc func(ctx context.Context, value string) error
 
 func (f handlerFunc) Assigned(context.Context, event.Position) error { return nil }
 func (f handlerFunc) Committed(event.Record)                         {}
+func (f handlerFunc) Skip(_ context.Context, records []event.Record) (int, error) {
+	return len(records), nil
+}
 func (f handlerFunc) Wants(rec event.Record) bool                    { return string(rec.Value) != "skip" }
 func (f handlerFunc) Handle(ctx context.Context, records []event.Record) (int, error) {
 	return 1, f(ctx, string(records[0].Value))

@@ -21,6 +21,10 @@ import (
 // workerGroup is the consumer group of the workers of an installation.
 const workerGroup = "quarry-workers"
 
+// readMargin is what a handling may take without progress beside a fetch: three
+// commands of git that read.
+const readMargin = 3 * mirror.DefaultReadTimeout
+
 // pipeline is what fetches, analyses and builds.
 type pipeline struct {
 	mirrors *mirror.Mirrors
@@ -74,6 +78,9 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		Group:      workerGroup,
 		Lanes:      s.o.Config.Pipeline.Concurrency,
 		Long:       indexer.Imports,
+		Removes:    indexer.Removes,
+		Name:       p.indexer.Name,
+		Stall:      s.o.Config.Git.FetchTimeout.Std() + readMargin,
 		Pressure:   p.projected,
 		MaxAhead:   int64(s.o.Config.Pipeline.MaxAhead),
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,

@@ -1,0 +1,92 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// A removal that is read ends what its lane does at that moment, and what came
+// before it in the lane is skipped: the handler would work for nothing, or hang at
+// a repository that somebody removes because it hangs.
+
+// interruptible returns a context for what a lane does next, a wait or a call of
+// the handler. It ends with ErrRemoved when a removal joins the lane, at once if
+// one waits behind front. release is called once.
+func (w *window) interruptible(ctx context.Context, l *lane, front event.Record) (_ context.Context, release func()) {
+	if w.removes == nil || w.removes(front) {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l.removals > 0 {
+		cancel(ErrRemoved)
+	} else {
+		l.interrupt = cancel
+	}
+	return ctx, func() {
+		w.mu.Lock()
+		l.interrupt = nil
+		w.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// noteRemovalLocked counts a removal that joins a lane, and ends what the lane does.
+func (l *lane) noteRemovalLocked() {
+	l.removals++
+	if l.interrupt != nil {
+		l.interrupt(ErrRemoved)
+	}
+}
+
+// skipRemoved lets the handler answer, without handling them, the records of a
+// lane that a removal follows. It reports whether the worker goes on.
+func (p *partition) skipRemoved(drain context.Context, l *lane, t *turn) bool {
+	if !p.window.hasRemoval(l) {
+		return true
+	}
+	t.hand = p.window.take(l, t.hand, MaxWindowRecords)
+	n := 0
+	for i, e := range t.hand {
+		if p.w.removes(e.rec) {
+			n = i
+		}
+	}
+	for n > 0 {
+		records := make([]event.Record, min(n, p.w.o.Batch))
+		for i := range records {
+			records[i] = t.hand[i].rec
+		}
+		skipped, ok := p.skip(drain, t, records)
+		if !ok {
+			return false
+		}
+		n -= skipped
+	}
+	return true
+}
+
+// skip has records answered, however often it takes, and returns how many were.
+func (p *partition) skip(drain context.Context, t *turn, records []event.Record) (int, bool) {
+	if t.started.IsZero() {
+		t.started = time.Now()
+	}
+	for wait := p.w.o.Backoff; ; wait = min(2*wait, p.w.o.MaxBackoff) {
+		n, err := p.w.o.Handler.Skip(drain, records)
+		switch {
+		case err == nil:
+			p.done(t, n, resultSkipped)
+			return n, true
+		case errors.Is(err, ErrPermanent):
+			return n, p.buryAll(drain, t, n, err)
+		}
+		p.again(t, err)
+		if !pause(drain, jitter(wait)) {
+			return 0, false
+		}
+	}
+}
