@@ -58,7 +58,7 @@ func adviseUsage(app *kong.Application, err error) error {
 	if node.Name == "search" && strings.Contains(text, "unknown flag -") && !strings.Contains(text, "unknown flag --") {
 		text += " To exclude a word, write it after the other words, or after --."
 	}
-	return fmt.Errorf("%s\nRun %q for help.", text, node.FullPath()+" --help") //nolint:staticcheck // two sentences on two lines
+	return fmt.Errorf("%s\nrun %q for help", text, node.FullPath()+" --help")
 }
 
 func commandNames(n *kong.Node) iter.Seq[string] {

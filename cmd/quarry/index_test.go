@@ -225,9 +225,9 @@ func TestUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"frobnicate"}, exitUsage, `unknown command "frobnicate"` + "\n" + `Run "quarry --help" for help.`},
+		{[]string{"frobnicate"}, exitUsage, `unknown command "frobnicate"` + "\n" + `run "quarry --help" for help`},
 		{[]string{"serach", "x"}, exitUsage, `did you mean "search"?`},
-		{[]string{"users", "aprove", "x"}, exitUsage, `unknown command "aprove"; did you mean "approve"?` + "\n" + `Run "quarry users --help"`},
+		{[]string{"users", "aprove", "x"}, exitUsage, `unknown command "aprove"; did you mean "approve"?` + "\n" + `run "quarry users --help"`},
 		{[]string{"help", "serach"}, exitUsage, `did you mean "search"?`},
 		{[]string{"search", "--jsn", "x"}, exitUsage, `did you mean "--json"?`},
 		{[]string{"search", "-foo", "x"}, exitUsage, "after the other words, or after --"},
