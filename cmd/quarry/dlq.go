@@ -103,9 +103,9 @@ func orDash(text string) string {
 
 func shortType(name string) string { return strings.TrimPrefix(name, "dev.quarry.") }
 
-func letterRepository(name string, id int64) string {
+func letterRepository(name string, id wire.RepositoryNumber) string {
 	if name == "" && id != 0 {
-		return strconv.FormatInt(id, 10)
+		return strconv.Itoa(int(id))
 	}
 	return name
 }

@@ -220,7 +220,7 @@ func isAway(err error) bool {
 func (i *indexing) round(ctx context.Context) error {
 	var still []*pending
 	for n, p := range i.pending {
-		status, err := i.server.GetRepositoryStatus(ctx, p.RepoID)
+		status, err := i.server.GetRepositoryStatus(ctx, int64(p.RepoID))
 		if unknown := new(client.Error); errors.As(err, &unknown) && unknown.StatusCode == 404 {
 			// Registered, but the projections have not got there yet.
 			still = append(still, p)

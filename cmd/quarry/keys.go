@@ -77,8 +77,8 @@ func scopesText(scopes []wire.Scope) string {
 }
 
 // restrictionText says how many repositories a key is for.
-func restrictionText(ids []int64) string {
-	if len(ids) == 0 {
+func restrictionText(ids []wire.RepositoryNumber) string {
+	if ids == nil { // an empty list is of repositories that were removed
 		return "all"
 	}
 	return strconv.Itoa(len(ids))
@@ -157,7 +157,7 @@ func repositoryID(ctx context.Context, server *client.Client, name string) (int6
 			return 0, err
 		}
 		if r.RepoName == name {
-			return r.RepoID, nil
+			return int64(r.RepoID), nil
 		}
 	}
 	return 0, fmt.Errorf("%w: %s", errNoRepository, plain(name))

@@ -28,8 +28,8 @@ type Options struct {
 type Numbers struct {
 	decoder *projections.Decoder
 	metrics *metrics
-	// limit is the last number; tests lower it.
-	limit int
+	// Limit is the last number. A test may lower it before a record is applied.
+	Limit int
 
 	mu struct {
 		sync.RWMutex
@@ -56,7 +56,7 @@ func Open(o Options) (*Numbers, error) {
 	if o.Store == nil || o.Decoder == nil {
 		return nil, errors.New("numbers: want a store and a decoder")
 	}
-	n := &Numbers{decoder: o.Decoder, limit: code.MaxNumber}
+	n := &Numbers{decoder: o.Decoder, Limit: code.MaxNumber}
 	n.mu.repositories.init()
 	n.mu.connections.init()
 	if err := n.load(o.Store); err != nil {
@@ -94,8 +94,8 @@ func (n *Numbers) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 	}
 	// The tables change on this goroutine only, in Committed.
 	staged := &assignment{
-		repositories: n.mu.repositories.missing(e.Repositories, n.limit),
-		connections:  n.mu.connections.missing(e.Connections, n.limit),
+		repositories: n.mu.repositories.missing(e.Repositories, n.Limit),
+		connections:  n.mu.connections.missing(e.Connections, n.Limit),
 	}
 	for i, id := range staged.repositories {
 		if err := b.Set(repositoryKey(id), rowOf(len(n.mu.repositories.ids)+1+i)); err != nil {
@@ -158,12 +158,4 @@ func (n *Numbers) OfConnection(name string) code.ConnectionNumber {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.mu.connections.numbers[name]
-}
-
-// Connection returns the name of the connection with that number, empty if there is
-// none.
-func (n *Numbers) Connection(number code.ConnectionNumber) string {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	return n.mu.connections.id(number)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
-	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // accountFailures maps the errors of auth.Service; see failures.
@@ -75,27 +74,6 @@ func userOf(u *account.User) userObject {
 		out.Name = &u.Name
 	}
 	return out
-}
-
-// idsOf returns repositories as numbers, nil for none.
-func idsOf(ids []code.RepositoryID) []uint64 {
-	var out []uint64
-	for _, id := range ids {
-		out = append(out, uint64(id))
-	}
-	return out
-}
-
-// repositoryIDs reads repositories from a body.
-func repositoryIDs(field string, numbers []float64) ([]code.RepositoryID, error) {
-	var out []code.RepositoryID
-	for _, n := range numbers {
-		if n < 1 || n > 1<<53 || n != float64(uint64(n)) {
-			return nil, fmt.Errorf("%w: %s: want positive whole numbers, have %v", errBody, field, n)
-		}
-		out = append(out, code.RepositoryID(n))
-	}
-	return out, nil
 }
 
 // created is the answer to what made something, noContent to what leaves nothing

@@ -13,10 +13,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// connectionID derives the number of a connection from its name, which is what the
-// configuration knows it by: it stays as long as the name does.
-func connectionID(name string) uint64 { return uint64(code.NewRepositoryID("connection", name)) }
-
 // connectionType is what the public API calls a kind of code host here.
 func connectionType(kind code.HostKind) string {
 	switch kind {
@@ -38,7 +34,9 @@ func (s *Server) listConnections(r *http.Request) (*reply, error) {
 	}
 	items := []wire.Connection{}
 	for name, kind := range s.connections(all, s.visible(r.Context())) {
-		items = append(items, wire.Connection{ID: int64(connectionID(name)), Name: name, ConnectionType: wire.ConnectionConnectionType(connectionType(kind))})
+		if number := s.o.Numbers.OfConnection(name); number != 0 {
+			items = append(items, wire.Connection{ID: number, Name: name, ConnectionType: wire.ConnectionConnectionType(connectionType(kind))})
+		}
 	}
 	slices.SortFunc(items, func(a, b wire.Connection) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return ok(items), nil
@@ -66,7 +64,7 @@ func (s *Server) connectionNamed(all []*search.Repository, visible auth.Visible,
 		return "", false
 	}
 	for name := range s.connections(all, visible) {
-		if connectionID(name) == uint64(id) {
+		if s.isConnection(name, uint64(id)) {
 			return name, true
 		}
 	}

@@ -75,11 +75,11 @@ const maxResolved = 1000
 
 func letterID(at event.Position) string { return fmt.Sprintf("%d-%d", at.Partition, at.Offset) }
 
-func newDeadLetter(l *DeadLetter) wire.DeadLetter {
+func (s *Server) newDeadLetter(l *DeadLetter) wire.DeadLetter {
 	return wire.DeadLetter{
 		ID: letterID(l.Position), Position: wirePosition(l.Position), RecordPosition: wirePosition(l.Of),
 		Stage: l.Stage, Code: wire.FailureCode(l.Code), Remedy: failure.Describe(l.Code).Message(), Reason: failure.Clean(l.Reason, failure.MaxDetailBytes), Attempts: l.Attempts, Type: string(l.Type),
-		RepoID: int64(l.Repository), RepoName: l.RepositoryName, At: wire.At(l.At), ValueBytes: l.ValueBytes, Copies: l.Copies,
+		RepoID: s.numberOf(l.Repository), RepoName: l.RepositoryName, At: wire.At(l.At), ValueBytes: l.ValueBytes, Copies: l.Copies,
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *Server) listDeadLetters(r *http.Request) (*reply, error) {
 	from, to := window.of(len(letters))
 	body := wire.DeadLetterPage{Open: open, Letters: make([]wire.DeadLetter, 0, to-from)}
 	for i := range letters[from:to] {
-		body.Letters = append(body.Letters, newDeadLetter(&letters[from+i]))
+		body.Letters = append(body.Letters, s.newDeadLetter(&letters[from+i]))
 	}
 	out := ok(body)
 	out.header = window.header(r.URL.Path, len(letters), p, "stage", "type", "repository")
@@ -126,7 +126,7 @@ func (s *Server) showDeadLetter(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	given := event.Original(rec)
-	body := deadLetterDetails{DeadLetter: newDeadLetter(&l), Key: text(given.Key), Headers: make([]wire.RecordHeader, len(given.Headers))}
+	body := deadLetterDetails{DeadLetter: s.newDeadLetter(&l), Key: text(given.Key), Headers: make([]wire.RecordHeader, len(given.Headers))}
 	for i, h := range given.Headers {
 		body.Headers[i] = wire.RecordHeader{Name: h.Name, Value: text(h.Value)}
 	}
@@ -198,7 +198,7 @@ func (s *Server) resolveAll(r *http.Request, resolve func(event.Position) error)
 		return nil, err
 	}
 	if !all && q == (DeadLetterQuery{}) {
-		return nil, fmt.Errorf("%w: want stage, type or repository, or all=true for every letter", errParams)
+		return nil, fmt.Errorf("%w: want stage, type or repository, or all=true for every letter", errMissingParam)
 	}
 	letters, _, err := s.o.DeadLetters.Letters(r.Context(), q)
 	if err != nil {

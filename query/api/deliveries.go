@@ -125,19 +125,22 @@ func (s *Server) listDeliveries(r *http.Request) (*reply, error) {
 	}
 	out := wire.DeliveryPage{Deliveries: make([]wire.Delivery, len(page.Deliveries)), NextCursor: page.Next}
 	for i, d := range page.Deliveries {
-		out.Deliveries[i] = newDelivery(d)
+		out.Deliveries[i] = s.newDelivery(d)
 	}
 	return ok(out), nil
 }
 
-// repositoryNamed returns the ID of a filter: a number is one, anything else the
-// full name of a registered repository.
+// repositoryNamed returns the ID of a filter: the number of a repository that is, or
+// was, registered, or else the full name of one that is.
 func (s *Server) repositoryNamed(ctx context.Context, name string) (code.RepositoryID, error) {
 	if name == "" {
 		return 0, nil
 	}
-	if id, err := strconv.ParseUint(name, 10, 52); err == nil {
-		return code.RepositoryID(id), nil
+	if number, err := strconv.ParseUint(name, 10, 52); err == nil {
+		if id := s.repositoryWith(number); id != 0 {
+			return id, nil
+		}
+		return 0, fmt.Errorf("repository %d: %w", number, code.ErrNotFound)
 	}
 	known, err := s.o.Catalog.Find(ctx, code.Repository{Name: name})
 	if err != nil {
@@ -155,7 +158,7 @@ func (s *Server) showDelivery(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(newDelivery(d)), nil
+	return ok(s.newDelivery(d)), nil
 }
 
 func (s *Server) redeliver(r *http.Request) (*reply, error) {
@@ -186,10 +189,10 @@ func deliveryPosition(r *http.Request) (event.Position, error) {
 	return event.Position{Topic: event.TopicEvents, Partition: int32(partition), Offset: event.Offset(offset)}, nil
 }
 
-func newDelivery(d *Delivery) wire.Delivery {
+func (s *Server) newDelivery(d *Delivery) wire.Delivery {
 	out := wire.Delivery{
 		ID: fmt.Sprintf("%d-%d", d.Position.Partition, d.Position.Offset), Position: wirePosition(d.Position), Source: d.Source,
-		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: int64(d.Repository), RepoName: d.RepositoryName,
+		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: s.numberOf(d.Repository), RepoName: d.RepositoryName,
 		ReceivedAt: wire.At(d.ReceivedAt), LoggedAt: wire.At(d.LoggedAt), Outcome: wire.DeliveryOutcome(d.outcome()), Reason: failure.Clean(d.Reason, failure.MaxDetailBytes),
 		DuplicateOf: wireOptional(d.Of), Suppressed: d.Suppressed, Pushes: make([]wire.DeliveredPush, len(d.Pushes)),
 	}

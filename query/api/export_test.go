@@ -62,6 +62,3 @@ func CheckRoute(who int) error {
 	rt := route{path: "/x", access: access(who), handler: func(*http.Request) (*reply, error) { return ok(nil), nil }}
 	return rt.check()
 }
-
-// ConnectionID is the number of a connection.
-func ConnectionID(name string) uint64 { return connectionID(name) }

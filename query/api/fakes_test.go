@@ -19,15 +19,59 @@ import (
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 8_900_000, time.FixedZone("", 7200))
 
+// IDs as the rest of the system has them. The API shows numbers in their place: 42, 43
+// and, of a repository that is not registered any more, 44.
+const (
+	kettleID code.RepositoryID = 3141592653589793
+	bareID   code.RepositoryID = 2718281828459045
+	goneID   code.RepositoryID = 1618033988749895
+)
+
+// fakeNumbers numbers the repositories of the world, and any connection.
+type fakeNumbers struct{}
+
+func (fakeNumbers) OfRepository(id code.RepositoryID) code.RepositoryNumber {
+	for _, number := range []code.RepositoryNumber{42, 43, 44} {
+		if (fakeNumbers{}).Repository(number) == id {
+			return number
+		}
+	}
+	if id <= code.MaxNumber { // of a test that has others
+		return code.RepositoryNumber(id)
+	}
+	return 0
+}
+
+func (fakeNumbers) Repository(number code.RepositoryNumber) code.RepositoryID {
+	switch number {
+	case 42:
+		return kettleID
+	case 43:
+		return bareID
+	case 44:
+		return goneID
+	}
+	return 0
+}
+
+// OfConnection returns 3 for hub, and a number that follows from the last letter for
+// others.
+func (fakeNumbers) OfConnection(name string) code.ConnectionNumber {
+	if name == "hub" {
+		return 3
+	}
+	return 10 + code.ConnectionNumber(name[len(name)-1])
+}
+
 var kettle = &search.Repository{
 	Repository: code.Repository{
-		ID: 42, Kind: code.GitHub, Name: "github.com/meadow/kettle", DisplayName: "meadow/kettle", CloneURL: "https://github.com/meadow/kettle.git",
+		ID: kettleID, Kind: code.GitHub, Name: "github.com/meadow/kettle", DisplayName: "meadow/kettle", CloneURL: "https://github.com/meadow/kettle.git",
 		WebURL: "https://github.com/meadow/kettle", ImageURL: "https://avatars.example/u/9", DefaultBranch: "trunk", Connection: "hub",
 	},
 	IndexedCommit: "2222222222222222222222222222222222222222", IndexedAt: day, PushedAt: day.Add(-time.Hour),
 }
 
-var bare = &search.Repository{Repository: code.Repository{ID: 43, Kind: code.GenericGitHost, Name: "srv/git/Bare", CloneURL: "/srv/git/Bare", Fork: true, Archived: true}}
+var bare = &search.Repository{Repository: code.Repository{ID: bareID, Kind: code.GenericGitHost, Name: "srv/git/Bare", CloneURL: "/srv/git/Bare", Fork: true, Archived: true}}
 
 // world is everything a Server needs, in memory.
 type world struct {
@@ -58,9 +102,9 @@ func newWorld() *world {
 		result:       sampleResult(),
 		repositories: []*search.Repository{kettle, bare},
 		status: map[code.RepositoryID]api.RepositoryStatus{
-			42: {Repository: *kettle, State: api.StateIndexed, Refs: []api.RefStatus{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at,
+			kettleID: {Repository: *kettle, State: api.StateIndexed, Refs: []api.RefStatus{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at,
 				Freshness: api.Freshness{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, ReceivedAt: day.Add(-1500 * time.Millisecond), IndexedAt: day, Waiting: 2, OldestAt: day.AddDate(100, 0, 0) /* whose age is 0 for a while */}},
-			43: {Repository: *bare, State: api.StateImporting, Progress: &api.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: &api.Failure{Code: failure.Unreachable, Detail: "fetch /srv/git: no route to host", At: day},
+			bareID: {Repository: *bare, State: api.StateImporting, Progress: &api.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: &api.Failure{Code: failure.Unreachable, Detail: "fetch /srv/git: no route to host", At: day},
 				Reconciliation: &api.Reconciliation{LookedAt: day, Result: "failed", Failed: &api.Failure{Code: failure.Unreachable, Detail: "list /srv/git: no route to host"}, NextAt: day.Add(time.Hour)}},
 		},
 		skipped: []api.SkippedFile{
@@ -194,11 +238,15 @@ func (w *world) append(format string, args ...any) (event.Position, error) {
 	return event.Position{Topic: event.TopicEvents, Partition: 3, Offset: event.Offset(len(w.registered))}, nil
 }
 
-func (w *world) Register(_ context.Context, r code.Repository) (event.Position, error) {
+func (w *world) Register(_ context.Context, r code.Repository) (code.RepositoryNumber, event.Position, error) {
 	if strings.HasPrefix(r.CloneURL, "/etc") {
-		return event.Position{}, fmt.Errorf("%w: /etc is below none of the allowed roots", api.ErrRefused)
+		return 0, event.Position{}, fmt.Errorf("%w: /etc is below none of the allowed roots", api.ErrRefused)
 	}
-	return w.append("register %+v", r)
+	at, err := w.append("register %+v", r)
+	if number := (fakeNumbers{}).OfRepository(r.ID); number != 0 {
+		return number, at, err
+	}
+	return 45, at, err
 }
 
 func (w *world) Remove(_ context.Context, id code.RepositoryID, reason string) (event.Position, error) {
@@ -222,7 +270,7 @@ func (w *world) Status(_ context.Context, id code.RepositoryID) (api.RepositoryS
 }
 
 func (w *world) Skipped(_ context.Context, id code.RepositoryID, ref code.Ref, reason code.SkipReason, offset, limit int) ([]api.SkippedFile, int, error) {
-	if id != 42 || ref != "" && ref != "refs/heads/trunk" {
+	if id != kettleID || ref != "" && ref != "refs/heads/trunk" {
 		return nil, 0, fmt.Errorf("skipped files of %q: %w", ref, code.ErrNotFound)
 	}
 	var all []api.SkippedFile
@@ -243,13 +291,13 @@ func delivered() []*api.Delivery {
 	answered, cause, three := at(9), at(8), 3
 	return []*api.Delivery{
 		{Position: at(12), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-3", Outcome: "refused", Reason: "signature is wrong", Suppressed: 4, ReceivedAt: day, LoggedAt: day},
-		{Position: at(11), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-1", Outcome: "duplicate", Of: &cause, Repository: 42, RepositoryName: "github.com/meadow/kettle", ReceivedAt: day, LoggedAt: day},
-		{Position: at(10), Source: "/query/api", Repository: 44, ReceivedAt: day, LoggedAt: day, Pushes: []api.DeliveredPush{
+		{Position: at(11), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-1", Outcome: "duplicate", Of: &cause, Repository: kettleID, RepositoryName: "github.com/meadow/kettle", ReceivedAt: day, LoggedAt: day},
+		{Position: at(10), Source: "/query/api", Repository: goneID, ReceivedAt: day, LoggedAt: day, Pushes: []api.DeliveredPush{
 			{Position: at(10), Action: event.ActionRefresh, Outcome: "failed", Code: failure.Unreachable, Reason: "no route to host", DeadLetter: &event.Position{Topic: event.TopicDeadLetters, Partition: 2, Offset: 1}},
 		}},
 		{
 			Position: at(7), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-1", BodySHA256: strings.Repeat("0f", 32),
-			Repository: 42, RepositoryName: "github.com/meadow/kettle", ReceivedAt: day, LoggedAt: day, Duplicates: 1, LastDuplicateAt: day,
+			Repository: kettleID, RepositoryName: "github.com/meadow/kettle", ReceivedAt: day, LoggedAt: day, Duplicates: 1, LastDuplicateAt: day,
 			Pushes: []api.DeliveredPush{
 				{Position: at(7), Ref: "refs/heads/topic", Action: event.ActionUpdated, Outcome: "coalesced", Commit: kettle.IndexedCommit, Cause: &cause, Answered: &answered, DoneAt: day, SearchableAt: day},
 				{Position: at(8), Ref: "refs/heads/topic", Before: kettle.IndexedCommit, After: kettle.IndexedCommit, Action: event.ActionUpdated, Outcome: "indexed", Commit: kettle.IndexedCommit,
@@ -348,7 +396,7 @@ func buried() []api.DeadLetter {
 	return []api.DeadLetter{
 		{Position: at(event.TopicDeadLetters, 9), Of: at(event.TopicEvents, 31), Stage: "projections", Code: failure.Unreadable, Reason: "invalid", Attempts: 1, Type: event.TypeSegmentsMerged, At: day, ValueBytes: 40},
 		{Position: at(event.TopicDeadLetters, 4), Of: at(event.TopicEvents, 17), Stage: "worker", Code: failure.Unreachable, Reason: "no route to host", Attempts: 5, Type: event.TypePush,
-			Repository: 42, RepositoryName: "github.com/meadow/kettle", At: day, ValueBytes: 120, Copies: 1},
+			Repository: kettleID, RepositoryName: "github.com/meadow/kettle", At: day, ValueBytes: 120, Copies: 1},
 		{Position: at(event.TopicDeadLetters, 2), Stage: "worker", Code: failure.Other, Reason: "no event", At: day},
 	}
 }
@@ -371,7 +419,7 @@ func (w *world) Letter(_ context.Context, at event.Position) (api.DeadLetter, ev
 		}
 		rec := event.Record{Position: l.Of, Key: []byte("\xff"), Value: []byte("\xfe"), Headers: []event.Header{{Name: "trace", Value: []byte("\x80")}}}
 		if l.Type == event.TypePush {
-			rec, _ = event.Encode(event.Envelope{ID: "x", Source: "/test", Time: day}, &event.Push{Repository: 42, Ref: "refs/heads/trunk", Action: event.ActionRefresh, ReceivedAt: day.UTC()})
+			rec, _ = event.Encode(event.Envelope{ID: "x", Source: "/test", Time: day}, &event.Push{Repository: kettleID, Ref: "refs/heads/trunk", Action: event.ActionRefresh, ReceivedAt: day.UTC()})
 		}
 		return l, event.DeadLetter(rec, l.Stage, l.Attempts, errors.New(l.Reason)), nil
 	}
@@ -401,7 +449,7 @@ var errDisk = errors.New("disk /dev/sda1 is on fire")
 
 func (w *world) options() api.Options {
 	return api.Options{
-		Searcher: w, Views: w, Catalog: w, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}),
+		Searcher: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}),
 		Gate: &w.gate, Audit: &w.audit,
 		Replays: fakeReplays{w}, AsOf: func() string { return w.asOf },
 		Ready:        func(context.Context) error { return w.readyErr },

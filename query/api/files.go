@@ -51,7 +51,7 @@ func (w *fileWriter) file(m *search.FileMatch) {
 	out.Raw(`"repository":`)
 	out.String(m.Repo.Name)
 	out.Raw(`,"repositoryId":`)
-	out.Uint(uint64(m.Repo.ID))
+	out.Uint(uint64(w.links.number))
 	out.Raw(`,"language":`)
 	out.String(string(m.Language))
 	out.Raw(`,"chunks":[`)

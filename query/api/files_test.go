@@ -27,7 +27,7 @@ func (s *Server) searchFile(m *search.FileMatch) *wire.SearchFile {
 		WebURL:         s.fileURL(m.Repo.Name, ref, m.Path),
 		ExternalWebURL: externalPage(m.Repo, ref, m.Path),
 		Repository:     m.Repo.Name,
-		RepositoryID:   int64(m.Repo.ID),
+		RepositoryID:   s.numberOf(m.Repo.ID),
 		Language:       string(m.Language),
 		Chunks:         make([]wire.Chunk, len(m.Chunks)),
 		Branches:       branches(m),
@@ -143,7 +143,7 @@ func randomFile(r *rand.Rand) search.FileMatch {
 // answer is files as writeFiles writes them, and as encoding/json does.
 func answer(t testing.TB, files []search.FileMatch) (got, want string) {
 	t.Helper()
-	s := &Server{o: Options{PublicURL: "https://code.example.com"}}
+	s := &Server{o: Options{Numbers: cutNumbers{}, PublicURL: "https://code.example.com"}}
 	var b bytes.Buffer
 	out := jsonout.New(&b)
 	defer out.Free()
@@ -202,7 +202,7 @@ func BenchmarkFiles(b *testing.B) {
 		}
 		files = append(files, m)
 	}
-	s := &Server{o: Options{PublicURL: "https://code.example.com"}}
+	s := &Server{o: Options{Numbers: cutNumbers{}, PublicURL: "https://code.example.com"}}
 	b.Run("append", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -227,3 +227,10 @@ func BenchmarkFiles(b *testing.B) {
 type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// cutNumbers numbers repositories by the low bits of their IDs.
+type cutNumbers struct{ Numbers }
+
+func (cutNumbers) OfRepository(id code.RepositoryID) code.RepositoryNumber {
+	return code.RepositoryNumber(id & code.MaxNumber)
+}

@@ -50,12 +50,12 @@ func (s *Server) newFindResponse(r *navigate.Result) *wire.FindSymbolsResponse {
 		Stats: wire.FindStats{MatchCount: r.Matches}, Files: make([]wire.FindFile, len(r.Files)), IsSearchExhaustive: r.Exhaustive,
 		Notices: newNotices(r.Notices, nil),
 	}
-	var repositories repositories
+	repositories := repositories{server: s}
 	for i := range r.Files {
 		f := &r.Files[i]
 		repositories.add(f.Repo)
 		out.Files[i] = wire.FindFile{
-			FileName: f.Path, Repository: f.Repo.Name, RepositoryID: int64(f.Repo.ID),
+			FileName: f.Path, Repository: f.Repo.Name, RepositoryID: s.numberOf(f.Repo.ID),
 			WebURL: s.fileURL(f.Repo.Name, f.Ref, f.Path), Language: string(f.Language),
 			Matches: make([]wire.FindMatch, len(f.Matches)),
 		}

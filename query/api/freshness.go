@@ -3,8 +3,8 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -73,7 +73,7 @@ func (s *Server) firstSkipped(ctx context.Context, id code.RepositoryID) (*skipp
 	if err != nil {
 		return nil, err
 	}
-	return &skippedItems{newSkippedItems(files), "/api/repos/" + url.PathEscape(id.String()) + "/skipped"}, nil
+	return &skippedItems{newSkippedItems(files), fmt.Sprintf("/api/repos/%d/skipped", s.numberOf(id))}, nil
 }
 
 func newSkippedItems(files []SkippedFile) []skippedItem {
@@ -94,7 +94,7 @@ func (s *Server) reindexRepository(r *http.Request) (*reply, error) {
 	}
 	st, err := s.o.Status.Status(r.Context(), known.ID)
 	if err != nil {
-		return nil, unknownRepository(known.ID, err)
+		return nil, unknownRepository(r, err)
 	}
 	refs := make([]code.Ref, 0, len(st.Refs))
 	for _, ref := range st.Refs {
@@ -108,5 +108,5 @@ func (s *Server) reindexRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return accepted(newAccepted(&known, position)), nil
+	return accepted(newAccepted(s.numberOf(known.ID), &known, position)), nil
 }

@@ -8,26 +8,28 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // keyObject is an API key. Key, its value, is in the answer that made it and in no
 // other.
 type keyObject struct {
-	ID            account.KeyID   `json:"id"`
-	UserID        account.UserID  `json:"userId"`
-	Name          string          `json:"name"`
-	Prefix        string          `json:"prefix"`
-	Key           string          `json:"key,omitempty"`
-	Scopes        []account.Scope `json:"scopes"`
-	RepositoryIDs []uint64        `json:"repoIds,omitempty"`
-	CreatedAt     jsonTime        `json:"createdAt"`
-	ExpiresAt     *jsonTime       `json:"expiresAt,omitempty"`
-	LastUsedAt    *jsonTime       `json:"lastUsedAt,omitempty"`
+	ID     account.KeyID   `json:"id"`
+	UserID account.UserID  `json:"userId"`
+	Name   string          `json:"name"`
+	Prefix string          `json:"prefix"`
+	Key    string          `json:"key,omitempty"`
+	Scopes []account.Scope `json:"scopes"`
+	// RepositoryIDs is absent where the key is not restricted.
+	RepositoryIDs []code.RepositoryNumber `json:"repoIds,omitzero"`
+	CreatedAt     jsonTime                `json:"createdAt"`
+	ExpiresAt     *jsonTime               `json:"expiresAt,omitempty"`
+	LastUsedAt    *jsonTime               `json:"lastUsedAt,omitempty"`
 }
 
-func keyOf(k *account.Key) keyObject {
+func (s *Server) keyOf(k *account.Key) keyObject {
 	return keyObject{
-		ID: k.ID, UserID: k.User, Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes, RepositoryIDs: idsOf(k.Repositories),
+		ID: k.ID, UserID: k.User, Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes, RepositoryIDs: s.numbersOf(k.Repositories),
 		CreatedAt: jsonTime(k.CreatedAt), ExpiresAt: optionalTime(k.ExpiresAt), LastUsedAt: optionalTime(k.LastUsedAt),
 	}
 }
@@ -43,7 +45,7 @@ func (s *Server) createKey(a *auth.Service, r *http.Request) (*reply, error) {
 	if err := s.decodeBody(r, &body); err != nil {
 		return nil, err
 	}
-	ids, err := repositoryIDs("repoIds", body.RepositoryIDs)
+	ids, err := s.repositoriesWith("repoIds", body.RepositoryIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func (s *Server) createKey(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := keyOf(key)
+	out := s.keyOf(key)
 	out.Key = value
 	return created(out), nil
 }
@@ -71,7 +73,7 @@ func (s *Server) listKeys(a *auth.Service, r *http.Request) (*reply, error) {
 	}
 	out := make([]keyObject, 0, len(keys))
 	for _, k := range keys {
-		out = append(out, keyOf(k))
+		out = append(out, s.keyOf(k))
 	}
 	return ok(out), nil
 }

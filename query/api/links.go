@@ -11,8 +11,9 @@ import (
 
 // links are what the pages of all files of one ref of a repository have in common.
 type links struct {
-	repo *search.Repository
-	ref  code.Ref
+	repo   *search.Repository
+	number code.RepositoryNumber // of repo
+	ref    code.Ref
 	// web precedes the path in the address of the page on this server.
 	web string
 	// before and after the path stands what makes the address of the page on the
@@ -23,7 +24,7 @@ type links struct {
 }
 
 func (s *Server) linksOf(r *search.Repository, ref code.Ref) links {
-	l := links{repo: r, ref: ref, web: s.filesURL(r.Name, ref)}
+	l := links{repo: r, ref: ref, number: s.numberOf(r.ID), web: s.filesURL(r.Name, ref)}
 	l.before, l.after, l.inQuery = externalFilesURL(&r.Repository, ref)
 	return l
 }

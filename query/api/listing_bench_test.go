@@ -96,7 +96,7 @@ func BenchmarkRepositoryPages(b *testing.B) {
 			ask = overHTTP
 		}
 		for _, as := range []string{"owner", "member"} {
-			for _, what := range []string{"sort=name", "sort=pushed&direction=desc", "sort=name&query=REPOSITORY", "connectionId=" + strconv.FormatUint(api.ConnectionID("hub3"), 10)} {
+			for _, what := range []string{"sort=name", "sort=pushed&direction=desc", "sort=name&query=REPOSITORY", "connectionId=" + strconv.Itoa(int(fakeNumbers{}.OfConnection("hub3")))} {
 				b.Run(strings.Join([]string{how, as, what}, "/"), func(b *testing.B) {
 					pages := pagesOf(what, as, sizes)
 					took := make([]time.Duration, len(pages))

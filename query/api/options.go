@@ -75,9 +75,10 @@ type Catalog interface {
 // the event is durable. Errors that wrap ErrRefused are answered 403, ones that
 // wrap ErrUnavailable 503.
 type Registrar interface {
-	// Register appends a RepositoryRegistered. It checks the policy on clone URLs
-	// first: the repository comes from a client.
-	Register(ctx context.Context, r code.Repository) (event.Position, error)
+	// Register appends a RepositoryRegistered, and returns the number of the
+	// repository. It checks the policy on clone URLs first: the repository comes from a
+	// client. An error that wraps ErrConflict says that no number is left.
+	Register(ctx context.Context, r code.Repository) (code.RepositoryNumber, event.Position, error)
 	// Remove appends a RepositoryRemoved.
 	Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error)
 	// Refresh appends a Push with ActionRefresh of all refs.
@@ -112,7 +113,7 @@ var (
 	ErrUnavailable = errors.New("unavailable")
 )
 
-// Options configure a Server. Searcher, Views, Catalog, Registrar, Status,
+// Options configure a Server. Searcher, Views, Catalog, Numbers, Registrar, Status,
 // Deliveries, DeadLetters, Source, Gate and Audit are required.
 type Options struct {
 	// Accounts is nil in a process without: their routes answer 503.
@@ -125,6 +126,7 @@ type Options struct {
 	Searcher  Searcher
 	Views     Views
 	Catalog   Catalog
+	Numbers   Numbers
 	Registrar Registrar
 	Status    Status
 	// Deliveries is the ledger.
@@ -215,9 +217,9 @@ func (o *Options) ensureDefaults() {
 
 func (o *Options) validate() error {
 	switch {
-	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
+	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Numbers == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
 		o.DeadLetters == nil || o.Source == nil || o.Gate == nil || o.Audit == nil:
-		return errors.New("api: Searcher, Views, Catalog, Registrar, Status, Deliveries, DeadLetters, Source, Gate and Audit are required")
+		return errors.New("api: Searcher, Views, Catalog, Numbers, Registrar, Status, Deliveries, DeadLetters, Source, Gate and Audit are required")
 	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0:
 		return errors.New("api: bounds may not be negative")
 	}

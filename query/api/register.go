@@ -27,8 +27,8 @@ type registerRequest struct {
 }
 
 // newAccepted says that an event is durable; its effect follows.
-func newAccepted(r *code.Repository, at event.Position) wire.Accepted {
-	return wire.Accepted{RepoID: int64(r.ID), RepoName: r.Name, Position: wirePosition(at)}
+func newAccepted(number code.RepositoryNumber, r *code.Repository, at event.Position) wire.Accepted {
+	return wire.Accepted{RepoID: number, RepoName: r.Name, Position: wirePosition(at)}
 }
 
 func (s *Server) registerRepository(r *http.Request) (*reply, error) {
@@ -45,11 +45,11 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	s.target(r, audit.TargetRepository, repository.Name)
-	position, err := s.o.Registrar.Register(r.Context(), repository)
+	number, position, err := s.o.Registrar.Register(r.Context(), repository)
 	if err != nil {
 		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
 	}
-	return accepted(newAccepted(&repository, position)), nil
+	return accepted(newAccepted(number, &repository, position)), nil
 }
 
 // repository checks the request and fills in what it leaves out.
@@ -171,7 +171,7 @@ func (s *Server) removeRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remove %s: %w", known.Name, err)
 	}
-	return accepted(newAccepted(&known, position)), nil
+	return accepted(newAccepted(s.numberOf(known.ID), &known, position)), nil
 }
 
 func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
@@ -183,7 +183,7 @@ func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("refresh %s: %w", known.Name, err)
 	}
-	return accepted(newAccepted(&known, position)), nil
+	return accepted(newAccepted(s.numberOf(known.ID), &known, position)), nil
 }
 
 // known returns the registered repository of {repoId}, which is about to change.

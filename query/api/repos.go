@@ -49,7 +49,7 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 
 func (s *Server) newRepository(r *search.Repository) wire.Repository {
 	return wire.Repository{
-		CodeHostType: wire.CodeHostType(r.Kind), RepoID: int64(r.ID), RepoName: r.Name, WebURL: s.repositoryURL(r.Name),
+		CodeHostType: wire.CodeHostType(r.Kind), RepoID: s.numberOf(r.ID), RepoName: r.Name, WebURL: s.repositoryURL(r.Name),
 		RepoDisplayName: displayName(&r.Repository), ExternalWebURL: externalURL(&r.Repository), ImageURL: r.ImageURL,
 		IndexedAt: wire.At(r.IndexedAt), PushedAt: wire.At(r.PushedAt),
 		DefaultBranch: r.DefaultBranch, IsFork: r.Fork, IsArchived: r.Archived,

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/gorilla/mux"
+
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -35,26 +37,26 @@ func (s *Server) visibleRepository(ctx context.Context, name string) (*code.Repo
 
 // visibleByID returns the registered repository of {repoId}.
 func (s *Server) visibleByID(r *http.Request) (code.Repository, error) {
-	id, err := repositoryID(r)
+	number, err := repositoryNumber(r)
 	if err != nil {
 		return code.Repository{}, err
 	}
-	known, err := s.o.Catalog.Find(r.Context(), code.Repository{ID: id})
-	if err == nil && !s.visible(r.Context()).Sees(&known) {
+	known, err := s.o.Catalog.Find(r.Context(), code.Repository{ID: s.repositoryWith(number)})
+	if err == nil && (!s.visible(r.Context()).Sees(&known) || s.numberOf(known.ID) == 0) {
 		err = code.ErrNotFound
 	}
 	if err != nil {
-		return code.Repository{}, unknownRepository(id, err)
+		return code.Repository{}, unknownRepository(r, err)
 	}
 	return known, nil
 }
 
 // unknownRepository names nothing but what the request did.
-func unknownRepository(id code.RepositoryID, err error) error {
+func unknownRepository(r *http.Request, err error) error {
 	if failureOf(err).status == http.StatusNotFound {
 		err = code.ErrNotFound
 	}
-	return fmt.Errorf("repository %d: %w", id, err)
+	return fmt.Errorf("repository %s: %w", mux.Vars(r)["repoId"], err)
 }
 
 // repositoryOf reads the parameter repo.

@@ -11,10 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/gorilla/mux"
-
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
-	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // decodeBody reads the JSON object of a request, checked by the document, into v.
@@ -98,14 +95,4 @@ func (p *params) text(name string, max int) string {
 		return ""
 	}
 	return v
-}
-
-// repositoryID reads {repoId} of the path.
-func repositoryID(r *http.Request) (code.RepositoryID, error) {
-	text := mux.Vars(r)["repoId"]
-	id, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || id == 0 {
-		return 0, fmt.Errorf("%w: repoId: want a positive whole number, have %.40q", errPathParams, text)
-	}
-	return code.RepositoryID(id), nil
 }

@@ -32,7 +32,7 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 	}
 	out.Exhaustive = out.IncompleteReason == ""
 	// A query of type:repo or select:repo has no files: repositoryInfo is its answer.
-	var repositories repositories
+	repositories := repositories{server: s}
 	for _, repository := range r.Repositories {
 		repositories.add(repository)
 	}
@@ -83,8 +83,9 @@ func incompleteReason(in *parsedSearch, r *search.Result) string {
 
 // repositories collects those of an answer, in order and once each.
 type repositories struct {
-	seen map[code.RepositoryID]bool
-	list []wire.RepositoryInfo
+	server *Server
+	seen   map[code.RepositoryID]bool
+	list   []wire.RepositoryInfo
 }
 
 func (l *repositories) add(r *search.Repository) {
@@ -96,7 +97,7 @@ func (l *repositories) add(r *search.Repository) {
 	}
 	l.seen[r.ID] = true
 	l.list = append(l.list, wire.RepositoryInfo{
-		ID: int64(r.ID), CodeHostType: wire.CodeHostType(r.Kind), Name: r.Name, DisplayName: displayName(&r.Repository),
+		ID: l.server.numberOf(r.ID), CodeHostType: wire.CodeHostType(r.Kind), Name: r.Name, DisplayName: displayName(&r.Repository),
 		WebURL: externalURL(&r.Repository), IndexedCommitHash: string(r.IndexedCommit),
 	})
 }

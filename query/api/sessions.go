@@ -3,12 +3,15 @@ package api
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/gorilla/mux"
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // newcomerRequest is the body of POST /api/auth/setup and of the acceptance of an
@@ -86,11 +89,21 @@ func forgotten(a *auth.Service, err error) (*reply, error) {
 
 // meResponse says who asks. User is absent for the operator.
 type meResponse struct {
-	Kind          account.ActorKind `json:"kind"`
-	User          *userObject       `json:"user,omitempty"`
-	Role          account.Role      `json:"role"`
-	Scopes        []account.Scope   `json:"scopes"`
-	RepositoryIDs []uint64          `json:"repoIds,omitempty"`
+	Kind   account.ActorKind `json:"kind"`
+	User   *userObject       `json:"user,omitempty"`
+	Role   account.Role      `json:"role"`
+	Scopes []account.Scope   `json:"scopes"`
+	// RepositoryIDs is absent where the credential is not restricted.
+	RepositoryIDs []code.RepositoryNumber `json:"repoIds,omitzero"`
+}
+
+// restrictionOf returns the numbers of the repositories that a credential is restricted
+// to, in order; nil for one that is not restricted.
+func (s *Server) restrictionOf(p *auth.Principal) []code.RepositoryNumber {
+	if p.Repositories == nil {
+		return nil
+	}
+	return slices.Sorted(slices.Values(s.numbersOf(slices.AppendSeq([]code.RepositoryID{}, maps.Keys(p.Repositories)))))
 }
 
 func (s *Server) me(a *auth.Service, r *http.Request) (*reply, error) {
@@ -99,7 +112,7 @@ func (s *Server) me(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := meResponse{Kind: p.Actor.Kind, Role: p.Role, Scopes: p.Scopes, RepositoryIDs: idsOf(sortedIDs(p.Repositories))}
+	out := meResponse{Kind: p.Actor.Kind, Role: p.Role, Scopes: p.Scopes, RepositoryIDs: s.restrictionOf(p)}
 	if user != nil {
 		object := userOf(user)
 		out.User = &object

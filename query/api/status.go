@@ -81,22 +81,22 @@ type SkippedFile struct {
 }
 
 type statusResponse struct {
-	ID           uint64          `json:"repoId"`
-	Name         string          `json:"repoName"`
-	State        State           `json:"state"`
-	Refs         []refItem       `json:"refs"`
-	Progress     *progressItem   `json:"progress,omitempty"`
-	LastError    *errorItem      `json:"lastError,omitempty"`
-	Segments     int             `json:"segments"`
-	Files        int             `json:"files"`
-	SkippedFiles int             `json:"skippedFiles"`
-	Skipped      *skippedItems   `json:"skipped,omitempty"`
-	Commit       code.CommitID   `json:"indexedCommitHash,omitempty"`
-	Freshness    *freshnessItem  `json:"freshness"`
-	IndexedAt    *jsonTime       `json:"indexedAt,omitempty"`
-	PushedAt     *jsonTime       `json:"pushedAt,omitempty"`
-	Applied      *event.Position `json:"appliedPosition,omitempty"`
-	Reconcile    *reconcileItem  `json:"reconciliation,omitempty"`
+	ID           code.RepositoryNumber `json:"repoId"`
+	Name         string                `json:"repoName"`
+	State        State                 `json:"state"`
+	Refs         []refItem             `json:"refs"`
+	Progress     *progressItem         `json:"progress,omitempty"`
+	LastError    *errorItem            `json:"lastError,omitempty"`
+	Segments     int                   `json:"segments"`
+	Files        int                   `json:"files"`
+	SkippedFiles int                   `json:"skippedFiles"`
+	Skipped      *skippedItems         `json:"skipped,omitempty"`
+	Commit       code.CommitID         `json:"indexedCommitHash,omitempty"`
+	Freshness    *freshnessItem        `json:"freshness"`
+	IndexedAt    *jsonTime             `json:"indexedAt,omitempty"`
+	PushedAt     *jsonTime             `json:"pushedAt,omitempty"`
+	Applied      *event.Position       `json:"appliedPosition,omitempty"`
+	Reconcile    *reconcileItem        `json:"reconciliation,omitempty"`
 }
 
 type reconcileItem struct {
@@ -145,19 +145,19 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 	s.target(r, audit.TargetRepository, known.Name)
 	st, err := s.o.Status.Status(r.Context(), id)
 	if err != nil {
-		return nil, unknownRepository(id, err)
+		return nil, unknownRepository(r, err)
 	}
 	if !s.visible(r.Context()).Everything() {
 		st.Applied = nil // it counts what happens in others
 	}
 	out := &statusResponse{
-		ID: uint64(id), Name: st.Repository.Name, State: st.State, Refs: make([]refItem, len(st.Refs)),
+		ID: s.numberOf(id), Name: st.Repository.Name, State: st.State, Refs: make([]refItem, len(st.Refs)),
 		Segments: st.Segments, Files: st.Files, SkippedFiles: st.SkippedFiles,
 		IndexedAt: optionalTime(st.Repository.IndexedAt), PushedAt: optionalTime(st.Repository.PushedAt), Applied: st.Applied,
 	}
 	out.Commit, out.Freshness = st.Repository.IndexedCommit, newFreshnessItem(&st.Freshness, s.o.Now())
 	if out.Skipped, err = s.firstSkipped(r.Context(), id); err != nil {
-		return nil, fmt.Errorf("repository %d: %w", id, err)
+		return nil, fmt.Errorf("repository %d: %w", s.numberOf(id), err)
 	}
 	for i, ref := range st.Refs {
 		out.Refs[i] = refItem{ref.Ref, ref.Commit, optionalTime(ref.IndexedAt)}
@@ -193,7 +193,7 @@ func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
 	s.target(r, audit.TargetRepository, known.Name, "list", "skipped files")
 	files, total, err := s.o.Status.Skipped(r.Context(), id, ref, code.SkipReason(reason), window.offset(), window.perPage)
 	if err != nil {
-		return nil, fmt.Errorf("repository %d: %w", id, err)
+		return nil, fmt.Errorf("repository %d: %w", s.numberOf(id), err)
 	}
 	out := ok(newSkippedItems(files))
 	out.header = window.header(r.URL.Path, total, p, "ref", "reason")

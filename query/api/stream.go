@@ -92,7 +92,7 @@ type streamChunk struct {
 }
 
 func (s *Server) newStreamChunk(files []search.FileMatch, stats search.Stats) *streamChunk {
-	var repositories repositories
+	repositories := repositories{server: s}
 	for i := range files {
 		repositories.add(files[i].Repo)
 	}

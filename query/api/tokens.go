@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/gorilla/mux"
 
@@ -14,11 +13,11 @@ import (
 // tokenResponse is a scoped access token. Its value is in this answer and in no
 // other.
 type tokenResponse struct {
-	ID            account.TokenID `json:"id"`
-	Token         string          `json:"token"`
-	CreatedAt     jsonTime        `json:"createdAt"`
-	ExpiresAt     jsonTime        `json:"expiresAt"`
-	RepositoryIDs []uint64        `json:"repoIds"`
+	ID            account.TokenID         `json:"id"`
+	Token         string                  `json:"token"`
+	CreatedAt     jsonTime                `json:"createdAt"`
+	ExpiresAt     jsonTime                `json:"expiresAt"`
+	RepositoryIDs []code.RepositoryNumber `json:"repoIds"`
 }
 
 func (s *Server) mintToken(a *auth.Service, r *http.Request) (*reply, error) {
@@ -28,7 +27,7 @@ func (s *Server) mintToken(a *auth.Service, r *http.Request) (*reply, error) {
 	if err := s.decodeBody(r, &body); err != nil {
 		return nil, err
 	}
-	ids, err := repositoryIDs("repoIds", body.RepositoryIDs)
+	ids, err := s.repositoriesWith("repoIds", body.RepositoryIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -36,19 +35,9 @@ func (s *Server) mintToken(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return created(tokenResponse{token.ID, value, jsonTime(token.CreatedAt), jsonTime(token.ExpiresAt), idsOf(token.Repositories)}), nil
+	return created(tokenResponse{token.ID, value, jsonTime(token.CreatedAt), jsonTime(token.ExpiresAt), s.numbersOf(token.Repositories)}), nil
 }
 
 func (s *Server) revokeToken(a *auth.Service, r *http.Request) (*reply, error) {
 	return none(a.RevokeToken(r.Context(), auth.From(r.Context()), account.TokenID(mux.Vars(r)["id"])))
-}
-
-// sortedIDs returns the repositories of a set, nil for no set.
-func sortedIDs(set map[code.RepositoryID]struct{}) []code.RepositoryID {
-	var ids []code.RepositoryID
-	for id := range set {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
 }

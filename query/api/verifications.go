@@ -52,9 +52,10 @@ type VerificationFrame struct {
 	Type string `json:"type"`
 
 	// Of a difference, and of a repository that could not be compared:
-	Repository code.RepositoryID `json:"repoId,omitempty"`
-	Name       string            `json:"repoName,omitempty"`
-	Ref        code.Ref          `json:"ref,omitempty"`
+	Repository code.RepositoryID     `json:"-"`
+	Number     code.RepositoryNumber `json:"repoId,omitempty"` // of Repository
+	Name       string                `json:"repoName,omitempty"`
+	Ref        code.Ref              `json:"ref,omitempty"`
 	// Kind is one word; Message is for people.
 	Kind    string `json:"kind,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -110,7 +111,10 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	f := newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxVerificationTime))
 	defer f.close()
-	err = s.o.Verifier.Verify(ctx, request, func(frame *VerificationFrame) error { return f.frame(frame) })
+	err = s.o.Verifier.Verify(ctx, request, func(frame *VerificationFrame) error {
+		frame.Number = s.numberOf(frame.Repository)
+		return f.frame(frame)
+	})
 	if err == nil {
 		if err = f.line("[DONE]"); err != nil {
 			return &begunError{err}
@@ -127,7 +131,7 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	return &begunError{err}
 }
 
-// named returns the repositories of names or IDs.
+// named returns the repositories of names or numbers.
 func (s *Server) named(ctx context.Context, names []string) ([]code.RepositoryID, error) {
 	if len(names) > maxVerified {
 		return nil, fmt.Errorf("%w: repositories: %d, at most %d", errBody, len(names), maxVerified)
@@ -136,7 +140,7 @@ func (s *Server) named(ctx context.Context, names []string) ([]code.RepositoryID
 	for _, name := range names {
 		candidate := code.Repository{Name: name}
 		if n, err := strconv.ParseUint(name, 10, 64); err == nil {
-			candidate = code.Repository{ID: code.RepositoryID(n)}
+			candidate = code.Repository{ID: s.repositoryWith(n)}
 		}
 		known, err := s.o.Catalog.Find(ctx, candidate)
 		if err != nil {

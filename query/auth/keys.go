@@ -145,15 +145,19 @@ func (s *Service) restriction(ctx context.Context, p *Principal, ids []code.Repo
 	var out []code.RepositoryID
 	seen := make(map[code.RepositoryID]struct{}, min(len(ids), event.MaxRestriction))
 	visible := s.Visible(p)
-	for _, id := range ids {
+	for i, id := range ids {
 		if _, again := seen[id]; again {
 			continue
 		}
 		if len(out) >= event.MaxRestriction {
 			return nil, invalid("repositories", "want at most %d", event.MaxRestriction)
 		}
-		if err := s.exists(ctx, visible, id); err != nil {
+		exists, err := s.exists(ctx, visible, id)
+		if err != nil {
 			return nil, err
+		}
+		if !exists {
+			return nil, fmt.Errorf("%w: repoIds[%d]", ErrRepositoryScope, i)
 		}
 		seen[id] = struct{}{}
 		out = append(out, id)
@@ -161,20 +165,19 @@ func (s *Service) restriction(ctx context.Context, p *Principal, ids []code.Repo
 	return out, nil
 }
 
-func (s *Service) exists(ctx context.Context, visible Visible, id code.RepositoryID) error {
-	if s.o.Catalog == nil {
-		return fmt.Errorf("%w: %d", ErrRepositoryScope, id)
+// exists reports whether a repository exists for whoever sees visible.
+func (s *Service) exists(ctx context.Context, visible Visible, id code.RepositoryID) (bool, error) {
+	if s.o.Catalog == nil || id == 0 {
+		return false, nil
 	}
 	r, err := s.o.Catalog.Find(ctx, code.Repository{ID: id})
-	switch {
-	case errors.Is(err, code.ErrNotFound):
-		return fmt.Errorf("%w: %d", ErrRepositoryScope, id)
-	case err != nil:
-		return fmt.Errorf("find repository %d: %w", id, err)
-	case !visible.Sees(&r):
-		return fmt.Errorf("%w: %d", ErrRepositoryScope, id)
+	if errors.Is(err, code.ErrNotFound) {
+		return false, nil
 	}
-	return nil
+	if err != nil {
+		return false, fmt.Errorf("find a repository: %w", err)
+	}
+	return visible.Sees(&r), nil
 }
 
 // Keys returns the keys of p's user, newest first.

@@ -726,7 +726,8 @@ type ListRepositoriesParams struct {
 	Direction string
 	// Keeps the repositories whose full name contains this text, in any case.
 	Query string
-	// Keeps the repositories of this connection. There is none of an unknown one.
+	// Keeps the repositories of this connection. There is none of an unknown one. IDs of 52 bits, which
+	// servers showed before, are accepted as well.
 	ConnectionID int64
 }
 

@@ -11,6 +11,10 @@ import (
 // object is a JSON object of the document.
 type object = map[string]any
 
+// goTypes are the types of package code that schemas are in Go: what is assigned to
+// them has that type, or does not compile.
+var goTypes = map[string]string{"RepositoryNumber": "code.RepositoryNumber", "ConnectionNumber": "code.ConnectionNumber"}
+
 // document returns the document as the generator gets it, with the operations or
 // without.
 func document(t *testing.T, operations bool) []byte {
@@ -21,7 +25,11 @@ func document(t *testing.T, operations bool) []byte {
 	}
 	schemas := make(object)
 	for _, s := range d.Components.Schemas {
-		schemas[s.Name] = schema(t, s.Value)
+		of := schema(t, s.Value)
+		if name, found := goTypes[s.Name]; found {
+			of["x-go-type"], of["x-go-type-import"] = name, object{"path": "github.com/quarrysearch/quarry/schemas/code"}
+		}
+		schemas[s.Name] = of
 	}
 	out := object{"openapi": d.OpenAPI, "info": d.Info, "paths": object{}, "components": object{"schemas": schemas}}
 	if operations {

@@ -117,7 +117,7 @@ func (w *world) index(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.repoID = accepted.RepoID
+	w.repoID = int64(accepted.RepoID)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)

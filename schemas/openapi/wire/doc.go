@@ -10,5 +10,5 @@
 //     zero value.
 //  2. Times are written in UTC with milliseconds.
 //
-// The package imports nothing but the standard library.
+// The package imports nothing but the standard library and package code.
 package wire

@@ -100,7 +100,7 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 		if asked++; asked > maxAsked {
 			break
 		}
-		status, err := x.Probes.Client.GetRepositoryStatus(ctx, repository.RepoID)
+		status, err := x.Probes.Client.GetRepositoryStatus(ctx, int64(repository.RepoID))
 		if err != nil {
 			r.warn("", "the status of %s is not known: %v", repository.RepoName, err)
 			return

@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/accounts"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
+	"github.com/quarrysearch/quarry/projections/numbers"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -27,13 +28,14 @@ var _ auth.Directory = (*accounts.Directory)(nil)
 // errAccountsCatchingUp is why a server that has just begun is not ready.
 var errAccountsCatchingUp = errors.New("the accounts are catching up with the log")
 
-// accountRows are the rows of accounts and audit log: a store of their own, which
-// a replay of the index leaves alone, with a Runner for each topic.
+// accountRows are the rows of accounts, numbers and audit log: a store of their own,
+// which a replay of the index leaves alone, with a Runner for each topic.
 type accountRows struct {
 	o         Options
 	log       eventlog.Log
 	store     *store.Store
 	directory *accounts.Directory
+	numbers   *numbers.Numbers
 	audit     []*auditrows.Projection // of both topics
 	runners   []*topicRunner
 	metrics   *accountMetrics
@@ -96,7 +98,11 @@ func (a *accountRows) followAccounts() (err error) {
 	if err != nil {
 		return err
 	}
-	runner, err := a.follow(event.TopicAccounts, decoder, a.directory, entries)
+	a.numbers, err = numbers.Open(numbers.Options{Store: a.store, Decoder: decoder, Registerer: a.o.Registerer})
+	if err != nil {
+		return err
+	}
+	runner, err := a.follow(event.TopicAccounts, decoder, a.directory, entries, a.numbers)
 	if err != nil {
 		return err
 	}
@@ -188,6 +194,9 @@ func (a *accountRows) accountsRunner() *projections.Runner { return a.runners[0]
 func (a *accountRows) Close() error {
 	if a.directory != nil {
 		a.directory.Close()
+	}
+	if a.numbers != nil {
+		a.numbers.Close()
 	}
 	for _, p := range a.audit {
 		p.Close()

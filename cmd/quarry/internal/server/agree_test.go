@@ -42,7 +42,7 @@ func TestIndexAndMirrorAgree(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	repository := &code.Repository{ID: code.RepositoryID(r.RepoID), Name: "odd"}
+	repository := &code.Repository{ID: s.accounts.numbers.Repository(code.RepositoryNumber(r.RepoID)), Name: "odd"}
 	for _, mark := range []string{"<4>", "<5>"} {
 		compareRevision(t, repository, commits[mark], fromIndex, fromMirror)
 	}

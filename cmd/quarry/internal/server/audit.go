@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
@@ -13,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	recorder "github.com/quarrysearch/quarry/query/audit"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -106,8 +108,19 @@ func rowQuery(q api.AuditQuery) auditrows.Query {
 	return auditrows.Query{Since: q.Since, Until: q.Until, Action: q.Action, Actor: q.Actor, Offset: q.Offset, Limit: q.Limit}
 }
 
-func auditEntry(e *auditrows.Entry) *api.AuditEntry {
-	return &api.AuditEntry{Record: e.Record, ID: e.ID, Position: e.Position, Refused: e.Refused}
+// entry returns an entry as the API has it. Of a repository whose access was changed the
+// event, and the entry, have the ID; all other entries have names.
+func (l *auditLog) entry(e *auditrows.Entry) *api.AuditEntry {
+	out := &api.AuditEntry{Record: e.Record, ID: e.ID, Position: e.Position, Refused: e.Refused}
+	if e.Action != audit.AccessChanged {
+		return out
+	}
+	if id, err := strconv.ParseUint(e.Target, 10, 64); err == nil {
+		if number := l.rows.numbers.OfRepository(code.RepositoryID(id)); number != 0 {
+			out.Target = strconv.Itoa(int(number))
+		}
+	}
+	return out
 }
 
 // List implements api.AuditLog.
@@ -115,7 +128,7 @@ func (l *auditLog) List(_ context.Context, q api.AuditQuery) (api.AuditPage, err
 	page, err := l.log.List(rowQuery(q))
 	out := api.AuditPage{Entries: make([]*api.AuditEntry, len(page.Entries)), Total: page.Total}
 	for i, e := range page.Entries {
-		out.Entries[i] = auditEntry(e)
+		out.Entries[i] = l.entry(e)
 	}
 	return out, err
 }
@@ -126,7 +139,7 @@ func (l *auditLog) Export(ctx context.Context, q api.AuditQuery, after string, e
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", api.ErrCursor, err)
 	}
-	next, err := l.log.Export(ctx, rowQuery(q), cursor, func(e *auditrows.Entry) error { return emit(auditEntry(e)) })
+	next, err := l.log.Export(ctx, rowQuery(q), cursor, func(e *auditrows.Entry) error { return emit(l.entry(e)) })
 	return next.String(), err
 }
 

@@ -38,7 +38,7 @@ func (s *Server) newAuth() (*auth.Service, error) {
 		AdmitAll: c.Access.AdmitAll, LinkByEmail: c.Access.LinkByEmail,
 		SecureCookies: strings.HasPrefix(c.PublicURL, "https:"),
 		SessionTTL:    c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),
-		Catalog: s.repositories, Ready: s.accounts.ready,
+		Catalog: s.repositories, Ready: s.callersReady,
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }

@@ -71,7 +71,7 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close() }) // a second Close, after the test's own
 	stop := run(t, s)
 	repository := code.Repository{ID: code.NewRepositoryID("test", "hostile"), Kind: code.GenericGitHost, Name: "host.example/hostile", CloneURL: host.URL + "/hostile.git"}
-	if _, err := s.registrar.Register(t.Context(), repository); err != nil {
+	if _, _, err := s.registrar.Register(t.Context(), repository); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.registrar.Refresh(t.Context(), repository.ID); err != nil {

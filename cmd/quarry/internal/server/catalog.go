@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/quarrysearch/quarry/projections/catalog"
@@ -14,6 +15,8 @@ import (
 // repositories is the catalog as the API and the receiver of web hooks see it.
 type repositories struct {
 	versions *versions
+	// numbered reports whether a repository has a number; others are not listed.
+	numbered func(code.RepositoryID) bool
 	byURL    atomic.Pointer[urlIndex]
 	list     atomic.Pointer[nameList]
 }
@@ -21,7 +24,10 @@ type repositories struct {
 // nameList is the repositories of one snapshot as queries see them.
 type nameList struct {
 	snapshot *catalog.Snapshot
-	list     []*search.Repository
+	// all are those of the snapshot in its order, list those of them that have a number
+	// and numberless the others, which become listed in a moment.
+	all, list  []*search.Repository
+	numberless []code.RepositoryID
 }
 
 // urlIndex finds the repositories of one snapshot by clone URL. It is made once
@@ -42,17 +48,35 @@ var _ api.Catalog = (*repositories)(nil)
 // of the one before as far as it is the same; two callers at once may both make it.
 func (r *repositories) Repositories(context.Context) ([]*search.Repository, error) {
 	snapshot, before := r.versions.live.Load().catalog.Snapshot(), r.list.Load()
-	if before != nil && before.snapshot == snapshot {
+	if before != nil && before.snapshot == snapshot && !slices.ContainsFunc(before.numberless, r.numbered) {
 		return before.list, nil
 	}
-	next := &nameList{snapshot, nameListOf(snapshot.ByName(), before)}
+	next := &nameList{snapshot: snapshot, all: searchRepositories(snapshot.ByName(), before)}
+	next.list = next.all
+	for _, known := range snapshot.ChangedSince(numberedOf(before)) {
+		if !r.numbered(known.ID) {
+			next.numberless = append(next.numberless, known.ID)
+		}
+	}
+	if len(next.numberless) > 0 {
+		next.list = slices.DeleteFunc(slices.Clone(next.all), func(x *search.Repository) bool { return slices.Contains(next.numberless, x.ID) })
+	}
 	r.list.Store(next)
 	return next.list, nil
 }
 
-// nameListOf walks along two lists in one order, so that what has not changed is
-// found without a search.
-func nameListOf(all []*catalog.Repository, before *nameList) []*search.Repository {
+// numberedOf returns the snapshot of a list in which every repository had a number, nil
+// if there is none.
+func numberedOf(before *nameList) *catalog.Snapshot {
+	if before == nil || len(before.numberless) > 0 {
+		return nil
+	}
+	return before.snapshot
+}
+
+// searchRepositories walks along two lists in one order, so that what has not changed
+// is found without a search.
+func searchRepositories(all []*catalog.Repository, before *nameList) []*search.Repository {
 	var old []*catalog.Repository
 	if before != nil {
 		old = before.snapshot.ByName()
@@ -64,7 +88,7 @@ func nameListOf(all []*catalog.Repository, before *nameList) []*search.Repositor
 			at++
 		}
 		if at < len(old) && old[at] == known {
-			out[i] = before.list[at]
+			out[i] = before.all[at]
 		} else {
 			out[i] = searchRepository(known)
 		}

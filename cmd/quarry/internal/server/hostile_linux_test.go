@@ -103,7 +103,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 		if err := p.plant(filepath.Join(g.dir, ".git")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.registrar.Register(t.Context(), g.Repository); err != nil {
+		if _, _, err := s.registrar.Register(t.Context(), g.Repository); err != nil {
 			t.Fatal(err)
 		}
 	}

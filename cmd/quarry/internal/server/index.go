@@ -140,7 +140,9 @@ func (s *Server) openQuery(ctx context.Context) error {
 		return err
 	}
 	s.positions = newPositions(s.log, s.versions.noted, s.o.Logger, s.o.Registerer)
-	s.repositories = &repositories{versions: s.versions}
+	s.numbering = newNumbering(s.accounts, s.versions, s.o.Logger)
+	s.registrar.numbering = s.numbering
+	s.repositories = &repositories{versions: s.versions, numbered: s.numbering.numbered}
 	if err := s.openAudit(); err != nil {
 		return err
 	}
@@ -177,8 +179,9 @@ func (s *Server) openAPI() error {
 			TotalMemoryBytes: int64(c.Query.TotalMemoryBytes), MaxResultBytes: int64(c.Query.MaxResultBytes),
 			Contexts: searchContexts(c.Query.Contexts), Registerer: s.o.Registerer,
 		}),
-		Views:          &views{versions: s.versions},
+		Views:          newViews(s.versions, s.numbering.numbered),
 		Catalog:        s.repositories,
+		Numbers:        s.accounts.numbers,
 		Registrar:      s.registrar,
 		Status:         s.statuses(),
 		Deliveries:     &ledger{versions: s.versions, registrar: s.registrar, letters: s.letters.follower},
@@ -224,11 +227,20 @@ func (s *Server) statuses() *statuses {
 	return &statuses{log: s.log, versions: s.versions, working: s.working}
 }
 
-// ready is nil once projections and accounts have what the log held at the start.
-// A version that is switched to later is taken as it is.
+// ready is nil once projections and accounts have what the log held at the start, and
+// the repositories have numbers. A version that is switched to later is taken as it is.
 func (s *Server) ready(context.Context) error {
 	if !s.versions.caughtUp() {
 		return errCatchingUp
 	}
-	return s.accounts.ready()
+	return s.callersReady()
+}
+
+// callersReady is nil once requests of everybody are answered; before, only those of
+// the operator are.
+func (s *Server) callersReady() error {
+	if err := s.accounts.ready(); err != nil {
+		return err
+	}
+	return s.numbering.ready()
 }

@@ -136,7 +136,7 @@ func versionsOf(p *places.Places) *versions {
 // answer lists what a query finds, in an order of its own.
 func (x *worldIndex) answer(q *syntax.Parsed) []string {
 	x.t.Helper()
-	opened, err := (&views{versions: versionsOf(x.places)}).View(x.t.Context())
+	opened, err := newViews(versionsOf(x.places), func(code.RepositoryID) bool { return true }).View(x.t.Context())
 	if err != nil {
 		x.t.Fatal(err)
 	}

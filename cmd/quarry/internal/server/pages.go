@@ -50,9 +50,9 @@ func (s *Server) newProviders() (*oidc.Client, error) {
 	return oidc.New(o)
 }
 
-// pagesReady is nil once the accounts are read.
+// pagesReady is nil once the accounts are read and the repositories have numbers.
 func (s *Server) pagesReady() error {
-	if err := s.accounts.ready(); err != nil {
+	if err := s.callersReady(); err != nil {
 		return fmt.Errorf("%w: %w", web.ErrNotReady, err)
 	}
 	return nil

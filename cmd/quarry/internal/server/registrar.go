@@ -24,6 +24,8 @@ type registrar struct {
 	log    eventlog.Log
 	policy mirror.Policy
 	now    func() time.Time
+	// numbering is nil in a process without the role query, where nothing registers.
+	numbering *numbering
 }
 
 var _ api.Registrar = (*registrar)(nil)
@@ -32,12 +34,18 @@ func newRegistrar(log eventlog.Log, policy mirror.Policy) *registrar {
 	return &registrar{log: log, policy: policy, now: boot.Now}
 }
 
-// Register implements api.Registrar.
-func (r *registrar) Register(ctx context.Context, repository code.Repository) (event.Position, error) {
+// Register implements api.Registrar. The number comes first: numbers then follow the
+// order of registration, and a repository that can have none is not registered.
+func (r *registrar) Register(ctx context.Context, repository code.Repository) (code.RepositoryNumber, event.Position, error) {
 	if err := r.admit(ctx, repository); err != nil {
-		return event.Position{}, err
+		return 0, event.Position{}, err
 	}
-	return r.appendOne(ctx, &event.RepositoryRegistered{Repository: repository, At: r.now().UTC()})
+	number, err := r.numbering.number(ctx, repository)
+	if err != nil {
+		return 0, event.Position{}, err
+	}
+	at, err := r.appendOne(ctx, &event.RepositoryRegistered{Repository: repository, At: r.now().UTC()})
+	return number, at, err
 }
 
 // admit holds a repository against the policy on clone URLs.

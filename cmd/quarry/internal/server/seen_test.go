@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -34,11 +35,11 @@ type seenRow struct {
 
 func at(path string) func(*secret) string { return func(*secret) string { return path } }
 
-// about fills a path or body: %s is the name, {id}, {path}, {branch}, {head}, {old}
-// and {mark} are what they say.
+// about fills a path or body: {name}, {id}, {number}, {path}, {branch}, {head}, {old} and
+// {mark} are what they say.
 func about(text string) func(*secret) string {
 	return func(s *secret) string {
-		return strings.NewReplacer("{name}", s.name, "{id}", s.id.String(), "{path}", s.path(), "{branch}", s.branch(),
+		return strings.NewReplacer("{name}", s.name, "{id}", s.id.String(), "{number}", fmt.Sprint(s.number), "{path}", s.path(), "{branch}", s.branch(),
 			"{head}", string(s.head), "{old}", string(s.old), "{mark}", s.mark).Replace(text)
 	}
 }
@@ -143,6 +144,8 @@ var moreRows = []seenRow{
 	{path: at("/api/repos"), status: 200},
 	{path: at("/api/repos?sort=pushed&direction=desc&perPage=1"), status: 200},
 	{path: about("/api/repos/{id}/skipped?ref={branch}"), about: true, status: 200},
+	{path: about("/api/repos/{number}/skipped"), about: true, status: 200},
+	{path: about("/api/repos/{number}/status"), about: true, status: 200},
 	{path: about("/api/source?repo={name}&path=nosuch"), about: true, status: 404},
 	{path: about("/api/source?repo={name}&path={path}&ref=nosuch"), about: true, status: 400},
 	{path: about("/api/commits?repo={name}&ref=--all"), about: true, status: 400},
@@ -301,6 +304,7 @@ func (w *seenWorld) about(x *role, method string, row *seenRow, s *secret) (rec 
 			sent = append(sent, word)
 		}
 	}
+	sent = append(sent, fmt.Sprintf("repository %d:", s.number))
 	if slices.Contains(x.sees, s.mark) {
 		sent = nil
 	}
@@ -323,6 +327,11 @@ func (w *seenWorld) tells(x *role, answer string) string {
 		for _, word := range []string{mark, s.id.String(), string(s.head), string(s.old)} {
 			if strings.Contains(answer, word) {
 				return word
+			}
+		}
+		for _, member := range []string{"repoid", "repositoryid"} {
+			if number := fmt.Sprintf("%q:%d", member, s.number); strings.Contains(answer, number+",") || strings.Contains(answer, number+"}") {
+				return number
 			}
 		}
 	}

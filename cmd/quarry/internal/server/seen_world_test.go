@@ -27,11 +27,12 @@ import (
 // A secret is a repository all of whose words have a mark: name, paths, contents,
 // symbols, authors, messages, branches, connection and pages.
 type secret struct {
-	mark string
-	id   code.RepositoryID
-	name string
-	head code.CommitID
-	old  code.CommitID
+	mark   string
+	id     code.RepositoryID
+	number code.RepositoryNumber
+	name   string
+	head   code.CommitID
+	old    code.CommitID
 }
 
 func (s *secret) path() string   { return s.mark + "dir/" + s.mark + "file.go" }
@@ -43,7 +44,7 @@ func noSecret(like *secret) *secret {
 	id := strings.Repeat("8", len(like.id.String()))
 	n, _ := strconv.ParseUint(id, 10, 64)
 	commit := func(c code.CommitID) code.CommitID { return code.CommitID(strings.Repeat("7", len(c))) }
-	return &secret{mark: mark, id: code.RepositoryID(n), name: strings.ReplaceAll(like.name, like.mark, mark), head: commit(like.head), old: commit(like.old)}
+	return &secret{mark: mark, id: code.RepositoryID(n), number: 9, name: strings.ReplaceAll(like.name, like.mark, mark), head: commit(like.head), old: commit(like.old)}
 }
 
 // written is a secret on disk.
@@ -175,11 +176,13 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	s := running(t, testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "publicUrl=https://code.example"))
 	w := &seenWorld{t: t, secrets: map[string]*secret{}}
 	ids := map[string]code.RepositoryID{}
-	for mark, r := range repositories {
+	for _, mark := range marks { // in this order, so that numbers are the same in every world
+		r := repositories[mark]
 		ids[mark] = r.ID
 		if slices.Contains(present, mark) {
 			s.registerAt(t, r.gitRepository, r.head)
 			w.secrets[mark] = &r.secret
+			r.number = s.accounts.numbers.OfRepository(r.ID)
 			eventually(t, func() bool {
 				v := s.versions.live.Load().places.Acquire()
 				defer v.Release()

@@ -61,6 +61,7 @@ type Server struct {
 	sealer       *auditrows.Sealer
 	frames       *segment.Cache
 	versions     *versions
+	numbering    *numbering
 	positions    *positions
 	letters      *deadLetters
 	repositories *repositories
@@ -178,6 +179,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.versions != nil {
 		group.Add("projections", s.versions.Run)
+		group.Add("numbering", s.numbering.Run)
 		group.Add("positions", s.positions.Run)
 		group.Add("dead letters", s.letters.follower.Run)
 	}

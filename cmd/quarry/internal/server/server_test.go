@@ -61,7 +61,7 @@ func running(t testing.TB, c *config.Config) *Server {
 	s := openOnly(t, c)
 	run(t, s)
 	if s.accounts != nil { // before, nobody but the operator is let in
-		eventually(t, func() bool { return s.accounts.ready() == nil })
+		eventually(t, func() bool { return s.callersReady() == nil })
 	}
 	return s
 }

@@ -159,7 +159,7 @@ func Verify(ctx context.Context, o Options, repositories []string, r api.Verific
 	for _, name := range repositories {
 		candidate := code.Repository{Name: name}
 		if id, err := strconv.ParseUint(name, 10, 64); err == nil {
-			candidate = code.Repository{ID: code.RepositoryID(id)}
+			candidate = code.Repository{ID: api.RepositoryWith(s.accounts.numbers, id)}
 		}
 		known, err := s.repositories.Find(ctx, candidate)
 		if err != nil {
@@ -167,7 +167,10 @@ func Verify(ctx context.Context, o Options, repositories []string, r api.Verific
 		}
 		r.Repositories = append(r.Repositories, known.ID)
 	}
-	return verifications{s}.Verify(ctx, r, emit)
+	return verifications{s}.Verify(ctx, r, func(f *api.VerificationFrame) error {
+		f.Number = s.accounts.numbers.OfRepository(f.Repository)
+		return emit(f)
+	})
 }
 
 // runOffline runs what a verification without a server needs.

@@ -18,12 +18,19 @@ import (
 // views gives queries the current view of the places.
 type views struct {
 	versions *versions
+	// numbered reports whether a repository has a number; screen hides the others.
+	numbered func(code.RepositoryID) bool
+	screen   *search.Screen
 	// last is the state of the newest view that was asked for: views are asked for
 	// much more often than they change.
 	last atomic.Pointer[state]
 }
 
 var _ api.Views = (*views)(nil)
+
+func newViews(v *versions, numbered func(code.RepositoryID) bool) *views {
+	return &views{versions: v, numbered: numbered, screen: search.NewScreen(search.ScreenOptions{})}
+}
 
 // state is what a places.View holds, in the words of search. It names no
 // snapshot, so it may outlive the view.
@@ -35,6 +42,8 @@ type state struct {
 	// known are the repositories that repositories were made of: those that a push
 	// has not changed are taken over from the state before.
 	known []*places.Repository
+	// numberless are the repositories without a number.
+	numberless map[code.RepositoryID]bool
 	// byID is made when it is asked for: only revisions other than the default
 	// branches need it.
 	byID func() map[code.RepositoryID]*search.Repository
@@ -62,16 +71,20 @@ func (v *views) View(context.Context) (search.View, error) {
 	i := v.versions.acquire()
 	acquired := i.places.Acquire()
 	current := v.last.Load()
-	if current == nil || current.of != i || current.generation != acquired.Generation() {
-		current = newState(i, acquired, current)
+	if current == nil || current.of != i || current.generation != acquired.Generation() || current.gainedNumber(v.numbered) {
+		current = newState(i, acquired, current, v.numbered)
 		v.last.Store(current)
 	}
-	return view{acquired, current}, nil
+	out := view{acquired, current}
+	if len(current.numberless) == 0 {
+		return out, nil
+	}
+	return v.screen.Hide(out, current, func(r *code.Repository) bool { return !current.numberless[r.ID] }), nil
 }
 
 // newState costs a pointer for each repository, and more for each that changed
 // since the state before, which may be nil.
-func newState(of *index, v *places.View, before *state) *state {
+func newState(of *index, v *places.View, before *state, numbered func(code.RepositoryID) bool) *state {
 	known := v.Repositories()
 	s := &state{
 		of:           of,
@@ -81,12 +94,17 @@ func newState(of *index, v *places.View, before *state) *state {
 		known:        known,
 	}
 	for i, r := range known {
+		taken := false
 		switch {
 		case r == nil:
+			continue
 		case before != nil && i < len(before.known) && before.known[i] == r:
-			s.repositories[i] = before.repositories[i]
+			s.repositories[i], taken = before.repositories[i], !before.numberless[r.ID]
 		default:
 			s.repositories[i] = repositoryOf(r)
+		}
+		if !taken && !numbered(r.ID) {
+			s.addNumberless(r.ID)
 		}
 	}
 	s.byID = sync.OnceValue(func() map[code.RepositoryID]*search.Repository {
@@ -99,6 +117,24 @@ func newState(of *index, v *places.View, before *state) *state {
 		return byID
 	})
 	return s
+}
+
+func (s *state) addNumberless(id code.RepositoryID) {
+	if s.numberless == nil {
+		s.numberless = map[code.RepositoryID]bool{}
+	}
+	s.numberless[id] = true
+}
+
+// gainedNumber reports whether a repository has a number that had none when the state
+// was made.
+func (s *state) gainedNumber(numbered func(code.RepositoryID) bool) bool {
+	for id := range s.numberless {
+		if numbered(id) {
+			return true
+		}
+	}
+	return false
 }
 
 func searchSegments(segments []places.Segment) []search.Segment {

@@ -64,7 +64,7 @@ func (g *gitRepository) commit(pairs ...string) code.CommitID {
 // commit.
 func (s *Server) registerAt(t *testing.T, g *gitRepository, commit code.CommitID) event.Position {
 	t.Helper()
-	at, err := s.registrar.Register(t.Context(), g.Repository)
+	_, at, err := s.registrar.Register(t.Context(), g.Repository)
 	if err != nil {
 		t.Fatal(err)
 	}

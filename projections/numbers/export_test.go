@@ -1,4 +1,0 @@
-package numbers
-
-// SetLimit lowers the last number.
-func (n *Numbers) SetLimit(limit int) { n.limit = limit }
