@@ -60,7 +60,7 @@ metamorphic: ## random corpora and queries against a plain scan; SEED=n repeats 
 e2e: ## the built binary: serve, index, push, search, kill, restart
 	$(GO) test -count=1 -v ./cmd/e2e
 
-api-test: ## Schemathesis, of PyPI, against a running server, as owner, member and nobody; SEED=n repeats one, up to 3 minutes
+api-test: ## Schemathesis, of PyPI, against a running server, as owner, member, operator and nobody; SEED=n repeats one, up to 3 minutes
 	-test -x $(SCHEMATHESIS)/bin/st || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install -q --disable-pip-version-check schemathesis==4.32.5; }
 	QUARRY_SCHEMATHESIS=$(CURDIR)/$(SCHEMATHESIS)/bin/st QUARRY_SEED=$(SEED) $(GO) test -count=1 -v -timeout 10m ./cmd/internal/apitest
 

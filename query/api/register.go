@@ -54,12 +54,6 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 
 // repository checks the request and fills in what it leaves out.
 func (in *registerRequest) repository() (code.Repository, error) {
-	if (in.CloneURL == "") == (in.Path == "") {
-		return code.Repository{}, fmt.Errorf("%w: want cloneUrl or path, one of them", errBody)
-	}
-	if in.Path != "" && !strings.HasPrefix(in.Path, "/") {
-		return code.Repository{}, fmt.Errorf("%w: path: want an absolute path, have %.80q", errBody, in.Path)
-	}
 	address := in.CloneURL + in.Path
 	clone, err := code.ParseCloneURL(address)
 	if err != nil {

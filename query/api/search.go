@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/api/internal/contract"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -24,14 +25,17 @@ type parsedSearch struct {
 
 func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	var in wire.SearchRequest
-	if err := s.decodeBody(r, &in); err != nil {
+	err := s.decodeBody(r, &in)
+	if fault, ok := errors.AsType[*contract.Fault](err); ok && fault.Empty("query") {
+		err = nil // the parser says so with advice and the code of a query
+	}
+	if err != nil {
 		return nil, err
 	}
 	s.target(r, audit.TargetInstance, "", "query", in.Query)
 	out := bounds(&in, s.o.MaxMatches)
 	started := time.Now()
 	out.Public = s.isPublic
-	var err error
 	out.Query, err = syntax.Parse(in.Query, syntax.Options{Regexp: in.IsRegexEnabled, CaseSensitive: in.IsCaseSensitivityEnabled})
 	out.took = time.Since(started)
 	return out, err

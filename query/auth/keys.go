@@ -83,7 +83,7 @@ func (s *Service) keyRefused(id account.UserID, name string) error {
 func (s *Service) keyOwner(p *Principal, id account.UserID) (*account.User, error) {
 	if p.Actor.Kind == account.ActorOperator {
 		if id == "" {
-			return nil, invalid("userId", "whose key is it? The operator is no user")
+			return nil, fmt.Errorf("%w: the operator is no user and has no keys; say in userId whose key it is", ErrForbidden)
 		}
 		user, err := s.find(id)
 		if err == nil && !user.Active() {

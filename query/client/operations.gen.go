@@ -661,9 +661,9 @@ func (c *Client) ListKeys(ctx context.Context, params ListKeysParams) ([]wire.Ke
 
 // CreateKey: Create an API key. It sends POST /api/keys.
 //
-// Addition. The value is in this answer and in no other. Only by a session, or by the operator for a
-// user whom they name. Scopes are search and git unless said; admin is for owners, and not for keys
-// that are restricted to repositories.
+// Addition. The value is in this answer and in no other. Only by a session, or by the operator for the
+// user in userId. Scopes are search and git unless said; admin is for owners, and not for keys that
+// are restricted to repositories.
 func (c *Client) CreateKey(ctx context.Context, body wire.CreateKeyRequest) (*wire.Key, error) {
 	return receive[*wire.Key](ctx, c, request{method: "POST", path: "/api/keys", body: body})
 }

@@ -19,8 +19,8 @@ type world struct {
 	url    string
 	repoID int64
 	member string // their ID
-	// Keys with all scopes of their users.
-	ownerKey, memberKey string
+	// Keys with all scopes of their users, and the operator's token.
+	ownerKey, memberKey, operator string
 }
 
 // The names that the examples of the document have.
@@ -38,7 +38,7 @@ func newWorld(t *testing.T) *world {
 	repository := filepath.Join(t.TempDir(), "repositories", "kettle")
 	testserver.MakeRepository(t, repository)
 	server := testserver.Start(t, testserver.Build(t), filepath.Dir(repository))
-	w := &world{url: server.URL}
+	w := &world{url: server.URL, operator: server.OperatorToken}
 	w.people(t, server.SetupToken)
 	w.index(t, repository)
 	return w

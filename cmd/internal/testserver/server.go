@@ -17,6 +17,8 @@ import (
 type Server struct {
 	URL        string
 	SetupToken string // creates the first owner
+	// OperatorToken makes a caller the operator.
+	OperatorToken string
 }
 
 // startTimeout bounds the wait for the server's address.
@@ -82,6 +84,7 @@ func waitForAddress(t testing.TB, data string, lines <-chan string) *Server {
 			}
 			if strings.Contains(line, "no owner yet") {
 				_, s.SetupToken, _ = strings.Cut(operator.SetupLink(data), "?token=")
+				s.OperatorToken = operator.Token(data)
 			}
 		case <-late:
 			t.Fatalf("the server has logged no address after %v: %q", startTimeout, log)

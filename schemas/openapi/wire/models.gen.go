@@ -1477,7 +1477,7 @@ type SearchNoticeCode string
 
 // SearchRequest defines model for SearchRequest.
 type SearchRequest struct {
-	// Query The search expression, at most 64 KiB.
+	// Query The search expression, at most 64 KiB. An empty one is FAILED_TO_PARSE_QUERY.
 	Query string `json:"query"`
 
 	// Matches The most matches to look for. More than 1,000,000 (by default) counts as that many.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -132,6 +133,9 @@ func (s *schema) checkObject(v any, exact *bool) *Fault {
 			return &Fault{Field: name, Want: s.members[name].want}
 		}
 	}
+	if f := s.checkOneOf(object); f != nil {
+		return f
+	}
 	var fault *Fault
 	for name, value := range object {
 		var f *Fault
@@ -154,6 +158,28 @@ func (s *schema) checkObject(v any, exact *bool) *Fault {
 		}
 	}
 	return fault
+}
+
+// checkOneOf checks that one set of members is there, and no other.
+func (s *schema) checkOneOf(object map[string]any) *Fault {
+	if len(s.oneOf) == 0 {
+		return nil
+	}
+	given, names := 0, make([]string, len(s.oneOf))
+	for i, members := range s.oneOf {
+		names[i] = strings.Join(members, " with ")
+		if !slices.ContainsFunc(members, func(name string) bool { _, there := object[name]; return !there }) {
+			given++
+		}
+	}
+	have := "several"
+	switch given {
+	case 1:
+		return nil
+	case 0:
+		have = "none"
+	}
+	return &Fault{Want: strings.Join(names, " or ") + ", one of them", Have: have}
 }
 
 // resembles reports whether encoding/json would take name for a member's.

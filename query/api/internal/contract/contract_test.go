@@ -29,13 +29,13 @@ func TestBody(t *testing.T) {
 		{`{"query":"x","matches":1}`, ""},
 		{`{"query":"x","matches":1,"other":[1,{}]}`, ""},
 		{`{"query":"x"}`, "matches is required: want a whole number of at least 1"},
-		{`{"matches":1}`, "query is required: want text"},
-		{`{"Query":"x","matches":1}`, "query is required: want text"},
+		{`{"matches":1}`, "query is required: want text that is not empty"},
+		{`{"Query":"x","matches":1}`, "query is required: want text that is not empty"},
 		{`{"query":"x","matches":"10"}`, "matches: want a whole number of at least 1, have text"},
 		{`{"query":"x","matches":1.5}`, "matches: want a whole number of at least 1, have 1.5"},
 		{`{"query":"x","matches":0}`, "matches: want a whole number of at least 1, have 0"},
 		{`{"query":"x","matches":true}`, "matches: want a whole number of at least 1, have true or false"},
-		{`{"query":7,"matches":1}`, "query: want text, have a number"},
+		{`{"query":7,"matches":1}`, "query: want text that is not empty, have a number"},
 		{`{"query":7,"matches":"1"}`, "matches: want a whole number of at least 1, have text"},
 		{`{"query":"x","matches":1,"whole":null}`, "whole: want true or false, have null"},
 		{`{"query":"x","matches":1,"contextLines":1001}`, "contextLines: want a whole number of 0 to 1000, have 1001"},
@@ -145,4 +145,21 @@ func message(t *testing.T, err error) string {
 		t.Errorf("%T: %v, want a Fault", err, err)
 	}
 	return err.Error()
+}
+
+func TestOneOf(t *testing.T) {
+	o := compile(t).Operation("POST", "/api/repos")
+	for body, want := range map[string]string{
+		`{"path":"/srv/git/x"}`:              "",
+		`{"cloneUrl":"https://h/o/n"}`:       "",
+		`{}`:                                 "want cloneUrl or path, one of them, have none",
+		`{"name":"x"}`:                       "want cloneUrl or path, one of them, have none",
+		`{"path":"/x","cloneUrl":"https:x"}`: "want cloneUrl or path, one of them, have several",
+		`{"cloneUrl":""}`:                    "cloneUrl: want text of 1 to 2048 characters, have 0 characters",
+	} {
+		var in wire.RegisterRequest
+		if got := message(t, o.Body([]byte(body), &in)); got != want {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
 }

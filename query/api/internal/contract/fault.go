@@ -27,6 +27,9 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s: want %s, have %s", f.Field, f.Want, f.Have)
 }
 
+// Empty reports whether the fault is that a text has no characters.
+func (f *Fault) Empty(field string) bool { return f.Field == field && f.Have == characters(0) }
+
 // of returns f as the fault of a member of name.
 func (f *Fault) of(name string) *Fault {
 	switch {

@@ -25,6 +25,7 @@ type schema struct {
 	minItems, maxItems   int // maxItems -1: no bound
 	members              map[string]*schema
 	required             []string
+	oneOf                [][]string // members, of which one set is there
 	closed               bool
 	rest                 *schema // of members that have no name; nil: anything
 	all                  []*schema
@@ -104,6 +105,9 @@ func (c *compiler) compile(out *schema, s *openapi.Schema) (*schema, error) {
 	out.minLength, out.maxLength = s.MinLength, bound(s.MaxLength)
 	out.minItems, out.maxItems = s.MinItems, bound(s.MaxItems)
 	out.required = s.Required
+	for _, option := range s.OneOf {
+		out.oneOf = append(out.oneOf, option.Required)
+	}
 	for _, v := range s.Enum {
 		out.enum = append(out.enum, strings.Trim(string(v), `"`))
 	}
@@ -117,6 +121,9 @@ func (c *compiler) compile(out *schema, s *openapi.Schema) (*schema, error) {
 		return nil, err
 	}
 	out.want = out.describe()
+	if out.pattern != nil && s.Example != nil {
+		out.want = "text such as " + strings.Trim(string(s.Example), `"`)
+	}
 	return out, nil
 }
 
@@ -197,6 +204,8 @@ func within(low, high int, of string) string {
 		return fmt.Sprintf(" of %d to %d %s", low, high, of)
 	case high >= 0:
 		return fmt.Sprintf(" of at most %d %s", high, of)
+	case low == 1:
+		return " that is not empty"
 	case low > 0:
 		return fmt.Sprintf(" of at least %d %s", low, of)
 	}
