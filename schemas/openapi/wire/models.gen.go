@@ -1233,6 +1233,8 @@ type RegisterRequest struct {
 	CloneURL string `json:"cloneUrl,omitempty,omitzero"`
 
 	// Path Absolute path of a repository on the server.
+	//
+	// Example: /srv/git/kettle.git
 	Path string `json:"path,omitempty,omitzero"`
 
 	// Branches Globs on the short names of branches that are indexed beside the default branch.
