@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
 // Failures of the API itself, wrapped with the field or parameter.
@@ -153,6 +154,7 @@ func errorReply(err error, requestID string) *reply {
 	case http.StatusInternalServerError:
 		object.Message = fmt.Sprintf("Unexpected error. The server's log has the cause under request ID %s.", requestID)
 	case http.StatusServiceUnavailable:
+		object.Message = failure.Mask(object.Message)
 		out.header.Set("Retry-After", strconv.Itoa(retryAfterSeconds))
 	case http.StatusUnauthorized:
 		out.header.Set("WWW-Authenticate", `Bearer realm="quarry"`)

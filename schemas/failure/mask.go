@@ -22,7 +22,7 @@ var patterns = []struct {
 	{regexp.MustCompile(`(?s)^.*-----END [A-Z0-9 ]*-----`), []string{"-----end "}, masked},
 	// A password may hold an @.
 	{regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s'"<>]*@`), []string{"://"}, "${1}" + masked + "@"},
-	{regexp.MustCompile(`(?i)((?:authorization|private-token|job-token|x-[a-z-]*(?:key|token)|cookie)["']?\s*[:=]\s*["']?)(?:(?:basic|bearer|token|digest|negotiate)\s+)?[^\s"',]+`),
+	{regexp.MustCompile(`(?i)((?:authorization|private-token|job-token|x-[a-z-]*(?:key|token)|cookie)["']?\s*[:=]\s*["']?)(?:(?:basic|bearer|token|digest|negotiate)\s+[^\s"',]{4,}|[^\s"',]{8,})`),
 		[]string{"authorization", "-token", "-key", "cookie"}, "${1}" + masked},
 	{regexp.MustCompile(`\b(?i:(basic|bearer))\s+[A-Za-z0-9._~+/-]*[0-9A-Z][A-Za-z0-9._~+/-]{7,}=*`), []string{"basic ", "bearer "}, "${1} " + masked},
 	{regexp.MustCompile(`(?i)((?:pass(?:word|wd|phrase)|secret|token|(?:api|access|private)[_-]?key)["']?(?:=|\s*[:=]\s*["']))[^\s"'&,;]{6,}`),
