@@ -64,8 +64,8 @@ func (n *numbering) ready() error {
 		return nil
 	default:
 	}
-	if n.complete.Load() {
-		return nil
+	if n.complete.Load() && !n.versions.caughtUp() {
+		return nil // what is shown while the catalog catches up has numbers
 	}
 	return errNumbering
 }
@@ -109,6 +109,7 @@ func (n *numbering) Run(ctx context.Context) error {
 	var of *index
 	var missing []*catalog.Repository
 	for {
+		caughtUp := n.versions.caughtUp() // before the snapshot, which then is no older
 		live := n.versions.live.Load()
 		if of != live {
 			of, last = live, nil
@@ -118,9 +119,9 @@ func (n *numbering) Run(ctx context.Context) error {
 		last = snapshot
 		n.complete.Store(len(missing) == 0)
 		var again <-chan time.Time // nil while there is nothing to try again
-		caughtUp := live.runner.CaughtUp()
-		if n.versions.caughtUp() {
-			caughtUp = nil
+		behind := live.runner.CaughtUp()
+		if caughtUp {
+			behind = nil
 			if err := n.assignMissing(ctx, missing); err != nil {
 				n.logger.WarnContext(ctx, "numbering repositories failed; trying again", "repositories", len(missing), "error", err)
 				again = time.After(assignAgainAfter)
@@ -132,7 +133,7 @@ func (n *numbering) Run(ctx context.Context) error {
 		select {
 		case <-snapshot.Superseded():
 		case <-live.superseded:
-		case <-caughtUp:
+		case <-behind:
 		case <-again:
 		case <-ctx.Done():
 			return nil

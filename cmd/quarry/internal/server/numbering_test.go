@@ -403,3 +403,21 @@ func TestNotReadyBeforeNumbers(t *testing.T) {
 		t.Errorf("GET /api/repos: %d %s", rec.Code, rec.Body)
 	}
 }
+
+// TestReadyAfterTheLookAtAllRepositories: a look at a catalog that was behind the log
+// says nothing of the repositories that came since.
+func TestReadyAfterTheLookAtAllRepositories(t *testing.T) {
+	n := openOnly(t, testConfig(t)).numbering
+	n.complete.Store(true)
+	if err := n.ready(); err != nil {
+		t.Errorf("every repository of a catalog that catches up has a number: %v", err)
+	}
+	n.versions.ready.Store(true)
+	if err := n.ready(); !errors.Is(err, errNumbering) {
+		t.Errorf("the catalog has caught up, and nothing has looked at it since: %v", err)
+	}
+	n.start()
+	if err := n.ready(); err != nil {
+		t.Errorf("all repositories have numbers: %v", err)
+	}
+}
