@@ -101,6 +101,11 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 		printExplain(s.err, &response.Explain)
 	}
 	for _, n := range response.Notices {
+		// Of use to programs that were written for the established server, not to
+		// people who use this command line.
+		if n.Code == wire.SearchNoticeCodeDIFFERENTMEANING {
+			continue
+		}
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", n.Message)
 	}
 	if !response.IsSearchExhaustive {
