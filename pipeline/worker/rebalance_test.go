@@ -170,8 +170,8 @@ func (member) Assigned(context.Context, event.Position) error { return nil }
 func (member) Skip(_ context.Context, records []event.Record) (int, error) {
 	return len(records), nil
 }
-func (member) Wants(event.Record) bool                        { return true }
-func (member) Committed(event.Record)                         {}
+func (member) Wants(event.Record) bool { return true }
+func (member) Committed(event.Record)  {}
 
 func (m member) Handle(ctx context.Context, records []event.Record) (int, error) {
 	key := string(records[0].Key)

@@ -83,7 +83,7 @@ func (f handlerFunc) Committed(event.Record)                         {}
 func (f handlerFunc) Skip(_ context.Context, records []event.Record) (int, error) {
 	return len(records), nil
 }
-func (f handlerFunc) Wants(rec event.Record) bool                    { return string(rec.Value) != "skip" }
+func (f handlerFunc) Wants(rec event.Record) bool { return string(rec.Value) != "skip" }
 func (f handlerFunc) Handle(ctx context.Context, records []event.Record) (int, error) {
 	return 1, f(ctx, string(records[0].Value))
 }

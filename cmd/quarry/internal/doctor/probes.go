@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/query/client"
@@ -69,8 +68,3 @@ func gitVersion(ctx context.Context) (string, error) {
 
 // lockHeld reports whether a process holds the data directory, and which.
 func (x *Examination) lockHeld() (boot.Holder, error) { return x.Probes.Holder(x.Config.Data) }
-
-// directories returns every directory that Quarry writes to, each once.
-func directories(c *config.Config) []string {
-	return append(c.ChosenDirectories(), c.OwnDirectories()...)
-}
