@@ -25,7 +25,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
@@ -62,12 +61,12 @@ func TestEveryOperationOfEveryServer(t *testing.T) {
 	}
 	awaitStatus(t, s, r.RepoID, r.applied)
 	w.repository = strconv.FormatUint(r.RepoID, 10)
-	key := w.principal(t, w.callers["owner"])
-	_, token, err := s.auth.MintToken(t.Context(), key, []code.RepositoryID{code.RepositoryID(r.RepoID)})
-	if err != nil {
-		t.Fatal(err)
+	var minted struct{ Token string }
+	_, response, answer := w.send(t, w.callers["owner"], http.MethodPost, "/api/ee/scoped_access_token", []byte(`{"repoIds":[`+w.repository+`]}`))
+	if err := json.Unmarshal(answer, &minted); err != nil || response.StatusCode != http.StatusCreated {
+		t.Fatalf("mint: %d %s: %v", response.StatusCode, answer, err)
 	}
-	w.callers["token"] = caller{header: "Authorization", value: "Bearer " + token}
+	w.callers["token"] = caller{header: "Authorization", value: "Bearer " + minted.Token}
 	w.visitAll(t, "with a repository")
 
 	if status, body := s.asOperator(t, http.MethodDelete, "/api/repos/"+w.repository, "", "remove"); status != http.StatusAccepted {
