@@ -19,6 +19,8 @@
 //	deadletters.go GET, DELETE /api/deadletters, …/{partition}/{offset}, POST …/replay
 //	system.go     GET /api/models, /api/version, /api/health, /healthz, /readyz, /api/openapi.json
 //
+// IDs become the numbers that the API shows, and numbers IDs, in numbers.go.
+//
 // What stands before a handler, from outside in:
 //
 //	middleware.go  ID, headers, measures, recovery, bounds of body and time
@@ -45,7 +47,9 @@
 //     query, matches, context and time have bounds, named in options.go.
 //  4. A route says who may ask (access); one that does not keeps the server from
 //     starting. What is not written down in the audit log is not answered.
-//  5. Absent optional values are left out of JSON; times are UTC with
+//  5. No ID of a repository or connection leaves but as a number, and nothing without
+//     a number is shown: members of answers have the type code.RepositoryNumber.
+//  6. Absent optional values are left out of JSON; times are UTC with
 //     milliseconds.
 //
 // A Server is safe for concurrent use and starts no goroutine. It decides

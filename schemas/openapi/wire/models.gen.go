@@ -651,7 +651,7 @@ type DeadLetterDetails struct {
 	ValueBase64 string      `json:"valueBase64,omitempty,omitzero"`
 	Code        FailureCode `json:"code"`
 
-	// Event The event, if this version can read it.
+	// Event The event, if this version can read it, with the IDs that the log has: those of 52 bits.
 	Event map[string]interface{} `json:"event,omitempty,omitzero"`
 
 	// Remedy What the code means and what to do.

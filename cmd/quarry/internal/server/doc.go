@@ -35,6 +35,7 @@
 //	deliveries.go the ledger as api.Deliveries
 //	deadletters.go  the dead letters as api.DeadLetters
 //	registrar.go  the log as api.Registrar, behind the policy on clone URLs
+//	numbering.go  numbers of what the catalog has, before the API shows it
 //	log.go        the log's drivers, and the log as projections.Tailer
 //	kafka.go      the settings of log.kafka as kafkalog.Options, and its topics
 //	topics.go     what is there of the topics, and what should be
