@@ -387,7 +387,10 @@ func (m *Mirror) adoptBorrowed(ctx context.Context) error {
 	if err == nil {
 		_, err = m.copyObjects(ctx, src, nil)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%w: the objects of the repository are not copied yet: %v", ErrMissing, err)
+	}
+	return nil
 }
 
 // formatOfConfig finds extensions.objectFormat in a configuration that git
