@@ -43,7 +43,9 @@ func (m *Mirror) Branches(ctx context.Context) ([]Branch, error) {
 			branches = append(branches, b)
 		}
 	}
-	others, err := m.findOnDisk(ctx, func(repo *ondisk.Repository) (ondisk.Refs, error) { return repo.List(branchPrefix) })
+	others, err := m.findOnDisk(ctx, func(ctx context.Context, repo *ondisk.Repository) (ondisk.Refs, error) {
+		return repo.List(ctx, branchPrefix)
+	})
 	if err != nil {
 		return branches, nil // moved or gone
 	}
@@ -70,6 +72,8 @@ func (m *Mirror) readBranches(ctx context.Context, refs ondisk.Refs) ([]Branch, 
 		c, err := reader.commit(ctx, string(refs[ref]))
 		if errors.Is(err, ErrMissing) || err == nil && c.ID != refs[ref] {
 			continue
+		} else if errors.Is(err, errDied) && context.Cause(ctx) == nil {
+			return branches, nil // git cannot read the commit: the list ends here
 		} else if err != nil {
 			return nil, err
 		}

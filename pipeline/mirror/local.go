@@ -54,7 +54,7 @@ func (m *Mirror) readDisk(ctx context.Context, src source, timeout time.Duration
 	go func() {
 		defer func() { <-m.disk }()
 		var o outcome
-		repo, err := ondisk.Open(src.path, m.ms.o.Policy.openBelow)
+		repo, err := ondisk.Open(src.path, m.ms.openBelow)
 		if err == nil {
 			o.read, err = read(ctx, repo)
 			repo.Close()
@@ -68,6 +68,16 @@ func (m *Mirror) readDisk(ctx context.Context, src source, timeout time.Duration
 	case <-ctx.Done():
 		return diskRead{}, context.Cause(ctx)
 	}
+}
+
+// openBelow is Policy.openBelow, and refuses the mirrors themselves: they may hold
+// repositories that were fetched with credentials.
+func (ms *Mirrors) openBelow(path string) (*os.Root, error) {
+	own := Policy{Roots: []string{ms.o.Dir}}
+	if resolved, err := filepath.EvalSymlinks(path); err == nil && own.below(resolved) {
+		return nil, fmt.Errorf("%w: %s is a mirror of Quarry", ErrRefused, path)
+	}
+	return ms.o.Policy.openBelow(path)
 }
 
 // diskError gives an error of package ondisk its kind here.
@@ -84,9 +94,9 @@ func diskError(src source, err error) error {
 
 // listDisk reads HEAD and the branches of a repository on disk.
 func (m *Mirror) listDisk(ctx context.Context, src source, timeout time.Duration) (diskRead, error) {
-	return m.readDisk(ctx, src, timeout, func(_ context.Context, repo *ondisk.Repository) (diskRead, error) {
+	return m.readDisk(ctx, src, timeout, func(ctx context.Context, repo *ondisk.Repository) (diskRead, error) {
 		read := diskRead{listing: listing{format: repo.Format(), branches: map[code.Ref]code.CommitID{}}}
-		branches, err := repo.List(branchPrefix)
+		branches, err := repo.List(ctx, branchPrefix)
 		if err != nil {
 			return read, err
 		}
@@ -143,7 +153,7 @@ func (m *Mirror) copyObjects(ctx context.Context, src source, refs []code.Ref) (
 			// Another repository has come to live at the path: a full fetch begins again.
 			return diskRead{}, fmt.Errorf("%s has another object format than its mirror: %w", src.path, code.ErrNotFound)
 		}
-		found, err := repo.Find(refs)
+		found, err := repo.Find(ctx, refs)
 		if err != nil {
 			return diskRead{}, err
 		}
@@ -327,13 +337,13 @@ func (m *Mirror) copyPushed(ctx context.Context, src source, refs []code.Ref, co
 
 // findOnDisk returns those of refs that the repository has now, of a mirror of
 // copies; none of any other.
-func (m *Mirror) findOnDisk(ctx context.Context, read func(*ondisk.Repository) (ondisk.Refs, error)) (ondisk.Refs, error) {
+func (m *Mirror) findOnDisk(ctx context.Context, read func(context.Context, *ondisk.Repository) (ondisk.Refs, error)) (ondisk.Refs, error) {
 	src, err := m.copySource(ctx)
 	if err != nil || src.path == "" {
 		return nil, err
 	}
-	found, err := m.readDisk(ctx, src, listTimeout, func(_ context.Context, repo *ondisk.Repository) (diskRead, error) {
-		refs, err := read(repo)
+	found, err := m.readDisk(ctx, src, listTimeout, func(ctx context.Context, repo *ondisk.Repository) (diskRead, error) {
+		refs, err := read(ctx, repo)
 		return diskRead{refs: refs}, err
 	})
 	return found.refs, err

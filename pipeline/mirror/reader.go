@@ -292,6 +292,10 @@ func committerTime(who []byte) time.Time {
 	return time.Unix(n, 0).UTC()
 }
 
+// readerEnv bounds what git allocates for one object. It inflates commits and trees
+// whole before it says how large they are; blobs above the bound are not asked for.
+var readerEnv = []string{"GIT_ALLOC_LIMIT=512m"}
+
 // errDied says that git ended in the middle of an answer.
 var errDied = errors.New("git cat-file ended")
 
@@ -314,7 +318,7 @@ func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*
 	}
 	// No context: the process outlives the call that starts it. Its words on
 	// standard error are lost, and with them the goroutine to read them.
-	cmd := g.prepare(context.Background(), command{gitDir: gitDir, args: args})
+	cmd := g.prepare(context.Background(), command{gitDir: gitDir, args: args, env: readerEnv})
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

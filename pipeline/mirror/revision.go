@@ -44,7 +44,7 @@ func (m *Mirror) resolveOnDisk(ctx context.Context, r *Reader, name code.Revisio
 	if len(refs) == 0 {
 		return Commit{}, notFound
 	}
-	found, err := m.findOnDisk(ctx, func(repo *ondisk.Repository) (ondisk.Refs, error) { return repo.Find(refs) })
+	found, err := m.findOnDisk(ctx, func(ctx context.Context, repo *ondisk.Repository) (ondisk.Refs, error) { return repo.Find(ctx, refs) })
 	if err != nil {
 		return Commit{}, notFound // moved or gone
 	}

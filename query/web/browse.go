@@ -121,7 +121,8 @@ func (s *Server) showCode(w http.ResponseWriter, v *visit) error {
 // findCode returns the first reading of the address whose repository exists for the
 // visitor; if none does, the likeliest reading and errNoCode.
 func (s *Server) findCode(r *http.Request) (*codePage, error) {
-	readings := source.ReadAddress(r.URL.EscapedPath())
+	// A path of many elements is expensive to show: none is longer than MaxPathBytes.
+	readings := slices.DeleteFunc(source.ReadAddress(r.URL.EscapedPath()), func(a source.Address) bool { return len(a.Path) > code.MaxPathBytes })
 	for _, a := range readings {
 		repository, err := s.o.Code.Repository(r.Context(), a.Repository)
 		if err == nil {
@@ -208,6 +209,9 @@ type entryRow struct {
 	Directory bool
 }
 
+// maxCrumbs bounds the links to the directories above a file, the nearest of them.
+const maxCrumbs = 64
+
 // data returns what all pages about code show.
 func (p *codePage) data() *codeData {
 	d := &codeData{Repository: p.repository.Name, Root: p.at(source.PageTree, ""), Revision: p.Revision}
@@ -216,6 +220,9 @@ func (p *codePage) data() *codeData {
 	}
 	elements := strings.Split(p.Path, "/")
 	for i, name := range elements[:len(elements)-1] {
+		if len(elements)-i > maxCrumbs {
+			continue
+		}
 		d.Up = append(d.Up, crumb{name, p.at(source.PageTree, strings.Join(elements[:i+1], "/"))})
 	}
 	d.Name = elements[len(elements)-1]

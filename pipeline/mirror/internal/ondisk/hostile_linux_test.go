@@ -96,8 +96,8 @@ func (h *hostile) readAll(ctx context.Context, to string) []error {
 	}
 	defer repo.Close()
 	_, _, headErr := repo.Head()
-	_, listErr := repo.List("refs/heads/")
-	_, findErr := repo.Find([]code.Ref{"refs/heads/main", "refs/heads/x", "refs/tags/v1", "refs/heads/deep/er/x", "refs/heads"})
+	_, listErr := repo.List(ctx, "refs/heads/")
+	_, findErr := repo.Find(ctx, []code.Ref{"refs/heads/main", "refs/heads/x", "refs/tags/v1", "refs/heads/deep/er/x", "refs/heads"})
 	_, shallowErr := repo.Shallow()
 	objects := &ondisk.Objects{Directory: to, MaxBytes: 64 << 20}
 	_, copyErr := objects.Update(ctx, repo)

@@ -7,6 +7,10 @@ const (
 	// maxConfigBytes bounds the configuration, which names every remote and branch
 	// of a work tree.
 	maxConfigBytes = 4 << 20
+	// maxAlternatesBytes bounds a list of object directories.
+	maxAlternatesBytes = 64 << 10
+	// minFileBytes is what a copied file counts as at least: a block and an inode.
+	minFileBytes = 4 << 10
 	// maxRefsBytes bounds packed-refs and shallow: a million names of ordinary length.
 	maxRefsBytes = 64 << 20
 	// maxRefs bounds the refs below one prefix.

@@ -21,13 +21,15 @@ import (
 type Objects struct {
 	// Directory is where the copies are.
 	Directory string
-	// MaxBytes bounds what one Update copies.
+	// MaxBytes bounds the packs of the copy and what one Update adds to it.
 	MaxBytes int64
 	// RemoveAfter is how long a file has to be absent from the repository before its
 	// copy is removed. git moves objects between files while they are listed, so a
 	// file that seems absent once may have been replaced by one not seen yet.
 	RemoveAfter time.Duration
 
+	// paths are the object directories that were copied.
+	paths []string
 	// copied is the modification time that a directory of the repository had when it
 	// was last copied, by its path.
 	copied map[string]time.Time
@@ -46,10 +48,22 @@ const temporary = "tmp_quarry_"
 // r no longer has are removed. It returns the bytes that it copied. What it had
 // copied before an error stays. It fails with ErrRefused or ErrTooLarge.
 func (o *Objects) Update(ctx context.Context, r *Repository) (int64, error) {
-	if o.copied == nil {
-		o.copied, o.absent = map[string]time.Time{}, map[string]time.Time{}
+	paths := make([]string, len(r.objects))
+	for i, d := range r.objects {
+		paths[i] = d.path
+	}
+	if o.copied == nil || !slices.Equal(o.paths, paths) {
+		o.copied, o.absent, o.paths = map[string]time.Time{}, map[string]time.Time{}, paths
+	}
+	present, err := listCopies(filepath.Join(o.Directory, "pack"))
+	if err != nil {
+		return 0, err
 	}
 	u := update{o: o, ctx: ctx, r: r, left: o.MaxBytes}
+	for _, size := range present {
+		u.left -= size // packs that are no longer wanted take space until they are removed
+	}
+	room := u.left
 	for n := range 257 {
 		// Packs last: git packs loose objects before it removes their files.
 		name, list := "pack", u.listPacks
@@ -57,10 +71,10 @@ func (o *Objects) Update(ctx context.Context, r *Repository) (int64, error) {
 			name, list = fmt.Sprintf("%02x", n), u.listLoose
 		}
 		if err := u.updateDirectory(name, list); err != nil {
-			return o.MaxBytes - u.left, err
+			return room - u.left, err
 		}
 	}
-	return o.MaxBytes - u.left, nil
+	return room - u.left, nil
 }
 
 // update is one Update.
@@ -98,12 +112,13 @@ func (u *update) updateDirectory(name string, list func(name string) (wantedFile
 	// In reverse order a pack goes before its index: git takes a pack for complete
 	// once it has one.
 	for _, file := range slices.Backward(slices.Sorted(maps.Keys(wanted))) {
-		if err := u.copyChanged(wanted[file], name+"/"+file, present); err != nil {
-			return err
+		if err = u.copyChanged(wanted[file], name+"/"+file, present); err != nil {
+			break
 		}
 	}
-	settled, err := u.removeAbsent(name, present, wanted)
-	if err == nil && settled {
+	// Also after an error: what is removed makes room.
+	settled, removeErr := u.removeAbsent(name, present, wanted)
+	if err = errors.Join(err, removeErr); err == nil && settled {
 		maps.Copy(u.o.copied, modified)
 	}
 	return err
@@ -190,10 +205,10 @@ func (u *update) copyChanged(d *directory, name string, present map[string]int64
 	if size > 0 && size == info.Size() {
 		return nil
 	}
-	if info.Size() > u.left {
+	if max(info.Size(), minFileBytes) > u.left {
 		return fmt.Errorf("the repository has more than %d bytes of objects: %w", u.o.MaxBytes, ErrTooLarge)
 	}
-	u.left -= info.Size()
+	u.left -= max(info.Size(), minFileBytes)
 	if err := u.write(filepath.Join(u.o.Directory, filepath.FromSlash(name)), f, info.Size()); err != nil {
 		return fmt.Errorf("copy %s: %w", d.join(name), err)
 	}
@@ -207,7 +222,8 @@ func (u *update) write(path string, from io.Reader, size int64) error {
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, temporary+"*")
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(dir, 0o700); err == nil {
+		// One level: a mirror that was removed meanwhile stays removed.
+		if err = os.Mkdir(dir, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
 			tmp, err = os.CreateTemp(dir, temporary+"*")
 		}
 	}

@@ -1,11 +1,14 @@
 package ondisk_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,7 +49,7 @@ func listFiles(t *testing.T, dir string) []string {
 func TestUpdateFollowsTheRepository(t *testing.T) {
 	repo := gittest.New(t)
 	objects := filepath.Join(repo.Dir, ".git", "objects")
-	o := &ondisk.Objects{Directory: filepath.Join(t.TempDir(), "objects"), MaxBytes: 1 << 20}
+	o := &ondisk.Objects{Directory: t.TempDir(), MaxBytes: 1 << 20}
 	update := func(want bool) {
 		t.Helper()
 		copied, err := o.Update(t.Context(), openRepository(t, repo.Dir))
@@ -101,5 +104,72 @@ func TestUpdateIsBounded(t *testing.T) {
 	o := &ondisk.Objects{Directory: t.TempDir(), MaxBytes: 100}
 	if _, err := o.Update(t.Context(), openRepository(t, repo.Dir)); !errors.Is(err, ondisk.ErrTooLarge) {
 		t.Fatalf("%v, want ErrTooLarge", err)
+	}
+}
+
+// TestCopyIsBoundedOverUpdates gives a pack another name before each update: copies
+// that wait for their removal count as well.
+func TestCopyIsBoundedOverUpdates(t *testing.T) {
+	repo := gittest.New(t)
+	repo.CommitFiles("a", "1")
+	packs := filepath.Join(repo.Dir, ".git", "objects", "pack")
+	const limit = 3 << 20
+	o := &ondisk.Objects{Directory: t.TempDir(), MaxBytes: limit, RemoveAfter: time.Hour}
+	var failed error
+	for n := range 8 {
+		for _, suffix := range []string{".pack", ".idx"} {
+			if n > 0 {
+				if err := os.Remove(filepath.Join(packs, fmt.Sprintf("pack-%040x", n-1)+suffix)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path := filepath.Join(packs, fmt.Sprintf("pack-%040x", n)+suffix)
+			if err := errors.Join(os.MkdirAll(packs, 0o755), os.WriteFile(path, make([]byte, limit/8), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, failed = o.Update(t.Context(), openRepository(t, repo.Dir))
+	}
+	var size int64
+	for _, file := range listFiles(t, o.Directory) {
+		info, err := os.Stat(filepath.Join(o.Directory, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	if !errors.Is(failed, ondisk.ErrTooLarge) || size > limit+64<<10 { // loose objects
+		t.Fatalf("%d bytes after renames, at most %d; the last update: %v, want ErrTooLarge", size, limit, failed)
+	}
+}
+
+// TestSymbolicRefsAreCheap lists a branch for each of many symbolic refs, of which
+// each leads to the next and the last to a packed ref or nowhere.
+func TestSymbolicRefsAreCheap(t *testing.T) {
+	repo := gittest.New(t)
+	commit := repo.CommitFiles("a", "1")
+	git := filepath.Join(repo.Dir, ".git")
+	var packed strings.Builder
+	for n := range 20_000 {
+		fmt.Fprintf(&packed, "%s refs/heads/packed-%d\n", commit, n)
+	}
+	if err := os.WriteFile(filepath.Join(git, "packed-refs"), []byte(packed.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link := func(name, target string) {
+		if err := os.WriteFile(filepath.Join(git, "refs", "heads", name), []byte("ref: refs/heads/"+target+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 500 {
+		link(fmt.Sprintf("s-%d", n), "packed-7")
+		link(fmt.Sprintf("dangling-%d", n), "missing")
+	}
+	link("loop", "loop")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // it took a minute to read packed-refs for each
+	defer cancel()
+	refs, err := openRepository(t, repo.Dir).List(ctx, "refs/heads/")
+	if err != nil || len(refs) != 20_501 || refs["refs/heads/s-3"] != commit {
+		t.Fatalf("%d refs, %v; want 20501", len(refs), err)
 	}
 }

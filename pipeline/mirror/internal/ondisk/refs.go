@@ -2,9 +2,11 @@ package ondisk
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 
@@ -26,155 +28,178 @@ func (r *Repository) Head() (code.Ref, code.CommitID, error) {
 	return target, id, nil
 }
 
-// Ref returns the object that a ref names; empty if there is no such ref.
-func (r *Repository) Ref(ref code.Ref) (code.CommitID, error) {
-	found, err := r.Find([]code.Ref{ref})
-	return found[ref], err
-}
-
 // Find returns those of refs that the repository has.
-func (r *Repository) Find(refs []code.Ref) (Refs, error) {
+func (r *Repository) Find(ctx context.Context, refs []code.Ref) (Refs, error) {
 	found := Refs{}
-	var absent []code.Ref
 	for _, ref := range refs {
-		id, err := r.readLoose(ref, maxSymbolicRefs)
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		id, err := r.resolve(ref, nil)
 		if err != nil {
 			return nil, err
 		}
-		if id == "" {
-			absent = append(absent, ref)
-			continue
-		}
-		found[ref] = id
-	}
-	if len(absent) == 0 {
-		return found, nil
-	}
-	packed, err := r.readPacked("refs/")
-	if err != nil {
-		return nil, err
-	}
-	for _, ref := range absent {
-		if id := packed[ref]; id != "" {
+		if id != "" {
 			found[ref] = id
 		}
 	}
 	return found, nil
 }
 
-// List returns the refs whose names begin with prefix, which ends in a slash.
-func (r *Repository) List(prefix string) (Refs, error) {
+// List returns the refs whose names begin with prefix: refs/heads/ or refs/tags/.
+func (r *Repository) List(ctx context.Context, prefix string) (Refs, error) {
 	// Loose refs first: git packs a ref before it removes the file.
-	loose, symbolic := Refs{}, map[code.Ref]code.Ref{}
-	if err := r.walkLoose(strings.TrimSuffix(prefix, "/"), maxRefDepth, loose, symbolic); err != nil {
+	w := looseWalk{ctx: ctx, r: r, refs: Refs{}, symbolic: map[code.Ref]code.Ref{}}
+	if err := w.walk(strings.TrimSuffix(prefix, "/"), maxRefDepth); err != nil {
 		return nil, err
 	}
-	refs, err := r.readPacked(prefix)
+	packed, err := r.readPacked()
 	if err != nil {
 		return nil, err
 	}
-	for ref, id := range loose {
-		refs[ref] = id
-	}
-	for ref, target := range symbolic {
-		if id, err := r.readLoose(target, maxSymbolicRefs); err != nil {
-			return nil, err
-		} else if id != "" {
-			refs[ref] = id
-		} else if id := refs[target]; id != "" {
+	refs := Refs{}
+	for ref, id := range packed {
+		if strings.HasPrefix(string(ref), prefix) {
 			refs[ref] = id
 		}
 	}
-	return refs, checkCount(refs)
+	maps.Copy(refs, w.refs)
+	for ref, target := range w.symbolic {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		id, err := r.resolve(target, &w)
+		if err != nil {
+			return nil, err
+		}
+		if delete(refs, ref); id != "" {
+			refs[ref] = id
+		}
+	}
+	return refs, checkCount(len(refs))
 }
 
-func checkCount(refs Refs) error {
-	if len(refs) > maxRefs {
+// resolve returns the object that a ref names, through symbolic refs; empty if it
+// names none. What a walk has read is not read again.
+func (r *Repository) resolve(ref code.Ref, w *looseWalk) (code.CommitID, error) {
+	for range maxSymbolicRefs {
+		var target code.Ref
+		var id code.CommitID
+		var err error
+		if w != nil {
+			id, target = w.refs[ref], w.symbolic[ref]
+		}
+		if id == "" && target == "" {
+			if target, id, err = r.readLoose(ref); err != nil {
+				return "", err
+			}
+		}
+		if target == "" && id == "" {
+			packed, err := r.readPacked()
+			return packed[ref], err
+		}
+		if id != "" {
+			return id, nil
+		}
+		ref = target
+	}
+	return "", nil
+}
+
+func checkCount(n int) error {
+	if n > maxRefs {
 		return fmt.Errorf("more than %d refs: %w", maxRefs, ErrTooLarge)
 	}
 	return nil
 }
 
-// walkLoose reads the files below a directory of refs.
-func (r *Repository) walkLoose(dir string, depth int, refs Refs, symbolic map[code.Ref]code.Ref) error {
+// looseWalk reads the files below a directory of refs.
+type looseWalk struct {
+	ctx      context.Context // of the walk, which is one call
+	r        *Repository
+	refs     Refs
+	symbolic map[code.Ref]code.Ref
+	entries  int // files and directories, of any kind
+}
+
+func (w *looseWalk) walk(dir string, depth int) error {
 	if depth == 0 {
-		return fmt.Errorf("%s: more than %d directories deep: %w", r.common.join(dir), maxRefDepth, ErrTooLarge)
+		return fmt.Errorf("%s: more than %d directories deep: %w", w.r.common.join(dir), maxRefDepth, ErrTooLarge)
 	}
-	return r.common.eachEntry(dir, maxRefs, func(e fs.DirEntry) error {
+	return w.r.common.eachEntry(dir, maxRefs, func(e fs.DirEntry) error {
+		w.entries++
+		if err := errors.Join(context.Cause(w.ctx), checkCount(w.entries)); err != nil {
+			return err
+		}
 		name := path.Join(dir, e.Name())
 		if e.IsDir() {
-			return r.walkLoose(name, depth-1, refs, symbolic)
+			return w.walk(name, depth-1)
 		}
 		ref := code.Ref(name)
 		if ref.Validate() != nil {
 			return nil // a lock file, or a name that git would not be asked for
 		}
-		b, err := r.common.readFile(name, maxLineFileBytes)
+		b, err := w.r.common.readFile(name, maxLineFileBytes)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // packed or deleted meanwhile
 		} else if err != nil {
 			return err
 		}
 		if target, id := parseRef(b); id != "" {
-			refs[ref] = id
+			w.refs[ref] = id
 		} else if target != "" {
-			symbolic[ref] = target
+			w.symbolic[ref] = target
 		}
-		return checkCount(refs)
+		return nil
 	})
 }
 
-// readLoose returns the object that the file of a ref names, through symbolic refs;
-// empty if there is no file, or it holds something else.
-func (r *Repository) readLoose(ref code.Ref, links int) (code.CommitID, error) {
-	if ref.Validate() != nil || links == 0 {
-		return "", nil
+// readLoose returns what the file of a ref holds; nothing if there is no file, or it
+// holds something else.
+func (r *Repository) readLoose(ref code.Ref) (target code.Ref, id code.CommitID, err error) {
+	if ref.Validate() != nil {
+		return "", "", nil
 	}
 	info, err := r.common.root.Lstat(string(ref))
-	if err != nil || info.IsDir() {
-		if err != nil && !isAbsent(err) {
-			return "", r.common.explain(string(ref), err)
-		}
-		return "", nil
+	switch {
+	case err == nil && info.IsDir(), isAbsent(err):
+		return "", "", nil
+	case err != nil:
+		return "", "", r.common.explain(string(ref), err)
 	}
 	b, err := r.common.readFile(string(ref), maxLineFileBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return "", "", nil
 	} else if err != nil {
-		return "", err
+		return "", "", err
 	}
-	target, id := parseRef(b)
-	if target == "" || id != "" {
-		return id, nil
-	}
-	if id, err = r.readLoose(target, links-1); err != nil || id != "" {
-		return id, err
-	}
-	packed, err := r.readPacked("refs/")
-	return packed[target], err
+	target, id = parseRef(b)
+	return target, id, nil
 }
 
-// readPacked returns the refs of packed-refs whose names begin with prefix.
-func (r *Repository) readPacked(prefix string) (Refs, error) {
+// readPacked returns the branches and tags of packed-refs, which it reads once.
+func (r *Repository) readPacked() (Refs, error) {
+	if r.packed != nil {
+		return r.packed, nil
+	}
 	refs := Refs{}
 	b, err := r.common.readFile("packed-refs", maxRefsBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return refs, nil
-	} else if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	for line := range bytes.Lines(b) {
 		name, ref, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
-		if !ok || !strings.HasPrefix(ref, prefix) || code.Ref(ref).Validate() != nil {
+		if !ok || !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/") || code.Ref(ref).Validate() != nil {
 			continue // a comment, the commit of a tag, another ref
 		}
 		if id, err := code.ParseCommitID(name); err == nil && id != "" {
 			refs[code.Ref(ref)] = id
-			if err := checkCount(refs); err != nil {
+			if err := checkCount(len(refs)); err != nil {
 				return nil, err
 			}
 		}
 	}
+	r.packed = refs
 	return refs, nil
 }
 

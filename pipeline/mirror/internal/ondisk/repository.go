@@ -25,7 +25,11 @@ type Repository struct {
 	head, common *directory
 	// objects are the repository's own object directory and those it borrows from.
 	objects []*directory
-	format  string
+	// alternates counts the object directories that alternates name.
+	alternates int
+	format     string
+	// packed are the branches and tags of packed-refs, once they were read.
+	packed Refs
 }
 
 // Open opens the repository at an absolute path: a work tree, its .git, or a bare
@@ -194,7 +198,7 @@ func readExtensions(config []byte) map[string]string {
 // owner must not decide which other files are read, so each has to be below the
 // roots. One that is missing is left out, as git does.
 func (r *Repository) openAlternates(objects *directory, openBelow OpenBelow, depth int) error {
-	b, err := objects.readFile("info/alternates", maxConfigBytes)
+	b, err := objects.readFile("info/alternates", maxAlternatesBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
@@ -207,9 +211,10 @@ func (r *Repository) openAlternates(objects *directory, openBelow OpenBelow, dep
 			continue
 		case line[0] == '"':
 			return fmt.Errorf("%w: %s names a path with special characters", ErrRefused, objects.join("info/alternates"))
-		case depth == maxAlternateDepth || len(r.objects) == maxObjectDirectories:
+		case depth == maxAlternateDepth || r.alternates == maxObjectDirectories:
 			return fmt.Errorf("%w: more than %d repositories borrow objects from one another, or a chain of more than %d", ErrRefused, maxObjectDirectories, maxAlternateDepth)
 		}
+		r.alternates++ // one that is missing counts as well: looking for it takes time
 		next, err := openAt(joinRelative(objects.path, line), openBelow)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
