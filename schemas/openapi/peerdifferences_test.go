@@ -22,6 +22,7 @@ var peerDifferences = []peerDifference{
 	// Requests: values without a meaning, which the peer accepts and answers with an empty result or a failure.
 	{"search: request *: type is integer, not number", "a fraction of a match or of a line; 10.0 is an integer in JSON"},
 	{"search: request matches: minimum is 1", "a search for no match"},
+	{"search: request query: minLength is 1", "the empty query; the peer refuses it, too"},
 	{"search: request contextLines: minimum is 0", "a negative number of lines"},
 	{"find*: request symbolName: minLength is 1", "the symbol without a name"},
 	{"find*: request symbolName: pattern is *", "a symbol with a line break in its name"},
