@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -246,30 +245,12 @@ func TestUnreadableAccountRecord(t *testing.T) {
 	}
 }
 
-// shown keeps what is logged.
-type shown struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *shown) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *shown) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 // TestFirstOwnerIsInvited reads what the process logs and the file that it names, as
 // somebody does who starts a server.
 func TestFirstOwnerIsInvited(t *testing.T) {
 	c := testConfig(t, "publicUrl=https://code.example/")
-	start := func() (*Server, *shown, func()) {
-		out, registry := new(shown), prometheus.NewRegistry()
+	start := func() (*Server, *logBuffer, func()) {
+		out, registry := new(logBuffer), prometheus.NewRegistry()
 		s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.NewTextHandler(out, nil)), Registerer: registry, Gatherer: registry})
 		if err != nil {
 			t.Fatal(err)

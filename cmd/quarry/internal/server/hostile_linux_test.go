@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,24 +19,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
-
-// A lockedBuffer collects what a server logs.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
 
 // TestHostileRepositoriesGetNothingOut registers repositories whose files lead out of
 // the allowed root or are FIFOs, beside a good one. The good one is searchable, the
@@ -77,7 +58,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 			return unix.Mkfifo(head, 0o644)
 		}},
 	}
-	var log lockedBuffer
+	var log logBuffer
 	registry := prometheus.NewRegistry()
 	s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.NewTextHandler(&log, nil)), Registerer: registry, Gatherer: registry, Version: "test"})
 	if err != nil {

@@ -55,17 +55,7 @@ func newHostile(t testing.TB) *hostile {
 		filepath.Join(h.gitDir, "objects") + "\n", "../objects\n../objects\n", strings.Repeat("pack\n", 100),
 		"../HEAD", ".", "..", "heads/main", "/proc/self/environ", "/dev/zero", h.root, "[extensions]\n\tobjectformat = sha256\n", "[extensions]\nrefstorage=reftable\n", "\x00\xff",
 	}
-	watched := []string{filepath.Dir(secret)}
-	err := filepath.WalkDir(outside, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			watched = append(watched, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.watch = ondisktest.NewWatch(t, watched...)
+	h.watch = ondisktest.NewWatch(t, filepath.Dir(secret), outside)
 	return h
 }
 

@@ -3,6 +3,7 @@
 package ondisktest
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,7 @@ import (
 // Watch sees which files in some directories are opened.
 type Watch struct{ fd int }
 
-// NewWatch watches directories and the files in them, not what is below.
+// NewWatch watches directories, the files in them, and all that is below.
 func NewWatch(t testing.TB, directories ...string) *Watch {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
@@ -21,7 +22,19 @@ func NewWatch(t testing.TB, directories ...string) *Watch {
 		t.Fatalf("watch files: %v", err)
 	}
 	w := &Watch{fd: fd}
+	var below []string
 	for _, dir := range directories {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				below = append(below, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatalf("watch %s: %v", dir, err)
+		}
+	}
+	for _, dir := range below { // after the walk, which opens them
 		if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_OPEN|unix.IN_ACCESS); err != nil {
 			t.Fatalf("watch %s: %v", dir, err)
 		}
