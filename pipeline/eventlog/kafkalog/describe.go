@@ -10,6 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 	kafka "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/describeconfigs"
 )
 
 // TopicState is how a topic is.
@@ -77,21 +79,31 @@ func (l *Log) offsetsToDescribe(ctx context.Context, topic event.Topic, n int) (
 	return slices.Repeat([]offsetRange{{UnknownOffset, UnknownOffset}}, n), nil
 }
 
-// settings asks for settingNames.
+// settingsRequest is the library's request for settings, but for its methods Broker
+// and Split: with them the library asks the controller, which may be away while every
+// other broker could answer.
+type settingsRequest describeconfigs.Request
+
+// ApiKey implements protocol.Message.
+func (*settingsRequest) ApiKey() protocol.ApiKey { return protocol.DescribeConfigs }
+
+// settings asks any broker for settingNames.
 func (l *Log) settings(ctx context.Context, topic event.Topic) (map[string]string, error) {
 	settings := map[string]string{}
 	err := l.request(ctx, func(ctx context.Context) error {
-		response, err := l.client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{
-			Resources: []kafka.DescribeConfigRequestResource{{
-				ResourceType: kafka.ResourceTypeTopic, ResourceName: string(topic), ConfigNames: settingNames,
-			}},
-		})
+		answer, err := l.transport.RoundTrip(ctx, l.client.Addr, &settingsRequest{Resources: []describeconfigs.RequestResource{
+			{ResourceType: int8(kafka.ResourceTypeTopic), ResourceName: string(topic), ConfigNames: settingNames},
+		}})
 		if err != nil {
 			return err
 		}
+		response, ok := answer.(*describeconfigs.Response)
+		if !ok {
+			return fmt.Errorf("answer of type %T", answer)
+		}
 		for _, r := range response.Resources {
-			if r.Error != nil {
-				return r.Error
+			if r.ErrorCode != 0 {
+				return kafka.Error(r.ErrorCode)
 			}
 			for _, entry := range r.ConfigEntries {
 				settings[entry.ConfigName] = entry.ConfigValue
