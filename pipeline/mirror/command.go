@@ -88,11 +88,10 @@ func newGit(ctx context.Context, o Options) (*git, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find git: %w; install git %d.%d or newer", err, minVersion[0], minVersion[1])
 	}
-	path := filepath.Join(o.Dir, configName)
-	if err := writeFile(path, []byte(gitConfig)); err != nil {
+	g := &git{program: program, dir: o.Dir, timeout: o.ReadTimeout, env: environment(o, filepath.Join(o.Dir, configName))}
+	if err := g.writeConfig(); err != nil {
 		return nil, err
 	}
-	g := &git{program: program, dir: o.Dir, timeout: o.ReadTimeout, env: environment(o, path)}
 	out, err := g.output(ctx, command{args: []string{"version"}})
 	if err != nil {
 		return nil, err
@@ -101,6 +100,23 @@ func newGit(ctx context.Context, o Options) (*git, error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// writeConfig writes the configuration that git reads.
+func (g *git) writeConfig() error {
+	return errors.Join(os.MkdirAll(g.dir, 0o700), writeFile(filepath.Join(g.dir, configName), []byte(gitConfig)))
+}
+
+// ensureConfig writes the configuration again if it was removed while the process
+// runs: git would go on with its defaults, which trust what a repository says.
+func (g *git) ensureConfig() error {
+	if isFile(filepath.Join(g.dir, configName)) {
+		return nil
+	}
+	if err := g.writeConfig(); err != nil {
+		return fmt.Errorf("write the configuration of git: %w", err)
+	}
+	return nil
 }
 
 // CheckVersion returns an error if what "git version" prints is of no version that
@@ -171,7 +187,10 @@ type command struct {
 func (c command) action() string { return c.args[0] }
 
 // prepare returns the process of c, not started, that dies as a group with ctx.
-func (g *git) prepare(ctx context.Context, c command) *exec.Cmd {
+func (g *git) prepare(ctx context.Context, c command) (*exec.Cmd, error) {
+	if err := g.ensureConfig(); err != nil {
+		return nil, err
+	}
 	gitDir := c.gitDir
 	if gitDir == "" {
 		// Without one git would look for a repository from here upwards.
@@ -186,14 +205,17 @@ func (g *git) prepare(ctx context.Context, c command) *exec.Cmd {
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	cmd.WaitDelay = 5 * time.Second
-	return cmd
+	return cmd, nil
 }
 
 // output runs c and returns its standard output.
 func (g *git) output(ctx context.Context, c command) ([]byte, error) {
 	ctx, cancel := g.bound(ctx, c)
 	defer cancel()
-	cmd := g.prepare(ctx, c)
+	cmd, err := g.prepare(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	limit := c.limit
 	if limit == 0 {
 		limit = maxSmallOutput
@@ -211,7 +233,10 @@ func (g *git) output(ctx context.Context, c command) ([]byte, error) {
 func (g *git) stream(ctx context.Context, c command, read func(io.Reader) error) error {
 	ctx, cancel := g.bound(ctx, c)
 	defer cancel()
-	cmd := g.prepare(ctx, c)
+	cmd, err := g.prepare(ctx, c)
+	if err != nil {
+		return err
+	}
 	stderr := &tailBuffer{limit: maxStderr}
 	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
@@ -239,12 +264,18 @@ func (g *git) bound(ctx context.Context, c command) (context.Context, context.Ca
 	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: more than %s", ErrTimeout, timeout))
 }
 
+// notRepository begins what git says of a --git-dir that it does not take.
+const notRepository = "fatal: not a git repository: "
+
 func (g *git) failure(ctx context.Context, c command, exceeded bool, stderr string, err error) error {
 	switch cause := context.Cause(ctx); {
 	case exceeded:
 		return fmt.Errorf("git %s: output: %w", c.action(), ErrTooLarge)
 	case cause != nil:
 		return fmt.Errorf("git %s: %w", c.action(), cause)
+	case c.gitDir != "" && strings.Contains(stderr, notRepository+"'"+c.gitDir):
+		// Ours, not the one at the clone URL.
+		return fmt.Errorf("git %s: %w", c.action(), errNoMirror)
 	}
 	return gitError(c.action(), stderr, err)
 }

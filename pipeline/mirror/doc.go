@@ -28,8 +28,9 @@
 //     its objects, and refuses what leads out of it; git reads the copies
 //     (docs/adr/0019-copies-of-repositories-on-disk.md). The content of a blob that is
 //     read for the index matches its name.
-//  2. A mirror is a cache: remove it at any time and the next Fetch brings it
-//     back. Only the indexed state is lost with it, which costs work, not truth.
+//  2. A mirror is a cache: remove it, a part of it or the whole directory at any
+//     time, also while the process runs, and the next Fetch brings it back. Only
+//     the indexed state is lost with it, which costs work, not truth.
 //  3. git sees a URL only after Policy.Check accepted it, and never a ref or an
 //     object name that was not validated; every one follows --end-of-options or
 //     -- or comes through standard input. Paths are literal, never patterns; to

@@ -43,6 +43,9 @@ var (
 	ErrGit = failure.New(failure.Git, "git failed")
 )
 
+// errNoMirror says that the mirror is not there: it was never fetched, or was lost.
+var errNoMirror = fmt.Errorf("there is no mirror: %w", ErrMissing)
+
 // A PatternError names the regular expression of a LogQuery that git cannot
 // compile.
 type PatternError struct {

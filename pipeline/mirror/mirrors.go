@@ -118,9 +118,18 @@ type Mirror struct {
 // gitDir is the bare repository.
 func (m *Mirror) gitDir() string { return filepath.Join(m.dir, "git") }
 
+// repositoryParts are what git wants of a directory to take it for a repository.
+var repositoryParts = []string{"HEAD", "objects", "refs"}
+
+// exists reports whether the bare repository has all of repositoryParts. Without
+// one of them the mirror counts as lost, and the next Fetch makes it from scratch.
 func (m *Mirror) exists() bool {
-	_, err := os.Stat(filepath.Join(m.gitDir(), "HEAD"))
-	return err == nil
+	for _, part := range repositoryParts {
+		if _, err := os.Stat(filepath.Join(m.gitDir(), part)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *Mirror) acquire(ctx context.Context) error {
@@ -236,9 +245,10 @@ func (m *Mirror) ensure(ctx context.Context, format string) error {
 			return nil
 		}
 		// Another repository has come to live under the same clone URL.
-		if err := m.reset(); err != nil {
-			return err
-		}
+	}
+	// What is left of a lost mirror goes, and what this process knows of its files.
+	if err := m.reset(); err != nil {
+		return err
 	}
 	return m.create(ctx, format)
 }

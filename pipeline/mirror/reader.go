@@ -44,7 +44,7 @@ type Reader struct {
 // caller closes it.
 func (m *Mirror) Reader(ctx context.Context) (*Reader, error) {
 	if !m.exists() {
-		return nil, fmt.Errorf("read repository %s: no mirror: %w", m.id, ErrMissing)
+		return nil, fmt.Errorf("read repository %s: %w", m.id, errNoMirror)
 	}
 	if r := m.ms.takeIdle(m); r != nil {
 		return r, nil
@@ -318,7 +318,10 @@ func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*
 	}
 	// No context: the process outlives the call that starts it. Its words on
 	// standard error are lost, and with them the goroutine to read them.
-	cmd := g.prepare(context.Background(), command{gitDir: gitDir, args: args, env: readerEnv})
+	cmd, err := g.prepare(context.Background(), command{gitDir: gitDir, args: args, env: readerEnv})
+	if err != nil {
+		return nil, err
+	}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -106,10 +106,13 @@ func (m *Mirror) Indexed(ctx context.Context) ([]code.Revision, error) {
 // SetIndexed stores that the log has a RevisionIndexed of ref at commit; an
 // empty commit removes the ref. It also makes head the default branch that was
 // announced, unless head is empty. Call it only after the append was
-// acknowledged.
+// acknowledged. It fails with ErrMissing if the mirror, or the commit, is not there.
 func (m *Mirror) SetIndexed(ctx context.Context, ref code.Ref, commit code.CommitID, head code.Ref) error {
 	if err := ref.Validate(); err != nil {
 		return m.wrap("update", err)
+	}
+	if !m.exists() {
+		return m.wrap("update", errNoMirror)
 	}
 	if err := m.setIndexed(ctx, indexedName(ref), commit); err != nil {
 		return err

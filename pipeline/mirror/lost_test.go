@@ -1,0 +1,47 @@
+package mirror_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+)
+
+// TestMirrorsRemovedWhileTheProcessRuns removes the directory of the mirrors between
+// two fetches. Without its configuration git would run with defaults that trust what
+// a repository says; an idle reader still holds the files that were removed.
+func TestMirrorsRemovedWhileTheProcessRuns(t *testing.T) {
+	repo := gittest.New(t)
+	first := repo.CommitFiles("a.txt", "one\n")
+	r := repo.Code("r")
+	dir := filepath.Join(t.TempDir(), "mirrors")
+	ms := open(t, mirror.Options{Dir: dir})
+	m := ms.Mirror(r.ID)
+	if _, err := m.Fetch(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SetIndexed(t.Context(), "refs/heads/main", first, "refs/heads/main"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SetIndexed(t.Context(), "refs/heads/main", "", ""); !errors.Is(err, mirror.ErrMissing) {
+		t.Errorf("SetIndexed without a mirror: %v, want ErrMissing", err)
+	}
+	if indexed, err := m.Indexed(t.Context()); err != nil || len(indexed) != 0 {
+		t.Errorf("Indexed without a mirror: %v, %v", indexed, err)
+	}
+	second := repo.CommitFiles("a.txt", "two\n")
+	if _, err := m.Fetch(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	wantBlob(t, m, second, "a.txt", "two\n")
+	wantDiff(t, m, first, second, "M a.txt")
+	if _, err := os.Stat(filepath.Join(dir, "git.config")); err != nil {
+		t.Errorf("git runs without its configuration: %v", err)
+	}
+}
