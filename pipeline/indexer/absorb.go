@@ -146,7 +146,7 @@ func (x *Indexer) told(ctx context.Context, from event.Offset, at event.Position
 // does not have the commit, the next revision of the ref is told in full.
 func (x *Indexer) follow(ctx context.Context, k refKey, commit code.CommitID, head code.Ref) error {
 	m := x.o.Mirrors.Mirror(k.repo)
-	if _, err := m.Repository(); errors.Is(err, code.ErrNotFound) {
+	if _, err := m.Repository(); errors.Is(err, code.ErrNotFound) || !m.Exists() {
 		return nil // no mirror, no state
 	}
 	done, err := m.IndexedCommit(ctx, k.ref)

@@ -127,11 +127,28 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 	}
 	job := x.jobs.begin(ev.Key(), func() { worker.ReportProgress(ctx) })
 	if err = x.settle(ctx, ev.Key(), at); err == nil {
-		err = handle(job)
+		err = x.handleWithMirror(ctx, ev.Key(), func() error { return handle(job) })
 	}
 	err = classify(err)
 	x.jobs.end(ev.Key(), job, err, x.o.Now())
 	return n, err
+}
+
+// handleWithMirror calls handle, and calls it again with a mirror made from scratch
+// if the one that was there lacks objects. A mirror that was fetched just now lacks
+// what its repository lacks: fetching it once more is of no use.
+func (x *Indexer) handleWithMirror(ctx context.Context, repo code.RepositoryID, handle func() error) error {
+	m := x.o.Mirrors.Mirror(repo)
+	there := m.Exists()
+	err := handle()
+	if !there || !errors.Is(err, mirror.ErrMissing) {
+		return err
+	}
+	x.o.Logger.Warn("the mirror of a repository is damaged; it is fetched from scratch", "repository_id", repo, "error", err)
+	if err := m.Reset(ctx); err != nil {
+		return err
+	}
+	return handle()
 }
 
 func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, job *job) error {
@@ -229,12 +246,6 @@ type became struct {
 // default branch first: the others are derived from it.
 func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, by func(code.Ref) cause, job *job) (look, error) {
 	state, err := m.Fetch(ctx, r)
-	if errors.Is(err, mirror.ErrMissing) {
-		// A damaged mirror is a cache to be made again.
-		if err = m.Reset(ctx); err == nil {
-			state, err = m.Fetch(ctx, r)
-		}
-	}
 	l := look{state.Default, map[code.Ref]became{}}
 	if err != nil {
 		return l, err

@@ -1,29 +1,44 @@
 package indexer
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // loseMirrors takes everything away that this process has beside the log.
 func (b *bench) loseMirrors() {
 	b.t.Helper()
-	if err := os.RemoveAll(filepath.Join(b.dir, "mirrors")); err != nil {
+	if err := os.RemoveAll(b.mirrorsDir()); err != nil {
 		b.t.Fatal(err)
 	}
+	b.reopenMirrors()
+}
+
+// reopenMirrors makes the Indexer that of a new process over the same directory.
+func (b *bench) reopenMirrors() {
+	b.t.Helper()
+	_ = b.mirrors.Close() // it only ends readers
 	var err error
 	b.mirrors, err = mirror.Open(b.t.Context(), mirror.Options{
-		Dir: filepath.Join(b.dir, "mirrors"), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
+		Dir: b.mirrorsDir(), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { _ = b.mirrors.Close() })
-	b.x.o.Mirrors = b.mirrors
+	o := b.x.o
+	o.Mirrors = b.mirrors
+	if b.x, err = New(o); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // withTwoBranches has dev1 and dev2 indexed beside main, and then deletes them.
@@ -65,5 +80,97 @@ func TestBranchDeletedThatTheMirrorNeverHad(t *testing.T) {
 	b.push("dev1")
 	if b.last != nil {
 		t.Errorf("the same push again says %+v", b.last)
+	}
+}
+
+// Parts of the mirrors that a disk, or a person, may take away. "mirrors" is all of
+// them, which are documented as a cache.
+var mirrorLosses = map[string]func(b *bench) []string{
+	"mirrors":       func(b *bench) []string { return []string{b.mirrorsDir()} },
+	"notes":         func(b *bench) []string { return []string{filepath.Join(b.mirrorsDir(), "notes")} },
+	"configuration": func(b *bench) []string { return []string{filepath.Join(b.mirrorsDir(), "git.config")} },
+	"one mirror":    func(b *bench) []string { return []string{b.mirrorDir()} },
+	"registration":  func(b *bench) []string { return []string{filepath.Join(b.mirrorDir(), "quarry.json")} },
+	"repository":    func(b *bench) []string { return []string{filepath.Join(b.mirrorDir(), "git")} },
+	"HEAD":          func(b *bench) []string { return []string{filepath.Join(b.mirrorDir(), "git", "HEAD")} },
+	"objects":       func(b *bench) []string { return []string{filepath.Join(b.mirrorDir(), "git", "objects")} },
+	"all objects": func(b *bench) []string {
+		return b.glob(filepath.Join(b.mirrorDir(), "git", "objects", "??", "*"), filepath.Join(b.mirrorDir(), "git", "objects", "pack", "*"))
+	},
+	"refs":          func(b *bench) []string { return []string{filepath.Join(b.mirrorDir(), "git", "refs")} },
+	"branches":      func(b *bench) []string { return []string{filepath.Join(b.mirrorDir(), "git", "refs", "heads")} },
+	"indexed state": func(b *bench) []string { return []string{filepath.Join(b.mirrorDir(), "git", "refs", "quarry")} },
+	"git's configuration": func(b *bench) []string {
+		return []string{filepath.Join(b.mirrorDir(), "git", "config")}
+	},
+}
+
+func (b *bench) mirrorsDir() string { return filepath.Join(b.dir, "mirrors") }
+
+func (b *bench) mirrorDir() string {
+	return filepath.Join(b.mirrorsDir(), fmt.Sprintf("%02x", byte(b.code.ID)), b.code.ID.String())
+}
+
+func (b *bench) glob(patterns ...string) (paths []string) {
+	for _, p := range patterns {
+		found, err := filepath.Glob(p)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		paths = append(paths, found...)
+	}
+	return paths
+}
+
+// TestLostMirrorsComeBack takes parts of the mirrors away, while the process is
+// stopped and while it runs, and then pushes in every form that a host has.
+func TestLostMirrorsComeBack(t *testing.T) {
+	const ref = "refs/heads/main"
+	pushes := map[string]func(b *bench, before, after code.CommitID) *event.Push{
+		"commits": func(_ *bench, before, after code.CommitID) *event.Push {
+			return &event.Push{Ref: ref, Before: before, After: after, Action: event.ActionUpdated}
+		},
+		"only the ref": func(*bench, code.CommitID, code.CommitID) *event.Push {
+			return &event.Push{Ref: ref, Action: event.ActionUpdated}
+		},
+		"refresh a ref": func(*bench, code.CommitID, code.CommitID) *event.Push {
+			return &event.Push{Ref: ref, Action: event.ActionRefresh}
+		},
+		"refresh all": func(*bench, code.CommitID, code.CommitID) *event.Push {
+			return &event.Push{Action: event.ActionRefresh}
+		},
+	}
+	for loss, paths := range mirrorLosses {
+		for form, push := range pushes {
+			if loss != "mirrors" && form != "only the ref" && form != "refresh a ref" {
+				continue // the others go the same way
+			}
+			for _, running := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%s/running=%t", loss, form, running), func(t *testing.T) {
+					t.Parallel()
+					b := newBench(t, "dev*")
+					before := b.repo.CommitFiles("a", "1\n", "same", "2\n")
+					b.repo.Git("branch", "dev1")
+					b.register()
+					after := b.repo.CommitFiles("a", "3\n")
+					for _, path := range paths(b) {
+						if err := os.RemoveAll(path); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if !running {
+						b.reopenMirrors()
+					}
+					p := push(b, before, after)
+					p.Repository, p.ReceivedAt = b.code.ID, time.Unix(2, 0)
+					b.must(p)
+					b.check("main", "dev1")
+					// And the next push is an ordinary one.
+					b.repo.CommitFiles("a", "4\n")
+					b.push("main")
+					b.check("main", "dev1")
+				})
+			}
+		}
 	}
 }
