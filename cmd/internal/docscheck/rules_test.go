@@ -1,0 +1,214 @@
+package docscheck
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+const rulesDir = "deploy/prometheus"
+
+// runbook is where the pages of the project are; the rest of a runbook_url is the
+// path of a page and the fragment of a heading.
+const runbook = "https://github.com/quarrysearch/quarry/blob/main/"
+
+// alert is a rule of rules.yml, as far as these tests look at it.
+type alert struct {
+	Alert       string            `yaml:"alert"`
+	Expr        string            `yaml:"expr"`
+	Labels      map[string]string `yaml:"labels"`
+	Annotations map[string]string `yaml:"annotations"`
+}
+
+// readYAML reads a file of rulesDir.
+func readYAML[T any](t *testing.T, name string) T {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, rulesDir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v T
+	if err := yaml.Unmarshal(text, &v); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return v
+}
+
+type ruleFile struct {
+	Groups []struct {
+		Rules []alert `yaml:"rules"`
+	} `yaml:"groups"`
+}
+
+func alerts(t *testing.T) []alert {
+	t.Helper()
+	var all []alert
+	for _, g := range readYAML[ruleFile](t, "rules.yml").Groups {
+		all = append(all, g.Rules...)
+	}
+	if len(all) == 0 {
+		t.Fatal("rules.yml has no rules")
+	}
+	return all
+}
+
+// TestAlertsLeadToAParagraph holds what a person who is woken up needs: how urgent
+// it is, one sentence, and the paragraph that says what to do.
+func TestAlertsLeadToAParagraph(t *testing.T) {
+	all := pages(t)
+	for _, a := range alerts(t) {
+		if s := a.Labels["severity"]; s != "page" && s != "ticket" {
+			t.Errorf("%s: severity %q: want page or ticket", a.Alert, s)
+		}
+		if !strings.HasSuffix(a.Annotations["summary"], ".") {
+			t.Errorf("%s: summary %q: want a sentence", a.Alert, a.Annotations["summary"])
+		}
+		path, ok := strings.CutPrefix(a.Annotations["runbook_url"], runbook)
+		name, fragment, _ := strings.Cut(path, "#")
+		switch page := all[name]; {
+		case !ok || page == nil:
+			t.Errorf("%s: runbook_url %q: want %sdocs/operations.md#%s", a.Alert, a.Annotations["runbook_url"], runbook, strings.ToLower(a.Alert))
+		case fragment != strings.ToLower(a.Alert):
+			t.Errorf("%s: runbook_url leads to #%s, which is the paragraph of another alert", a.Alert, fragment)
+		case !page.headings[fragment]:
+			t.Errorf("%s: %s has no heading #%s", a.Alert, name, fragment)
+		}
+	}
+}
+
+// TestParagraphsHaveAlerts finds paragraphs of alerts that are gone.
+func TestParagraphsHaveAlerts(t *testing.T) {
+	all := alerts(t)
+	for name, page := range pages(t) {
+		if name == "CHANGELOG.md" {
+			continue // it tells of the past
+		}
+		for _, word := range regexp.MustCompile(`\bQuarry[A-Z][A-Za-z]+`).FindAllString(page.Text, -1) {
+			if !slices.ContainsFunc(all, func(a alert) bool { return a.Alert == word }) {
+				t.Errorf("%s names the alert %s, which rules.yml does not have", name, word)
+			}
+		}
+	}
+}
+
+var (
+	rowPattern      = regexp.MustCompile("(?m)^\\| `(quarry_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\|")
+	selectorPattern = regexp.MustCompile(`(quarry_[a-z_]+)(?:\{([^}]*)\})?`)
+	matcherPattern  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)`)
+	byPattern       = regexp.MustCompile(`\b(?:by|on)\s*\(([^)]*)\)`)
+	templatePattern = regexp.MustCompile(`\$labels\.([a-z_]+)`)
+)
+
+// documented returns the labels of each metric of docs/metrics.md, by its name and
+// by the names of the series that a histogram has.
+func documented(t *testing.T) map[string][]string {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(root, "docs/metrics.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string][]string{}
+	for _, row := range rowPattern.FindAllStringSubmatch(string(page), -1) {
+		labels := strings.FieldsFunc(row[3], func(r rune) bool { return r == ',' || r == ' ' })
+		known[row[1]] = labels
+		if row[2] == "histogram" {
+			known[row[1]+"_bucket"] = append(slices.Clone(labels), "le")
+			known[row[1]+"_count"], known[row[1]+"_sum"] = labels, labels
+		}
+	}
+	return known
+}
+
+// TestAlertsReadWhatServersWrite: an alert on a metric, or on a label of it, that
+// no server writes never fires.
+func TestAlertsReadWhatServersWrite(t *testing.T) {
+	known := documented(t)
+	scraped := []string{"instance", "job"} // Prometheus adds these
+	for _, a := range alerts(t) {
+		have := slices.Clone(scraped)
+		for _, s := range selectorPattern.FindAllStringSubmatch(a.Expr, -1) {
+			labels, ok := known[s[1]]
+			if !ok {
+				t.Errorf("%s reads %s, which docs/metrics.md does not have", a.Alert, s[1])
+			}
+			have = append(have, labels...)
+			for _, m := range matcherPattern.FindAllStringSubmatch(s[2], -1) {
+				if !slices.Contains(labels, m[1]) && !slices.Contains(scraped, m[1]) {
+					t.Errorf("%s selects %s by %s: want one of %q", a.Alert, s[1], m[1], labels)
+				}
+			}
+		}
+		by := byPattern.FindAllStringSubmatch(a.Expr, -1)
+		for _, group := range by {
+			for label := range strings.SplitSeq(group[1], ",") {
+				if label = strings.TrimSpace(label); !slices.Contains(have, label) {
+					t.Errorf("%s groups by %s, which none of its metrics has", a.Alert, label)
+				}
+			}
+		}
+		for _, m := range templatePattern.FindAllStringSubmatch(a.Annotations["summary"], -1) {
+			if len(by) > 0 && !strings.Contains(by[0][1], m[1]) || !slices.Contains(have, m[1]) {
+				t.Errorf("%s names %s in its summary, which its expression does not keep", a.Alert, m[1])
+			}
+		}
+	}
+}
+
+var firingPattern = regexp.MustCompile(`^ALERTS\{alertname="([A-Za-z]+)",alertstate="firing"\}$`)
+
+// TestEveryAlertFiresAndRests looks for both cases of each alert in rules_test.yml.
+// promtool cannot say which rules its tests leave out.
+func TestEveryAlertFiresAndRests(t *testing.T) {
+	file := readYAML[struct {
+		Tests []struct {
+			Cases []struct {
+				Expr string           `yaml:"expr"`
+				Want []map[string]any `yaml:"exp_samples"`
+			} `yaml:"promql_expr_test"`
+		} `yaml:"tests"`
+	}](t, "rules_test.yml")
+	fires, rests := map[string]bool{}, map[string]bool{}
+	for _, test := range file.Tests {
+		for i, c := range test.Cases {
+			m := firingPattern.FindStringSubmatch(c.Expr)
+			switch {
+			case m == nil:
+				t.Errorf("rules_test.yml: %s: want %s", c.Expr, firingPattern)
+			case len(c.Want) > 0:
+				fires[m[1]] = true
+			case i > 0 && len(test.Cases[i-1].Want) > 0:
+				rests[m[1]] = true // after it fired, and not before alone
+			}
+		}
+	}
+	for _, a := range alerts(t) {
+		if !fires[a.Alert] || !rests[a.Alert] {
+			t.Errorf("rules_test.yml: %s fires: %t, rests then: %t; want a case of each", a.Alert, fires[a.Alert], rests[a.Alert])
+		}
+	}
+}
+
+// TestRulesWithPromtool checks the rules, and runs rules_test.yml.
+func TestRulesWithPromtool(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	switch {
+	case errors.Is(err, exec.ErrNotFound) && os.Getenv("QUARRY_REQUIRE_ALL") != "1":
+		t.Skip("promtool is not installed; Debian and Ubuntu have it in the package prometheus")
+	case err != nil:
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check", "config", "prometheus.yml"}, {"test", "rules", "rules_test.yml"}} {
+		command := exec.CommandContext(t.Context(), promtool, args...)
+		command.Dir = filepath.Join(root, rulesDir)
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+}
