@@ -33,6 +33,9 @@ const (
 type Change struct {
 	Path     string
 	Old, New mirror.Entry
+	// InvalidPath says that Path is not git's path but a name made of it
+	// (code.NamePath): no checkout can have this file.
+	InvalidPath bool
 }
 
 // Kind returns what happened.
@@ -68,7 +71,7 @@ func Between(ctx context.Context, m *mirror.Mirror, before, after code.CommitID)
 	if err != nil {
 		return nil, err
 	}
-	changes = spell(changes)
+	changes = namePaths(changes)
 	return changes, addSizes(ctx, m, changes)
 }
 
@@ -78,7 +81,7 @@ func everything(ctx context.Context, m *mirror.Mirror, commit code.CommitID) ([]
 		changes = append(changes, Change{Path: path, New: e})
 		return bound(changes)
 	})
-	return spell(changes), err
+	return namePaths(changes), err
 }
 
 func bound(changes []Change) error {

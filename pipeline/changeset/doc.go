@@ -11,7 +11,9 @@
 // # Invariants
 //
 //  1. Changes are ordered by path, by bytes; each path occurs once.
-//     A path is UTF-8: a byte that is not is spelled \xHH.
+//     A path is UTF-8: a byte that is not is spelled \xHH. A path that
+//     code.ValidatePath refuses has the name that code.NamePath makes, and
+//     Change.InvalidPath is set.
 //  2. Applying the changes to the files of before gives the files of after.
 //  3. No before means an empty repository: every file of after is Added.
 //  4. A file's New.Size is known, or -1 if the blob is missing.

@@ -61,9 +61,9 @@ type setBuilder struct {
 func (b *setBuilder) add(c *changeset.Change) {
 	now, change := c.New, event.Change{Path: c.Path}
 	switch {
-	case code.ValidatePath(c.Path) != nil:
-		return // no checkout could have it; it cannot be named
 	case now == (mirror.Entry{}): // deleted
+	case c.InvalidPath:
+		change.Skipped = code.SkipInvalidPath
 	case now.Mode.IsSymlink():
 		change.Skipped = code.SkipSymlink
 	case now.Mode.IsSubmodule():

@@ -1,5 +1,7 @@
 package code
 
+import "fmt"
+
 // Language is a programming language in the spelling of github-linguist ("Go",
 // "C++"). Empty means unknown.
 type Language string
@@ -28,12 +30,13 @@ type SkipReason string
 
 // The reasons for which a file is not indexed.
 const (
-	SkipBinary      SkipReason = "binary"      // a NUL byte or a binary format
-	SkipTooLarge    SkipReason = "too_large"   // above the size limit
-	SkipUndecodable SkipReason = "undecodable" // no known encoding gives text
-	SkipSymlink     SkipReason = "symlink"     // a link is no text of its own
-	SkipSubmodule   SkipReason = "submodule"   // lives in another repository
-	SkipUnreadable  SkipReason = "unreadable"  // git cannot read the blob
+	SkipBinary      SkipReason = "binary"       // a NUL byte or a binary format
+	SkipTooLarge    SkipReason = "too_large"    // above the size limit
+	SkipUndecodable SkipReason = "undecodable"  // no known encoding gives text
+	SkipSymlink     SkipReason = "symlink"      // a link is no text of its own
+	SkipSubmodule   SkipReason = "submodule"    // lives in another repository
+	SkipUnreadable  SkipReason = "unreadable"   // git cannot read the blob
+	SkipInvalidPath SkipReason = "invalid_path" // ValidatePath refuses the path: see NamePath
 )
 
 // Advice says what the reason means and what can be done about it.
@@ -51,6 +54,8 @@ func (r SkipReason) Advice() string {
 		return "A submodule is another repository: register that one."
 	case SkipUnreadable:
 		return "git cannot read the file: check the repository with git fsck."
+	case SkipInvalidPath:
+		return fmt.Sprintf("The path is longer than %d bytes, or has an element that no file system allows, such as ..: rename the file. Its name here is made from its path.", MaxPathBytes)
 	}
 	return "Not indexed."
 }

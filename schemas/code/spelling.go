@@ -1,9 +1,13 @@
 package code
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 )
+
+const lowerDigits = "0123456789abcdef"
 
 // SpellPath returns a path of git, which is bytes, as text: a byte that is not
 // UTF-8 becomes \xHH, as git itself quotes it for people. A path in UTF-8 stays
@@ -12,16 +16,70 @@ func SpellPath(path string) string {
 	if utf8.ValidString(path) {
 		return path
 	}
-	const digits = "0123456789abcdef"
 	var b strings.Builder
 	for len(path) > 0 {
 		r, n := utf8.DecodeRuneInString(path)
 		if r == utf8.RuneError && n == 1 {
-			b.Write([]byte{'\\', 'x', digits[path[0]>>4], digits[path[0]&15]})
+			writeEscape(&b, path[0])
 		} else {
 			b.WriteString(path[:n])
 		}
 		path = path[n:]
 	}
 	return b.String()
+}
+
+func writeEscape(b *strings.Builder, c byte) {
+	b.Write([]byte{'\\', 'x', lowerDigits[c>>4], lowerDigits[c&15]})
+}
+
+// pathHashBytes is how much of the hash of a path ends the name of one that is too
+// long.
+const pathHashBytes = 8
+
+// NamePath returns a path of git as text that ValidatePath accepts, and whether that
+// is the path itself, or its spelling (SpellPath). It is not if the path is too long:
+// then the name is its beginning, an ellipsis and a part of its hash; nor if an
+// element is empty, "." or "..": the dots are spelled \xHH, and an
+// empty one becomes the spelling of a slash.
+// The same path always gets the same name.
+func NamePath(raw string) (name string, valid bool) {
+	spelled := SpellPath(raw)
+	if ValidatePath(spelled) == nil {
+		return spelled, true
+	}
+	return cutPath(spellElements(spelled), raw), false
+}
+
+// spellElements spells what ValidatePath refuses in the elements of a path.
+func spellElements(path string) string {
+	elements := strings.Split(path, "/")
+	for i, element := range elements {
+		switch element {
+		case "":
+			elements[i] = `\x2f`
+		case ".":
+			elements[i] = `\x2e`
+		case "..":
+			elements[i] = `\x2e\x2e`
+		default:
+			elements[i] = strings.ReplaceAll(element, "\x00", `\x00`)
+		}
+	}
+	return strings.Join(elements, "/")
+}
+
+// cutPath cuts a path that is too long. The end names it: without the hash, files
+// with the same beginning would be one.
+func cutPath(path, raw string) string {
+	if len(path) <= MaxPathBytes {
+		return path
+	}
+	sum := sha256.Sum256([]byte(raw))
+	end := "…" + hex.EncodeToString(sum[:pathHashBytes])
+	n := MaxPathBytes - len(end)
+	for !utf8.RuneStart(path[n]) {
+		n--
+	}
+	return path[:n] + end
 }

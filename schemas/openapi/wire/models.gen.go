@@ -274,6 +274,7 @@ const (
 // Defines values for SkipReason.
 const (
 	SkipReasonBinary      SkipReason = "binary"
+	SkipReasonInvalidPath SkipReason = "invalid_path"
 	SkipReasonSubmodule   SkipReason = "submodule"
 	SkipReasonSymlink     SkipReason = "symlink"
 	SkipReasonTooLarge    SkipReason = "too_large"

@@ -18,7 +18,7 @@ const progressFiles = 4096
 // ref compares the manifest of a ref, as the view has it, with the tree of the
 // commit that the view names.
 func (x *run) ref(ctx context.Context, view View, m *mirror.Mirror, r code.Repository, ref *places.Ref) ([]difference, error) {
-	t := &treeRun{run: x, name: r.Name, ref: ref.Ref, kinds: map[string]*difference{}, skipped: map[code.SkipReason]int{}}
+	t := &treeRun{run: x, name: r.Name, ref: ref.Ref, kinds: map[string]*difference{}, skipped: map[code.SkipReason]int{}, renamed: newRenamedFiles()}
 	if b := x.broken[refKey{r.ID, ref.Ref}]; b != nil {
 		t.note(kindBroken, "", string(b.Have), string(b.Commit))
 	}
@@ -34,6 +34,7 @@ func (x *run) ref(ctx context.Context, view View, m *mirror.Mirror, r code.Repos
 	if err := errors.Join(err, t.err); err != nil {
 		return nil, err
 	}
+	t.compareRenamed()
 	t.compareCounts(ref)
 	return t.found(), nil
 }
@@ -51,6 +52,7 @@ type treeRun struct {
 	// err ended the listing of the tree, or the reader has gone.
 	err error
 
+	renamed renamedFiles
 	files   int
 	skipped map[code.SkipReason]int
 	kinds   map[string]*difference
@@ -59,12 +61,16 @@ type treeRun struct {
 
 var errStop = errors.New("nobody reads on")
 
-// list yields the files of a tree that a manifest can have, in the order of their
-// paths. Its failure is in t.err once it has ended.
+// list yields the files of a tree in the order of their paths, and keeps those that
+// the manifest has under another name. Its failure is in t.err once it has ended.
 func (t *treeRun) list(ctx context.Context, m *mirror.Mirror, commit code.CommitID) iter.Seq2[string, mirror.Entry] {
 	return func(yield func(string, mirror.Entry) bool) {
 		err := m.ListTree(ctx, commit, func(path string, e mirror.Entry) error {
-			if code.ValidatePath(path) == nil && !yield(path, e) {
+			name, valid := code.NamePath(path)
+			switch {
+			case name != path:
+				t.renamed.addFile(name, treeFile{e, !valid})
+			case !yield(path, e):
 				return errStop
 			}
 			return nil
@@ -88,8 +94,11 @@ func (t *treeRun) place(p *places.Place) bool {
 	}
 	switch {
 	case t.more && t.path == p.Path:
-		t.compare(p)
+		t.renamed.note(p.Path)
+		t.compare(p, treeFile{Entry: t.entry})
 		t.advance()
+	case mayBeRenamed(p.Path):
+		t.renamed.places[p.Path] = *p
 	default:
 		t.note(kindSurplus, p.Path, "", "")
 	}
@@ -109,24 +118,26 @@ func (t *treeRun) place(p *places.Place) bool {
 }
 
 // compare holds one file of the manifest against the tree. Why a file is skipped
-// depends on settings and on its bytes, and may differ; but links and submodules
-// are never text, and nothing else is skipped as one.
-func (t *treeRun) compare(p *places.Place) {
+// depends on settings and on its bytes, and may differ; but links, submodules and
+// invalid paths are never text, and nothing else is skipped as one.
+func (t *treeRun) compare(p *places.Place, file treeFile) {
 	reason := code.SkipReason("")
 	switch {
-	case t.entry.Mode.IsSymlink():
+	case file.invalidPath:
+		reason = code.SkipInvalidPath
+	case file.Mode.IsSymlink():
 		reason = code.SkipSymlink
-	case t.entry.Mode.IsSubmodule():
+	case file.Mode.IsSubmodule():
 		reason = code.SkipSubmodule
 	}
-	structural := p.Skipped == code.SkipSymlink || p.Skipped == code.SkipSubmodule
+	structural := p.Skipped == code.SkipSymlink || p.Skipped == code.SkipSubmodule || p.Skipped == code.SkipInvalidPath
 	switch {
 	case reason != p.Skipped && (reason != "" || structural):
 		t.note(kindSkipped, p.Path, string(p.Skipped), string(reason))
-	case p.Skipped == "" && p.Document.Blob != t.entry.ID.Blob():
-		t.note(kindContent, p.Path, p.Document.Blob.String(), t.entry.ID.String())
-	case p.SizeBytes != max(t.entry.Size, 0):
-		t.note(kindSize, p.Path, fmt.Sprint(p.SizeBytes), fmt.Sprint(max(t.entry.Size, 0)))
+	case p.Skipped == "" && p.Document.Blob != file.ID.Blob():
+		t.note(kindContent, p.Path, p.Document.Blob.String(), file.ID.String())
+	case p.SizeBytes != max(file.Size, 0):
+		t.note(kindSize, p.Path, fmt.Sprint(p.SizeBytes), fmt.Sprint(max(file.Size, 0)))
 	}
 }
 
