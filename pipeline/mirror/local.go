@@ -163,6 +163,9 @@ func (m *Mirror) copyObjects(ctx context.Context, src source, refs []code.Ref) (
 		}
 		copied, err := copies.Update(ctx, repo)
 		m.ms.metrics.fetchBytes.Add(float64(copied))
+		if !m.hasGraph() {
+			m.ms.note(m)
+		}
 		return diskRead{refs: found, shallow: shallow}, err
 	})
 	if err == nil {

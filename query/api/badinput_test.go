@@ -24,6 +24,10 @@ import (
 // emptyGit has one commit with nothing in it, and notes what it is asked for.
 type emptyGit struct{ asked []string }
 
+func (*emptyGit) Reach(context.Context, code.RepositoryID, code.CommitID) (source.Reach, error) {
+	return source.ReachNone, nil
+}
+
 func (g *emptyGit) Resolve(_ context.Context, _ code.RepositoryID, name code.RevisionName, _ code.Ref) (code.CommitID, error) {
 	for _, ref := range name.Refs {
 		g.asked = append(g.asked, string(ref))

@@ -62,16 +62,20 @@ func (b *Browser) at(ctx context.Context, r *code.Repository, name string, read 
 	return read(s, rev)
 }
 
-// resolve asks the index first: a branch means what searches answer from.
+// resolve asks the index first: a branch means what searches answer from. A commit
+// that is named by its ID must be one that a ref leads to: a mirror also holds what
+// a forced push has dropped.
 func (b *Browser) resolve(ctx context.Context, s Snapshot, r *code.Repository, name code.RevisionName) (revision, error) {
 	rev := revision{id: r.ID}
-	head := s.Default(r.ID)
+	head, mustReach := s.Default(r.ID), false
 	if rev.ref, rev.commit = indexed(s, r.ID, name, head); rev.commit != "" {
 		if name.Steps == "" {
 			return rev, nil
 		}
 		name = code.RevisionName{Commit: string(rev.commit), Steps: name.Steps}
 		rev.ref = ""
+	} else {
+		mustReach = name.Commit != "" && !b.o.ServeUnreachable
 	}
 	if head == "" && r.DefaultBranch != "" {
 		head = code.BranchRef(r.DefaultBranch)
@@ -83,8 +87,11 @@ func (b *Browser) resolve(ctx context.Context, s Snapshot, r *code.Repository, n
 		rev.commit, err = b.o.Git.Resolve(ctx, r.ID, name, head)
 		return err
 	})
-	if err == nil {
-		rev.ref = s.RefAt(r.ID, rev.commit)
+	if err != nil {
+		return rev, err
+	}
+	if rev.ref = s.RefAt(r.ID, rev.commit); rev.ref == "" && mustReach {
+		err = b.checkReach(ctx, s, rev)
 	}
 	return rev, err
 }

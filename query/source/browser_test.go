@@ -121,6 +121,19 @@ func (g *fakeGit) Resolve(ctx context.Context, _ code.RepositoryID, name code.Re
 	return "", source.ErrNoRevision
 }
 
+// Reach knows trunk, which leads to olderCommit; side is in the mirror and leads to
+// newerCommit.
+func (g *fakeGit) Reach(ctx context.Context, _ code.RepositoryID, commit code.CommitID) (source.Reach, error) {
+	reach := source.ReachNone
+	switch commit {
+	case olderCommit:
+		reach = source.ReachIndexed
+	case newerCommit:
+		reach = source.ReachFetched
+	}
+	return reach, g.ask(ctx, "reach %.3s", commit)
+}
+
 func (g *fakeGit) Branches(ctx context.Context, _ code.RepositoryID) ([]source.Branch, error) {
 	return []source.Branch{
 		{Ref: "refs/heads/side", Commit: newerCommit, Time: time.Unix(300, 0)},
@@ -180,7 +193,7 @@ func TestIndexAnswersForItsRevisions(t *testing.T) {
 		{"trunk", "large.txt", "git", "file 111 large.txt 8388608"},
 		{"side", "a.txt", "git", `resolve [refs/heads/side refs/tags/side] "" "" refs/heads/trunk; file 222 a.txt 8388608`},
 		{"trunk~2", "a.txt", "git", `resolve [] "1111111111111111111111111111111111111111" "~2" refs/heads/trunk; file 333 a.txt 8388608`},
-		{string(newerCommit), "a.txt", "git", fmt.Sprintf(`resolve [refs/heads/%[1]s refs/tags/%[1]s] %[1]q "" refs/heads/trunk; file 222 a.txt 8388608`, newerCommit)},
+		{string(newerCommit), "a.txt", "git", fmt.Sprintf(`resolve [refs/heads/%[1]s refs/tags/%[1]s] %[1]q "" refs/heads/trunk; reach 222; file 222 a.txt 8388608`, newerCommit)},
 	} {
 		git := &fakeGit{}
 		b, _ := newBrowser(t, git, nil)
@@ -188,6 +201,33 @@ func TestIndexAnswersForItsRevisions(t *testing.T) {
 		if asked := strings.Join(git.asked, "; "); err != nil || string(f.Text) != tc.text || asked != tc.asked {
 			t.Errorf("%s at %q: got %q, %v after\n %s; want %q after\n %s", tc.path, tc.revision, f.Text, err, asked, tc.text, tc.asked)
 		}
+	}
+}
+
+// TestReach asks git once whether an indexed ref leads to a commit, and each time
+// whether another one does, which may be over at once. What no ref leads to is not
+// found, unless it is to be served.
+func TestReach(t *testing.T) {
+	dropped := code.CommitID(strings.Repeat("4", 40))
+	git := &fakeGit{}
+	b, _ := newBrowser(t, git, nil)
+	for range 2 {
+		for _, c := range []struct {
+			commit code.CommitID
+			want   error
+		}{{olderCommit, nil}, {newerCommit, nil}, {dropped, source.ErrNoRevision}} {
+			if _, err := b.File(t.Context(), kettle, string(c.commit), "a.txt"); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v; want %v", c.commit, err, c.want)
+			}
+		}
+	}
+	reached := slices.DeleteFunc(git.asked, func(s string) bool { return !strings.HasPrefix(s, "reach") })
+	if got := strings.Join(reached, " "); got != "reach 333 reach 222 reach 444 reach 222 reach 444" {
+		t.Errorf("git was asked %s", got)
+	}
+	b, _ = newBrowser(t, &fakeGit{}, func(o *source.Options) { o.ServeUnreachable = true })
+	if _, err := b.File(t.Context(), kettle, string(dropped), "a.txt"); err != nil {
+		t.Errorf("with ServeUnreachable: %v", err)
 	}
 }
 

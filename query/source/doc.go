@@ -26,7 +26,9 @@
 //  2. Every call has a bound in time, in bytes and in entries; the calls of git at
 //     once are bounded, and so are those that wait. The bounds are named in
 //     options.go and bounds.go.
-//  3. A blame is kept by repository, commit and path, which never change their
+//  3. A commit that is named by its ID is served if a ref that a client may name
+//     leads to it, and is unknown otherwise, unless Options.ServeUnreachable is set.
+//  4. A blame is kept by repository, commit and path, which never change their
 //     meaning, within CacheBytes.
 //
 // A Browser is safe for concurrent use and starts no goroutine that outlives a

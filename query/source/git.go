@@ -15,6 +15,8 @@ import (
 type Git interface {
 	// Resolve returns the commit that a name means; HEAD is the branch head.
 	Resolve(ctx context.Context, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.CommitID, error)
+	// Reach returns which refs lead to a commit.
+	Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (Reach, error)
 	// Branches returns the branches as last fetched, in any order; Indexed and
 	// Default are not set.
 	Branches(ctx context.Context, id code.RepositoryID) ([]Branch, error)
@@ -38,6 +40,19 @@ type Git interface {
 	// Blame returns who wrote the lines of a file of at most maxBytes.
 	Blame(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (*Blame, error)
 }
+
+// Reach says which refs of a repository lead to a commit.
+type Reach int
+
+// The values of Reach.
+const (
+	// ReachNone: no ref that a client may name.
+	ReachNone Reach = iota
+	// ReachFetched: one that is not indexed, or not yet.
+	ReachFetched
+	// ReachIndexed: one that is indexed.
+	ReachIndexed
+)
 
 // File is the text of a file.
 type File struct {

@@ -24,6 +24,9 @@ type Options struct {
 	// Git is nil in a process that cannot reach a mirror: then what only git knows
 	// fails with ErrUnavailable.
 	Git Git
+	// ServeUnreachable answers for commits that no ref leads to, by their IDs, as long
+	// as a mirror has them.
+	ServeUnreachable bool
 	// MaxFileBytes bounds a file that is shown or blamed, MaxDiffBytes what git
 	// writes of a difference.
 	MaxFileBytes int64

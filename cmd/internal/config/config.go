@@ -83,6 +83,7 @@ type Git struct {
 	AllowedNetworks  []string `yaml:"allowedNetworks" doc:"Private networks, as CIDR, that clone URLs may lead to. Empty: public addresses only."`
 	FetchTimeout     Duration `yaml:"fetchTimeout" doc:"Longest time of one fetch."`
 	MaxMirrorBytes   Bytes    `yaml:"maxMirrorBytes" doc:"Largest mirror on disk."`
+	ServeUnreachable bool     `yaml:"serveUnreachable" doc:"Serve commits that no branch or tag leads to, by their IDs, to everyone who may read the repository, until they are removed from the mirrors. Off: they are not found."`
 }
 
 // Ingest bounds the receiver.

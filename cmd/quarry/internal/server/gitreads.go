@@ -79,6 +79,15 @@ func (g *gitReads) Resolve(ctx context.Context, id code.RepositoryID, name code.
 	return c.ID, sourceError(err)
 }
 
+// reaches are the values of source.Reach by those of mirror.Reach.
+var reaches = [...]source.Reach{mirror.ReachNone: source.ReachNone, mirror.ReachFetched: source.ReachFetched, mirror.ReachIndexed: source.ReachIndexed}
+
+// Reach implements source.Git.
+func (g *gitReads) Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (source.Reach, error) {
+	reach, err := g.mirror(id).Reach(ctx, commit)
+	return reaches[reach], sourceError(err)
+}
+
 // Branches implements source.Git.
 func (g *gitReads) Branches(ctx context.Context, id code.RepositoryID) ([]source.Branch, error) {
 	listed, err := g.mirror(id).Branches(ctx)

@@ -216,7 +216,7 @@ func (s *Server) openAPI() error {
 // newBrowser returns what reads files and history. Without mirrors in this process
 // it knows what is indexed.
 func (s *Server) newBrowser() (*source.Browser, error) {
-	o := source.Options{Index: snapshots{s.versions}, Registerer: s.o.Registerer}
+	o := source.Options{Index: snapshots{s.versions}, ServeUnreachable: s.o.Config.Git.ServeUnreachable, Registerer: s.o.Registerer}
 	if s.o.Config.Has(rolePipeline) {
 		o.Git = newGitReads(func() *mirror.Mirrors { return s.pipeline.mirrors })
 	}

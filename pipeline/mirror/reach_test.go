@@ -1,0 +1,75 @@
+package mirror_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TestReach asks for commits of a repository of which one branch is indexed and one
+// is fetched, by path and over HTTP, after a forced push and a deleted branch.
+func TestReach(t *testing.T) {
+	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+		ctx := t.Context()
+		repo := gittest.New(t)
+		first := repo.CommitFiles("a.txt", "one\n")
+		dropped := repo.CommitFiles("a.txt", "dropped\n")
+		repo.Git("checkout", "--quiet", "-b", "release/1")
+		released := repo.CommitFiles("a.txt", "released\n")
+		repo.Git("checkout", "--quiet", "-b", "unselected", string(first))
+		elsewhere := repo.CommitFiles("a.txt", "unselected\n")
+		repo.Git("checkout", "--quiet", "--detach", string(first))
+		tagged := repo.CommitFiles("a.txt", "tagged\n")
+		repo.Git("tag", "--annotate", "--message", "v1", "v1")
+		repo.Git("checkout", "--quiet", "main")
+		r := repo.Code("r", "release/*")
+		r.CloneURL = clone(repo)
+		byPath := strings.HasPrefix(r.CloneURL, "/")
+		m := open(t, mirror.Options{}).Mirror(r.ID)
+		fetch := func() {
+			t.Helper()
+			s, err := m.Fetch(ctx, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.SetIndexed(ctx, "refs/heads/main", s.Revisions[0].Commit, s.Default); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check := func(commit code.CommitID, want mirror.Reach) {
+			t.Helper()
+			if got, err := m.Reach(ctx, commit); err != nil || got != want {
+				t.Errorf("reach of %s is %d, %v; want %d", commit, got, err, want)
+			}
+		}
+		onDisk := mirror.ReachNone
+		if byPath {
+			onDisk = mirror.ReachFetched
+		}
+		fetch()
+		check(first, mirror.ReachIndexed)
+		check(dropped, mirror.ReachIndexed)
+		check(released, mirror.ReachFetched)
+		if byPath { // no other mirror has them
+			check(elsewhere, onDisk)
+			check(tagged, onDisk)
+		}
+		repo.Git("reset", "--quiet", "--hard", string(first))
+		head := repo.CommitFiles("a.txt", "rewritten\n")
+		fetch()
+		check(head, mirror.ReachIndexed)
+		check(first, mirror.ReachIndexed)
+		check(dropped, mirror.ReachFetched) // of release/1
+		repo.Git("branch", "--quiet", "-D", "release/1")
+		fetch()
+		check(dropped, mirror.ReachNone)
+		check(released, mirror.ReachNone)
+		check(first, mirror.ReachIndexed)
+		if _, err := m.Reach(ctx, "--all"); err == nil {
+			t.Error("a name that is no commit was taken")
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package source
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// checkReach returns ErrNoRevision if no ref leads to the commit. That an indexed ref
+// does is kept until another commit is indexed: it walks through history.
+func (b *Browser) checkReach(ctx context.Context, s Snapshot, rev revision) error {
+	key := cacheKey{operation: "reach", id: rev.id, commit: rev.commit, path: tipsDigest(s.Branches(rev.id))}
+	_, hit := b.cache.get(key)
+	b.metrics.looked(key.operation, hit)
+	if hit {
+		return nil
+	}
+	var reach Reach
+	err := b.git(ctx, b.walks, key.operation, func(ctx context.Context) (err error) {
+		reach, err = b.o.Git.Reach(ctx, rev.id, rev.commit)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case reach == ReachNone:
+		return ErrNoRevision // in the words for a commit that is nowhere
+	case reach == ReachIndexed:
+		b.cache.put(key, struct{}{}, 0)
+	}
+	return nil
+}
+
+// tipsDigest names the indexed commits of a repository.
+func tipsDigest(branches []Branch) string {
+	slices.SortFunc(branches, func(a, b Branch) int { return strings.Compare(string(a.Ref), string(b.Ref)) })
+	h := sha256.New()
+	for _, br := range branches {
+		fmt.Fprintf(h, "%s %s\n", br.Ref, br.Commit) // never fails
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
