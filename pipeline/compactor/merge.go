@@ -57,6 +57,9 @@ func (m *merger) merge(ctx context.Context, partition int32, inputs []*entry, vi
 		return nil, ctx.Err()
 	}
 	defer func() { <-m.turn }()
+	if err := os.MkdirAll(m.tempDir, 0o700); err != nil { // it may be emptied at any time
+		return nil, failed(failureStore, "make room for a merge", err)
+	}
 	dir, err := os.MkdirTemp(m.tempDir, tempPattern)
 	if err != nil {
 		return nil, failed(failureStore, "make room for a merge", err)

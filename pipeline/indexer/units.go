@@ -238,6 +238,9 @@ func (u *unit) seal(ctx context.Context) error {
 	if u.builder.Documents() == 0 {
 		return nil
 	}
+	if err := os.MkdirAll(u.x.o.TempDir, 0o700); err != nil { // it may be emptied at any time
+		return fmt.Errorf("write segment: %w", err)
+	}
 	dir, err := os.MkdirTemp(u.x.o.TempDir, "segment-")
 	if err != nil {
 		return fmt.Errorf("write segment: %w", err)

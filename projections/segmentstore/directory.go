@@ -81,7 +81,7 @@ func (d *Directory) put(ctx context.Context, name, path string) error {
 	if exists(target) {
 		return os.Remove(path)
 	}
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), d.ensure()); err != nil {
 		return err
 	}
 	if err := sealFile(path); err != nil {
@@ -100,6 +100,9 @@ func (d *Directory) put(ctx context.Context, name, path string) error {
 	}
 	return os.Remove(path)
 }
+
+// ensure makes the directory again if it was removed while the process runs.
+func (d *Directory) ensure() error { return os.MkdirAll(d.dir, 0o700) }
 
 // publish moves the synced file at path to target, durably, unless an object is
 // there. A rename would replace what another writer has put there meanwhile,
@@ -122,6 +125,9 @@ func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
 	target, err := d.path(name)
 	if err == nil {
 		err = ctx.Err()
+	}
+	if err == nil {
+		err = d.ensure()
 	}
 	if err == nil && !exists(target) {
 		err = d.write(target, bytes.NewReader(b))
@@ -242,8 +248,8 @@ func (d *Directory) Delete(ctx context.Context, name string) error {
 // List implements Store.
 func (d *Directory) List(ctx context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
-		entries, err := os.ReadDir(d.dir) // sorted
-		if err != nil {
+		entries, err := os.ReadDir(d.dir)                  // sorted
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // removed: there are no objects
 			yield(Info{}, fmt.Errorf("segment store: list: %w", err))
 			return
 		}

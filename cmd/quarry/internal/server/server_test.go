@@ -33,10 +33,17 @@ func testConfig(t testing.TB, set ...string) *config.Config {
 // open opens a server that is closed at the end of the test.
 func open(t testing.TB, c *config.Config, reg prometheus.Registerer, gather prometheus.Gatherer) *Server {
 	t.Helper()
-	s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: gather, Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var s *Server
+	eventually(t, func() (opened bool) {
+		var err error
+		s, err = Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: gather, Version: "test"})
+		// A process of git that another server in this process just starts has, until
+		// it executes git, the locks of all of them.
+		if err != nil && !errors.Is(err, boot.ErrHeld) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
 	address := s.listeners.main.Addr().String()
 	operators.Store(address, &operator.Transport{Dir: c.Data})
 	t.Cleanup(func() {

@@ -85,12 +85,18 @@ func (s *Server) defaultAt(id code.RepositoryID) code.CommitID {
 // eventually polls until done, or the test's patience is over.
 func eventually(t testing.TB, done func() bool) {
 	t.Helper()
+	eventuallyOr(t, done, func() string { return "did not come to pass" })
+}
+
+// eventuallyOr is eventually, with what there is to say of a failure.
+func eventuallyOr(t testing.TB, done func() bool, otherwise func() string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for !done() {
 		select {
 		case <-ctx.Done():
-			t.Fatal("did not come to pass within a minute")
+			t.Fatalf("within a minute: %s", otherwise())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

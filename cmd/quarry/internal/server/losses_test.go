@@ -1,0 +1,124 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// A loss is what a disk, or a person, may take from the data directory without harm,
+// by the table of docs/operations.md.
+type loss struct {
+	name  string
+	paths []string
+	// running says that it may happen while the server runs.
+	running bool
+	// large says that the world needs manifests in the segment store.
+	large bool
+}
+
+var losses = []loss{
+	{name: "mirrors", paths: []string{"mirrors"}, running: true},
+	{name: "a mirror", paths: []string{"mirrors/??/*"}, running: true},
+	{name: "notes", paths: []string{"mirrors/notes"}, running: true},
+	{name: "projections", paths: []string{"projections"}},
+	{name: "accounts", paths: []string{"accounts"}},
+	{name: "temporary files", paths: []string{"tmp", "merges"}, running: true},
+	{name: "operator", paths: []string{"operator.token", "setup.link", "LOCK"}},
+	{name: "restored backup", paths: []string{"projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "setup.link", "LOCK"}},
+}
+
+// A sequel is what comes after a loss.
+type sequel struct {
+	name string
+	do   func(w *lossWorld, g *gitRepository)
+}
+
+var sequels = []sequel{
+	{"push with commits", func(w *lossWorld, g *gitRepository) {
+		before, after := w.commit(g)
+		w.push(g, &event.Push{Ref: "refs/heads/main", Before: before, After: after, Action: event.ActionUpdated})
+	}},
+	{"push of a ref", func(w *lossWorld, g *gitRepository) {
+		w.commit(g)
+		w.push(g, &event.Push{Ref: "refs/heads/main", Action: event.ActionUpdated})
+	}},
+	{"refresh of a ref", func(w *lossWorld, g *gitRepository) {
+		w.commit(g)
+		w.push(g, &event.Push{Ref: "refs/heads/main", Action: event.ActionRefresh})
+	}},
+	{"refresh", func(w *lossWorld, g *gitRepository) {
+		w.commit(g)
+		w.push(g, &event.Push{Action: event.ActionRefresh})
+	}},
+	{"reindex", func(w *lossWorld, g *gitRepository) {
+		if status := post(w.t, fmt.Sprintf("%s/api/repos/%d/reindex", w.s.URL(), uint64(g.ID)), "{}", &struct{}{}); status != http.StatusAccepted {
+			w.t.Fatalf("reindex: %d", status)
+		}
+	}},
+	{"replay", func(w *lossWorld, _ *gitRepository) { replayed(w.t, w.s, "/api/replays", `{}`) }},
+	{"verify and repair", func(w *lossWorld, _ *gitRepository) {
+		found := verifyNow(w.t, w.s, api.Verification{Repair: true, Remote: true})
+		if lacks := w.difference(); found.summary.Differences == 0 && lacks != "" {
+			w.t.Errorf("verify found no difference, and %s", lacks)
+		}
+	}},
+	{"restart", func(w *lossWorld, _ *gitRepository) { w.halt(); w.start() }},
+	{"new branch", func(w *lossWorld, g *gitRepository) {
+		g.git("checkout", "--quiet", "-b", fmt.Sprint("release/new", w.commits))
+		ref := code.Ref(g.git("symbolic-ref", "HEAD"))
+		_, after := w.commit(g)
+		g.git("checkout", "--quiet", "main") // HEAD is the default branch
+		w.push(g, &event.Push{Ref: ref, After: after, Action: event.ActionCreated})
+	}},
+	{"branch removed", func(w *lossWorld, _ *gitRepository) {
+		g := w.repositories[0]
+		before := code.CommitID(g.git("rev-parse", "release/1"))
+		g.git("branch", "--quiet", "-D", "release/1")
+		w.push(g, &event.Push{Ref: "refs/heads/release/1", Before: before, Action: event.ActionDeleted})
+	}},
+	{"branch back", func(w *lossWorld, _ *gitRepository) {
+		g := w.repositories[0]
+		g.git("branch", "release/1", "main~1")
+		w.push(g, &event.Push{Ref: "refs/heads/release/1", Action: event.ActionUpdated})
+	}},
+	{"repository removed and back", func(w *lossWorld, g *gitRepository) {
+		if _, err := w.s.registrar.Remove(w.t.Context(), g.ID, "test"); err != nil {
+			w.t.Fatal(err)
+		}
+		eventually(w.t, func() bool { return w.s.defaultAt(g.ID) == "" })
+		w.s.registerAt(w.t, g, code.CommitID(g.git("rev-parse", "main")))
+	}},
+}
+
+// TestEveryLossHeals is the table of what may be lost, by what comes next: each loss
+// is followed by each sequel, in one life of a data directory. The index is in the end
+// what git is, nothing is given up, and nobody has to do anything.
+func TestEveryLossHeals(t *testing.T) {
+	for _, l := range losses {
+		for _, running := range []bool{false, true} {
+			if running && !l.running {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/running=%t", l.name, running), func(t *testing.T) {
+				t.Parallel()
+				w := newLossWorld(t, l.large)
+				for n, next := range sequels {
+					if !running {
+						w.halt()
+					}
+					w.remove(l.paths...)
+					if !running {
+						w.start()
+					}
+					next.do(w, w.repositories[n%len(w.repositories)])
+					w.check(next.name)
+				}
+			})
+		}
+	}
+}

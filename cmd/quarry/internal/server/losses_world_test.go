@@ -1,0 +1,216 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// lossWorld is a server that loses parts of its data directory, and the repositories
+// that say what has to be found in the end.
+type lossWorld struct {
+	t            *testing.T
+	c            *config.Config
+	s            *Server
+	stop         func()
+	repositories []*gitRepository
+	commits      int
+}
+
+// manyFiles are too many changes for an event: they go to an object of their own.
+const manyFiles = event.MaxInlineChanges + 1
+
+// newLossWorld indexes repositories with two branches, one of them with manyFiles if
+// large is set.
+func newLossWorld(t *testing.T, large bool) *lossWorld {
+	w := &lossWorld{t: t}
+	for _, name := range []string{"anvil", "kazoo"} {
+		g := newGitRepository(t, name, "release/*")
+		w.repositories = append(w.repositories, g)
+		if large && name == "kazoo" {
+			for i := range manyFiles {
+				path := filepath.Join(g.dir, fmt.Sprintf("many/%d.txt", i))
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, fmt.Appendf(nil, "lossword %d\n", i%7), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		w.commit(g)
+		g.git("checkout", "--quiet", "-b", "release/1")
+		w.commit(g)
+		g.git("checkout", "--quiet", "main")
+	}
+	var roots []string
+	for _, g := range w.repositories {
+		roots = append(roots, g.dir)
+	}
+	w.c = testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "pipeline.reconcileInterval=0")
+	w.start()
+	for _, g := range w.repositories {
+		w.s.registerAt(t, g, code.CommitID(g.git("rev-parse", "main")))
+	}
+	w.check("at the beginning")
+	return w
+}
+
+// commit adds a file to the branch that is checked out, and changes another.
+func (w *lossWorld) commit(g *gitRepository) (before, after code.CommitID) {
+	w.commits++
+	before = code.CommitID(g.git("for-each-ref", "--format=%(objectname)", g.git("symbolic-ref", "HEAD")))
+	return before, g.commit(fmt.Sprintf("file%d.txt", w.commits), fmt.Sprintf("lossword new %d\n", w.commits), "same.txt", fmt.Sprintf("lossword changed %d\n", w.commits))
+}
+
+func (w *lossWorld) start() {
+	w.t.Helper()
+	w.s = openOnly(w.t, w.c)
+	w.stop = run(w.t, w.s)
+	eventually(w.t, func() bool { return w.s.ready(w.t.Context()) == nil })
+}
+
+func (w *lossWorld) halt() {
+	w.t.Helper()
+	w.stop()
+	if err := w.s.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// push appends what a host says of the branch that is checked out.
+func (w *lossWorld) push(g *gitRepository, p *event.Push) {
+	w.t.Helper()
+	p.Repository, p.ReceivedAt = g.ID, w.s.registrar.now().UTC()
+	if _, err := w.s.registrar.append(w.t.Context(), p); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// refs returns the branches of a repository that are indexed.
+func (g *gitRepository) selectedRefs() map[code.Ref]code.CommitID {
+	refs := map[code.Ref]code.CommitID{}
+	for line := range strings.Lines(g.git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main", "refs/heads/release/")) {
+		name, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		refs[code.Ref(name)] = code.CommitID(commit)
+	}
+	return refs
+}
+
+// wanted returns what a search of a branch has to find: "path: line".
+func (g *gitRepository) wanted(ref code.Ref) []string {
+	var lines []string
+	for line := range strings.Lines(g.git("grep", "lossword", string(ref), "--")) {
+		_, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
+		path, text, _ := strings.Cut(rest, ":")
+		lines = append(lines, path+": "+text+"\n")
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// waiting says which records have not had their effect; empty if there are none.
+func (w *lossWorld) waiting() string {
+	i := w.s.versions.acquire()
+	defer i.use.leave()
+	high, err := w.s.log.HighWater(w.t.Context(), event.TopicEvents)
+	if err != nil {
+		return err.Error()
+	}
+	for partition, next := range high {
+		if before, err := i.applied.before(w.t.Context(), int32(partition)); err != nil || before < next {
+			return fmt.Sprintf("partition %d has had its effect up to %d of %d: %v", partition, before, next, err)
+		}
+	}
+	return ""
+}
+
+// difference says how the index differs from git; empty if it does not.
+func (w *lossWorld) difference() string {
+	i := w.s.versions.acquire()
+	defer i.use.leave()
+	v := i.places.Acquire()
+	defer v.Release()
+	if n := v.Unheld(); n > 0 {
+		return fmt.Sprintf("%d documents are missing", n)
+	}
+	broken, err := v.Broken(10)
+	if err != nil || len(broken) > 0 {
+		return fmt.Sprintf("broken refs: %v, %v", broken, err)
+	}
+	for _, g := range w.repositories {
+		indexed, refs := v.Repository(g.ID), g.selectedRefs()
+		if indexed == nil || len(indexed.Refs) != len(refs) {
+			return fmt.Sprintf("%s: %+v is indexed, want %v", g.Name, indexed, refs)
+		}
+		for ref, commit := range refs {
+			if r := indexed.Ref(ref); r == nil || r.Commit != commit {
+				return fmt.Sprintf("%s %s: %+v is indexed, want %s", g.Name, ref, r, commit)
+			}
+		}
+	}
+	return ""
+}
+
+// check waits until the index is what git is, and then looks at every line, at the
+// objects of the segment store and at the dead letters.
+func (w *lossWorld) check(when string) {
+	w.t.Helper()
+	last := ""
+	eventuallyOr(w.t, func() bool { last = w.waiting() + w.difference(); return last == "" }, func() string { return when + ": " + last })
+	for _, g := range w.repositories {
+		for ref := range g.selectedRefs() {
+			found := mustAsk(w.t, w.s, fmt.Sprintf("lossword repo:^%s$ rev:%s", g.Name, ref.Short()))
+			if want := g.wanted(ref); !slices.Equal(found, want) {
+				w.t.Fatalf("%s: %d lines of %s are found in %s, want %d", when, len(found), g.Name, ref, len(want))
+			}
+		}
+	}
+	v := new(verified)
+	if err := w.s.verifier.Verify(w.t.Context(), api.Verification{Remote: true}, v.take); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, line := range v.lines {
+		if !strings.HasSuffix(line, "unchecked") { // without a mirror there is nothing to compare with
+			w.t.Fatalf("%s: verify says %v", when, v.lines)
+		}
+	}
+	if status, body := get(w.t, w.s.URL()+"/readyz"); status != http.StatusOK || strings.Contains(body, "missing") {
+		w.t.Fatalf("%s: GET /readyz: %d %s", when, status, body)
+	}
+	high, err := w.s.log.HighWater(w.t.Context(), event.TopicDeadLetters)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for partition, n := range high {
+		if n > 0 {
+			records := recordsOf(w.t, w.s, event.TopicDeadLetters)
+			w.t.Fatalf("%s: %d dead letters in partition %d: %+v", when, n, partition, records[0])
+		}
+	}
+}
+
+// remove removes files and directories below the data directory.
+func (w *lossWorld) remove(patterns ...string) {
+	w.t.Helper()
+	for _, pattern := range patterns {
+		paths, err := filepath.Glob(filepath.Join(w.c.Data, pattern))
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, path := range paths {
+			if err := os.RemoveAll(path); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+}
