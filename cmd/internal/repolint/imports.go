@@ -14,7 +14,7 @@ type direction struct {
 
 // formats are the packages that describe bytes and hold no state of their own,
 // so that the sides that write and read them may both import them.
-var formats = []string{"projections/postings", "projections/segment", "projections/segmentstore"}
+var formats = []string{"projections/postings", "projections/segment", "projections/segmentstore", "projections/integrity"}
 
 var directions = []direction{
 	{"schemas/code", nil},
@@ -82,7 +82,7 @@ type cage struct {
 }
 
 var cages = []cage{
-	{library: "github.com/cockroachdb/pebble", packages: []string{"projections/store", "projections/segment", "pipeline/eventlog/embeddedlog"}},
+	{library: "github.com/cockroachdb/pebble", packages: []string{"projections/store", "projections/segment", "projections/integrity", "pipeline/eventlog/embeddedlog"}},
 	{library: "github.com/segmentio/kafka-go", packages: []string{"pipeline/eventlog/kafkalog"}},
 	{library: "golang.org/x/crypto", packages: []string{"query/auth"}},
 	{library: "github.com/gorilla/mux", packages: []string{"ingest/webhook", "query/api", "query/web"}},

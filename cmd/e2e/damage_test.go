@@ -1,0 +1,385 @@
+package e2e
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// damagePlaces is how many places of each kind of file are damaged.
+var damagePlaces = flag.Int("damage.places", 1, "places at which a bit of each kind of file is turned")
+
+// damagedKind is a kind of file of the data directory.
+type damagedKind struct {
+	name string
+	// pattern selects the files, below the data directory.
+	pattern string
+	// links says which of the files that have two names are meant: a segment is one
+	// file below segments/ and projections/.
+	links int
+	// apart damages one of the two names alone, as in two file systems.
+	apart bool
+}
+
+const (
+	anyLinks = iota
+	oneName
+	twoNames
+)
+
+var damagedKinds = []damagedKind{
+	{name: "rows of the projections", pattern: "projections/*/*.sst", links: oneName},
+	{name: "segment in both stores", pattern: "segments/segment-*", links: twoNames},
+	{name: "segment in the segment store", pattern: "segments/segment-*", links: twoNames, apart: true},
+	{name: "segment in the projections", pattern: "projections/*/*.sst", links: twoNames, apart: true},
+	{name: "manifest in the segment store", pattern: "segments/manifest-*"},
+	{name: "manifest of the projections", pattern: "projections/*/MANIFEST-*"},
+	{name: "write-ahead log of the projections", pattern: "projections/*/*.log"},
+	{name: "options of the projections", pattern: "projections/*/OPTIONS-*"},
+	{name: "pointer to the projections", pattern: "projections/CURRENT"},
+	{name: "rows of the accounts", pattern: "accounts/*.sst"},
+	{name: "manifest of the accounts", pattern: "accounts/MANIFEST-*"},
+	{name: "write-ahead log of the accounts", pattern: "accounts/*.log"},
+	{name: "options of the accounts", pattern: "accounts/OPTIONS-*"},
+	{name: "rows of the log", pattern: "log/*.sst"},
+	{name: "manifest of the log", pattern: "log/MANIFEST-*"},
+	{name: "write-ahead log of the log", pattern: "log/*.log"},
+	{name: "options of the log", pattern: "log/OPTIONS-*"},
+	{name: "pack of a mirror", pattern: "mirrors/*/*/git/objects/pack/*.pack"},
+	{name: "index of a pack", pattern: "mirrors/*/*/git/objects/pack/*.idx"},
+	{name: "object of a mirror", pattern: "mirrors/*/*/git/objects/??/*"},
+	{name: "ref of a mirror", pattern: "mirrors/*/*/git/refs/heads/main"},
+	{name: "indexed state of a mirror", pattern: "mirrors/*/*/git/refs/quarry/indexed/refs/heads/main/*"},
+	{name: "settings of a mirror", pattern: "mirrors/*/*/git/config"},
+	{name: "head of a mirror", pattern: "mirrors/*/*/git/HEAD"},
+	{name: "description of a mirror", pattern: "mirrors/*/*/quarry.json"},
+	{name: "settings of git", pattern: "mirrors/git.config"},
+	{name: "notes of the mirrors", pattern: "mirrors/notes/*.json"},
+	{name: "state of the compactor", pattern: "merges/*.json"},
+	{name: "secret", pattern: "secret.key"},
+	{name: "checksum of the secret", pattern: "secret.key.sum"},
+	{name: "operator's token", pattern: "operator.token"},
+}
+
+// TestTurnedBits turns one bit of one file of a data directory and starts the
+// server on it. In the end it answers as if nothing had happened: by itself, or
+// after it has ended with exit status 1 and a message that names the file or its
+// directory, and a remedy, which the test carries out.
+func TestTurnedBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts the server for each kind of file")
+	}
+	w := newDamageWorld(t)
+	for _, kind := range damagedKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
+			for place := range *damagePlaces {
+				w.tryDamage(t, kind, place)
+			}
+		})
+	}
+}
+
+// damageWorld is a repository, and a data directory in which it is indexed but for
+// its last commit.
+type damageWorld struct {
+	root, tree, config, data string
+	key                      string
+}
+
+// largeImport is above event.MaxInlineChanges, so that the segment store has a
+// manifest.
+const largeImport = 1100
+
+func newDamageWorld(t *testing.T) *damageWorld {
+	t.Helper()
+	root := t.TempDir()
+	w := &damageWorld{root: root, tree: filepath.Join(root, "demo"), config: filepath.Join(root, "quarry.yaml"), data: filepath.Join(root, "data")}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(os.WriteFile(w.config, []byte(configuration(root)), 0o600))
+	must(git("", "init", "-q", "-b", "main", w.tree))
+	for i := range largeImport {
+		must(os.WriteFile(filepath.Join(w.tree, fmt.Sprintf("file%04d.txt", i)), fmt.Appendf(nil, "kettle %d stands on shelf %d\n", i, i*i), 0o600))
+	}
+	commit := func(word string) {
+		t.Helper()
+		must(os.WriteFile(filepath.Join(w.tree, word+".txt"), []byte("here is "+word+"\n"), 0o600))
+		must(errors.Join(git(w.tree, "add", "-A"), git(w.tree, "commit", "-q", "-m", word)))
+	}
+	commit("vuvuzela")
+	must(git(w.tree, "repack", "-adq"))
+	s := w.start(t, w.data)
+	user := s.owner(t)
+	_, w.key = s.key(t, user, "tests")
+	index, said := s.command("index", "--name", "demo", w.tree)
+	if err := index.Run(); err != nil {
+		t.Fatalf("quarry index: %v: %s\n%s", err, said, s.output)
+	}
+	must(s.stop())
+	// The second start makes tables of the write-ahead logs, and fills others.
+	s = w.start(t, w.data)
+	commit("ocarina")
+	w.push(t, s)
+	w.await(t, s, "ocarina")
+	s.key(t, user, "more tests")
+	must(s.stop())
+	commit("bassoon")
+	return w
+}
+
+func (w *damageWorld) args(data string) []string {
+	return []string{"--config", w.config, "--data", data}
+}
+
+func (w *damageWorld) start(t *testing.T, data string) *server {
+	t.Helper()
+	s, err := startServer(w.root, os.Environ(), w.args(data)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	return s
+}
+
+// push delivers the newest commit, or reports that the server is gone.
+func (w *damageWorld) push(t *testing.T, s *server) {
+	t.Helper()
+	id := "msg_" + commitOf(w.tree, "HEAD")
+	status, answer, err := deliver(s.url, id, push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
+	if !s.gone() && (err != nil || status != http.StatusAccepted) {
+		t.Errorf("push: %d %s, %v", status, answer, err)
+	}
+}
+
+func (w *damageWorld) await(t *testing.T, s *server, word string) {
+	t.Helper()
+	if !poll(awaitDeadline, func() bool { n, err := search(s.url, word); return err == nil && n == 1 }) {
+		t.Fatalf("%s is not searchable: %s", word, s.output)
+	}
+}
+
+// tryDamage damages one file of a copy of the data directory, and asks.
+func (w *damageWorld) tryDamage(t *testing.T, kind damagedKind, place int) {
+	t.Helper()
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if err := copyTree(w.data, data); err != nil {
+		t.Fatal(err)
+	}
+	file, what := damageFile(t, data, kind, place)
+	for attempt := 0; ; attempt++ {
+		s := w.launch(t, data)
+		wrong := w.ask(t, s)
+		if wrong == "" {
+			t.Logf("%s: right answers after %d remedies", what, attempt)
+			if err := s.stop(); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+			return
+		}
+		if !s.gone() {
+			t.Fatalf("%s: %s\n%s", what, wrong, s.output)
+		}
+		said := s.output.String()
+		if code := s.cmd.ProcessState.ExitCode(); code != 1 || strings.Contains(said, "goroutine ") {
+			t.Fatalf("%s: exit status %d:\n%s", what, code, said)
+		}
+		if !strings.Contains(said, filepath.Dir(file)) {
+			t.Fatalf("%s: no message names the file or its directory:\n%s", what, said)
+		}
+		if attempt == maxRemedies {
+			t.Fatalf("%s: the remedy has not helped:\n%s", what, said)
+		}
+		w.cure(t, data, what, said, attempt)
+	}
+}
+
+func (w *damageWorld) launch(t *testing.T, data string) *server {
+	t.Helper()
+	address, err := freeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := launchServer(address, w.root, os.Environ(), w.args(data)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.kill)
+	return s
+}
+
+// ask says what of the answers is wrong, once the server is gone or the time is
+// over.
+func (w *damageWorld) ask(t *testing.T, s *server) string {
+	t.Helper()
+	if !poll(readyDeadline, func() bool { return s.gone() || s.get("/readyz") == http.StatusOK }) || s.gone() {
+		return "not ready"
+	}
+	w.push(t, s)
+	wrong := ""
+	poll(awaitDeadline, func() bool {
+		wrong = w.askOnce(t, s)
+		return wrong == "" || s.gone()
+	})
+	if wrong != "" {
+		return wrong
+	}
+	verify, said := s.command("verify")
+	if out, err := verify.Output(); err != nil {
+		return fmt.Sprintf("verify: %v: %s%s", err, out, said)
+	}
+	return ""
+}
+
+func (w *damageWorld) askOnce(t *testing.T, s *server) string {
+	t.Helper()
+	for word, want := range map[string]int{"vuvuzela": 1, "ocarina": 1, "bassoon": 1, "kettle": largeImport} {
+		if n, err := search(s.url, word); err != nil || n != want {
+			return fmt.Sprintf("%s: %d matches, want %d, %v", word, n, want, err)
+		}
+	}
+	if status := s.takes(t, w.key); status != http.StatusOK {
+		return fmt.Sprintf("the API key: %d", status)
+	}
+	return ""
+}
+
+var (
+	sayReplay  = regexp.MustCompile(`quarry replay`)
+	sayRemove  = regexp.MustCompile(`remove ([^ ,:;"\\]+)`)
+	sayRestore = regexp.MustCompile(`restore ([^ ,:;"\\]+) from a backup`)
+)
+
+// maxRemedies is how many remedies one message may name.
+const maxRemedies = 2
+
+// cure does what the messages of the server say; at the second attempt, the other
+// remedy that they name.
+func (w *damageWorld) cure(t *testing.T, data, what, said string, attempt int) {
+	t.Helper()
+	switch restore, remove := sayRestore.FindStringSubmatch(said), sayRemove.FindStringSubmatch(said); {
+	case restore != nil && (attempt == 0 || remove == nil):
+		below, err := filepath.Rel(data, restore[1])
+		if err == nil {
+			err = errors.Join(os.RemoveAll(restore[1]), copyTree(filepath.Join(w.data, below), restore[1]))
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	case remove != nil:
+		if below, err := filepath.Rel(data, remove[1]); err != nil || !filepath.IsLocal(below) {
+			t.Fatalf("%s: the remedy removes %s:\n%s", what, remove[1], said)
+		}
+		if err := os.RemoveAll(remove[1]); err != nil {
+			t.Fatal(err)
+		}
+	case sayReplay.MatchString(said):
+		if out, err := exec.Command("quarry", append([]string{"replay"}, w.args(data)...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: quarry replay: %v: %s", what, err, out)
+		}
+	default:
+		t.Fatalf("%s: no message names a remedy:\n%s", what, said)
+	}
+}
+
+// damageFile turns one bit of the largest file of a kind. It returns the file and
+// what was done.
+func damageFile(t *testing.T, data string, kind damagedKind, place int) (file, what string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(data, kind.pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var size int64
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		links := info.Sys().(*syscall.Stat_t).Nlink
+		if kind.links == anyLinks || (kind.links == twoNames) == (links > 1) {
+			if info.Mode().IsRegular() && info.Size() > size {
+				file, size = name, info.Size()
+			}
+		}
+	}
+	if file == "" {
+		t.Fatalf("no file %s", kind.pattern)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := len(text) * (2*place + 1) / (2 * *damagePlaces)
+	bit := byte(1) << (place % 8)
+	text[at] ^= bit
+	if kind.apart {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, fmt.Sprintf("%s, bit %#02x of byte %d of %d", file, bit, at, len(text))
+}
+
+// copyTree copies a directory; files with several names in it have them in the
+// copy, too.
+func copyTree(from, to string) error {
+	type inode struct{ device, number uint64 }
+	copied := map[inode]string{}
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, below)
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return os.MkdirAll(target, info.Mode().Perm())
+		}
+		stat := info.Sys().(*syscall.Stat_t)
+		key := inode{uint64(stat.Dev), stat.Ino} //nolint:unconvert // the type differs between systems
+		if first, ok := copied[key]; ok && stat.Nlink > 1 {
+			return os.Link(first, target)
+		}
+		copied[key] = target
+		return copyFile(path, target, info.Mode().Perm())
+	})
+}
+
+func copyFile(from, to string, mode fs.FileMode) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,116 @@
+package integrity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// CheckTable reads every block of the sorted table at path. It returns ErrDamaged
+// with the path if a block is not what was written, and os.ErrNotExist if the file
+// is gone. The footer has no checksum: it is what the table cannot be opened
+// without.
+func CheckTable(ctx context.Context, path string, p *Pace) (err error) {
+	f, err := vfs.Default.Open(path)
+	if err != nil {
+		return fmt.Errorf("check %s: %w", path, err)
+	}
+	defer func() {
+		// A turned bit of the footer may make a size that nothing can have.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %s: %v", ErrDamaged, path, r)
+		}
+	}()
+	readable, err := sstable.NewSimpleReadable(pacedFile{f, ctx, p})
+	if err != nil {
+		return errors.Join(fmt.Errorf("check %s: %w", path, err), f.Close())
+	}
+	r, err := sstable.NewReader(ctx, readable, sstable.ReaderOptions{})
+	if err == nil {
+		err = errors.Join(r.ValidateBlockChecksums(), r.Close())
+	}
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission), !pebble.IsCorruptionError(err) && isIO(err):
+		return fmt.Errorf("check %s: %w", path, err)
+	}
+	return fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+}
+
+// isIO reports whether the disk refused to read. A sector that it cannot read is
+// damage as well, but not what a caller may conclude from one error.
+func isIO(err error) bool {
+	var path *os.PathError
+	return errors.As(err, &path)
+}
+
+// pacedFile reads at a pace.
+type pacedFile struct {
+	vfs.File
+	ctx  context.Context
+	pace *Pace
+}
+
+// ReadAt implements io.ReaderAt.
+func (f pacedFile) ReadAt(b []byte, at int64) (int, error) {
+	if err := f.pace.Wait(f.ctx, len(b)); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(b, at)
+}
+
+// Stat implements sstable.ReadableFile.
+func (f pacedFile) Stat() (vfs.FileInfo, error) { return f.File.Stat() }
+
+// Pace spreads reads over time. Nil does not hold anything back. It belongs to one
+// goroutine.
+type Pace struct {
+	bytesPerSecond float64
+	// next is when the next byte may be read.
+	next time.Time
+	// read, if set, is called with the bytes of each read.
+	read func(int)
+}
+
+// NewPace returns a Pace of so many bytes per second, 0 for no bound. It calls read
+// with the bytes of each read.
+func NewPace(bytesPerSecond int64, read func(bytes int)) *Pace {
+	return &Pace{bytesPerSecond: float64(bytesPerSecond), read: read}
+}
+
+// Wait returns when so many bytes may be read, or ctx ends.
+func (p *Pace) Wait(ctx context.Context, bytes int) error {
+	if p == nil {
+		return ctx.Err()
+	}
+	if p.read != nil {
+		p.read(bytes)
+	}
+	if p.bytesPerSecond <= 0 {
+		return ctx.Err()
+	}
+	now := time.Now()
+	if p.next.Before(now) {
+		p.next = now
+	}
+	wait := p.next.Sub(now)
+	p.next = p.next.Add(time.Duration(float64(bytes) / p.bytesPerSecond * float64(time.Second)))
+	if wait <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

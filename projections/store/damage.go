@@ -1,0 +1,53 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// ErrDamaged says that a file of the store does not hold what was written to it.
+var ErrDamaged = errors.New("a file of the store is damaged")
+
+// DamageError describes a damaged file. It is ErrDamaged.
+type DamageError struct {
+	// Path is the file, or the directory of the store if it is not known which.
+	Path string
+	// First is the first key of the file, nil if it is not known.
+	First []byte
+
+	remedy string
+	cause  error
+}
+
+func newDamageError(info *pebble.DataCorruptionInfo, remedy string) *DamageError {
+	return &DamageError{Path: info.Path, First: info.Bounds.Start, remedy: remedy, cause: info.Details}
+}
+
+// Error implements error.
+func (e *DamageError) Error() string {
+	// Pebble adds lines of details.
+	cause, _, _ := strings.Cut(fmt.Sprint(e.cause), "\n")
+	return fmt.Sprintf("%s is damaged: %s; %s", e.Path, cause, e.remedy)
+}
+
+// Unwrap implements the interface of errors.Is.
+func (e *DamageError) Unwrap() []error { return []error{ErrDamaged, e.cause} }
+
+// InSegment reports whether the file holds a segment rather than rows.
+func (e *DamageError) InSegment() bool {
+	return len(e.First) > 0 && e.First[0] == byte(FamilySegments)
+}
+
+// explain makes a DamageError of Pebble's errors about damaged files.
+func (s *Store) explain(err error) error {
+	if err == nil || !pebble.IsCorruptionError(err) {
+		return err
+	}
+	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
+		return newDamageError(info, s.remedy)
+	}
+	return &DamageError{Path: s.dir, remedy: s.remedy, cause: err}
+}
