@@ -72,8 +72,8 @@ func (h *Home) pointers() (current, previous string, err error) {
 	first, second, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	for _, name := range []string{first, second} {
 		if _, ok := storeNumber(name); !ok && (name == first || name != "") {
-			return "", "", fmt.Errorf("projections: %s names %.80q, which is no store; write the name of a %s<n> directory into it, or remove it to start anew",
-				filepath.Join(h.dir, currentFile), name, storePrefix)
+			return "", "", fmt.Errorf("projections: %s names %.80q, which is no store; write the name of a %s<n> directory into it, or remove %s: the next start reads the log from its beginning",
+				filepath.Join(h.dir, currentFile), name, storePrefix, filepath.Join(h.dir, currentFile))
 		}
 	}
 	if second != "" && second != first {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -234,7 +235,7 @@ func (p *partition) applyOnce(ctx context.Context, rec event.Record) (err error)
 	defer func() { p.settle(err == nil) }()
 	for _, projection := range p.r.o.Projections {
 		if err := projection.Apply(ctx, b, rec); err != nil {
-			return errors.Join(fmt.Errorf("%s: apply %s: %w", projection.Name(), rec.Position, err), b.Close())
+			return errors.Join(damageOf(err), fmt.Errorf("%s: apply %s: %w", projection.Name(), rec.Position, err), b.Close())
 		}
 	}
 	if err := b.SetTopicCheckpoint(p.r.o.Topic, p.number, rec.Position.Offset+1); err != nil {
@@ -246,6 +247,20 @@ func (p *partition) applyOnce(ctx context.Context, rec event.Record) (err error)
 	p.r.metrics.apply.Observe(p.r.o.Now().Sub(start).Seconds())
 	p.r.metrics.records.WithLabelValues(resultApplied).Inc()
 	return nil
+}
+
+// damageOf returns errStore for an error that rows of the store cannot be read:
+// the record is not the one to be blamed, and to skip it would lose it. A segment
+// that cannot be read is put right meanwhile: ErrUnavailable.
+func damageOf(err error) error {
+	var damage *store.DamageError
+	switch {
+	case !errors.As(err, &damage):
+		return nil
+	case damage.InSegment():
+		return ErrUnavailable
+	}
+	return errStore
 }
 
 // settle tells the projections what became of the batch.

@@ -9,14 +9,17 @@ import (
 // Iterator walks keys in order, within the bounds it was made with. Its
 // positioning methods report whether it stands on a key; when they return false
 // the caller asks Err. Key and Value are valid until the next move.
-type Iterator struct{ it *pebble.Iterator }
+type Iterator struct {
+	s  *Store
+	it *pebble.Iterator
+}
 
-func newIterator(g getter, lo, hi []byte) (*Iterator, error) {
+func (s *Store) iterate(g getter, lo, hi []byte) (*Iterator, error) {
 	it, err := g.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
-		return nil, fmt.Errorf("store: iterate from %q: %w", lo, err)
+		return nil, fmt.Errorf("store: iterate from %q: %w", lo, s.explain(err))
 	}
-	return &Iterator{it}, nil
+	return &Iterator{s, it}, nil
 }
 
 // First moves to the first key.
@@ -48,8 +51,8 @@ func (i *Iterator) Key() []byte { return i.it.Key() }
 func (i *Iterator) Value() []byte { return i.it.Value() }
 
 // Err returns the error that ended the walk, if any.
-func (i *Iterator) Err() error { return i.it.Error() }
+func (i *Iterator) Err() error { return i.s.explain(i.it.Error()) }
 
 // Close releases the iterator and returns the error that ended the walk, if
 // any.
-func (i *Iterator) Close() error { return i.it.Close() }
+func (i *Iterator) Close() error { return i.s.explain(i.it.Close()) }

@@ -49,9 +49,15 @@ type Options struct {
 	// Memory replaces the disk in tests.
 	Memory *Memory
 	// ReadOnly opens a store to read what can be read of it, though its files may be
-	// damaged: nothing is written, and damage that is met beside a read is logged,
-	// where it ends the process otherwise.
+	// damaged: nothing is written.
 	ReadOnly bool
+	// Remedy ends the message of an error about damaged files: what to do, as an
+	// imperative. Default: to rebuild with quarry replay.
+	Remedy string
+	// OnDamage is called when a read or a compaction meets a damaged file, perhaps
+	// several times for one. It must return at once and not use the store. The
+	// default logs the damage.
+	OnDamage func(*DamageError)
 	// Logger takes what Pebble reports at levels above information. Default: none.
 	Logger *slog.Logger
 	// Registerer takes the metrics. Default: none.
@@ -72,6 +78,12 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Remedy == "" {
+		o.Remedy = "rebuild them from the log with quarry replay"
+	}
+	if o.OnDamage == nil {
+		o.OnDamage = func(d *DamageError) { o.Logger.Error("a file of the store is damaged", "error", d) }
 	}
 }
 
@@ -97,15 +109,14 @@ func (o *Options) pebble(fs vfs.FS, lock *pebble.Lock) *pebble.Options {
 		L0StopWritesThreshold:       32,
 		WALBytesPerSync:             walBytesPerSync,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, maxCompactions },
-		Logger:                      pebbleLogger{o.Logger},
+		Logger:                      pebbleLogger{o.Logger, o.Remedy},
 		ReadOnly:                    o.ReadOnly,
+		DisableTableStats:           o.ReadOnly,
 	}
-	if o.ReadOnly {
-		p.DisableTableStats = true
-		p.EventListener = &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
-			o.Logger.Warn("a file of the projections is damaged", "damage", info.String())
-		}}
-	}
+	// Pebble's own listener ends the process.
+	p.EventListener = &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
+		o.OnDamage(newDamageError(&info, o.Remedy))
+	}}
 	for i := range p.Levels {
 		p.Levels[i].BlockSize = blockBytes
 		p.Levels[i].FilterPolicy = bloom.FilterPolicy(bloomBitsPerKey)
@@ -116,7 +127,10 @@ func (o *Options) pebble(fs vfs.FS, lock *pebble.Lock) *pebble.Options {
 
 // pebbleLogger passes Pebble's errors on and drops its chatter. Pebble calls
 // Fatalf when going on could corrupt the store.
-type pebbleLogger struct{ l *slog.Logger }
+type pebbleLogger struct {
+	l      *slog.Logger
+	remedy string
+}
 
 func (p pebbleLogger) Infof(string, ...any) {}
 
@@ -126,6 +140,6 @@ func (p pebbleLogger) Errorf(format string, args ...any) {
 
 func (p pebbleLogger) Fatalf(format string, args ...any) {
 	err := errors.New("pebble: " + fmt.Sprintf(format, args...))
-	p.l.Error("the projections cannot go on: if their disk is full, free some space; if their files are damaged, rebuild them from the log with quarry replay", "error", err)
+	p.l.Error("the store cannot go on: if its disk is full, free some space; if its files are damaged, "+p.remedy, "error", err)
 	panic(err)
 }

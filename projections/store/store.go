@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -50,6 +51,8 @@ type Store struct {
 	db      *pebble.DB
 	lock    *pebble.Lock
 	metrics *metrics
+	// remedy ends the message of an error about damaged files.
+	remedy string
 }
 
 var _ Reader = (*Store)(nil)
@@ -62,7 +65,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	o.ensureDefaults()
-	s := &Store{dir: dir, fs: o.fs(), onDisk: o.Memory == nil}
+	s := &Store{dir: dir, fs: o.fs(), onDisk: o.Memory == nil, remedy: o.Remedy}
 	if err := s.fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("store: create %s: %w", dir, err)
 	}
@@ -76,13 +79,19 @@ func Open(dir string, o Options) (*Store, error) {
 }
 
 func (s *Store) open(o *Options) error {
+	// A store that is opened to read what can be read deletes nothing.
+	if s.onDisk && !o.ReadOnly {
+		if err := integrity.CheckRecords(s.dir); err != nil {
+			return fmt.Errorf("store: open: %w; %s", err, s.remedy)
+		}
+	}
 	db, err := pebble.Open(s.dir, o.pebble(s.fs, s.lock))
 	switch {
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("store: open %s: %w", s.dir, err)
 	case err != nil:
 		// Whatever else keeps the rows from being read, they are not the truth.
-		return fmt.Errorf("store: open %s: %w; if its files are damaged or missing, rebuild them from the log with quarry replay", s.dir, err)
+		return fmt.Errorf("store: open %s: %w; if its files are damaged or missing, %s", s.dir, err, s.remedy)
 	}
 	s.db = db
 	if err := s.checkFormat(); err != nil {
@@ -136,8 +145,8 @@ func (s *Store) checkFormat() error {
 		return fmt.Errorf("store: %s: format version of %d bytes: %w", s.dir, len(value), ErrFormat)
 	}
 	if v := binary.BigEndian.Uint32(value); v != FormatVersion {
-		return fmt.Errorf("store: %s has format version %d and this program knows %d; use the program that wrote it, or rebuild with quarry replay: %w",
-			s.dir, v, FormatVersion, ErrFormat)
+		return fmt.Errorf("store: %s has format version %d and this program knows %d; use the program that wrote it, or %s: %w",
+			s.dir, v, FormatVersion, s.remedy, ErrFormat)
 	}
 	return nil
 }
@@ -160,14 +169,15 @@ func (s *Store) Dir() string { return s.dir }
 // when done with value. It is the source that segments read from, and fails as
 // Pebble does when the key is not there.
 func (s *Store) Get(key []byte) (value []byte, closer io.Closer, err error) {
-	return s.db.Get(key)
+	value, closer, err = s.db.Get(key)
+	return value, closer, s.explain(err)
 }
 
 // Read implements Reader.
-func (s *Store) Read(key []byte) ([]byte, bool, error) { return read(s.db, key) }
+func (s *Store) Read(key []byte) ([]byte, bool, error) { return s.read(s.db, key) }
 
 // Iter implements Reader.
-func (s *Store) Iter(lo, hi []byte) (*Iterator, error) { return newIterator(s.db, lo, hi) }
+func (s *Store) Iter(lo, hi []byte) (*Iterator, error) { return s.iterate(s.db, lo, hi) }
 
 // Sync returns when every batch committed so far is durable.
 func (s *Store) Sync() error {
@@ -190,7 +200,7 @@ func (s *Store) TopicCheckpoint(topic event.Topic, partition int32) (event.Offse
 		return 0, err
 	}
 	if len(value) != 8 {
-		return 0, fmt.Errorf("store: checkpoint of %s/%d has %d bytes, want 8; rebuild with quarry replay", topic, partition, len(value))
+		return 0, fmt.Errorf("store: checkpoint of %s/%d has %d bytes, want 8; %s", topic, partition, len(value), s.remedy)
 	}
 	return event.Offset(binary.BigEndian.Uint64(value)), nil
 }
@@ -203,7 +213,7 @@ func (s *Store) Schema(projection string) (int, error) {
 		return 0, err
 	}
 	if len(value) != 4 {
-		return 0, fmt.Errorf("store: schema version of %s has %d bytes, want 4; rebuild with quarry replay", projection, len(value))
+		return 0, fmt.Errorf("store: schema version of %s has %d bytes, want 4; %s", projection, len(value), s.remedy)
 	}
 	return int(binary.BigEndian.Uint32(value)), nil
 }
@@ -223,13 +233,13 @@ type getter interface {
 	NewIter(o *pebble.IterOptions) (*pebble.Iterator, error)
 }
 
-func read(g getter, key []byte) ([]byte, bool, error) {
+func (s *Store) read(g getter, key []byte) ([]byte, bool, error) {
 	value, closer, err := g.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("store: read %q: %w", key, err)
+		return nil, false, fmt.Errorf("store: read %q: %w", key, s.explain(err))
 	}
 	own := append([]byte(nil), value...)
 	return own, true, closer.Close()

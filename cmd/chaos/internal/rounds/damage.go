@@ -20,7 +20,7 @@ func saysFull(m *fleet.Member) bool {
 const remedy = "quarry replay"
 
 // remedyPointer is the remedy of the small file that names the live store.
-const remedyPointer = "or remove it to start anew"
+const remedyPointer = "the next start reads the log from its beginning"
 
 // errRemedy says that it does not.
 var errRemedy = errors.New("a damaged store is met without a word of the remedy, " + remedy)

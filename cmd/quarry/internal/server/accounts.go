@@ -39,6 +39,8 @@ type accountRows struct {
 	audit     []*auditrows.Projection // of both topics
 	runners   []*topicRunner
 	metrics   *accountMetrics
+	// damaged takes the first damaged file that is met while rows are read.
+	damaged chan error
 	// reading is held by the one verification, or by what trims the log: a verification
 	// reads the log from its beginning.
 	reading sync.Mutex
@@ -69,11 +71,20 @@ func openAccountStore(o Options, log eventlog.Log) (_ *accountRows, err error) {
 	if err := os.MkdirAll(o.Config.AccountsDir(), 0o700); err != nil {
 		return nil, fmt.Errorf("open the rows of the accounts: %w", err)
 	}
-	rows, err := store.Open(o.Config.AccountsDir(), store.Options{CacheBytes: store.MinCacheBytes, Logger: o.Logger})
+	a := &accountRows{o: o, log: log, damaged: make(chan error, 1)}
+	a.store, err = store.Open(o.Config.AccountsDir(), store.Options{
+		CacheBytes: store.MinCacheBytes, Logger: o.Logger,
+		Remedy: fmt.Sprintf("remove %s: the next start reads it from the log", o.Config.AccountsDir()),
+		OnDamage: func(d *store.DamageError) {
+			select {
+			case a.damaged <- d:
+			default: // one is enough to stop the process
+			}
+		},
+	})
 	if err != nil {
-		return nil, fmt.Errorf("open the rows of the accounts: %w; if files are damaged, remove the directory: it is made anew from the log", err)
+		return nil, fmt.Errorf("open the rows of the accounts: %w", err)
 	}
-	a := &accountRows{o: o, log: log, store: rows}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -129,6 +140,14 @@ const accountsProgress = 5 * time.Second
 // Run applies the topics until ctx ends.
 func (a *accountRows) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		select {
+		case err := <-a.damaged:
+			return err
+		case <-gctx.Done():
+			return nil
+		}
+	})
 	for _, t := range a.runners {
 		g.Go(func() error { return a.aheadOfLog(t.runner.Run(gctx)) })
 	}

@@ -36,7 +36,7 @@ func (v *versions) replayOptions(order *replay, p *past, m *versionMetrics, next
 	live := v.live.Load() // nil while the server is stopped; only this replay replaces it
 	o := projections.ReplayOptions{
 		Home: v.home, Log: tailer{v.log}, Objects: v.objects, Until: order.until, Progress: progress, Logger: v.o.Logger,
-		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m},
+		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage},
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) (_ []projections.Projection, _ func(), err error) {
 			options := v.options(s, m)
 			options.rebuilding, options.objects = true, p.store(order.until != nil)

@@ -41,6 +41,8 @@ type versions struct {
 	metrics *versionsMetrics
 	// mirrors returns those of this process; nil if it has none.
 	mirrors func() *mirror.Mirrors
+	// damaged takes the first damaged file with rows that is met while they are read.
+	damaged chan error
 
 	mu struct {
 		sync.Mutex
@@ -51,7 +53,7 @@ type versions struct {
 var _ io.Closer = (*versions)(nil)
 
 func newVersions(o Options, home *projections.Home, log eventlog.Log, objects segmentstore.Store, frames *segment.Cache) *versions {
-	v := &versions{o: o, home: home, log: log, objects: objects, frames: frames, blocks: store.NewCache(int64(o.Config.Cache.BlocksBytes))}
+	v := &versions{o: o, home: home, log: log, objects: objects, frames: frames, blocks: store.NewCache(int64(o.Config.Cache.BlocksBytes)), damaged: make(chan error, 1)}
 	v.replays, v.metrics = newReplays(v), newVersionsMetrics(v)
 	return v
 }
@@ -116,7 +118,7 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 		return nil, err
 	}
 	m := newVersionMetrics(v.o.Registerer)
-	rows, err := store.Open(dir, store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m})
+	rows, err := store.Open(dir, store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage})
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -132,12 +134,25 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 	return v.added(i), nil
 }
 
+// noteDamage ends the process if a file with rows is damaged: what is answered
+// without them may be wrong. It implements store.Options.OnDamage.
+func (v *versions) noteDamage(d *store.DamageError) {
+	if d.InSegment() {
+		v.o.Logger.Error("a segment of the projections is damaged", "error", d)
+		return
+	}
+	select {
+	case v.damaged <- d:
+	default: // one is enough to stop the process
+	}
+}
+
 // unreadable says what helps where a store cannot be opened.
 func unreadable(err error) error {
 	if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrFormat) {
 		return fmt.Errorf("open projections: %w", err)
 	}
-	return fmt.Errorf("open projections: %w; if its files are damaged, quarry replay builds it anew from the log", err)
+	return fmt.Errorf("open projections: %w; if its files are damaged, rebuild them from the log with quarry replay", err)
 }
 
 // added gives an index what only one that may become live needs, and notes what
@@ -217,6 +232,14 @@ func (v *versions) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return v.runLive(gctx) })
 	g.Go(func() error { return v.replays.run(gctx) })
+	g.Go(func() error {
+		select {
+		case err := <-v.damaged:
+			return err
+		case <-gctx.Done():
+			return nil
+		}
+	})
 	return g.Wait()
 }
 
