@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/internal/gather"
+	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -75,11 +76,17 @@ func open(dir string, opts Options) (*Log, error) {
 	if l.lock, err = lockDirectory(dir, opts.fs); err != nil {
 		return nil, err
 	}
-	if l.db, err = openPebble(dir, opts, l.lock); err != nil {
-		return nil, errors.Join(err, l.lock.Close())
+	if opts.fs == vfs.Default {
+		// Pebble would open an older state of a damaged log, and delete what came later.
+		if err := integrity.CheckRecords(dir); err != nil {
+			return nil, errors.Join(l.explain(err), l.lock.Close())
+		}
+	}
+	if l.db, err = l.openPebble(); err != nil {
+		return nil, errors.Join(l.explain(err), l.lock.Close())
 	}
 	if err := l.loadMeta(); err != nil {
-		return nil, errors.Join(err, l.db.Close(), l.lock.Close())
+		return nil, errors.Join(l.explain(err), l.db.Close(), l.lock.Close())
 	}
 	// Last, so that an Open that failed may be tried again with the same registry.
 	l.metrics = newMetrics(opts.Registerer)
@@ -101,16 +108,21 @@ func lockDirectory(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	return lock, nil
 }
 
-func openPebble(dir string, opts Options, lock *pebble.Lock) (*pebble.DB, error) {
-	return pebble.Open(dir, &pebble.Options{
-		FS:        opts.fs,
-		Lock:      lock,
-		CacheSize: opts.CacheBytes,
+func (l *Log) openPebble() (*pebble.DB, error) {
+	return pebble.Open(l.dir, &pebble.Options{
+		FS:        l.opts.fs,
+		Lock:      l.lock,
+		CacheSize: l.opts.CacheBytes,
 		// Pinned: a new release of Pebble must not make a directory unreadable to
 		// the release of Quarry before.
 		FormatMajorVersion: pebble.FormatValueSeparation,
 		MemTableSize:       16 << 20,
-		Logger:             pebbleLogger{opts.Logger},
+		Logger:             pebbleLogger{l.opts.Logger},
+		// Pebble's own listener ends the process, for a record that perhaps no reader
+		// needs.
+		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
+			l.opts.Logger.Error("a file of the event log is damaged", "path", info.Path, "error", l.explain(info.Details))
+		}},
 	})
 }
 

@@ -35,19 +35,19 @@ func (l *Log) loadPartition(name event.Topic, number int32) (*partition, error) 
 	p.mu.grown = make(chan struct{})
 	first, err := l.loadOffset(beginKey(name, number))
 	if err != nil {
-		return nil, fmt.Errorf("find the beginning of %s/%d: %w", name, number, err)
+		return nil, fmt.Errorf("find the beginning of %s/%d: %w", name, number, l.explain(err))
 	}
 	p.mu.first, p.next = first, first
 	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: p.prefix, UpperBound: partitionPrefix(name, number+1)})
 	if err != nil {
-		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, err)
+		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, l.explain(err))
 	}
 	if it.Last() {
 		p.next = offsetOf(it.Key()) + 1
 	}
 	p.mu.end = p.next
 	if err := it.Close(); err != nil {
-		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, err)
+		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, l.explain(err))
 	}
 	return p, nil
 }

@@ -61,7 +61,7 @@ func (r *reader) Next(ctx context.Context) (event.Record, error) {
 			return event.Record{}, err
 		}
 		if err := r.fill(); err != nil {
-			return event.Record{}, fmt.Errorf("read %s/%d at %d: %w", r.partition.topic, r.partition.number, r.next, err)
+			return event.Record{}, fmt.Errorf("read %s/%d at %d: %w", r.partition.topic, r.partition.number, r.next, r.log.explain(err))
 		}
 	}
 	rec := r.chunk[0]
