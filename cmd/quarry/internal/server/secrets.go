@@ -44,7 +44,37 @@ func accessSecret(o Options) (secrets, error) {
 		o.Logger.Warn("access.secret is not set: other processes of the role query that have another secret refuse the API keys and sessions made here", "file", filepath.Join(o.Config.Data, secretFile))
 	}
 	value, err := keptValue(o, secretFile, "")
+	if err == nil {
+		err = checkSecretSum(o.Config.Data, value)
+	}
 	return secrets(value), err
+}
+
+// secretSumFile holds a checksum of secretFile: with one wrong bit in the secret,
+// every API key and session would be refused, and nothing would say why.
+const secretSumFile = secretFile + ".sum"
+
+// checkSecretSum holds the secret against its checksum, which it writes where there
+// is none.
+func checkSecretSum(dir, value string) error {
+	sum := sha256.Sum256([]byte("checksum of " + secretFile + "\x00" + value))
+	want := hex.EncodeToString(sum[:8])
+	path := filepath.Join(dir, secretSumFile)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := writeSecretFile(dir, secretSumFile, want); err != nil {
+			return fmt.Errorf("write the checksum of a secret: %w", err)
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the checksum of a secret: %w", err)
+	}
+	if got := strings.TrimSpace(string(b)); got != want {
+		key := filepath.Join(dir, secretFile)
+		return fmt.Errorf("%s is damaged or was replaced: its checksum differs from %s; restore %s from a backup, or remove %s if the secret was replaced on purpose", key, path, key, path)
+	}
+	return nil
 }
 
 // operatorToken returns the token by which those who may read the data directory
@@ -87,7 +117,12 @@ func makeValue(dir, name, prefix string) (string, error) {
 	var chance [keptBytes]byte
 	_, _ = rand.Read(chance[:]) // never fails
 	value := prefix + hex.EncodeToString(chance[:])
-	if err := writeSecretFile(dir, name, value); err != nil {
+	// The checksum goes first: without one, the next start writes it.
+	err := os.Remove(filepath.Join(dir, name+".sum"))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if err = errors.Join(err, writeSecretFile(dir, name, value)); err != nil {
 		return "", fmt.Errorf("make a secret of the data directory: %w", err)
 	}
 	return value, nil
