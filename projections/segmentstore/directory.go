@@ -20,7 +20,11 @@ import (
 // Directory keeps objects as files of one directory. Several processes of one
 // user may share it, on one machine or over a network file system; other users
 // may not read its files.
-type Directory struct{ dir string }
+type Directory struct {
+	dir string
+	// quarantined is called with what was moved to the quarantine.
+	quarantined func(name, path string, cause error)
+}
 
 var _ Store = (*Directory)(nil)
 
@@ -38,8 +42,11 @@ func OpenDirectory(dir string) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("segment store: %w", err)
 	}
-	d := &Directory{dir}
+	d := &Directory{dir: dir, quarantined: func(string, string, error) {}}
 	if err := d.removeLeftovers(time.Now().Add(-tempAge)); err != nil {
+		return nil, fmt.Errorf("segment store %s: %w", dir, err)
+	}
+	if err := d.pruneQuarantine(time.Now()); err != nil {
 		return nil, fmt.Errorf("segment store %s: %w", dir, err)
 	}
 	return d, nil
@@ -254,7 +261,7 @@ func (d *Directory) List(ctx context.Context) iter.Seq2[Info, error] {
 			return
 		}
 		for _, e := range entries {
-			if ValidateName(e.Name()) != nil {
+			if ValidateName(e.Name()) != nil || e.IsDir() {
 				continue
 			}
 			info, err := e.Info()

@@ -23,11 +23,18 @@
 //	checksum of the JSON             8 bytes, xxh3-64, little-endian
 //	JSON array of event.Change       minlz block, ordered by path
 //
+// # Damage
+//
+// Check holds an object against its checksums: those of the blocks of a segment, and
+// the name of a manifest, which is one. Quarantine moves what is damaged to the
+// directory quarantine, which holds MaxQuarantined objects for QuarantineAge at
+// most. An object that was replaced meanwhile is moved back.
+//
 // # Invariants
 //
 //  1. An object is there whole or not at all, whatever happens to the process.
 //  2. Put returns when the object is durable.
-//  3. An object that is there is never overwritten.
+//  3. An object that is there is never overwritten; a damaged one is moved away.
 //  4. A decoder takes hostile bytes and returns ErrCorrupt; it allocates no more
 //     than it was allowed.
 //

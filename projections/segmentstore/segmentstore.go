@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
@@ -47,6 +48,13 @@ type Store interface {
 	GetBytes(ctx context.Context, name string, max int64) ([]byte, error)
 	// Delete removes an object. Removing what is not there is no error.
 	Delete(ctx context.Context, name string) error
+	// Check reads an object at a pace, all of it, and returns ErrCorrupt if it is not
+	// what was stored, code.ErrNotFound if there is none.
+	Check(ctx context.Context, name string, p *integrity.Pace) error
+	// Quarantine checks an object and, if it is damaged, takes it out of the store: the
+	// name is then free for an intact copy. It reports whether it did so. The damaged
+	// bytes are kept apart for a while.
+	Quarantine(ctx context.Context, name string) (bool, error)
 	// List yields the objects in the order of their names. An error ends it.
 	List(ctx context.Context) iter.Seq2[Info, error]
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // Run runs the suite. open returns an empty store, and is called once for each
@@ -39,6 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) segmentstore.Store) {
 		{"delete", testDelete},
 		{"list", testList},
 		{"names", testNames},
+		{"check and quarantine", testQuarantine},
 		{"canceled", testCanceled},
 		{"concurrent", testConcurrent},
 	} {
@@ -232,6 +234,37 @@ func testCanceled(t *testing.T, s segmentstore.Store) {
 		t.Errorf("a canceled put took the file: %v", err)
 	}
 	wantBytes(t, s, "a", "1")
+}
+
+// testQuarantine damages a manifest, whose name is its checksum: it is taken out, and
+// an intact copy takes its name.
+func testQuarantine(t *testing.T, s segmentstore.Store) {
+	name, good, err := segmentstore.EncodeChanges([]event.Change{{Path: "a.go", Language: "Go", SizeBytes: 3}})
+	must(t, err)
+	bad := bytes.Clone(good)
+	bad[len(bad)/2] ^= 8
+	must(t, s.PutBytes(ctx, name, bad))
+	if err := s.Check(ctx, name, nil); !errors.Is(err, segmentstore.ErrCorrupt) {
+		t.Fatalf("check of a damaged object: %v", err)
+	}
+	if moved, err := s.Quarantine(ctx, name); !moved || err != nil {
+		t.Fatalf("quarantine: %v, %v", moved, err)
+	}
+	if err := s.Check(ctx, name, nil); !errors.Is(err, code.ErrNotFound) {
+		t.Fatalf("check of an object in quarantine: %v", err)
+	}
+	if got := list(t, s); got != "" {
+		t.Fatalf("list: %q", got)
+	}
+	if moved, err := s.Quarantine(ctx, name); moved || err != nil {
+		t.Fatalf("quarantine of what is not there: %v, %v", moved, err)
+	}
+	must(t, s.PutBytes(ctx, name, good))
+	must(t, s.Check(ctx, name, nil))
+	if moved, err := s.Quarantine(ctx, name); moved || err != nil {
+		t.Fatalf("quarantine of an intact object: %v, %v", moved, err)
+	}
+	wantBytes(t, s, name, string(good))
 }
 
 // testConcurrent has writers of the same objects race with readers: whoever

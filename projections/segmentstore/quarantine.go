@@ -1,0 +1,184 @@
+package segmentstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/quarrysearch/quarry/projections/integrity"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// quarantineDir is the directory of damaged objects, below that of the store.
+const quarantineDir = "quarantine"
+
+// Bounds of the quarantine. What is beyond them is removed when another object
+// comes, and when the store is opened.
+const (
+	MaxQuarantined = 128
+	QuarantineAge  = 30 * 24 * time.Hour
+)
+
+// NotifyQuarantine has f called with the name of each object that is moved to the
+// quarantine from now on, its path there, and what is wrong with it. It is called
+// before the store is used.
+func (d *Directory) NotifyQuarantine(f func(name, path string, cause error)) { d.quarantined = f }
+
+// Check implements Store.
+func (d *Directory) Check(ctx context.Context, name string, p *integrity.Pace) error {
+	path, err := d.path(name)
+	if err == nil {
+		err = checkObject(ctx, name, path, p)
+	}
+	if err != nil {
+		return fmt.Errorf("segment store: check %s: %w", name, notFound(err))
+	}
+	return nil
+}
+
+// checkObject holds the file at path against what its name says.
+func checkObject(ctx context.Context, name, path string, p *integrity.Pace) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if id, ok := ParseSegmentName(name); ok {
+		return checkSegment(ctx, id, path, p)
+	}
+	sum, found := strings.CutPrefix(name, manifestPrefix)
+	if !found {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Size() > MaxEncodedChangesBytes {
+		return fmt.Errorf("%w: %s: %d bytes, at most %d", ErrCorrupt, path, info.Size(), int64(MaxEncodedChangesBytes))
+	}
+	if err := p.Wait(ctx, int(info.Size())); err != nil {
+		return err
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if got := xxh3.Hash128(b).Bytes(); hex.EncodeToString(got[:]) != sum {
+		return fmt.Errorf("%w: %s: its checksum is not its name", ErrCorrupt, path)
+	}
+	return nil
+}
+
+func checkSegment(ctx context.Context, id segment.ID, path string, p *integrity.Pace) error {
+	err := integrity.CheckTable(ctx, path, p)
+	if errors.Is(err, integrity.ErrDamaged) {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if err != nil {
+		return err
+	}
+	f, err := segment.OpenFile(path, nil)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	got := f.ID()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if got != id {
+		return fmt.Errorf("%w: %s holds segment %s", ErrCorrupt, path, got)
+	}
+	return nil
+}
+
+// Quarantine implements Store.
+func (d *Directory) Quarantine(ctx context.Context, name string) (bool, error) {
+	cause := d.Check(ctx, name, nil)
+	if !errors.Is(cause, ErrCorrupt) {
+		if errors.Is(cause, code.ErrNotFound) {
+			cause = nil
+		}
+		return false, cause
+	}
+	moved, err := d.quarantine(ctx, name)
+	if err != nil {
+		return false, fmt.Errorf("segment store: move damaged %s to the quarantine: %w", name, err)
+	}
+	if moved != "" {
+		d.quarantined(name, moved, cause)
+	}
+	return moved != "", nil
+}
+
+// quarantine moves an object that was damaged a moment ago, and returns where it is:
+// "" if another process was there first.
+func (d *Directory) quarantine(ctx context.Context, name string) (string, error) {
+	source, err := d.path(name)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(d.dir, quarantineDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	target := quarantinePath(d.dir, name, time.Now())
+	if err := os.Rename(source, target); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return "", err
+	}
+	if checkObject(ctx, name, target, nil) == nil {
+		// Another process had moved the damaged one, and a third put this one there.
+		return "", d.publish(target, source)
+	}
+	return target, errors.Join(syncDir(dir), syncDir(d.dir), d.pruneQuarantine(time.Now()))
+}
+
+// quarantinePath is where an object goes that is found damaged at a moment.
+func quarantinePath(dir, name string, at time.Time) string {
+	return filepath.Join(dir, quarantineDir, name+"~"+strconv.FormatInt(at.UnixNano(), 36))
+}
+
+// pruneQuarantine removes what is beyond the bounds, the oldest first.
+func (d *Directory) pruneQuarantine(now time.Time) error {
+	dir := filepath.Join(d.dir, quarantineDir)
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	type item struct {
+		path string
+		at   int64
+	}
+	var items []item
+	for _, e := range entries {
+		_, at, _ := strings.Cut(e.Name(), "~")
+		n, _ := strconv.ParseInt(at, 36, 64) // 0 for a file of another name: the oldest
+		items = append(items, item{filepath.Join(dir, e.Name()), n})
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Compare(b.at, a.at) })
+	for i, item := range items {
+		if i < MaxQuarantined && now.Sub(time.Unix(0, item.at)) < QuarantineAge {
+			continue
+		}
+		if err := os.Remove(item.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

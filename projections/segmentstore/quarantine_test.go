@@ -1,0 +1,91 @@
+package segmentstore_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TestQuarantineOfSegments turns bits of a sealed segment: Check finds them, and
+// Quarantine keeps the damaged bytes apart.
+func TestQuarantineOfSegments(t *testing.T) {
+	dir := t.TempDir()
+	d, err := segmentstore.OpenDirectory(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	d.NotifyQuarantine(func(name, path string, cause error) { said = append(said, name, path, cause.Error()) })
+	b := segment.NewBuilder(segment.Options{})
+	for i := range 50 {
+		if err := b.Add(segment.Document{Key: code.DocumentKey{Blob: code.BlobID{byte(i)}}, Text: bytes.Repeat([]byte("some text\n"), 200)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "segment")
+	meta, err := b.Finish(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := segmentstore.SegmentName(meta.ID)
+	const places = 40
+	for i := range places {
+		bad := bytes.Clone(good)
+		bad[len(bad)*i/places] ^= 1 << (i % 8)
+		if err := d.PutBytes(t.Context(), name, bad); err != nil {
+			t.Fatal(err)
+		}
+		if moved, err := d.Quarantine(t.Context(), name); !moved || err != nil {
+			t.Fatalf("byte %d of %d: quarantine: %v, %v", len(bad)*i/places, len(bad), moved, err)
+		}
+	}
+	if len(said) != 3*places || said[0] != name || !strings.Contains(said[2], "checksum mismatch") {
+		t.Errorf("notified of %q", said)
+	}
+	if kept, err := os.ReadFile(said[1]); err != nil || len(kept) != len(good) {
+		t.Errorf("%s has %d bytes, %v", said[1], len(kept), err)
+	}
+	if err := d.PutBytes(t.Context(), segmentstore.SegmentName(segment.ID{1}), good); err != nil {
+		t.Fatal(err)
+	}
+	if moved, err := d.Quarantine(t.Context(), segmentstore.SegmentName(segment.ID{1})); !moved || err != nil {
+		t.Errorf("a segment under the name of another: %v, %v", moved, err)
+	}
+}
+
+// TestQuarantineIsBounded opens a store with a quarantine that is too large and too
+// old.
+func TestQuarantineIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	quarantine := filepath.Join(dir, "quarantine")
+	if err := os.Mkdir(quarantine, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i := range segmentstore.MaxQuarantined + 10 {
+		at := time.Now().Add(-time.Duration(i) * time.Minute)
+		if i == 5 {
+			at = at.Add(-segmentstore.QuarantineAge)
+		}
+		if err := os.WriteFile(segmentstore.QuarantinePath(dir, "segment-x", at), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := segmentstore.OpenDirectory(dir); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(quarantine)
+	if err != nil || len(entries) != segmentstore.MaxQuarantined {
+		t.Errorf("%d objects are left, %v", len(entries), err)
+	}
+}
