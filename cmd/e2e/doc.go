@@ -7,6 +7,7 @@
 //	                   a Kafka broker can be started, once on that
 //	crash_test.go      kill -9 twenty times while pushes arrive, then compares the
 //	                   projections with a rebuild from the log
+//	damage_test.go     one bit turned in each kind of file of a data directory
 //	cli_test.go        quarry index while the server is stopped and started; signals
 //	commands_test.go   the commands of scripts: serve, stop, push, await, http
 //

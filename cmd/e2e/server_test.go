@@ -103,6 +103,20 @@ func startServer(dir string, environ []string, args ...string) (*server, error) 
 // startServerAt is startServer at an address, such as that of a server that was
 // stopped.
 func startServerAt(address, dir string, environ []string, args ...string) (*server, error) {
+	s, err := launchServer(address, dir, environ, args...)
+	if err != nil {
+		return nil, err
+	}
+	ready := poll(readyDeadline, func() bool { return s.gone() || s.get("/readyz") == http.StatusOK })
+	if !ready || s.gone() {
+		s.kill()
+		return nil, fmt.Errorf("quarry serve did not become ready: %s", s.output)
+	}
+	return s, nil
+}
+
+// launchServer starts quarry serve at an address and does not wait.
+func launchServer(address, dir string, environ []string, args ...string) (*server, error) {
 	data := args[slices.Index(args, "--data")+1]
 	operators.Store(address, operator.Client(data))
 	s := &server{url: "http://" + address, data: data, output: new(buffer), exited: make(chan struct{})}
@@ -116,11 +130,6 @@ func startServerAt(address, dir string, environ []string, args ...string) (*serv
 		_ = s.cmd.Wait() // the state says how it ended
 		close(s.exited)
 	}()
-	ready := poll(readyDeadline, func() bool { return s.gone() || s.get("/readyz") == http.StatusOK })
-	if !ready || s.gone() {
-		s.kill()
-		return nil, fmt.Errorf("quarry serve did not become ready: %s", s.output)
-	}
 	return s, nil
 }
 
