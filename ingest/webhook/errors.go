@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/quarrysearch/quarry/ingest"
@@ -84,16 +85,34 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, f.status, errorObject{f.status, f.code, message})
 }
 
+// Results of deliveries that did not fail.
+const (
+	resultAccepted  = "accepted"
+	resultDuplicate = "duplicate"
+	resultIgnored   = "ignored"
+)
+
 func resultOf(a answer, err error) string {
 	switch {
 	case err != nil:
 		return failureOf(err).result
 	case a.Duplicate:
-		return "duplicate"
+		return resultDuplicate
 	case a.Ignored != "":
-		return "ignored"
+		return resultIgnored
 	}
-	return "accepted"
+	return resultAccepted
+}
+
+// connectionResults lists the results of deliveries to a connection.
+func connectionResults() []string {
+	results := []string{resultAccepted, resultDuplicate, resultIgnored, unexpected.result}
+	for _, f := range failures {
+		if f.err != errUnknownConnection && f.err != errNoRoute && f.err != errMethod && !slices.Contains(results, f.result) {
+			results = append(results, f.result)
+		}
+	}
+	return results
 }
 
 func (r *Receiver) logFailure(ctx context.Context, c *connection, result string, err error) {

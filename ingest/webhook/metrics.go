@@ -6,9 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics of the receiver. Connections are configured, at most MaxConnections,
-// so their names are a bounded label; a path that names none is counted under
-// "unknown".
+// unknownLabel counts paths that name no connection.
+const unknownLabel = "unknown"
+
+// metrics of the receiver. Connections are configured, at most MaxConnections, so
+// their names are a bounded label.
 type metrics struct {
 	deliveries    *prometheus.CounterVec
 	seconds       *prometheus.HistogramVec
@@ -54,8 +56,21 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
+// begin makes the series of connections before they count: increase() does not see
+// the first value of a series that appears with it.
+func (m *metrics) begin(connections map[string]*connection) {
+	for _, c := range connections {
+		for _, result := range connectionResults() {
+			m.deliveries.WithLabelValues(string(c.Kind), c.Name, result)
+		}
+		m.seconds.WithLabelValues(string(c.Kind))
+	}
+	m.deliveries.WithLabelValues(unknownLabel, unknownLabel, failureOf(errUnknownConnection).result)
+	m.seconds.WithLabelValues(unknownLabel)
+}
+
 func (m *metrics) observe(c *connection, result string, took time.Duration) {
-	kind, name := "unknown", "unknown"
+	kind, name := unknownLabel, unknownLabel
 	if c != nil {
 		kind, name = string(c.Kind), c.Name
 	}

@@ -60,6 +60,7 @@ func New(o Options) (*Receiver, error) {
 			return nil, err
 		}
 	}
+	r.metrics.begin(r.connections)
 	r.router = r.routes()
 	return r, nil
 }

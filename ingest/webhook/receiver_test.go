@@ -298,9 +298,19 @@ func TestMetrics(t *testing.T) {
 	const want = `
 # HELP quarry_webhook_deliveries_total Webhook deliveries by kind of host, connection and result.
 # TYPE quarry_webhook_deliveries_total counter
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="aborted"} 0
 quarry_webhook_deliveries_total{connection="hub",kind="github",result="accepted"} 1
 quarry_webhook_deliveries_total{connection="hub",kind="github",result="duplicate"} 1
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="error"} 0
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="ignored"} 0
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="invalid"} 0
 quarry_webhook_deliveries_total{connection="hub",kind="github",result="not_json"} 1
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="refused"} 0
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="slow"} 0
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="too_large"} 0
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="unauthenticated"} 0
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="unavailable"} 0
+quarry_webhook_deliveries_total{connection="hub",kind="github",result="unknown_repository"} 0
 quarry_webhook_deliveries_total{connection="unknown",kind="unknown",result="unknown_connection"} 1
 # HELP quarry_webhook_inflight_bytes Bytes reserved for bodies of deliveries in progress.
 # TYPE quarry_webhook_inflight_bytes gauge

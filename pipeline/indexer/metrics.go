@@ -66,6 +66,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_indexer_caught_up_refs_total", Help: "Refs whose state in the mirror was behind the log, after a crash or a change of worker.",
 		}),
 	}
+	for _, result := range []string{pushMoved, pushCoalesced, pushDeleted, pushRefresh, pushDone, pushUnselected, pushUnknown} {
+		m.pushes.WithLabelValues(result)
+	}
+	for _, reason := range code.SkipReasons {
+		m.skipped.WithLabelValues(string(reason))
+	}
 	if reg != nil {
 		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp)
 	}

@@ -19,7 +19,7 @@ import (
 func (m *Mirror) Fetch(ctx context.Context, r code.Repository) (State, error) {
 	start := time.Now()
 	s, err := m.fetch(ctx, r)
-	m.ms.metrics.observeFetch("full", start, err)
+	m.ms.metrics.observeFetch(fetchFull, start, err)
 	if err != nil {
 		return State{}, m.wrap("fetch", err)
 	}

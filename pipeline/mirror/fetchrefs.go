@@ -20,7 +20,7 @@ const maxFetchRefs = 256
 func (m *Mirror) FetchRefs(ctx context.Context, r code.Repository, refs ...code.Ref) (map[code.Ref]code.CommitID, error) {
 	start := time.Now()
 	commits, err := m.fetchRefs(ctx, r, refs)
-	m.ms.metrics.observeFetch("ref", start, err)
+	m.ms.metrics.observeFetch(fetchRef, start, err)
 	if err != nil {
 		return nil, m.wrap(fmt.Sprintf("fetch %d branches into", len(refs)), err)
 	}

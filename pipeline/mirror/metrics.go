@@ -4,6 +4,14 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/failure"
+)
+
+// What is fetched: the label kind.
+const (
+	fetchFull = "full"
+	fetchRef  = "ref"
 )
 
 type metrics struct {
@@ -54,6 +62,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_mirror_repack_failures_total",
 			Help: "Repacks of a mirror that failed; the next fetch asks again.",
 		}),
+	}
+	for _, kind := range []string{fetchFull, fetchRef} {
+		m.fetchSeconds.WithLabelValues(kind)
+	}
+	for _, d := range failure.Codes() {
+		m.failures.WithLabelValues(string(d.Code))
 	}
 	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.damagedBlobs, m.readers, m.repackSeconds, m.repackFailures)
 	return m

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,6 +15,10 @@ const (
 	resultDead    = "dead"
 	resultSkipped = "skipped"
 )
+
+// unknownType counts records of types that this version does not know: what a record
+// says of itself is no label.
+const unknownType event.Type = "unknown"
 
 // Why no batch begins.
 const (
@@ -82,6 +87,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		Name: "quarry_worker_longest_handling_seconds", Help: "How long the event that has been handled for longest has taken so far; 0 if none is being handled.",
 	})
 	m.held(false, false)
+	for _, kind := range append(event.WorkTypes(), unknownType) {
+		for _, result := range []string{resultHandled, resultDead, resultSkipped} {
+			m.records.WithLabelValues(string(kind), result)
+		}
+		m.seconds.WithLabelValues(string(kind))
+	}
 	if reg != nil {
 		reg.MustRegister(m.records, m.retries, m.seconds, m.batch, m.running, m.paused, m.behind, m.age, m.window, m.bytes, m.oldest, m.full, m.timeouts, m.hanging, m.longest)
 	}
@@ -89,12 +100,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 }
 
 func (m *metrics) done(rec event.Record, result string, took time.Duration) {
-	kind := string(event.TypeOf(rec))
-	if result == resultDead && kind == "" {
-		kind = "unknown"
+	kind := event.TypeOf(rec)
+	if !slices.Contains(event.WorkTypes(), kind) {
+		kind = unknownType
 	}
-	m.records.WithLabelValues(kind, result).Inc()
-	m.seconds.WithLabelValues(kind).Observe(took.Seconds())
+	m.records.WithLabelValues(string(kind), result).Inc()
+	m.seconds.WithLabelValues(string(kind)).Observe(took.Seconds())
 }
 
 // held shows why no batch begins.

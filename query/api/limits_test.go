@@ -61,6 +61,7 @@ func TestRateLimits(t *testing.T) {
 # HELP quarry_api_limited_requests_total Requests answered 429, by what was too much.
 # TYPE quarry_api_limited_requests_total counter
 quarry_api_limited_requests_total{limit="rate"} 4
+quarry_api_limited_requests_total{limit="streams"} 0
 # HELP quarry_api_limited_callers Keys, users and addresses whose rate is remembered; the least recent makes room.
 # TYPE quarry_api_limited_callers gauge
 quarry_api_limited_callers 4

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/query/search"
 )
 
 // metrics of the API. A route is a row of routes.go, so labels are bounded.
@@ -51,6 +53,15 @@ func newMetrics(reg prometheus.Registerer, s *Server) *metrics {
 			Name: "quarry_api_unrecorded_changes_total",
 			Help: "Changes that were made and could not be written to the audit log.",
 		}),
+	}
+	for _, reason := range search.StopReasons {
+		m.limited.WithLabelValues(string(reason))
+	}
+	for _, reason := range []string{incompleteDisplay, incompleteServer, incompleteOther} {
+		m.limited.WithLabelValues(reason)
+	}
+	for _, limit := range []string{refusalRate, refusalStreams} {
+		m.refusals.WithLabelValues(limit)
 	}
 	callers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_api_limited_callers",

@@ -63,6 +63,13 @@ func newNotices(ofSearch, ofQuery []syntax.Notice) (out []wire.SearchNotice) {
 	return out
 }
 
+// Reasons of an answer in part that the search does not give.
+const (
+	incompleteDisplay = "display limit"
+	incompleteServer  = "server match limit"
+	incompleteOther   = "not all was searched"
+)
+
 // incompleteReason says why the answer does not hold every match there is; empty
 // if it does. With "display limit" totalMatchCount is exact nevertheless.
 func incompleteReason(in *parsedSearch, r *search.Result) string {
@@ -72,13 +79,13 @@ func incompleteReason(in *parsedSearch, r *search.Result) string {
 	case r.Stopped == search.StopByteLimit:
 		return string(r.Stopped)
 	case r.Exhaustive:
-		return "display limit"
+		return incompleteDisplay
 	case in.capped && r.Stats.Matches >= in.Matches:
-		return "server match limit"
+		return incompleteServer
 	case r.Stopped != "":
 		return string(r.Stopped)
 	}
-	return "not all was searched"
+	return incompleteOther
 }
 
 // repositories collects those of an answer, in order and once each.

@@ -58,6 +58,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Users and keys whose last use was not noted because the log did not take it in time.",
 		}),
 	}
+	for _, reason := range []string{refusedMissing, refusedMalformed, refusedUnknown, refusedExpired, refusedInactive, refusedDisagree} {
+		m.refused.WithLabelValues(reason)
+	}
+	for _, method := range []string{methodPassword, methodSetup, methodInvitation, methodOIDC} {
+		for _, outcome := range []string{outcomeStarted, outcomeFailed, outcomeThrottled, outcomeUnavailable, outcomeUnfinished} {
+			m.signIns.WithLabelValues(method, outcome)
+		}
+	}
 	reg.MustRegister(m.refused, m.hashings, m.hashing, m.hashingsRefused, m.signIns, m.throttled, m.throttleEntries, m.activityLost)
 	return m
 }

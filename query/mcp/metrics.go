@@ -36,6 +36,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Calls of tools that ended in a panic: defects of the server.",
 		}),
 	}
+	for _, t := range tools() {
+		for _, outcome := range []string{outcomeAnswered, outcomeFailed} {
+			m.seconds.WithLabelValues(t.name, outcome)
+		}
+		m.bytes.WithLabelValues(t.name)
+	}
 	reg.MustRegister(m.seconds, m.bytes, m.panics)
 	return m
 }

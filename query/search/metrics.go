@@ -42,6 +42,9 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *pool
 			Name: "quarry_search_files_loaded_total", Help: "Documents whose text searches looked at.",
 		}),
 	}
+	for _, reason := range StopReasons {
+		m.incomplete.WithLabelValues(string(reason))
+	}
 	if reg != nil {
 		reg.MustRegister(m.seconds, m.wait, m.incomplete, m.content, m.index, m.files)
 		reg.MustRegister(admissionMetrics(c)...)

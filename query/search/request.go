@@ -51,6 +51,9 @@ const (
 	StopMemoryLimit StopReason = "memory limit"
 )
 
+// StopReasons lists those that end a search early.
+var StopReasons = []StopReason{StopMatchLimit, StopTimeLimit, StopByteLimit, StopScanLimit, StopMemoryLimit}
+
 // Result is the answer.
 type Result struct {
 	// Files are ordered by falling Score.

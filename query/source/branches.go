@@ -37,7 +37,7 @@ func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, e
 		branches[i].Indexed = true
 	}
 	var others []Branch
-	err = b.git(ctx, b.reads, "branches", func(ctx context.Context) (err error) {
+	err = b.git(ctx, b.reads, operationBranches, func(ctx context.Context) (err error) {
 		others, err = b.o.Git.Branches(ctx, r.ID)
 		return err
 	})

@@ -83,7 +83,7 @@ func (b *Browser) resolve(ctx context.Context, s Snapshot, r *code.Repository, n
 	if name.Head && head == "" {
 		return rev, fmt.Errorf("nothing is indexed of the default branch yet: %w", ErrNoRevision)
 	}
-	err := b.git(ctx, b.reads, "resolve", func(ctx context.Context) (err error) {
+	err := b.git(ctx, b.reads, operationResolve, func(ctx context.Context) (err error) {
 		rev.commit, err = b.o.Git.Resolve(ctx, r.ID, name, head)
 		return err
 	})
@@ -156,7 +156,7 @@ func (b *Browser) File(ctx context.Context, r *code.Repository, name, path strin
 	}
 	if errors.Is(err, ErrNotIndexed) {
 		skipped, _ := errors.AsType[*SkippedError](err)
-		err = b.git(ctx, b.reads, "file", func(ctx context.Context) (err error) {
+		err = b.git(ctx, b.reads, operationFile, func(ctx context.Context) (err error) {
 			file, err = b.o.Git.File(ctx, r.ID, rev.commit, path, b.o.MaxFileBytes)
 			return err
 		})
@@ -196,7 +196,7 @@ func (b *Browser) Files(ctx context.Context, r *code.Repository, name string) ([
 		b.metrics.indexed.Inc()
 	}
 	if errors.Is(err, ErrNotIndexed) {
-		err = b.git(ctx, b.walks, "files", func(ctx context.Context) (err error) {
+		err = b.git(ctx, b.walks, operationFiles, func(ctx context.Context) (err error) {
 			files, err = b.o.Git.Files(ctx, r.ID, rev.commit, MaxFiles)
 			return err
 		})
@@ -241,7 +241,7 @@ func (b *Browser) directories(ctx context.Context, r *code.Repository, name stri
 		b.metrics.indexed.Inc()
 	}
 	if errors.Is(err, ErrNotIndexed) {
-		err = b.git(ctx, b.reads, "directories", func(ctx context.Context) (err error) {
+		err = b.git(ctx, b.reads, operationDirectories, func(ctx context.Context) (err error) {
 			found, err = b.o.Git.Directories(ctx, r.ID, rev.commit, paths, MaxEntries)
 			return err
 		})

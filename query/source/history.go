@@ -29,7 +29,7 @@ func (b *Browser) Commits(ctx context.Context, r *code.Repository, q CommitsRequ
 	q.LogQuery.Commit = rev.commit
 	var commits []Commit
 	var total int
-	err = b.git(ctx, b.walks, "log", func(ctx context.Context) (err error) {
+	err = b.git(ctx, b.walks, operationLog, func(ctx context.Context) (err error) {
 		commits, total, err = b.page(ctx, r.ID, q.LogQuery)
 		return err
 	})
@@ -57,10 +57,10 @@ type counted struct {
 // page reads a page and, beside it, the number of all. A page that ends the
 // history tells the number by itself.
 func (b *Browser) page(ctx context.Context, id code.RepositoryID, q LogQuery) ([]Commit, int, error) {
-	key := cacheKey{operation: "count", id: id, commit: q.Commit, query: q}
+	key := cacheKey{operation: operationCount, id: id, commit: q.Commit, query: q}
 	key.query.Skip, key.query.Limit, key.query.Commit = 0, 0, ""
 	known, hit := b.cache.get(key)
-	b.metrics.looked("count", hit)
+	b.metrics.looked(operationCount, hit)
 	if hit {
 		commits, err := b.o.Git.Log(ctx, id, q)
 		return commits, known.(int), err
@@ -120,7 +120,7 @@ func (b *Browser) Commit(ctx context.Context, r *code.Repository, name string) (
 		return Commit{}, err
 	}
 	var commits []Commit
-	err = b.git(ctx, b.walks, "commit", func(ctx context.Context) (err error) {
+	err = b.git(ctx, b.walks, operationCommit, func(ctx context.Context) (err error) {
 		commits, err = b.o.Git.Log(ctx, r.ID, LogQuery{Commit: rev.commit, Limit: 1})
 		return err
 	})
@@ -147,7 +147,7 @@ func (b *Browser) Authors(ctx context.Context, r *code.Repository, name, path st
 	if err != nil {
 		return nil, err
 	}
-	key := cacheKey{operation: "authors", id: r.ID, commit: rev.commit, path: path}
+	key := cacheKey{operation: operationAuthors, id: r.ID, commit: rev.commit, path: path}
 	authors, err := cached(ctx, b, key, authorsBytes, func(ctx context.Context) ([]Author, error) {
 		return b.o.Git.Authors(ctx, r.ID, rev.commit, path)
 	})
@@ -202,7 +202,7 @@ func (b *Browser) Diff(ctx context.Context, r *code.Repository, base, head, path
 		return nil, err
 	}
 	var files []FileDiff
-	err = b.git(ctx, b.walks, "diff", func(ctx context.Context) (err error) {
+	err = b.git(ctx, b.walks, operationDiff, func(ctx context.Context) (err error) {
 		files, err = b.o.Git.Diff(ctx, r.ID, from.commit, to.commit, path, b.o.MaxDiffBytes)
 		return err
 	})
@@ -227,7 +227,7 @@ func (b *Browser) Blame(ctx context.Context, r *code.Repository, name, path stri
 	if err != nil {
 		return nil, err
 	}
-	key := cacheKey{operation: "blame", id: r.ID, commit: rev.commit, path: path}
+	key := cacheKey{operation: operationBlame, id: r.ID, commit: rev.commit, path: path}
 	blame, err := cached(ctx, b, key, (*Blame).sizeBytes, func(ctx context.Context) (*Blame, error) {
 		return b.o.Git.Blame(ctx, r.ID, rev.commit, path, b.o.MaxFileBytes)
 	})

@@ -6,6 +6,27 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// Calls of git: the label operation.
+const (
+	operationBranches    = "branches"
+	operationResolve     = "resolve"
+	operationFile        = "file"
+	operationFiles       = "files"
+	operationDirectories = "directories"
+	operationLog         = "log"
+	operationCommit      = "commit"
+	operationDiff        = "diff"
+	// Those whose answers are cached:
+	operationCount   = "count"
+	operationAuthors = "authors"
+	operationBlame   = "blame"
+)
+
+var operations = []string{
+	operationBranches, operationResolve, operationFile, operationFiles, operationDirectories, operationLog,
+	operationCommit, operationDiff, operationCount, operationAuthors, operationBlame,
+}
+
 type metrics struct {
 	seconds   *prometheus.HistogramVec // by operation
 	running   *prometheus.GaugeVec     // by pool
@@ -47,6 +68,13 @@ func newMetrics(reg prometheus.Registerer, cacheBytes func() float64) *metrics {
 			Name: "quarry_source_cache_bytes",
 			Help: "Size of the blames, counts and lists of authors that are kept.",
 		}, cacheBytes),
+	}
+	for _, operation := range operations {
+		m.seconds.WithLabelValues(operation)
+	}
+	for _, operation := range []string{operationCount, operationAuthors, operationBlame} {
+		m.cacheHits.WithLabelValues(operation, "yes")
+		m.cacheHits.WithLabelValues(operation, "no")
 	}
 	reg.MustRegister(m.seconds, m.running, m.waiting, m.refusals, m.indexed, m.cacheHits, m.cacheSize)
 	return m

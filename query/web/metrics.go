@@ -1,18 +1,29 @@
 package web
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/query/auth/oidc"
+)
 
 // metrics of what the API, which measures requests, does not see.
 type metrics struct {
 	providerFailures *prometheus.CounterVec
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer, providers *oidc.Client) *metrics {
 	m := &metrics{
 		providerFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_web_provider_failures_total",
 			Help: "Sign-ins that failed between the browser and an OpenID Connect provider, by provider and reason.",
 		}, []string{"provider", "reason"}),
+	}
+	if providers != nil {
+		for _, p := range providers.Providers() {
+			for _, f := range providerFailures {
+				m.providerFailures.WithLabelValues(p.Name, f.reason)
+			}
+		}
 	}
 	reg.MustRegister(m.providerFailures)
 	return m

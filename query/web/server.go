@@ -45,7 +45,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.mux.Handle("GET "+staticPrefix, o.Around(staticPrefix, s.assets))
 	s.mux.Handle("/", o.Around(unknownRoute, s.handle(route{page: func(http.ResponseWriter, *visit) error { return errNoPage }})))
-	s.metrics = newMetrics(o.Registerer)
+	s.metrics = newMetrics(o.Registerer, o.Providers)
 	return s, nil
 }
 

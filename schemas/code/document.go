@@ -39,6 +39,9 @@ const (
 	SkipInvalidPath SkipReason = "invalid_path" // ValidatePath refuses the path: see NamePath
 )
 
+// SkipReasons lists them.
+var SkipReasons = []SkipReason{SkipBinary, SkipTooLarge, SkipUndecodable, SkipSymlink, SkipSubmodule, SkipUnreadable}
+
 // Advice says what the reason means and what can be done about it.
 func (r SkipReason) Advice() string {
 	switch r {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -76,12 +77,13 @@ func headerOf(rec Record, name string) []byte {
 // included. Projections answer for the rest. So a record that nobody can read
 // has one stage that complains of it.
 func ForWorkers(t Type) bool {
-	switch t {
-	case TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved:
-		return true
-	}
-	return newEvent(t) == nil
+	return slices.Contains(workTypes, t) || newEvent(t) == nil
 }
+
+var workTypes = []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved}
+
+// WorkTypes returns the types of the events that ask workers for work.
+func WorkTypes() []Type { return slices.Clone(workTypes) }
 
 // newEvent returns an empty event of the type, nil if the type is unknown.
 func newEvent(t Type) Event {

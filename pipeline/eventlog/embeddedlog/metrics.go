@@ -41,7 +41,7 @@ func registerDiskBytes(reg prometheus.Registerer, l *Log) {
 // nil.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
-	return &metrics{
+	m := &metrics{
 		appendedRecords: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_embeddedlog_appended_records_total",
 			Help: "Records that were made durable.",
@@ -73,4 +73,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(1, 4, 8),
 		}),
 	}
+	for _, reason := range []string{refusedDiskFull, refusedQueueFull, refusedTooLarge} {
+		m.refused.WithLabelValues(reason)
+	}
+	return m
 }

@@ -121,7 +121,7 @@ func (m *member) nextGeneration(ctx context.Context, consumers *kafka.ConsumerGr
 			if !joinPasses(r.err) {
 				return nil, classify(r.err)
 			}
-			m.log.metrics.retries.WithLabelValues("group").Inc()
+			m.log.metrics.retries.WithLabelValues(operationGroup).Inc()
 			if !warned {
 				m.log.opts.Logger.Warn("cannot join the group, trying again", "group", m.group, "topic", m.topic, "error", r.err)
 				warned = true
@@ -172,7 +172,7 @@ func (m *member) consume(ctx context.Context, generation *kafka.Generation, pa k
 	defer release()
 	from := event.Offset(max(pa.Offset, 0))
 	var r *reader
-	err = m.log.retry(ctx, "group", func(ctx context.Context) (err error) {
+	err = m.log.retry(ctx, operationGroup, func(ctx context.Context) (err error) {
 		r, err = m.log.tail(ctx, id, from)
 		return err
 	})

@@ -91,7 +91,7 @@ func newLog(opts Options, mechanism sasl.Mechanism) *Log {
 func (l *Log) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.ConnectTimeout)
 	defer cancel()
-	return closedEarly(l.retry(ctx, "request", func(ctx context.Context) error {
+	return closedEarly(l.retry(ctx, operationRequest, func(ctx context.Context) error {
 		_, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}})
 		return l.opts.refusal(err)
 	}))
@@ -160,5 +160,5 @@ func (l *Log) request(ctx context.Context, do func(context.Context) error) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return l.retry(ctx, "request", do)
+	return l.retry(ctx, operationRequest, do)
 }

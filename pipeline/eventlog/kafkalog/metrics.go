@@ -5,6 +5,22 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
+// Requests that are tried again: the label operation.
+const (
+	operationProduce = "produce"
+	operationFetch   = "fetch"
+	operationRequest = "request"
+	operationGroup   = "group"
+)
+
+// Why a producer begins a new epoch: the label reason.
+const (
+	restartGivenUp    = "given up"
+	restartOutOfOrder = "out of order"
+	restartForgotten  = "forgotten"
+	restartUsedUp     = "sequences used up"
+)
+
 type metrics struct {
 	appendedRecords prometheus.Counter
 	appendedBytes   prometheus.Counter
@@ -25,7 +41,7 @@ func RegisterMetrics(reg prometheus.Registerer) { newMetrics(reg) }
 // nil.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
-	return &metrics{
+	m := &metrics{
 		appendedRecords: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_kafkalog_appended_records_total",
 			Help: "Records that the brokers acknowledged.",
@@ -61,4 +77,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Generations of consumer groups that members of this process joined.",
 		}),
 	}
+	for _, operation := range []string{operationProduce, operationFetch, operationRequest, operationGroup} {
+		m.retries.WithLabelValues(operation)
+	}
+	for _, reason := range []string{restartGivenUp, restartOutOfOrder, restartForgotten, restartUsedUp} {
+		m.producerRestarts.WithLabelValues(reason)
+	}
+	return m
 }

@@ -75,7 +75,7 @@ func (p *producer) send(ctx context.Context, records []*event.Record, at time.Ti
 	})
 	if err != nil {
 		if encoded != nil {
-			p.restart("given up")
+			p.restart(restartGivenUp)
 		}
 		return 0, fmt.Errorf("partition %d: %w", p.id.partition, err)
 	}
@@ -86,7 +86,7 @@ func (p *producer) send(ctx context.Context, records []*event.Record, at time.Ti
 // prepare makes sure that there is a producer number and room for n sequences.
 func (p *producer) prepare(ctx context.Context, n int) error {
 	if p.known && int(p.next.sequence)+n > math.MaxInt32 {
-		p.restart("sequences used up")
+		p.restart(restartUsedUp)
 	}
 	if p.known {
 		return nil
@@ -116,9 +116,9 @@ func (p *producer) restart(reason string) {
 func (p *producer) recover(err error) bool {
 	switch {
 	case errors.Is(err, kafka.OutOfOrderSequenceNumber):
-		p.restart("out of order")
+		p.restart(restartOutOfOrder)
 	case forgotten(err):
-		p.restart("forgotten")
+		p.restart(restartForgotten)
 		p.known = false
 	default:
 		return false
@@ -201,7 +201,7 @@ func (l *Log) retryProduce(ctx context.Context, do func(context.Context) error) 
 		if err == nil || !passes(err) {
 			return classify(err)
 		}
-		l.metrics.retries.WithLabelValues("produce").Inc()
+		l.metrics.retries.WithLabelValues(operationProduce).Inc()
 		if pause.wait(ctx) != nil {
 			return fmt.Errorf("%w: no acknowledgement within %v: %w", eventlog.ErrFull, l.opts.AppendTimeout, err)
 		}

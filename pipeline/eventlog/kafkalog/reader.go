@@ -108,7 +108,7 @@ func (r *reader) fill(ctx context.Context) error {
 }
 
 func (r *reader) noteFailure(pause *backoff, err error) {
-	r.log.metrics.retries.WithLabelValues("fetch").Inc()
+	r.log.metrics.retries.WithLabelValues(operationFetch).Inc()
 	if pause.last == 0 {
 		r.log.opts.Logger.Warn("cannot read from Kafka, waiting for it", "topic", r.id.topic, "partition", r.id.partition, "offset", r.next, "error", err)
 	}

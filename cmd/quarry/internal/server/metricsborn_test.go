@@ -1,0 +1,168 @@
+package server
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/failure"
+)
+
+// unbornSeries are counters and histograms whose series appear when they first
+// count, with the reason. increase() does not see the first value of such a series,
+// so that no alert may read one.
+var unbornSeries = map[string]string{
+	"quarry_api_request_duration_seconds": "every route with every status would be 10,000 series",
+}
+
+// wantedSeries has the values of the labels, in the order of docs/metrics.md and
+// joined by commas, that each counter and histogram with labels has on a server that
+// has done nothing yet.
+func wantedSeries() map[string][]string {
+	results := words("accepted duplicate ignored unavailable unauthenticated not_json invalid too_large slow aborted refused unknown_repository error")
+	asks := cross(words("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 unknown"), words("handled dead skipped"))
+	codes := []string{}
+	for _, d := range failure.Codes() {
+		codes = append(codes, string(d.Code))
+	}
+	actions := []string{"other"}
+	for _, a := range audit.Actions {
+		actions = append(actions, string(a))
+	}
+	tools := words("grep glob read_file list_tree list_repos find_symbol_definitions find_symbol_references list_commits get_commit get_diff get_blame list_branches list_language_models")
+	stops := []string{"match limit", "time limit", "byte limit", "scan limit", "memory limit"}
+	return map[string][]string{
+		"quarry_webhook_deliveries_total":          append(append(cross([]string{"github,hub"}, results), cross([]string{"genericGitHost,ci"}, results)...), "unknown,unknown,unknown_connection"),
+		"quarry_webhook_delivery_duration_seconds": words("github genericGitHost unknown"),
+		"quarry_webhook_untold_total":              words("rate queue append"),
+		"quarry_indexer_pushes_total":              words("moved coalesced deleted refresh already_indexed not_selected unknown_repository"),
+		"quarry_indexer_skipped_files_total":       words("binary too_large undecodable symlink submodule unreadable"),
+		"quarry_embeddedlog_refused_appends_total": words("disk_full queue_full too_large"),
+		"quarry_kafkalog_retries_total":            words("produce fetch request group"),
+		"quarry_kafkalog_producer_restarts_total":  {"given up", "out of order", "forgotten", "sequences used up"},
+		"quarry_worker_records_total":              asks,
+		"quarry_worker_handling_seconds":           words("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 unknown"),
+		"quarry_mirror_fetch_seconds":              words("full ref"),
+		"quarry_mirror_fetch_failures_total":       codes,
+		"quarry_compactor_merges_total":            words("number dead quiet"),
+		"quarry_compactor_failures_total":          words("log store input refused"),
+		"quarry_reconcile_looks_total":             words("equal waiting told suspect drift failed"),
+		"quarry_projections_records_total":         words("applied duplicate poison passed"),
+		"quarry_projections_replays_total":         words("done failed canceled"),
+		"quarry_places_broken_total":               words("duplicate unregistered wrong_base merge_repeated merge_refused merge_of_other_partition segment_absent"),
+		"quarry_deadletters_resolved_total":        words("replayed dropped"),
+		"quarry_store_written_bytes_total":         words("wal flush compaction ingest"),
+		"quarry_auth_refused_requests_total":       words("missing malformed unknown expired inactive disagree"),
+		"quarry_auth_sign_ins_total":               cross(words("password setup invitation oidc"), words("started failed throttled unavailable unfinished")),
+		"quarry_web_provider_failures_total":       cross(words("corporate"), words("unavailable flow denied token email domain")),
+		"quarry_source_git_seconds":                words("branches resolve file files directories log commit diff count authors blame"),
+		"quarry_source_refused_calls_total":        words("reads walks"),
+		"quarry_source_cache_requests_total":       cross(words("count authors blame"), words("yes no")),
+		"quarry_search_incomplete_total":           stops,
+		"quarry_api_incomplete_searches_total":     append(slices.Clone(stops), "display limit", "server match limit", "not all was searched"),
+		"quarry_api_limited_requests_total":        words("rate streams"),
+		"quarry_mcp_call_duration_seconds":         cross(tools, words("answered failed")),
+		"quarry_mcp_answer_bytes":                  tools,
+		"quarry_audit_records_total":               actions,
+		"quarry_accounts_refused_total":            nil, // projections/accounts has the reasons; here some
+		"quarry_deliveries_outcomes_total":         nil, // projections/deliveries has the outcomes; here some
+	}
+}
+
+func words(s string) []string { return strings.Fields(s) }
+
+// cross joins each of a with each of b.
+func cross(a, b []string) []string {
+	var all []string
+	for _, x := range a {
+		for _, y := range b {
+			all = append(all, x+","+y)
+		}
+	}
+	return all
+}
+
+// TestSeriesExistFromTheStart: a counter whose series appears with its first value
+// is one that increase() and rate() do not see grow, so that the first 503 of a
+// process, which may be the only one, reaches no alert.
+func TestSeriesExistFromTheStart(t *testing.T) {
+	registry := boot.NewRegistry("test")
+	l := &listing{Registerer: registry, rows: map[string]metricRow{}}
+	c := testConfig(t)
+	secret := config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))
+	c.Connections = []config.Connection{
+		{Name: "hub", Kind: code.GitHub, URL: "https://github.com", Secrets: []config.Secret{config.NewSecret(pressureSecret)}},
+		{Name: "ci", Kind: code.GenericGitHost, Secrets: []config.Secret{secret}},
+	}
+	c.Access.OIDC = []config.OIDC{{Name: "corporate", Issuer: "http://127.0.0.1:1", ClientID: "quarry", ClientSecret: config.NewSecret(pressureSecret)}}
+	open(t, c, l, registry)
+	kafkalog.RegisterMetrics(l)
+	have := seriesOf(t, registry, l.rows)
+	wanted := wantedSeries()
+	for name, row := range l.rows {
+		if row.kind != "counter" && row.kind != "histogram" || row.labels == "" {
+			continue
+		}
+		want, listed := wanted[name]
+		switch reason := unbornSeries[name]; {
+		case reason != "":
+			if len(have[name]) > 0 {
+				t.Errorf("%s has series from the start: take it out of unbornSeries", name)
+			}
+		case !listed:
+			t.Errorf("%s{%s}: list its series in wantedSeries, and make them at the start", name, row.labels)
+		case want == nil:
+			if len(have[name]) == 0 {
+				t.Errorf("%s{%s} has no series at the start", name, row.labels)
+			}
+		default:
+			slices.Sort(want)
+			if got := slices.Sorted(slices.Values(have[name])); !slices.Equal(got, want) {
+				t.Errorf("%s{%s} has at the start\n%s\nwant\n%s", name, row.labels, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
+	for name := range wanted {
+		if _, ok := l.rows[name]; !ok && len(have[name]) == 0 {
+			t.Errorf("%s is no metric", name)
+		}
+	}
+}
+
+// seriesOf returns the values of the labels of each series, in the order of the
+// vector.
+func seriesOf(t *testing.T, g prometheus.Gatherer, rows map[string]metricRow) map[string][]string {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	series := map[string][]string{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			values := map[string]string{}
+			for _, l := range m.GetLabel() {
+				values[l.GetName()] = l.GetValue()
+			}
+			order := strings.Split(rows[f.GetName()].labels, ",")
+			if rows[f.GetName()].labels == "" {
+				order = slices.Sorted(maps.Keys(values))
+			}
+			var in []string
+			for _, name := range order {
+				in = append(in, values[name])
+			}
+			series[f.GetName()] = append(series[f.GetName()], strings.Join(in, ","))
+		}
+	}
+	return series
+}
