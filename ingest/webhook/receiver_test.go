@@ -289,7 +289,7 @@ func TestWithoutCatalog(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	o := options(new(memoryLog))
 	reg := prometheus.NewPedanticRegistry()
-	o.Registerer = reg
+	o.Registerer, o.Connections = reg, o.Connections[:1]
 	r := newReceiver(t, o)
 	post(r, "a", push)
 	post(r, "a", push)
