@@ -108,7 +108,9 @@ func (x *Indexer) Wants(rec event.Record) bool {
 
 // Imports reports whether a record may ask for a whole repository, which can take
 // many minutes.
-func Imports(rec event.Record) bool { return event.TypeOf(rec) == event.TypeRepositoryRegistered }
+func Imports(rec event.Record) bool {
+	return event.TypeOf(rec) == event.TypeRepositoryRegistered || event.SourceOf(rec) == event.RepairSource
+}
 
 // Handle implements worker.Handler. Pushes that follow each other are one.
 func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, error) {

@@ -2,6 +2,7 @@ package places
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -12,8 +13,9 @@ const outcomeAbsent = "segment_absent"
 
 // metrics are:
 //
-//	quarry_places_broken_total{reason}           events that did not apply: duplicate, unregistered, wrong_base,
+//	quarry_places_broken_total{reason}           events that did not apply: duplicate, unregistered, wrong_base, changes_absent,
 //	                                             merge_repeated, merge_refused, merge_of_other_partition, segment_absent
+//	quarry_places_broken_refs                    refs whose last event did not apply, until they are indexed again
 //	quarry_places_segments                       live segments
 //	quarry_places_documents, …_live_documents    documents in them, and those that a manifest names
 //	quarry_places_text_bytes, …_live_text_bytes  their text
@@ -36,14 +38,14 @@ func newMetrics(reg prometheus.Registerer, p *Places) (*metrics, error) {
 		reg: reg,
 		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_places_broken_total",
-			Help: "Events, or parts of them, that did not apply, by reason. wrong_base and segment_absent want the repository refreshed; the others are harmless.",
+			Help: "Events, or parts of them, that did not apply, by reason. wrong_base, changes_absent and segment_absent have the ref re-indexed; the others are harmless.",
 		}, []string{"reason"}),
 		excised:        counter("quarry_places_excised_total", "Merged segments removed from the store."),
 		revisionHits:   counter("quarry_places_revision_hits_total", "Queries with a rev: filter answered from the cache."),
 		revisionMisses: counter("quarry_places_revision_misses_total", "Queries with a rev: filter that read manifests."),
 		state:          newStateCollector(p),
 	}
-	for _, reason := range []string{"duplicate", "unregistered", "wrong_base", outcomeRepeated, outcomeLost, outcomePartition, outcomeAbsent} {
+	for _, reason := range []string{"duplicate", "unregistered", "wrong_base", string(outcomeChangesAbsent), outcomeRepeated, outcomeLost, outcomePartition, outcomeAbsent} {
 		m.broken.WithLabelValues(reason)
 	}
 	if reg == nil {
@@ -110,6 +112,13 @@ func newStateCollector(p *Places) *stateCollector {
 	sum("text_bytes", "Bytes of text in live segments.", func(i *SegmentInfo) int64 { return i.TextBytes })
 	sum("live_text_bytes", "Bytes of text that a manifest names.", func(i *SegmentInfo) int64 { return i.LiveBytes })
 	add("unheld_documents", "Documents that a manifest names and no segment holds.", func(v *View, _ []SegmentInfo) float64 { return float64(v.Unheld()) })
+	add("broken_refs", "Refs whose last event did not apply, because what it builds on is not there. They are re-indexed.", func(v *View, _ []SegmentInfo) float64 {
+		missing, err := v.Missing()
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(missing.Refs)
+	})
 	add("doomed_segments", "Merged segments that wait for their last view.", func(*View, []SegmentInfo) float64 { return float64(p.sweep.len()) })
 	add("revision_cache_bytes", "Bytes of places kept of refs that are no default branch.", func(*View, []SegmentInfo) float64 { return float64(p.revisions.sizeBytes()) })
 	return s

@@ -2,6 +2,7 @@ package places
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,8 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// BrokenError says that a revision could not be taken over, because the one it
-// builds on is not the one that is there. The ref stays as it was.
+// BrokenError says that a revision could not be applied, because the one it builds
+// on is not the one that is there, or because its changes were lost from the segment
+// store. The ref stays as it was.
 type BrokenError struct {
 	Repository code.RepositoryID `json:"repository"`
 	Ref        code.Ref          `json:"ref"`
@@ -22,6 +24,8 @@ type BrokenError struct {
 	BaseRef code.Ref      `json:"baseRef"`
 	Want    code.CommitID `json:"want"`
 	Have    code.CommitID `json:"have,omitempty"`
+	// Object is the object with the changes, if the segment store does not have it.
+	Object string `json:"object,omitempty"`
 	// Position is where the event lies in the log.
 	Position  event.Position `json:"position"`
 	IndexedAt time.Time      `json:"indexedAt"`
@@ -29,6 +33,10 @@ type BrokenError struct {
 
 // Error says what happened and what repairs it.
 func (e *BrokenError) Error() string {
+	if e.Object != "" {
+		return fmt.Sprintf("%s of repository %s cannot move to %s: the segment store lacks %s, the changes of event %s; append a Push with action %q for the ref to index it again",
+			e.Ref, e.Repository, e.Commit, e.Object, e.Position, event.ActionRefresh)
+	}
 	return fmt.Sprintf("%s of repository %s cannot move to %s: event %s builds on %s at %s, which is at %q; append a Push with action %q for the ref to index it again",
 		e.Ref, e.Repository, e.Commit, e.Position, e.BaseRef, e.Want, e.Have, event.ActionRefresh)
 }
@@ -62,7 +70,7 @@ func (c *change) revision(ctx context.Context, rec event.Record, ev *event.Revis
 	case accept.Take:
 		err = c.take(ctx, rec, ev, &repo, &ref, &base)
 	case accept.WrongBase:
-		err = c.breaks(ev, &base)
+		err = c.noteBroken(ev, &base, accept.WrongBase, "")
 	default:
 		c.stage.outcomes = append(c.stage.outcomes, string(verdict))
 	}
@@ -72,13 +80,16 @@ func (c *change) revision(ctx context.Context, rec event.Record, ev *event.Revis
 	return c.flush()
 }
 
-// breaks notes an event that cannot be taken over.
-func (c *change) breaks(ev *event.RevisionIndexed, base *refRow) error {
+// outcomeChangesAbsent is the label value of an event whose changes are lost.
+const outcomeChangesAbsent accept.Verdict = "changes_absent"
+
+// noteBroken notes an event that cannot be applied.
+func (c *change) noteBroken(ev *event.RevisionIndexed, base *refRow, why accept.Verdict, object string) error {
 	broken := &BrokenError{
 		Repository: ev.Repository, Ref: ev.Ref, Commit: ev.Commit, BaseRef: ev.BaseRef,
-		Want: ev.BaseCommit, Have: base.Commit, Position: c.at, IndexedAt: ev.IndexedAt,
+		Want: ev.BaseCommit, Have: base.Commit, Object: object, Position: c.at, IndexedAt: ev.IndexedAt,
 	}
-	c.stage.outcomes = append(c.stage.outcomes, string(accept.WrongBase))
+	c.stage.outcomes = append(c.stage.outcomes, string(why))
 	c.stage.broken = append(c.stage.broken, broken)
 	return writeRow(c.b, refKey(kindBroken, ev.Repository, ev.Ref), broken)
 }
@@ -86,6 +97,9 @@ func (c *change) breaks(ev *event.RevisionIndexed, base *refRow) error {
 // take moves the ref.
 func (c *change) take(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) error {
 	t, changes, err := c.prepare(ctx, rec, ev, repo, ref, base)
+	if errors.Is(err, errNoChanges) {
+		return c.noteBroken(ev, base, outcomeChangesAbsent, ev.ChangesObject)
+	}
 	if err != nil {
 		return err
 	}
@@ -114,6 +128,9 @@ func (c *change) take(ctx context.Context, rec event.Record, ev *event.RevisionI
 		c.stage.setRef(c.part, repo, ev.Ref, next, t))
 }
 
+// errNoChanges says that the segment store does not have the changes of an event.
+var errNoChanges = errors.New("the changes are lost")
+
 // prepare returns the manifest that the event writes to and the changes to
 // make; nil if the ref is deleted.
 func (c *change) prepare(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) (*target, []event.Change, error) {
@@ -121,6 +138,9 @@ func (c *change) prepare(ctx context.Context, rec event.Record, ev *event.Revisi
 		return nil, nil, nil
 	}
 	changes, err := c.p.decoder.Changes(ctx, rec)
+	if errors.Is(err, code.ErrNotFound) {
+		return nil, nil, errNoChanges
+	}
 	if err != nil {
 		return nil, nil, err
 	}

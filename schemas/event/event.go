@@ -46,6 +46,10 @@ const (
 	ActionRefresh Action = "refresh"
 )
 
+// RepairSource is the CloudEvents source of pushes with ActionRefresh that replace what
+// was lost. They may ask for whole repositories.
+const RepairSource = "/quarry/repair"
+
 // Push says that a ref moved, or may have moved. It is a hint with provenance:
 // the worker fetches the ref's state, and state wins over what the event says.
 type Push struct {

@@ -30,6 +30,7 @@ var losses = []loss{
 	{name: "temporary files", paths: []string{"tmp", "merges"}, running: true},
 	{name: "operator", paths: []string{"operator.token", "setup.link", "LOCK"}},
 	{name: "restored backup", paths: []string{"projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "setup.link", "LOCK"}},
+	{name: "segments and projections", paths: []string{"segments", "projections"}, large: true},
 }
 
 // A sequel is what comes after a loss.

@@ -2,100 +2,252 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/places"
-	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of the repair: how often it looks, and how many refs it asks for at once.
+// Bounds of the repair.
 const (
-	repairEvery = 10 * time.Second
-	maxRepairs  = 64
+	// repairEvery is how often it looks for what is missing. With nothing missing a
+	// look reads one key of each partition.
+	repairEvery = time.Second
+	// maxRepairs bounds the refs that are asked for at once; the next follow when
+	// those have had their effect.
+	maxRepairs = 10_000
+	// maxDigested bounds the documents by which two looks are compared.
+	maxDigested = 10_000
+	// A ref that still lacks something after its request is asked for again after
+	// minRepairWait, and then after twice as long each time.
+	minRepairWait = 5 * time.Minute
+	maxRepairWait = 24 * time.Hour
+	// repairProgressEvery is how often the log says how much is missing.
+	repairProgressEvery = 10 * time.Second
 )
 
-// A repairer asks for refs to be told in full that could not be taken over,
-// because what their last event builds on is not there, and for refs with files
-// whose text no segment has (unheld.go). It asks once for each cause; the answer
-// removes it.
+// A repairer appends requests to index refs from scratch: those whose last event could
+// not be applied, because what it builds on is not there, and those with files whose
+// text no segment has, because segments were lost. It looks once the projections have
+// caught up with the log, and asks for whatever is missing in the same way for two
+// looks: a merge that is under way may still bring it. All refs of a repository are
+// asked for together, so that a worker fetches it once.
 type repairer struct {
-	log    eventlog.Log
-	broken func(limit int) ([]*places.BrokenError, error)
-	logger *slog.Logger
-	asked  map[event.Position]bool
-	unheld unheldSearch
+	log      eventlog.Log
+	acquire  func() *places.View
+	caughtUp <-chan struct{}
+	// applied returns the offset below which events have had their effect.
+	applied func(ctx context.Context, partition int32) (event.Offset, error)
+	logger  *slog.Logger
+	now     func() time.Time
+
+	// seen is the digest of what was missing at the last look.
+	seen [sha256.Size]byte
+	// requests has the offset behind the last request of each partition; nil before
+	// something was missing.
+	requests map[int32]event.Offset
+	asked    map[lackingRef]attempt
+	// due is when the next search is worth its while, as long as seen does not change.
+	due          time.Time
+	reported     places.Missing
+	lastReported time.Time
 }
 
-// newRepairer returns what repairs p, which follows the log: caughtUp is closed
-// once it has come to its end.
-func newRepairer(log eventlog.Log, p *places.Places, caughtUp <-chan struct{}, logger *slog.Logger) *repairer {
-	r := &repairer{log: log, logger: logger, asked: map[event.Position]bool{}, broken: func(limit int) ([]*places.BrokenError, error) {
-		v := p.Acquire()
-		defer v.Release()
-		return v.Broken(limit)
-	}}
-	r.unheld = unheldSearch{caughtUp: caughtUp, acquire: p.Acquire, asked: map[unheldRef]bool{}}
-	return r
+// newRepairer returns what repairs an index that follows the log.
+func newRepairer(log eventlog.Log, i *index, logger *slog.Logger) *repairer {
+	return &repairer{
+		log: log, acquire: i.places.Acquire, caughtUp: i.runner.CaughtUp(), applied: i.applied.before, logger: logger, now: time.Now,
+	}
 }
 
-// Run looks for broken refs until ctx ends.
+// attempt is how often a ref was asked for at a commit, and when it may be again.
+type attempt struct {
+	n   int
+	due time.Time
+}
+
+// Run looks for what is missing until ctx ends.
 func (r *repairer) Run(ctx context.Context) error {
 	return every(ctx, repairEvery, r.look)
 }
 
-// look asks for what is broken now. A failure is logged and left to the next look.
+// look asks for what is missing now. A failure is logged and left to the next look.
 func (r *repairer) look(ctx context.Context) {
-	broken, err := r.broken(maxRepairs)
-	if err != nil {
-		r.logger.Error("broken refs could not be listed; looking again later", "error", err)
+	select {
+	case <-r.caughtUp:
+	default:
 		return
 	}
-	still := map[event.Position]bool{}
+	v := r.acquire()
+	defer v.Release()
+	if err := r.lookAt(ctx, v); err != nil && ctx.Err() == nil {
+		r.logger.Error("missing documents could not be asked for; trying again", "error", err)
+	}
+}
+
+func (r *repairer) lookAt(ctx context.Context, v *places.View) error {
+	missing, err := v.Missing()
+	if err != nil {
+		return err
+	}
+	r.report(missing)
+	if missing == (places.Missing{}) {
+		r.seen, r.requests, r.asked = [sha256.Size]byte{}, nil, nil
+		return nil
+	}
+	digest, err := digestOf(v, missing)
+	if err != nil {
+		return err
+	}
+	stable := digest == r.seen
+	if !stable {
+		r.seen, r.due = digest, time.Time{}
+	}
+	if pending, err := r.pending(ctx); err != nil || pending || !stable || r.now().Before(r.due) {
+		return err
+	}
+	refs, err := lackingRefs(ctx, v)
+	if err != nil {
+		return err
+	}
+	return r.ask(ctx, r.choose(refs), missing)
+}
+
+// digestOf tells one set of what is missing from another.
+func digestOf(v *places.View, missing places.Missing) (sum [sha256.Size]byte, err error) {
+	keys, err := v.UnheldDocuments(maxDigested)
+	if err != nil {
+		return sum, err
+	}
+	broken, err := v.Broken(maxDigested)
+	if err != nil {
+		return sum, err
+	}
+	h := sha256.New()
+	_, _ = fmt.Fprintln(h, missing) // never fails
+	for _, k := range keys {
+		_, _ = fmt.Fprintf(h, "%x %s\n", k.Blob, k.Language)
+	}
 	for _, b := range broken {
-		still[b.Position] = r.asked[b.Position] || r.ask(ctx, b)
+		_, _ = fmt.Fprintln(h, b.Position)
 	}
-	r.asked = still
-	r.lookUnheld(ctx)
+	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// lookUnheld asks for what no segment has now.
-func (r *repairer) lookUnheld(ctx context.Context) {
-	refs, err := r.unheld.next(ctx)
-	if err != nil && ctx.Err() == nil {
-		r.logger.Error("files without a segment could not be listed; looking again later", "error", err)
-	}
-	for _, ref := range refs {
-		if err := r.append(ctx, ref.repository, ref.ref, ref.eventID(), ref.indexedAt); err != nil {
-			r.logger.Error("a ref with files whose text no segment has could not be asked for; trying again later",
-				"repository", ref.repository, "ref", string(ref.ref), "error", err)
-			continue
+// pending reports whether requests have not had their effect yet. At first those of a
+// former process count, wherever they are in the log.
+func (r *repairer) pending(ctx context.Context) (bool, error) {
+	if r.requests == nil {
+		high, err := r.log.HighWater(ctx, event.TopicEvents)
+		if err != nil {
+			return false, err
 		}
-		r.unheld.told(ref)
-		r.logger.Warn("a ref is told again in full: it has files whose text no segment has", "repository", ref.repository,
-			"ref", string(ref.ref), "commit", string(ref.commit))
+		r.requests, r.asked = map[int32]event.Offset{}, map[lackingRef]attempt{}
+		for partition, next := range high {
+			r.requests[int32(partition)] = next
+		}
 	}
+	for partition, next := range r.requests {
+		before, err := r.applied(ctx, partition)
+		if err != nil {
+			return false, err
+		}
+		if before < next {
+			return true, nil
+		}
+		delete(r.requests, partition)
+	}
+	return false, nil
 }
 
-// append asks for one ref to be told in full.
-func (r *repairer) append(ctx context.Context, id code.RepositoryID, ref code.Ref, eventID string, at time.Time) error {
-	ev := &event.Push{Repository: id, Ref: ref, Action: event.ActionRefresh, ReceivedAt: at}
-	rec, err := event.Encode(event.Envelope{ID: eventID, Source: "/quarry/repair", Time: at}, ev)
-	if err == nil {
-		_, err = r.log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec)
+// choose returns the refs that are due, and notes when the next one is.
+func (r *repairer) choose(refs []lackingRef) []lackingRef {
+	now := r.now()
+	r.due = now.Add(maxRepairWait)
+	var due []lackingRef
+	for _, ref := range refs {
+		switch a := r.asked[ref]; {
+		case a.due.After(now):
+			r.due = minTime(r.due, a.due)
+		case len(due) < maxRepairs:
+			due = append(due, ref)
+			r.due = now // see then what it helped
+		}
 	}
-	return err
+	return due
 }
 
-// ask appends the request for one ref and reports whether the log has it.
-func (r *repairer) ask(ctx context.Context, b *places.BrokenError) bool {
-	if err := r.append(ctx, b.Repository, b.Ref, event.DerivedID(b.Position, "repair"), b.IndexedAt); err != nil {
-		r.logger.Error("a broken ref could not be asked for; trying again later", "repository", b.Repository, "ref", string(b.Ref), "error", err)
-		return false
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
 	}
-	r.logger.Warn("a ref is told again in full: what its last event builds on is not there", "repository", b.Repository,
-		"ref", string(b.Ref), "offset", b.Position.Offset, "partition", b.Position.Partition)
-	return true
+	return a
+}
+
+// ask appends the requests for refs, those of a repository together.
+func (r *repairer) ask(ctx context.Context, refs []lackingRef, missing places.Missing) error {
+	repositories := 0
+	for rest := refs; len(rest) > 0; repositories++ {
+		n := slices.IndexFunc(rest, func(ref lackingRef) bool { return ref.repository != rest[0].repository })
+		if n < 0 {
+			n = len(rest)
+		}
+		for chunk := range slices.Chunk(rest[:n], event.MaxHandledPushes) {
+			if err := r.append(ctx, chunk); err != nil {
+				return err
+			}
+		}
+		rest = rest[n:]
+	}
+	if len(refs) > 0 {
+		r.logger.Warn("documents are missing: re-indexing the refs that lack them", "repositories", repositories, "refs", len(refs),
+			"missing_documents", missing.Documents, "broken_refs", missing.Refs)
+	}
+	return nil
+}
+
+// append appends the requests for refs of one repository.
+func (r *repairer) append(ctx context.Context, refs []lackingRef) error {
+	now := r.now().UTC()
+	records := make([]event.Record, len(refs))
+	for i, ref := range refs {
+		ev := &event.Push{Repository: ref.repository, Ref: ref.ref, Action: event.ActionRefresh, ReceivedAt: now}
+		var err error
+		records[i], err = event.Encode(event.Envelope{ID: rand.Text(), Source: event.RepairSource, Time: now}, ev)
+		if err != nil {
+			return err
+		}
+	}
+	positions, err := r.log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...)
+	if err != nil {
+		return err
+	}
+	for i, ref := range refs {
+		a := r.asked[ref]
+		r.asked[ref] = attempt{a.n + 1, now.Add(min(minRepairWait<<min(a.n, 16), maxRepairWait))}
+		r.requests[positions[i].Partition] = positions[i].Offset + 1
+	}
+	return nil
+}
+
+// report logs how much is missing, from time to time, and when nothing is any more.
+func (r *repairer) report(missing places.Missing) {
+	now := r.now()
+	switch {
+	case missing == r.reported:
+		return
+	case missing == (places.Missing{}):
+		r.logger.Info("no document is missing any more")
+	case now.Sub(r.lastReported) < repairProgressEvery:
+		return
+	default:
+		r.logger.Info("documents are missing", "missing_documents", missing.Documents, "broken_refs", missing.Refs)
+	}
+	r.reported, r.lastReported = missing, now
 }

@@ -1,53 +1,86 @@
 package server
 
 import (
-	"errors"
+	"bytes"
+	"context"
 	"log/slog"
+	"math"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
-	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-func TestRepairAsksOnceForEachBrokenEvent(t *testing.T) {
-	log, err := embeddedlog.Open(t.TempDir(), embeddedlog.Options{Partitions: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = log.Close() }()
-	var broken []*places.BrokenError
-	fails := false
-	r := &repairer{log: log, logger: slog.New(slog.DiscardHandler), asked: map[event.Position]bool{}, broken: func(int) ([]*places.BrokenError, error) {
-		if fails {
-			return nil, errors.New("store is closed")
+// repairRequests returns the refs that were asked for, in their order.
+func repairRequests(t *testing.T, s *Server) (refs []string) {
+	t.Helper()
+	for _, rec := range recordsOf(t, s, event.TopicEvents) {
+		if event.SourceOf(rec) != event.RepairSource {
+			continue
 		}
-		return broken, nil
-	}}
-	asked := func() event.Offset {
-		t.Helper()
-		r.look(t.Context())
-		high, err := log.HighWater(t.Context(), event.TopicEvents)
+		_, ev, err := event.Decode(rec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return high[0]
+		refs = append(refs, ev.(*event.Push).Ref.Short())
 	}
-	at := func(offset event.Offset) *places.BrokenError {
-		return &places.BrokenError{Repository: 7, Ref: "refs/heads/main", Position: event.Position{Topic: event.TopicEvents, Offset: offset}, IndexedAt: time.Unix(9, 0)}
+	return refs
+}
+
+// TestRepairRequests takes all segments away and rebuilds, in a process that has no
+// workers: every ref that lacks text is asked for once, in the second look, and again
+// after a while if that had its effect and did not help.
+func TestRepairRequests(t *testing.T) {
+	g := newGitRepository(t, "anvil", "release/*")
+	last := g.commit("a.txt", "alpha\n", "b.txt", "beta\n")
+	g.git("branch", "release/1")
+	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
+	t.Run("import", func(t *testing.T) { running(t, c).registerAt(t, g, last) })
+	if err := os.RemoveAll(c.ProjectionsDir()); err != nil {
+		t.Fatal(err)
 	}
-	for i, step := range []struct {
-		broken []*places.BrokenError
-		fails  bool
-		want   event.Offset
+	removeSegments(t, c.SegmentsDir())
+
+	c.Roles = []string{roleQuery}
+	s := openOnly(t, c)
+	live := s.versions.live.Load()
+	clock, applied, said := time.Unix(1, 0), event.Offset(math.MaxInt64), new(bytes.Buffer)
+	r := newRepairer(s.log, live, slog.New(slog.NewTextHandler(said, nil)))
+	r.now = func() time.Time { return clock }
+	r.applied = func(context.Context, int32) (event.Offset, error) { return applied, nil }
+	live.repair = nil // r looks instead
+	run(t, s)
+	<-live.runner.CaughtUp()
+	if v := live.places.Acquire(); v.Unheld() != 2 {
+		t.Errorf("%d documents are missing, want 2", v.Unheld())
+		v.Release()
+	} else {
+		v.Release()
+	}
+	for _, step := range []struct {
+		what  string
+		do    func()
+		asked int // in all
 	}{
-		{nil, false, 0}, {[]*places.BrokenError{at(3)}, false, 1}, {[]*places.BrokenError{at(3)}, false, 1},
-		{[]*places.BrokenError{at(3)}, true, 1}, {nil, false, 1}, {[]*places.BrokenError{at(5), at(6)}, false, 3},
+		{"the first look, which a merge may explain", func() {}, 0},
+		{"the second look", func() {}, 2},
+		{"a look before the requests have had their effect", func() { applied = 0 }, 2},
+		{"a look after that", func() { applied = math.MaxInt64 }, 2},
+		{"a look some minutes later", func() { clock = clock.Add(minRepairWait) }, 4},
+		{"a look at once", func() {}, 4},
+		{"a look as many minutes later", func() { clock = clock.Add(minRepairWait) }, 4},
+		{"a look twice as many minutes later", func() { clock = clock.Add(minRepairWait) }, 6},
 	} {
-		broken, fails = step.broken, step.fails
-		if got := asked(); got != step.want {
-			t.Fatalf("step %d: %d requests in the log, want %d", i, got, step.want)
+		step.do()
+		r.look(t.Context())
+		if got := repairRequests(t, s); len(got) != step.asked || step.asked > 0 && !slices.Equal(got[:2], []string{"main", "release/1"}) {
+			t.Errorf("after %s: %v were asked for, want %d", step.what, got, step.asked)
 		}
+	}
+	if !strings.Contains(said.String(), "missing_documents=2") || !strings.Contains(said.String(), "repositories=1 refs=2") {
+		t.Errorf("the log says %s", said)
 	}
 }

@@ -158,10 +158,10 @@ func unreadable(err error) error {
 // added gives an index what only one that may become live needs, and notes what
 // Close has to close.
 func (v *versions) added(i *index) *index {
-	if !i.meta.Frozen() {
-		i.repair = newRepairer(v.log, i.places, i.runner.CaughtUp(), v.o.Logger)
-	}
 	i.applied = newApplied(v.log, workerGroup, i.runner.Checkpoints)
+	if !i.meta.Frozen() {
+		i.repair = newRepairer(v.log, i, v.o.Logger)
+	}
 	i.superseded, i.took = make(chan struct{}), make(chan struct{})
 	i.use.begin()
 	v.mu.Lock()
