@@ -58,6 +58,9 @@ type Options struct {
 	// several times for one. It must return at once and not use the store. The
 	// default logs the damage.
 	OnDamage func(*DamageError)
+	// DiskFull is called when a write fails for want of space, which is then tried once
+	// more; other writes wait meanwhile. It may free space, or wait until there is some.
+	DiskFull func()
 	// Logger takes what Pebble reports at levels above information. Default: none.
 	Logger *slog.Logger
 	// Registerer takes the metrics. Default: none.
@@ -88,10 +91,14 @@ func (o *Options) ensureDefaults() {
 }
 
 func (o *Options) fs() vfs.FS {
+	fs := vfs.Default
 	if o.Memory != nil {
-		return o.Memory.watched
+		fs = o.Memory.watched
 	}
-	return vfs.Default
+	if o.DiskFull != nil {
+		fs = vfs.OnDiskFull(fs, o.DiskFull)
+	}
+	return fs
 }
 
 // pebble returns Pebble's options for these.

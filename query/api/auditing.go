@@ -26,7 +26,7 @@ var (
 )
 
 // errNotRecorded is a change that was made and could not be written down.
-var errNotRecorded = errors.New("the change was made, but the audit log cannot be written now; look before you try again")
+var errNotRecorded = errors.New("the change was made, but the audit log cannot be written now; check before retrying")
 
 // target notes what a request reads or changes, for the audit log. Metadata are
 // pairs of name and value; empty values are left out. Outside of a route it does
@@ -64,6 +64,20 @@ func (x *exchange) note(name, value string) {
 	x.metadata[name] = failure.Cut(value, audit.MaxMetadataBytes)
 }
 
+// errNotChanged is a change that was refused because it could not be kept.
+var errNotChanged = errors.New("nothing was changed")
+
+// checkWritable refuses a request that changes something while nothing can be kept.
+func (s *Server) checkWritable(rt *route) error {
+	if !rt.changes() || s.o.Writable == nil {
+		return nil
+	}
+	if err := s.o.Writable(); err != nil {
+		return fmt.Errorf("%w: %w", errNotChanged, err)
+	}
+	return nil
+}
+
 // changes reports whether a request of the route changes what is not written down
 // by an event of the accounts.
 func (rt *route) changes() bool {
@@ -71,8 +85,8 @@ func (rt *route) changes() bool {
 }
 
 // writeDown makes the record of a request. What is read is written down shortly,
-// a change at once. An error is the answer then: what is not written down is not
-// given, and of a change it is said that it was made (errNotRecorded).
+// a change that was made at once. An error is the answer then: what is not written
+// down is not given.
 func (s *Server) writeDown(rt *route, r *http.Request, x *exchange) error {
 	x.done = true
 	if x.recorded || x.principal == nil {
@@ -90,14 +104,20 @@ func (s *Server) writeDown(rt *route, r *http.Request, x *exchange) error {
 	case x.refusal != "":
 		_ = s.o.Audit.Note(ctx, rec) // the answer says no, whether it is written down or not
 		return nil
-	case !rt.changes():
+	case !rt.changes() || x.status >= http.StatusBadRequest:
 		return s.o.Audit.Note(ctx, rec)
 	}
-	if err := s.o.Audit.Record(ctx, rec); err != nil {
-		s.metrics.unrecorded.Inc()
-		return fmt.Errorf("%w: %w", errNotRecorded, err)
+	return s.o.Audit.Record(ctx, rec)
+}
+
+// unrecorded is the answer to a request whose record could not be written, for the
+// given reason: of a change that was made it says so.
+func (s *Server) unrecorded(rt *route, x *exchange, reason error) error {
+	if !rt.changes() || x.status >= http.StatusBadRequest {
+		return reason
 	}
-	return nil
+	s.metrics.unrecorded.Inc()
+	return fmt.Errorf("%w: %w", errNotRecorded, reason)
 }
 
 // writeDownPanic is deferred: it makes the record of a request that ends in a

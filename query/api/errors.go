@@ -54,6 +54,8 @@ const statusClientGone = 499
 
 // failures maps errors to statuses and codes. The first row that matches counts.
 var failures = []errorStatus{
+	{errNotChanged, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{errNotRecorded, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{syntax.ErrInvalid, http.StatusBadRequest, "FAILED_TO_PARSE_QUERY"},
 	{plan.ErrPattern, http.StatusBadRequest, "FAILED_TO_PARSE_QUERY"},
 	{errBody, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
@@ -93,7 +95,6 @@ var failures = []errorStatus{
 	{errTimedOut, http.StatusServiceUnavailable, "TIMEOUT"},
 	{source.ErrTimeout, http.StatusServiceUnavailable, "TIMEOUT"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "TIMEOUT"},
-	{errNotRecorded, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{search.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{errNotReady, http.StatusServiceUnavailable, "NOT_READY"},
 	{source.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},

@@ -197,6 +197,7 @@ func (s *Server) handle(rt *route) http.Handler {
 			defer p.release()
 		}
 		if err := s.writeDown(rt, r, x); err != nil {
+			err = s.unrecorded(rt, x, err)
 			p, x.err = errorReply(err, x.id), err
 			x.status = p.status
 		}
@@ -210,6 +211,9 @@ func (s *Server) handle(rt *route) http.Handler {
 func (s *Server) answer(rt *route, r *http.Request) (*reply, error) {
 	admitted, err := s.admit(rt, r)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkWritable(rt); err != nil {
 		return nil, err
 	}
 	return rt.handler(admitted)
@@ -244,6 +248,9 @@ func (s *Server) stream(rt *route, w http.ResponseWriter, r *http.Request) error
 	x := exchangeOf(r)
 	admitted, err := s.admit(rt, r)
 	if err != nil {
+		return err
+	}
+	if err := s.checkWritable(rt); err != nil {
 		return err
 	}
 	leave, err := s.enter(x)

@@ -147,6 +147,9 @@ type Options struct {
 	Connections map[string]code.HostKind
 	// Ready says why the server should get no requests yet; nil is always ready.
 	Ready func(ctx context.Context) error
+	// Writable says why nothing may be changed now; nil is always writable. What is read
+	// is not affected.
+	Writable func() error
 	// Version is what GET /api/version says.
 	Version string
 	// Secret signs the IDs of sessions of the Model Context Protocol; processes with

@@ -24,8 +24,8 @@
 //  3. A record is appended once in effect: a group that is tried again keeps the ID
 //     of its event, by which readers know it.
 //  4. No record is dropped without a count and a line in the log; without Lossy
-//     that is only at the end of the process, when the log does not answer within
-//     Options.DrainTimeout, or when the process dies.
+//     that is only when the process dies, or at its end if neither the log nor
+//     Options.PendingFile takes it.
 //  5. What a record holds is cut to the bounds of schemas/audit, and holds no
 //     credential that is known by its form (Clean).
 //

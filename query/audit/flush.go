@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -14,11 +15,13 @@ import (
 // partition is the only one of event.TopicAudit.
 const partition int32 = 0
 
-// Run writes records until ctx ends, and then what is still there, within
-// Options.DrainTimeout. It is called once.
+// Run writes what an earlier process kept, then records until ctx ends, and then what
+// is still there, within Options.DrainTimeout. What the log does not take at the end is
+// kept in Options.PendingFile. It is called once.
 func (r *Recorder) Run(ctx context.Context) error {
+	r.appendPending(ctx)
 	for r.wait(ctx) {
-		r.flush(ctx)
+		r.flush(ctx, 0)
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.DrainTimeout)
 	defer cancel()
@@ -65,23 +68,35 @@ type group struct {
 	lost    int64 // how many lost records it tells of
 }
 
-// flush writes the oldest group, however often it takes, until ctx ends. A group
-// that was begun goes first: another attempt is the same event.
-func (r *Recorder) flush(ctx context.Context) {
+// flush writes the oldest group and reports whether it did. It tries until ctx ends,
+// or as often as attempts says, if that is not 0. A group that was begun goes first:
+// another attempt is the same event.
+func (r *Recorder) flush(ctx context.Context, attempts int) bool {
 	if r.begun == nil && !r.begin() {
-		return
+		return true
 	}
-	for wait := minWait; ; wait = min(2*wait, maxWait) {
-		err := r.append(ctx, r.begun.event)
+	if !r.appendUntilWritten(ctx, r.begun.event, attempts) {
+		return false
+	}
+	r.written(r.begun)
+	r.begun = nil
+	return true
+}
+
+// appendUntilWritten appends a record, however often it takes, until ctx ends, or as
+// often as attempts says, if that is not 0.
+func (r *Recorder) appendUntilWritten(ctx context.Context, rec event.Record, attempts int) bool {
+	wait := minWait
+	for attempt := 1; ; attempt++ {
+		err := r.append(ctx, rec)
 		if err == nil {
-			r.written(r.begun)
-			r.begun = nil
-			return
+			return true
 		}
 		r.failed(err)
-		if !pause(ctx, wait) {
-			return
+		if attempt == attempts || !pause(ctx, wait) {
+			return false
 		}
+		wait = min(2*wait, maxWait)
 	}
 }
 
@@ -190,24 +205,35 @@ func (l loss) record() audit.Record {
 	}
 }
 
-// drain writes what is left. What cannot be written is counted.
+// drain writes what is left. What the log does not take is kept in a file; what cannot
+// be kept is counted.
 func (r *Recorder) drain(ctx context.Context) error {
-	for ctx.Err() == nil {
+	attempts := 0
+	if r.o.PendingFile != "" {
+		attempts = drainAttempts
+	}
+	for ctx.Err() == nil && len(r.pendingRecords) == 0 {
 		if n, _ := r.pending(); n == 0 && r.end() {
 			return nil
 		}
-		r.flush(ctx)
+		if !r.flush(ctx, attempts) {
+			break
+		}
 	}
 	r.mu.Lock()
 	r.mu.ended = true
 	left := r.mu.queue.entries
 	r.mu.queue = queue{}
 	r.mu.Unlock()
+	lost, err := r.keep(left)
 	for i := range left {
 		left[i].finish(fmt.Errorf("%w: the server stops", ErrUnavailable))
 	}
-	r.metrics.lost.Add(float64(len(left)))
-	return fmt.Errorf("audit: %d records are lost: %w within %s", len(left), ErrUnavailable, r.o.DrainTimeout)
+	if lost == 0 && err == nil {
+		return nil
+	}
+	r.metrics.lost.Add(float64(lost))
+	return errors.Join(fmt.Errorf("audit: %d records are lost: %w within %s", lost, ErrUnavailable, r.o.DrainTimeout), err)
 }
 
 // end takes no more if the queue is still empty.

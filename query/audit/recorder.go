@@ -69,6 +69,9 @@ type Options struct {
 	FlushEvery time.Duration
 	// DrainTimeout bounds the end of Run.
 	DrainTimeout time.Duration
+	// PendingFile keeps what the log does not take at the end, for the next process to
+	// write. Empty: that is lost.
+	PendingFile string
 
 	Now        func() time.Time
 	Logger     *slog.Logger
@@ -116,9 +119,11 @@ type Recorder struct {
 		lost  loss
 	}
 	// Of the goroutine of Run:
-	groups  uint64
-	begun   *group // that was not acknowledged yet
-	failing bool
+	groups uint64
+	begun  *group // that was not acknowledged yet
+	// pendingRecords are those of Options.PendingFile that are not written yet.
+	pendingRecords []event.Record
+	failing        bool
 }
 
 // New returns a Recorder; Run writes what it takes.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -290,6 +292,76 @@ func TestTheEndIsBounded(t *testing.T) {
 		}
 		if err := r.Note(t.Context(), searched(2)); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("behind the end: %v", err)
+		}
+	})
+}
+
+// TestRecordsSurviveAStopWithoutTheLog stops recorders while the log takes nothing, one
+// of them while it writes what another kept, and finds every record once, in order.
+func TestRecordsSurviveAStopWithoutTheLog(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pending")
+	synctest.Test(t, func(t *testing.T) {
+		log := &memory{fail: errors.New("disk full")}
+		o := Options{Log: log, PendingFile: file}
+		n := 0
+		for range 2 {
+			began := time.Now()
+			err := during(t, o, func(r *Recorder) {
+				for range event.MaxAuditRecords + 5 {
+					if err := r.Note(t.Context(), searched(n)); err != nil {
+						t.Fatal(err)
+					}
+					n++
+				}
+				<-time.After(time.Second)
+			})
+			if took := time.Since(began); err != nil || took > 4*time.Second {
+				t.Errorf("the stop, after %v: %v", took, err)
+			}
+		}
+		log.set(nil)
+		if err := during(t, o, func(*Recorder) { <-time.After(time.Second) }); err != nil {
+			t.Error(err)
+		}
+		_, groups := log.events(t)
+		var want []string
+		for i := range n {
+			want = append(want, strconv.Itoa(i))
+		}
+		if got := queries(groups); !slices.Equal(got, want) {
+			t.Errorf("%d records, want %d in order", len(got), len(want))
+		}
+		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the file is still there: %v", err)
+		}
+	})
+}
+
+// TestDamagedPendingFileIsKept writes what can be read of a file and leaves it there.
+func TestDamagedPendingFileIsKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pending")
+	synctest.Test(t, func(t *testing.T) {
+		log := &memory{fail: errors.New("disk full")}
+		o := Options{Log: log, PendingFile: file}
+		if err := during(t, o, func(r *Recorder) { _ = r.Note(t.Context(), searched(0)) }); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString("{\"value\":")
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		log.set(nil)
+		if err := during(t, o, func(*Recorder) { <-time.After(time.Second) }); err != nil {
+			t.Error(err)
+		}
+		if _, groups := log.events(t); len(groups) != 1 {
+			t.Errorf("%d groups, want 1", len(groups))
+		}
+		if _, err := os.Stat(file); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -74,6 +74,8 @@ type Storage struct {
 	Projections string `yaml:"projections" doc:"Projections. Empty: projections below data."`
 	Accounts    string `yaml:"accounts" doc:"Rows of accounts and audit log. Empty: accounts below data."`
 	Mirrors     string `yaml:"mirrors" doc:"Git mirrors, a cache. Empty: mirrors below data."`
+	// MinFreeBytes is held against the file system of each directory.
+	MinFreeBytes Bytes `yaml:"minFreeBytes" doc:"Free space of a disk below which Quarry only reads: webhooks and changes get 503, nothing is indexed, searches go on."`
 }
 
 // Git is the policy on clone URLs and the bounds of git.
@@ -206,6 +208,7 @@ func Default() Config {
 		Roles:   []string{"ingest", "pipeline", "query"},
 		Logging: Logging{Level: "info", Format: "text"},
 		Log:     Log{Driver: "embedded"},
+		Storage: Storage{MinFreeBytes: 256 << 20},
 		Git: Git{
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},
 			FetchTimeout:     Duration(30 * time.Minute),

@@ -88,6 +88,7 @@ func (c *Config) validateNumbers(report reporter) {
 	}
 	atLeast("log.partitions", int64(c.Log.Partitions), 0)
 	atLeast("log.kafka.replicationFactor", int64(c.Log.Kafka.ReplicationFactor), 0)
+	atLeast("storage.minFreeBytes", int64(c.Storage.MinFreeBytes), 16<<20)
 	atLeast("git.maxMirrorBytes", int64(c.Git.MaxMirrorBytes), 1<<20)
 	atLeast("git.fetchTimeout in nanoseconds", int64(c.Git.FetchTimeout), 1)
 	atLeast("ingest.maxBodyBytes", int64(c.Ingest.MaxBodyBytes), 1<<10)

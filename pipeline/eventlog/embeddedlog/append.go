@@ -46,6 +46,10 @@ func (l *Log) append(ctx context.Context, name event.Topic, number int32, record
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
+	if err := l.CheckSpace(name); err != nil {
+		l.metrics.refused.WithLabelValues(refusedDiskFull).Inc()
+		return nil, err
+	}
 	switch err := l.queue.Do(ctx, a, a.bytes); {
 	case errors.Is(err, gather.ErrClosed):
 		return nil, eventlog.ErrClosed
@@ -84,9 +88,6 @@ func (l *Log) route(t *topic, number int32, records []event.Record) (*appending,
 // write makes a batch durable and lets readers see it. The queue calls it from
 // one goroutine at a time, and Close waits for it.
 func (l *Log) write(batch []*appending) error {
-	if err := l.checkSpace(); err != nil {
-		return err
-	}
 	began := time.Now()
 	b := l.db.NewBatch()
 	defer b.Close()
@@ -121,14 +122,22 @@ func (l *Log) write(batch []*appending) error {
 	return nil
 }
 
-// checkSpace refuses to write while the disk is almost full; see doc.go. A file
-// system that cannot say how full it is counts as having room.
-func (l *Log) checkSpace() error {
+// CheckSpace returns ErrFull while the disk has too little space for records of a
+// topic; see doc.go. A file system that cannot say how full it is counts as having
+// room.
+func (l *Log) CheckSpace(topic event.Topic) error {
 	usage, err := l.opts.fs.GetDiskUsage(l.dir)
-	if err != nil || usage.AvailBytes >= l.opts.MinFreeBytes {
+	least := l.minFreeBytes(topic)
+	if err != nil || usage.AvailBytes >= least {
 		return nil
 	}
-	l.metrics.refused.WithLabelValues(refusedDiskFull).Inc()
-	return fmt.Errorf("%w: %d MiB are free on the disk of %s, %d MiB are needed; free some space",
-		eventlog.ErrFull, usage.AvailBytes>>20, l.dir, l.opts.MinFreeBytes>>20)
+	return fmt.Errorf("%w: the disk of the log has %d MiB left, and %d MiB are needed; free some space", eventlog.ErrFull, usage.AvailBytes>>20, least>>20)
+}
+
+// minFreeBytes returns the space below which records of a topic are refused.
+func (l *Log) minFreeBytes(topic event.Topic) uint64 {
+	if topic == event.TopicEvents {
+		return l.opts.MinFreeBytes
+	}
+	return l.opts.MinFreeBytes / 2
 }

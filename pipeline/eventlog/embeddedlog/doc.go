@@ -35,7 +35,10 @@
 // Concurrent appends share one sync. Pebble ends the process when its
 // write-ahead log cannot be written, since nobody then knows what the disk holds;
 // so that a full disk is an answer and not a crash, Append refuses records with
-// ErrFull while less than Options.MinFreeBytes are free.
+// ErrFull while less than Options.MinFreeBytes are free: records of
+// event.TopicEvents first, and others at half of that, so that the audit log can be
+// written when changes are refused. Options.DiskFull is called where other programs
+// take the rest.
 //
 // # Concurrency
 //

@@ -17,9 +17,14 @@ type Options struct {
 	// CacheBytes is the size of Pebble's block cache; 0 means 16 MiB. Tails read
 	// what was just written from memory, so it matters only to a replay.
 	CacheBytes int64
-	// MinFreeBytes is the free space below which Append answers ErrFull; 0 means
-	// 256 MiB, which is what Pebble may need to write out what it holds in memory.
+	// MinFreeBytes is the free space below which Append answers ErrFull to records of
+	// event.TopicEvents, and to others below the half of it: what people do can still
+	// be recorded when nothing new is indexed. 0 means 256 MiB, which is what Pebble
+	// may need to write out what it holds in memory.
 	MinFreeBytes uint64
+	// DiskFull is called when a write fails for want of space, which is then tried once
+	// more; other writes wait meanwhile. It may free space, or wait until there is some.
+	DiskFull func()
 	// MaxWaitingBytes bounds the records that wait for the disk; 0 means 64 MiB.
 	// Above it Append answers ErrFull.
 	MaxWaitingBytes int
@@ -60,6 +65,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.fs == nil {
 		o.fs = vfs.Default
+	}
+	if o.DiskFull != nil {
+		o.fs = vfs.OnDiskFull(o.fs, o.DiskFull)
 	}
 	return o, nil
 }

@@ -60,8 +60,8 @@ func newInstallation(t *testing.T) *installation {
 	}))
 	t.Cleanup(s.Close)
 	in.Examination = &Examination{Config: &c, Now: func() time.Time { return now }, Probes: Probes{
-		Space:      func(string) (Space, error) { return Space{100 << 30, 200 << 30, 1e6, 1e7}, nil },
-		Memory:     func() (Memory, error) { return Memory{Total: 8 << 30, Available: 4 << 30}, nil },
+		Space:      func(string) (boot.Space, error) { return boot.Space{FreeBytes: 100 << 30, TotalBytes: 200 << 30, FreeFiles: 1e6, TotalFiles: 1e7}, nil },
+		Memory:     func() (boot.Memory, error) { return boot.Memory{Total: 8 << 30, Available: 4 << 30}, nil },
 		OpenFiles:  func(int) (uint64, error) { return 65536, nil },
 		Holder:     func(string) (boot.Holder, error) { return boot.Holder{Held: true, Process: 1}, nil },
 		Owner:      func(string) (bool, uint32, error) { return true, 0, nil },
@@ -151,24 +151,29 @@ func TestChecks(t *testing.T) {
 		{"lock", Warning, "the probe fails", func(in *installation) {
 			in.Probes.Holder = func(string) (boot.Holder, error) { return boot.Holder{}, errProbe }
 		}},
+		{"disk", Problem, "the server only reads", func(in *installation) {
+			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 200 << 20, TotalBytes: 1 << 40}, nil }
+		}},
 		{"disk", Problem, "512 MiB left", func(in *installation) {
-			in.Probes.Space = func(string) (Space, error) { return Space{FreeBytes: 512 << 20, TotalBytes: 1 << 40}, nil }
+			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 512 << 20, TotalBytes: 1 << 40}, nil }
 		}},
 		{"disk", Warning, "3.0 GiB left", func(in *installation) {
-			in.Probes.Space = func(string) (Space, error) { return Space{FreeBytes: 3 << 30, TotalBytes: 1 << 40}, nil }
+			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 3 << 30, TotalBytes: 1 << 40}, nil }
 		}},
 		{"disk", Problem, "room for 10 more files", func(in *installation) {
-			in.Probes.Space = func(string) (Space, error) { return Space{1 << 40, 1 << 40, 10, 1e6}, nil }
+			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 40, FreeFiles: 10, TotalFiles: 1e6}, nil }
 		}},
 		{"memory", Problem, "control group allows 512 MiB", func(in *installation) {
-			in.Probes.Memory = func() (Memory, error) { return Memory{8 << 30, 8 << 30, 512 << 20}, nil }
+			in.Probes.Memory = func() (boot.Memory, error) {
+				return boot.Memory{Total: 8 << 30, Available: 8 << 30, Limit: 512 << 20}, nil
+			}
 		}},
 		{"memory", Warning, "imports and git", func(in *installation) {
-			in.Probes.Memory = func() (Memory, error) { return Memory{Total: in.plannedMemory() + 1}, nil }
+			in.Probes.Memory = func() (boot.Memory, error) { return boot.Memory{Total: in.plannedMemory() + 1}, nil }
 		}},
 		{"memory", Warning, "are free now", func(in *installation) {
 			in.stop()
-			in.Probes.Memory = func() (Memory, error) { return Memory{Total: 8 << 30, Available: 100 << 20}, nil }
+			in.Probes.Memory = func() (boot.Memory, error) { return boot.Memory{Total: 8 << 30, Available: 100 << 20}, nil }
 		}},
 		{"open files", Problem, "256 files", func(in *installation) { in.Probes.OpenFiles = func(int) (uint64, error) { return 256, nil } }},
 		{"open files", Warning, "4096 files", func(in *installation) { in.Probes.OpenFiles = func(int) (uint64, error) { return 4096, nil } }},
@@ -249,26 +254,6 @@ func (in *installation) findings() (all []Finding) {
 		in.t.Error(err)
 	}
 	return all
-}
-
-func TestGroupLimit(t *testing.T) {
-	root := t.TempDir()
-	write := func(path, text string) string {
-		path = filepath.Join(root, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	write("memory.max", "max\n")
-	write("a/memory.max", "1000\n")
-	write("a/b/memory.max", "2000\n")
-	write("memory/c/memory.limit_in_bytes", "500\n")
-	for membership, want := range map[string]int64{"0::/a/b\n": 1000, "0::/\n": 0, "5:memory:/c\n4:cpu:/c\n": 500, "": 0} {
-		if got := groupLimit(write("membership", membership), root); got != want {
-			t.Errorf("%q: %d, want %d", membership, got, want)
-		}
-	}
 }
 
 // The probes of this machine answer.

@@ -13,26 +13,13 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// Space is what a file system has left for this user.
-type Space struct {
-	FreeBytes, TotalBytes int64
-	FreeFiles, TotalFiles int64 // 0 and 0 if the file system has no such bound
-}
-
-// Memory is what the machine has, in bytes; 0 for what is not known.
-type Memory struct {
-	Total, Available int64
-	// Limit is that of the control group of this process.
-	Limit int64
-}
-
 // errUnknown is returned by probes that this system does not have.
 var errUnknown = errors.New("not known on this system")
 
 // Probes look at the world. Tests replace them.
 type Probes struct {
-	Space     func(dir string) (Space, error)
-	Memory    func() (Memory, error)
+	Space     func(dir string) (boot.Space, error)
+	Memory    func() (boot.Memory, error)
 	OpenFiles func(process int) (uint64, error) // the limit of a process, 0 for this one
 	Holder    func(dir string) (boot.Holder, error)
 	Owner     func(path string) (ours bool, user uint32, err error)
@@ -49,7 +36,7 @@ type Probes struct {
 // NewProbes returns the probes of this machine. URL is where the server is asked.
 func NewProbes(o server.Options, to *client.Client) Probes {
 	return Probes{
-		Space: spaceOf, Memory: memoryOfMachine, OpenFiles: openFilesOf,
+		Space: boot.SpaceOf, Memory: boot.MemoryOfMachine, OpenFiles: openFilesOf,
 		Holder: boot.HolderOf, Owner: permissions.OwnerOf,
 		Git:    gitVersion,
 		Topics: func(ctx context.Context) ([]server.TopicReport, error) { return server.DescribeTopics(ctx, o) },

@@ -112,6 +112,7 @@ func checkLock(_ context.Context, x *Examination, r *report) {
 }
 
 func checkDisk(_ context.Context, x *Examination, r *report) {
+	minFree := int64(x.Config.Storage.MinFreeBytes)
 	for _, dir := range append(x.Config.ChosenDirectories(), os.TempDir()) {
 		space, err := x.Probes.Space(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -121,11 +122,13 @@ func checkDisk(_ context.Context, x *Examination, r *report) {
 		switch {
 		case err != nil:
 			r.warn("", "the free space of %s is not known: %v", dir, err)
+		case space.FreeBytes < minFree:
+			r.problem(remedy, "%s has %s left of %s; below %s (storage.minFreeBytes) the server only reads", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes), sizeText(minFree))
 		case space.FreeBytes < tooFewBytes:
 			r.problem(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
 		case space.TotalFiles > 0 && space.FreeFiles < tooFewFiles:
 			r.problem(remedy, "%s has room for %d more files", dir, space.FreeFiles)
-		case space.FreeBytes < fewBytes:
+		case space.FreeBytes < max(fewBytes, 2*minFree):
 			r.warn(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
 		case space.TotalFiles > 0 && space.FreeFiles < fewFiles:
 			r.warn(remedy, "%s has room for %d more files", dir, space.FreeFiles)

@@ -73,7 +73,7 @@ func openAccountStore(o Options, log eventlog.Log) (_ *accountRows, err error) {
 	}
 	a := &accountRows{o: o, log: log, damaged: make(chan error, 1)}
 	a.store, err = store.Open(o.Config.AccountsDir(), store.Options{
-		CacheBytes: store.MinCacheBytes, Logger: o.Logger,
+		CacheBytes: store.MinCacheBytes, DiskFull: o.diskFull, Logger: o.Logger,
 		Remedy: fmt.Sprintf("remove %s: the next start reads it from the log", o.Config.AccountsDir()),
 		OnDamage: func(d *store.DamageError) {
 			select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -20,6 +21,10 @@ import (
 
 // sealPurpose tells the key of seals from others that follow from the secret.
 const sealPurpose = "seals of the audit log"
+
+// pendingAuditName is the file of the data directory with records that the log did not
+// take before the stop.
+const pendingAuditName = "audit.pending"
 
 // auditRows opens the entries and the chain of a topic.
 func (a *accountRows) auditRows(topic event.Topic, decoder *projections.Decoder) (*auditrows.Projection, error) {
@@ -58,7 +63,8 @@ func (s *Server) openAudit() (err error) {
 	c := s.o.Config.Audit
 	s.recorder, err = recorder.New(recorder.Options{
 		Log: s.log, QueueBytes: int(c.QueueBytes), MaxWait: c.MaxWait.Std(), Lossy: !c.Required, HideQueries: !c.QueryText,
-		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+		PendingFile: filepath.Join(s.o.Config.Data, pendingAuditName),
+		Now:         boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	if err != nil {
 		return err

@@ -190,6 +190,7 @@ func (s *Server) openAPI() error {
 		Verifier:       verifier,
 		Connections:    connectionKinds(c),
 		Ready:          s.ready,
+		Writable:       s.writable,
 		Replays:        s.versions.replays,
 		AsOf:           s.versions.asOf,
 		Secret:         s.secrets.of("sessions of the Model Context Protocol"),

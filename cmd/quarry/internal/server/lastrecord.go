@@ -24,7 +24,7 @@ func LastRecordTime(ctx context.Context, o Options) (last time.Time, err error) 
 			return last, err
 		}
 		defer closeInto(&err, directory)
-		if log, err = openEmbedded(o.Config, o.Logger, nil); err != nil {
+		if log, err = openEmbedded(Options{Config: o.Config, Logger: o.Logger}); err != nil {
 			return last, err
 		}
 	}

@@ -2,11 +2,7 @@ package server
 
 import (
 	"context"
-	"log/slog"
 
-	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/projections"
@@ -18,19 +14,21 @@ func openLog(ctx context.Context, o Options) (eventlog.Log, error) {
 	if o.Config.Log.Driver == "kafka" {
 		return openKafka(ctx, o)
 	}
-	log, err := openEmbedded(o.Config, o.Logger, o.Registerer)
+	log, err := openEmbedded(o)
 	if err != nil {
 		return nil, err // and no log that is nil only within
 	}
 	return log, nil
 }
 
-func openEmbedded(c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (*embeddedlog.Log, error) {
+func openEmbedded(o Options) (*embeddedlog.Log, error) {
+	c := o.Config
 	return embeddedlog.Open(c.LogDir(), embeddedlog.Options{
-		Partitions: int32(c.Log.Partitions),
-		CacheBytes: int64(c.Cache.LogBytes),
-		Logger:     logger,
-		Registerer: reg,
+		Partitions:   int32(c.Log.Partitions),
+		CacheBytes:   int64(c.Cache.LogBytes),
+		MinFreeBytes: uint64(c.Storage.MinFreeBytes), DiskFull: o.diskFull,
+		Logger:     o.Logger,
+		Registerer: o.Registerer,
 	})
 }
 

@@ -131,7 +131,7 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 	s := openOnly(t, c)
 	run(t, s)()
 	takeNumbersOut(t, c.AccountsDir())
-	log, err := openEmbedded(c, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	log, err := openEmbedded(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func (p *queryProcess) run(ctx context.Context, g *errgroup.Group) {
 // register repositories in four partitions, and while both are asked to register the
 // same ones.
 func TestTwoProcessesNumberAtOnce(t *testing.T) {
-	log, err := openEmbedded(testConfig(t, "log.partitions=4"), slog.New(slog.DiscardHandler), prometheus.NewRegistry())
+	log, err := openEmbedded(Options{Config: testConfig(t, "log.partitions=4"), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	}
 	p.worker, err = worker.New(worker.Options{
 		Log:        s.log,
-		Handler:    p.indexer,
+		Handler:    spaceGate{p.indexer, s.disks},
 		Group:      workerGroup,
 		Lanes:      s.o.Config.Pipeline.Concurrency,
 		Long:       indexer.Imports,

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/indexer"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -119,3 +120,23 @@ func (b *backlog) poll(ctx context.Context) {
 
 // full implements webhook.Options.Full.
 func (b *backlog) full() bool { return b.over.Load() }
+
+// spaceGate lets nothing be indexed while a disk that it writes to is almost full.
+// Removals go on: they free space.
+type spaceGate struct {
+	worker.Handler
+	disks *diskGuard
+}
+
+// Handle implements worker.Handler.
+func (g spaceGate) Handle(ctx context.Context, records []event.Record) (int, error) {
+	if !indexer.Removes(records[0]) {
+		if err := g.disks.check(directoryData, directorySegments, directoryProjections, directoryMirrors); err != nil {
+			return 1, fmt.Errorf("%w: %w", worker.ErrUnavailable, err)
+		}
+	}
+	return g.Handler.Handle(ctx, records)
+}
+
+// writable implements api.Options.Writable.
+func (s *Server) writable() error { return s.disks.check(directoryData, directoryLog) }

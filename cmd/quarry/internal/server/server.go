@@ -34,6 +34,8 @@ type Options struct {
 	Gatherer   prometheus.Gatherer
 	// Version is what the API says.
 	Version string
+	// diskFull is called by a store that cannot write for want of space.
+	diskFull func()
 }
 
 // The roles of a process.
@@ -47,6 +49,7 @@ const (
 type Server struct {
 	o         Options
 	listeners *listeners
+	disks     *diskGuard
 	log       eventlog.Log
 	segments  *segmentstore.Directory
 	policy    mirror.Policy
@@ -91,6 +94,12 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 
 // open opens the parts in the order in which they rely on each other.
 func (s *Server) open(ctx context.Context) error {
+	stopWaiting := context.AfterFunc(ctx, func() {
+		if s.disks != nil {
+			s.disks.close()
+		}
+	})
+	defer stopWaiting()
 	for _, step := range []func(context.Context) error{
 		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openPages, s.openPipeline, s.openIngest,
 	} {
@@ -112,6 +121,9 @@ func (s *Server) openDirectory(context.Context) error {
 	}
 	s.opened(directory)
 	s.openFiles = newOpenFiles(s.o.Registerer)
+	s.disks = newDiskGuard(s.o.Config, s.o.Logger, s.o.Registerer)
+	s.opened(s.disks)
+	s.o.diskFull = s.disks.waitForSpace
 	return nil
 }
 
@@ -169,6 +181,7 @@ func (s *Server) publicURL() string {
 // order: requests end first, the projections last.
 func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
+	group.Add("disk space", s.disks.Run) // the last to end: stores wait for space
 	group.Add("permissions", s.closeFiles)
 	if s.accounts != nil {
 		group.Add("accounts", s.accounts.Run) // the last to end: requests change them

@@ -87,7 +87,7 @@ func onEmbedded(ctx context.Context, o Options) (reports []TopicReport, err erro
 		return nil, err
 	}
 	defer closeInto(&err, directory)
-	log, err := openEmbedded(o.Config, o.Logger, nil)
+	log, err := openEmbedded(Options{Config: o.Config, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}

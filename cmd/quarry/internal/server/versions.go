@@ -118,7 +118,7 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 		return nil, err
 	}
 	m := newVersionMetrics(v.o.Registerer)
-	rows, err := store.Open(dir, store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage})
+	rows, err := store.Open(dir, store.Options{Cache: v.blocks, DiskFull: v.o.diskFull, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage})
 	if err != nil {
 		return nil, unreadable(err)
 	}

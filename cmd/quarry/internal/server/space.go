@@ -1,0 +1,243 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+)
+
+const (
+	// measureSpaceEvery is how often the free space is looked at.
+	measureSpaceEvery = time.Second
+	// minFreeFiles is the number of inodes below which a disk counts as full.
+	minFreeFiles = 1000
+	// tightBytes is the free space below which a write that failed waits for more.
+	tightBytes = 8 << 20
+	// waitForSpacePoll is how often such a write looks again.
+	waitForSpacePoll = 200 * time.Millisecond
+)
+
+// errDiskFull says that a disk has less space than storage.minFreeBytes.
+var errDiskFull = errors.New("the disk is almost full")
+
+// diskGuard watches the free space of the directories that Quarry writes to. Below
+// storage.minFreeBytes the process only reads. Space that a store needs to go on at all
+// comes from reserves, files that are removed when the disk is full.
+type diskGuard struct {
+	directories []guardedDirectory
+	minFree     int64
+	reserves    []*diskReserve
+	space       func(path string) (boot.Space, error)
+	logger      *slog.Logger
+	metrics     *spaceMetrics
+	// closed ends the waits for space.
+	closed chan struct{}
+	close  func()
+
+	mu struct {
+		sync.Mutex
+		space   map[string]boot.Space
+		low     []string // names of directories, as they were logged
+		waiting bool
+	}
+}
+
+// guardedDirectory is a directory that Quarry writes to. Its name is the one in storage
+// and the label of the metrics.
+type guardedDirectory struct {
+	name, path string
+	// store says that what is in it cannot go on without space.
+	store bool
+}
+
+// Names of guarded directories.
+const (
+	directoryData        = "data"
+	directoryLog         = "log"
+	directorySegments    = "segments"
+	directoryProjections = "projections"
+	directoryAccounts    = "accounts"
+	directoryMirrors     = "mirrors"
+)
+
+// guardedDirectories returns those that a process writes to.
+func guardedDirectories(c *config.Config) []guardedDirectory {
+	out := []guardedDirectory{{directoryData, c.Data, false}}
+	add := func(wanted bool, d guardedDirectory) {
+		if wanted {
+			out = append(out, d)
+		}
+	}
+	add(c.Log.Driver == "embedded", guardedDirectory{directoryLog, c.LogDir(), true})
+	add(c.Has(rolePipeline) || c.Has(roleQuery), guardedDirectory{directorySegments, c.SegmentsDir(), false})
+	add(c.Has(roleQuery), guardedDirectory{directoryProjections, c.ProjectionsDir(), true})
+	add(c.Has(roleQuery), guardedDirectory{directoryAccounts, c.AccountsDir(), true})
+	add(c.Has(rolePipeline), guardedDirectory{directoryMirrors, c.MirrorsDir(), false})
+	return out
+}
+
+// newDiskGuard measures once, and frees the reserves of disks that are full, so that
+// the stores can be opened.
+func newDiskGuard(c *config.Config, logger *slog.Logger, reg prometheus.Registerer) *diskGuard {
+	g := &diskGuard{
+		directories: guardedDirectories(c), minFree: int64(c.Storage.MinFreeBytes), space: boot.SpaceOf,
+		logger: logger, closed: make(chan struct{}),
+	}
+	g.close = sync.OnceFunc(func() { close(g.closed) })
+	g.metrics = newSpaceMetrics(reg, g.minFree)
+	g.reserves = newReserves(c.Data, g.directories, reserveBytesOf(g.minFree))
+	g.measure(context.Background())
+	for _, r := range g.reserves {
+		if space, err := g.space(r.directory); err == nil && space.FreeBytes < r.bytes {
+			g.release(r)
+		}
+	}
+	return g
+}
+
+// Run measures until ctx ends. Then writes do not wait for space any more.
+func (g *diskGuard) Run(ctx context.Context) error {
+	defer g.close()
+	return every(ctx, measureSpaceEvery, g.measure)
+}
+
+// Close ends the waits for space.
+func (g *diskGuard) Close() error { g.close(); return nil }
+
+// measure takes in how much space there is, says so when that changes what the process
+// does, and fills the reserves again.
+func (g *diskGuard) measure(context.Context) {
+	spaces := map[string]boot.Space{}
+	var low []string
+	for _, d := range g.directories {
+		space, err := g.space(existingAncestor(d.path))
+		if err != nil {
+			continue // what is not known counts as enough
+		}
+		spaces[d.name] = space
+		g.metrics.free.WithLabelValues(d.name).Set(float64(space.FreeBytes))
+		g.metrics.size.WithLabelValues(d.name).Set(float64(space.TotalBytes))
+		g.metrics.low.WithLabelValues(d.name).Set(boolean(g.isLow(space)))
+		if g.isLow(space) {
+			low = append(low, d.name)
+		}
+	}
+	g.mu.Lock()
+	g.mu.space = spaces
+	before := g.mu.low
+	g.mu.low = low
+	g.mu.Unlock()
+	switch {
+	case slices.Equal(before, low):
+	case len(low) > 0:
+		g.logger.Error("disk is almost full; webhooks and changes are refused and nothing is indexed until there is space, searches go on",
+			"directories", strings.Join(low, ","), "free_bytes", spaces[low[0]].FreeBytes, "min_free_bytes", g.minFree)
+	default:
+		g.logger.Info("disk has enough space again; webhooks and changes are accepted", "directories", strings.Join(before, ","))
+	}
+	for _, r := range g.reserves {
+		r.fill(g)
+	}
+}
+
+func (g *diskGuard) isLow(s boot.Space) bool {
+	return s.FreeBytes < g.minFree || s.TotalFiles > 0 && s.FreeFiles < minFreeFiles
+}
+
+// check returns errDiskFull if one of the named directories has too little space. It
+// names no path: the error is shown to callers.
+func (g *diskGuard) check(names ...string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, name := range names {
+		s, ok := g.mu.space[name]
+		switch {
+		case !ok || !g.isLow(s):
+		case s.FreeBytes < g.minFree:
+			return fmt.Errorf("%w: the disk of the directory %s has %d MiB left, and storage.minFreeBytes is %d MiB; free some space", errDiskFull, name, s.FreeBytes>>20, g.minFree>>20)
+		default:
+			return fmt.Errorf("%w: the disk of the directory %s has room for %d more files, and %d are needed; remove some", errDiskFull, name, s.FreeFiles, minFreeFiles)
+		}
+	}
+	return nil
+}
+
+// waitForSpace is called by a store whose write failed for want of space. It frees a
+// reserve, or waits until there is space or the process ends: a store that cannot write
+// its log would end the process, and searches with it.
+func (g *diskGuard) waitForSpace() {
+	defer g.setWaiting(false)
+	for g.storesAreTight() {
+		if g.releaseTight() {
+			continue
+		}
+		g.setWaiting(true)
+		select {
+		case <-g.closed:
+			return
+		case <-time.After(waitForSpacePoll):
+		}
+	}
+}
+
+func (g *diskGuard) setWaiting(waiting bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if waiting && !g.mu.waiting {
+		g.logger.Error("disk is full; writing waits until there is space")
+	}
+	g.mu.waiting = waiting
+}
+
+// storesAreTight reports whether a store has next to no space.
+func (g *diskGuard) storesAreTight() bool {
+	for _, d := range g.directories {
+		space, err := g.space(existingAncestor(d.path))
+		if d.store && err == nil && space.FreeBytes < tightBytes {
+			return true
+		}
+	}
+	return false
+}
+
+// releaseTight frees the reserves of disks with next to no space.
+func (g *diskGuard) releaseTight() (released bool) {
+	for _, r := range g.reserves {
+		if space, err := g.space(r.directory); err == nil && space.FreeBytes < tightBytes && g.release(r) {
+			released = true
+		}
+	}
+	return released
+}
+
+func (g *diskGuard) release(r *diskReserve) bool {
+	released := r.release()
+	if released {
+		g.logger.Error("disk is full; its reserve is freed, so that the stores can go on: free some space", "path", r.path, "bytes", r.bytes)
+	}
+	return released
+}
+
+// existingAncestor returns the path or the nearest directory above it that exists.
+func existingAncestor(path string) string {
+	path, err := filepath.Abs(path)
+	for err == nil {
+		if _, statErr := os.Stat(path); statErr == nil || filepath.Dir(path) == path {
+			break
+		}
+		path = filepath.Dir(path)
+	}
+	return path
+}

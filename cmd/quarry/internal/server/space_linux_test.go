@@ -1,0 +1,197 @@
+package server
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// smallDisk is a file system in memory that a test fills.
+type smallDisk struct {
+	t   *testing.T
+	dir string
+}
+
+func newSmallDisk(t *testing.T, bytes int64) *smallDisk {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d,mode=700", bytes)); err != nil {
+		t.Skipf("a full disk needs a file system of its own, which only root can mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return &smallDisk{t, dir}
+}
+
+// leave fills the disk until that many bytes are left, or frees what it filled.
+func (d *smallDisk) leave(free int64) {
+	d.t.Helper()
+	ballast := filepath.Join(d.dir, "ballast")
+	if err := os.Remove(ballast); err != nil && !errors.Is(err, os.ErrNotExist) {
+		d.t.Fatal(err)
+	}
+	for range 10 { // the server writes meanwhile, or frees its reserve
+		var s syscall.Statfs_t
+		if err := syscall.Statfs(d.dir, &s); err != nil {
+			d.t.Fatal(err)
+		}
+		take := int64(s.Bavail)*s.Bsize - free
+		if take <= 0 {
+			return
+		}
+		f, err := os.OpenFile(ballast, os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		info, err := f.Stat()
+		if err == nil {
+			err = syscall.Fallocate(int(f.Fd()), 0, info.Size(), take)
+		}
+		if err := errors.Join(err, f.Close()); err != nil && !errors.Is(err, syscall.ENOSPC) {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+const (
+	smallDiskBytes = 256 << 20
+	smallMinFree   = 64 << 20
+)
+
+// fullDiskConfig is of a server whose data lies on a small disk.
+func fullDiskConfig(t *testing.T, d *smallDisk, g *gitRepository) *config.Config {
+	t.Helper()
+	c := testConfig(t, "data="+filepath.Join(d.dir, "data"), "git.allowedRoots="+g.dir, "storage.minFreeBytes=64MiB", "pipeline.reconcileInterval=0")
+	c.Connections = []config.Connection{{
+		Name: "local", Kind: code.GenericGitHost, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}, AutoRegister: true,
+	}}
+	return c
+}
+
+// runUntilStopped runs a server and returns what stops it.
+func runUntilStopped(t *testing.T, c *config.Config) (s *Server, registry *prometheus.Registry, stop func()) {
+	t.Helper()
+	registry = prometheus.NewRegistry()
+	s = open(t, c, registry, registry)
+	stop = run(t, s)
+	eventually(t, func() bool { return s.callersReady() == nil })
+	return s, registry, stop
+}
+
+// changeRefused asks for a change and expects to be told at once that there was none.
+func (s *Server) changeRefused(t *testing.T, g *gitRepository) {
+	t.Helper()
+	before := fmt.Sprint(s.log.HighWater(t.Context(), event.TopicEvents))
+	began := time.Now()
+	for _, r := range []asked{
+		{method: http.MethodPost, path: "/api/repos/" + g.ID.String() + "/refresh"},
+		{method: http.MethodDelete, path: "/api/repos/" + g.ID.String()},
+		{method: http.MethodPost, path: "/api/repos", body: `{"cloneUrl":"` + g.dir + `","name":"other"}`},
+	} {
+		status, body := s.asOperator(t, r.method, r.path, r.body, "refused")
+		if status != http.StatusServiceUnavailable || !strings.Contains(body, "nothing was changed") || !strings.Contains(body, "free some space") || strings.Contains(body, s.o.Config.Data) {
+			t.Errorf("%s %s on a full disk: %d %s", r.method, r.path, status, body)
+		}
+	}
+	if status, retry := s.pushTo(t, g, int(time.Now().UnixNano())); status != http.StatusServiceUnavailable || retry == "" {
+		t.Errorf("a hook on a full disk: %d, Retry-After %q", status, retry)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("four refusals took %v", took)
+	}
+	if after := fmt.Sprint(s.log.HighWater(t.Context(), event.TopicEvents)); after != before {
+		t.Errorf("the log went from %s to %s", before, after)
+	}
+}
+
+// TestFullDisk fills the disk below storage.minFreeBytes, then to the last byte, stops
+// the server, starts it on the full disk, and frees the disk: searches are answered all
+// the time, changes are refused as such, and no entry of the audit log is lost.
+func TestFullDisk(t *testing.T) {
+	d := newSmallDisk(t, smallDiskBytes)
+	g := newGitRepository(t, "kettle")
+	first := g.commit("main.go", "package main\n\nfunc Boil() {}\n")
+	c := fullDiskConfig(t, d, g)
+	s, registry, stop := runUntilStopped(t, c)
+	s.registerAt(t, g, first)
+	reserve := filepath.Join(c.Data, reserveName)
+	eventually(t, func() bool { _, err := os.Stat(reserve); return err == nil })
+
+	searched := 0
+	search := func(s *Server) {
+		t.Helper()
+		searched++
+		status, body := s.asOperator(t, http.MethodPost, "/api/search", `{"query":"Boil","matches":10}`, fmt.Sprint("search-", searched))
+		if status != http.StatusOK || !strings.Contains(body, "func Boil") {
+			t.Fatalf("a search: %d %s", status, body)
+		}
+	}
+	search(s)
+
+	d.leave(smallMinFree * 3 / 4)
+	eventually(t, func() bool { return s.writable() != nil })
+	search(s)
+	s.changeRefused(t, g)
+	if status, _ := get(t, s.URL()+"/readyz"); status != http.StatusOK {
+		t.Errorf("readiness on a full disk: %d; searches are answered", status)
+	}
+	if low := gauge(t, registry, "quarry_server_disk_low", directoryLog); low != 1 {
+		t.Errorf("quarry_server_disk_low is %v", low)
+	}
+
+	d.leave(0)
+	search(s)
+	began := time.Now()
+	stop()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the stop took %v", took)
+	}
+	d.leave(0)
+
+	s, _, _ = runUntilStopped(t, c)
+	operators.Store(s.listeners.main.Addr().String(), &operator.Transport{Dir: c.Data})
+	search(s)
+	s.changeRefused(t, g)
+
+	d.leave(smallDiskBytes)
+	eventually(t, func() bool { return s.writable() == nil })
+	second := g.commit("main.go", "package main\n\nfunc Boil() { boil() }\n")
+	if status, _ := s.pushTo(t, g, 1); status != http.StatusAccepted {
+		t.Errorf("a hook once there is space: %d", status)
+	}
+	eventually(t, func() bool { return s.defaultAt(g.ID) == second })
+	search(s)
+	eventually(t, func() bool {
+		n := 0
+		for _, i := range s.audited(t) {
+			if i.Action == "user.performed_code_search" {
+				n++
+			}
+		}
+		if n > searched {
+			t.Fatalf("%d entries of %d searches", n, searched)
+		}
+		return n == searched
+	})
+	if _, err := os.Stat(filepath.Join(c.Data, pendingAuditName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the kept records are still there: %v", err)
+	}
+	eventually(t, func() bool { _, err := os.Stat(reserve); return err == nil })
+}

@@ -1,0 +1,31 @@
+package server
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// spaceMetrics tell how much space the disks have:
+//
+//	quarry_server_disk_free_bytes{directory}  for this user
+//	quarry_server_disk_size_bytes{directory}
+//	quarry_server_disk_low{directory}         1 while the process only reads for want of it
+//	quarry_server_disk_min_free_bytes         storage.minFreeBytes
+type spaceMetrics struct {
+	free, size, low *prometheus.GaugeVec
+}
+
+func newSpaceMetrics(reg prometheus.Registerer, minFree int64) *spaceMetrics {
+	f := promauto.With(reg)
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return f.NewGaugeVec(prometheus.GaugeOpts{Name: "quarry_server_disk_" + name, Help: help}, []string{"directory"})
+	}
+	f.NewGauge(prometheus.GaugeOpts{
+		Name: "quarry_server_disk_min_free_bytes", Help: "storage.minFreeBytes: below it the process only reads.",
+	}).Set(float64(minFree))
+	return &spaceMetrics{
+		free: gauge("free_bytes", "Bytes that the disk of a directory has left for this user. Directories may share a disk."),
+		size: gauge("size_bytes", "Size of the disk of a directory."),
+		low:  gauge("low", "1 while the disk of a directory has less than storage.minFreeBytes, or 1,000 files, left."),
+	}
+}

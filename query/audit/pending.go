@@ -1,0 +1,140 @@
+package audit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	// drainAttempts is how often a group is tried at the end before it is kept in
+	// Options.PendingFile.
+	drainAttempts = 3
+	// pendingFactor bounds the file, in times Options.QueueBytes: records of several
+	// ends wait in it if the log takes none between them.
+	pendingFactor = 4
+	// maxPendingLine is a record as JSON, whose value has a third more bytes as text.
+	maxPendingLine = 2 * event.MaxValueBytes
+)
+
+// pendingRecord is a record of the log as a line of the file.
+type pendingRecord struct {
+	Key     []byte         `json:"key"`
+	Value   []byte         `json:"value"`
+	Headers []event.Header `json:"headers"`
+}
+
+// appendPending appends what an earlier process could not, and removes the file. It
+// tries until ctx ends. A record that is there already is known by its event's ID.
+func (r *Recorder) appendPending(ctx context.Context) {
+	if r.o.PendingFile == "" {
+		return
+	}
+	records, err := readPending(r.o.PendingFile)
+	if err != nil {
+		r.o.Logger.Error("records of the audit log that an earlier process kept cannot be read; the rest of the file is left where it is", "path", r.o.PendingFile, "error", err)
+	}
+	for r.pendingRecords = records; len(r.pendingRecords) > 0; r.pendingRecords = r.pendingRecords[1:] {
+		if !r.appendUntilWritten(ctx, r.pendingRecords[0], 0) {
+			return
+		}
+	}
+	if err != nil || records == nil {
+		return
+	}
+	if err := os.Remove(r.o.PendingFile); err != nil {
+		r.o.Logger.Error("records of the audit log are written, but the file that kept them cannot be removed; they are written once more at the next start, without effect", "path", r.o.PendingFile, "error", err)
+		return
+	}
+	r.o.Logger.Info("wrote records of the audit log that an earlier process kept", "events", len(records))
+}
+
+// readPending returns the records of the file up to the first that cannot be read; none
+// if there is no file.
+func readPending(path string) (records []event.Record, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, maxPendingLine)
+	for lines.Scan() {
+		var line pendingRecord
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			return records, fmt.Errorf("line %d: %w", len(records)+1, err)
+		}
+		records = append(records, event.Record{Key: line.Key, Value: line.Value, Headers: line.Headers})
+	}
+	return records, lines.Err()
+}
+
+// keep writes what is left to the file and returns how many records did not get there.
+func (r *Recorder) keep(left []entry) (lost int, err error) {
+	if r.o.PendingFile == "" {
+		return len(left), nil
+	}
+	total, records := len(left), r.pendingRecords
+	if r.begun != nil {
+		records = append(records, r.begun.event)
+		left = left[min(len(r.begun.entries), len(left)):]
+	}
+	for len(left) > 0 {
+		q := queue{entries: left}
+		head := q.head()
+		r.groups++
+		records = append(records, r.encode(head, loss{}).event)
+		left = left[len(head):]
+	}
+	if len(records) == 0 {
+		return 0, nil
+	}
+	var text bytes.Buffer
+	for i := range records {
+		line, err := json.Marshal(pendingRecord{records[i].Key, records[i].Value, records[i].Headers})
+		if err != nil {
+			return 0, err // of bytes and strings: it cannot happen
+		}
+		text.Write(append(line, '\n'))
+	}
+	if limit := pendingFactor * r.o.QueueBytes; text.Len() > limit {
+		return total, fmt.Errorf("%s would have %d bytes, at most %d", r.o.PendingFile, text.Len(), limit)
+	}
+	if err := replaceFile(r.o.PendingFile, text.Bytes()); err != nil {
+		return total, err
+	}
+	r.o.Logger.Warn("the event log takes no records; records of the audit log are kept in a file and written after the next start", "path", r.o.PendingFile, "events", len(records))
+	return 0, nil
+}
+
+// replaceFile writes all of a file durably, or leaves it as it is.
+func replaceFile(path string, content []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, filepath.Base(path)+"~") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
