@@ -29,8 +29,13 @@ type partition struct {
 	// oldest is the time of the record being applied in Unix nanoseconds; 0 if
 	// none is.
 	oldest atomic.Int64
-	// pushed holds the start of the freshness clock of the group's live records.
-	pushed []time.Time
+	// pushed holds the group's live revisions, with the start of their freshness clock.
+	pushed []pushed
+}
+
+type pushed struct {
+	Searchable
+	since time.Time
 }
 
 // errStore marks failures of the projections' own store, after which nothing
@@ -149,12 +154,16 @@ func (p *partition) publish() {
 	}
 	now := p.r.o.Now()
 	p.r.metrics.publish.Observe(now.Sub(start).Seconds())
-	for _, t := range p.pushed {
-		p.r.metrics.searchable.Observe(max(0, now.Sub(t).Seconds()))
-	}
-	p.pushed = p.pushed[:0]
 	p.oldest.Store(0)
 	p.r.advance(p, p.next)
+	for _, rev := range p.pushed {
+		rev.Waited = max(0, now.Sub(rev.since))
+		p.r.metrics.searchable.Observe(rev.Waited.Seconds())
+		if p.r.o.Searchable != nil {
+			p.r.o.Searchable(rev.Searchable)
+		}
+	}
+	p.pushed = p.pushed[:0]
 }
 
 // apply brings one record into the store, or into the dead letters.
@@ -285,7 +294,10 @@ func (p *partition) note(rec event.Record) {
 	}
 	ev, err := p.r.o.Decoder.Event(rec)
 	if indexed, ok := ev.(*event.RevisionIndexed); ok && err == nil && !indexed.PushedAt.IsZero() {
-		p.pushed = append(p.pushed, indexed.PushedAt)
+		p.pushed = append(p.pushed, pushed{
+			Searchable{Repository: indexed.Repository, Ref: indexed.Ref, Commit: indexed.Commit, Cause: indexed.Cause, At: rec.Position},
+			indexed.PushedAt,
+		})
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -57,6 +58,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Registerer takes the metrics. Default: none.
 	Registerer prometheus.Registerer
+	// Searchable is called for each live revision once readers see it, by the goroutine
+	// of its partition. Nil: not called.
+	Searchable func(Searchable)
 	// Now is the clock of the metrics; no row depends on it. Default: time.Now.
 	Now func() time.Time
 }
@@ -74,6 +78,17 @@ func (o *Options) ensureDefaults() {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+}
+
+// A Searchable is a revision that readers see.
+type Searchable struct {
+	Repository code.RepositoryID
+	Ref        code.Ref
+	Commit     code.CommitID // empty: the ref was deleted
+	// Cause is the push, At the record that answers it.
+	Cause, At event.Position
+	// Waited is the time since the push reached Quarry.
+	Waited time.Duration
 }
 
 // Validate reports what is missing.

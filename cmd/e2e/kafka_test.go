@@ -41,6 +41,7 @@ func TestRolesOnKafka(t *testing.T) {
 	}
 	c.commit("first", "here is a theorbo")
 
+	t.Setenv("QUARRY_LOGGING_FORMAT", "json")
 	servers := map[string]*server{}
 	for _, role := range []string{"query", "pipeline", "ingest"} {
 		s, err := startServer(dir, os.Environ(), "--config", c.config, "--data", filepath.Join(dir, role), "--role", role,
@@ -65,6 +66,7 @@ func TestRolesOnKafka(t *testing.T) {
 		t.Fatalf("push: %d %s, %v", status, answer, err)
 	}
 	c.await("cittern")
+	followPush(t, "msg_roles", commitOf(c.tree, "HEAD"), servers["ingest"], servers["pipeline"], servers["query"])
 	if testing.Short() {
 		return
 	}

@@ -6,16 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
-
-// levelAccepted is one line per delivery.
-const levelAccepted = slog.LevelInfo
 
 // batch collects the records of one delivery.
 type batch struct {
@@ -126,16 +122,6 @@ func (b *batch) add(step string, ev event.Event) error {
 	}
 	b.records = append(b.records, rec)
 	return nil
-}
-
-func (b *batch) attrs(positions []event.Position) []slog.Attr {
-	return []slog.Attr{
-		slog.String("connection", b.connection.Name),
-		slog.String("delivery_id", b.id),
-		slog.String("repository", b.repository.Name),
-		slog.Int("events", len(positions)),
-		slog.Any("position", positions[len(positions)-1]),
-	}
 }
 
 // deliveryKey identifies a delivery. The body is part of it: a sender that uses

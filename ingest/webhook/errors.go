@@ -1,9 +1,7 @@
 package webhook
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -113,13 +111,4 @@ func connectionResults() []string {
 		}
 	}
 	return results
-}
-
-func (r *Receiver) logFailure(ctx context.Context, c *connection, result string, err error) {
-	name := ""
-	if c != nil {
-		name = c.Name
-	}
-	r.o.Logger.LogAttrs(ctx, slog.LevelWarn, "delivery not taken",
-		slog.String("connection", name), slog.String("result", result), slog.Any("error", err))
 }

@@ -27,7 +27,9 @@ type Receiver struct {
 	recent      *recentDeliveries
 	registered  *registered
 	told        chan untold
-	metrics     *metrics
+	// unknown samples the log of deliveries to connections that do not exist.
+	unknown samplers
+	metrics *metrics
 }
 
 // connection is a configured hook with its translator.
@@ -35,6 +37,8 @@ type connection struct {
 	ingest.Connection
 	translator ingest.Translator
 	refusals   refusals
+	// logged samples the lines of failures, by result.
+	logged samplers
 }
 
 // source is the CloudEvents source of the connection's events.
@@ -53,6 +57,7 @@ func New(o Options) (*Receiver, error) {
 		recent:      newRecentDeliveries(o.RecentDeliveries),
 		registered:  newRegistered(),
 		told:        make(chan untold, toldQueue),
+		unknown:     samplers{failureOf(errUnknownConnection).result: new(refusals)},
 		metrics:     newMetrics(o.Registerer),
 	}
 	for _, c := range o.Connections {
@@ -80,7 +85,7 @@ func (r *Receiver) open(c ingest.Connection) error {
 	if err != nil {
 		return fmt.Errorf("webhook: %w", err)
 	}
-	r.connections[c.Name] = &connection{Connection: c, translator: t}
+	r.connections[c.Name] = &connection{Connection: c, translator: t, logged: newSamplers(connectionResults())}
 	return nil
 }
 
@@ -123,6 +128,9 @@ type answer struct {
 	Ignored string `json:"ignored,omitempty"`
 	// taken says what was appended, if it is no push.
 	taken string
+	// repository is what the delivery is of, and outcome what happened to it, for the log.
+	repository code.Repository
+	outcome    string
 }
 
 // serve answers one delivery and counts it once.
@@ -136,10 +144,11 @@ func (r *Receiver) serve(w http.ResponseWriter, req *http.Request) {
 	result := resultOf(a, err)
 	r.metrics.observe(c, result, r.o.Now().Sub(start))
 	if err != nil {
-		r.logFailure(req.Context(), c, result, err)
+		r.logFailure(req, c, result, err)
 		writeError(w, err)
 		return
 	}
+	r.logTaken(req, c, a, r.o.Now().Sub(start))
 	status := http.StatusAccepted
 	if a.Ignored != "" {
 		status = http.StatusOK
@@ -180,7 +189,9 @@ func (r *Receiver) judge(ctx context.Context, c *connection, in *ingest.Request)
 		return answer{}, err
 	}
 	if d.Outcome == ingest.Ignored {
-		return ignored(d.ID, d.Reason), nil
+		a := ignored(d.ID, d.Reason)
+		a.repository = d.Repository
+		return a, nil
 	}
 	return r.accept(ctx, c, in, d)
 }
@@ -191,7 +202,7 @@ func (r *Receiver) accept(ctx context.Context, c *connection, in *ingest.Request
 	key := deliveryKey(c.Name, d.ID, sum)
 	if d.ID != "" {
 		if positions, ok := r.recent.get(key); ok {
-			return answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID, Duplicate: true}, nil
+			return answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID, Duplicate: true, repository: d.Repository}, nil
 		}
 	} else {
 		d.ID = newDeliveryID()
@@ -203,7 +214,9 @@ func (r *Receiver) accept(ctx context.Context, c *connection, in *ingest.Request
 		return answer{}, err
 	}
 	if reason != "" {
-		return ignored(d.ID, reason), nil
+		a := ignored(d.ID, reason)
+		a.repository = d.Repository
+		return a, nil
 	}
 	positions, err := r.append(ctx, &b)
 	if err != nil {
@@ -211,8 +224,7 @@ func (r *Receiver) accept(ctx context.Context, c *connection, in *ingest.Request
 	}
 	r.recent.put(key, positions)
 	r.registered.add(registering)
-	r.o.Logger.LogAttrs(ctx, levelAccepted, "delivery accepted", b.attrs(positions)...)
-	a := answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID}
+	a := answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID, repository: b.repository, outcome: string(d.Outcome)}
 	switch d.Outcome {
 	case ingest.Changed:
 		a.taken = "the repository was changed"

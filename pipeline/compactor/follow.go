@@ -344,5 +344,5 @@ func (f *follower) report(m *pending) {
 	}
 	f.log.Info("merged segments", "reason", m.reason, "inputs", len(m.inputs), "output", id,
 		"input_bytes", in, "output_bytes", out, "dropped_documents", m.dropped,
-		"live_segments", len(f.state.segments)-len(m.inputs)+1, "offset", f.own-1, "took", took)
+		"live_segments", len(f.state.segments)-len(m.inputs)+1, "offset", f.own-1, "duration", took)
 }

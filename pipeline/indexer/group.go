@@ -82,7 +82,7 @@ func (c cause) with(pushes []push) cause {
 		c.was = first
 	}
 	if c.at == (event.Position{}) || last.Offset > c.at.Offset {
-		c.at = last
+		c.at, c.delivery = last, pushes[len(pushes)-1].DeliveryID
 	}
 	return c
 }

@@ -156,9 +156,9 @@ func (x *Indexer) handleWithMirror(ctx context.Context, repo code.RepositoryID, 
 func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, job *job) error {
 	switch ev := ev.(type) {
 	case *event.RepositoryRegistered:
-		return x.registered(ctx, ev.Repository, cause{at, ev.At}, job)
+		return x.registered(ctx, ev.Repository, cause{at: at, was: ev.At}, job)
 	case *event.RepositoryChanged:
-		return x.registered(ctx, ev.Repository, cause{at, ev.At}, job)
+		return x.registered(ctx, ev.Repository, cause{at: at, was: ev.At}, job)
 	}
 	return nil
 }
@@ -166,9 +166,12 @@ func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, 
 // remove removes the mirror of a repository. A mirror in doubt is not made to follow
 // the log before: the repository may be removed because git hangs at it.
 func (x *Indexer) remove(ctx context.Context, ev *event.RepositoryRemoved, at event.Position) error {
-	if err := x.o.Mirrors.Mirror(ev.Repository).Remove(ctx); err != nil {
+	m := x.o.Mirrors.Mirror(ev.Repository)
+	r, _ := m.Repository() // one that was never fetched has no name here
+	if err := m.Remove(ctx); err != nil {
 		return err
 	}
+	x.o.Logger.Info("repository removed", "repository", r.Name, "repository_id", ev.Repository, "reason", ev.Reason, "position", at.String())
 	x.jobs.forget(ev.Repository)
 	return x.settle(ctx, ev.Repository, at)
 }
@@ -220,6 +223,8 @@ func (x *Indexer) Name(rec event.Record) string {
 type cause struct {
 	at  event.Position
 	was time.Time
+	// delivery is what the code host calls the last push, for the log of the process.
+	delivery string
 }
 
 // registered stores what is known of a repository and indexes all of it.
@@ -247,11 +252,13 @@ type became struct {
 // everything fetches a repository and indexes each selected ref by its cause, the
 // default branch first: the others are derived from it.
 func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, by func(code.Ref) cause, job *job) (look, error) {
+	started := x.o.Now()
 	state, err := m.Fetch(ctx, r)
 	l := look{state.Default, map[code.Ref]became{}}
 	if err != nil {
 		return l, err
 	}
+	x.logFetched(r, by(""), "refs", len(state.Revisions), "duration", x.o.Now().Sub(started))
 	for _, rev := range state.Revisions {
 		told, err := x.ref(ctx, m, revision{repo: r.ID, Revision: rev, head: state.Default}, by(rev.Ref), job)
 		if err != nil {

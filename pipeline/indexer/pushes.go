@@ -18,8 +18,8 @@ func (x *Indexer) pushes(ctx context.Context, g *group, job *job) error {
 	r, err := x.repository(ctx, m, g.repo, g.pushes[0].at)
 	switch {
 	case errors.Is(err, code.ErrNotFound):
-		x.o.Logger.Warn("pushes name a repository that is not registered; they are ignored", "repository", g.repo,
-			"offset", g.pushes[0].at.Offset, "pushes", len(g.pushes))
+		x.o.Logger.Warn("pushes name a repository that is not registered; they are ignored", "repository_id", g.repo,
+			"position", g.pushes[0].at.String(), "pushes", len(g.pushes))
 		for _, of := range g.refs {
 			of.outcome = event.PushUnregistered
 		}
@@ -51,6 +51,7 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 	for i, of := range wanted {
 		refs[i] = of.ref
 	}
+	started := x.o.Now()
 	commits, err := m.FetchRefs(ctx, r, refs...)
 	if errors.Is(err, code.ErrNotFound) || err == nil && slices.Contains(refs, head) && commits[head] == "" {
 		// The mirror is lost, or the default branch is another now.
@@ -59,7 +60,9 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 	if err != nil {
 		return err
 	}
+	took := x.o.Now().Sub(started)
 	for _, of := range wanted {
+		x.logFetched(r, g.cause(of.ref), "ref", string(of.ref), "commit", string(commits[of.ref]), "duration", took)
 		rev := revision{repo: r.ID, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head}
 		var told bool
 		if rev.Commit == "" {
@@ -148,6 +151,7 @@ func (x *Indexer) report(ctx context.Context, g *group) error {
 		}
 	}
 	x.count(g)
+	x.logHandled(g)
 	return nil
 }
 

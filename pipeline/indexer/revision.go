@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -70,9 +69,11 @@ func (x *Indexer) index(ctx context.Context, m *mirror.Mirror, rev revision, don
 	if err := x.announce(ctx, m, ev, rev, c); err != nil {
 		return err
 	}
-	x.metrics.revision(set, x.o.Now().Sub(started))
-	x.o.Logger.Info("revision indexed", "repository", rev.repo, "ref", string(rev.Ref), "commit", string(rev.Commit),
-		"changes", len(set.changes), "documents", len(set.items), "segments", len(segments), "took", x.o.Now().Sub(started).Round(time.Millisecond))
+	took := x.o.Now().Sub(started)
+	x.metrics.revision(set, took)
+	x.o.Logger.Info("revision indexed", "delivery_id", c.delivery, "repository", nameOf(m), "repository_id", rev.repo,
+		"ref", string(rev.Ref), "commit", string(rev.Commit), "position", c.at.String(),
+		"changes", len(set.changes), "documents", len(set.items), "segments", len(segments), "duration", took)
 	return nil
 }
 

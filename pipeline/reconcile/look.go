@@ -43,7 +43,7 @@ func (r *Reconciler) look(ctx context.Context, k *repository) {
 	}
 	if err != nil {
 		v.result = ResultFailed
-		r.o.Logger.Warn("a repository could not be looked at for lost pushes", "repository", k.ID, "error", err)
+		r.o.Logger.Warn("a repository could not be looked at for lost pushes", "repository", k.Name, "repository_id", k.ID, "error", err)
 	}
 	r.metrics.looked(v.result, r.o.Now().Sub(started))
 	r.settle(k, v, err)
@@ -123,7 +123,7 @@ func (r *Reconciler) tell(ctx context.Context, k *repository, v verdict) error {
 	}
 	r.metrics.drift.Add(float64(v.fresh))
 	for _, d := range v.drift {
-		r.o.Logger.Warn("a ref is not where the log says; a push was appended", "result", v.result, "repository", k.ID, "name", k.Name,
+		r.o.Logger.Warn("a ref is not where the log says; a push was appended", "result", v.result, "repository", k.Name, "repository_id", k.ID,
 			"ref", string(d.ref), "action", string(d.action), "indexed", string(d.before), "found", string(d.after))
 	}
 	return nil

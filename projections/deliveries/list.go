@@ -117,6 +117,21 @@ func (l *Ledger) Get(at event.Position) (*Delivery, error) {
 	return l.read(l.store, at, &entry)
 }
 
+// DeliveryID returns what the code host calls the delivery of a push: empty if the
+// push is not kept, or is none.
+func (l *Ledger) DeliveryID(push event.Position) (string, error) {
+	var row pushRow
+	found, err := readRow(l.store, offsetKey(kindPush, push.Partition, push.Offset), &row)
+	if err != nil || !found {
+		return "", err
+	}
+	var entry entryRow
+	if _, err := readRow(l.store, offsetKey(kindEntry, push.Partition, row.Entry), &entry); err != nil {
+		return "", err
+	}
+	return entry.DeliveryID, nil
+}
+
 // read returns an entry with its pushes.
 func (l *Ledger) read(r store.Reader, at event.Position, entry *entryRow) (*Delivery, error) {
 	d := entry.delivery(at)

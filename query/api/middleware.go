@@ -299,7 +299,7 @@ func (s *Server) logExchange(r *http.Request, x *exchange, took time.Duration) {
 	}
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id), slog.String("method", r.Method), slog.String("route", x.route),
-		slog.Int("status", x.status), slog.Duration("took", took),
+		slog.Int("status", x.status), slog.Duration("duration", took),
 	}
 	if x.err != nil {
 		attrs = append(attrs, slog.Any("error", x.err))

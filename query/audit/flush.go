@@ -129,7 +129,7 @@ func (r *Recorder) failed(err error) {
 	if !r.failing {
 		n, bytes, _ := r.waiting()
 		r.o.Logger.Error("the audit log cannot be written; records wait, and requests are refused once too many do",
-			"waiting", n, "bytes", bytes, "atMost", r.o.QueueBytes, "error", err)
+			"waiting", n, "bytes", bytes, "at_most_bytes", int64(r.o.QueueBytes), "error", err)
 	}
 	r.failing = true
 }

@@ -229,3 +229,18 @@ func TestLogHoldsNoCredential(t *testing.T) {
 		}
 	}
 }
+
+// TestDurationsHaveUnits: a number of the log says what it counts, in both formats.
+func TestDurationsHaveUnits(t *testing.T) {
+	for format, want := range map[string]string{FormatText: "duration_ms=1500.25", FormatJSON: `"duration_ms":1500.25`} {
+		var out strings.Builder
+		logger, err := NewLogger(&out, "info", format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logger.Info("fetched", "duration", 1500*time.Millisecond+250*time.Microsecond)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s, want %s", format, out.String(), want)
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (g *Group) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		// Draining may take as long as drain, which looks like a hang when nobody says so.
-		g.log.Info("stopping", "atMost", g.drain)
+		g.log.Info("stopping", "at_most", g.drain)
 	case first = <-returned:
 	}
 	stuck := g.stop(first)

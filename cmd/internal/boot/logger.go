@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
@@ -20,13 +21,14 @@ const maxLogTextBytes = 16 << 10
 // NewLogger returns a logger that writes lines of the given level ("debug",
 // "info", "warn", "error") and above to w, in the given format. What looks like a
 // credential is masked in every line: this is the second net, behind the places
-// where words of git and of hosts become errors.
+// where words of git and of hosts become errors. A duration is written in
+// milliseconds: "duration", 2*time.Second is duration_ms=2000.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return nil, fmt.Errorf("log level %.40q: want debug, info, warn or error", level)
 	}
-	options := &slog.HandlerOptions{Level: l, ReplaceAttr: maskAttr}
+	options := &slog.HandlerOptions{Level: l, ReplaceAttr: writeAttr}
 	switch format {
 	case FormatText:
 		return slog.New(slog.NewTextHandler(w, options)), nil
@@ -36,10 +38,13 @@ func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	return nil, fmt.Errorf("log format %.40q: want %s or %s", format, FormatText, FormatJSON)
 }
 
-// maskAttr masks the texts of an attribute: strings and errors. slog calls it for
-// the message, too.
-func maskAttr(_ []string, a slog.Attr) slog.Attr {
+// writeAttr writes a duration as a number of milliseconds, with the unit in its key,
+// and masks texts. slog calls it for the message, too.
+func writeAttr(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
+	case slog.KindDuration:
+		ms := float64(a.Value.Duration().Round(time.Microsecond)) / float64(time.Millisecond)
+		return slog.Float64(a.Key+"_ms", ms)
 	case slog.KindString:
 		a.Value = slog.StringValue(maskText(a.Value.String()))
 	case slog.KindAny:

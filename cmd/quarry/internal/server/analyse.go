@@ -18,7 +18,7 @@ import (
 func (p *past) analyse(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, documents []wanted) ([]event.SegmentRef, error) {
 	reader, err := m.Reader(ctx)
 	if err != nil {
-		p.o.Logger.Warn("a mirror cannot be read; documents of the past stay missing", "repository", id.String(), "documents", len(documents), "error", err)
+		p.o.Logger.Warn("a mirror cannot be read; documents of the past stay missing", "repository_id", id, "documents", len(documents), "error", err)
 		return nil, nil
 	}
 	defer reader.Close()

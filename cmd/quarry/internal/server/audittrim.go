@@ -24,6 +24,6 @@ func (a *accountRows) trimAudit(ctx context.Context, log eventlog.Trimmer) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		a.o.Logger.Error("the audit log could not be trimmed; trying again", "every", trimEvery.String(), "error", err)
+		a.o.Logger.Error("the audit log could not be trimmed; trying again", "every", trimEvery, "error", err)
 	}
 }

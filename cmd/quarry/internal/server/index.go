@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
@@ -100,8 +101,25 @@ func (i *index) follows(o indexOptions) (err error) {
 	i.runner, err = projections.New(projections.Options{
 		Store: i.store, Log: o.log, Decoder: i.decoder, Projections: i.projections(), Until: i.meta.Until,
 		DeadLetters: o.dead, Now: boot.Now, Logger: o.Logger, Registerer: o.Registerer,
+		Searchable: i.logSearchable(o.Logger),
 	})
 	return err
+}
+
+// logSearchable returns what logs the last step of a push.
+func (i *index) logSearchable(logger *slog.Logger) func(projections.Searchable) {
+	return func(s projections.Searchable) {
+		delivery, err := i.ledger.DeliveryID(s.Cause)
+		if err != nil {
+			delivery = "" // the line says enough without
+		}
+		name := ""
+		if r, ok := i.catalog.Snapshot().ByID(s.Repository); ok {
+			name = r.Name
+		}
+		logger.Info("push is searchable", "delivery_id", delivery, "repository", name, "repository_id", s.Repository,
+			"ref", string(s.Ref), "commit", string(s.Commit), "position", s.Cause.String(), "indexed_position", s.At.String(), "duration", s.Waited)
+	}
 }
 
 // projections are applied and published in this order. The ledger is the last: it

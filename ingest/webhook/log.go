@@ -1,0 +1,65 @@
+package webhook
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Each delivery has one line in the log of the process. Those that are taken come from
+// senders that know a secret; the others come from anybody, so of each result of each
+// connection ten lines are written at once and one a second, and the next line says
+// how many were left out.
+
+// samplers bound the lines of failures by result.
+type samplers map[string]*refusals
+
+func newSamplers(results []string) samplers {
+	s := samplers{}
+	for _, result := range results {
+		s[result] = new(refusals)
+	}
+	return s
+}
+
+// logTaken says what became of a delivery that was taken, ignored or repeated.
+func (r *Receiver) logTaken(req *http.Request, c *connection, a answer, took time.Duration) {
+	attrs := []slog.Attr{
+		slog.String("delivery_id", a.DeliveryID), slog.String("connection", c.Name), slog.String("repository", repositoryName(a.repository)),
+		slog.Uint64("repository_id", uint64(a.repository.ID)), slog.String("address", req.RemoteAddr),
+	}
+	message := "delivery accepted"
+	switch {
+	case a.Ignored != "":
+		message = "delivery ignored"
+		attrs = append(attrs, slog.String("reason", a.Ignored))
+	case a.Duplicate:
+		message = "delivery repeated"
+	default:
+		attrs = append(attrs, slog.String("outcome", a.outcome))
+	}
+	if n := len(a.Positions); n > 0 {
+		attrs = append(attrs, slog.Int("events", n), slog.String("position", a.Positions[n-1].String()))
+	}
+	r.o.Logger.LogAttrs(req.Context(), slog.LevelInfo, message, append(attrs, slog.Duration("duration", took))...)
+}
+
+// logFailure says why a delivery was not taken. Its ID is what the sender says,
+// verified or not.
+func (r *Receiver) logFailure(req *http.Request, c *connection, result string, err error) {
+	sampled, name, id := r.unknown, unknownLabel, ""
+	if c != nil {
+		sampled, name = c.logged, c.Name
+		id = ingest.Text(c.translator.DeliveryID(&ingest.Request{Header: req.Header}), event.MaxDeliveryIDBytes)
+	}
+	suppressed, ok := sampled[result].take(r.o.Now())
+	if !ok {
+		return
+	}
+	r.o.Logger.LogAttrs(req.Context(), slog.LevelWarn, "delivery not taken",
+		slog.String("delivery_id", id), slog.String("connection", name), slog.String("result", result),
+		slog.String("address", req.RemoteAddr), slog.Int64("suppressed", suppressed), slog.Any("error", err))
+}

@@ -1,0 +1,45 @@
+package indexer
+
+import (
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// What becomes of a push is in the log of the process under the ID that its code host
+// gave the delivery: a line for each fetch, for each revision, and for each push that
+// led to none.
+
+// logFetched says that a repository was fetched because of c.
+func (x *Indexer) logFetched(r code.Repository, c cause, more ...any) {
+	x.o.Logger.Info("fetched", append([]any{
+		"delivery_id", c.delivery, "repository", r.Name, "repository_id", r.ID, "position", c.at.String(),
+	}, more...)...)
+}
+
+// logHandled says what became of the pushes that no line of a revision names.
+func (x *Indexer) logHandled(g *group) {
+	name := nameOf(x.o.Mirrors.Mirror(g.repo))
+	for _, of := range g.refs {
+		last := len(of.pushes) - 1
+		for i, p := range of.pushes {
+			outcome := of.result()
+			switch {
+			case outcome == pushMoved && i == last:
+				continue // "revision indexed" names it
+			case of.told && i < last:
+				outcome = pushCoalesced
+			}
+			x.o.Logger.Info("push handled", "delivery_id", p.DeliveryID, "repository", name, "repository_id", g.repo,
+				"ref", string(p.Ref), "position", p.at.String(), "outcome", outcome, "last_position", of.pushes[last].at.String())
+		}
+	}
+}
+
+// nameOf returns the name of the repository of a mirror, empty if it is not known.
+func nameOf(m *mirror.Mirror) string {
+	r, err := m.Repository()
+	if err != nil {
+		return ""
+	}
+	return r.Name
+}
