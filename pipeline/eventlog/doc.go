@@ -7,7 +7,8 @@
 // the suite in eventlogtest; nothing else in Quarry asks which one it talks to.
 //
 // Main types: Log, Reader (one partition in order), Assignment (one partition
-// held by a member of a consumer group), Trimmer (deletes the beginning).
+// held by a member of a consumer group), Trimmer (deletes the beginning),
+// Checkpointer (copies itself while it is used).
 //
 // # Invariants
 //

@@ -102,6 +102,15 @@ type Trimmer interface {
 	Trim(ctx context.Context, topic event.Topic, partition int32, before event.Offset) error
 }
 
+// Checkpointer is a Log that can copy itself while it is used.
+type Checkpointer interface {
+	Log
+	// Checkpoint makes dir, which must not exist, a directory with everything that
+	// was acknowledged before the call, and with what of later appends is durable: of
+	// each partition, and of all together, a prefix of what the log will hold.
+	Checkpoint(dir string) error
+}
+
 // Reader reads one partition in order. It is used by one goroutine at a time.
 type Reader interface {
 	// Next blocks until a record is there, ctx ends or the log is closed. The

@@ -73,6 +73,11 @@ func open(dir string, opts Options) (*Log, error) {
 	l.mu.topics = make(map[event.Topic]*topic)
 	l.mu.groups = make(map[groupID]*group)
 	l.queue = gather.New(maxBatchBytes, opts.MaxWaitingBytes, l.write)
+	if opts.ReadOnly {
+		if _, err := opts.fs.Stat(dir); err != nil {
+			return nil, err
+		}
+	}
 	if l.lock, err = lockDirectory(dir, opts.fs); err != nil {
 		return nil, err
 	}
@@ -117,6 +122,7 @@ func (l *Log) openPebble() (*pebble.DB, error) {
 		// the release of Quarry before.
 		FormatMajorVersion: pebble.FormatValueSeparation,
 		MemTableSize:       16 << 20,
+		ReadOnly:           l.opts.ReadOnly,
 		Logger:             pebbleLogger{l.opts.Logger},
 		// Pebble's own listener ends the process, for a record that perhaps no reader
 		// needs.
@@ -129,6 +135,9 @@ func (l *Log) openPebble() (*pebble.DB, error) {
 // loadMeta reads the number of partitions, or stores it in a new log.
 func (l *Log) loadMeta() error {
 	value, closer, err := l.db.Get(metaKey)
+	if errors.Is(err, pebble.ErrNotFound) && l.opts.ReadOnly {
+		return errors.New("it holds no event log")
+	}
 	if errors.Is(err, pebble.ErrNotFound) {
 		return l.createMeta()
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	// MaxWaitingBytes bounds the records that wait for the disk; 0 means 64 MiB.
 	// Above it Append answers ErrFull.
 	MaxWaitingBytes int
+	// ReadOnly opens a log that exists, and changes nothing but its lock file: Append,
+	// Trim and Note fail, and so do commits of groups.
+	ReadOnly bool
 	// Logger takes what Pebble reports; nil discards it.
 	Logger *slog.Logger
 	// Registerer takes the metrics; nil keeps them unregistered.
