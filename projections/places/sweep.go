@@ -2,6 +2,7 @@ package places
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -136,7 +137,11 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 			return true, err
 		}
 		if !held {
-			if err := p.objects.Delete(ctx, segmentstore.SegmentName(h.id)); err != nil {
+			err := p.objects.Delete(ctx, segmentstore.SegmentName(h.id))
+			if errors.Is(err, segmentstore.ErrHeld) {
+				return false, nil // a backup is at work
+			}
+			if err != nil {
 				p.log.Warn("a merged segment could not be deleted from the segment store; trying again later", "segment", h.id.String(), "error", err)
 				return false, nil
 			}

@@ -21,7 +21,8 @@ import (
 // user may share it, on one machine or over a network file system; other users
 // may not read its files.
 type Directory struct {
-	dir string
+	dir   string
+	holds holds
 	// quarantined is called with what was moved to the quarantine.
 	quarantined func(name, path string, cause error)
 }
@@ -244,7 +245,7 @@ func (d *Directory) Delete(ctx context.Context, name string) error {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = os.Remove(path)
+		err = d.holds.whileFree(func() error { return os.Remove(path) })
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("segment store: delete %s: %w", name, err)

@@ -40,6 +40,7 @@
 //
 // # Concurrency
 //
-// A Store is safe for concurrent use, by several processes too. The package
+// A Store is safe for concurrent use, by several processes too. Directory.Hold keeps
+// objects while a backup copies them, from the deletions of this process. The package
 // starts no goroutine. It does not decide what is garbage: places does.
 package segmentstore

@@ -1,0 +1,39 @@
+package segmentstore
+
+import (
+	"errors"
+	"sync"
+)
+
+// ErrHeld says that an object cannot be deleted now: somebody copies the store. The
+// caller tries again later.
+var ErrHeld = errors.New("objects are held for a backup")
+
+// holds keeps objects from being deleted.
+type holds struct {
+	sync.Mutex
+	n int
+}
+
+// Hold keeps every object until release is called: Delete fails with ErrHeld. It is
+// for the deletions of this process. Calling release again does nothing.
+func (d *Directory) Hold() (release func()) {
+	d.holds.Lock()
+	defer d.holds.Unlock()
+	d.holds.n++
+	return sync.OnceFunc(func() {
+		d.holds.Lock()
+		defer d.holds.Unlock()
+		d.holds.n--
+	})
+}
+
+// whileFree calls remove unless objects are held. No hold begins meanwhile.
+func (h *holds) whileFree(remove func() error) error {
+	h.Lock()
+	defer h.Unlock()
+	if h.n > 0 {
+		return ErrHeld
+	}
+	return remove()
+}
