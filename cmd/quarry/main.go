@@ -52,11 +52,13 @@ type cli struct {
 	Index  indexCommand  `cmd:"" group:"search" help:"Add repositories and wait until they are searchable."`
 	MCP    mcpCommand    `cmd:"" name:"mcp" group:"search" help:"Connect an AI agent to the server over standard input and output."`
 
-	Serve  serveCommand  `cmd:"" group:"server" help:"Run the server."`
-	Replay replayCommand `cmd:"" group:"server" help:"Rebuild the index from the event log."`
-	Verify verifyCommand `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
-	Topics topicsCommand `cmd:"" group:"server" help:"Show or create the topics of the event log."`
-	Doctor doctorCommand `cmd:"" group:"server" help:"Look for what keeps the server from running well."`
+	Serve   serveCommand   `cmd:"" group:"server" help:"Run the server."`
+	Replay  replayCommand  `cmd:"" group:"server" help:"Rebuild the index from the event log."`
+	Verify  verifyCommand  `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
+	Backup  backupCommand  `cmd:"" group:"server" help:"Back up the data directory while the server runs."`
+	Restore restoreCommand `cmd:"" group:"server" help:"Restore a backup to an empty data directory, or check it."`
+	Topics  topicsCommand  `cmd:"" group:"server" help:"Show or create the topics of the event log."`
+	Doctor  doctorCommand  `cmd:"" group:"server" help:"Look for what keeps the server from running well."`
 
 	Events     eventsCommand     `cmd:"" group:"events" help:"Print the event log."`
 	Deliveries deliveriesCommand `cmd:"" group:"events" help:"Show webhook deliveries and their outcomes."`

@@ -9,6 +9,9 @@ import (
 // docs/format and a reader for the old one, or a rebuild of the projections.
 const formatVersion = 3
 
+// FormatVersion is the version of the segments that this release writes.
+const FormatVersion = formatVersion
+
 // FrameBytes is the size of a frame of text before compression: what has to be
 // decompressed to look at one block.
 const FrameBytes = 16 << 10

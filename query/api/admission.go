@@ -120,6 +120,8 @@ func (rt *route) admits(p *auth.Principal) error {
 		return nil
 	case accessOwner:
 		return rt.needOwner(p)
+	case accessOperator:
+		return needOperator(p)
 	}
 	return fmt.Errorf("%w: nobody may do this", auth.ErrForbidden)
 }
@@ -146,6 +148,18 @@ func (rt *route) needOwner(p *auth.Principal) error {
 		return p.Need(account.ScopeAdmin)
 	}
 	return fmt.Errorf("%w: this needs the role %s", auth.ErrForbidden, account.RoleOwner)
+}
+
+// needOperator lets in whoever may read the data directory. An API key of an owner may
+// come from anywhere.
+func needOperator(p *auth.Principal) error {
+	switch {
+	case p.Actor.Kind == account.ActorOperator:
+		return nil
+	case p.Anonymous():
+		return fmt.Errorf("%w: this needs the token in the data directory of the server", auth.ErrUnauthenticated)
+	}
+	return fmt.Errorf("%w: this needs the token in the data directory of the server: run the command on its machine, as its user", auth.ErrForbidden)
 }
 
 // OwnersOnly puts the check for an owner, the bounds and the audit log in front of

@@ -48,12 +48,13 @@ func without429(o api.Options) api.Options {
 // Who may ask for what: every route, as everybody.
 func TestAccess(t *testing.T) {
 	want := map[int]map[string]int{ // 0: let in
-		api.AccessOpen:   {"": 0, "wrong": 0, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
-		api.AccessSearch: {"": 0, "wrong": 401, "token": 0, "searcher": 0, "gitter": 403, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
-		api.AccessGit:    {"": 0, "wrong": 401, "token": 0, "searcher": 403, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
-		api.AccessRead:   {"": 0, "wrong": 401, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
-		api.AccessMember: {"": 401, "wrong": 401, "token": 403, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
-		api.AccessOwner:  {"": 401, "wrong": 401, "token": 403, "searcher": 403, "gitter": 403, "member": 403, "ownerkey": 403, "owner": 0, "operator": 0},
+		api.AccessOpen:     {"": 0, "wrong": 0, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessSearch:   {"": 0, "wrong": 401, "token": 0, "searcher": 0, "gitter": 403, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessGit:      {"": 0, "wrong": 401, "token": 0, "searcher": 403, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessRead:     {"": 0, "wrong": 401, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessMember:   {"": 401, "wrong": 401, "token": 403, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
+		api.AccessOwner:    {"": 401, "wrong": 401, "token": 403, "searcher": 403, "gitter": 403, "member": 403, "ownerkey": 403, "owner": 0, "operator": 0},
+		api.AccessOperator: {"": 401, "wrong": 401, "token": 403, "searcher": 403, "gitter": 403, "member": 403, "ownerkey": 403, "owner": 403, "operator": 0},
 	}
 	for _, closed := range []bool{false, true} {
 		w := closedWorld()
@@ -82,7 +83,7 @@ func TestAccess(t *testing.T) {
 
 // A route that does not say who may ask does not start.
 func TestRouteHasToSayWhoMayAsk(t *testing.T) {
-	for access, fine := range map[int]bool{0: false, api.AccessOpen: true, api.AccessOwner: true, api.AccessOwner + 1: false, -1: false} {
+	for access, fine := range map[int]bool{0: false, api.AccessOpen: true, api.AccessOwner: true, api.AccessOperator: true, api.AccessOperator + 1: false, -1: false} {
 		if err := api.CheckRoute(access); (err == nil) != fine {
 			t.Errorf("access %d: %v", access, err)
 		}
@@ -120,7 +121,11 @@ func TestEveryActionIsWrittenDown(t *testing.T) {
 	for _, rt := range s.Access() {
 		_, before := w.audit.last()
 		durable := w.audit.durable
-		rec := ask(s, rt.Method, address(rt.Path), "{}", "owner")
+		credential, user := "owner", account.UserID("u1")
+		if rt.Access == api.AccessOperator {
+			credential, user = "operator", ""
+		}
+		rec := ask(s, rt.Method, address(rt.Path), "{}", credential)
 		got, after := w.audit.last()
 		if rt.Action == "" {
 			if after != before {
@@ -128,7 +133,7 @@ func TestEveryActionIsWrittenDown(t *testing.T) {
 			}
 			continue
 		}
-		if after != before+1 || string(got.Action) != rt.Action || got.Actor.User != "u1" || got.RequestID != rec.Header().Get("X-Request-Id") ||
+		if after != before+1 || string(got.Action) != rt.Action || got.Actor.User != user || got.RequestID != rec.Header().Get("X-Request-Id") ||
 			got.TargetType == "" || got.At.IsZero() || (w.audit.durable > durable) != (rt.Changes && (rt.Stream || rec.Code < 400)) {
 			t.Errorf("%s %s: %d records, the last %+v, durable %v", rt.Method, rt.Path, after-before, got, w.audit.durable > durable)
 		}

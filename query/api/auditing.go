@@ -81,7 +81,7 @@ func (s *Server) checkWritable(rt *route) error {
 // changes reports whether a request of the route changes what is not written down
 // by an event of the accounts.
 func (rt *route) changes() bool {
-	return rt.action != "" && rt.access == accessOwner && rt.method != http.MethodGet
+	return rt.action != "" && rt.access >= accessOwner && rt.method != http.MethodGet
 }
 
 // writeDown makes the record of a request. What is read is written down shortly,

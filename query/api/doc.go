@@ -12,6 +12,7 @@
 //	status.go     GET /api/repos/{repoId}/status, …/skipped
 //	deliveries.go GET /api/deliveries, …/{deliveryKey}, POST …/redeliver
 //	replays.go    GET, POST /api/replays, DELETE …/{replayId}, POST …/rollback
+//	backups.go    POST /api/backups, …/{backupId}/renew, DELETE …/{backupId}
 //	source.go     GET /api/source, /api/folder_contents; POST /api/tree, /api/files
 //	commits.go    GET /api/commits, /api/commit, /api/commits/authors
 //	diff.go       GET /api/diff

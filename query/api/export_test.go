@@ -10,7 +10,7 @@ import (
 // accessWords are the values of x-access in the document.
 var accessWords = map[access]openapi.Access{
 	accessOpen: openapi.AccessOpen, accessSearch: openapi.AccessSearch, accessGit: openapi.AccessGit, accessRead: openapi.AccessRead,
-	accessMember: openapi.AccessMember, accessOwner: openapi.AccessOwner,
+	accessMember: openapi.AccessMember, accessOwner: openapi.AccessOwner, accessOperator: openapi.AccessOperator,
 }
 
 // Routes returns method, path and access of every route.
@@ -33,12 +33,13 @@ func ErrorCodes() []string {
 
 // The words for who may ask.
 const (
-	AccessOpen   = int(accessOpen)
-	AccessSearch = int(accessSearch)
-	AccessGit    = int(accessGit)
-	AccessRead   = int(accessRead)
-	AccessMember = int(accessMember)
-	AccessOwner  = int(accessOwner)
+	AccessOpen     = int(accessOpen)
+	AccessSearch   = int(accessSearch)
+	AccessGit      = int(accessGit)
+	AccessRead     = int(accessRead)
+	AccessMember   = int(accessMember)
+	AccessOwner    = int(accessOwner)
+	AccessOperator = int(accessOperator)
 )
 
 // RouteAccess is a route and who may ask.

@@ -258,14 +258,14 @@ func (s *Server) stream(rt *route, w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	defer leave()
-	if rt.access == accessOwner {
+	if rt.access >= accessOwner {
 		if err := s.writeDown(rt, r, x); err != nil {
 			return err
 		}
 		x.done = false
 	}
 	x.headers(w.Header())
-	if rt.access != accessOwner {
+	if rt.access < accessOwner {
 		return rt.stream(w, admitted)
 	}
 	watched, admitted, stop := s.watched(rt, w, admitted)

@@ -28,13 +28,14 @@ type route struct {
 type access int
 
 const (
-	accessNobody access = iota
-	accessOpen          // nothing
-	accessSearch        // the scope search; anonymous requests where they are allowed
-	accessGit           // the scope git; anonymous requests where they are allowed
-	accessRead          // one of those two, and what is asked for says which
-	accessMember        // a user, by session or key
-	accessOwner         // an owner with the scope admin, or the operator
+	accessNobody   access = iota
+	accessOpen            // nothing
+	accessSearch          // the scope search; anonymous requests where they are allowed
+	accessGit             // the scope git; anonymous requests where they are allowed
+	accessRead            // one of those two, and what is asked for says which
+	accessMember          // a user, by session or key
+	accessOwner           // an owner with the scope admin, or the operator
+	accessOperator        // the operator
 )
 
 func (s *Server) routes() []route {
@@ -58,6 +59,9 @@ func (s *Server) routes() []route {
 		{method: http.MethodPost, path: "/api/replays", access: accessOwner, action: audit.ChangedOperations, handler: s.startReplay},
 		{method: http.MethodPost, path: "/api/replays/rollback", access: accessOwner, action: audit.ChangedOperations, handler: s.rollBack},
 		{method: http.MethodDelete, path: "/api/replays/{replayId}", access: accessOwner, action: audit.ChangedOperations, handler: s.cancelReplay},
+		{method: http.MethodPost, path: "/api/backups", access: accessOperator, action: audit.ChangedOperations, handler: s.beginBackup},
+		{method: http.MethodDelete, path: "/api/backups/{backupId}", access: accessOperator, action: audit.ChangedOperations, handler: s.endBackup},
+		{method: http.MethodPost, path: "/api/backups/{backupId}/renew", access: accessOperator, action: audit.ChangedOperations, handler: s.renewBackup},
 		{method: http.MethodGet, path: "/api/source", access: accessGit, action: audit.FetchedSource, handler: s.source},
 		{method: http.MethodPost, path: "/api/tree", access: accessGit, action: audit.FetchedTree, handler: s.tree},
 		{method: http.MethodPost, path: "/api/files", access: accessGit, action: audit.FetchedTree, handler: s.files},
@@ -149,7 +153,7 @@ func literalFirst(routes []route) []route {
 // forgotten to say who.
 func (rt *route) check() error {
 	switch {
-	case rt.access <= accessNobody || rt.access > accessOwner:
+	case rt.access <= accessNobody || rt.access > accessOperator:
 		return fmt.Errorf("api: %s %s: it does not say who may ask", rt.method, rt.path)
 	case (rt.handler == nil) == (rt.stream == nil):
 		return fmt.Errorf("api: %s %s: want a handler or a stream", rt.method, rt.path)

@@ -71,6 +71,30 @@ func (c *Client) SignOut(ctx context.Context) error {
 	return c.discard(ctx, request{method: "POST", path: "/api/auth/sign_out"})
 }
 
+// BeginBackup: Hold files for a backup. It sends POST /api/backups.
+//
+// Addition, for `quarry backup`. The server makes a checkpoint of an embedded event log below the
+// log's directory, and deletes no object of the segment store until the backup ends: by DELETE, or
+// when it has not been renewed for a minute, or after 24 hours. The caller copies the files by itself;
+// an API key from elsewhere has no use for them, so the operator alone may ask.
+func (c *Client) BeginBackup(ctx context.Context) (*wire.Backup, error) {
+	return receive[*wire.Backup](ctx, c, request{method: "POST", path: "/api/backups"})
+}
+
+// EndBackup: End a backup. It sends DELETE /api/backups/{backupId}.
+//
+// Addition. The checkpoint is removed, and objects may be deleted again.
+func (c *Client) EndBackup(ctx context.Context, backupID string) error {
+	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/backups/%s", escape(backupID))})
+}
+
+// RenewBackup: Give a backup another minute. It sends POST /api/backups/{backupId}/renew.
+//
+// Addition. It ends a minute after the last renewal, at the latest 24 hours after it began.
+func (c *Client) RenewBackup(ctx context.Context, backupID string) (*wire.Backup, error) {
+	return receive[*wire.Backup](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/backups/%s/renew", escape(backupID))})
+}
+
 // GetFileBlameParams are the parameters of GetFileBlame.
 type GetFileBlameParams struct {
 	// Path of a file, without a slash at its beginning. A byte that is not UTF-8 is written \xHH.

@@ -180,4 +180,6 @@ const (
 	AccessRead   Access = "read"   // one of those two scopes; no credentials where that is allowed
 	AccessMember Access = "member" // a user, by session or key
 	AccessOwner  Access = "owner"  // an owner with the scope admin, or the operator
+	// AccessOperator is for whoever may read the data directory of the server.
+	AccessOperator Access = "operator"
 )

@@ -44,7 +44,7 @@ func operation(d *openapi.Document, path string, p *openapi.Path, o *openapi.Ope
 		"x-format": placeholder.ReplaceAllString(path, "%s"), "responses": object{"200": object{"description": "ok"}},
 	}
 	// What is open and not a GET lets somebody in: its 503 may hide that it did.
-	if o.Access != openapi.AccessOwner && o.Access != openapi.AccessMember && (o.Access != openapi.AccessOpen || o == p.Get) {
+	if o.Access != openapi.AccessOwner && o.Access != openapi.AccessOperator && o.Access != openapi.AccessMember && (o.Access != openapi.AccessOpen || o == p.Get) {
 		out["x-reads"] = true
 	}
 	var parameters []any

@@ -31,7 +31,7 @@ func TestClients(t *testing.T) {
 				document := w.document(t, peer)
 				r := &run{
 					world: w, documents: document, driver: l.generate(t, tools, document.raw, w.url),
-					vars:     variables{"setupToken": w.token, "root": w.root, "wrongKey": "sbk_wrong"},
+					vars:     variables{"setupToken": w.token, "operatorToken": w.operator, "root": w.root, "wrongKey": "sbk_wrong"},
 					compare:  comparison{subset: peer, float32: peer},
 					keyName:  "X-Service-Api-Key",
 					outcomes: make(map[string][2]bool),

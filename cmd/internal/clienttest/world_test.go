@@ -31,6 +31,7 @@ type world struct {
 	url      string // of the proxy
 	root     string // directory of the repositories
 	token    string // creates the owner
+	operator  string // token of the operator
 	provider *oidctest.Provider
 
 	mu struct {
@@ -67,7 +68,7 @@ func newWorld(t *testing.T, binary string) *world {
 	w.provider = oidctest.Start(t, map[string]oidctest.Account{"edith": {Email: "edith@example.com", Verified: &yes, Name: "Edith"}},
 		map[string]string{"quarry": w.url + "/auth/oidc/company/callback"})
 	server := testserver.Start(t, binary, w.root, "--config", w.configuration(t), "--set", "pipeline.maxAttempts=1")
-	w.token = server.SetupToken
+	w.token, w.operator = server.SetupToken, server.OperatorToken
 	var err error
 	if upstream, err = url.Parse(server.URL); err != nil {
 		t.Fatal(err)

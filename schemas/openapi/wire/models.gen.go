@@ -42,6 +42,12 @@ const (
 	AuditRecordActorTypeUser      AuditRecordActorType = "user"
 )
 
+// Defines values for BackupLog.
+const (
+	BackupLogEmbedded BackupLog = "embedded"
+	BackupLogKafka    BackupLog = "kafka"
+)
+
 // Defines values for CodeHostType.
 const (
 	CodeHostTypeAzuredevops     CodeHostType = "azuredevops"
@@ -470,6 +476,24 @@ type AuditVerificationRequest struct {
 	// Heads Hashes that were heads once, each with or without its position and a colon before it.
 	Heads []string `json:"heads,omitempty,omitzero"`
 }
+
+// Backup defines model for Backup.
+type Backup struct {
+	ID  string    `json:"id"`
+	Log BackupLog `json:"log"`
+
+	// Checkpoint Name of a directory in that of the embedded log.
+	Checkpoint string `json:"checkpoint,omitempty,omitzero"`
+
+	// Positions Of each partition, the next record when the backup began.
+	Positions []Position `json:"positions"`
+
+	// ExpiresAt When it ends unless it is renewed.
+	ExpiresAt Time `json:"expiresAt"`
+}
+
+// BackupLog defines model for Backup.Log.
+type BackupLog string
 
 // Blame defines model for Blame.
 type Blame struct {

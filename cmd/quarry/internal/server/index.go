@@ -210,6 +210,7 @@ func (s *Server) openAPI() error {
 		Ready:          s.ready,
 		Writable:       s.writable,
 		Replays:        s.versions.replays,
+		Backups:        s.backups,
 		AsOf:           s.versions.asOf,
 		Secret:         s.secrets.of("sessions of the Model Context Protocol"),
 		Version:        s.o.Version,

@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -66,4 +68,29 @@ func recordTime(ctx context.Context, log eventlog.Log, at event.Position) (_ tim
 		return time.Time{}, nil
 	}
 	return record.Time, err
+}
+
+// LogEnds returns, for each partition of a log on brokers, the position of the next
+// record.
+func LogEnds(ctx context.Context, c *config.Config) (ends []event.Position, err error) {
+	log, err := dialKafka(ctx, c, slog.New(slog.DiscardHandler), nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closeInto(&err, log)
+	return endsOf(ctx, log)
+}
+
+// endsOf returns, for each partition of a log, the position of the next record.
+func endsOf(ctx context.Context, log eventlog.Log) (ends []event.Position, err error) {
+	for _, topic := range topicsOfLog {
+		high, err := log.HighWater(ctx, topic)
+		if err != nil {
+			return nil, err
+		}
+		for partition, next := range high {
+			ends = append(ends, event.Position{Topic: topic, Partition: int32(partition), Offset: next})
+		}
+	}
+	return ends, nil
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 )
 
 // lockData takes the data directory for this process and closes to other users the
@@ -21,6 +23,9 @@ func lockData(o Options) (*boot.Directory, error) {
 	directory, err := boot.LockDirectory(o.Config.Data)
 	if err != nil {
 		return nil, err
+	}
+	if err := backup.CheckRestored(o.Config.Data); err != nil {
+		return nil, errors.Join(err, directory.Close())
 	}
 	for _, a := range openDirectories(o.Config) {
 		o.Logger.Warn("other users of this machine may use a directory; Quarry closes the files below it, close the directory as well",

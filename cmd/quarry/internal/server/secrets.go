@@ -13,11 +13,12 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
 // secretFile holds the secret of a data directory, where none is configured.
-const secretFile = "secret.key"
+const secretFile = backup.SecretName
 
 // secrets is what keys the hashes of credentials, and of which the secrets for
 // other purposes are made: nobody learns one from another.

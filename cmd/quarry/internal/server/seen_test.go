@@ -66,6 +66,9 @@ var seenRows = map[string]seenRow{
 	"POST /api/replays":                                 {path: at("/api/replays"), body: at(`{"projection":"nosuch"}`), status: 400},
 	"POST /api/replays/rollback":                        {path: at("/api/replays/rollback"), status: 409},
 	"DELETE /api/replays/{replayId}":                    {path: at("/api/replays/99"), status: 404},
+	"POST /api/backups":                                 {path: at("/api/backups")},
+	"DELETE /api/backups/{backupId}":                    {path: at("/api/backups/x"), status: 404},
+	"POST /api/backups/{backupId}/renew":                {path: at("/api/backups/x/renew"), status: 404},
 	"GET /api/source":                                   {path: about("/api/source?repo={name}&path={path}&ref={branch}"), about: true, status: 200},
 	"POST /api/tree":                                    {path: at("/api/tree"), body: about(`{"repoName":"{name}","revisionName":"{head}","paths":[]}`), about: true, status: 200},
 	"POST /api/files":                                   {path: at("/api/files"), body: about(`{"repoName":"{name}","revisionName":"HEAD"}`), about: true, status: 200},
@@ -212,8 +215,10 @@ func (x *role) refusal(access, path string) int {
 		access == "read" && lacks(account.ScopeSearch) && lacks(account.ScopeGit),
 		access == "member" && p.Actor.Kind == account.ActorToken:
 		return http.StatusForbidden
-	case (access == "owner" || access == "member") && p.Anonymous():
+	case (access == "operator" || access == "owner" || access == "member") && p.Anonymous():
 		return http.StatusUnauthorized
+	case access == "operator" && p.Actor.Kind != account.ActorOperator:
+		return http.StatusForbidden
 	case access == "owner" && (!p.Owner() || p.Repositories != nil && !strings.Contains(path, "{repoId}")):
 		return http.StatusForbidden
 	}

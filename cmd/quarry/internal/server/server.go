@@ -67,6 +67,7 @@ type Server struct {
 	numbering    *numbering
 	positions    *positions
 	letters      *deadLetters
+	backups      *backups
 	repositories *repositories
 	api          *api.Server
 	apiOptions   api.Options // of api
@@ -145,7 +146,10 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 	}
 	s.opened(s.log)
 	s.registrar = newRegistrar(s.log, s.policy)
-	s.segments, err = segmentstore.OpenDirectory(s.o.Config.SegmentsDir())
+	if s.segments, err = segmentstore.OpenDirectory(s.o.Config.SegmentsDir()); err != nil {
+		return err
+	}
+	s.backups, err = newBackups(s.o, s.log, s.segments)
 	return err
 }
 
@@ -195,6 +199,7 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("numbering", s.numbering.Run)
 		group.Add("positions", s.positions.Run)
 		group.Add("dead letters", s.letters.follower.Run)
+		group.Add("backups", s.backups.Run)
 	}
 	if s.pipeline != nil {
 		s.pipeline.add(group)

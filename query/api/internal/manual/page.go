@@ -94,12 +94,13 @@ func anchor(tag string) string {
 
 // accessWords say who may ask.
 var accessWords = map[openapi.Access]string{
-	openapi.AccessOpen:   "Everyone.",
-	openapi.AccessSearch: "Needs the scope search; without credentials where anonymous access is on.",
-	openapi.AccessGit:    "Needs the scope git; without credentials where anonymous access is on.",
-	openapi.AccessRead:   "Needs the scope search or git; without credentials where anonymous access is on.",
-	openapi.AccessMember: "Needs a user: a session or an API key.",
-	openapi.AccessOwner:  "Needs an owner, with the scope admin.",
+	openapi.AccessOpen:     "Everyone.",
+	openapi.AccessSearch:   "Needs the scope search; without credentials where anonymous access is on.",
+	openapi.AccessGit:      "Needs the scope git; without credentials where anonymous access is on.",
+	openapi.AccessRead:     "Needs the scope search or git; without credentials where anonymous access is on.",
+	openapi.AccessMember:   "Needs a user: a session or an API key.",
+	openapi.AccessOwner:    "Needs an owner, with the scope admin.",
+	openapi.AccessOperator: "Needs the operator: the token in the data directory of the server.",
 }
 
 // Page returns d as HTML. It fails where d holds a reference that leads nowhere.

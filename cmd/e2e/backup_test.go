@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	backupKills  = 12
+	restoreKills = 6
+	// maxCopyLife bounds how long a backup or a restore lives before it, or the server,
+	// is killed: about as long as one takes.
+	maxCopyLife = 900 * time.Millisecond
+)
+
+// TestBackupAndRestoreAreKilled kills backups, their servers and restores at random
+// moments, while pushes arrive. No half backup is taken for a whole one, older
+// generations stay, a second try goes on, and what was acknowledged before a backup is
+// searchable after it was restored.
+func TestBackupAndRestoreAreKilled(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	c := newCrashing(t)
+	c.start()
+	c.index()
+	backups := filepath.Join(c.dir, "backups")
+	c.backUp(backups)
+	for i := range backupKills {
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			c.pushUntilItFails()
+		}()
+		victim := exec.Command("quarry", c.backupArgs(backups)...)
+		killAfter(t, victim, time.Duration(random.Int64N(int64(maxCopyLife))), func() {
+			if i%2 == 0 {
+				c.server.kill()
+			}
+		})
+		c.server.kill()
+		<-stopped
+		c.said = append(c.said, c.server.output.String())
+		verifyGenerations(t, backups)
+		c.start()
+	}
+	acknowledged := slices.Clone(c.acknowledged)
+	t.Logf("%d pushes were acknowledged, generations:\n%s", len(acknowledged), c.backUp(backups))
+	verifyGenerations(t, backups)
+	c.commit("later", "pushed after the backup: zither")
+	c.server.kill()
+	c.data = filepath.Join(c.dir, "restored")
+	c.restore(backups, random)
+	c.start()
+	c.acknowledged = acknowledged
+	c.searchAll()
+	if status, answer, err := deliver(c.server.url, "msg_later", push{Repository: c.tree, Ref: "refs/heads/main"}); err != nil || status != 202 {
+		t.Fatalf("push: %d %s: %v", status, answer, err)
+	}
+	c.await("zither")
+	if out, err := exec.Command("quarry", "verify", "--server", c.server.url, "--data", c.data).CombinedOutput(); err != nil {
+		t.Errorf("verify: %v\n%s", err, out)
+	}
+	if err := c.server.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func (c *crashing) backupArgs(to string) []string {
+	return []string{"backup", to, "--config", c.config, "--data", c.data, "--server", c.server.url}
+}
+
+// backUp makes a generation. A server that was killed over one may still hold it.
+func (c *crashing) backUp(to string) string {
+	c.t.Helper()
+	out, err := exec.Command("quarry", append(c.backupArgs(to), "--keep", "3")...).CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("quarry backup: %v\n%s\n%s", err, out, c.server.output)
+	}
+	list, err := exec.Command("quarry", "restore", to, "--list").CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("quarry restore --list: %v\n%s", err, list)
+	}
+	return string(out) + string(list)
+}
+
+// killAfter starts a command, and kills it once it has lived for a time; before does
+// something first.
+func killAfter(t *testing.T, command *exec.Cmd, life time.Duration, before func()) (killed bool) {
+	t.Helper()
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(life)
+	before()
+	_ = command.Process.Kill() // it may be gone already
+	_ = command.Wait()         // the state says how it ended
+	return command.ProcessState.ExitCode() == -1
+}
+
+// verifyGenerations checks the checksums of every generation.
+func verifyGenerations(t *testing.T, backups string) {
+	t.Helper()
+	manifests, err := filepath.Glob(filepath.Join(backups, "generations", "0*"))
+	if err != nil || len(manifests) == 0 {
+		t.Fatalf("no generations: %v", err)
+	}
+	for _, path := range manifests {
+		number := strings.TrimLeft(filepath.Base(path), "0")
+		if out, err := exec.Command("quarry", "restore", backups, "--verify", "--generation", number).CombinedOutput(); err != nil {
+			t.Errorf("generation %s: %v\n%s", number, err, out)
+		}
+	}
+}
+
+// restore kills restores until the last, which may end.
+func (c *crashing) restore(backups string, random *rand.Rand) {
+	c.t.Helper()
+	args := []string{"restore", backups, "--config", c.config, "--data", c.data, "--verify"}
+	for range restoreKills {
+		killAfter(c.t, exec.Command("quarry", args...), time.Duration(random.Int64N(int64(maxCopyLife))), func() {})
+		if _, err := os.Stat(filepath.Join(c.data, "RESTORING")); err == nil {
+			out, err := exec.Command("quarry", "serve", "--listen", "127.0.0.1:0", "--config", c.config, "--data", c.data).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), "is half restored: run quarry restore") {
+				c.t.Errorf("a server on a half restored directory: %v\n%s", err, out)
+			}
+		} else if entries, _ := os.ReadDir(c.data); len(entries) > 1 {
+			c.t.Log("the restore had ended before it was killed")
+			return
+		}
+	}
+	if out, err := exec.Command("quarry", args...).CombinedOutput(); err != nil {
+		c.t.Fatalf("quarry restore: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+const (
+	// backupTries is how often a backup begins again because files were removed under it.
+	backupTries = 3
+	// renewEvery is how often the server is told that a backup is at work: several times
+	// within the minute after which it gives one up.
+	renewEvery = 10 * time.Second
+	// endPatience bounds the request that ends a backup, whatever ended the command.
+	endPatience = 5 * time.Second
+)
+
+type backupCommand struct {
+	configFlags
+	Directory string `arg:"" name:"dir" complete:"path" help:"Directory of the backups. It is made if it is missing."`
+	Keep      int    `placeholder:"N" help:"Keep the newest N generations and remove older ones. By default all are kept."`
+	Offline   bool   `help:"Read the data directory without a server. The server must be stopped."`
+	JSON      bool   `help:"Print the result as JSON."`
+	Server    string `group:"connection" placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server that runs on the data directory. By default it is derived from the configuration."`
+}
+
+// Help implements kong.HelpProvider.
+func (*backupCommand) Help() string {
+	return `Copies the event log, the segments and the secret of a server to a directory, while the server runs. Each run adds a generation; files that the directory has already are not copied again. Run it on the machine of the server, as its user and with its configuration.
+
+Examples:
+
+	quarry backup /mnt/backups --keep 7 --data /var/lib/quarry
+	quarry backup /mnt/backups --config quarry.yaml --offline
+	quarry restore /mnt/backups --verify
+
+Exit status: 0 if the new generation is complete, 1 if not; the older ones stay usable.`
+}
+
+// backupResult is what --json prints.
+type backupResult struct {
+	Generation  int              `json:"generation"`
+	CreatedAt   time.Time        `json:"createdAt"`
+	Files       int              `json:"files"`
+	Bytes       int64            `json:"bytes"`
+	CopiedFiles int              `json:"copiedFiles"`
+	CopiedBytes int64            `json:"copiedBytes"`
+	Removed     []int            `json:"removedGenerations"`
+	Missing     int              `json:"missingObjects"`
+	Log         string           `json:"log"`
+	Positions   []event.Position `json:"positions"`
+}
+
+// Run implements the command.
+func (c *backupCommand) Run(ctx context.Context, s streams) error {
+	if c.Keep < 0 {
+		return usagef("--keep: want a number from 1")
+	}
+	settings, err := c.settings(s)
+	if err != nil {
+		return err
+	}
+	r, err := c.backUp(ctx, s, settings)
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	return c.print(s, r)
+}
+
+// settings loads the configuration without its secrets, which neither a backup nor a
+// restore needs.
+func (f *configFlags) settings(s streams) (*config.Config, error) {
+	permissions.RestrictUmask()
+	loader := f.loader(s)
+	loader.WithoutSecrets = true
+	settings, _, err := loadSettings(s, loader)
+	return &settings, err
+}
+
+func (c *backupCommand) backUp(ctx context.Context, s streams, settings *config.Config) (*backup.Result, error) {
+	if err := checkApart(c.Directory, settings); err != nil {
+		return nil, err
+	}
+	d, err := backup.Create(c.Directory)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }() // the lock ends with the process in any case
+	display := terminal.NewProgress(s.errScreen)
+	defer display.Close()
+	display.Update("reading the event log")
+	run := &backupRun{c: c, d: d, settings: settings, display: display}
+	if c.Offline {
+		return run.offline(ctx)
+	}
+	for try := 1; ; try++ {
+		r, err := run.online(ctx)
+		if try == backupTries || !errors.Is(err, backup.ErrVanished) {
+			return r, err
+		}
+	}
+}
+
+// checkApart refuses a backup directory inside a directory that is backed up: both
+// would be lost together, and a backup would hold itself.
+func checkApart(dir string, settings *config.Config) error {
+	path, err := resolvePath(dir)
+	if err != nil {
+		return err
+	}
+	for _, own := range append(settings.ChosenDirectories(), settings.OwnDirectories()...) {
+		below, err := resolvePath(own)
+		if err != nil {
+			return err
+		}
+		if rel, err := filepath.Rel(below, path); err == nil && filepath.IsLocal(rel) {
+			return fmt.Errorf("%s lies in %s, which is backed up: choose a directory elsewhere, best on another disk", dir, own)
+		}
+	}
+	return nil
+}
+
+// resolvePath returns the absolute path without symbolic links, of which the last
+// parts need not exist.
+func resolvePath(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		return resolved, nil
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path, nil
+	}
+	if parent, err = resolvePath(parent); err != nil {
+		return "", err
+	}
+	return filepath.Join(parent, filepath.Base(path)), nil
+}
+
+// backupRun is one run of the command.
+type backupRun struct {
+	c        *backupCommand
+	d        *backup.Directory
+	settings *config.Config
+	display  *terminal.Progress
+}
+
+// source returns what is backed up, but for the log.
+func (b *backupRun) source() backup.Source {
+	src := backup.Source{Segments: b.settings.SegmentsDir(), Release: boot.ReadBuild().Version}
+	if b.settings.Access.Secret.IsZero() {
+		src.Secret = filepath.Join(b.settings.Data, backup.SecretName)
+	}
+	return src
+}
+
+func (b *backupRun) write(ctx context.Context, src backup.Source) (*backup.Result, error) {
+	r, err := b.d.Write(ctx, src, backup.Options{Keep: b.c.Keep, Progress: b.showProgress})
+	if err != nil {
+		return nil, err
+	}
+	if err := backup.NoteLast(b.settings.Data, b.c.Directory, &r); err != nil {
+		b.display.Print(fmt.Sprintf("generation %d is complete; quarry doctor does not know of it: %v", r.Generation, err))
+	}
+	return &r, nil
+}
+
+func (b *backupRun) showProgress(p backup.Progress) {
+	b.display.Update(fmt.Sprintf("%d of %d files, %s", p.Files, p.FilesTotal, sizeText(p.Bytes)))
+}
+
+// offline backs up the data directory of a stopped server, and changes nothing that it
+// backs up.
+func (b *backupRun) offline(ctx context.Context) (*backup.Result, error) {
+	if _, err := os.Stat(b.settings.Data); err != nil {
+		return nil, fmt.Errorf("the data directory cannot be read: %w", err)
+	}
+	if err := backup.CheckRestored(b.settings.Data); err != nil {
+		return nil, err
+	}
+	lock, err := boot.LockDirectory(b.settings.Data)
+	if errors.Is(err, boot.ErrHeld) {
+		return nil, fmt.Errorf("%s is used by a running server: leave out --offline, or stop the server", b.settings.Data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = lock.Close() }() // the lock ends with the process in any case
+	src := b.source()
+	if b.settings.Log.Driver == backup.LogKafka {
+		if src.Positions, err = server.LogEnds(ctx, b.settings); err != nil {
+			return nil, err
+		}
+	} else {
+		src.Log = b.settings.LogDir()
+	}
+	return b.write(ctx, src)
+}
+
+// online has the server hold the files, and copies them. The files that were copied are
+// whole, whatever happens to the server meanwhile: one that is gone fails the backup.
+func (b *backupRun) online(ctx context.Context) (*backup.Result, error) {
+	remote, err := newClient(cmp.Or(b.c.Server, urlOf(b.settings)), "", b.settings.Data)
+	if err != nil {
+		return nil, err
+	}
+	held, err := remote.BeginBackup(ctx)
+	if errors.Is(err, client.ErrNoAnswer) {
+		return nil, fmt.Errorf("%w; if the server is stopped, add --offline", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	stop := renewBackup(ctx, remote, held.ID)
+	defer stop()
+	src := b.source()
+	if src.Positions = positionsOf(held.Positions); held.Log == wire.BackupLogEmbedded {
+		if src.Log, err = checkpointPath(b.settings, held.Checkpoint); err != nil {
+			return nil, err
+		}
+	}
+	return b.write(ctx, src)
+}
+
+var checkpointName = regexp.MustCompile(`^backup-[0-9a-f]{16}$`)
+
+// checkpointPath returns where a checkpoint is, from the settings: a server names no
+// path that this command would then read.
+func checkpointPath(settings *config.Config, name string) (string, error) {
+	path := filepath.Join(settings.LogDir(), name)
+	if !checkpointName.MatchString(name) {
+		return "", fmt.Errorf("the server named a checkpoint %.80q, which is none", name)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("the server's checkpoint cannot be read: %w; run the command on the machine of the server, as its user, with its --data or --config", err)
+	}
+	return path, nil
+}
+
+// renewBackup renews a backup until stop is called, which ends it.
+func renewBackup(ctx context.Context, remote *client.Client, id string) (stop func()) {
+	renewing, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(renewEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-renewing.Done():
+				return
+			case <-ticker.C:
+				// A server that does not answer may be dead, and its files are there.
+				_, _ = remote.RenewBackup(renewing, id)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+		defer cancel()
+		_ = remote.EndBackup(ending, id) // it ends by itself within a minute
+	}
+}
+
+func positionsOf(in []wire.Position) (out []event.Position) {
+	for _, p := range in {
+		out = append(out, event.Position{Topic: event.Topic(p.Topic), Partition: int32(p.Partition), Offset: event.Offset(p.Offset)})
+	}
+	return out
+}
+
+func (c *backupCommand) print(s streams, r *backup.Result) error {
+	m := &r.Manifest
+	if m.Missing > 0 {
+		_, _ = fmt.Fprintf(s.err, "warning: %d objects that the log names are not in the segment store, and not in the backup, %s first; run quarry verify --repair, then back up again\n", m.Missing, m.MissingNames[0])
+	}
+	if c.JSON {
+		return printJSONLines(s.out, []backupResult{{
+			Generation: r.Generation, CreatedAt: m.CreatedAt, Files: r.Totals.Files, Bytes: r.Totals.Bytes, CopiedFiles: r.Copied.Files, CopiedBytes: r.Copied.Bytes,
+			Removed: append([]int{}, r.Removed...), Missing: m.Missing, Log: m.Log, Positions: m.Positions,
+		}})
+	}
+	text := fmt.Sprintf("generation %d: %d files, %s; %d files, %s copied", r.Generation, r.Totals.Files, sizeText(r.Totals.Bytes), r.Copied.Files, sizeText(r.Copied.Bytes))
+	if len(r.Removed) > 0 {
+		text += fmt.Sprintf("; %d older generations removed", len(r.Removed))
+	}
+	if m.Log == backup.LogKafka {
+		text += "\nthe event log is on the brokers and not in the backup"
+	}
+	if m.Secret == backup.SecretConfigured {
+		text += "\naccess.secret is configured and not in the backup: keep a copy of it"
+	}
+	_, err := fmt.Fprintln(s.out, text)
+	return err
+}
+
+// sizeText writes a number of bytes for people.
+func sizeText(n int64) string {
+	switch {
+	case n >= 10<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return kibibytes(n)
+}

@@ -1,0 +1,282 @@
+package backup
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// FormatVersion is the version of backup directories that this release writes and reads.
+const FormatVersion = 1
+
+const (
+	// MaxFiles bounds the files of a generation.
+	MaxFiles = 1 << 20
+	// maxLineBytes bounds a line of a manifest: the first has the position of each of
+	// at most 1,024 partitions of a topic.
+	maxLineBytes = 1 << 20
+	// maxMissingNames bounds the names of missing objects in a manifest.
+	maxMissingNames = 20
+)
+
+// ErrManifest says that a manifest is not what was written.
+var ErrManifest = errors.New("damaged manifest")
+
+// Values of Manifest.Log and Manifest.Secret.
+const (
+	LogEmbedded      = "embedded"
+	LogKafka         = "kafka"
+	SecretFile       = "file"
+	SecretConfigured = "configured"
+)
+
+// Manifest is the first line of a manifest.
+type Manifest struct {
+	Version   int            `json:"quarryBackup"`
+	CreatedAt time.Time      `json:"createdAt"`
+	Release   string         `json:"release"`
+	Log       string         `json:"log"`
+	Secret    string         `json:"secret"`
+	Formats   map[string]int `json:"formats"`
+	// Positions are, for each partition, the first that is not in the backup.
+	Positions []event.Position `json:"positions"`
+	// Missing counts the objects that live records name and the segment store lacked.
+	Missing      int      `json:"missing"`
+	MissingNames []string `json:"missingNames,omitempty"`
+}
+
+// Sum is a SHA-256.
+type Sum [sha256.Size]byte
+
+// String returns 64 hexadecimal characters.
+func (s Sum) String() string { return hex.EncodeToString(s[:]) }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Sum) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Sum) UnmarshalText(b []byte) error {
+	if len(b) != 2*len(s) {
+		return fmt.Errorf("%d characters of a SHA-256, want %d", len(b), 2*len(s))
+	}
+	_, err := hex.Decode(s[:], b)
+	return err
+}
+
+// File is a file of a generation.
+type File struct {
+	Path     string    `json:"path"`
+	Size     int64     `json:"size"`
+	SHA256   Sum       `json:"sha256"`
+	Modified time.Time `json:"modified"`
+}
+
+// Totals are the last line of a manifest.
+type Totals struct {
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+	// SHA256 is that of the bytes of the manifest before the last line.
+	SHA256 Sum `json:"sha256"`
+}
+
+// Parts of the paths in a manifest.
+const (
+	logFolder     = "log/"
+	segmentFolder = "segments/"
+	secretPath    = SecretName
+)
+
+// SecretName is the file of the secret in a data directory.
+const SecretName = "secret.key"
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// checkPath refuses a path that a restore must not write.
+func checkPath(path string) error {
+	if path == secretPath {
+		return nil
+	}
+	for _, folder := range []string{logFolder, segmentFolder} {
+		if name, ok := strings.CutPrefix(path, folder); ok && namePattern.MatchString(name) {
+			return nil
+		}
+	}
+	return fmt.Errorf("path %.200q", path)
+}
+
+// manifestWriter writes a manifest. It keeps its first error.
+type manifestWriter struct {
+	out    *bufio.Writer
+	hash   hash.Hash
+	totals Totals
+	err    error
+}
+
+func newManifestWriter(w io.Writer, head *Manifest) *manifestWriter {
+	m := &manifestWriter{hash: sha256.New()}
+	m.out = bufio.NewWriterSize(io.MultiWriter(w, m.hash), 64<<10)
+	m.line(head)
+	return m
+}
+
+func (m *manifestWriter) line(v any) {
+	if m.err != nil {
+		return
+	}
+	b, err := json.Marshal(v)
+	if err == nil && len(b) >= maxLineBytes {
+		err = fmt.Errorf("a line of the manifest has %d bytes, at most %d", len(b), maxLineBytes)
+	}
+	if err == nil {
+		_, err = m.out.Write(append(b, '\n'))
+	}
+	m.err = err
+}
+
+// add writes the line of a file. Files come in the order of their paths.
+func (m *manifestWriter) add(f File) {
+	m.line(&f)
+	m.totals.Files++
+	m.totals.Bytes += f.Size
+}
+
+// close writes the last line.
+func (m *manifestWriter) close() (Totals, error) {
+	if m.err == nil {
+		m.err = m.out.Flush()
+	}
+	m.hash.Sum(m.totals.SHA256[:0])
+	m.line(&m.totals)
+	if m.err == nil {
+		m.err = m.out.Flush()
+	}
+	return m.totals, m.err
+}
+
+// readManifest reads a manifest and calls visit for each file. What visit was given
+// is only certain once readManifest has returned without an error: a manifest that
+// was cut looks like a whole one up to its end.
+func readManifest(path string, visit func(File) error) (Manifest, Totals, error) {
+	var head Manifest
+	f, err := os.Open(path)
+	if err != nil {
+		return head, Totals{}, err
+	}
+	defer f.Close()
+	r := &manifestReader{in: bufio.NewReaderSize(f, 64<<10), hash: sha256.New()}
+	totals, err := r.read(&head, visit)
+	if err != nil {
+		return head, totals, fmt.Errorf("%s: %w", path, err)
+	}
+	return head, totals, nil
+}
+
+// manifestRow is a File or, with the member files, the Totals.
+type manifestRow struct {
+	Path     string    `json:"path"`
+	Size     int64     `json:"size"`
+	SHA256   Sum       `json:"sha256"`
+	Modified time.Time `json:"modified"`
+	Files    *int      `json:"files"`
+	Bytes    int64     `json:"bytes"`
+}
+
+type manifestReader struct {
+	in   *bufio.Reader
+	hash hash.Hash
+	last string // path of the last file
+	seen Totals
+}
+
+func (r *manifestReader) read(head *Manifest, visit func(File) error) (Totals, error) {
+	line, err := r.line()
+	if err != nil {
+		return Totals{}, err
+	}
+	if err := json.Unmarshal(line, head); err != nil || head.Version < 1 {
+		return Totals{}, fmt.Errorf("%w: the first line is none of a backup", ErrManifest)
+	}
+	if head.Version != FormatVersion {
+		return Totals{}, fmt.Errorf("the backup has format version %d, and this release of Quarry reads %d: use release %.40q, which wrote it, or a later one", head.Version, FormatVersion, head.Release)
+	}
+	for {
+		r.hash.Write(line)
+		if line, err = r.line(); err != nil {
+			return Totals{}, err
+		}
+		var row manifestRow
+		if err := json.Unmarshal(line, &row); err != nil {
+			return Totals{}, fmt.Errorf("%w: a line after %q cannot be read: %w", ErrManifest, r.last, err)
+		}
+		if row.Files != nil {
+			return r.finish(Totals{Files: *row.Files, Bytes: row.Bytes, SHA256: row.SHA256})
+		}
+		f := File{Path: row.Path, Size: row.Size, SHA256: row.SHA256, Modified: row.Modified}
+		if err := r.check(&f); err != nil {
+			return Totals{}, err
+		}
+		if err := visit(f); err != nil {
+			return Totals{}, err
+		}
+	}
+}
+
+func (r *manifestReader) check(f *File) error {
+	if err := checkPath(f.Path); err != nil {
+		return fmt.Errorf("%w: %w", ErrManifest, err)
+	}
+	if f.Path <= r.last || f.Size < 0 {
+		return fmt.Errorf("%w: %q is out of order or has no size", ErrManifest, f.Path)
+	}
+	r.last = f.Path
+	r.seen.Files++
+	r.seen.Bytes += f.Size
+	if r.seen.Files > MaxFiles {
+		return fmt.Errorf("%w: more than %d files", ErrManifest, MaxFiles)
+	}
+	return nil
+}
+
+// finish compares the last line with what came before it.
+func (r *manifestReader) finish(said Totals) (Totals, error) {
+	r.hash.Sum(r.seen.SHA256[:0])
+	if said != r.seen {
+		return said, fmt.Errorf("%w: its last line does not fit what comes before it", ErrManifest)
+	}
+	if _, err := r.in.ReadByte(); err != io.EOF {
+		return said, fmt.Errorf("%w: there is more after its last line", ErrManifest)
+	}
+	return said, nil
+}
+
+// line returns the next line with its line feed. It is valid until the next call.
+func (r *manifestReader) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			if errors.Is(err, io.EOF) {
+				return nil, fmt.Errorf("%w: it ends without its last line", ErrManifest)
+			}
+			return nil, err
+		}
+		if line = append(line, part...); len(line) > maxLineBytes {
+			return nil, fmt.Errorf("%w: a line of more than %d bytes", ErrManifest, maxLineBytes)
+		}
+		if bytes.HasSuffix(line, []byte("\n")) {
+			return line, nil
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// naming finds in the records of a log which objects they name. Memory grows with the
+// objects that are there, and with those that are missing at one time.
+type naming struct {
+	present map[string]bool // objects of the segment store; true: a record names it
+	// all says that a record cannot be read: any object may be named by it.
+	all bool
+	// missing are objects that the store lacks and that something live names, with the
+	// repository whose removal ends that; 0 for segments, which a merge ends.
+	missing map[string]code.RepositoryID
+}
+
+// nameObjects reads every record of the events below the ends. It returns how many
+// records there are.
+func (n *naming) nameObjects(ctx context.Context, log eventlog.Log, ends []event.Offset) (records int64, err error) {
+	for partition, end := range ends {
+		read, err := n.readPartition(ctx, log, int32(partition), end)
+		if err != nil {
+			return 0, fmt.Errorf("read partition %d of the log: %w", partition, err)
+		}
+		records += read
+	}
+	return records, nil
+}
+
+func (n *naming) readPartition(ctx context.Context, log eventlog.Log, partition int32, end event.Offset) (records int64, err error) {
+	if end == 0 {
+		return 0, nil
+	}
+	reader, err := log.Tail(ctx, event.TopicEvents, partition, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	for {
+		rec, err := reader.Next(ctx)
+		if err != nil {
+			return records, err
+		}
+		records++
+		n.apply(rec)
+		if rec.Position.Offset+1 >= end {
+			return records, nil
+		}
+	}
+}
+
+func (n *naming) apply(rec event.Record) {
+	switch event.TypeOf(rec) {
+	case event.TypeRevisionIndexed, event.TypeSegmentsMerged, event.TypeRepositoryRemoved:
+	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeDelivery, event.TypePushesHandled:
+		return // most records: they name no object
+	}
+	_, ev, err := event.Decode(rec)
+	if err != nil {
+		n.all = true
+		return
+	}
+	switch e := ev.(type) {
+	case *event.RevisionIndexed:
+		for _, s := range e.Segments {
+			n.name(segmentName(s.ID), 0)
+		}
+		if e.ChangesObject != "" {
+			n.name(e.ChangesObject, e.Repository)
+		}
+	case *event.SegmentsMerged:
+		if e.Output != nil {
+			n.name(segmentName(e.Output.ID), 0)
+		}
+		for _, id := range e.Inputs {
+			if e.Output == nil || id != e.Output.ID {
+				delete(n.missing, segmentName(id))
+			}
+		}
+	case *event.RepositoryRemoved:
+		maps.DeleteFunc(n.missing, func(_ string, of code.RepositoryID) bool { return of == e.Repository })
+	}
+}
+
+func segmentName(id string) string { return "segment-" + id }
+
+func (n *naming) name(object string, of code.RepositoryID) {
+	if _, ok := n.present[object]; ok {
+		n.present[object] = true
+	} else if segmentstore.ValidateName(object) == nil {
+		n.missing[object] = of
+	}
+}
+
+// objects returns the names of the objects to back up, in order.
+func (n *naming) objects() []string {
+	var out []string
+	for name, named := range n.present {
+		if named || n.all {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,283 @@
+package backup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+)
+
+// Target is where a generation is restored to.
+type Target struct {
+	// Data is the data directory, Log and Segments those of the log and of the segment
+	// store, inside of it or elsewhere.
+	Data, Log, Segments string
+	// Kafka says that the settings have the log on brokers.
+	Kafka bool
+}
+
+// RestoreOptions are those of Restore.
+type RestoreOptions struct {
+	// Compare reads everything again that was written.
+	Compare  bool
+	Progress func(Progress)
+}
+
+// markerName is a file in a data directory that is being restored.
+const markerName = "RESTORING"
+
+// marker says what is being restored.
+type marker struct {
+	Backup     string `json:"backup"`
+	Generation int    `json:"generation"`
+	Manifest   Sum    `json:"manifest"`
+}
+
+func (m *marker) command(data string) string {
+	return fmt.Sprintf("quarry restore %s --data %s --generation %d", m.Backup, data, m.Generation)
+}
+
+// CheckRestored returns an error for a data directory whose restore has not finished.
+func CheckRestored(data string) error {
+	m, err := readMarker(data)
+	if err != nil || m == nil {
+		return err
+	}
+	return fmt.Errorf("%s is half restored: run %s again, or empty the directory", data, m.command(data))
+}
+
+func readMarker(data string) (*marker, error) {
+	b, err := os.ReadFile(filepath.Join(data, markerName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	m := new(marker)
+	if err == nil {
+		err = json.Unmarshal(b, m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is half restored, and what of cannot be read: empty the directory and restore it again: %w", data, err)
+	}
+	return m, nil
+}
+
+// restoring is one call of Restore.
+type restoring struct {
+	d          *Directory
+	generation int
+	to         Target
+	o          RestoreOptions
+	manifest   Manifest
+	totals     Totals
+	done       Progress
+	folders    map[string]bool // that files were written to
+}
+
+// Restore writes a generation to an empty target. Where a call ended halfway, a second
+// one goes on.
+func (d *Directory) Restore(ctx context.Context, generation int, to Target, o RestoreOptions) (m Manifest, t Totals, err error) {
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	r := &restoring{d: d, generation: generation, to: to, o: o, folders: map[string]bool{}}
+	if r.manifest, r.totals, err = d.Describe(generation); err != nil {
+		return m, t, err
+	}
+	if err := r.checkFit(); err != nil {
+		return m, t, err
+	}
+	// Before the lock: it would make a file in a directory that is another's.
+	if err := r.checkTarget(); err != nil {
+		return m, t, err
+	}
+	lock, err := boot.LockDirectory(to.Data)
+	if err != nil {
+		return m, t, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	return r.manifest, r.totals, r.run(ctx)
+}
+
+// checkFit refuses a backup that this release, or this configuration, cannot use.
+func (r *restoring) checkFit() error {
+	known := formats()
+	for name, version := range r.manifest.Formats {
+		if version > known[name] {
+			return fmt.Errorf("generation %d was written by release %.40q, whose %.20q has format version %d; this release reads up to %d: restore it with that release or a later one", r.generation, r.manifest.Release, name, version, known[name])
+		}
+	}
+	if kafka := r.manifest.Log == LogKafka; kafka != r.to.Kafka {
+		return fmt.Errorf("generation %d was made with log.driver %s: restore it with the same setting", r.generation, r.manifest.Log)
+	}
+	return nil
+}
+
+// checkTarget refuses a target that is not empty, unless an earlier call of the same
+// restore has begun to fill it.
+func (r *restoring) checkTarget() error {
+	m, err := readMarker(r.to.Data)
+	if err != nil {
+		return err
+	}
+	if m != nil {
+		if m.Manifest != r.totals.SHA256 {
+			return fmt.Errorf("%s is half restored from another backup: run %s, or empty the directory", r.to.Data, m.command(r.to.Data))
+		}
+		return nil
+	}
+	for _, dir := range []string{r.to.Data, r.to.Log, r.to.Segments} {
+		if err := refuseOtherFiles(dir, "LOCK", markerName+tempPrefix); err != nil {
+			return fmt.Errorf("%w; a backup is restored to an empty directory: name another one with --data, or move away what it has", err)
+		}
+	}
+	return nil
+}
+
+func (r *restoring) run(ctx context.Context) error {
+	if err := r.writeMarker(); err != nil {
+		return err
+	}
+	for _, dir := range []string{r.to.Log, r.to.Segments} {
+		if r.to.Kafka && dir == r.to.Log {
+			continue
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	_, _, err := readManifest(r.d.manifestPath(r.generation), func(f File) error {
+		if err := r.restoreFile(ctx, &f); err != nil {
+			return fmt.Errorf("restore %s: %w", f.Path, err)
+		}
+		r.done.Files++
+		r.done.Bytes += f.Size
+		r.done.FilesTotal = r.totals.Files
+		r.o.Progress(r.done)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for dir := range r.folders {
+		if err := syncDirectory(dir); err != nil {
+			return err
+		}
+	}
+	if err := r.compare(ctx); err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(filepath.Join(r.to.Data, markerName)), syncDirectory(r.to.Data))
+}
+
+// writeMarker makes the marker durable before anything else is written.
+func (r *restoring) writeMarker() error {
+	backup, err := filepath.Abs(r.d.path)
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(&marker{Backup: backup, Generation: r.generation, Manifest: r.totals.SHA256})
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(r.to.Data, markerName), b)
+}
+
+// replaceFile makes path a file with the text, all of it or nothing, durably.
+func replaceFile(path string, text []byte) error {
+	f, err := os.OpenFile(path+tempPrefix, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(f.Name(), path), syncDirectory(filepath.Dir(path)))
+}
+
+// target returns where a path of the manifest is written. checkPath has admitted it.
+func (r *restoring) target(path string) string {
+	if name, ok := strings.CutPrefix(path, logFolder); ok {
+		return filepath.Join(r.to.Log, name)
+	}
+	if name, ok := strings.CutPrefix(path, segmentFolder); ok {
+		return filepath.Join(r.to.Segments, name)
+	}
+	return filepath.Join(r.to.Data, secretPath)
+}
+
+// restoreFile writes a file, unless an earlier call has written it.
+func (r *restoring) restoreFile(ctx context.Context, f *File) error {
+	target := r.target(f.Path)
+	if r.to.Kafka && strings.HasPrefix(f.Path, logFolder) {
+		return fmt.Errorf("%w: a log in a backup of a log on Kafka", ErrManifest)
+	}
+	r.folders[filepath.Dir(target)] = true
+	if sum, size, err := hashFile(ctx, target); err == nil && sum == f.SHA256 && size == f.Size {
+		return nil
+	}
+	in, _, err := openRegular(r.d.objectPath(f.SHA256))
+	if err != nil {
+		return r.damaged(f, err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(target, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	sum, size, err := copyHashed(ctx, out, in)
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return err
+	}
+	if sum != f.SHA256 || size != f.Size {
+		return r.damaged(f, errors.New("its bytes do not have the checksum that is its name"))
+	}
+	return nil
+}
+
+func (r *restoring) damaged(f *File, err error) error {
+	return fmt.Errorf("the object %s of the backup is damaged: %w; restore another generation into an emptied directory, and see quarry restore --verify for all damage", r.d.objectPath(f.SHA256), err)
+}
+
+// compare holds what was written against the manifest: the positions of the log and,
+// if that is wanted, every byte.
+func (r *restoring) compare(ctx context.Context) error {
+	if r.o.Compare {
+		_, _, err := readManifest(r.d.manifestPath(r.generation), func(f File) error {
+			sum, size, err := hashFile(ctx, r.target(f.Path))
+			if err == nil && (sum != f.SHA256 || size != f.Size) {
+				err = errors.New("it was written and reads back otherwise: check the disk")
+			}
+			if err != nil {
+				return fmt.Errorf("compare %s: %w", r.target(f.Path), err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if r.to.Kafka {
+		return nil
+	}
+	log, err := embeddedlog.Open(r.to.Log, embeddedlog.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	ends, err := endsOf(ctx, log)
+	if err := errors.Join(err, log.Close()); err != nil {
+		return err
+	}
+	if !slices.Equal(ends, r.manifest.Positions) {
+		return errors.New("the restored log does not end where the backup says it does: restore another generation into an emptied directory")
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// retain removes the oldest generations until keep are left, and the objects that no
+// generation names. Manifests go first: an object is never missed by one.
+func (d *Directory) retain(generations []int, keep int) (removed []int, err error) {
+	if keep <= 0 {
+		return nil, nil
+	}
+	if old := len(generations) - keep; old > 0 {
+		removed = generations[:old]
+	}
+	for _, generation := range removed {
+		if err := os.Remove(d.manifestPath(generation)); err != nil {
+			return nil, err
+		}
+	}
+	if err := syncDirectory(d.generations()); err != nil {
+		return removed, err
+	}
+	return removed, d.sweep(generations[len(removed):])
+}
+
+// sweep removes the objects that no generation names. It removes nothing if a manifest
+// cannot be read.
+func (d *Directory) sweep(generations []int) error {
+	named := map[Sum]struct{}{}
+	for _, generation := range generations {
+		_, _, err := readManifest(d.manifestPath(generation), func(f File) error {
+			named[f.SHA256] = struct{}{}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("generation %d: %w; remove this file if you give the generation up", generation, err)
+		}
+	}
+	folders, err := os.ReadDir(d.objects())
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		if !folder.IsDir() {
+			continue
+		}
+		if err := sweepFolder(filepath.Join(d.objects(), folder.Name()), named); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sweepFolder(dir string, named map[Sum]struct{}) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		var s Sum
+		if s.UnmarshalText([]byte(e.Name())) != nil {
+			continue // none of ours
+		}
+		if _, ok := named[s]; ok {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

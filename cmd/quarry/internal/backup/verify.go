@@ -1,0 +1,40 @@
+package backup
+
+import (
+	"context"
+	"fmt"
+)
+
+// Damage is a file of a backup whose bytes are not what was written.
+type Damage struct {
+	Path   string // in the generation
+	Object string // the file that is damaged
+	Reason string
+}
+
+// Verify reads every object of a generation and calls report for each that is damaged.
+func (d *Directory) Verify(ctx context.Context, generation int, report func(Damage), progress func(Progress)) (Manifest, Totals, error) {
+	head, totals, err := d.Describe(generation)
+	if err != nil {
+		return head, totals, err
+	}
+	done := Progress{FilesTotal: totals.Files}
+	_, _, err = readManifest(d.manifestPath(generation), func(f File) error {
+		object := d.objectPath(f.SHA256)
+		sum, size, err := hashFile(ctx, object)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		switch {
+		case err != nil:
+			report(Damage{f.Path, object, err.Error()})
+		case size != f.Size || sum != f.SHA256:
+			report(Damage{f.Path, object, fmt.Sprintf("%d bytes with another checksum, want %d", size, f.Size)})
+		}
+		done.Files++
+		done.Bytes += f.Size
+		progress(done)
+		return nil
+	})
+	return head, totals, err
+}

@@ -1,0 +1,318 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// ErrVanished says that a source file was removed while it was about to be copied.
+var ErrVanished = errors.New("a file was removed during the backup; run it again: what was copied is not copied again")
+
+// Source is what is backed up.
+type Source struct {
+	// Log is a directory with the files of an embedded log that nobody writes to: a
+	// checkpoint, or the log of a stopped server. Empty with Kafka.
+	Log string
+	// Positions are those of the log on Kafka, read before anything is copied.
+	Positions []event.Position
+	// Segments is the directory of the segment store.
+	Segments string
+	// Secret is the file of the secret; empty where it is configured.
+	Secret string
+	// Release is the version of this program.
+	Release string
+}
+
+// Options of Write.
+type Options struct {
+	// Keep is the number of generations that stay, this one included; 0 keeps all.
+	Keep int
+	// Progress is called after each file.
+	Progress func(Progress)
+	Now      func() time.Time
+}
+
+// Progress is how far a backup or a restore is.
+type Progress struct {
+	Files, FilesTotal int
+	Bytes             int64
+}
+
+// Result is what Write has done.
+type Result struct {
+	Generation int
+	Manifest   Manifest
+	Totals     Totals
+	// Copied are the files that were not in the directory before.
+	Copied Totals
+	// Removed are the generations that the retention removed.
+	Removed []int
+}
+
+// formats are the versions that this release writes and reads. A manifest has them, so
+// that a release that reads only older ones refuses to restore.
+func formats() map[string]int {
+	return map[string]int{"eventlog": embeddedlog.FormatVersion, "segment": segment.FormatVersion}
+}
+
+// Write adds a generation. On error the directory has the generations that it had.
+func (d *Directory) Write(ctx context.Context, src Source, o Options) (r Result, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Progress == nil {
+		o.Progress = func(Progress) {}
+	}
+	all, err := d.Generations()
+	if err != nil {
+		return r, err
+	}
+	w := &writing{d: d, src: src, o: o, r: &r}
+	r.Generation = 1
+	if len(all) > 0 {
+		r.Generation = all[len(all)-1] + 1
+	}
+	if err := w.plan(ctx); err != nil {
+		return r, err
+	}
+	if err := w.writeManifest(ctx, all); err != nil {
+		return r, err
+	}
+	if r.Removed, err = d.retain(append(all, r.Generation), o.Keep); err != nil {
+		return r, fmt.Errorf("generation %d is complete, and older ones could not be removed: %w", r.Generation, err)
+	}
+	return r, nil
+}
+
+// writing is one call of Write.
+type writing struct {
+	d   *Directory
+	src Source
+	o   Options
+	r   *Result
+	// paths are what to back up, in order; in a manifest and below the sources.
+	paths []string
+}
+
+// plan fills in the head of the manifest and the paths.
+func (w *writing) plan(ctx context.Context) error {
+	w.r.Manifest = Manifest{
+		Version: FormatVersion, CreatedAt: w.o.Now().UTC().Truncate(time.Second), Release: w.src.Release, Log: LogKafka, Secret: SecretConfigured,
+		Formats: formats(), Positions: w.src.Positions,
+	}
+	present, err := listObjects(ctx, w.src.Segments)
+	if err != nil {
+		return err
+	}
+	n := &naming{present: present, all: w.src.Log == "", missing: map[string]code.RepositoryID{}}
+	if w.src.Log != "" {
+		w.r.Manifest.Log = LogEmbedded
+		if err := w.planLog(ctx, n); err != nil {
+			return err
+		}
+	}
+	if w.src.Secret != "" {
+		w.r.Manifest.Secret = SecretFile
+		w.paths = append(w.paths, secretPath)
+	}
+	for _, name := range n.objects() {
+		w.paths = append(w.paths, segmentFolder+name)
+	}
+	w.r.Manifest.Missing = len(n.missing)
+	names := slices.Sorted(maps.Keys(n.missing))
+	w.r.Manifest.MissingNames = names[:min(len(names), maxMissingNames)]
+	if len(w.paths) > MaxFiles {
+		return fmt.Errorf("%d files, at most %d can be in a backup", len(w.paths), MaxFiles)
+	}
+	return nil
+}
+
+// listObjects returns the names of the objects in a segment store.
+func listObjects(ctx context.Context, dir string) (map[string]bool, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("segment store: %w", err)
+	}
+	present := map[string]bool{}
+	for _, e := range entries {
+		if segmentstore.ValidateName(e.Name()) == nil && e.Type().IsRegular() {
+			present[e.Name()] = false
+		}
+	}
+	return present, ctx.Err()
+}
+
+// planLog reads the log, which shows that it can be read, and notes its positions,
+// its files and the objects that it names.
+func (w *writing) planLog(ctx context.Context, n *naming) (err error) {
+	entries, err := os.ReadDir(w.src.Log)
+	if err != nil {
+		return vanished(err)
+	}
+	log, err := embeddedlog.Open(w.src.Log, embeddedlog.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	if w.r.Manifest.Positions, err = endsOf(ctx, log); err != nil {
+		return err
+	}
+	ends, err := log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return err
+	}
+	if _, err := n.nameObjects(ctx, log, ends); err != nil {
+		return err
+	}
+	for _, e := range entries { // sorted
+		if e.Type().IsRegular() && e.Name() != "LOCK" {
+			w.paths = append(w.paths, logFolder+e.Name())
+		}
+	}
+	return nil
+}
+
+// topics are those whose positions a manifest has.
+var topics = []event.Topic{event.TopicAccounts, event.TopicAudit, event.TopicDeadLetters, event.TopicEvents}
+
+// endsOf returns for each partition of a log the position of the next record.
+func endsOf(ctx context.Context, log eventlog.Log) ([]event.Position, error) {
+	var out []event.Position
+	for _, topic := range topics {
+		high, err := log.HighWater(ctx, topic)
+		if err != nil {
+			return nil, err
+		}
+		for partition, next := range high {
+			out = append(out, event.Position{Topic: topic, Partition: int32(partition), Offset: next})
+		}
+	}
+	return out, nil
+}
+
+// source returns where a path of the manifest is read.
+func (w *writing) source(path string) string {
+	if name, ok := strings.CutPrefix(path, logFolder); ok {
+		return filepath.Join(w.src.Log, name)
+	}
+	if name, ok := strings.CutPrefix(path, segmentFolder); ok {
+		return filepath.Join(w.src.Segments, name)
+	}
+	return w.src.Secret
+}
+
+// writeManifest copies the files and then publishes the generation.
+func (w *writing) writeManifest(ctx context.Context, generations []int) (err error) {
+	out, err := os.CreateTemp(w.d.generations(), tempPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(out.Name()) // what stays is removed by the next run
+		}
+	}()
+	before, err := w.previous(generations)
+	if err != nil {
+		return errors.Join(err, out.Close())
+	}
+	m := newManifestWriter(out, &w.r.Manifest)
+	for i, path := range w.paths {
+		f, err := w.copyFile(ctx, path, before)
+		if err != nil {
+			return errors.Join(fmt.Errorf("back up %s: %w", path, err), out.Close())
+		}
+		m.add(f)
+		w.o.Progress(Progress{Files: i + 1, FilesTotal: len(w.paths), Bytes: m.totals.Bytes})
+	}
+	w.r.Totals, err = m.close()
+	if err := errors.Join(err, out.Sync(), out.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(out.Name(), w.d.manifestPath(w.r.Generation)); err != nil {
+		return err
+	}
+	return syncDirectory(w.d.generations())
+}
+
+// previous returns the files of the newest generation that never change. One whose
+// manifest is damaged is no help.
+func (w *writing) previous(generations []int) (map[string]File, error) {
+	before := map[string]File{}
+	if len(generations) == 0 {
+		return before, nil
+	}
+	_, _, err := readManifest(w.d.manifestPath(generations[len(generations)-1]), func(f File) error {
+		if immutable(f.Path) {
+			before[f.Path] = f
+		}
+		return nil
+	})
+	if errors.Is(err, ErrManifest) {
+		clear(before)
+		err = nil
+	}
+	return before, err
+}
+
+// immutable reports whether the file of a path never changes under that path.
+func immutable(path string) bool {
+	return strings.HasPrefix(path, segmentFolder) || strings.HasSuffix(path, ".sst") || strings.HasSuffix(path, ".blob")
+}
+
+// copyFile makes sure that an object has the bytes of a source file.
+func (w *writing) copyFile(ctx context.Context, path string, before map[string]File) (File, error) {
+	source := w.source(path)
+	if old, ok := before[path]; ok && w.d.hasObject(old.SHA256, old.Size) {
+		same, err := w.unchanged(ctx, source, &old)
+		if err != nil || same {
+			return old, vanished(err)
+		}
+	}
+	f, added, err := w.d.put(ctx, source)
+	if added {
+		w.r.Copied.Files++
+		w.r.Copied.Bytes += f.Size
+	}
+	f.Path = path
+	return f, vanished(err)
+}
+
+// unchanged reports whether a source file has the bytes that an earlier generation has
+// of it. It is read if its time differs, as after a restore.
+func (w *writing) unchanged(ctx context.Context, source string, old *File) (bool, error) {
+	info, err := os.Lstat(source)
+	if err != nil || info.Size() != old.Size || !info.Mode().IsRegular() {
+		return false, err
+	}
+	modified := info.ModTime().UTC()
+	if modified.Equal(old.Modified) {
+		return true, nil
+	}
+	sum, _, err := hashFile(ctx, source)
+	old.Modified = modified
+	return sum == old.SHA256, err
+}
+
+// vanished marks the error of a file that is not there any more.
+func vanished(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", ErrVanished, err)
+	}
+	return err
+}

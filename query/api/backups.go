@@ -1,0 +1,94 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Backups holds files for a process that copies them.
+type Backups interface {
+	// Begin makes a checkpoint of the log and keeps objects from being deleted, for a
+	// time. The error wraps ErrConflict while another backup is at work.
+	Begin(ctx context.Context) (Backup, error)
+	// Renew gives a backup more time. The error wraps code.ErrNotFound.
+	Renew(ctx context.Context, id string) (Backup, error)
+	// End removes the checkpoint and lets objects go. The error wraps code.ErrNotFound.
+	End(ctx context.Context, id string) error
+}
+
+// Backup is a backup at work.
+type Backup struct {
+	ID string
+	// Log is embedded or kafka.
+	Log string
+	// Checkpoint is the name of a directory in that of an embedded log.
+	Checkpoint string
+	// Positions are, for each partition, that of the next record when it began. A
+	// checkpoint may have more.
+	Positions []event.Position
+	// ExpiresAt is when it ends unless it is renewed.
+	ExpiresAt time.Time
+}
+
+// backupItem is a Backup as it is written.
+type backupItem struct {
+	ID         string           `json:"id"`
+	Log        string           `json:"log"`
+	Checkpoint string           `json:"checkpoint,omitempty"`
+	Positions  []event.Position `json:"positions"`
+	ExpiresAt  jsonTime         `json:"expiresAt"`
+}
+
+func itemOfBackup(b Backup) backupItem {
+	return backupItem{b.ID, b.Log, b.Checkpoint, b.Positions, jsonTime(b.ExpiresAt)}
+}
+
+var errNoBackups = fmt.Errorf("%w: this process makes no backups", ErrUnavailable)
+
+func (s *Server) backups() (Backups, error) {
+	if s.o.Backups == nil {
+		return nil, errNoBackups
+	}
+	return s.o.Backups, nil
+}
+
+func (s *Server) beginBackup(r *http.Request) (*reply, error) {
+	backups, err := s.backups()
+	if err != nil {
+		return nil, err
+	}
+	b, err := backups.Begin(r.Context())
+	if err != nil {
+		return nil, fmt.Errorf("begin a backup: %w", err)
+	}
+	return created(itemOfBackup(b)), nil
+}
+
+func (s *Server) renewBackup(r *http.Request) (*reply, error) {
+	backups, err := s.backups()
+	if err != nil {
+		return nil, err
+	}
+	b, err := backups.Renew(r.Context(), mux.Vars(r)["backupId"])
+	if err != nil {
+		return nil, err
+	}
+	return ok(itemOfBackup(b)), nil
+}
+
+func (s *Server) endBackup(r *http.Request) (*reply, error) {
+	backups, err := s.backups()
+	if err != nil {
+		return nil, err
+	}
+	if err := backups.End(r.Context(), mux.Vars(r)["backupId"]); err != nil {
+		return nil, err
+	}
+	return noContent(), nil
+}
