@@ -14,9 +14,10 @@ import (
 const (
 	backupKills  = 12
 	restoreKills = 6
-	// maxCopyLife bounds how long a backup or a restore lives before it, or the server,
-	// is killed: about as long as one takes.
-	maxCopyLife = 900 * time.Millisecond
+	// maxCopyLife and maxRestoreLife bound how long a backup and a restore live before
+	// they, or the server, are killed: about as long as one takes.
+	maxCopyLife    = 900 * time.Millisecond
+	maxRestoreLife = 300 * time.Millisecond
 )
 
 // TestBackupAndRestoreAreKilled kills backups, their servers and restores at random
@@ -124,7 +125,7 @@ func (c *crashing) restore(backups string, random *rand.Rand) {
 	c.t.Helper()
 	args := []string{"restore", backups, "--config", c.config, "--data", c.data, "--verify"}
 	for range restoreKills {
-		killAfter(c.t, exec.Command("quarry", args...), time.Duration(random.Int64N(int64(maxCopyLife))), func() {})
+		killAfter(c.t, exec.Command("quarry", args...), time.Duration(random.Int64N(int64(maxRestoreLife))), func() {})
 		if _, err := os.Stat(filepath.Join(c.data, "RESTORING")); err == nil {
 			out, err := exec.Command("quarry", "serve", "--listen", "127.0.0.1:0", "--config", c.config, "--data", c.data).CombinedOutput()
 			if err == nil || !strings.Contains(string(out), "is half restored: run quarry restore") {
