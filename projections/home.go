@@ -162,6 +162,18 @@ func (h *Home) Rollback() (string, error) {
 	return previous, h.Switch(previous)
 }
 
+// DropPrevious removes the version that was live before, if one is kept.
+func (h *Home) DropPrevious() error {
+	current, previous, err := h.pointers()
+	if err != nil || previous == "" {
+		return err
+	}
+	if err := h.writeCurrent(current, ""); err != nil {
+		return fmt.Errorf("projections: drop %s: %w", previous, err)
+	}
+	return h.Clean()
+}
+
 func (h *Home) writeCurrent(current, previous string) error {
 	lines := filepath.Base(current) + "\n"
 	if previous != "" {

@@ -3,6 +3,7 @@ package places
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -27,6 +28,12 @@ type change struct {
 	doomed    int
 	// losing says that documents may be left without a segment.
 	losing bool
+	// removedAt is set for a record that removes a repository or a branch; everything
+	// says that it is a repository, of which older text may be dead already.
+	removedAt  time.Time
+	everything bool
+	// removedUnheld says that the removal took documents of absent segments.
+	removedUnheld bool
 
 	// pinned and unpinned overlay the pins of the store.
 	pinned   []pin

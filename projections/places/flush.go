@@ -45,7 +45,7 @@ func (c *change) flush() error {
 			return fmt.Errorf("%s as %q: %w", u.key.Blob, u.key.Language, errLost)
 		}
 	}
-	w := &writer{change: c, live: map[uint32]*liveness{}}
+	w := &writer{change: c, live: map[uint32]*liveness{}, removed: map[uint32]bool{}}
 	for i := range updates {
 		if err := w.write(&updates[i]); err != nil {
 			return err
@@ -113,6 +113,8 @@ type writer struct {
 	*change
 	live  map[uint32]*liveness
 	value []byte
+	// removed are the segments with text that nothing names after the record.
+	removed map[uint32]bool
 }
 
 func (w *writer) write(u *update) error {
@@ -128,6 +130,11 @@ func (w *writer) write(u *update) error {
 	}
 	if u.after.count > 0 {
 		w.alive(to, 1)
+	} else if u.before.count > 0 {
+		w.removedUnheld = w.removedUnheld || len(u.after.holders) == 0
+		for _, h := range u.after.holders { // each of them has the text
+			w.removed[h.sequence] = true
+		}
 	}
 	if from == to || !u.known {
 		return w.place(u, to)
@@ -306,6 +313,9 @@ func (w *writer) segments() error {
 			return err
 		}
 	}
+	if err := w.mark(); err != nil {
+		return err
+	}
 	for sequence, l := range w.live {
 		row := w.part.bySequence[sequence].row
 		row.Live += l.documents
@@ -346,6 +356,9 @@ func (w *writer) dropSegment(h *handle) error {
 		}
 	}
 	if err := w.b.Set(segmentIDKey(kindGone, w.at.Partition, h.id), nil); err != nil {
+		return err
+	}
+	if err := w.b.Delete(markKey(w.at.Partition, h.sequence)); err != nil {
 		return err
 	}
 	lo := store.AppendUint32(partitionPrefix(kindPlace, w.at.Partition), h.sequence)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -22,6 +23,9 @@ type handle struct {
 	row       segmentRow
 	// reader is nil if the segment is absent.
 	reader *segment.Reader
+	// removedAt is the mark of the segment: since when it has text that a removal left;
+	// zero if it has none.
+	removedAt time.Time
 	// doomed is the local row that remembers the object to delete.
 	doomed []byte
 	// views counts the partition views that name the segment.

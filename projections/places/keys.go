@@ -29,6 +29,7 @@ const (
 	kindPlace      = 'l'
 	kindWaiting    = 'w'
 	kindDoomed     = 'x' // in the local family
+	kindMark       = 'r' // in the local family
 )
 
 // The lengths of the fixed parts of keys.
@@ -133,6 +134,11 @@ func waitingPrefix(partition int32, d code.DocumentKey) []byte {
 func appendPlace(prefix []byte, id code.RepositoryID, path string) []byte {
 	k := make([]byte, 0, len(prefix)+8+len(path))
 	return append(store.AppendUint64(append(k, prefix...), uint64(id)), path...)
+}
+
+func markKey(partition int32, sequence uint32) []byte {
+	k := store.AppendUint32([]byte{byte(store.FamilyLocal), kindMark}, uint32(partition))
+	return store.AppendUint32(k, sequence)
 }
 
 func doomedPrefix() []byte { return []byte{byte(store.FamilyLocal), kindDoomed} }

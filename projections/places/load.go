@@ -15,7 +15,7 @@ import (
 // load fills the partitions from the rows of the store.
 func (p *Places) load(ctx context.Context) error {
 	for _, step := range []func() error{
-		p.loadSegments, p.loadRepositories, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
+		p.loadSegments, p.loadMarks, p.loadRepositories, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
 		func() error { return p.exciseOrphans(ctx) },
 	} {
 		if err := step(); err != nil {
@@ -167,12 +167,26 @@ func (p *Places) loadDoomed() error {
 
 // doomedHandle returns the segment of a row 'x' of the local family.
 func doomedHandle(k, v []byte) (*handle, error) {
-	if len(k) != partitionPrefixLen+12 || len(v) != len(segment.ID{}) {
+	const idLen = len(segment.ID{})
+	if len(k) != partitionPrefixLen+12 || len(v) != idLen && len(v) != idLen+8 {
 		return nil, ErrCorrupt
 	}
-	return &handle{
-		id: segment.ID(v), partition: int32(binary.BigEndian.Uint32(k[2:])), doomed: append([]byte(nil), k...),
-	}, nil
+	h := &handle{
+		id: segment.ID(v[:idLen]), partition: int32(binary.BigEndian.Uint32(k[2:])), doomed: append([]byte(nil), k...),
+	}
+	if len(v) > idLen {
+		h.removedAt = parseMark(v[idLen:])
+	}
+	return h, nil
+}
+
+// appendDoomed appends the value of a row 'x': the ID and, if there is one, the mark.
+func (h *handle) appendDoomed(b []byte) []byte {
+	b = append(b, h.id[:]...)
+	if h.removedAt.IsZero() {
+		return b
+	}
+	return appendMark(b, h.removedAt)
 }
 
 // exciseOrphans removes segments that were ingested for a record whose batch was

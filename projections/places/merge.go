@@ -41,6 +41,9 @@ func (c *change) merge(ctx context.Context, ev *event.SegmentsMerged) error {
 		c.stage.outcomes = append(c.stage.outcomes, outcomeRepeated)
 		return nil
 	}
+	if len(inputs) < len(ev.Inputs) {
+		c.removedAt = ev.At // of what the others had, nothing is known
+	}
 	var output *handle
 	if ev.Output != nil {
 		if output, err = c.segment(ctx, ev.Output, true); err != nil {
@@ -135,7 +138,7 @@ func (c *change) doom(inputs []*handle) error {
 		if !c.p.deleteObjects.Load() {
 			continue
 		}
-		if err := c.b.Set(h.doomed, h.id[:]); err != nil {
+		if err := c.b.Set(h.doomed, h.appendDoomed(nil)); err != nil {
 			return err
 		}
 	}

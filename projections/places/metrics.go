@@ -3,6 +3,7 @@ package places
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -22,6 +23,8 @@ const outcomeAbsent = "segment_absent"
 //	quarry_places_unheld_documents               documents that a manifest names and no segment holds
 //	quarry_places_views_total                    publications
 //	quarry_places_doomed_segments                merged segments that wait for their last view
+//	quarry_places_removed_text_bytes             dead text in segments with text of removed repositories and branches
+//	quarry_places_removed_text_age_seconds       time since the oldest removal whose text is still on disk
 //	quarry_places_excised_total                  segments removed
 //	quarry_places_revision_hits_total, …_misses_total, …_cache_bytes
 //
@@ -120,6 +123,13 @@ func newStateCollector(p *Places) *stateCollector {
 		return float64(missing.Refs)
 	})
 	add("doomed_segments", "Merged segments that wait for their last view.", func(*View, []SegmentInfo) float64 { return float64(p.sweep.len()) })
+	add("removed_text_bytes", "Dead text in segments that hold text of removed repositories and branches, until it is gone from disk.", func(*View, []SegmentInfo) float64 { return float64(p.Waiting().TextBytes) })
+	add("removed_text_age_seconds", "Time since the oldest removal of a repository or branch whose text is still on disk; 0 if none is.", func(*View, []SegmentInfo) float64 {
+		if oldest := p.Waiting().Oldest; !oldest.IsZero() {
+			return max(0, time.Since(oldest).Seconds())
+		}
+		return 0
+	})
 	add("revision_cache_bytes", "Bytes of places kept of refs that are no default branch.", func(*View, []SegmentInfo) float64 { return float64(p.revisions.sizeBytes()) })
 	return s
 }

@@ -35,6 +35,7 @@ type history struct {
 	stale   *places.View
 	// faithful histories merge by what is alive now, and forget nothing.
 	faithful bool
+	removals removals
 }
 
 func seeds(n int) []uint64 {
@@ -97,7 +98,9 @@ func (h *history) step(i int) {
 		what = h.merge()
 	} else {
 		var records []event.Record
+		h.removals.before = shownBy(h.w)
 		what, records = h.w.Step()
+		h.removals.removes = removes(h.t, records)
 		h.apply(records...)
 		h.records = append(h.records, records...)
 	}
@@ -178,7 +181,7 @@ func (h *history) live(partition int32) map[string]bool {
 func (h *history) check() error {
 	v := h.places.Acquire()
 	defer v.Release()
-	for _, check := range []func(*places.View) error{h.checkRefs, h.checkDefaults, h.checkLiveness, h.checkRevisions, h.checkLookups} {
+	for _, check := range []func(*places.View) error{h.checkRefs, h.checkDefaults, h.checkLiveness, h.checkMarks, h.checkRevisions, h.checkLookups} {
 		if err := check(v); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package places
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -42,8 +43,10 @@ type staged struct {
 	places       map[uint32][]placed
 	moved        bool
 	unheld       int
-	outcomes     []string
-	broken       []*BrokenError
+	// marks are the new marks of segments, by sequence; zero for none.
+	marks    map[uint32]time.Time
+	outcomes []string
+	broken   []*BrokenError
 }
 
 // rowOf is the new row of a segment.
@@ -189,6 +192,7 @@ func (part *partition) take(s *staged) {
 	for _, r := range s.rows {
 		part.bySequence[r.sequence].row = r.row
 	}
+	part.takeMarks(s)
 	for _, h := range s.dropped {
 		delete(part.bySequence, h.sequence)
 		delete(part.tables, h.sequence)

@@ -39,6 +39,10 @@ type Options struct {
 	// were merged away. Exactly one process of an installation does, and not one
 	// that rebuilds; see TakeOver.
 	DeleteObjects bool
+	// BeforePurge is called before a segment with text of a removed repository or branch
+	// is deleted, for whoever keeps copies of it. The segment stays, and is tried again,
+	// if it fails. Nil: there are none.
+	BeforePurge func() error
 	// KeepSegments leaves segments in the store that no row names: a rebuild whose
 	// records will name them.
 	KeepSegments bool
@@ -62,6 +66,7 @@ type Places struct {
 	decoder       *projections.Decoder
 	objects       segmentstore.Store
 	deleteObjects atomic.Bool
+	beforePurge   func() error
 	keepSegments  bool
 	cache         *segment.Cache
 	log           *slog.Logger
@@ -102,7 +107,7 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 		o.MaxRevisionPlaces = DefaultMaxRevisionPlaces
 	}
 	p := &Places{
-		store: o.Store, decoder: o.Decoder, objects: o.Objects, keepSegments: o.KeepSegments,
+		store: o.Store, decoder: o.Decoder, objects: o.Objects, beforePurge: o.BeforePurge, keepSegments: o.KeepSegments,
 		cache: o.Cache, log: o.Logger, sweep: newSweeper(),
 		revisions: newRevisionCache(o.RevisionCacheBytes), maxPlaces: o.MaxRevisionPlaces,
 	}
@@ -152,7 +157,7 @@ func (p *Places) Apply(ctx context.Context, b *store.Batch, rec event.Record) er
 	case *event.RepositoryChanged:
 		return p.newChange(b, rec.Position).register(e.Repository, false)
 	case *event.RepositoryRemoved:
-		return p.newChange(b, rec.Position).remove(e.Repository)
+		return p.newChange(b, rec.Position).remove(e.Repository, e.At)
 	}
 	return nil
 }

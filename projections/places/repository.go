@@ -2,6 +2,7 @@ package places
 
 import (
 	"errors"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections/internal/accept"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -36,8 +37,9 @@ func (c *change) register(next code.Repository, bringsIn bool) error {
 	return firstError(writeRow(c.b, k, &row), c.flush())
 }
 
-// remove takes a repository out, with everything of it.
-func (c *change) remove(id code.RepositoryID) error {
+// remove takes a repository out, with everything of it, at a time.
+func (c *change) remove(id code.RepositoryID, at time.Time) error {
+	c.removedAt, c.everything = at, true
 	var row repositoryRow
 	found, err := readRow(c.b, repositoryPrefix(kindRepository, id), &row)
 	if err != nil || !found {

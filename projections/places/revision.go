@@ -67,6 +67,9 @@ func (c *change) revision(ctx context.Context, rec event.Record, ev *event.Revis
 		}
 	}
 	switch verdict {
+	case accept.Unregistered:
+		c.removedAt = ev.IndexedAt
+		c.stage.outcomes = append(c.stage.outcomes, string(verdict))
 	case accept.Take:
 		err = c.take(ctx, rec, ev, &repo, &ref, &base)
 	case accept.WrongBase:
@@ -135,6 +138,7 @@ var errNoChanges = errors.New("the changes are lost")
 // make; nil if the ref is deleted.
 func (c *change) prepare(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) (*target, []event.Change, error) {
 	if ev.Commit == "" {
+		c.removedAt = ev.IndexedAt
 		return nil, nil, nil
 	}
 	changes, err := c.p.decoder.Changes(ctx, rec)

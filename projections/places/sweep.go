@@ -19,7 +19,10 @@ const sweepRetry = 30 * time.Second
 type sweeper struct {
 	// wake has room for one signal: there may be something to do.
 	wake chan struct{}
-	mu   struct {
+	// purged are the segments with removed text that were deleted since none waited. It
+	// belongs to Run.
+	purged purged
+	mu     struct {
 		sync.Mutex
 		// queue holds what was dropped, in the order it was dropped.
 		queue []*handle
@@ -63,6 +66,17 @@ func (s *sweeper) signal() {
 	case s.wake <- struct{}{}:
 	default:
 	}
+}
+
+// waiting returns the segments with removed text that are to be deleted, their text
+// and the oldest removal.
+func (s *sweeper) waiting() (w Waiting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.mu.queue {
+		w.add(h.removedAt, h.row.TextBytes)
+	}
+	return w
 }
 
 // len returns how many segments wait.
@@ -109,6 +123,7 @@ func (p *Places) sweepAll(ctx context.Context) error {
 		p.sweep.mu.Lock()
 		p.sweep.mu.queue = p.sweep.mu.queue[1:]
 		p.sweep.mu.Unlock()
+		p.notePurge(head)
 	}
 	return nil
 }
@@ -116,6 +131,12 @@ func (p *Places) sweepAll(ctx context.Context) error {
 // sweepOne removes one segment. It reports false if the segment store did not
 // delete the object; the error is that of the store.
 func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
+	if !h.removedAt.IsZero() && p.beforePurge != nil {
+		if err := p.beforePurge(); err != nil {
+			p.log.Warn("cannot delete a segment with removed text yet; trying again later", "segment", h.id.String(), "error", err)
+			return false, nil
+		}
+	}
 	// Whoever claims the segment waits until its keys are gone, or gets there
 	// first and keeps them.
 	p.sweep.mu.Lock()

@@ -80,6 +80,9 @@ type SegmentInfo struct {
 	// by an older segment.
 	LiveDocuments int
 	LiveBytes     int64
+	// RemovedAt is the time of the oldest removal of a repository or branch that left
+	// text here; zero if there is none.
+	RemovedAt time.Time
 	// Absent segments are known by name only.
 	Absent bool
 }

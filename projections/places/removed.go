@@ -1,0 +1,169 @@
+package places
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/store"
+)
+
+// Text of a removed repository or branch is dead at once: no search finds it. It lies
+// in its segments until these are rewritten. So that this has a bound, a segment is
+// marked with the time of the removal that left such text in it; the compactor rewrites
+// it in time, and the sweeper deletes what it replaces.
+//
+// A removed branch marks the segments with documents that only the branch named. A
+// removed repository marks every segment of its partition that has dead documents: what
+// pushes had removed from the repository before is among them, and nothing says where.
+// Text that a push removes from a branch marks nothing; it goes with a later merge.
+//
+// Marks are facts of this directory: a store that is built from the log does not know
+// which documents an absent segment had, and marks it where another would not. The
+// output of a merge inherits the marks of its inputs while documents in it are dead.
+
+// mark stages the marks that the record sets and clears.
+func (w *writer) mark() error {
+	oldest := time.Time{} // mark of the inputs of a merge
+	for sequence := range w.dropped {
+		oldest = earliest(oldest, w.part.bySequence[sequence].removedAt)
+	}
+	for _, h := range w.added {
+		at := earliest(oldest, w.removedAt)
+		if known := w.part.bySequence[h.sequence]; known != nil {
+			at = earliest(at, known.removedAt)
+		}
+		if err := w.setMark(h, at, h.row.Live); err != nil {
+			return err
+		}
+	}
+	for sequence, h := range w.part.bySequence {
+		if w.dropped[sequence] || slices.ContainsFunc(w.added, func(a *handle) bool { return a.sequence == sequence }) {
+			continue
+		}
+		at, live := h.removedAt, h.row.Live
+		if l := w.live[sequence]; l != nil {
+			live += l.documents
+		}
+		if w.everything || w.removed[sequence] || w.removedUnheld && h.reader == nil {
+			at = earliest(at, w.removedAt)
+		}
+		if err := w.setMark(h, at, live); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setMark stages the mark of a segment that has so many live documents; where nothing
+// is dead, there is none.
+func (w *writer) setMark(h *handle, at time.Time, live int) error {
+	if h.reader != nil && live >= h.row.Documents {
+		at = time.Time{}
+	}
+	if at.Equal(h.removedAt) {
+		return nil
+	}
+	if w.stage.marks == nil {
+		w.stage.marks = map[uint32]time.Time{}
+	}
+	w.stage.marks[h.sequence] = at
+	k := markKey(w.at.Partition, h.sequence)
+	if at.IsZero() {
+		return w.b.Delete(k)
+	}
+	return w.b.Set(k, appendMark(nil, at))
+}
+
+func appendMark(b []byte, at time.Time) []byte {
+	return binary.BigEndian.AppendUint64(b, uint64(at.UnixNano()))
+}
+
+func parseMark(b []byte) time.Time {
+	return time.Unix(0, int64(binary.BigEndian.Uint64(b))).UTC()
+}
+
+// takeMarks makes the staged marks the partition's.
+func (part *partition) takeMarks(s *staged) {
+	for _, sequence := range slices.Sorted(maps.Keys(s.marks)) {
+		part.bySequence[sequence].removedAt = s.marks[sequence]
+	}
+}
+
+// loadMarks reads the marks. One of a segment that is not there is left over from rows
+// that were built again.
+func (p *Places) loadMarks() error {
+	return each(p.store, []byte{byte(store.FamilyLocal), kindMark}, func(k, v []byte) error {
+		if len(k) != partitionPrefixLen+4 || len(v) != 8 {
+			return ErrCorrupt
+		}
+		part := p.partition(int32(binary.BigEndian.Uint32(k[2:])))
+		if h := part.bySequence[binary.BigEndian.Uint32(k[partitionPrefixLen:])]; h != nil {
+			h.removedAt = parseMark(v)
+		}
+		return nil
+	})
+}
+
+// earliest returns the earlier of two times; zero is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Waiting is text of removed repositories and branches that is still on disk.
+type Waiting struct {
+	// Segments hold such text, or are to be deleted for it.
+	Segments int
+	// TextBytes is the dead text in them, of removals or not.
+	TextBytes int64
+	// Oldest is the time of the oldest removal; zero if nothing waits.
+	Oldest time.Time
+}
+
+func (w *Waiting) add(removedAt time.Time, textBytes int64) {
+	if removedAt.IsZero() {
+		return
+	}
+	w.Segments++
+	w.TextBytes += textBytes
+	w.Oldest = earliest(w.Oldest, removedAt)
+}
+
+// Waiting returns what removals left and is still to be removed from disk.
+func (p *Places) Waiting() Waiting {
+	v := p.Acquire()
+	defer v.Release()
+	w := p.sweep.waiting()
+	for _, info := range v.SegmentInfos() {
+		if info.LiveDocuments < info.Documents {
+			w.add(info.RemovedAt, info.TextBytes-info.LiveBytes)
+		}
+	}
+	return w
+}
+
+// purged counts what was deleted since nothing waited.
+type purged struct {
+	segments int
+	oldest   time.Time
+}
+
+// notePurge logs, after the last segment with removed text was deleted, that it is gone.
+func (p *Places) notePurge(h *handle) {
+	if h.removedAt.IsZero() {
+		return
+	}
+	done := &p.sweep.purged
+	done.segments++
+	done.oldest = earliest(done.oldest, h.removedAt)
+	if p.Waiting().Segments > 0 {
+		return
+	}
+	p.log.Info("text of removed repositories and branches is gone from disk", "segments", done.segments,
+		"removed_at", done.oldest, "took", time.Since(done.oldest).Round(time.Second))
+	*done = purged{}
+}

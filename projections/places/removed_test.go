@@ -1,0 +1,150 @@
+package places_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/projectiontest"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// removals is what a history knows of text that only removed repositories and branches
+// had.
+type removals struct {
+	// before are the documents that were shown before the last step, removes whether it
+	// removes a repository or a branch.
+	before  map[string]bool
+	removes bool
+	// gone are documents that the removals left dead, and that have been dead since.
+	gone map[string]bool
+	// seen counts the documents that were checked.
+	seen int
+}
+
+// shownBy returns the documents that some ref shows.
+func shownBy(w *projectiontest.World) map[string]bool {
+	shown := map[string]bool{}
+	for _, r := range w.Repositories {
+		for _, ref := range r.Refs {
+			for _, f := range ref.Files {
+				shown[fmt.Sprint(r.Partition, f.Key)] = true
+			}
+		}
+	}
+	return shown
+}
+
+// removes reports whether the records remove a repository or a branch.
+func removes(t testing.TB, records []event.Record) bool {
+	for _, rec := range records {
+		_, ev, err := event.Decode(rec)
+		must(t, err)
+		switch ev := ev.(type) {
+		case *event.RepositoryRemoved:
+			return true
+		case *event.RevisionIndexed:
+			return ev.Commit == ""
+		}
+	}
+	return false
+}
+
+// checkMarks checks that every segment with text that a removal left is marked, and
+// none in which all is alive.
+func (h *history) checkMarks(v *places.View) error {
+	alive := map[string]bool{}
+	for _, info := range v.SegmentInfos() {
+		live, _, err := v.Liveness(info.ID)
+		if err != nil {
+			return err
+		}
+		for d, k := range h.w.Segments[info.ID] {
+			if live[d/64]>>(d%64)&1 != 0 {
+				alive[fmt.Sprint(info.Partition, k)] = true
+			}
+		}
+	}
+	r := &h.removals
+	if r.gone == nil {
+		r.gone = map[string]bool{}
+	}
+	if r.removes {
+		for k := range r.before {
+			r.gone[k] = true
+		}
+	}
+	r.before, r.removes = nil, false
+	for k := range r.gone {
+		if alive[k] {
+			delete(r.gone, k)
+		}
+	}
+	for _, info := range v.SegmentInfos() {
+		for _, k := range h.w.Segments[info.ID] {
+			if !r.gone[fmt.Sprint(info.Partition, k)] {
+				continue
+			}
+			if r.seen++; info.RemovedAt.IsZero() {
+				return fmt.Errorf("segment %s has document %s of what was removed, and no mark", info.ID, k.Blob)
+			}
+		}
+		if info.LiveDocuments == info.Documents && !info.RemovedAt.IsZero() {
+			return fmt.Errorf("segment %s has a mark, and everything in it is alive", info.ID)
+		}
+	}
+	return nil
+}
+
+// TestMarksOfRemovals checks the marks of random histories, also after a restart.
+func TestMarksOfRemovals(t *testing.T) {
+	for _, seed := range seeds(3) {
+		m := store.NewMemory()
+		objects := newObjects(t)
+		h := &history{bench: openBench(t, m, objects, places.Options{}), w: projectiontest.NewWorld(t, seed, 2, objects), faithful: true}
+		for i := range 300 {
+			h.step(i)
+		}
+		before := marks(h.places)
+		h.finish()
+		h.bench = openBench(t, m, objects, places.Options{})
+		if after := marks(h.places); fmt.Sprint(after) != fmt.Sprint(before) || h.removals.seen == 0 || len(before) == 0 {
+			t.Errorf("seed %d: %d marks %v before a restart, %v after it; %d documents checked", seed, len(before), before, after, h.removals.seen)
+		}
+		h.close()
+	}
+}
+
+// marks returns the marks of segments with dead documents.
+func marks(p *places.Places) map[string]time.Time {
+	v := p.Acquire()
+	defer v.Release()
+	found := map[string]time.Time{}
+	for _, info := range v.SegmentInfos() {
+		if !info.RemovedAt.IsZero() {
+			found[fmt.Sprint(info.Partition, info.Sequence)] = info.RemovedAt
+		}
+	}
+	return found
+}
+
+// TestMarkOfALateSegment has a worker announce a revision of a repository that was
+// removed meanwhile: its text comes in dead, and marked.
+func TestMarkOfALateSegment(t *testing.T) {
+	h := newHistory(t, 1, places.Options{})
+	h.apply(h.w.Register(0))
+	var repo *projectiontest.Repository
+	for _, r := range h.w.Repositories {
+		repo = r
+	}
+	files := map[string]projectiontest.File{"a": {Key: h.w.Document(1)}}
+	h.apply(h.w.Remove(repo))
+	h.apply(h.w.Index(repo, "refs/heads/main", files, nil, func(code.DocumentKey) bool { return false })...)
+	if found := marks(h.places); len(found) != 1 {
+		t.Errorf("marks %v, want one", found)
+	}
+	h.close()
+}
