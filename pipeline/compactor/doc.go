@@ -52,6 +52,13 @@
 // Options.Quiet, what they have left is merged too, in steps that lift each input
 // by half of its size at least. So a query on what nobody pushes to visits a few segments.
 //
+// # Text of removed repositories
+//
+// A segment with text of a repository or branch that was removed is rewritten after
+// half of Options.PurgeAfter, however small the part; Purge asks for all segments with
+// dead documents at once. Both take a View: without Liveness nothing is known to be
+// dead. So a Compactor belongs into a process that has projections.
+//
 // It does not read places or manifests, and it holds no state that the log could
 // not restore.
 package compactor

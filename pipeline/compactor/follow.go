@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
@@ -45,6 +46,9 @@ type follower struct {
 	showAt    time.Time
 	// saved is the position of the last snapshot.
 	saved event.Offset
+	// requested is the last request for a purge that consider has seen, purged the last
+	// one after which nothing dead was left.
+	requested, purged int
 	// quietAt is when merges begin that only a quiet partition gets; zero when
 	// there are none to be made before the next revision.
 	quietAt time.Time
@@ -166,7 +170,9 @@ func (f *follower) await(ctx context.Context) error {
 	if !f.quietAt.IsZero() && f.quietAt.Before(at) {
 		at = f.quietAt
 	}
-	untilLook, cancel := context.WithDeadline(ctx, at)
+	untilRequest, end := f.endAtRequest(ctx)
+	defer end()
+	untilLook, cancel := context.WithDeadline(untilRequest, at)
 	defer cancel()
 	for {
 		changed, err := f.read(untilLook)
@@ -197,8 +203,10 @@ func (f *follower) show(ctx context.Context) {
 
 // consider merges if the policy says so and reports whether it did anything.
 func (f *follower) consider(ctx context.Context) (acted bool, err error) {
-	p := f.choose()
-	due := !time.Now().Before(f.lookAt)
+	before := f.requested
+	f.requested, _ = f.c.purges.state()
+	p := f.choose(true)
+	due := f.requested != before || !time.Now().Before(f.lookAt)
 	if due {
 		f.lookAt = time.Now().Add(f.c.o.Interval)
 	}
@@ -209,7 +217,9 @@ func (f *follower) consider(ctx context.Context) (acted bool, err error) {
 	if view != nil {
 		defer view.Release()
 		f.correct(view)
-		p = f.choose()
+	}
+	if p = f.choose(view != nil); view != nil && p.reason != reasonPurge {
+		f.purged = f.requested
 	}
 	if len(p.inputs) == 0 || p.reason == reasonDead && view == nil {
 		return false, nil
@@ -217,8 +227,13 @@ func (f *follower) consider(ctx context.Context) (acted bool, err error) {
 	return true, f.merge(ctx, p, view)
 }
 
-// choose asks the policy, for a quiet partition too if it is one.
-func (f *follower) choose() plan {
+// choose asks the policy, for a quiet partition too if it is one. A purge needs a View.
+func (f *follower) choose(purge bool) plan {
+	if purge {
+		if p := f.choosePurge(); len(p.inputs) > 0 {
+			return p
+		}
+	}
 	p := f.c.o.Policy.choose(f.state.segments)
 	if len(p.inputs) > 0 || f.quietAt.IsZero() || time.Now().Before(f.quietAt) {
 		return p
@@ -270,6 +285,12 @@ func (f *follower) merge(ctx context.Context, p plan, view View) error {
 	}
 	if p.reason == reasonDead && out.dropped == 0 {
 		p.inputs[0].whole = true // nothing is gained
+		return nil
+	}
+	if p.reason == reasonPurge && out.dropped == 0 && !slices.ContainsFunc(p.inputs, func(e *entry) bool { return e.whole }) {
+		for _, e := range out.inputs {
+			e.stuck = true
+		}
 		return nil
 	}
 	f.pending = &pending{out, p.reason, start}

@@ -2,6 +2,7 @@ package compactor
 
 import (
 	"context"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -33,4 +34,9 @@ type SegmentInfo struct {
 	// LiveBytes is the size of the text of the documents that must outlive the
 	// segment.
 	LiveBytes int64
+	// DeadDocuments counts the documents that need not.
+	DeadDocuments int
+	// RemovedAt is the time of the oldest removal of a repository or branch that left
+	// text among them; zero if there is none.
+	RemovedAt time.Time
 }

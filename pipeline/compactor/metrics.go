@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		merges: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_compactor_merges_total",
-			Help: "Merges appended to the log, by reason: number of segments, dead text, or what a quiet partition has left.",
+			Help: "Merges appended to the log, by reason: number of segments, dead text, what a quiet partition has left, or a purge of removed text.",
 		}, []string{"reason"}),
 		inputs:       counter("input_segments_total", "Segments that were merged."),
 		outputs:      counter("output_segments_total", "Segments that merges made."),
@@ -58,7 +58,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Failures, by reason: log, store, input (it cannot be read), refused (by the projections).",
 		}, []string{"reason"}),
 	}
-	for _, reason := range []string{reasonNumber, reasonDead, reasonQuiet} {
+	for _, reason := range []string{reasonNumber, reasonDead, reasonQuiet, reasonPurge} {
 		m.merges.WithLabelValues(reason)
 	}
 	for _, reason := range []string{failureLog, failureStore, failureInput, failureRefused} {

@@ -20,6 +20,9 @@ const DefaultGroup = "quarry-compactor"
 const (
 	// DefaultInterval is how often a partition is looked at for dead text.
 	DefaultInterval = 30 * time.Second
+	// looksPerPurge is how often a partition is looked at for dead text in the time of
+	// Options.PurgeAfter, at least.
+	looksPerPurge = 8
 	// DefaultPatience bounds the wait for a View that is as new as the log.
 	DefaultPatience = 2 * time.Second
 	// DefaultMergeTimeout bounds one merge. The largest takes a few seconds
@@ -69,6 +72,10 @@ type Options struct {
 	// Quiet is how long no revision may have come before segments are merged that
 	// are too few for a merge by number. Default: DefaultQuiet.
 	Quiet time.Duration
+	// PurgeAfter is how old the removal of a repository or branch may be until its text
+	// is out of every segment. A segment is rewritten after half of it, which leaves the
+	// rest for what follows. 0: such text stays until a merge by number drops it.
+	PurgeAfter time.Duration
 	// MergeTimeout bounds one merge. Default: DefaultMergeTimeout.
 	MergeTimeout time.Duration
 	// Logger defaults to none.
@@ -89,6 +96,9 @@ func (o *Options) ensureDefaults() {
 	o.Policy.ensureDefaults()
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
+	}
+	if o.PurgeAfter > 0 {
+		o.Interval = min(o.Interval, o.PurgeAfter/looksPerPurge)
 	}
 	if o.Patience <= 0 {
 		o.Patience = DefaultPatience

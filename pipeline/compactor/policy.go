@@ -1,6 +1,8 @@
 package compactor
 
 import (
+	"time"
+
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -60,6 +62,12 @@ type entry struct {
 	lost bool
 	// faults counts failures to read it.
 	faults int
+	// dead counts its dead documents, removedAt is when the oldest removal left some of
+	// them; by the last View.
+	dead      int
+	removedAt time.Time
+	// stuck: a rewrite for its dead documents dropped none.
+	stuck bool
 }
 
 // size is what a segment counts in the choice of its tier.
@@ -103,6 +111,7 @@ const (
 	reasonNumber = "number"
 	reasonDead   = "dead"
 	reasonQuiet  = "quiet"
+	reasonPurge  = "purge"
 )
 
 // choose returns the next merge; no inputs if there is none to be made. Merges
@@ -173,11 +182,11 @@ func (p Policy) dying(segments []*entry) *entry {
 		if e.live < 0 || e.whole || e.lost || e.full || e.ref.TextBytes < p.MaxTextBytes/rewriteShare {
 			continue
 		}
-		if e.dead() > e.live && (worst == nil || e.dead() > worst.dead()) {
+		if e.deadBytes() > e.live && (worst == nil || e.deadBytes() > worst.deadBytes()) {
 			worst = e
 		}
 	}
 	return worst
 }
 
-func (e *entry) dead() int64 { return e.ref.TextBytes - e.live }
+func (e *entry) deadBytes() int64 { return e.ref.TextBytes - e.live }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // TestPolicy runs testdata/policy. Its lines are "name[*count] text [docs=n]
-// [live=text] [whole] [full] [lost]", oldest first.
+// [live=text] [dead=n] [removed=second] [whole] [full] [lost] [stuck]", oldest first;
+// purge is asked at second 100.
 func TestPolicy(t *testing.T) {
 	datadriven.RunTest(t, "testdata/policy", func(t *testing.T, d *datadriven.TestData) string {
 		p := Policy{}
@@ -28,6 +30,9 @@ func TestPolicy(t *testing.T) {
 		case "choose":
 			segments, names := parseSegments(t, d.Input)
 			return describePlan(p.choose(segments), names)
+		case "purge":
+			segments, names := parseSegments(t, d.Input)
+			return describePlan(plan{p.purge(segments, time.Unix(100, 0), d.HasArg("all")), reasonPurge}, names)
 		case "quiet":
 			segments, names := parseSegments(t, d.Input)
 			return describePlan(plan{p.quiet(segments), reasonQuiet}, names)
@@ -99,6 +104,12 @@ func parseSegment(t *testing.T, fields []string) *entry {
 			e.full = true
 		case "lost":
 			e.lost = true
+		case "dead":
+			e.dead = int(parseBytes(t, value))
+		case "removed":
+			e.removedAt = time.Unix(parseBytes(t, value), 0)
+		case "stuck":
+			e.stuck = true
 		default:
 			t.Fatalf("unknown word %q", f)
 		}

@@ -114,14 +114,15 @@ func (s *state) remove(gone map[segment.ID]bool) {
 // output of a merge that was refused. An input that it has still is one of such a
 // merge: it comes back, to be merged whole.
 func (s *state) correct(infos []SegmentInfo) (refused int) {
-	live := make(map[segment.ID]int64, len(infos))
-	for _, info := range infos {
-		live[info.ID] = info.LiveBytes
+	live := make(map[segment.ID]*SegmentInfo, len(infos))
+	for i := range infos {
+		live[infos[i].ID] = &infos[i]
 	}
 	gone := map[segment.ID]bool{}
 	for _, e := range s.segments {
-		bytes, ok := live[e.id]
-		if e.live = bytes; !ok {
+		if info := live[e.id]; info != nil {
+			e.look(info)
+		} else {
 			gone[e.id] = true
 		}
 	}
@@ -132,11 +133,20 @@ func (s *state) correct(infos []SegmentInfo) (refused int) {
 			continue
 		}
 		e := s.add(ref)
-		e.whole, e.live = true, info.LiveBytes
+		e.whole = true
+		e.look(&info)
 		refused++
 	}
 	clear(s.merged)
 	return refused
+}
+
+// look takes over what a View says of a segment.
+func (e *entry) look(info *SegmentInfo) {
+	if e.dead != info.DeadDocuments {
+		e.stuck = false
+	}
+	e.live, e.dead, e.removedAt = info.LiveBytes, info.DeadDocuments, info.RemovedAt
 }
 
 // settle marks the segments lost that the segment store did not have although

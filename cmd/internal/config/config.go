@@ -102,6 +102,7 @@ type Pipeline struct {
 	Builders      int      `yaml:"builders" doc:"Segments built at once; each takes about 200 MiB. 0: one per CPU."`
 	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
 	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`
+	PurgeAfter    Duration `yaml:"purgeAfter" doc:"Time in which the text of a removed repository or branch is gone from disk. 0: when a merge happens to drop it."`
 	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
 	HostPatience  Duration `yaml:"hostPatience" doc:"How long an event waits for a code host that does not answer before it becomes a dead letter."`
 	// Reconciliation: pushes that no web hook told of.
@@ -217,6 +218,7 @@ func Default() Config {
 		Ingest: Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second), MaxBacklog: 1_000_000},
 		Pipeline: Pipeline{
 			MaxAhead: 10_000, MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5,
+			PurgeAfter:        Duration(time.Hour),
 			HostPatience:      Duration(10 * time.Minute),
 			ReconcileInterval: Duration(time.Hour), ReconcileGrace: Duration(30 * time.Second), ReconcileConcurrency: 2,
 		},

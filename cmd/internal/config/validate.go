@@ -98,6 +98,7 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("pipeline.maxAhead", int64(c.Pipeline.MaxAhead), 1)
 	atLeast("pipeline.builders", int64(c.Pipeline.Builders), 0)
 	atLeast("pipeline.maxFileBytes", int64(c.Pipeline.MaxFileBytes), 1<<10)
+	atLeast("pipeline.purgeAfter in nanoseconds", int64(c.Pipeline.PurgeAfter), 0)
 	atLeast("pipeline.maxAttempts", int64(c.Pipeline.MaxAttempts), 1)
 	atLeast("pipeline.hostPatience in nanoseconds", int64(c.Pipeline.HostPatience), 1)
 	atLeast("pipeline.reconcileInterval in nanoseconds", int64(c.Pipeline.ReconcileInterval), 0)

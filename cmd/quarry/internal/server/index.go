@@ -54,6 +54,8 @@ type indexOptions struct {
 	cache   *segment.Cache
 	// deletes notes which objects are to be deleted when a merge is applied.
 	deletes bool
+	// beforePurge is called before text of a removed repository or branch is deleted.
+	beforePurge func() error
 	// rebuilding keeps segments in the store that no row names yet.
 	rebuilding bool
 }
@@ -65,7 +67,7 @@ func openProjections(ctx context.Context, o indexOptions, decoder *projections.D
 		return nil, fmt.Errorf("open catalog: %w", err)
 	}
 	where, err := places.Open(ctx, places.Options{
-		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.deletes, KeepSegments: o.rebuilding,
+		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.deletes, BeforePurge: o.beforePurge, KeepSegments: o.rebuilding,
 		Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
 	})
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
-	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/pipeline/indexer"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/reconcile"
@@ -32,8 +31,6 @@ type pipeline struct {
 	worker  *worker.Worker
 	// projected is what the worker waits for.
 	projected *projected
-	// compactor is nil if merging is off.
-	compactor *compactor.Compactor
 	// reconciler is nil if it is off.
 	reconciler *reconcile.Reconciler
 }
@@ -92,7 +89,6 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.compactor = s.newCompactor()
 	p.reconciler, err = s.newReconciler(mirrors)
 	s.pipeline = p
 	if s.versions != nil {
@@ -115,22 +111,6 @@ func (s *Server) newReconciler(mirrors *mirror.Mirrors) (*reconcile.Reconciler, 
 	})
 }
 
-// newCompactor returns what merges segments, nil if the configuration says
-// never.
-func (s *Server) newCompactor() *compactor.Compactor {
-	if s.o.Config.Pipeline.MergeInterval == 0 {
-		return nil
-	}
-	o := compactor.Options{
-		Log: s.log, Objects: s.segments, TempDir: s.o.Config.MergesDir(),
-		Interval: s.o.Config.Pipeline.MergeInterval.Std(), Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
-	}
-	if s.versions != nil {
-		o.Liveness = liveness{s.versions}
-	}
-	return compactor.New(o)
-}
-
 // emptyDirectory returns a directory without what a process that was killed
 // left in it.
 func emptyDirectory(dir string) (string, error) {
@@ -142,9 +122,6 @@ func emptyDirectory(dir string) (string, error) {
 
 // add adds the actors of the pipeline.
 func (p *pipeline) add(group *boot.Group) {
-	if p.compactor != nil {
-		group.Add("compactor", p.compactor.Run)
-	}
 	if p.reconciler != nil {
 		group.Add("reconciler", p.reconciler.Run)
 	}

@@ -132,6 +132,25 @@ func (r *replays) Cancel(_ context.Context, id int) (api.Replay, error) {
 	return found.Replay, nil
 }
 
+// dropPrevious removes the version before the live one, which still has what is about
+// to be deleted for good. It fails while a replay is at work.
+func (r *replays) dropPrevious() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.active != nil {
+		return fmt.Errorf("replay %d is at work", r.mu.active.ID)
+	}
+	previous, err := r.v.home.Previous()
+	if err != nil || previous == "" {
+		return err
+	}
+	if err := r.v.home.DropPrevious(); err != nil {
+		return err
+	}
+	r.v.o.Logger.Info("dropped the previous version of the projections: it holds text of removed repositories or branches", "version", filepath.Base(previous))
+	return nil
+}
+
 // busy reports whether a replay is at work.
 func (r *replays) busy() bool {
 	r.mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/verify"
 	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
@@ -71,6 +72,8 @@ type Server struct {
 	repositories *repositories
 	api          *api.Server
 	apiOptions   api.Options // of api
+	// compactor is nil if merging is off.
+	compactor *compactor.Compactor
 	// Of the role pipeline.
 	pipeline *pipeline
 	// Of the roles pipeline and query together.
@@ -102,7 +105,7 @@ func (s *Server) open(ctx context.Context) error {
 	})
 	defer stopWaiting()
 	for _, step := range []func(context.Context) error{
-		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openPages, s.openPipeline, s.openIngest,
+		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openCompactor, s.openPages, s.openPipeline, s.openIngest,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -200,6 +203,9 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("positions", s.positions.Run)
 		group.Add("dead letters", s.letters.follower.Run)
 		group.Add("backups", s.backups.Run)
+	}
+	if s.compactor != nil {
+		group.Add("compactor", s.compactor.Run)
 	}
 	if s.pipeline != nil {
 		s.pipeline.add(group)

@@ -62,7 +62,7 @@ func newVersions(o Options, home *projections.Home, log eventlog.Log, objects se
 func (v *versions) options(s *store.Store, m *versionMetrics) indexOptions {
 	o := v.o
 	o.Registerer = m
-	return indexOptions{Options: o, store: s, log: tailer{v.log}, dead: v.log, deletes: true, objects: v.objects, cache: v.frames}
+	return indexOptions{Options: o, store: s, log: tailer{v.log}, dead: v.log, deletes: true, objects: v.objects, cache: v.frames, beforePurge: v.replays.dropPrevious}
 }
 
 // open opens the live version, which it rebuilds if another version of the

@@ -1,0 +1,23 @@
+package server
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/pipeline/compactor"
+)
+
+// openCompactor opens what merges segments, unless the configuration says never. It
+// belongs to the role query: only the projections know which text is dead, and a
+// compactor without them would hold partitions and drop nothing.
+func (s *Server) openCompactor(context.Context) error {
+	c := s.o.Config.Pipeline
+	if s.versions == nil || c.MergeInterval == 0 {
+		return nil
+	}
+	s.compactor = compactor.New(compactor.Options{
+		Log: s.log, Objects: s.segments, Liveness: liveness{s.versions}, TempDir: s.o.Config.MergesDir(),
+		Interval: c.MergeInterval.Std(), PurgeAfter: c.PurgeAfter.Std(), Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
+	return nil
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/query/api"
+)
+
+// TestTextOfRemovedRepositoryIsGone removes a repository that shares a partition, and
+// segments, with another one: within pipeline.purgeAfter no file of the data directory
+// has its text, that of its former commits included, and neither has the version of the
+// projections before the live one.
+func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
+	const was, is, kept = "formercanaryqzjxkv", "presentcanarywqzjx", "keptcanaryvkxqjz"
+	removed, stays := newGitRepository(t, "removed"), newGitRepository(t, "stays")
+	removed.commit("a.txt", was+"\n", "b.txt", "b\n")
+	staying := stays.commit("c.txt", kept+"\n")
+	var log logBuffer
+	logger, err := boot.NewLogger(&log, "info", boot.FormatText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := testConfig(t, "git.allowedRoots="+filepath.Dir(removed.dir)+","+filepath.Dir(stays.dir), "log.partitions=1", "pipeline.purgeAfter=2s")
+	s, err := Open(t.Context(), Options{Config: c, Logger: logger, Registerer: prometheus.NewRegistry(), Gatherer: prometheus.NewRegistry(), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	s.registerAt(t, stays, staying)
+	_, _, err = s.registrar.Register(t.Context(), removed.Repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return s.defaultAt(removed.ID) != "" })
+	present := removed.commit("a.txt", is+"\n")
+	if _, err := s.registrar.Refresh(t.Context(), removed.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return s.defaultAt(removed.ID) == present })
+	replayed, err := s.versions.replays.Start(t.Context(), api.ReplayRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		list, err := s.versions.replays.List(t.Context())
+		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == api.ReplayDone
+	})
+	eventually(t, func() bool { return s.segmentCount() == 1 }) // nothing is left to merge
+	for _, word := range []string{is, kept} {
+		if found := below(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
+			t.Fatalf("%s is in files of %s before the removal: the test sees nothing", word, found)
+		}
+	}
+	begun := time.Now()
+	if _, err := s.registrar.Remove(t.Context(), removed.ID, "test"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		return len(filesWith(t, c.Data, is)) == 0 && len(filesWith(t, c.Data, was)) == 0
+	})
+	t.Logf("gone after %s", time.Since(begun))
+	if found := below(filesWith(t, c.Data, kept)); found != "mirrors projections segments" {
+		t.Errorf("the text of the other repository is in files of %q", found)
+	}
+	if s.defaultAt(stays.ID) != staying {
+		t.Error("the other repository is not searchable")
+	}
+	eventually(t, func() bool { return strings.Contains(log.String(), "text of removed repositories and branches is gone from disk") })
+	if w := s.versions.live.Load().places.Waiting(); w.Segments != 0 {
+		t.Errorf("waiting: %+v", w)
+	}
+	if !strings.Contains(log.String(), "dropped the previous version of the projections") {
+		t.Error("the previous version was kept")
+	}
+}
+
+// TestTextOfRemovedBranchIsGone deletes a branch that is indexed.
+func TestTextOfRemovedBranchIsGone(t *testing.T) {
+	const word = "branchcanaryqzjxkvw"
+	g := newGitRepository(t, "branches", "side")
+	first := g.commit("a.txt", "a\n")
+	g.git("checkout", "--quiet", "-b", "side")
+	g.commit("b.txt", word+"\n")
+	g.git("checkout", "--quiet", "main")
+	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir), "log.partitions=1", "pipeline.purgeAfter=2s")
+	s := running(t, c)
+	s.registerAt(t, g, first)
+	eventually(t, func() bool { return strings.Contains(below(filesWith(t, c.Data, word)), "projections segments") })
+	eventually(t, func() bool { return s.segmentCount() == 1 })
+	g.git("branch", "--quiet", "-D", "side")
+	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		found := filesWith(t, c.Data, word)
+		return !strings.Contains(fmt.Sprint(found), "segment") && !strings.Contains(fmt.Sprint(found), "projections")
+	})
+}
+
+// segmentCount returns how many segments a search visits.
+func (s *Server) segmentCount() int {
+	v := s.versions.live.Load().places.Acquire()
+	defer v.Release()
+	return len(v.SegmentInfos())
+}
