@@ -31,6 +31,7 @@ type replayCommand struct {
 	To         string `placeholder:"MOMENT" xor:"past" help:"Restore the index of this moment: a time such as 2026-03-04T05:06:07Z, or the last positions to apply, as partition/offset, separated by commas."`
 	Rollback   bool   `xor:"one,past" help:"Return to the previous version of the index."`
 	Verify     bool   `xor:"one,past" help:"Rebuild into a temporary directory, compare every key and value with the live version, and change nothing. The server must be stopped."`
+	Force      bool   `help:"Switch even to a version that lacks documents which the live one has, because they were lost from the segment store."`
 	Switch     bool   `help:"Confirm --to on a running server: all its users see the index of that moment."`
 	Server     string `group:"connection" placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server that runs on the data directory. By default it is derived from the configuration."`
 	APIKey     string `group:"connection" name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key for that server. By default the command acts as the operator of the data directory."`
@@ -98,7 +99,7 @@ func (c *replayCommand) offline(ctx context.Context, s streams, r *server.Rebuil
 		display.Print(rolledBack(asOf))
 		return nil
 	}
-	meta, err := r.Switch(ctx, api.ReplayRequest{Projection: c.Projection, To: c.To}, progress)
+	meta, err := r.Switch(ctx, api.ReplayRequest{Projection: c.Projection, To: c.To, Force: c.Force}, progress)
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (c *replayCommand) online(ctx context.Context, s streams, settings *config.
 	if c.Rollback {
 		begun, err = to.RollBackReplay(ctx)
 	} else {
-		begun, err = to.StartReplay(ctx, wire.ReplayRequest{Projection: c.Projection, To: c.To})
+		begun, err = to.StartReplay(ctx, wire.ReplayRequest{Projection: c.Projection, To: c.To, Force: c.Force})
 	}
 	if err != nil {
 		return err

@@ -139,6 +139,8 @@ type Options struct {
 	// AsOf says which moment of the past answers show; nil, and empty, is the
 	// present.
 	AsOf func() string
+	// Missing says what searches and rebuilds lack; nil is nothing.
+	Missing func() Missing
 	// Source reads files and history of repositories.
 	Source *source.Browser
 	// Verifier is nil in a process without mirrors.
@@ -201,6 +203,9 @@ func (o *Options) ensureDefaults() {
 	o.Limits.ensureDefaults()
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }
+	}
+	if o.Missing == nil {
+		o.Missing = func() Missing { return Missing{} }
 	}
 	if o.AsOf == nil {
 		o.AsOf = func() string { return "" }

@@ -41,6 +41,8 @@ type ReplayRequest struct {
 	Projection string `json:"projection"`
 	// To is a moment of the past: a time as of RFC 3339, or partition/offset.
 	To string `json:"to"`
+	// Force replaces the live version even by one that lacks documents which it has.
+	Force bool `json:"force"`
 }
 
 // ReplayState is how far a replay is.

@@ -28,7 +28,7 @@ type searchResponse struct {
 
 func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchResponse {
 	out := &searchResponse{
-		server: s, files: r.Files, IncompleteReason: incompleteReason(in, r), Explain: r.Explain,
+		server: s, files: r.Files, IncompleteReason: s.incompleteReason(in, r), Explain: r.Explain,
 	}
 	out.Exhaustive = out.IncompleteReason == ""
 	// A query of type:repo or select:repo has no files: repositoryInfo is its answer.
@@ -72,8 +72,10 @@ const (
 
 // incompleteReason says why the answer does not hold every match there is; empty
 // if it does. With "display limit" totalMatchCount is exact nevertheless.
-func incompleteReason(in *parsedSearch, r *search.Result) string {
-	switch {
+func (s *Server) incompleteReason(in *parsedSearch, r *search.Result) string {
+	switch missing := s.o.Missing(); {
+	case missing.Documents > 0 || missing.Refs > 0:
+		return "missing documents"
 	case r.Exhaustive && r.Stats.Displayed >= r.Stats.Matches:
 		return ""
 	case r.Stopped == search.StopByteLimit:

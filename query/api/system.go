@@ -23,10 +23,23 @@ func (s *Server) health(*http.Request) (*reply, error) {
 	return ok(wire.Health{Status: wire.HealthStatusOk}), nil
 }
 
+// Missing is what was lost and is not indexed again yet.
+type Missing struct {
+	// Documents and Refs are not found by searches: documents whose text no segment
+	// has, and refs whose last revision could not be applied.
+	Documents, Refs int
+	// Unstored counts documents and refs that searches find and a rebuild would lose.
+	Unstored int
+}
+
 // ready says whether answers would be of use yet.
 func (s *Server) ready(r *http.Request) (*reply, error) {
 	if err := s.o.Ready(r.Context()); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotReady, err)
 	}
-	return ok(wire.Readiness{Status: wire.ReadinessStatusOk, AsOf: s.o.AsOf()}), nil
+	missing := s.o.Missing()
+	return ok(wire.Readiness{
+		Status: wire.ReadinessStatusOk, AsOf: s.o.AsOf(),
+		MissingDocuments: missing.Documents, MissingRefs: missing.Refs, UnstoredDocuments: missing.Unstored,
+	}), nil
 }

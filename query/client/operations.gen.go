@@ -979,7 +979,8 @@ func (c *Client) GetLiveness(ctx context.Context) (*wire.Health, error) {
 
 // GetReadiness: Whether the server should get requests. It sends GET /readyz.
 //
-// Addition. 503 with the reason until answers are of use.
+// Addition. 503 with the reason until answers are of use. While documents are missing, because a part
+// of the data directory was lost, it is 200 and says how many: searches over the rest go on.
 func (c *Client) GetReadiness(ctx context.Context) (*wire.Readiness, error) {
 	return receive[*wire.Readiness](ctx, c, request{method: "GET", path: "/readyz", reads: true})
 }

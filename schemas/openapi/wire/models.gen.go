@@ -335,6 +335,7 @@ const (
 	VerificationFrameKindSkipped    VerificationFrameKind = "skipped"
 	VerificationFrameKindSurplus    VerificationFrameKind = "surplus"
 	VerificationFrameKindUnheld     VerificationFrameKind = "unheld"
+	VerificationFrameKindUnstored   VerificationFrameKind = "unstored"
 )
 
 // Defines values for Visibility.
@@ -1199,6 +1200,15 @@ type Range struct {
 type Readiness struct {
 	Status ReadinessStatus `json:"status"`
 	AsOf   string          `json:"asOf,omitempty,omitzero"`
+
+	// MissingDocuments Documents that searches do not find, because segments were lost. They are indexed again by themselves.
+	MissingDocuments int `json:"missingDocuments,omitempty,omitzero"`
+
+	// MissingRefs Refs whose last revision searches do not find, because what it builds on was lost. They are indexed again by themselves.
+	MissingRefs int `json:"missingRefs,omitempty,omitzero"`
+
+	// UnstoredDocuments Documents and refs that searches find and a rebuild would lose. They are written or indexed again by themselves.
+	UnstoredDocuments int `json:"unstoredDocuments,omitempty,omitzero"`
 }
 
 // ReadinessStatus defines model for Readiness.Status.
@@ -1309,6 +1319,9 @@ type ReplayRequest struct {
 
 	// To A moment of the past: a time as of RFC 3339, or partition/offset of the last record that counts, several separated by commas.
 	To string `json:"to,omitempty,omitzero"`
+
+	// Force Switch even to a version that lacks documents which the live one has, because they were lost from the segment store. Otherwise the replay fails.
+	Force bool `json:"force,omitempty,omitzero"`
 }
 
 // Replays defines model for Replays.
@@ -1542,7 +1555,8 @@ type SearchResult struct {
 
 	// IncompleteReason Addition. Why it does not: "match limit" (matches was reached), "server match limit" (the server's cap was),
 	// "display limit" (all were counted, display returned), "time limit", "byte limit" (all were
-	// counted, the answer holds as many as fit), "memory limit", "scan limit", or another reason to stop.
+	// counted, the answer holds as many as fit), "memory limit", "scan limit", "missing documents" (the server lost
+	// some and indexes them again), or another reason to stop.
 	IncompleteReason string `json:"incompleteReason,omitempty,omitzero"`
 
 	// Notices Addition. What the query may not have been meant to do; absent if there is nothing to say. docs/query-language.md describes it.

@@ -31,6 +31,7 @@ type index struct {
 	ledger  *deliveries.Ledger
 	runner  *projections.Runner
 	repair  *repairer // nil in a rebuild
+	keeper  *segmentKeeper
 
 	// Of a version that is, or may become, the live one.
 	store   *store.Store
@@ -214,6 +215,7 @@ func (s *Server) openAPI() error {
 		Replays:        s.versions.replays,
 		Backups:        s.backups,
 		AsOf:           s.versions.asOf,
+		Missing:        s.versions.missing,
 		Secret:         s.secrets.of("sessions of the Model Context Protocol"),
 		Version:        s.o.Version,
 		PublicURL:      s.publicURL(),

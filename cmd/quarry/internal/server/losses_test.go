@@ -31,6 +31,11 @@ var losses = []loss{
 	{name: "operator", paths: []string{"operator.token", "setup.link", "LOCK"}},
 	{name: "restored backup", paths: []string{"projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "setup.link", "LOCK"}},
 	{name: "segments and projections", paths: []string{"segments", "projections"}, large: true},
+	{name: "restored log and key", paths: []string{"segments", "projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "setup.link", "LOCK"}, large: true},
+	{name: "segments below live projections", paths: []string{"segments"}, running: true, large: true},
+	{name: "single segments below live projections", paths: []string{"segments/segment-[0-7]*"}, running: true},
+	{name: "manifests below live projections", paths: []string{"segments/manifest-*"}, running: true, large: true},
+	{name: "segments and mirrors", paths: []string{"segments", "mirrors"}, running: true, large: true},
 }
 
 // A sequel is what comes after a loss.
@@ -61,7 +66,10 @@ var sequels = []sequel{
 			w.t.Fatalf("reindex: %d", status)
 		}
 	}},
-	{"replay", func(w *lossWorld, _ *gitRepository) { replayed(w.t, w.s, "/api/replays", `{}`) }},
+	{"replay", func(w *lossWorld, _ *gitRepository) {
+		// It may be refused at first, for what it would lose is indexed again then.
+		eventually(w.t, func() bool { return replayEnd(w.t, w.s, "/api/replays", `{}`).State == api.ReplayDone })
+	}},
 	{"verify and repair", func(w *lossWorld, _ *gitRepository) {
 		found := verifyNow(w.t, w.s, api.Verification{Repair: true, Remote: true})
 		if lacks := w.difference(); found.summary.Differences == 0 && lacks != "" {

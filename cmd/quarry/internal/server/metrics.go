@@ -12,6 +12,7 @@ import (
 //	quarry_projections_replays_total{result}   replays that ended: done, failed, canceled
 //	quarry_projections_replaying               1 while one is at work
 //	quarry_projections_frozen                  1 while the live version shows the past
+//	quarry_projections_unstored_documents      documents and refs that a rebuild would lose
 //	quarry_projections_missing_documents       documents of the past that it lacks
 //	quarry_projections_version_bytes{version}  files of the current and the previous version
 type versionsMetrics struct {
@@ -34,6 +35,9 @@ func newVersionsMetrics(v *versions) *versionsMetrics {
 		m.replays,
 		gauge("replaying", "1 while a replay builds a version or switches to it.", nil, func() float64 { return boolean(v.replays.busy()) }),
 		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolean(v.live.Load().meta.Frozen()) }),
+		gauge("unstored_documents", "Documents of the live version, and refs, that a rebuild would lose: the segment store lacks them. They are written again or re-indexed.", nil, func() float64 {
+			return float64(v.live.Load().keeper.unstored.Load().count())
+		}),
 		gauge("missing_documents", "Documents of the past that the live version lacks: neither a segment nor a mirror has them.", nil, func() float64 {
 			return float64(v.live.Load().meta.Missing.Documents)
 		}),

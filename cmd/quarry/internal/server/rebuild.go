@@ -61,7 +61,7 @@ func (r *Rebuild) Switch(ctx context.Context, in api.ReplayRequest, progress fun
 	v := newVersions(r.o, r.home, r.log, r.objects, nil)
 	defer func() { err = errors.Join(err, v.Close(), r.home.Clean()) }()
 	v.mirrors = r.mirrors
-	order := &replay{Replay: api.Replay{Projection: in.Projection, To: in.To}}
+	order := &replay{Replay: api.Replay{Projection: in.Projection, To: in.To}, force: in.Force}
 	if in.Projection != "" {
 		if err := v.openLive(ctx); err != nil {
 			return meta, err
@@ -70,7 +70,7 @@ func (r *Rebuild) Switch(ctx context.Context, in api.ReplayRequest, progress fun
 	if err := v.understand(order, in); err != nil {
 		return meta, err
 	}
-	next, err := v.build(ctx, order, progress)
+	next, err := v.buildGuarded(ctx, order, progress)
 	if err != nil {
 		return meta, err
 	}

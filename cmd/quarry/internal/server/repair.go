@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
@@ -33,8 +34,9 @@ const (
 )
 
 // A repairer appends requests to index refs from scratch: those whose last event could
-// not be applied, because what it builds on is not there, and those with files whose
-// text no segment has, because segments were lost. It looks once the projections have
+// not be applied, because what it builds on is not there, those with files whose text
+// no segment has, because segments were lost, and those that a rebuild would lose
+// (segmentKeeper). It looks once the projections have
 // caught up with the log, and asks for whatever is missing in the same way for two
 // looks: a merge that is under way may still bring it. All refs of a repository are
 // asked for together, so that a worker fetches it once.
@@ -44,8 +46,10 @@ type repairer struct {
 	caughtUp <-chan struct{}
 	// applied returns the offset below which events have had their effect.
 	applied func(ctx context.Context, partition int32) (event.Offset, error)
-	logger  *slog.Logger
-	now     func() time.Time
+	// unstored returns what a rebuild would lose; nil for nothing.
+	unstored func() *unstored
+	logger   *slog.Logger
+	now      func() time.Time
 
 	// seen is the digest of what was missing at the last look.
 	seen [sha256.Size]byte
@@ -54,8 +58,10 @@ type repairer struct {
 	requests map[int32]event.Offset
 	asked    map[lackingRef]attempt
 	// due is when the next search is worth its while, as long as seen does not change.
-	due          time.Time
-	reported     places.Missing
+	due time.Time
+	// brokenRefs is how many refs were broken at the last look.
+	brokenRefs   atomic.Int64
+	reported     missingCounts
 	lastReported time.Time
 }
 
@@ -63,7 +69,21 @@ type repairer struct {
 func newRepairer(log eventlog.Log, i *index, logger *slog.Logger) *repairer {
 	return &repairer{
 		log: log, acquire: i.places.Acquire, caughtUp: i.runner.CaughtUp(), applied: i.applied.before, logger: logger, now: time.Now,
+		unstored: i.keeper.unstored.Load,
 	}
+}
+
+// missingCounts is how much is missing.
+type missingCounts struct {
+	places.Missing
+	// Unstored counts documents and refs that a rebuild would lose.
+	Unstored int
+}
+
+func countMissing(v *places.View, lost *unstored) (missing missingCounts, err error) {
+	missing.Unstored = lost.count()
+	missing.Missing, err = v.Missing()
+	return missing, err
 }
 
 // attempt is how often a ref was asked for at a commit, and when it may be again.
@@ -92,12 +112,14 @@ func (r *repairer) look(ctx context.Context) {
 }
 
 func (r *repairer) lookAt(ctx context.Context, v *places.View) error {
-	missing, err := v.Missing()
+	lost := r.unstored()
+	missing, err := countMissing(v, lost)
 	if err != nil {
 		return err
 	}
+	r.brokenRefs.Store(int64(missing.Refs))
 	r.report(missing)
-	if missing == (places.Missing{}) {
+	if missing == (missingCounts{}) {
 		r.seen, r.requests, r.asked = [sha256.Size]byte{}, nil, nil
 		return nil
 	}
@@ -112,7 +134,7 @@ func (r *repairer) lookAt(ctx context.Context, v *places.View) error {
 	if pending, err := r.pending(ctx); err != nil || pending || !stable || r.now().Before(r.due) {
 		return err
 	}
-	refs, err := lackingRefs(ctx, v)
+	refs, err := lackingRefs(ctx, v, lost)
 	if err != nil {
 		return err
 	}
@@ -120,7 +142,7 @@ func (r *repairer) lookAt(ctx context.Context, v *places.View) error {
 }
 
 // digestOf tells one set of what is missing from another.
-func digestOf(v *places.View, missing places.Missing) (sum [sha256.Size]byte, err error) {
+func digestOf(v *places.View, missing missingCounts) (sum [sha256.Size]byte, err error) {
 	keys, err := v.UnheldDocuments(maxDigested)
 	if err != nil {
 		return sum, err
@@ -191,7 +213,7 @@ func minTime(a, b time.Time) time.Time {
 }
 
 // ask appends the requests for refs, those of a repository together.
-func (r *repairer) ask(ctx context.Context, refs []lackingRef, missing places.Missing) error {
+func (r *repairer) ask(ctx context.Context, refs []lackingRef, missing missingCounts) error {
 	repositories := 0
 	for rest := refs; len(rest) > 0; repositories++ {
 		n := slices.IndexFunc(rest, func(ref lackingRef) bool { return ref.repository != rest[0].repository })
@@ -207,7 +229,7 @@ func (r *repairer) ask(ctx context.Context, refs []lackingRef, missing places.Mi
 	}
 	if len(refs) > 0 {
 		r.logger.Warn("documents are missing: re-indexing the refs that lack them", "repositories", repositories, "refs", len(refs),
-			"missing_documents", missing.Documents, "broken_refs", missing.Refs)
+			"missing_documents", missing.Documents, "broken_refs", missing.Refs, "unstored_documents", missing.Unstored)
 	}
 	return nil
 }
@@ -237,17 +259,17 @@ func (r *repairer) append(ctx context.Context, refs []lackingRef) error {
 }
 
 // report logs how much is missing, from time to time, and when nothing is any more.
-func (r *repairer) report(missing places.Missing) {
+func (r *repairer) report(missing missingCounts) {
 	now := r.now()
 	switch {
 	case missing == r.reported:
 		return
-	case missing == (places.Missing{}):
+	case missing == (missingCounts{}):
 		r.logger.Info("no document is missing any more")
 	case now.Sub(r.lastReported) < repairProgressEvery:
 		return
 	default:
-		r.logger.Info("documents are missing", "missing_documents", missing.Documents, "broken_refs", missing.Refs)
+		r.logger.Info("documents are missing", "missing_documents", missing.Documents, "broken_refs", missing.Refs, "unstored_documents", missing.Unstored)
 	}
 	r.reported, r.lastReported = missing, now
 }

@@ -60,6 +60,16 @@ func mustAsk(t *testing.T, s *Server, query string) []string {
 // replayed does a replay, or a roll back, through the API and waits for its end.
 func replayed(t *testing.T, s *Server, path, body string) api.Replay {
 	t.Helper()
+	last := replayEnd(t, s, path, body)
+	if last.State != api.ReplayDone {
+		t.Fatalf("POST %s %s: %+v", path, body, last)
+	}
+	return last
+}
+
+// replayEnd does a replay and returns how it ended.
+func replayEnd(t *testing.T, s *Server, path, body string) api.Replay {
+	t.Helper()
 	var begun api.Replay
 	if status := post(t, s.URL()+path, body, &begun); status != http.StatusAccepted {
 		t.Fatalf("POST %s: %d", path, status)
@@ -74,9 +84,6 @@ func replayed(t *testing.T, s *Server, path, body string) api.Replay {
 		last = list.Replays[slices.IndexFunc(list.Replays, func(r api.Replay) bool { return r.ID == begun.ID })]
 		return last.State == api.ReplayDone || last.State == api.ReplayFailed || last.State == api.ReplayCanceled
 	})
-	if last.State != api.ReplayDone {
-		t.Fatalf("POST %s %s: %+v", path, body, last)
-	}
 	return last
 }
 

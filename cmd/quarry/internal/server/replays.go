@@ -39,7 +39,9 @@ var _ api.Replays = (*replays)(nil)
 // replay is one order, and what became of it. replays.mu guards what changes.
 type replay struct {
 	api.Replay
-	until  *projections.Until
+	until *projections.Until
+	// force switches to the version even if it lacks what the live one has.
+	force  bool
 	target projections.Owner // nil for all
 
 	canceled bool
@@ -53,7 +55,7 @@ func newReplays(v *versions) *replays { return &replays{v: v, orders: make(chan 
 
 // Start implements api.Replays.
 func (r *replays) Start(_ context.Context, in api.ReplayRequest) (api.Replay, error) {
-	order := &replay{Replay: api.Replay{Projection: in.Projection, To: in.To}}
+	order := &replay{Replay: api.Replay{Projection: in.Projection, To: in.To}, force: in.Force}
 	if err := r.v.understand(order, in); err != nil {
 		return api.Replay{}, fmt.Errorf("%w: %w", api.ErrReplayRefused, err)
 	}
@@ -222,6 +224,12 @@ func (r *replays) work(ctx context.Context, order *replay) error {
 	}
 	r.mu.Unlock()
 	next, point, err := r.make(building, order)
+	if err == nil && order.guarded() {
+		if lossErr := r.v.checkLoss(r.v.live.Load(), next); lossErr != nil {
+			_, keepErr := r.v.live.Load().keeper.check(building, true) // and have it re-indexed
+			err = errors.Join(lossErr, keepErr, r.v.discard(next))
+		}
+	}
 	if err == nil && !r.switching(order) {
 		err = errors.Join(errCanceled, r.v.discard(next))
 	}
@@ -243,6 +251,9 @@ func (r *replays) work(ctx context.Context, order *replay) error {
 // durably.
 func (r *replays) make(ctx context.Context, order *replay) (next *index, point func() error, err error) {
 	if !order.Rollback {
+		if order.guarded() {
+			r.v.live.Load().keeper.look(ctx)
+		}
 		next, err = r.v.build(ctx, order, func(done, total int64) { r.progress(order, done, total) })
 		return next, func() error { return r.v.home.Switch(next.store.Dir()) }, err
 	}

@@ -62,9 +62,21 @@ func (s *Server) newVerifier() *verify.Verifier {
 		Acquire:      s.acquireView,
 		Fence:        s.fence,
 		Mirrors:      s.pipeline.mirrors,
+		Unstored:     s.findUnstored,
 		Repair:       s.repairRefs,
 		Now:          time.Now,
 	})
+}
+
+// findUnstored returns what a rebuild would lose, after what can be was written again.
+func (s *Server) findUnstored(ctx context.Context) (map[code.DocumentKey]bool, map[code.RepositoryID]map[code.Ref]bool, error) {
+	i := s.versions.acquire()
+	defer i.use.leave()
+	left, err := i.keeper.check(ctx, true)
+	if left == nil || err != nil {
+		return nil, nil, err
+	}
+	return left.documents, left.changes, nil
 }
 
 // registered returns the repositories by name.

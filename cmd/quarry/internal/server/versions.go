@@ -159,6 +159,7 @@ func unreadable(err error) error {
 // Close has to close.
 func (v *versions) added(i *index) *index {
 	i.applied = newApplied(v.log, workerGroup, i.runner.Checkpoints)
+	i.keeper = newSegmentKeeper(v, i)
 	if !i.meta.Frozen() {
 		i.repair = newRepairer(v.log, i, v.o.Logger)
 	}
@@ -275,6 +276,7 @@ func (v *versions) follow(ctx context.Context, i *index) error {
 	})
 	if i.repair != nil {
 		g.Go(func() error { return i.repair.Run(gctx) })
+		g.Go(func() error { return i.keeper.Run(gctx) })
 	}
 	g.Go(func() error {
 		select {

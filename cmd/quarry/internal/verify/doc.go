@@ -22,6 +22,8 @@
 //	size        files whose size is another
 //	counts      the numbers of files, kept beside the manifest, are not its own
 //	unheld      files whose text no segment has
+//	unstored    what a rebuild would lose: the segment store lacks segments or changes,
+//	            and the projections cannot give them
 //
 // # Invariants
 //

@@ -31,6 +31,7 @@ const (
 	kindSize       = "size"
 	kindCounts     = "counts"
 	kindUnheld     = "unheld"
+	kindUnstored   = "unstored"
 )
 
 // difference is what one ref differs in.
@@ -57,6 +58,7 @@ var messages = map[string]string{
 	kindSize:       "files have another size",
 	kindCounts:     "the numbers of files and skipped files are not those of the manifest",
 	kindUnheld:     "files whose text no segment has",
+	kindUnstored:   "queries find it, and a rebuild would lose it: objects are missing from the segment store",
 }
 
 func (d *difference) frame(r code.Repository) *api.VerificationFrame {

@@ -18,10 +18,7 @@ const progressFiles = 4096
 // ref compares the manifest of a ref, as the view has it, with the tree of the
 // commit that the view names.
 func (x *run) ref(ctx context.Context, view View, m *mirror.Mirror, r code.Repository, ref *places.Ref) ([]difference, error) {
-	t := &treeRun{run: x, name: r.Name, ref: ref.Ref, kinds: map[string]*difference{}, skipped: map[code.SkipReason]int{}, renamed: newRenamedFiles()}
-	if b := x.broken[refKey{r.ID, ref.Ref}]; b != nil {
-		t.note(kindBroken, "", string(b.Have), string(b.Commit))
-	}
+	t := x.newTreeRun(r, ref)
 	tree, stop := iter.Pull2(t.list(ctx, m, ref.Commit))
 	defer stop()
 	t.next = tree
@@ -37,6 +34,29 @@ func (x *run) ref(ctx context.Context, view View, m *mirror.Mirror, r code.Repos
 	t.compareRenamed()
 	t.compareCounts(ref)
 	return t.found(), nil
+}
+
+// newTreeRun begins with what is known of the ref without its files.
+func (x *run) newTreeRun(r code.Repository, ref *places.Ref) *treeRun {
+	t := &treeRun{run: x, name: r.Name, ref: ref.Ref, kinds: map[string]*difference{}, skipped: map[code.SkipReason]int{}, renamed: newRenamedFiles()}
+	if b := x.broken[refKey{r.ID, ref.Ref}]; b != nil {
+		t.note(kindBroken, "", string(b.Have), string(b.Commit))
+	}
+	if x.lostChanges[r.ID][ref.Ref] {
+		t.note(kindUnstored, "", "", "")
+	}
+	return t
+}
+
+// lookForText looks whether there is the text of a file.
+func (t *treeRun) lookForText(p *places.Place) {
+	switch {
+	case p.Skipped != "":
+	case t.unheld[p.Document]:
+		t.note(kindUnheld, p.Path, "", "")
+	case t.unstored[p.Document]:
+		t.note(kindUnstored, p.Path, "", "")
+	}
 }
 
 // treeRun merges the files of a tree and of a manifest.
@@ -106,9 +126,7 @@ func (t *treeRun) place(p *places.Place) bool {
 		t.skipped[p.Skipped]++
 	} else {
 		t.files++
-		if t.unheld[p.Document] {
-			t.note(kindUnheld, p.Path, "", "")
-		}
+		t.lookForText(p)
 	}
 	t.counts.Files++
 	if t.counts.Files%progressFiles == 0 {

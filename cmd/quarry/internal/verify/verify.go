@@ -43,6 +43,9 @@ type Options struct {
 	Acquire func() View
 	Fence   func(ctx context.Context) error
 	Mirrors *mirror.Mirrors
+	// Unstored writes to the segment store what it lacks and the projections hold, and
+	// returns what is left that a rebuild would lose: documents, and refs.
+	Unstored func(ctx context.Context) (map[code.DocumentKey]bool, map[code.RepositoryID]map[code.Ref]bool, error)
 	// Repair appends pushes and waits until they have had their effect.
 	Repair func(ctx context.Context, pushes []*event.Push) error
 	// Now is the clock of progress.
@@ -75,7 +78,10 @@ type run struct {
 	// unheldAt is the generation of the view that unheld was read of.
 	unheldAt uint64
 	broken   map[refKey]*places.BrokenError
-	repairs  []*event.Push
+	// unstored and lostChanges are what a rebuild would lose.
+	unstored    map[code.DocumentKey]bool
+	lostChanges map[code.RepositoryID]map[code.Ref]bool
+	repairs     []*event.Push
 }
 
 type refKey struct {
@@ -124,6 +130,10 @@ func (v *Verifier) choose(ids []code.RepositoryID) []code.Repository {
 // all compares repositories, one after the other.
 func (x *run) all(ctx context.Context, of []code.Repository) error {
 	x.counts.Total = len(of)
+	var err error
+	if x.unstored, x.lostChanges, err = x.o.Unstored(ctx); err != nil {
+		return err
+	}
 	if err := x.progress(""); err != nil {
 		return err
 	}
@@ -143,7 +153,10 @@ func (x *run) all(ctx context.Context, of []code.Repository) error {
 func (x *run) repository(ctx context.Context, r code.Repository) error {
 	m := x.o.Mirrors.Mirror(r.ID)
 	if !m.Exists() {
-		return x.unchecked(r, "", "this process has no mirror of it: another worker has, or its next push brings one")
+		if err := x.unchecked(r, "", "this process has no mirror of it: another worker has, or its next push brings one"); err != nil {
+			return err
+		}
+		return x.repositoryAlone(ctx, r)
 	}
 	view, found, err := x.settle(ctx, r, m)
 	if errors.Is(err, errMoving) || errors.Is(err, errRemote) {
@@ -161,6 +174,9 @@ func (x *run) repository(ctx context.Context, r code.Repository) error {
 		return nil
 	}
 	if err := x.readUnheld(view); err != nil {
+		return err
+	}
+	if err := x.report(r, x.brokenElsewhere(indexed)); err != nil {
 		return err
 	}
 	for _, ref := range indexed.Refs {

@@ -1,0 +1,236 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// keepEvery is how often the segment store is compared with the live projections.
+const keepEvery = time.Minute
+
+// A segmentKeeper sees to it that the segment store has what the live projections
+// have ingested: a rebuild would lose it otherwise. A segment that is missing is
+// written again from the projections, with the same bytes. Where they cannot give
+// it, because their copy is damaged, the repairer has its documents indexed again.
+type segmentKeeper struct {
+	objects  segmentstore.Store
+	acquire  func() *places.View
+	caughtUp <-chan struct{}
+	dir      string // for files on their way to the store
+	// lostChanges returns the refs that a rebuild could not bring up to date.
+	lostChanges func(ctx context.Context, v *places.View) (lostChanges, error)
+	logger      *slog.Logger
+	unstored    atomic.Pointer[unstored] // nil for nothing
+	looking     sync.Mutex
+}
+
+func newSegmentKeeper(v *versions, i *index) *segmentKeeper {
+	return &segmentKeeper{
+		objects: v.objects, acquire: i.places.Acquire, caughtUp: i.runner.CaughtUp(), dir: v.o.Config.TempDir(), logger: v.o.Logger,
+		lostChanges: func(ctx context.Context, view *places.View) (lostChanges, error) {
+			return findLostChanges(ctx, tailer{v.log}, v.objects, view)
+		},
+	}
+}
+
+// unstored is what the live projections have and a rebuild would lose.
+type unstored struct {
+	documents map[code.DocumentKey]bool
+	changes   lostChanges
+}
+
+// lostChanges are refs for whose events the segment store lacks the changes.
+type lostChanges map[code.RepositoryID]map[code.Ref]bool
+
+// count returns the number of refs.
+func (l lostChanges) count() (n int) {
+	for _, refs := range l {
+		n += len(refs)
+	}
+	return n
+}
+
+func (u *unstored) empty() bool { return u.count() == 0 }
+
+// count returns the number of documents and refs.
+func (u *unstored) count() int {
+	if u == nil {
+		return 0
+	}
+	return len(u.documents) + u.changes.count()
+}
+
+// Run keeps the segment store complete until ctx ends. The first look comes when the
+// projections have caught up with the log.
+func (k *segmentKeeper) Run(ctx context.Context) error {
+	select {
+	case <-k.caughtUp:
+	case <-ctx.Done():
+		return nil
+	}
+	k.look(ctx)
+	return every(ctx, keepEvery, k.look)
+}
+
+// look compares once. A failure is logged and left to the next look.
+func (k *segmentKeeper) look(ctx context.Context) {
+	if _, err := k.check(ctx, false); err != nil && ctx.Err() == nil {
+		k.logger.Error("the segment store could not be compared with the projections; trying again", "error", err)
+	}
+}
+
+// check compares once, and returns what is left to index again.
+func (k *segmentKeeper) check(ctx context.Context, thorough bool) (*unstored, error) {
+	k.looking.Lock()
+	defer k.looking.Unlock()
+	found, err := k.keep(ctx, thorough)
+	if err == nil {
+		k.unstored.Store(found)
+	}
+	return found, err
+}
+
+// keep writes again what can be, and returns what cannot. Manifests are looked for, by
+// reading the log, if thorough is set or something else is missing.
+func (k *segmentKeeper) keep(ctx context.Context, thorough bool) (*unstored, error) {
+	v := k.acquire()
+	defer v.Release()
+	missing, err := missingSegments(ctx, k.objects, v)
+	if err != nil {
+		return nil, err
+	}
+	before := k.unstored.Load()
+	if len(missing) == 0 && before.empty() && !thorough {
+		return nil, nil
+	}
+	left, err := k.restore(ctx, v, missing)
+	if err != nil {
+		return nil, err
+	}
+	out := new(unstored)
+	if out.documents, err = unstoredDocuments(v, left); err != nil {
+		return nil, err
+	}
+	// What took segments away may have taken manifests as well.
+	if out.changes, err = k.lostChanges(ctx, v); err != nil || out.empty() {
+		return nil, err
+	}
+	return out, nil
+}
+
+// restore writes segments to the segment store, and returns those that it could not.
+func (k *segmentKeeper) restore(ctx context.Context, v *places.View, missing []segment.ID) (left []segment.ID, err error) {
+	for n, id := range missing {
+		if n == 0 {
+			k.logger.Warn("the segment store lacks segments that the projections hold: writing them again", "segments", len(missing))
+		}
+		switch err := k.restoreOne(ctx, v, id); {
+		case err == nil:
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		default:
+			k.logger.Error("a segment could not be written to the segment store again; what it holds is indexed again from git",
+				"segment", id.String(), "error", err)
+			left = append(left, id)
+		}
+	}
+	if n := len(missing) - len(left); n > 0 {
+		k.logger.Info("missing segments were written to the segment store again", "segments", n)
+	}
+	return left, nil
+}
+
+func (k *segmentKeeper) restoreOne(ctx context.Context, v *places.View, id segment.ID) error {
+	if err := os.MkdirAll(k.dir, 0o700); err != nil {
+		return err
+	}
+	path := filepath.Join(k.dir, "restored-"+id.String())
+	defer func() { _ = os.Remove(path) }()
+	if err := v.CopySegment(id, path); err != nil {
+		return err
+	}
+	return k.objects.Put(ctx, segmentstore.SegmentName(id), path)
+}
+
+// missingSegments returns the live segments that the segment store does not have. None
+// of a view goes from it while the view is held.
+func missingSegments(ctx context.Context, objects segmentstore.Store, v *places.View) ([]segment.ID, error) {
+	stored := map[string]bool{}
+	for info, err := range objects.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		stored[info.Name] = true
+	}
+	var missing []segment.ID
+	for _, s := range v.SegmentInfos() {
+		if s.Absent || stored[segmentstore.SegmentName(s.ID)] {
+			continue
+		}
+		there, err := hasObject(ctx, objects, segmentstore.SegmentName(s.ID)) // it may have come since
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			missing = append(missing, s.ID)
+		}
+	}
+	return missing, nil
+}
+
+// hasObject reports whether the segment store has an object.
+func hasObject(ctx context.Context, objects segmentstore.Store, name string) (bool, error) {
+	_, err := objects.GetBytes(ctx, name, 0)
+	switch {
+	case err == nil, errors.Is(err, segmentstore.ErrTooLarge):
+		return true, nil
+	case errors.Is(err, code.ErrNotFound):
+		return false, nil
+	}
+	return false, fmt.Errorf("look for %s: %w", name, err)
+}
+
+// unstoredDocuments returns the documents of missing segments that no other live
+// segment has.
+func unstoredDocuments(v *places.View, missing []segment.ID) (map[code.DocumentKey]bool, error) {
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	lost := map[code.DocumentKey]bool{}
+	isMissing := map[segment.ID]bool{}
+	for _, id := range missing {
+		isMissing[id] = true
+		keys, err := v.SegmentKeys(id)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			lost[key] = true
+		}
+	}
+	for _, s := range v.SegmentInfos() {
+		if s.Absent || isMissing[s.ID] {
+			continue
+		}
+		keys, err := v.SegmentKeys(s.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			delete(lost, key)
+		}
+	}
+	return lost, nil
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/query/api"
+)
+
+// errLoss says that a replay would replace the last copy of something.
+var errLoss = errors.New("the new version would lack what the live one has")
+
+// guarded reports whether the version has to have all that the live one has. A version
+// of the past has not, and leaves the live one as it is.
+func (r *replay) guarded() bool { return !r.Rollback && !r.force && r.until == nil }
+
+// checkLoss fails with errLoss if next lacks documents or refs that the live version
+// has, because the segment store lost them.
+func (v *versions) checkLoss(live, next *index) error {
+	if live == nil || live.meta.Frozen() {
+		return nil
+	}
+	before, err := live.missing()
+	if err != nil {
+		return err
+	}
+	after, err := next.missing()
+	if err != nil {
+		return err
+	}
+	return compareLoss(before, after)
+}
+
+func compareLoss(before, after places.Missing) error {
+	if after.Documents <= before.Documents && after.Refs <= before.Refs {
+		return nil
+	}
+	return fmt.Errorf("%w: %d documents and %d refs, because objects are missing from the segment store; run quarry verify --repair to re-index them and replay again, or replay with --force and have them re-indexed afterwards",
+		errLoss, max(0, after.Documents-before.Documents), max(0, after.Refs-before.Refs))
+}
+
+// missing counts what the index lacks.
+func (i *index) missing() (places.Missing, error) {
+	v := i.places.Acquire()
+	defer v.Release()
+	return v.Missing()
+}
+
+// missing says what searches of the live version, and a rebuild of it, lack. It is
+// cheap enough for every search.
+func (v *versions) missing() api.Missing {
+	i := v.acquire()
+	defer i.use.leave()
+	view := i.places.Acquire()
+	defer view.Release()
+	out := api.Missing{Documents: view.Unheld(), Unstored: i.keeper.unstored.Load().count()}
+	if i.repair != nil {
+		out.Refs = int(i.repair.brokenRefs.Load())
+	}
+	return out
+}
+
+// readLive writes what the live version holds, and the segment store lacks, to the
+// segment store, and returns what the version itself lacks. ok is false if it cannot be
+// read: then there is nothing to protect.
+func (v *versions) readLive(ctx context.Context) (missing places.Missing, ok bool, err error) {
+	i := v.live.Load()
+	if i == nil {
+		dir, err := v.home.Current()
+		if err != nil {
+			return missing, false, err
+		}
+		meta, err := projections.ReadMeta(dir)
+		if err != nil || meta.Frozen() {
+			return missing, false, err
+		}
+		if i, err = v.openVersion(ctx, dir); err != nil {
+			v.o.Logger.Warn("the live version of the projections cannot be read; it is not compared with the new one", "error", err)
+			return missing, false, ctx.Err()
+		}
+		defer func() { err = errors.Join(err, v.closeVersion(i)) }()
+	}
+	i.keeper.look(ctx)
+	missing, err = i.missing()
+	return missing, err == nil, err
+}
+
+// buildGuarded is build while no server runs.
+func (v *versions) buildGuarded(ctx context.Context, order *replay, progress func(done, total int64)) (*index, error) {
+	var before places.Missing
+	compare := false
+	if order.guarded() {
+		var err error
+		if before, compare, err = v.readLive(ctx); err != nil {
+			return nil, err
+		}
+	}
+	next, err := v.build(ctx, order, progress)
+	if err != nil || !compare {
+		return next, err
+	}
+	after, err := next.missing()
+	if err == nil {
+		err = compareLoss(before, after)
+	}
+	if err != nil {
+		return nil, errors.Join(err, v.discard(next))
+	}
+	return next, nil
+}

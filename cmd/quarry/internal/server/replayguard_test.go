@@ -1,0 +1,74 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/query/api"
+)
+
+// objectsOf returns the objects of the segment store by name.
+func objectsOf(t *testing.T, dir, pattern string) map[string]string {
+	t.Helper()
+	objects := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects[filepath.Base(path)] = string(b)
+	}
+	return objects
+}
+
+// TestReplayKeepsTheLastCopy removes the segment store below live projections and
+// replays, with the server stopped: segments come back byte by byte from the
+// projections. Manifests cannot, so the replay is refused, but with force.
+func TestReplayKeepsTheLastCopy(t *testing.T) {
+	w := newLossWorld(t, true)
+	w.halt()
+	segments, manifests := objectsOf(t, w.c.SegmentsDir(), "segment-*"), objectsOf(t, w.c.SegmentsDir(), "manifest-*")
+	if len(segments) == 0 || len(manifests) == 0 {
+		t.Fatalf("%d segments and %d manifests", len(segments), len(manifests))
+	}
+	replay := func(force bool) error {
+		t.Helper()
+		r, err := OpenRebuild(t.Context(), Options{Config: w.c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Switch(t.Context(), api.ReplayRequest{Force: force}, func(int64, int64) {})
+		return errors.Join(err, r.Close())
+	}
+	w.remove("segments")
+	if err := replay(false); !errors.Is(err, errLoss) || !strings.Contains(err.Error(), "2 refs") {
+		t.Fatalf("a replay that loses manifests: %v", err)
+	}
+	if got := objectsOf(t, w.c.SegmentsDir(), "segment-*"); !maps.Equal(got, segments) {
+		t.Errorf("%d segments are as they were before, want %d", len(got), len(segments))
+	}
+	w.start()
+	w.check("after a replay that was refused") // the live version still has it all, and what a rebuild lacks is indexed again
+	w.halt()
+	if err := replay(false); err != nil {
+		t.Errorf("a replay after that: %v", err)
+	}
+
+	w.remove("segments/manifest-*")
+	if err := replay(true); err != nil {
+		t.Errorf("a replay with force: %v", err)
+	}
+	w.start()
+	w.check("after a replay with force")
+}
