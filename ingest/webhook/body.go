@@ -14,29 +14,37 @@ import (
 // away.
 const admissionWait = 2 * time.Second
 
-// readBody reads the whole body within MaxBodyBytes and ReadTimeout. Its bytes
-// count as in flight until release is called.
-func (r *Receiver) readBody(w http.ResponseWriter, req *http.Request) (body []byte, release func(), err error) {
+// readBody reads the whole body within MaxBodyBytes and ReadTimeout. The caller
+// leaves the place that its bytes have.
+func (r *Receiver) readBody(w http.ResponseWriter, req *http.Request) (body []byte, p *place, err error) {
 	size, err := r.admittedBytes(req)
 	if err != nil {
 		return nil, nil, err
 	}
 	wait, cancel := context.WithTimeout(req.Context(), admissionWait)
 	defer cancel()
-	if err := r.inFlight.Acquire(wait, size); err != nil {
-		return nil, nil, fmt.Errorf("%w: too many deliveries at once", errUnavailable)
-	}
-	r.metrics.inFlightBytes.Add(float64(size))
-	release = func() {
-		r.inFlight.Release(size)
-		r.metrics.inFlightBytes.Sub(float64(size))
-	}
-	body, err = r.readAll(w, req, size)
-	if err != nil {
-		release()
+	if p, err = r.laneOf(size).enter(wait, addressOf(req.RemoteAddr), size); err != nil {
 		return nil, nil, err
 	}
-	return body, release, nil
+	r.metrics.inFlightBytes.Add(float64(size))
+	body, err = r.readAll(w, req, size)
+	if err != nil {
+		r.leave(p)
+		return nil, nil, err
+	}
+	return body, p, nil
+}
+
+func (r *Receiver) laneOf(size int64) *lane {
+	if size <= smallBodyBytes {
+		return r.small
+	}
+	return r.large
+}
+
+func (r *Receiver) leave(p *place) {
+	r.metrics.inFlightBytes.Sub(float64(p.bytes))
+	p.leave()
 }
 
 // admittedBytes is the most that the body can be: what the sender announced, or

@@ -33,7 +33,9 @@
 //  3. A RepositoryRegistered precedes the pushes of the repository it registers,
 //     in the same append and partition.
 //  4. Bodies in memory are bounded by Options.MaxInFlightBytes together, not by
-//     the number of connections.
+//     the number of connections. Small ones do not wait for large ones, and an
+//     address has a share of each (lane.go), so that a stranger who sends much holds
+//     up little but itself.
 //  5. What led to no push is told to the log by an event.Delivery, behind the
 //     answer: Run appends it. It is dropped, and counted, where it would have to
 //     wait. Of refused deliveries, which anybody can send, each connection tells of

@@ -68,7 +68,8 @@ type Options struct {
 	Full func() bool
 
 	MaxBodyBytes int64
-	// MaxInFlightBytes bounds the bodies in memory; at least MaxBodyBytes.
+	// MaxInFlightBytes bounds the bodies above a megabyte in memory; at least
+	// MaxBodyBytes. Smaller ones have a fourth of it besides.
 	MaxInFlightBytes int64
 	// RecentDeliveries is how many deliveries are recalled.
 	RecentDeliveries int

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	"github.com/gorilla/mux"
-	"golang.org/x/sync/semaphore"
-
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -23,10 +21,14 @@ type Receiver struct {
 	o           Options
 	connections map[string]*connection
 	router      *mux.Router
-	inFlight    *semaphore.Weighted
-	recent      *recentDeliveries
-	registered  *registered
-	told        chan untold
+	small       *lane // of bodies up to smallBodyBytes
+	large       *lane // of all others
+	// checking is held while a large body is verified and translated, which takes a
+	// processor for some time.
+	checking   chan struct{}
+	recent     *recentDeliveries
+	registered *registered
+	told       chan untold
 	// unknown samples the log of deliveries to connections that do not exist.
 	unknown samplers
 	metrics *metrics
@@ -53,7 +55,9 @@ func New(o Options) (*Receiver, error) {
 	r := &Receiver{
 		o:           o,
 		connections: make(map[string]*connection, len(o.Connections)),
-		inFlight:    semaphore.NewWeighted(o.MaxInFlightBytes),
+		small:       newLane(max(o.MaxInFlightBytes/smallShare, smallBodyBytes), smallBodyBytes),
+		large:       newLane(o.MaxInFlightBytes, o.MaxBodyBytes),
+		checking:    make(chan struct{}, 1), // one holder
 		recent:      newRecentDeliveries(o.RecentDeliveries),
 		registered:  newRegistered(),
 		told:        make(chan untold, toldQueue),
@@ -168,26 +172,41 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, c *connecti
 	if r.o.Full() {
 		return answer{}, fmt.Errorf("%w: too many wait for the workers", errUnavailable)
 	}
-	body, release, err := r.readBody(w, req)
+	body, place, err := r.readBody(w, req)
 	if err != nil {
 		return answer{}, err
 	}
-	defer release()
+	defer r.leave(place)
 	in := &ingest.Request{Header: req.Header, Body: body, ReceivedAt: r.o.Now().UTC()}
-	a, err := r.judge(req.Context(), c, in)
+	a, err := r.judge(req.Context(), c, in, place)
 	r.tell(c, in, a, err)
 	return a, err
 }
 
-// judge verifies a delivery and takes it, or says why not.
-func (r *Receiver) judge(ctx context.Context, c *connection, in *ingest.Request) (answer, error) {
-	if err := c.translator.Verify(in); err != nil {
-		return answer{}, err
+// check verifies and translates a delivery. Of large ones it takes one at a time, so
+// that whoever sends them takes one processor at the most.
+func (r *Receiver) check(ctx context.Context, c *connection, in *ingest.Request) (ingest.Delivery, error) {
+	if len(in.Body) > smallBodyBytes {
+		select {
+		case r.checking <- struct{}{}:
+			defer func() { <-r.checking }()
+		case <-ctx.Done():
+			return ingest.Delivery{}, fmt.Errorf("%w: %w", errUnavailable, ctx.Err())
+		}
 	}
-	d, err := c.translator.Translate(in)
+	if err := c.translator.Verify(in); err != nil {
+		return ingest.Delivery{}, err
+	}
+	return c.translator.Translate(in)
+}
+
+// judge takes a delivery, or says why not.
+func (r *Receiver) judge(ctx context.Context, c *connection, in *ingest.Request, place *place) (answer, error) {
+	d, err := r.check(ctx, c, in)
 	if err != nil {
 		return answer{}, err
 	}
+	place.verify()
 	if d.Outcome == ingest.Ignored {
 		a := ignored(d.ID, d.Reason)
 		a.repository = d.Repository

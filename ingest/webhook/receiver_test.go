@@ -321,41 +321,6 @@ quarry_webhook_inflight_bytes 0
 	}
 }
 
-// Bodies that arrive at once share the bound on memory: who does not get any
-// within the wait is told to come again.
-func TestInFlightBound(t *testing.T) {
-	o := options(new(memoryLog))
-	o.MaxInFlightBytes = o.MaxBodyBytes
-	r := newReceiver(t, o)
-	server := httptest.NewServer(r)
-	defer server.Close()
-	slow, finish := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		resp, err := http.Post(server.URL+"/webhooks/github/hub", "application/json", slow)
-		if err == nil {
-			err = resp.Body.Close()
-		}
-		done <- err
-	}()
-	if _, err := finish.Write([]byte("{")); err != nil {
-		t.Fatal(err)
-	}
-	// The first sender is read from only after it holds the memory.
-	ctx, cancel := context.WithCancel(t.Context())
-	w := httptest.NewRecorder()
-	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(push)).WithContext(ctx)
-	cancel()
-	r.ServeHTTP(w, req)
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-		t.Errorf("second sender: %d %s", w.Code, w.Body)
-	}
-	_ = finish.Close()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
 // TestFull takes nothing, and reads nothing, while too much waits.
 func TestFull(t *testing.T) {
 	log, full := new(memoryLog), true

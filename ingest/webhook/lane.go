@@ -1,0 +1,136 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// Bodies wait for memory in two lanes, so that what is usual does not wait for what
+// is large; and nobody knows of a body who sent it before all of it is there. So a
+// sender's address has a share of each lane, and there is a bound on how many of
+// its deliveries are read and verified at once.
+const (
+	// smallBodyBytes is the size up to which a body goes into the lane of small ones.
+	// A push of a hundred commits is about 200 kB.
+	smallBodyBytes = 1 << 20
+	// smallShare is the part of MaxInFlightBytes that the small lane has besides,
+	// addressShare the part of a lane that one address may have.
+	smallShare   = 4
+	addressShare = 4
+	// maxUnverified bounds the deliveries of one address that are read and verified at
+	// once in a lane.
+	maxUnverified = 16
+)
+
+// lane bounds the bytes of bodies, and what each address has of them.
+type lane struct {
+	total, share int64
+	mu           struct {
+		sync.Mutex
+		used      int64
+		addresses map[string]*sender // that have something in the lane
+		// freed is closed, and replaced, when something leaves.
+		freed chan struct{}
+	}
+}
+
+// sender is what one address has in a lane.
+type sender struct {
+	bytes      int64
+	deliveries int
+	unverified int
+}
+
+// newLane returns a lane of so many bytes, of which one address may have a part,
+// but at least one body of largest bytes.
+func newLane(total, largest int64) *lane {
+	l := &lane{total: total, share: max(total/addressShare, largest)}
+	l.mu.addresses = make(map[string]*sender)
+	l.mu.freed = make(chan struct{})
+	return l
+}
+
+// place is what a delivery has in a lane.
+type place struct {
+	lane     *lane
+	address  string
+	bytes    int64
+	verified bool
+}
+
+// enter waits until there is room for so many bytes of an address.
+func (l *lane) enter(ctx context.Context, address string, bytes int64) (*place, error) {
+	for {
+		p, freed := l.tryEnter(address, bytes)
+		if p != nil {
+			return p, nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: too many deliveries at once", errUnavailable)
+		}
+	}
+}
+
+// tryEnter returns what to wait for if there is no room.
+func (l *lane) tryEnter(address string, bytes int64) (*place, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var has sender
+	if s := l.mu.addresses[address]; s != nil {
+		has = *s
+	}
+	if l.mu.used+bytes > l.total || has.bytes+bytes > l.share || has.unverified >= maxUnverified {
+		return nil, l.mu.freed
+	}
+	l.mu.used += bytes
+	l.mu.addresses[address] = &sender{has.bytes + bytes, has.deliveries + 1, has.unverified + 1}
+	return &place{lane: l, address: address, bytes: bytes}, nil
+}
+
+// verify says that the delivery does not count as unverified any more: its sender is
+// known, and it is about to wait for the log.
+func (p *place) verify() {
+	p.lane.mu.Lock()
+	defer p.lane.mu.Unlock()
+	p.verifyLocked()
+	p.lane.freeLocked()
+}
+
+func (p *place) verifyLocked() {
+	if !p.verified {
+		p.verified = true
+		p.lane.mu.addresses[p.address].unverified--
+	}
+}
+
+// leave gives the place up.
+func (p *place) leave() {
+	l := p.lane
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p.verifyLocked()
+	l.mu.used -= p.bytes
+	s := l.mu.addresses[p.address]
+	s.bytes -= p.bytes
+	if s.deliveries--; s.deliveries == 0 {
+		delete(l.mu.addresses, p.address)
+	}
+	l.freeLocked()
+}
+
+func (l *lane) freeLocked() {
+	close(l.mu.freed)
+	l.mu.freed = make(chan struct{})
+}
+
+// addressOf returns the sender's address without its port.
+func addressOf(remote string) string {
+	if host, _, err := net.SplitHostPort(remote); err == nil {
+		return host
+	}
+	return remote
+}

@@ -1,0 +1,108 @@
+package webhook_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quarrysearch/quarry/ingest/webhook"
+)
+
+// stalledBody is a body that never comes to its end before the test does.
+type stalledBody struct{ end chan struct{} }
+
+func (b stalledBody) Read([]byte) (int, error) {
+	<-b.end
+	return 0, io.EOF
+}
+
+// lanes is a receiver with the defaults' bounds and senders that it waits for.
+type lanes struct {
+	t        *testing.T
+	receiver *webhook.Receiver
+	end      chan struct{}
+}
+
+func newLanes(t *testing.T, change func(*webhook.Options)) *lanes {
+	o := options(new(memoryLog))
+	o.MaxBodyBytes = webhook.DefaultMaxBodyBytes
+	if change != nil {
+		change(&o)
+	}
+	return &lanes{t: t, receiver: newReceiver(t, o), end: make(chan struct{})}
+}
+
+// stall sends deliveries whose bodies are announced and do not come.
+func (l *lanes) stall(n int, address string, bytes int64) {
+	for range n {
+		req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", stalledBody{l.end})
+		req.ContentLength, req.RemoteAddr = bytes, address+":1"
+		go l.receiver.ServeHTTP(httptest.NewRecorder(), req)
+	}
+	synctest.Wait()
+}
+
+// push sends a good delivery with a text of so many bytes, and wants its status
+// without a wait, or after one.
+func (l *lanes) push(address string, bytes, status int, waits bool) {
+	l.t.Helper()
+	body := strings.TrimSpace(push)
+	if bytes > 0 {
+		body = strings.Replace(body, "{", fmt.Sprintf(`{"padding":%q,`, strings.Repeat("x", bytes)), 1)
+	}
+	mac := hmac.New(sha256.New, []byte("s3cret"))
+	mac.Write([]byte(body))
+	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(body))
+	req.RemoteAddr = address + ":2"
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-GitHub-Event", "push")
+	req.Header.Set("X-GitHub-Delivery", "d-1")
+	req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	w := httptest.NewRecorder()
+	began := time.Now()
+	l.receiver.ServeHTTP(w, req)
+	if w.Code != status || status == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+		l.t.Errorf("push from %s: %d %s, want %d", address, w.Code, w.Body, status)
+	}
+	if took := time.Since(began); (took > 0) != waits {
+		l.t.Errorf("push from %s took %v", address, took)
+	}
+}
+
+// TestLargeBodiesHoldUpNoSmallOnes fills the memory with large bodies of several
+// senders: another large one is told to come again, a push is taken at once.
+func TestLargeBodiesHoldUpNoSmallOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(t, func(o *webhook.Options) { o.MaxInFlightBytes = 50 << 20 })
+		l.stall(2, "192.0.2.1", 25<<20)
+		l.stall(2, "192.0.2.2", 25<<20)
+		l.push("192.0.2.3", 2<<20, http.StatusServiceUnavailable, true)
+		l.push("192.0.2.3", 0, http.StatusAccepted, false)
+		close(l.end)
+		synctest.Wait()
+		l.push("192.0.2.3", 2<<20, http.StatusAccepted, false)
+	})
+}
+
+// TestAddressHasAShare has one address announce more than there is memory, and
+// another one more deliveries than are read at once: they hold up themselves.
+func TestAddressHasAShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLanes(t, nil)
+		l.stall(200, "192.0.2.1", 1<<20)
+		l.stall(1000, "192.0.2.2", 100)
+		l.push("192.0.2.3", 0, http.StatusAccepted, false)
+		l.push("192.0.2.2", 0, http.StatusServiceUnavailable, true)
+		close(l.end)
+		synctest.Wait()
+		l.push("192.0.2.2", 0, http.StatusAccepted, false)
+	})
+}
