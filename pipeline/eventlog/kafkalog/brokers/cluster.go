@@ -35,6 +35,13 @@ type Options struct {
 	// SASL makes the cluster speak TLS with a certificate of its own and know this
 	// one user; nil lets everybody in. The mechanism is scram-sha-256.
 	SASL *kafkalog.SASL
+	// Controllers is the number of nodes that are controllers alone, as in
+	// installations that matter. With 0 each node is a broker and a controller, and the
+	// end of one may be that of the active controller as well.
+	Controllers int
+	// Properties are lines of server.properties that are added to those of every
+	// node; they replace lines for the same setting.
+	Properties []string
 }
 
 // Cluster is some brokers. Its nodes are numbered from 0, as the brokers number
@@ -49,7 +56,8 @@ type Cluster struct {
 	// empty without TLS.
 	CertificateFile string
 
-	nodes []*node
+	nodes       []*node
+	controllers []*node // that are nothing else; they run as long as the cluster
 }
 
 // Find returns the Java program and the directory of the jars: dir if it is
@@ -105,6 +113,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := c.format(shape, o.Dir); err != nil {
 		return nil, err
 	}
+	for _, n := range c.controllers {
+		if err := n.run(); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
 	err = c.Restart(c.all()...)
 	if err == nil {
 		err = c.Await(ctx)
@@ -126,6 +139,17 @@ func (c *Cluster) format(shape *shape, dir string) error {
 		c.nodes = append(c.nodes, n)
 		c.Addresses = append(c.Addresses, shape.clientAddress(i))
 		formatting.Go(n.format)
+	}
+	if shape.dedicated {
+		for i := range shape.controllers {
+			number := len(shape.clients) + i
+			n, err := newNode(shape, number, filepath.Join(dir, fmt.Sprintf("controller-%d", number)))
+			if err != nil {
+				return err
+			}
+			c.controllers = append(c.controllers, n)
+			formatting.Go(n.format)
+		}
 	}
 	return formatting.Wait()
 }
@@ -154,7 +178,13 @@ func (c *Cluster) Kill(nodes ...int) error { return c.end("kill", nodes) }
 func (c *Cluster) Stop(nodes ...int) error { return c.end("stop", nodes) }
 
 // Close ends all nodes at once.
-func (c *Cluster) Close() error { return c.Kill(c.all()...) }
+func (c *Cluster) Close() error {
+	err := c.Kill(c.all()...)
+	for _, n := range c.controllers {
+		err = errors.Join(err, n.end("kill"))
+	}
+	return err
+}
 
 func (c *Cluster) end(order string, nodes []int) error {
 	var ending errgroup.Group

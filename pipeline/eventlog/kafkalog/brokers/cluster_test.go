@@ -19,7 +19,7 @@ func TestPropertiesOfThree(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i := range 3 {
-		text := s.properties(i, "data")
+		text := s.configuration(i, "data")
 		for _, want := range []string{"min.insync.replicas=2\n", "default.replication.factor=3\n", "unclean.leader.election.enable=false\n"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("broker %d lacks %q", i, want)

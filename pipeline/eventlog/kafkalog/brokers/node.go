@@ -23,7 +23,7 @@ func newNode(shape *shape, number int, dir string) (*node, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return n, os.WriteFile(n.config, []byte(shape.properties(number, filepath.Join(dir, "data"))), 0o600)
+	return n, os.WriteFile(n.config, []byte(shape.configuration(number, filepath.Join(dir, "data"))), 0o600)
 }
 
 // clusterID is the same for all clusters: none knows of another.

@@ -13,7 +13,9 @@ type shape struct {
 	sasl        *kafkalog.SASL // nil lets everybody in
 	certificate certificate    // only with sasl
 	clients     []int          // port of each node
-	controllers []int
+	controllers []int          // port of each controller
+	dedicated   bool           // the controllers are no brokers
+	properties  []string       // of Options
 }
 
 func newShape(o Options) (*shape, error) {
@@ -21,14 +23,18 @@ func newShape(o Options) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shape{java: java, libs: libs, sasl: o.SASL}
+	s := &shape{java: java, libs: libs, sasl: o.SASL, properties: o.Properties}
 	if o.SASL != nil {
 		if s.certificate, err = newCertificate(); err != nil {
 			return nil, err
 		}
 	}
 	n := max(o.Nodes, 1)
-	ports, err := freePorts(2 * n)
+	controllers := n
+	if s.dedicated = o.Controllers > 0; s.dedicated {
+		controllers = o.Controllers
+	}
+	ports, err := freePorts(n + controllers)
 	if err != nil {
 		return nil, err
 	}
@@ -47,25 +53,22 @@ func (s *shape) copies() (replicas, inSync int) {
 	return 1, 1
 }
 
-// properties returns the configuration of a node, a broker and controller.
-func (s *shape) properties(node int, data string) string {
+// configuration returns server.properties of a node, a broker and controller. Of
+// two lines for a setting the last one counts.
+func (s *shape) configuration(node int, data string) string {
 	protocol := "PLAINTEXT"
 	if s.sasl != nil {
 		protocol = "SASL_SSL"
 	}
 	var voters []string
 	for i, port := range s.controllers {
-		voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", i, port))
+		voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", s.controllerID(i), port))
 	}
 	replicas, inSync := s.copies()
 	lines := []string{
-		"process.roles=broker,controller",
 		fmt.Sprintf("node.id=%d", node),
 		"controller.quorum.voters=" + strings.Join(voters, ","),
-		fmt.Sprintf("listeners=CLIENTS://%s,CONTROLLER://127.0.0.1:%d", s.clientAddress(node), s.controllers[node]),
-		"advertised.listeners=CLIENTS://" + s.clientAddress(node),
 		"listener.security.protocol.map=CONTROLLER:PLAINTEXT,CLIENTS:" + protocol,
-		"inter.broker.listener.name=CLIENTS",
 		"controller.listener.names=CONTROLLER",
 		"log.dirs=" + data,
 		"auto.create.topics.enable=false",
@@ -86,6 +89,7 @@ func (s *shape) properties(node int, data string) string {
 		// 128 MiB otherwise, which is half of the heap.
 		"log.cleaner.dedupe.buffer.size=4194304",
 	}
+	lines = append(lines, s.roles(node)...)
 	if s.sasl != nil {
 		lines = append(lines, s.certificate.properties()...)
 		lines = append(lines,
@@ -95,5 +99,26 @@ func (s *shape) properties(node int, data string) string {
 				s.sasl.Username, s.sasl.Password),
 		)
 	}
-	return strings.Join(lines, "\n") + "\n"
+	return strings.Join(append(lines, s.properties...), "\n") + "\n"
+}
+
+// controllerID returns the number of the node that is the i-th controller.
+func (s *shape) controllerID(i int) int {
+	if s.dedicated {
+		return len(s.clients) + i
+	}
+	return i
+}
+
+// roles returns what a node does and where it listens.
+func (s *shape) roles(node int) []string {
+	if node >= len(s.clients) {
+		return []string{"process.roles=controller", fmt.Sprintf("listeners=CONTROLLER://127.0.0.1:%d", s.controllers[node-len(s.clients)])}
+	}
+	lines := []string{"advertised.listeners=CLIENTS://" + s.clientAddress(node), "inter.broker.listener.name=CLIENTS"}
+	if s.dedicated {
+		return append(lines, "process.roles=broker", "listeners=CLIENTS://"+s.clientAddress(node))
+	}
+	return append(lines, "process.roles=broker,controller",
+		fmt.Sprintf("listeners=CLIENTS://%s,CONTROLLER://127.0.0.1:%d", s.clientAddress(node), s.controllers[node]))
 }

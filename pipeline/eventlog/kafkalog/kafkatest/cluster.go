@@ -20,22 +20,30 @@ type Cluster struct {
 }
 
 // StartCluster returns a cluster of n nodes that is ready for clients and lets
-// everybody in. It is stopped at the end of the test.
-func StartCluster(t testing.TB, n int) *Cluster {
+// everybody in. It is stopped at the end of the test. Properties are lines of
+// server.properties that replace or add to those of tests.
+func StartCluster(t testing.TB, n int, properties ...string) *Cluster {
 	t.Helper()
-	return start(t, n, nil)
+	return start(t, brokers.Options{Nodes: n, Properties: properties})
 }
 
 // StartSecureCluster returns a cluster that speaks TLS with a certificate of its
 // own, and knows one user, by SCRAM-SHA-256.
 func StartSecureCluster(t testing.TB, n int, user, password string) *Cluster {
 	t.Helper()
-	return start(t, n, &kafkalog.SASL{Mechanism: "scram-sha-256", Username: user, Password: password})
+	return start(t, brokers.Options{Nodes: n, SASL: &kafkalog.SASL{Mechanism: "scram-sha-256", Username: user, Password: password}})
 }
 
-func start(t testing.TB, n int, sasl *kafkalog.SASL) *Cluster {
+// StartClusterWithControllers is StartCluster with controllers that are no brokers.
+func StartClusterWithControllers(t testing.TB, n, controllers int, properties ...string) *Cluster {
 	t.Helper()
-	started, err := brokers.Start(context.Background(), brokers.Options{Dir: t.TempDir(), Nodes: n, SASL: sasl})
+	return start(t, brokers.Options{Nodes: n, Controllers: controllers, Properties: properties})
+}
+
+func start(t testing.TB, o brokers.Options) *Cluster {
+	t.Helper()
+	o.Dir = t.TempDir()
+	started, err := brokers.Start(context.Background(), o)
 	if errors.Is(err, brokers.ErrUnavailable) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
 		t.Skip(err)
 	}
