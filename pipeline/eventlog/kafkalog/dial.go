@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"time"
 )
 
 // connections dials and remembers what is open: the client library leaves a
@@ -19,8 +20,12 @@ type connections struct {
 	}
 }
 
+// connectTimeout bounds the wait for one address, so that a machine that is gone
+// leaves time for the next one within Options.DialTimeout.
+const connectTimeout = time.Second
+
 func newConnections(opts Options) *connections {
-	c := &connections{dialer: net.Dialer{Timeout: opts.DialTimeout}, wrap: opts.wrap}
+	c := &connections{dialer: net.Dialer{Timeout: min(opts.DialTimeout, connectTimeout)}, wrap: opts.wrap}
 	c.mu.open = make(map[net.Conn]struct{})
 	return c
 }

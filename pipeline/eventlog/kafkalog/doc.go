@@ -19,8 +19,14 @@
 //     While the broker is away a reader waits and tries again; it does not fail.
 //     Rejected: the client's Reader, whose group mode hands out records of a
 //     partition that was taken away.
-//   - Join: the client's ConsumerGroup; each generation starts its own readers,
-//     so none is left over from the generation before.
+//   - Join: the protocol of groups, spoken by member.go; each generation starts its
+//     own readers, so none is left over from the generation before. A member keeps
+//     its ID while its coordinator is away or moves, and a process with
+//     Options.Instance comes back under its name after kill -9. Rejected: the
+//     client's ConsumerGroup, which joins as a new member after each failure; the
+//     group then waits until the session of the former one is over.
+//   - A leader dies: refresh.go has the client learn of the next one as soon as a
+//     request has failed.
 //   - Times of records are in milliseconds; offsets may have gaps.
 //
 // # Invariants

@@ -63,10 +63,11 @@ func passes(err error) bool {
 	return code.Temporary()
 }
 
-// Bounds of the pause between two attempts.
+// Bounds of the pause between two attempts. The upper one adds to the time for
+// which nothing is appended when a leader dies.
 const (
 	minBackoff = 50 * time.Millisecond
-	maxBackoff = time.Second
+	maxBackoff = 200 * time.Millisecond
 )
 
 // backoff is a pause that doubles.
@@ -98,6 +99,7 @@ func (l *Log) retry(ctx context.Context, operation string, do func(context.Conte
 			return eventlog.ErrClosed
 		}
 		l.metrics.retries.WithLabelValues(operation).Inc()
+		l.refreshLayout(ctx)
 		if ctxErr := pause.wait(ctx); ctxErr != nil {
 			if errors.Is(err, ctxErr) {
 				return err

@@ -5,23 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 	kafka "github.com/segmentio/kafka-go"
 )
-
-// member is one call of Join.
-type member struct {
-	log    *Log
-	group  string
-	topic  event.Topic
-	handle func(context.Context, eventlog.Assignment) error
-	// failed takes the result of the first handle that returned early.
-	failed chan error
-	// running counts handles.
-	running sync.WaitGroup
-}
 
 // Join implements eventlog.Log. While brokers are away it waits for them.
 func (l *Log) Join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
@@ -39,150 +28,149 @@ func (l *Log) join(ctx context.Context, group string, topic event.Topic, handle 
 		return eventlog.ErrClosed
 	}
 	// Without the topic the members would get nothing and say nothing.
-	if _, err := l.Partitions(ctx, topic); err != nil {
-		return err
-	}
-	m := &member{log: l, group: group, topic: topic, handle: handle, failed: make(chan error, 1)}
-	connections := newConnections(l.opts)
-	consumers, err := m.newConsumerGroup(connections)
+	n, err := l.Partitions(ctx, topic)
 	if err != nil {
 		return err
 	}
+	instance, release := l.takeInstance(group)
+	defer release()
+	m := newMember(l, group, topic, n, instance)
+	defer m.close()
 	ctx, cancel := l.untilClosed(ctx)
-	err = m.run(ctx, consumers)
-	cancel()
-	// Leaves the group, so that the partitions pass on at once, and waits until
-	// the handles of the last generation have returned.
-	closeErr := consumers.Close()
-	m.running.Wait()
-	connections.closeAll()
-	return errors.Join(ended(ctx, err), closeErr)
+	defer cancel()
+	return ended(ctx, run(ctx, m, handle))
 }
 
-func (m *member) newConsumerGroup(connections *connections) (*kafka.ConsumerGroup, error) {
-	opts := m.log.opts
-	return kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID: m.group, Brokers: opts.Brokers, Topics: []string{string(m.topic)},
-		Dialer: &kafka.Dialer{
-			ClientID: opts.ClientID, DialFunc: connections.dial, Timeout: opts.DialTimeout,
-			TLS: opts.TLS, SASLMechanism: m.log.sasl,
-		},
-		HeartbeatInterval: heartbeatInterval,
-		SessionTimeout:    opts.SessionTimeout,
-		RebalanceTimeout:  opts.RebalanceTimeout,
-		JoinGroupBackoff:  maxBackoff,
-		StartOffset:       kafka.FirstOffset,
-		GroupBalancers:    []kafka.GroupBalancer{kafka.RangeGroupBalancer{}},
-	})
+// takeInstance returns Options.Instance for the first member of a group in this
+// process, and no name for further ones: two members of one name would take the
+// partitions from each other.
+func (l *Log) takeInstance(group string) (instance string, release func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.opts.Instance == "" || l.mu.instances[group] {
+		return "", func() {}
+	}
+	l.mu.instances[group] = true
+	return l.opts.Instance, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.mu.instances, group)
+	}
 }
 
-// run starts the handles of each generation until ctx ends or one of them
+// run takes part in one generation after the other until ctx ends or a handle
 // returns early.
-func (m *member) run(ctx context.Context, consumers *kafka.ConsumerGroup) error {
+func run(ctx context.Context, m *member, handle func(context.Context, eventlog.Assignment) error) error {
 	for {
-		generation, err := m.nextGeneration(ctx, consumers)
+		owned, err := m.enter(ctx)
 		if err != nil {
 			return err
 		}
-		if generation == nil { // a handle returned early, with result nil
-			return nil
-		}
 		m.log.metrics.generations.Inc()
-		for _, a := range generation.Assignments[string(m.topic)] {
-			m.start(ctx, generation, a)
+		g := newGeneration(m, handle)
+		if over, err := g.run(ctx, owned); over {
+			return err
 		}
 	}
 }
 
-// nextGeneration waits for the next generation and rides out errors that pass.
-// It returns nil and the handle's result when a handle returned early.
-func (m *member) nextGeneration(ctx context.Context, consumers *kafka.ConsumerGroup) (*kafka.Generation, error) {
-	waitCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type result struct {
-		generation *kafka.Generation
-		err        error
+// generation is the time for which a member has its partitions.
+type generation struct {
+	member   *member
+	identity identity
+	handle   func(context.Context, eventlog.Assignment) error
+	running  sync.WaitGroup // handles
+	// returned takes the result of the first handle that returned early.
+	returned chan error
+}
+
+func newGeneration(m *member, handle func(context.Context, eventlog.Assignment) error) *generation {
+	return &generation{member: m, identity: m.identity, handle: handle, returned: make(chan error, 1)}
+}
+
+// run runs a handle for each partition until the generation ends, and returns
+// when they have returned. It is over, for the group, if ctx has ended, a handle
+// returned early or the brokers refuse the member.
+//
+// Heartbeats go on to the end: handles that finish what they have in hand may take
+// longer than the session.
+func (g *generation) run(ctx context.Context, owned []ownedPartition) (over bool, err error) {
+	handling, end := context.WithCancel(ctx)
+	defer end()
+	for _, p := range owned {
+		g.running.Go(func() { g.runHandle(handling, p) })
 	}
-	next := make(chan result, 1)
-	for warned := false; ; {
-		go func() {
-			g, err := consumers.Next(waitCtx)
-			next <- result{g, err}
-		}()
+	finished := make(chan struct{})
+	go func() {
+		<-handling.Done()
+		g.running.Wait()
+		close(finished)
+	}()
+	tick := time.NewTicker(heartbeatInterval)
+	defer tick.Stop()
+	confirmed := time.Now()
+	for {
 		select {
-		case err := <-m.failed:
-			cancel()
-			<-next
-			return nil, err
-		case r := <-next:
-			if r.err == nil || ctx.Err() != nil {
-				return r.generation, r.err
+		case <-finished:
+			if !over {
+				err = ctx.Err()
 			}
-			if !joinPasses(r.err) {
-				return nil, classify(r.err)
-			}
-			m.log.metrics.retries.WithLabelValues(operationGroup).Inc()
-			if !warned {
-				m.log.opts.Logger.Warn("cannot join the group, trying again", "group", m.group, "topic", m.topic, "error", r.err)
-				warned = true
+			return over || err != nil, err
+		case err = <-g.returned:
+			over = true
+			end()
+		case <-tick.C:
+			sent := time.Now()
+			switch beatErr := g.member.heartbeat(context.WithoutCancel(ctx)); {
+			case beatErr == nil:
+				confirmed = sent
+			case errors.Is(classify(beatErr), ErrRefused):
+				over, err = true, classify(beatErr)
+				end()
+			// Nobody else gets the partitions before the session is over; if the
+			// coordinator has only moved, it has not even begun to be.
+			case !membershipEnded(beatErr) && time.Since(confirmed) < g.member.log.opts.SessionTimeout:
+				g.member.log.metrics.retries.WithLabelValues(operationGroup).Inc()
+			default:
+				end()
 			}
 		}
 	}
 }
 
-// joinPasses reports whether an error of joining may pass by itself. Here more
-// does than elsewhere: the group may have forgotten the member or its generation,
-// and the client then joins as a new one.
-func joinPasses(err error) bool {
-	for _, code := range []kafka.Error{kafka.InvalidSessionTimeout, kafka.InconsistentGroupProtocol, kafka.InvalidGroupId} {
-		if errors.Is(err, code) {
-			return false
-		}
+// runHandle runs the handle of a partition until ctx ends.
+func (g *generation) runHandle(ctx context.Context, p ownedPartition) {
+	err := g.consume(ctx, p)
+	if ctx.Err() != nil {
+		return
 	}
-	return !errors.Is(classify(err), ErrRefused) && !errors.Is(err, kafka.ErrGroupClosed)
-}
-
-// start runs the handle of a partition until the generation or ctx ends.
-func (m *member) start(ctx context.Context, generation *kafka.Generation, pa kafka.PartitionAssignment) {
-	m.running.Add(1)
-	generation.Start(func(generationCtx context.Context) {
-		defer m.running.Done()
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		stop := context.AfterFunc(generationCtx, cancel)
-		defer stop()
-		err := m.consume(ctx, generation, pa)
-		if ctx.Err() != nil {
-			return
-		}
-		select {
-		case m.failed <- err:
-		default: // another one was first
-		}
-	})
+	select {
+	case g.returned <- err:
+	default: // another one was first
+	}
 }
 
 // consume reads a partition from the committed offset on.
-func (m *member) consume(ctx context.Context, generation *kafka.Generation, pa kafka.PartitionAssignment) error {
-	id := partitionID{m.topic, int32(pa.ID)}
-	release, err := m.log.hold(ctx, hold{m.group, id})
+func (g *generation) consume(ctx context.Context, p ownedPartition) error {
+	l := g.member.log
+	id := partitionID{g.member.topic, p.number}
+	release, err := l.hold(ctx, hold{g.member.group, id})
 	if err != nil {
 		return err
 	}
 	defer release()
-	from := event.Offset(max(pa.Offset, 0))
 	var r *reader
-	err = m.log.retry(ctx, operationGroup, func(ctx context.Context) (err error) {
-		r, err = m.log.tail(ctx, id, from)
+	err = l.retry(ctx, operationGroup, func(ctx context.Context) (err error) {
+		r, err = l.tail(ctx, id, p.committed)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read %s/%d from the committed offset %d: %w", id.topic, id.partition, from, err)
+		return fmt.Errorf("read %s/%d from the committed offset %d: %w", id.topic, id.partition, p.committed, err)
 	}
 	defer r.Close()
-	a := &assignment{reader: r, generation: generation, began: r.next}
+	a := &assignment{reader: r, generation: g, began: r.next}
 	defer a.lose()
-	return m.handle(ctx, a)
+	return g.handle(ctx, a)
 }
 
 // hold names a partition of a group.
@@ -222,7 +210,7 @@ func (l *Log) hold(ctx context.Context, h hold) (release func(), err error) {
 // eventlog.Assignment.
 type assignment struct {
 	*reader
-	generation *kafka.Generation
+	generation *generation
 	began      event.Offset
 	mu         struct {
 		sync.Mutex
@@ -240,9 +228,9 @@ func (a *assignment) lose() {
 	a.mu.lost = true
 }
 
-// Commit implements eventlog.Assignment. ctx cannot interrupt it; the client
-// gives up after some seconds.
-func (a *assignment) Commit(_ context.Context, next event.Offset) error {
+// Commit implements eventlog.Assignment. While the coordinator moves it tries
+// again, for commitTimeout; ctx cannot interrupt it.
+func (a *assignment) Commit(ctx context.Context, next event.Offset) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err := eventlog.ErrPartitionLost
@@ -250,69 +238,41 @@ func (a *assignment) Commit(_ context.Context, next event.Offset) error {
 	case next < a.began:
 		err = fmt.Errorf("%w: the assignment began at %d", eventlog.ErrOffsetOutOfRange, a.began)
 	case !a.mu.lost:
-		err = classify(a.generation.CommitOffsets(map[string]map[int]int64{
-			string(a.id.topic): {int(a.id.partition): int64(next)},
-		}))
+		err = a.generation.commit(context.WithoutCancel(ctx), a.id.partition, next)
 	}
 	if err != nil {
-		return fmt.Errorf("commit %s/%d at %d for group %s: %w", a.id.topic, a.id.partition, next, a.generation.GroupID, err)
+		return fmt.Errorf("commit %s/%d at %d for group %s: %w", a.id.topic, a.id.partition, next, a.generation.member.group, err)
 	}
 	return nil
 }
 
-// Committed implements eventlog.Log.
-func (l *Log) Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error) {
-	offsets, err := l.committed(ctx, group, topic)
-	if err != nil {
-		return nil, fmt.Errorf("committed offsets of group %s on %s: %w", group, topic, err)
-	}
-	return offsets, nil
-}
+// commitTimeout bounds the attempts of a commit.
+const commitTimeout = 5 * time.Second
 
-func (l *Log) committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error) {
-	if err := eventlog.CheckName(group); err != nil {
-		return nil, err
-	}
-	if l.isClosed() {
-		return nil, eventlog.ErrClosed
-	}
-	n, err := l.Partitions(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
-	partitions := make([]int, n)
-	for p := range partitions {
-		partitions[p] = p
-	}
-	offsets := make([]event.Offset, n)
-	err = l.request(ctx, func(ctx context.Context) error {
-		response, err := l.client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{
-			GroupID: group, Topics: map[string][]int{string(topic): partitions},
-		})
-		if err != nil {
+func (g *generation) commit(ctx context.Context, partition int32, next event.Offset) error {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	var pause backoff
+	for {
+		err := g.commitOnce(ctx, partition, next)
+		if err == nil || !passes(err) {
+			return classify(err)
+		}
+		g.member.log.metrics.retries.WithLabelValues(operationGroup).Inc()
+		if pause.wait(ctx) != nil {
 			return err
 		}
-		if response.Error != nil {
-			return response.Error
-		}
-		return fillCommitted(offsets, response.Topics[string(topic)])
-	})
-	return offsets, err
+	}
 }
 
-func fillCommitted(offsets []event.Offset, answered []kafka.OffsetFetchPartition) error {
-	if len(answered) != len(offsets) {
-		return errIncomplete
+func (g *generation) commitOnce(ctx context.Context, partition int32, next event.Offset) error {
+	topic := string(g.member.topic)
+	response, err := g.member.client.OffsetCommit(ctx, &kafka.OffsetCommitRequest{
+		GroupID: g.member.group, MemberID: g.identity.member, GenerationID: int(g.identity.generation), InstanceID: g.identity.instance,
+		Topics: map[string][]kafka.OffsetCommit{topic: {{Partition: int(partition), Offset: int64(next)}}},
+	})
+	if err != nil {
+		return err
 	}
-	for _, p := range answered {
-		if p.Error != nil {
-			return p.Error
-		}
-		if p.Partition < 0 || p.Partition >= len(offsets) {
-			return errIncomplete
-		}
-		// -1 says that nothing was committed.
-		offsets[p.Partition] = event.Offset(max(p.CommittedOffset, 0))
-	}
-	return nil
+	return firstError(response.Topics[topic], 1)
 }

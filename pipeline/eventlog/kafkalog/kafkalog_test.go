@@ -44,6 +44,10 @@ func TestBroker(t *testing.T) {
 	t.Run("Topics", func(t *testing.T) { topics(t, broker) })
 	t.Run("LostAcknowledgements", func(t *testing.T) { lostAcknowledgements(t, broker) })
 	t.Run("GivenUp", func(t *testing.T) { givenUp(t, broker) })
+	t.Run("RestartedMember", func(t *testing.T) { restartedMember(t, broker.Cluster) })
+	t.Run("RefusedSession", func(t *testing.T) { refusedSession(t, broker.Cluster) })
+	t.Run("TwoOfOneName", func(t *testing.T) { twoOfOneName(t, broker.Cluster) })
+	t.Run("KilledCoordinator", func(t *testing.T) { killedCoordinator(t, broker) })
 	t.Run("KilledBroker", func(t *testing.T) { killedBroker(t, broker) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/internal/gather"
@@ -23,6 +24,10 @@ type Log struct {
 	transport   *kafka.Transport
 	client      *kafka.Client
 	closing     chan struct{} // closed when Close begins
+	// refreshing is held by the one refreshLayout at a time; refreshed, when the
+	// latest one ended, is of its holder.
+	refreshing chan struct{}
+	refreshed  time.Time
 	// endTransport ends the goroutines of the transport. Without it a request that
 	// comes just after Close would start them again.
 	endTransport context.CancelFunc
@@ -32,6 +37,7 @@ type Log struct {
 		partitions map[event.Topic]int32 // of topics that were seen to exist
 		queues     map[partitionID]*gather.Queue[*appending]
 		holds      map[hold]chan struct{} // closed when the partition is let go
+		instances  map[string]bool        // groups that have a member under Options.Instance
 	}
 }
 
@@ -66,23 +72,32 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 }
 
 func newLog(opts Options, mechanism sasl.Mechanism) *Log {
+	registerHeartbeat()
 	l := &Log{
 		opts: opts, sasl: mechanism, metrics: newMetrics(nil),
 		connections: newConnections(opts),
 		closing:     make(chan struct{}),
+		refreshing:  make(chan struct{}, 1), // one holder
 	}
 	lifetime, cancel := context.WithCancel(context.Background())
 	l.endTransport = cancel
-	l.transport = &kafka.Transport{
-		Context: lifetime,
-		Dial:    l.connections.dial, DialTimeout: opts.DialTimeout, MetadataTTL: metadataTTL,
-		ClientID: opts.ClientID, TLS: opts.TLS, SASL: mechanism,
-	}
+	l.transport = newTransport(lifetime, opts, l.connections, mechanism)
 	l.client = &kafka.Client{Addr: kafka.TCP(opts.Brokers...), Timeout: requestTimeout, Transport: l.transport}
 	l.mu.partitions = make(map[event.Topic]int32)
 	l.mu.queues = make(map[partitionID]*gather.Queue[*appending])
 	l.mu.holds = make(map[hold]chan struct{})
+	l.mu.instances = make(map[string]bool)
 	return l
+}
+
+// newTransport returns the client library's way to the brokers. Its goroutines end
+// with lifetime.
+func newTransport(lifetime context.Context, opts Options, through *connections, mechanism sasl.Mechanism) *kafka.Transport {
+	return &kafka.Transport{
+		Context: lifetime,
+		Dial:    through.dial, DialTimeout: opts.DialTimeout, MetadataTTL: metadataTTL,
+		ClientID: opts.ClientID, TLS: opts.TLS, SASL: mechanism,
+	}
 }
 
 // connect asks for the cluster's layout. The client library answers other

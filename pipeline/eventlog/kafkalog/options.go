@@ -33,8 +33,13 @@ type Options struct {
 	// AppendTimeout bounds the attempts to append; then Append fails with ErrFull.
 	// 0 means 10 s.
 	AppendTimeout time.Duration
+	// Instance is the name under which this process comes back after a restart; no
+	// two processes may share it. The first member of a group gets its partitions back
+	// under it at once, even after kill -9. Empty means that a new member has to wait
+	// until the session of the one that died is over.
+	Instance string
 	// SessionTimeout is how long a member of a group may be silent before its
-	// partitions pass on; 0 means 10 s. Brokers refuse less than 6 s.
+	// partitions pass on; 0 means DefaultSessionTimeout.
 	SessionTimeout time.Duration
 	// RebalanceTimeout is how long members have to finish what they do when the
 	// group changes; 0 means 30 s.
@@ -58,6 +63,10 @@ type SASL struct {
 	Username  string
 	Password  string
 }
+
+// DefaultSessionTimeout is the least that brokers take unless
+// group.min.session.timeout.ms says otherwise.
+const DefaultSessionTimeout = 6 * time.Second
 
 const (
 	// heartbeatInterval is how soon a member notices that its group changes.
@@ -89,7 +98,7 @@ func (o Options) withDefaults() (Options, error) {
 		{&o.ConnectTimeout, 15 * time.Second},
 		{&o.DialTimeout, 5 * time.Second},
 		{&o.AppendTimeout, 10 * time.Second},
-		{&o.SessionTimeout, 10 * time.Second},
+		{&o.SessionTimeout, DefaultSessionTimeout},
 		{&o.RebalanceTimeout, 30 * time.Second},
 	} {
 		if *d.value <= 0 {

@@ -36,10 +36,12 @@ import (
 type producer struct {
 	log *Log
 	id  partitionID
-	// identify asks the brokers for a number nobody had, attempt sends a batch and
-	// returns the offset of its first record. Tests replace them.
+	// identify asks the brokers for a number that no producer had, attempt sends a
+	// batch and returns the offset of its first record, refresh learns who leads after
+	// an attempt that failed. Tests replace them.
 	identify func(context.Context) (int64, error)
 	attempt  func(ctx context.Context, encoded []byte) (int64, error)
+	refresh  func(context.Context)
 
 	next  stamp
 	known bool // next.producer is valid
@@ -47,7 +49,7 @@ type producer struct {
 
 func newProducer(l *Log, id partitionID) *producer {
 	p := &producer{log: l, id: id}
-	p.identify, p.attempt = p.askIdentity, p.request
+	p.identify, p.attempt, p.refresh = p.askIdentity, p.request, l.refreshLayout
 	return p
 }
 
@@ -59,7 +61,7 @@ var errOutOfStep = errors.New("brokers know another state of this producer")
 func (p *producer) send(ctx context.Context, records []*event.Record, at time.Time) (event.Offset, error) {
 	var base int64
 	var encoded []byte
-	err := p.log.retryProduce(ctx, func(ctx context.Context) (err error) {
+	err := p.retry(ctx, func(ctx context.Context) (err error) {
 		if encoded == nil {
 			if err := p.prepare(ctx, len(records)); err != nil {
 				return err
@@ -142,9 +144,10 @@ func forgotten(err error) bool {
 	return false
 }
 
-// attemptTimeout bounds one attempt, so that a broker that hangs does not take
-// all of Options.AppendTimeout.
-const attemptTimeout = 5 * time.Second
+// attemptTimeout bounds one attempt, so that a broker that hangs takes little of
+// what a web hook waits. The next attempt sends the same bytes, which the brokers
+// recognize.
+const attemptTimeout = 2 * time.Second
 
 func (p *producer) request(ctx context.Context, encoded []byte) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -192,18 +195,19 @@ func (p *producer) askIdentity(ctx context.Context) (int64, error) {
 	return response.ProducerID, nil
 }
 
-// retryProduce goes on while the log is being closed, since what was accepted is
+// retry goes on while the log is being closed, since what was accepted is
 // sent; what does not succeed in time is a log that cannot take records now.
-func (l *Log) retryProduce(ctx context.Context, do func(context.Context) error) error {
+func (p *producer) retry(ctx context.Context, do func(context.Context) error) error {
 	var pause backoff
 	for {
 		err := do(ctx)
 		if err == nil || !passes(err) {
 			return classify(err)
 		}
-		l.metrics.retries.WithLabelValues(operationProduce).Inc()
+		p.log.metrics.retries.WithLabelValues(operationProduce).Inc()
+		p.refresh(ctx)
 		if pause.wait(ctx) != nil {
-			return fmt.Errorf("%w: no acknowledgement within %v: %w", eventlog.ErrFull, l.opts.AppendTimeout, err)
+			return fmt.Errorf("%w: no acknowledgement within %v: %w", eventlog.ErrFull, p.log.opts.AppendTimeout, err)
 		}
 	}
 }

@@ -216,7 +216,7 @@ func newTestProducer(t *testing.T, m *brokerModel) *producer {
 		t.Fatal(err)
 	}
 	p := newProducer(newLog(opts, nil), partitionID{"t", 0})
-	p.identify, p.attempt = m.identify, m.attempt
+	p.identify, p.attempt, p.refresh = m.identify, m.attempt, func(context.Context) {}
 	return p
 }
 
@@ -234,6 +234,7 @@ func TestProducerStartsAnew(t *testing.T) {
 		var stamps []stamp
 		p := newTestProducer(t, &brokerModel{})
 		issued := int64(0)
+		p.refresh = func(context.Context) {}
 		p.identify = func(context.Context) (int64, error) { issued++; return issued, nil }
 		p.attempt = func(_ context.Context, encoded []byte) (int64, error) {
 			s, _ := decodeBatch(t, encoded)
@@ -258,6 +259,7 @@ func TestProducerStartsAnew(t *testing.T) {
 func TestProducerNumbersEnd(t *testing.T) {
 	p := newTestProducer(t, &brokerModel{})
 	issued := int64(0)
+	p.refresh = func(context.Context) {}
 	p.identify = func(context.Context) (int64, error) { issued++; return issued, nil }
 	var last stamp
 	p.attempt = func(_ context.Context, encoded []byte) (int64, error) {

@@ -100,6 +100,7 @@ func (r *reader) fill(ctx context.Context) error {
 			return fmt.Errorf("read %s/%d at %d: %w", r.id.topic, r.id.partition, r.next, classify(err))
 		}
 		r.noteFailure(&pause, err)
+		r.log.refreshLayout(ctx)
 		if err := pause.wait(ctx); err != nil {
 			return ended(ctx, err)
 		}

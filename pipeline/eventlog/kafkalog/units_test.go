@@ -90,7 +90,7 @@ func TestJoinPasses(t *testing.T) {
 	for err, want := range map[error]bool{
 		io.EOF: true, kafka.UnknownMemberId: true, kafka.IllegalGeneration: true, kafka.RebalanceInProgress: true,
 		kafka.GroupCoordinatorNotAvailable: true,
-		kafka.InvalidSessionTimeout:        false, kafka.SASLAuthenticationFailed: false, kafka.ErrGroupClosed: false,
+		kafka.InvalidSessionTimeout:        false, kafka.SASLAuthenticationFailed: false,
 	} {
 		if got := joinPasses(fmt.Errorf("join: %w", err)); got != want {
 			t.Errorf("joinPasses(%v) = %v, want %v", err, got, want)
@@ -170,9 +170,21 @@ func TestBackoffIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// 50, 100, 200, 400, 800 ms, then one second each.
-		if got, want := time.Since(began), 6550*time.Millisecond; got != want {
+		// 50 ms, 100 ms, then 200 ms each.
+		if got, want := time.Since(began), 1750*time.Millisecond; got != want {
 			t.Errorf("ten pauses take %v, want %v", got, want)
 		}
 	})
+}
+
+func TestShares(t *testing.T) {
+	for _, test := range []struct {
+		partitions int32
+		members    int
+		want       string
+	}{{4, 1, "[[0 1 2 3]]"}, {4, 2, "[[0 1] [2 3]]"}, {5, 2, "[[0 1 2] [3 4]]"}, {2, 3, "[[0] [1] []]"}} {
+		if got := fmt.Sprint(shares(test.partitions, test.members)); got != test.want {
+			t.Errorf("shares(%d, %d) = %s, want %s", test.partitions, test.members, got, test.want)
+		}
+	}
 }

@@ -1,0 +1,53 @@
+package kafkalog
+
+import (
+	"context"
+	"sync"
+
+	"github.com/segmentio/kafka-go/protocol"
+)
+
+// registerHeartbeat replaces the client library's messages of a heartbeat, before
+// anything is sent. They are wrong: the request does not go to the coordinator, and
+// the answer takes the time of throttling for the error, so that no member would
+// learn that its group changes. Nothing else in the library sends heartbeats but its
+// ConsumerGroup, which has messages of its own. TestBroker shows that the broker
+// understands these.
+var registerHeartbeat = sync.OnceFunc(func() { protocol.Register(&heartbeatRequest{}, &heartbeatResponse{}) })
+
+// heartbeatRequest is in the order of https://kafka.apache.org/protocol, and so is
+// heartbeatResponse. Version 3 is the first with instances.
+type heartbeatRequest struct {
+	GroupID         string `kafka:"min=v0,max=v3"`
+	GenerationID    int32  `kafka:"min=v0,max=v3"`
+	MemberID        string `kafka:"min=v0,max=v3"`
+	GroupInstanceID string `kafka:"min=v3,max=v3,nullable"`
+}
+
+// ApiKey implements protocol.Message.
+func (*heartbeatRequest) ApiKey() protocol.ApiKey { return protocol.Heartbeat }
+
+// Group implements protocol.GroupMessage: the request goes to the coordinator.
+func (r *heartbeatRequest) Group() string { return r.GroupID }
+
+type heartbeatResponse struct {
+	ThrottleTimeMS int32 `kafka:"min=v1,max=v3"`
+	ErrorCode      int16 `kafka:"min=v0,max=v3"`
+}
+
+// ApiKey implements protocol.Message.
+func (*heartbeatResponse) ApiKey() protocol.ApiKey { return protocol.Heartbeat }
+
+// heartbeat keeps the session alive, and learns whether the generation ends.
+func (m *member) heartbeat(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
+	defer cancel()
+	response, err := askGroup[*heartbeatResponse](ctx, m, &heartbeatRequest{
+		GroupID: m.group, MemberID: m.member, GroupInstanceID: m.instance, GenerationID: m.generation,
+	})
+	if err == nil {
+		err = codeError(response.ErrorCode)
+	}
+	m.forget(err)
+	return err
+}

@@ -1,0 +1,317 @@
+package kafkalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+	kafka "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
+	"github.com/segmentio/kafka-go/protocol/consumer"
+	"github.com/segmentio/kafka-go/protocol/joingroup"
+	"github.com/segmentio/kafka-go/protocol/leavegroup"
+	"github.com/segmentio/kafka-go/protocol/syncgroup"
+)
+
+// member speaks the protocol of groups for one call of Join. The member keeps its
+// ID when the coordinator moves or does not answer: one that came back under
+// another ID would wait for the session of the former one to end. Rejected: the
+// client's ConsumerGroup, which forgets the ID with each failure and knows no
+// instances. See
+// https://kafka.apache.org/protocol and KIP-345 (static membership).
+//
+// Only the goroutine of Join changes it.
+type member struct {
+	log         *Log
+	group       string
+	topic       event.Topic
+	partitions  int32
+	connections *connections
+	transport   *kafka.Transport
+	client      *kafka.Client
+	end         context.CancelFunc // of the transport's goroutines
+	identity
+}
+
+// identity is how a member names itself to the coordinator.
+type identity struct {
+	// instance is the name under which the process comes back after a restart; empty
+	// for none.
+	instance string
+	// member is given by the coordinator; empty before.
+	member     string
+	generation int32
+}
+
+// ownedPartition is a partition of a member, and where the group goes on.
+type ownedPartition struct {
+	number    int32
+	committed event.Offset
+}
+
+const (
+	// protocolType and rangeProtocol are how members of a group find out that they
+	// share the partitions out alike.
+	protocolType  = "consumer"
+	rangeProtocol = "range"
+	// formatVersion is that of subscriptions and assignments. Members of releases
+	// that used the client's ConsumerGroup cannot read a later one.
+	formatVersion = 0
+	// groupMargin is what a request may take beyond what the coordinator waits for.
+	groupMargin = 5 * time.Second
+	// heartbeatTimeout bounds a heartbeat, leaveTimeout the attempts to leave.
+	heartbeatTimeout = 2 * time.Second
+	leaveTimeout     = 3 * time.Second
+)
+
+// newMember returns a member with connections of its own: it commits and leaves
+// while the log is being closed.
+func newMember(l *Log, group string, topic event.Topic, partitions int32, instance string) *member {
+	m := &member{log: l, group: group, topic: topic, partitions: partitions, connections: newConnections(l.opts), identity: identity{instance: instance}}
+	lifetime, end := context.WithCancel(context.Background())
+	m.end = end
+	m.transport = newTransport(lifetime, l.opts, m.connections, l.sasl)
+	m.client = &kafka.Client{Addr: kafka.TCP(l.opts.Brokers...), Timeout: requestTimeout, Transport: m.transport}
+	return m
+}
+
+// close leaves the group, so that the partitions pass on at once.
+func (m *member) close() {
+	m.leave()
+	m.end()
+	m.transport.CloseIdleConnections()
+	m.connections.closeAll()
+}
+
+// enter joins the group until it is a member of a generation, and returns what is
+// the member's in it.
+func (m *member) enter(ctx context.Context) ([]ownedPartition, error) {
+	var pause backoff
+	for {
+		owned, err := m.enterOnce(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err == nil {
+			return owned, nil
+		}
+		m.forget(err)
+		if errors.Is(err, kafka.MemberIDRequired) {
+			continue // it has one now
+		}
+		if errors.Is(err, kafka.InvalidSessionTimeout) {
+			return nil, fmt.Errorf("session timeout of %v: choose one between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms: %w", m.log.opts.SessionTimeout, err)
+		}
+		if !joinPasses(err) {
+			return nil, classify(err)
+		}
+		m.log.metrics.retries.WithLabelValues(operationGroup).Inc()
+		if pause.last == 0 {
+			m.log.opts.Logger.Warn("cannot join the group, trying again", "group", m.group, "topic", m.topic, "error", err)
+		}
+		if err := pause.wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (m *member) enterOnce(ctx context.Context) ([]ownedPartition, error) {
+	assignments, err := m.join(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	numbers, err := m.sync(ctx, assignments)
+	if err != nil {
+		return nil, fmt.Errorf("take over the assignment: %w", err)
+	}
+	return m.offsets(ctx, numbers)
+}
+
+// joinPasses reports whether an error of joining may pass by itself. Here more
+// does than elsewhere: the group may have forgotten the member or its generation,
+// and it then joins as a new one.
+func joinPasses(err error) bool {
+	for _, code := range []kafka.Error{kafka.InvalidSessionTimeout, kafka.InconsistentGroupProtocol, kafka.InvalidGroupId} {
+		if errors.Is(err, code) {
+			return false
+		}
+	}
+	return !errors.Is(classify(err), ErrRefused)
+}
+
+// membershipEnded reports whether the coordinator says that the generation is over
+// or the member is none.
+func membershipEnded(err error) bool {
+	for _, code := range []kafka.Error{kafka.RebalanceInProgress, kafka.IllegalGeneration, kafka.UnknownMemberId, kafka.FencedInstanceID} {
+		if errors.Is(err, code) {
+			return true
+		}
+	}
+	return false
+}
+
+// forget drops what the coordinator does not know any more.
+func (m *member) forget(err error) {
+	switch {
+	case errors.Is(err, kafka.UnknownMemberId):
+		m.member = ""
+	case errors.Is(err, kafka.FencedInstanceID):
+		m.log.opts.Logger.Warn("another process has joined the group under the same instance; this one goes on without: give each process its own data directory",
+			"group", m.group, "topic", m.topic, "instance", m.instance)
+		m.member, m.instance = "", ""
+	}
+}
+
+// join asks for a place in the next generation. If this member is to share the
+// partitions out, it returns what each member gets.
+func (m *member) join(ctx context.Context) ([]syncgroup.RequestAssignment, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.log.opts.RebalanceTimeout+groupMargin)
+	defer cancel()
+	subscription, err := protocol.Marshal(formatVersion, consumer.Subscription{Version: formatVersion, Topics: []string{string(m.topic)}})
+	if err != nil {
+		return nil, err
+	}
+	response, err := askGroup[*joingroup.Response](ctx, m, &joingroup.Request{
+		GroupID: m.group, MemberID: m.member, GroupInstanceID: m.instance, ProtocolType: protocolType,
+		SessionTimeoutMS: int32(m.log.opts.SessionTimeout.Milliseconds()), RebalanceTimeoutMS: int32(m.log.opts.RebalanceTimeout.Milliseconds()),
+		Protocols: []joingroup.RequestProtocol{{Name: rangeProtocol, Metadata: subscription}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if response.MemberID != "" {
+		m.member = response.MemberID
+	}
+	if err := codeError(response.ErrorCode); err != nil {
+		return nil, err
+	}
+	m.generation = response.GenerationID
+	if response.LeaderID != m.member {
+		return nil, nil
+	}
+	return m.assign(response.Members)
+}
+
+// assign shares the partitions out: a range for each member, in the order of their
+// IDs, which begin with the instance. All members have the same topic.
+func (m *member) assign(members []joingroup.ResponseMember) ([]syncgroup.RequestAssignment, error) {
+	ids := make([]string, len(members))
+	for i := range members {
+		ids[i] = members[i].MemberID
+	}
+	slices.Sort(ids)
+	assignments := make([]syncgroup.RequestAssignment, len(ids))
+	for i, numbers := range shares(m.partitions, len(ids)) {
+		encoded, err := protocol.Marshal(formatVersion, consumer.Assignment{
+			Version: formatVersion, AssignedPartitions: []consumer.TopicPartition{{Topic: string(m.topic), Partitions: numbers}},
+		})
+		if err != nil {
+			return nil, err
+		}
+		assignments[i] = syncgroup.RequestAssignment{MemberID: ids[i], Assignment: encoded}
+	}
+	return assignments, nil
+}
+
+// shares cuts the partitions into ranges whose sizes differ by one at the most.
+func shares(partitions int32, members int) [][]int32 {
+	out := make([][]int32, members)
+	for p := range partitions {
+		i := int(int64(p) * int64(members) / int64(partitions))
+		out[i] = append(out[i], p)
+	}
+	return out
+}
+
+// sync hands over the assignments, if there are some, and returns the partitions
+// of this member.
+func (m *member) sync(ctx context.Context, assignments []syncgroup.RequestAssignment) ([]int32, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.log.opts.RebalanceTimeout+groupMargin)
+	defer cancel()
+	response, err := askGroup[*syncgroup.Response](ctx, m, &syncgroup.Request{
+		GroupID: m.group, MemberID: m.member, GroupInstanceID: m.instance, GenerationID: m.generation,
+		ProtocolType: protocolType, ProtocolName: rangeProtocol, Assignments: assignments,
+	})
+	if err == nil {
+		err = codeError(response.ErrorCode)
+	}
+	if err != nil || len(response.Assignments) == 0 {
+		return nil, err
+	}
+	var assigned consumer.Assignment
+	if err := protocol.Unmarshal(response.Assignments, formatVersion, &assigned); err != nil {
+		return nil, fmt.Errorf("decode the assignment: %w", err)
+	}
+	var numbers []int32
+	for _, t := range assigned.AssignedPartitions {
+		if t.Topic == string(m.topic) {
+			numbers = append(numbers, t.Partitions...)
+		}
+	}
+	return numbers, nil
+}
+
+// offsets adds to each partition where the group goes on.
+func (m *member) offsets(ctx context.Context, numbers []int32) ([]ownedPartition, error) {
+	if len(numbers) == 0 {
+		return nil, nil
+	}
+	committed, err := fetchCommitted(ctx, m.client, m.group, m.topic, m.partitions)
+	if err != nil {
+		return nil, fmt.Errorf("committed offsets: %w", err)
+	}
+	owned := make([]ownedPartition, len(numbers))
+	for i, p := range numbers {
+		if p < 0 || p >= m.partitions {
+			return nil, fmt.Errorf("assigned partition %d of %d", p, m.partitions)
+		}
+		owned[i] = ownedPartition{p, committed[p]}
+	}
+	return owned, nil
+}
+
+// leave gives the place up. If the coordinator does not answer, the session ends
+// by itself.
+func (m *member) leave() {
+	if m.member == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	var pause backoff
+	for {
+		response, err := askGroup[*leavegroup.Response](ctx, m, &leavegroup.Request{
+			GroupID: m.group, Members: []leavegroup.RequestMember{{MemberID: m.member, GroupInstanceID: m.instance}},
+		})
+		if err == nil {
+			err = codeError(response.ErrorCode)
+		}
+		if err == nil || !passes(err) || pause.wait(ctx) != nil {
+			return
+		}
+	}
+}
+
+// askGroup sends a request to the coordinator of the group.
+func askGroup[R protocol.Message](ctx context.Context, m *member, request protocol.Message) (R, error) {
+	var response R
+	answer, err := m.transport.RoundTrip(ctx, m.client.Addr, request)
+	if err != nil {
+		return response, err
+	}
+	response, ok := answer.(R)
+	if !ok {
+		return response, fmt.Errorf("answer of type %T", answer)
+	}
+	return response, nil
+}
+
+func codeError(code int16) error {
+	if code == 0 {
+		return nil
+	}
+	return kafka.Error(code)
+}

@@ -1,0 +1,42 @@
+package kafkalog
+
+import (
+	"context"
+	"time"
+
+	"github.com/segmentio/kafka-go/protocol/metadata"
+)
+
+const (
+	// refreshTimeout bounds the wait for a broker that tells the layout.
+	refreshTimeout = time.Second
+	// refreshPause is the least time between two refreshes, however many readers and
+	// producers ask for one.
+	refreshPause = 50 * time.Millisecond
+	// layoutProbe is no valid name of a topic, so that it is in no layout and no
+	// broker creates it.
+	layoutProbe = "quarry layout"
+)
+
+// refreshLayout has the client library learn where the leaders are now. By itself
+// it asks once in metadataTTL and goes on sending to a leader that has died.
+//
+// The library has no call for this, but it takes in a new layout behind each
+// answer to a request for a topic that it does not know, and has such a request
+// answered by a broker only if that may create the topic. A layout that cannot be
+// had changes nothing: the caller tries again in any case.
+func (l *Log) refreshLayout(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
+	defer cancel()
+	select {
+	case l.refreshing <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-l.refreshing }()
+	if time.Since(l.refreshed) < refreshPause {
+		return // another caller has just done it
+	}
+	_, _ = l.transport.RoundTrip(ctx, l.client.Addr, &metadata.Request{TopicNames: []string{layoutProbe}, AllowAutoTopicCreation: true})
+	l.refreshed = time.Now()
+}
