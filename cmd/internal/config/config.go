@@ -47,6 +47,7 @@ type Kafka struct {
 	Brokers           []string  `yaml:"brokers" doc:"host:port of one or more brokers."`
 	ReplicationFactor int       `yaml:"replicationFactor" doc:"Copies of a topic that is created. 0: as the brokers have it by default."`
 	AllowDataLoss     bool      `yaml:"allowDataLoss" doc:"Start even if the brokers are set to delete events: retention or compaction of quarry.events or quarry.accounts."`
+	SessionTimeout    Duration  `yaml:"sessionTimeout" doc:"How long a worker may be silent before others take over its repositories. Brokers refuse less than their group.min.session.timeout.ms, 6s unless it is set."`
 	TLS               KafkaTLS  `yaml:"tls" doc:"Encryption of the connection."`
 	SASL              KafkaSASL `yaml:"sasl" doc:"Who we are to the brokers."`
 }
@@ -208,7 +209,7 @@ func Default() Config {
 		Listen:  "127.0.0.1:7070",
 		Roles:   []string{"ingest", "pipeline", "query"},
 		Logging: Logging{Level: "info", Format: "text"},
-		Log:     Log{Driver: "embedded"},
+		Log:     Log{Driver: "embedded", Kafka: Kafka{SessionTimeout: Duration(6 * time.Second)}},
 		Storage: Storage{MinFreeBytes: 256 << 20},
 		Git: Git{
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // maxConnections bounds the connections; each costs a route and its secrets.
@@ -80,6 +81,9 @@ func nonEmpty(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
 }
 
+// minSessionTimeout leaves room for four heartbeats.
+const minSessionTimeout = 2 * time.Second
+
 func (c *Config) validateNumbers(report reporter) {
 	atLeast := func(path string, value, least int64) {
 		if value < least {
@@ -89,6 +93,7 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("log.partitions", int64(c.Log.Partitions), 0)
 	atLeast("log.kafka.replicationFactor", int64(c.Log.Kafka.ReplicationFactor), 0)
 	atLeast("storage.minFreeBytes", int64(c.Storage.MinFreeBytes), 16<<20)
+	atLeast("log.kafka.sessionTimeout in nanoseconds", int64(c.Log.Kafka.SessionTimeout), int64(minSessionTimeout))
 	atLeast("git.maxMirrorBytes", int64(c.Git.MaxMirrorBytes), 1<<20)
 	atLeast("git.fetchTimeout in nanoseconds", int64(c.Git.FetchTimeout), 1)
 	atLeast("ingest.maxBodyBytes", int64(c.Ingest.MaxBodyBytes), 1<<10)

@@ -2,12 +2,15 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -43,8 +46,13 @@ func openKafka(ctx context.Context, o Options) (eventlog.Log, error) {
 
 // dialKafka connects to the brokers.
 func dialKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (*kafkalog.Log, error) {
-	options := kafkalog.Options{Brokers: c.Log.Kafka.Brokers, Logger: logger, Registerer: reg}
+	options := kafkalog.Options{
+		Brokers: c.Log.Kafka.Brokers, SessionTimeout: c.Log.Kafka.SessionTimeout.Std(), Logger: logger, Registerer: reg,
+	}
 	var err error
+	if options.Instance, err = instanceName(c.Data); err != nil {
+		return nil, err
+	}
 	if options.TLS, err = tlsOf(c.Log.Kafka.TLS); err != nil {
 		return nil, err
 	}
@@ -56,6 +64,22 @@ func dialKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg p
 		return nil, fmt.Errorf("%w; see log.kafka.tls and log.kafka.sasl", err)
 	}
 	return log, err
+}
+
+// instanceName returns the name under which a process comes back to its group after
+// a restart. The lock of the data directory sees to it that there is one process of
+// it; a copy of the directory on another machine has another name.
+func instanceName(data string) (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("name of this machine: %w", err)
+	}
+	path, err := filepath.Abs(data)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(host + "\x00" + path))
+	return "quarry-" + hex.EncodeToString(sum[:8]), nil
 }
 
 // topicSpec says how a topic is to be. Partitions is 0 if the configuration
