@@ -25,6 +25,7 @@ type cli struct {
 	Verify    verifyCommand    `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
 	Relevance relevanceCommand `cmd:"" help:"Report how high Quarry and zoekt put the file that people look for."`
 	Growth    growthCommand    `cmd:"" help:"Measure how the figures grow with text, repositories and pushes."`
+	Hooks     hooksCommand     `cmd:"" help:"Measure how long web hooks wait for 202 beside searches, imports and refused deliveries."`
 }
 
 func main() {

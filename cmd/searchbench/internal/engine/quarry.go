@@ -342,16 +342,40 @@ func (s *QuarryServer) listRepositories(ctx context.Context, word string) (Answe
 
 // Push tells the server, as a git host would, that a ref of a registered repository moved; it returns when the delivery was accepted.
 func (s *QuarryServer) Push(ctx context.Context, repository, ref, before, after string) error {
-	body, err := json.Marshal(map[string]string{"repository": repository, "ref": ref, "before": before, "after": after})
+	return s.Deliver(ctx, Delivery{ID: "msg_" + after, Repository: repository, Ref: ref, Before: before, After: after})
+}
+
+// Delivery is a push as a git host sends it. Before and After may be empty.
+type Delivery struct {
+	ID, Repository, Ref, Before, After string
+}
+
+// Deliver sends a delivery and returns when it was accepted.
+func (s *QuarryServer) Deliver(ctx context.Context, d Delivery) error {
+	fields := map[string]string{"repository": d.Repository, "ref": d.Ref}
+	if d.After != "" {
+		fields["before"], fields["after"] = d.Before, d.After
+	}
+	body, err := json.Marshal(fields)
 	if err != nil {
 		return err
 	}
-	id, timestamp := "msg_"+after, strconv.FormatInt(time.Now().Unix(), 10)
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+	return s.deliver(ctx, d.ID, timestamp, signStandardWebhook(s.secret, d.ID, timestamp, body), body)
+}
+
+// Forge sends a delivery that is not signed with the secret. The server refuses it with an error.
+func (s *QuarryServer) Forge(ctx context.Context, body []byte) error {
+	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
+	return s.deliver(ctx, "msg_forged", timestamp, base64.StdEncoding.EncodeToString(make([]byte, sha256.Size)), body)
+}
+
+func (s *QuarryServer) deliver(ctx context.Context, id, timestamp, signature string, body []byte) error {
 	header := jsonHeader()
 	header.Set("webhook-id", id)
 	header.Set("webhook-timestamp", timestamp)
-	header.Set("webhook-signature", "v1,"+signStandardWebhook(s.secret, id, timestamp, body))
-	_, _, err = roundTrip(ctx, s.client, http.MethodPost, s.url+"/webhooks/genericGitHost/"+connection, header, body)
+	header.Set("webhook-signature", "v1,"+signature)
+	_, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/webhooks/genericGitHost/"+connection, header, body)
 	return err
 }
 

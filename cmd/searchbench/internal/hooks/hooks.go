@@ -1,0 +1,259 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/growth"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+)
+
+// Options say what to measure. All are required.
+type Options struct {
+	Quarry *engine.Quarry
+	// Tree is a folder of sources that repositories are made of.
+	Tree string
+	// Work is the folder for repositories and data; its content is replaced.
+	Work string
+	// Duration is that of one phase, Rate the deliveries a second.
+	Duration time.Duration
+	Rate     float64
+	// Clients make the load of each kind.
+	Clients int
+	// Only takes these phases alone; none means all.
+	Only []string
+	Log  func(format string, args ...any)
+}
+
+// Phase is what deliveries saw beside one load.
+type Phase struct {
+	Name string
+	// Waited are the times until 202, sorted; Failed counts all other answers.
+	Waited []time.Duration
+	Failed int
+	// Work counts what the load did: searches, imports, refused deliveries.
+	Work int
+	// Received is the server's own mean from the head of a delivery to its answer,
+	// Appended that of the log's part of it and Synced that of the disk's.
+	Received, Appended, Synced time.Duration
+	// Load is the machine's load average at the end, of one minute.
+	Load string
+}
+
+// Result holds the phases in their order.
+type Result struct{ Phases []Phase }
+
+// bench is a run.
+type bench struct {
+	Options
+	server  *engine.QuarryServer
+	imports []string // bare repositories that are still to import
+	number  int      // of the next delivery
+	mu      struct {
+		sync.Mutex
+		failure error // the first one that was not a 202
+	}
+}
+
+// pushed is the repository that the deliveries name.
+const pushed = "pushed"
+
+// Run measures every phase.
+func Run(ctx context.Context, o Options) (r Result, err error) {
+	b := &bench{Options: o}
+	if err := b.prepare(ctx); err != nil {
+		return r, err
+	}
+	data := filepath.Join(o.Work, "data")
+	if b.server, err = o.Quarry.Serve(ctx, data, []string{o.Work}); err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, b.server.Stop(), os.RemoveAll(data)) }()
+	if _, err := b.server.Index(ctx, map[string]string{pushed: b.repository(0)}); err != nil {
+		return r, err
+	}
+	for _, phase := range []struct {
+		name  string
+		loads []load
+	}{
+		{"nothing", nil},
+		{"searches", []load{b.search}},
+		{"imports", []load{b.importOne}},
+		{"small-forgeries", []load{b.forge(10_000)}},
+		{"large-forgeries", []load{b.forge(10_000_000)}},
+		{"all", []load{b.search, b.importOne, b.forge(10_000), b.forge(10_000_000)}},
+	} {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, phase.name) {
+			continue
+		}
+		p := b.measure(ctx, phase.name, phase.loads)
+		r.Phases = append(r.Phases, p)
+		o.Log("hooks beside %s: p50 %s, p99 %s, slowest %s of %d, %d failed, server's means %s, append %s, sync %s, load did %d, load average %s", p.Name,
+			quantile(p.Waited, 0.5), quantile(p.Waited, 0.99), quantile(p.Waited, 1), len(p.Waited), p.Failed,
+			p.Received.Round(time.Millisecond/10), p.Appended.Round(time.Millisecond/10), p.Synced.Round(time.Millisecond/10), p.Work, p.Load)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.failure != nil {
+		o.Log("hooks: the first delivery that got no 202: %v", b.mu.failure)
+	}
+	return r, ctx.Err()
+}
+
+func (b *bench) repository(n int) string {
+	return filepath.Join(b.Work, fmt.Sprintf("copy-%d.git", n))
+}
+
+// copies bounds the repositories that the phases import.
+const copies = 6
+
+// prepare makes the repositories.
+func (b *bench) prepare(ctx context.Context) error {
+	if err := os.RemoveAll(b.Work); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(b.Work, 0o755); err != nil {
+		return err
+	}
+	tree, err := growth.ReadTree(b.Tree)
+	if err != nil {
+		return err
+	}
+	for n := range copies {
+		if _, err := tree.WriteCopy(ctx, b.repository(n), n); err != nil {
+			return err
+		}
+		if n > 0 {
+			b.imports = append(b.imports, b.repository(n))
+		}
+	}
+	return nil
+}
+
+// load does one piece of work and reports whether there was some.
+type load func(ctx context.Context) bool
+
+// measure delivers for Duration while the clients of each load work.
+func (b *bench) measure(ctx context.Context, name string, loads []load) Phase {
+	p := Phase{Name: name}
+	before, _ := b.server.Metrics(ctx) // without them there are no means
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var mu sync.Mutex
+	var clients sync.WaitGroup
+	for _, work := range loads {
+		for range b.Clients {
+			clients.Go(func() {
+				for ctx.Err() == nil && work(ctx) {
+					mu.Lock()
+					p.Work++
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	var deliveries sync.WaitGroup
+	begin := time.Now()
+	for n := 0; ; n++ {
+		due := begin.Add(time.Duration(float64(n) / b.Rate * float64(time.Second)))
+		if due.Sub(begin) > b.Duration || engine.Pause(ctx, time.Until(due)) != nil {
+			break
+		}
+		b.number++
+		id := fmt.Sprintf("msg_hooks_%d", b.number)
+		deliveries.Go(func() {
+			err := b.server.Deliver(ctx, engine.Delivery{ID: id, Repository: pushed, Ref: "refs/heads/main"})
+			waited := time.Since(due)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				p.Waited = append(p.Waited, waited)
+				return
+			}
+			p.Failed++
+			b.noteFailure(err)
+		})
+	}
+	deliveries.Wait()
+	after, _ := b.server.Metrics(ctx)
+	p.Received = mean(before, after, "quarry_webhook_delivery_duration_seconds", `{kind="genericGitHost"}`)
+	p.Appended = mean(before, after, "quarry_webhook_append_duration_seconds", "")
+	p.Synced = mean(before, after, "quarry_embeddedlog_sync_seconds", "")
+	p.Load = report.Describe().Load
+	stop()
+	clients.Wait()
+	slices.Sort(p.Waited)
+	return p
+}
+
+// mean returns the mean of what a histogram of seconds took in between two reads.
+func mean(before, after map[string]float64, name, labels string) time.Duration {
+	sum, count := name+"_sum"+labels, name+"_count"+labels
+	if after[count] == before[count] {
+		return 0
+	}
+	return time.Duration((after[sum] - before[sum]) / (after[count] - before[count]) * float64(time.Second))
+}
+
+func (b *bench) noteFailure(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.failure == nil {
+		b.mu.failure = err
+	}
+}
+
+// search asks an expression that few trigrams narrow down.
+func (b *bench) search(ctx context.Context) bool {
+	_, _ = b.server.Search(ctx, engine.Request{Text: `[a-z]+Err[a-z]* := .*\(`, Limit: 50}) // it is load, whatever comes of it
+	return true
+}
+
+// importOne registers one of the copies and waits until it is searchable.
+func (b *bench) importOne(ctx context.Context) bool {
+	b.mu.Lock()
+	if len(b.imports) == 0 {
+		b.mu.Unlock()
+		return false
+	}
+	path := b.imports[0]
+	b.imports = b.imports[1:]
+	b.mu.Unlock()
+	_, _ = b.server.Index(ctx, map[string]string{filepath.Base(path): path}) // ends with the phase
+	return true
+}
+
+// forge returns a load of deliveries with a body of so many bytes that are not
+// signed with the secret.
+func (b *bench) forge(size int) load {
+	body := bytes.Repeat([]byte("x"), size)
+	return func(ctx context.Context) bool {
+		_ = b.server.Forge(ctx, body) // it is refused
+		return true
+	}
+}
+
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Round(100 * time.Microsecond)
+}
+
+// Markdown returns the phases as a table.
+func (r Result) Markdown() string {
+	out := "| beside | deliveries | p50 | p99 | slowest | not 202 | load average |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+	for _, p := range r.Phases {
+		out += fmt.Sprintf("| %s | %d | %s | %s | %s | %d | %s |\n", p.Name, len(p.Waited)+p.Failed,
+			quantile(p.Waited, 0.5), quantile(p.Waited, 0.99), quantile(p.Waited, 1), p.Failed, p.Load)
+	}
+	return out
+}
