@@ -50,7 +50,11 @@ func (l *Log) append(ctx context.Context, name event.Topic, number int32, record
 		l.metrics.refused.WithLabelValues(refusedDiskFull).Inc()
 		return nil, err
 	}
-	switch err := l.queue.Do(ctx, a, a.bytes); {
+	do := l.queue.Do
+	if eventlog.IsUrgent(ctx) {
+		do = l.queue.DoUrgent
+	}
+	switch err := do(ctx, a, a.bytes); {
 	case errors.Is(err, gather.ErrClosed):
 		return nil, eventlog.ErrClosed
 	case errors.Is(err, gather.ErrFull):

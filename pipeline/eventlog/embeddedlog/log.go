@@ -21,8 +21,17 @@ var ErrLocked = errors.New("another process holds the directory")
 // MaxTopics bounds the topics of a log.
 const MaxTopics = 256
 
-// maxBatchBytes bounds what one sync makes durable.
-const maxBatchBytes = 8 << 20
+// maxBatchBytes bounds what one sync makes durable, and with it how long what is
+// urgent waits for a batch that is being written.
+const maxBatchBytes = 1 << 20
+
+const (
+	memTableBytes = 16 << 20
+	// maxMemTables and maxSublevels stop appends only when three flushes, or many
+	// compactions, lie behind.
+	maxMemTables = 4
+	maxSublevels = 32
+)
 
 // Log is an event log in a directory. It implements eventlog.Log.
 type Log struct {
@@ -121,9 +130,13 @@ func (l *Log) openPebble() (*pebble.DB, error) {
 		// Pinned: a new release of Pebble must not make a directory unreadable to
 		// the release of Quarry before.
 		FormatMajorVersion: pebble.FormatValueSeparation,
-		MemTableSize:       16 << 20,
-		ReadOnly:           l.opts.ReadOnly,
-		Logger:             pebbleLogger{l.opts.Logger},
+		MemTableSize:       memTableBytes,
+		// A disk that is busy with segments and merges flushes late; appends go on
+		// meanwhile.
+		MemTableStopWritesThreshold: maxMemTables,
+		L0StopWritesThreshold:       maxSublevels,
+		Logger:                      pebbleLogger{l.opts.Logger},
+		ReadOnly:                    l.opts.ReadOnly,
 		// Pebble's own listener ends the process, for a record that perhaps no reader
 		// needs.
 		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {

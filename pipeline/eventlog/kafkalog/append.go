@@ -20,8 +20,9 @@ const (
 	// recordOverheadBytes and headerOverheadBytes are above what the encoding adds.
 	recordOverheadBytes = 64
 	headerOverheadBytes = 8
-	// maxGatherBytes bounds what is taken from a queue at once.
-	maxGatherBytes = 4 << 20
+	// maxGatherBytes bounds what is taken from a queue at once: about one request, so
+	// that what is urgent waits for one.
+	maxGatherBytes = maxRequestBytes
 )
 
 // appending is the part of one call of Append that goes to one partition.
@@ -106,7 +107,11 @@ func (l *Log) send(ctx context.Context, id partitionID, a *appending) error {
 	if err != nil {
 		return err
 	}
-	switch err := q.Do(ctx, a, a.bytes); {
+	do := q.Do
+	if eventlog.IsUrgent(ctx) {
+		do = q.DoUrgent
+	}
+	switch err := do(ctx, a, a.bytes); {
 	case errors.Is(err, gather.ErrClosed):
 		return eventlog.ErrClosed
 	case errors.Is(err, gather.ErrFull):

@@ -33,7 +33,7 @@ func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories,
 	return webhook.New(webhook.Options{
 		Kinds:       kinds(),
 		Connections: connections,
-		Appender:    log,
+		Appender:    urgent{log},
 		PartitionOf: func(ctx context.Context, key []byte) (int32, error) {
 			n, err := log.Partitions(ctx, event.TopicEvents)
 			if err != nil {
@@ -50,6 +50,14 @@ func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories,
 		Logger:        o.Logger,
 		Registerer:    o.Registerer,
 	})
+}
+
+// urgent is the log for web hooks, whose senders do not wait for long.
+type urgent struct{ eventlog.Log }
+
+// Append implements webhook.Appender.
+func (u urgent) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	return u.Log.Append(eventlog.Urgent(ctx), topic, partition, records...)
 }
 
 // connectionsOf resolves the secrets of the connections.

@@ -8,8 +8,10 @@
 //
 // # Invariants
 //
-//  1. Batches are written one at a time, in the order in which items came.
-//  2. The bytes that wait are bounded; above the bound Do fails at once.
+//  1. Batches are written one at a time, in the order in which items came, but that
+//     urgent items go before the others.
+//  2. The bytes that wait are bounded; above the bound Do fails at once. Urgent
+//     items have a fourth of the bound besides.
 //  3. A goroutine exists only while there is something to write.
 //
 // The package does not know what an item is.

@@ -30,11 +30,15 @@ type Queue[T any] struct {
 }
 
 type entry[T any] struct {
-	item  T
-	bytes int
-	done  chan struct{}
-	err   error // set before done is closed
+	item   T
+	bytes  int
+	urgent bool
+	done   chan struct{}
+	err    error // set before done is closed
 }
+
+// urgentReserve is the part of maxWaitingBytes that urgent items have besides.
+const urgentReserve = 4
 
 // New returns a queue that hands batches of at most maxBatchBytes (but at least
 // one item) to write, and lets at most maxWaitingBytes wait.
@@ -46,7 +50,16 @@ func New[T any](maxBatchBytes, maxWaitingBytes int, write func(batch []T) error)
 // first it returns ctx.Err(); the item is then not written unless its batch has
 // begun.
 func (q *Queue[T]) Do(ctx context.Context, item T, bytes int) error {
-	e := &entry[T]{item: item, bytes: bytes, done: make(chan struct{})}
+	return q.do(ctx, &entry[T]{item: item, bytes: bytes, done: make(chan struct{})})
+}
+
+// DoUrgent is Do for an item that goes before all that are not urgent, and for which
+// there is room when there is none for them.
+func (q *Queue[T]) DoUrgent(ctx context.Context, item T, bytes int) error {
+	return q.do(ctx, &entry[T]{item: item, bytes: bytes, urgent: true, done: make(chan struct{})})
+}
+
+func (q *Queue[T]) do(ctx context.Context, e *entry[T]) error {
 	if err := q.put(e); err != nil {
 		return err
 	}
@@ -70,19 +83,32 @@ func (q *Queue[T]) Close() {
 func (q *Queue[T]) put(e *entry[T]) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	at, most := len(q.mu.waiting), q.maxWaitingBytes
+	if e.urgent {
+		at, most = q.urgentLocked(), most+most/urgentReserve
+	}
 	switch {
 	case q.mu.closed:
 		return ErrClosed
-	case len(q.mu.waiting) > 0 && q.mu.bytes+e.bytes > q.maxWaitingBytes:
+	case len(q.mu.waiting) > 0 && q.mu.bytes+e.bytes > most:
 		return ErrFull
 	}
-	q.mu.waiting = append(q.mu.waiting, e)
+	q.mu.waiting = slices.Insert(q.mu.waiting, at, e)
 	q.mu.bytes += e.bytes
 	if !q.mu.writing {
 		q.mu.writing = true
 		q.writer.Go(q.writeAll)
 	}
 	return nil
+}
+
+// urgentLocked returns how many urgent items wait; they are the first.
+func (q *Queue[T]) urgentLocked() int {
+	n := 0
+	for n < len(q.mu.waiting) && q.mu.waiting[n].urgent {
+		n++
+	}
+	return n
 }
 
 func (q *Queue[T]) drop(e *entry[T]) {

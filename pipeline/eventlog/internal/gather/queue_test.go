@@ -98,3 +98,47 @@ func TestBoundsAndErrors(t *testing.T) {
 		}
 	})
 }
+
+// TestUrgentGoesFirst has an urgent item come last, when there is no room for
+// others, and sees it written next.
+func TestUrgentGoesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written []string
+		release := make(chan struct{})
+		q := New(8, 8, func(batch []string) error {
+			<-release
+			written = append(written, batch...)
+			return nil
+		})
+		var callers sync.WaitGroup
+		do := func(do func(context.Context, string, int) error, item string) {
+			callers.Go(func() {
+				if err := do(t.Context(), item, 4); err != nil {
+					t.Errorf("%s: %v", item, err)
+				}
+			})
+			synctest.Wait()
+		}
+		do(q.Do, "being written")
+		do(q.Do, "first")
+		do(q.Do, "second")
+		if err := q.Do(t.Context(), "third", 1); !errors.Is(err, ErrFull) {
+			t.Errorf("Do = %v, want ErrFull", err)
+		}
+		callers.Go(func() {
+			if err := q.DoUrgent(t.Context(), "urgent", 2); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if err := q.DoUrgent(t.Context(), "too much", 1); !errors.Is(err, ErrFull) {
+			t.Errorf("DoUrgent = %v, want ErrFull", err)
+		}
+		close(release)
+		callers.Wait()
+		q.Close()
+		if want := []string{"being written", "urgent", "first", "second"}; !slices.Equal(written, want) {
+			t.Errorf("written %q, want %q", written, want)
+		}
+	})
+}
