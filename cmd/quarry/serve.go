@@ -80,6 +80,9 @@ func (c *serveCommand) Run(ctx context.Context, s streams) error {
 	if c.PrintConfig {
 		return c.printConfig(s)
 	}
+	lines := boot.NewLogWriter(s.err)
+	defer lines.Flush()
+	s.err = lines
 	settings, logger, err := c.load(s, c.overrides()...)
 	if err != nil {
 		return err

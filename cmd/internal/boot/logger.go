@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,13 +30,25 @@ func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 		return nil, fmt.Errorf("log level %.40q: want debug, info, warn or error", level)
 	}
 	options := &slog.HandlerOptions{Level: l, ReplaceAttr: writeAttr}
+	var newHandler func(io.Writer) slog.Handler
 	switch format {
 	case FormatText:
-		return slog.New(slog.NewTextHandler(w, options)), nil
+		newHandler = func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, options) }
 	case FormatJSON:
-		return slog.New(slog.NewJSONHandler(w, options)), nil
+		newHandler = func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, options) }
+	default:
+		return nil, fmt.Errorf("log format %.40q: want %s or %s", format, FormatText, FormatJSON)
 	}
-	return nil, fmt.Errorf("log format %.40q: want %s or %s", format, FormatText, FormatJSON)
+	lines, ok := w.(*LogWriter)
+	if !ok {
+		return slog.New(newHandler(w)), nil
+	}
+	lines.report = func(n int) []byte {
+		var line bytes.Buffer
+		slog.New(newHandler(&line)).Warn(linesDropped, "lines", n)
+		return line.Bytes()
+	}
+	return slog.New(errorFlusher{newHandler(lines), lines}), nil
 }
 
 // writeAttr writes a duration as a number of milliseconds, with the unit in its key,
