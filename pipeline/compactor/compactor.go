@@ -12,13 +12,12 @@ type Compactor struct {
 	o       Options
 	metrics *metrics
 	merger  *merger
-	purges  *purges
 }
 
 // New returns a Compactor. Run says what is missing in o.
 func New(o Options) *Compactor {
 	o.ensureDefaults()
-	return &Compactor{o: o, metrics: newMetrics(o.Registerer), merger: newMerger(o), purges: newPurges()}
+	return &Compactor{o: o, metrics: newMetrics(o.Registerer), merger: newMerger(o)}
 }
 
 // Run merges until ctx ends, and then returns nil, or until the log is closed or

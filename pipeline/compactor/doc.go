@@ -55,9 +55,9 @@
 // # Text of removed repositories
 //
 // A segment with text of a repository or branch that was removed is rewritten after
-// half of Options.PurgeAfter, however small the part; Purge asks for all segments with
-// dead documents at once. Both take a View: without Liveness nothing is known to be
-// dead. So a Compactor belongs into a process that has projections.
+// half of Options.PurgeAfter, however small the part. That takes a View: without
+// Liveness nothing is known to be dead. So a Compactor belongs in a process that has
+// projections.
 //
 // It does not read places or manifests, and it holds no state that the log could
 // not restore.

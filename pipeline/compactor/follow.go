@@ -46,9 +46,6 @@ type follower struct {
 	showAt    time.Time
 	// saved is the position of the last snapshot.
 	saved event.Offset
-	// requested is the last request for a purge that consider has seen, purged the last
-	// one after which nothing dead was left.
-	requested, purged int
 	// quietAt is when merges begin that only a quiet partition gets; zero when
 	// there are none to be made before the next revision.
 	quietAt time.Time
@@ -170,9 +167,7 @@ func (f *follower) await(ctx context.Context) error {
 	if !f.quietAt.IsZero() && f.quietAt.Before(at) {
 		at = f.quietAt
 	}
-	untilRequest, end := f.endAtRequest(ctx)
-	defer end()
-	untilLook, cancel := context.WithDeadline(untilRequest, at)
+	untilLook, cancel := context.WithDeadline(ctx, at)
 	defer cancel()
 	for {
 		changed, err := f.read(untilLook)
@@ -203,10 +198,8 @@ func (f *follower) show(ctx context.Context) {
 
 // consider merges if the policy says so and reports whether it did anything.
 func (f *follower) consider(ctx context.Context) (acted bool, err error) {
-	before := f.requested
-	f.requested, _ = f.c.purges.state()
 	p := f.choose(true)
-	due := f.requested != before || !time.Now().Before(f.lookAt)
+	due := !time.Now().Before(f.lookAt)
 	if due {
 		f.lookAt = time.Now().Add(f.c.o.Interval)
 	}
@@ -218,9 +211,7 @@ func (f *follower) consider(ctx context.Context) (acted bool, err error) {
 		defer view.Release()
 		f.correct(view)
 	}
-	if p = f.choose(view != nil); view != nil && p.reason != reasonPurge {
-		f.purged = f.requested
-	}
+	p = f.choose(view != nil)
 	if len(p.inputs) == 0 || p.reason == reasonDead && view == nil {
 		return false, nil
 	}

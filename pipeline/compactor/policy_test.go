@@ -32,7 +32,7 @@ func TestPolicy(t *testing.T) {
 			return describePlan(p.choose(segments), names)
 		case "purge":
 			segments, names := parseSegments(t, d.Input)
-			return describePlan(plan{p.purge(segments, time.Unix(100, 0), d.HasArg("all")), reasonPurge}, names)
+			return describePlan(plan{p.purge(segments, time.Unix(100, 0)), reasonPurge}, names)
 		case "quiet":
 			segments, names := parseSegments(t, d.Input)
 			return describePlan(plan{p.quiet(segments), reasonQuiet}, names)

@@ -72,7 +72,9 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 	if s.defaultAt(stays.ID) != staying {
 		t.Error("the other repository is not searchable")
 	}
-	eventually(t, func() bool { return strings.Contains(log.String(), "text of removed repositories and branches is gone from disk") })
+	eventually(t, func() bool {
+		return strings.Contains(log.String(), "text of removed repositories and branches is gone from disk")
+	})
 	if w := s.versions.live.Load().places.Waiting(); w.Segments != 0 {
 		t.Errorf("waiting: %+v", w)
 	}
