@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,6 +121,9 @@ func (m *Mirror) fetchBranches(ctx context.Context, src source, env []string, s 
 		delete(have, r.Ref)
 	}
 	// First what goes, so that branch a makes room for a/b.
+	if err := m.addTips(slices.Collect(maps.Values(have))); err != nil {
+		return err
+	}
 	var u refUpdate
 	for ref := range have {
 		if err := u.set(string(ref), ""); err != nil {
@@ -158,6 +163,9 @@ func (m *Mirror) reread(ctx context.Context, s State) error {
 // afterwards. Forced updates are taken and not looked for, which would walk the
 // history.
 func (m *Mirror) transfer(ctx context.Context, src source, env []string, refs []code.Ref) error {
+	if err := m.noteTips(ctx, refs); err != nil {
+		return err
+	}
 	var stdin bytes.Buffer
 	for _, ref := range refs {
 		fmt.Fprintf(&stdin, "+%s:%s\n", ref, ref)

@@ -55,6 +55,9 @@ type Options struct {
 	// MaxMirrorBytes bounds the size of a mirror on disk. A fetch that exceeds it
 	// is stopped.
 	MaxMirrorBytes int64
+	// CollectAfter is how old a commit that no ref leads to any more may get in a mirror
+	// that is fetched. 0: there is no bound.
+	CollectAfter time.Duration
 	// IdleReaders bounds the reader processes that wait for their next use, over
 	// all mirrors.
 	IdleReaders int

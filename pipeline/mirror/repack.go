@@ -72,6 +72,7 @@ func (ms *Mirrors) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 			ms.repackDue(ctx)
+			ms.collectDue(ctx)
 		}
 	}
 }
@@ -107,9 +108,8 @@ var repackEnv = []string{
 }
 
 // repack makes one pack of the loose objects and of those packs that are not at
-// least twice as large as all smaller ones together. It drops no object: what is
-// not reachable now may be the base of the next difference. Readers go on: git
-// looks for objects anew when a pack has gone.
+// least twice as large as all smaller ones together. It drops no object: collect
+// does. Readers go on: git looks for objects again when a pack has gone.
 func (m *Mirror) repack(ctx context.Context) error {
 	if err := m.acquire(ctx); err != nil {
 		return err

@@ -86,6 +86,7 @@ type Git struct {
 	AllowedNetworks  []string `yaml:"allowedNetworks" doc:"Private networks, as CIDR, that clone URLs may lead to. Empty: public addresses only."`
 	FetchTimeout     Duration `yaml:"fetchTimeout" doc:"Longest time of one fetch."`
 	MaxMirrorBytes   Bytes    `yaml:"maxMirrorBytes" doc:"Largest mirror on disk."`
+	CollectAfter     Duration `yaml:"collectAfter" doc:"Time in which commits that no branch leads to any more are gone from the mirrors of fetched repositories. 0: they stay."`
 	ServeUnreachable bool     `yaml:"serveUnreachable" doc:"Serve commits that no branch or tag leads to, by their IDs, to everyone who may read the repository, until they are removed from the mirrors. Off: they are not found."`
 }
 
@@ -215,6 +216,7 @@ func Default() Config {
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},
 			FetchTimeout:     Duration(30 * time.Minute),
 			MaxMirrorBytes:   50 << 30,
+			CollectAfter:     Duration(24 * time.Hour),
 		},
 		Ingest: Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second), MaxBacklog: 1_000_000},
 		Pipeline: Pipeline{

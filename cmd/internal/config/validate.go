@@ -96,6 +96,7 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("log.kafka.sessionTimeout in nanoseconds", int64(c.Log.Kafka.SessionTimeout), int64(minSessionTimeout))
 	atLeast("git.maxMirrorBytes", int64(c.Git.MaxMirrorBytes), 1<<20)
 	atLeast("git.fetchTimeout in nanoseconds", int64(c.Git.FetchTimeout), 1)
+	atLeast("git.collectAfter in nanoseconds", int64(c.Git.CollectAfter), 0)
 	atLeast("ingest.maxBodyBytes", int64(c.Ingest.MaxBodyBytes), 1<<10)
 	atLeast("ingest.appendTimeout in nanoseconds", int64(c.Ingest.AppendTimeout), 1)
 	atLeast("pipeline.concurrency", int64(c.Pipeline.Concurrency), 0)

@@ -31,6 +31,7 @@ func openMirrors(ctx context.Context, c *config.Config, policy mirror.Policy, lo
 		Policy:         policy,
 		FetchTimeout:   c.Git.FetchTimeout.Std(),
 		MaxMirrorBytes: int64(c.Git.MaxMirrorBytes),
+		CollectAfter:   c.Git.CollectAfter.Std(),
 		Logger:         logger,
 		Registerer:     reg,
 	})

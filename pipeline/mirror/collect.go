@@ -1,0 +1,168 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A forced push and a deleted branch leave commits in a mirror that no ref leads to.
+// Collecting them repacks the whole mirror, and so is only done where there are any: a
+// mirror notes where its branches stood before they moved, and Run looks twice in
+// Options.CollectAfter which of those commits no ref leads to any more. A mirror of
+// copies is left alone: it holds what its repository holds.
+
+const (
+	// formerTips is the file of a mirror with the commits at which its branches stood.
+	formerTips = "former-tips"
+	// maxFormerTips bounds what is read of that file: some 400,000 pushes.
+	maxFormerTips = 16 << 20
+	// collectedNote holds the time of the last round.
+	collectedNote = "collected"
+)
+
+// noteTips adds the commits of branches that are about to move to the former tips.
+func (m *Mirror) noteTips(ctx context.Context, refs []code.Ref) error {
+	if _, err := os.Stat(filepath.Join(m.gitDir(), "objects", "pack")); err != nil || m.ms.o.CollectAfter <= 0 {
+		return nil
+	}
+	r, err := m.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var tips []code.CommitID
+	for _, ref := range refs {
+		c, err := r.commit(ctx, string(ref))
+		if errors.Is(err, ErrMissing) {
+			continue // new
+		}
+		if err != nil {
+			return err
+		}
+		tips = append(tips, c.ID)
+	}
+	return m.addTips(tips)
+}
+
+func (m *Mirror) addTips(tips []code.CommitID) error {
+	if len(tips) == 0 || m.ms.o.CollectAfter <= 0 {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(m.gitDir(), formerTips), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	for _, id := range tips {
+		if _, err = fmt.Fprintln(f, id); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, f.Close())
+}
+
+// collectDue collects what no ref leads to in every mirror, if it is time for that.
+// Before the first round nothing was noted, so all mirrors are repacked.
+func (ms *Mirrors) collectDue(ctx context.Context) {
+	if ms.o.CollectAfter <= 0 {
+		return
+	}
+	b, err := ms.Note(collectedNote)
+	first := errors.Is(err, fs.ErrNotExist)
+	last, _ := time.Parse(time.RFC3339, string(b)) // zero if it cannot be read
+	if time.Since(last) < ms.o.CollectAfter/2 {
+		return
+	}
+	ids, err := ms.Repositories()
+	if err != nil {
+		ms.o.Logger.Warn("cannot list the mirrors to collect dropped commits", "error", err)
+		return
+	}
+	for _, id := range ids {
+		if err := ms.Mirror(id).collect(ctx, first); err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			ms.metrics.repackFailures.Inc()
+			ms.o.Logger.Warn("cannot collect dropped commits of a mirror; trying again in the next round", "repository_id", id, "error", err)
+		}
+	}
+	if err := ms.SetNote(collectedNote, []byte(time.Now().UTC().Format(time.RFC3339))); err != nil {
+		ms.o.Logger.Warn("cannot note when dropped commits were collected", "error", err)
+	}
+}
+
+// collect removes what no ref leads to, if there is any or all is set. Fetches of the
+// mirror wait for it.
+func (m *Mirror) collect(ctx context.Context, all bool) error {
+	if err := m.acquire(ctx); err != nil {
+		return err
+	}
+	defer m.release()
+	path := filepath.Join(m.gitDir(), formerTips)
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && !all || !m.exists() || m.isCopy() {
+		return nil
+	}
+	var tips []byte
+	if err == nil && info.Size() <= maxFormerTips {
+		if tips, err = os.ReadFile(path); err != nil {
+			return m.wrap("collect", err)
+		}
+	}
+	all = all || len(tips) == 0
+	dropped := all
+	if !all {
+		if dropped, err = m.dropped(ctx, tips, "--branches", "--glob="+indexedPrefix+"*"); err != nil {
+			return err
+		}
+	}
+	if dropped {
+		if err := m.repackReachable(ctx); err != nil {
+			return err
+		}
+	}
+	// What only an indexed ref leads to is dropped once that moves: look again then.
+	if waits, err := m.dropped(ctx, tips, "--branches"); err != nil || waits {
+		return err
+	}
+	return removeIfThere(path)
+}
+
+// dropped reports whether one of the commits is there and none of the refs leads to it.
+func (m *Mirror) dropped(ctx context.Context, commits []byte, refs ...string) (bool, error) {
+	if len(commits) == 0 {
+		return false, nil
+	}
+	args := append([]string{"rev-list", "--max-count=1", "--ignore-missing", "--stdin", "--not"}, refs...)
+	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: args, stdin: commits, timeout: m.ms.o.FetchTimeout})
+	if err != nil {
+		return false, m.wrap("look for dropped commits of", err)
+	}
+	return len(bytes.TrimSpace(out)) > 0, nil
+}
+
+// repackReachable makes one pack of what the refs lead to and removes all else.
+func (m *Mirror) repackReachable(ctx context.Context) error {
+	start := time.Now()
+	m.ms.endIdle(m)
+	for _, args := range [][]string{{"repack", "--quiet", "-a", "-d"}, {"prune", "--expire=now"}} {
+		if _, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), env: repackEnv, timeout: m.ms.o.FetchTimeout, args: args}); err != nil {
+			return m.wrap(args[0], err)
+		}
+	}
+	// The graph may name commits that are gone.
+	if err := os.RemoveAll(filepath.Join(m.gitDir(), "objects", "info", "commit-graphs")); err != nil {
+		return m.wrap("repack", err)
+	}
+	m.ms.note(m)
+	m.ms.o.Logger.Info("removed commits that no ref leads to from a mirror", "repository_id", m.id, "took", time.Since(start).Round(time.Millisecond))
+	return nil
+}
