@@ -25,6 +25,7 @@ func (noSnapshot) Release()                                         {}
 func (noSnapshot) Default(code.RepositoryID) code.Ref               { return "" }
 func (noSnapshot) Commit(code.RepositoryID, code.Ref) code.CommitID { return "" }
 func (noSnapshot) RefAt(code.RepositoryID, code.CommitID) code.Ref  { return "" }
+func (noSnapshot) Branches(code.RepositoryID) []source.Branch       { return nil }
 
 // TestIndexAndMirrorAgree reads every file and directory of an indexed commit
 // from the index and from the mirror.
