@@ -67,6 +67,7 @@ const configName = "git.config"
 // git runs the git program.
 type git struct {
 	program string
+	execute Executor // nil for the program
 	dir     string
 	env     []string
 	version [2]int
@@ -84,11 +85,14 @@ var (
 )
 
 func newGit(ctx context.Context, o Options) (*git, error) {
-	program, err := exec.LookPath(o.Git)
+	program, err := "git", error(nil)
+	if o.Execute == nil {
+		program, err = exec.LookPath(o.Git)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find git: %w; install git %d.%d or newer", err, minVersion[0], minVersion[1])
 	}
-	g := &git{program: program, dir: o.Dir, timeout: o.ReadTimeout, env: environment(o, filepath.Join(o.Dir, configName))}
+	g := &git{program: program, execute: o.Execute, dir: o.Dir, timeout: o.ReadTimeout, env: environment(o, filepath.Join(o.Dir, configName))}
 	if err := g.writeConfig(); err != nil {
 		return nil, err
 	}
@@ -186,8 +190,9 @@ type command struct {
 
 func (c command) action() string { return c.args[0] }
 
-// prepare returns the process of c, not started, that dies as a group with ctx.
-func (g *git) prepare(ctx context.Context, c command) (*exec.Cmd, error) {
+// prepare returns the process of c, not started, that dies as a group with ctx. It
+// writes to stdout and stderr; nil drops what it writes, or leaves it to a pipe.
+func (g *git) prepare(ctx context.Context, c command, stdout, stderr io.Writer) (process, error) {
 	if err := g.ensureConfig(); err != nil {
 		return nil, err
 	}
@@ -196,32 +201,34 @@ func (g *git) prepare(ctx context.Context, c command) (*exec.Cmd, error) {
 		// Without one git would look for a repository from here upwards.
 		gitDir = "/nonexistent"
 	}
-	cmd := exec.CommandContext(ctx, g.program, append([]string{"--git-dir=" + gitDir}, c.args...)...)
-	cmd.Dir = g.dir
-	cmd.Env = append(slices.Clip(g.env), c.env...)
+	args, env := append([]string{"--git-dir=" + gitDir}, c.args...), append(slices.Clip(g.env), c.env...)
+	if g.execute != nil {
+		return newExecutedProcess(ctx, g.execute, Execution{Args: args, Env: env, Stdin: bytes.NewReader(c.stdin), Stdout: stdout, Stderr: stderr}), nil
+	}
+	cmd := exec.CommandContext(ctx, g.program, args...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.dir, env, stdout, stderr
 	if c.stdin != nil {
 		cmd.Stdin = bytes.NewReader(c.stdin)
 	}
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	cmd.WaitDelay = 5 * time.Second
-	return cmd, nil
+	return childProcess{cmd}, nil
 }
 
 // output runs c and returns its standard output.
 func (g *git) output(ctx context.Context, c command) ([]byte, error) {
 	ctx, cancel := g.bound(ctx, c)
 	defer cancel()
-	cmd, err := g.prepare(ctx, c)
-	if err != nil {
-		return nil, err
-	}
 	limit := c.limit
 	if limit == 0 {
 		limit = maxSmallOutput
 	}
 	stdout, stderr := &cappedBuffer{limit: limit}, &tailBuffer{limit: maxStderr}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd, err := g.prepare(ctx, c, stdout, stderr)
+	if err != nil {
+		return nil, err
+	}
 	if err := cmd.Run(); err != nil {
 		return nil, g.failure(ctx, c, stdout.exceeded, stderr.text(), err)
 	}
@@ -233,12 +240,11 @@ func (g *git) output(ctx context.Context, c command) ([]byte, error) {
 func (g *git) stream(ctx context.Context, c command, read func(io.Reader) error) error {
 	ctx, cancel := g.bound(ctx, c)
 	defer cancel()
-	cmd, err := g.prepare(ctx, c)
+	stderr := &tailBuffer{limit: maxStderr}
+	cmd, err := g.prepare(ctx, c, nil, stderr)
 	if err != nil {
 		return err
 	}
-	stderr := &tailBuffer{limit: maxStderr}
-	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return fmt.Errorf("git %s: %w", c.action(), err)
@@ -248,7 +254,7 @@ func (g *git) stream(ctx context.Context, c command, read func(io.Reader) error)
 	}
 	readErr := read(stdout)
 	if readErr != nil {
-		_ = killGroup(cmd)
+		_ = cmd.Kill()
 	}
 	if err := cmd.Wait(); err != nil && (readErr == nil || ctx.Err() != nil || stderr.buf.Len() > 0) {
 		return g.failure(ctx, c, false, stderr.text(), err)

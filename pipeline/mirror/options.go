@@ -38,6 +38,8 @@ type Options struct {
 	Dir string
 	// Git is the git program. Default: "git", looked up in PATH.
 	Git string
+	// Execute runs git commands instead of the program. Default: nil.
+	Execute Executor
 	// Policy decides on clone URLs.
 	Policy Policy
 	// Credentials returns what to log in with over http(s); nil or an empty

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
 	"strconv"
 	"time"
 
@@ -301,7 +300,7 @@ var errDied = errors.New("git cat-file ended")
 
 // catFile is a git cat-file process.
 type catFile struct {
-	cmd *exec.Cmd
+	cmd process
 	in  io.WriteCloser
 	out *bufio.Reader
 	// The words of the protocol; with --batch there are none.
@@ -318,7 +317,7 @@ func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*
 	}
 	// No context: the process outlives the call that starts it. Its words on
 	// standard error are lost, and with them the goroutine to read them.
-	cmd, err := g.prepare(context.Background(), command{gitDir: gitDir, args: args, env: readerEnv})
+	cmd, err := g.prepare(context.Background(), command{gitDir: gitDir, args: args, env: readerEnv}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -340,13 +339,13 @@ func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*
 func (c *catFile) end() {
 	c.dead = true
 	_ = c.in.Close()
-	_ = killGroup(c.cmd)
+	_ = c.cmd.Kill()
 	_ = c.cmd.Wait()
 }
 
 // dieWith kills the process when ctx ends, until stop is called.
 func (c *catFile) dieWith(ctx context.Context) (stop func()) {
-	unregister := context.AfterFunc(ctx, func() { _ = killGroup(c.cmd) })
+	unregister := context.AfterFunc(ctx, func() { _ = c.cmd.Kill() })
 	return func() {
 		if !unregister() {
 			c.dead = true
