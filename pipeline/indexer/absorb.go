@@ -2,9 +2,12 @@ package indexer
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -32,6 +35,14 @@ type told struct {
 	heads map[code.RepositoryID]code.Ref
 	// causes has the causes that come at or after the record to be handled next.
 	causes map[refKey]event.Offset
+}
+
+// refs returns the refs in an order of their own, the same each time: a failure in the
+// middle can then be repeated.
+func (t *told) refs() []refKey {
+	return slices.SortedFunc(maps.Keys(t.last), func(a, b refKey) int {
+		return cmp.Or(cmp.Compare(a.repo, b.repo), cmp.Compare(a.ref, b.ref))
+	})
 }
 
 // add takes an event over, for a record at offset at.
@@ -69,8 +80,8 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 		return err
 	}
 	x.partitions.begin(first.Partition, what.causes)
-	for k, commit := range what.last {
-		if err := x.follow(ctx, k, commit, what.heads[k.repo]); err != nil {
+	for _, k := range what.refs() {
+		if err := x.follow(ctx, k, what.last[k], what.heads[k.repo]); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
@@ -117,8 +128,8 @@ func (x *Indexer) settle(ctx context.Context, repo code.RepositoryID, at event.P
 	if err != nil {
 		return err
 	}
-	for k, commit := range what.last {
-		if err := x.follow(ctx, k, commit, what.heads[repo]); err != nil {
+	for _, k := range what.refs() {
+		if err := x.follow(ctx, k, what.last[k], what.heads[repo]); err != nil {
 			return err
 		}
 	}

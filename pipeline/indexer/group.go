@@ -107,6 +107,12 @@ func (of *pushedRef) refreshed() bool {
 	return false
 }
 
+// refreshes reports whether a push asks for a ref to be announced anew.
+func (g *group) refreshes(ref code.Ref) bool {
+	of := g.byRef[ref]
+	return ref != "" && of != nil && of.refreshed()
+}
+
 // found notes what became of the ref.
 func (of *pushedRef) found(b became) {
 	of.became, of.outcome = b, event.PushUnchanged

@@ -156,9 +156,9 @@ func (x *Indexer) handleWithMirror(ctx context.Context, repo code.RepositoryID, 
 func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, job *job) error {
 	switch ev := ev.(type) {
 	case *event.RepositoryRegistered:
-		return x.registered(ctx, ev.Repository, cause{at: at, was: ev.At}, job)
+		return x.registered(ctx, ev.Repository, visit{cause: sameCause(cause{at: at, was: ev.At}), first: true}, job)
 	case *event.RepositoryChanged:
-		return x.registered(ctx, ev.Repository, cause{at: at, was: ev.At}, job)
+		return x.registered(ctx, ev.Repository, visit{cause: sameCause(cause{at: at, was: ev.At})}, job)
 	}
 	return nil
 }
@@ -227,13 +227,27 @@ type cause struct {
 	delivery string
 }
 
+// sameCause returns a function that gives every ref one cause.
+func sameCause(c cause) func(code.Ref) cause { return func(code.Ref) cause { return c } }
+
+// A visit is why every ref of a repository is looked at.
+type visit struct {
+	// cause is that of what is announced of a ref.
+	cause func(code.Ref) cause
+	// refreshes reports whether a ref is to be announced without its last commit as the
+	// base; nil for none.
+	refreshes func(code.Ref) bool
+	// first says that nothing was announced of the repository before.
+	first bool
+}
+
 // registered stores what is known of a repository and indexes all of it.
-func (x *Indexer) registered(ctx context.Context, r code.Repository, c cause, job *job) error {
+func (x *Indexer) registered(ctx context.Context, r code.Repository, v visit, job *job) error {
 	m := x.o.Mirrors.Mirror(r.ID)
 	if err := m.Save(r); err != nil {
 		return err
 	}
-	_, err := x.everything(ctx, m, r, func(code.Ref) cause { return c }, job)
+	_, err := x.everything(ctx, m, r, v, job)
 	return err
 }
 
@@ -250,17 +264,27 @@ type became struct {
 }
 
 // everything fetches a repository and indexes each selected ref by its cause, the
-// default branch first: the others are derived from it.
-func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, by func(code.Ref) cause, job *job) (look, error) {
+// default branch first: the others are derived from it. Where the mirror has no indexed
+// state, what the log says of refs that are gone is taken back first: once a ref is
+// indexed, a further attempt would not know that the state was lost.
+func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, v visit, job *job) (look, error) {
 	started := x.o.Now()
 	state, err := m.Fetch(ctx, r)
 	l := look{state.Default, map[code.Ref]became{}}
 	if err != nil {
 		return l, err
 	}
-	x.logFetched(r, by(""), "refs", len(state.Revisions), "duration", x.o.Now().Sub(started))
+	x.logFetched(r, v.cause(""), "refs", len(state.Revisions), "duration", x.o.Now().Sub(started))
+	before, err := m.Indexed(ctx)
+	if err == nil && len(before) == 0 && !v.first {
+		err = x.takeBack(ctx, m, r.ID, state, v, l)
+	}
+	if err != nil {
+		return l, err
+	}
 	for _, rev := range state.Revisions {
-		told, err := x.ref(ctx, m, revision{repo: r.ID, Revision: rev, head: state.Default}, by(rev.Ref), job)
+		refresh := v.refreshes != nil && v.refreshes(rev.Ref)
+		told, err := x.ref(ctx, m, revision{repo: r.ID, Revision: rev, head: state.Default, refresh: refresh}, v.cause(rev.Ref), job)
 		if err != nil {
 			return l, err
 		}
@@ -274,7 +298,7 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 		if _, there := l.refs[rev.Ref]; there {
 			continue
 		}
-		told, err := x.gone(ctx, m, revision{repo: r.ID, Revision: code.Revision{Ref: rev.Ref}, head: state.Default}, by(rev.Ref))
+		told, err := x.gone(ctx, m, revision{repo: r.ID, Revision: code.Revision{Ref: rev.Ref}, head: state.Default}, v.cause(rev.Ref))
 		if err != nil {
 			return l, err
 		}

@@ -2,6 +2,8 @@ package indexer
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -30,23 +32,23 @@ func (x *Indexer) lastTold(ctx context.Context, repo code.RepositoryID, at event
 	return commits, nil
 }
 
-// takeBack takes back the refs that were told of and that the repository, of which
-// l has all refs, does not have any more: after the loss of its mirror.
-func (x *Indexer) takeBack(ctx context.Context, m *mirror.Mirror, g *group, l look) error {
-	commits, err := x.lastTold(ctx, g.repo, g.pushes[0].at)
+// takeBack takes back the refs that were announced and that the repository, as it is
+// fetched, does not have any more, and notes them in l.
+func (x *Indexer) takeBack(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, state mirror.State, v visit, l look) error {
+	commits, err := x.lastTold(ctx, repo, v.cause("").at)
 	if err != nil {
 		return err
 	}
-	for ref, commit := range commits {
-		if _, known := l.refs[ref]; known {
+	for _, rev := range state.Revisions {
+		delete(commits, rev.Ref)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(commits)) {
+		rev := revision{repo: repo, Revision: code.Revision{Ref: ref}, head: state.Default}
+		if x.overtaken(rev, v.cause(ref)) {
 			continue
 		}
-		rev := revision{repo: g.repo, Revision: code.Revision{Ref: ref}, head: l.head}
-		if x.overtaken(rev, g.cause(ref)) {
-			continue
-		}
-		ev := &event.RevisionIndexed{Repository: g.repo, Ref: ref, BaseRef: ref, BaseCommit: commit}
-		if err := x.announce(ctx, m, ev, rev, g.cause(ref)); err != nil {
+		ev := &event.RevisionIndexed{Repository: repo, Ref: ref, BaseRef: ref, BaseCommit: commits[ref]}
+		if err := x.announce(ctx, m, ev, rev, v.cause(ref)); err != nil {
 			return err
 		}
 		l.refs[ref] = became{"", true}

@@ -36,9 +36,6 @@ func (x *Indexer) pushes(ctx context.Context, g *group, job *job) error {
 
 // bring makes the index what the repository is, as far as the pushes ask for it.
 func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, job *job) error {
-	if err := x.forgetRefreshed(ctx, m, g); err != nil {
-		return err
-	}
 	head := m.AnnouncedDefault()
 	if g.byRef[""] != nil || head == "" {
 		return x.whole(ctx, m, r, g, job)
@@ -63,7 +60,7 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 	took := x.o.Now().Sub(started)
 	for _, of := range wanted {
 		x.logFetched(r, g.cause(of.ref), "ref", string(of.ref), "commit", string(commits[of.ref]), "duration", took)
-		rev := revision{repo: r.ID, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head}
+		rev := revision{repo: r.ID, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head, refresh: of.refreshed()}
 		var told bool
 		if rev.Commit == "" {
 			told, err = x.gone(ctx, m, rev, g.cause(of.ref))
@@ -78,28 +75,9 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 	return nil
 }
 
-// forgetRefreshed makes the mirror forget what was said of refs that are to be told
-// anew, because a reader lacks the base of what was said last.
-func (x *Indexer) forgetRefreshed(ctx context.Context, m *mirror.Mirror, g *group) error {
-	for _, of := range g.refs {
-		if of.ref == "" || !of.refreshed() || x.overtaken(revision{repo: g.repo, Revision: code.Revision{Ref: of.ref}}, g.cause(of.ref)) {
-			continue
-		}
-		if err := m.SetIndexed(ctx, of.ref, "", ""); err != nil && !errors.Is(err, code.ErrNotFound) && !errors.Is(err, mirror.ErrMissing) {
-			return err
-		}
-	}
-	return nil
-}
-
 // whole looks at every ref of the repository.
 func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, job *job) error {
-	indexed, err := m.Indexed(ctx)
-	lost := errors.Is(err, mirror.ErrMissing) || errors.Is(err, code.ErrNotFound) || err == nil && len(indexed) == 0
-	l, err := x.everything(ctx, m, r, g.cause, job)
-	if err == nil && lost {
-		err = x.takeBack(ctx, m, g, l)
-	}
+	l, err := x.everything(ctx, m, r, visit{cause: g.cause, refreshes: g.refreshes}, job)
 	if err != nil {
 		return err
 	}
@@ -110,6 +88,11 @@ func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository
 			of.outcome = event.PushRefreshed
 		case !known && !mirror.Selected(r, l.head, of.ref):
 			of.outcome = event.PushUnselected
+		case !known: // the mirror may have forgotten it
+			if b.told, err = x.gone(ctx, m, revision{repo: r.ID, Revision: code.Revision{Ref: of.ref}, head: l.head}, g.cause(of.ref)); err != nil {
+				return err
+			}
+			of.found(b)
 		default:
 			of.found(b)
 		}

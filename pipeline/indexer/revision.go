@@ -18,6 +18,9 @@ type revision struct {
 	repo code.RepositoryID
 	code.Revision
 	head code.Ref
+	// refresh says that a reader lacks the commit that was indexed last: it is not the
+	// base, and the ref is news though nothing has changed.
+	refresh bool
 }
 
 // ref indexes a ref at its commit, unless that was done; it reports whether it was
@@ -30,7 +33,9 @@ func (x *Indexer) ref(ctx context.Context, m *mirror.Mirror, rev revision, c cau
 	if err != nil && !errors.Is(err, mirror.ErrMissing) {
 		return false, err
 	}
-	if done == rev.Commit && m.AnnouncedDefault() == rev.head {
+	if rev.refresh {
+		done = ""
+	} else if done == rev.Commit && m.AnnouncedDefault() == rev.head {
 		return false, nil
 	}
 	return true, x.index(ctx, m, rev, done, c, job)
