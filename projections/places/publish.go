@@ -118,7 +118,7 @@ func (p *Places) repositories(old []*Repository, part *partition) []*Repository 
 }
 
 func (p *Places) repositoriesLocked(old []*Repository, part *partition) []*Repository {
-	for id := range part.changed {
+	for _, id := range slices.Sorted(maps.Keys(part.changed)) { // a log yields the same numbers each time
 		p.indexLocked(id)
 	}
 	next := make([]*Repository, max(len(p.mu.index), len(old)))
