@@ -11,6 +11,7 @@ import (
 // projections are too far behind.
 type gate struct {
 	min, max time.Duration // of waits
+	jitter   func(time.Duration) time.Duration
 	mu       struct {
 		sync.Mutex
 		until   time.Time     // nothing begins before
@@ -64,7 +65,7 @@ func (g *gate) shut() {
 		return
 	}
 	wait := max(g.mu.wait, g.min)
-	g.mu.until = time.Now().Add(jitter(wait))
+	g.mu.until = time.Now().Add(g.jitter(wait))
 	g.mu.wait = min(2*wait, g.max)
 }
 

@@ -172,7 +172,7 @@ func (p *partition) try(drain context.Context, l *lane, t *turn) (time.Duration,
 			t.separate(n)
 		}
 	}
-	wait := jitter(t.wait)
+	wait := p.w.o.Jitter(t.wait)
 	t.wait = min(2*t.wait, p.w.o.MaxBackoff)
 	p.again(t, err)
 	return wait, true
@@ -258,7 +258,7 @@ func (w *Worker) bury(ctx context.Context, rec event.Record, attempts int, reaso
 			return true
 		}
 		w.o.Logger.Error("a dead letter could not be written; trying again", "error", err)
-		if !pause(ctx, jitter(wait)) {
+		if !pause(ctx, w.o.Jitter(wait)) {
 			return false
 		}
 	}

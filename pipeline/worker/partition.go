@@ -101,7 +101,7 @@ func (p *partition) assigned(ctx context.Context, first event.Position) bool {
 		}
 		p.w.metrics.retries.Inc()
 		p.w.o.Logger.Warn("a partition could not be taken over; trying again", "partition", first.Partition, "offset", first.Offset, "error", err)
-		if !pause(ctx, jitter(wait)) {
+		if !pause(ctx, p.w.o.Jitter(wait)) {
 			return false
 		}
 	}

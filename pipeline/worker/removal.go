@@ -85,7 +85,7 @@ func (p *partition) skip(drain context.Context, t *turn, records []event.Record)
 			return n, p.buryAll(drain, t, n, err)
 		}
 		p.again(t, err)
-		if !pause(drain, jitter(wait)) {
+		if !pause(drain, p.w.o.Jitter(wait)) {
 			return 0, false
 		}
 	}

@@ -64,6 +64,8 @@ type Options struct {
 	// Patience is how long the records of a key are tried while what they need does
 	// not answer (ErrElsewhere); default 10 minutes.
 	Patience time.Duration
+	// Jitter draws a wait from 1 ns to the one given; nil for at random.
+	Jitter func(wait time.Duration) time.Duration
 	// Drain is how long the batches in hand may go on when the worker stops or a
 	// partition is taken away; default 20 s.
 	Drain time.Duration
@@ -109,6 +111,9 @@ func (o *Options) ensureDefaults() {
 	if o.Drain <= 0 {
 		o.Drain = 20 * time.Second
 	}
+	if o.Jitter == nil {
+		o.Jitter = jitter
+	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -138,7 +143,7 @@ func New(o Options) (*Worker, error) {
 	w := &Worker{
 		o: o, metrics: newMetrics(o.Registerer), places: semaphore.NewWeighted(int64(o.Lanes)),
 		long: semaphore.NewWeighted(int64(max(1, o.Lanes/2))),
-		gate: gate{min: o.Backoff, max: o.MaxBackoff},
+		gate: gate{min: o.Backoff, max: o.MaxBackoff, jitter: o.Jitter},
 	}
 	w.mu.held, w.mu.handlings = map[int32]*partition{}, map[*handling]struct{}{}
 	return w, nil
@@ -170,7 +175,7 @@ func (w *Worker) consume(ctx context.Context) error {
 			wait = w.o.Backoff
 		}
 		w.o.Logger.Warn("the consumer group was left; joining again", "group", w.o.Group, "error", err)
-		if !pause(ctx, jitter(wait)) {
+		if !pause(ctx, w.o.Jitter(wait)) {
 			return nil
 		}
 	}
