@@ -16,8 +16,11 @@ type turn struct {
 	// attempt is the number of the next one.
 	attempt int
 	wait    time.Duration // the longest next one
-	// elsewhere counts the attempts that failed for what is missing elsewhere.
+	// elsewhere counts the attempts that failed for what is missing elsewhere. away is
+	// when the first of them began, of those that no wait for something of ours divides;
+	// zero without one.
 	elsewhere int
+	away      time.Time
 	// alone is how many records at the front failed together and are tried one by
 	// one, each from the attempt first on.
 	alone, first int
@@ -25,7 +28,7 @@ type turn struct {
 
 // begin makes a turn new, for the record at its front.
 func (t *turn) begin(wait time.Duration) {
-	t.attempt, t.elsewhere, t.wait, t.started = 1, 0, wait, time.Time{}
+	t.attempt, t.elsewhere, t.wait, t.started, t.away = 1, 0, wait, time.Time{}, time.Time{}
 	if t.alone > 0 {
 		t.attempt = t.first
 	}
@@ -139,6 +142,9 @@ func (p *partition) try(drain context.Context, l *lane, t *turn) (time.Duration,
 	began := time.Now()
 	n, err := p.handle(ctx, l, records)
 	release()
+	if errors.Is(err, ErrElsewhere) && t.away.IsZero() {
+		t.away = began
+	}
 	switch p.w.judge(drain, err, t) {
 	case verdictDone:
 		p.w.gate.ease()
@@ -152,6 +158,7 @@ func (p *partition) try(drain context.Context, l *lane, t *turn) (time.Duration,
 	case verdictRemoved:
 		return 0, true
 	case verdictWait:
+		t.away = time.Time{} // the host was not asked meanwhile
 		p.w.gate.shut()
 		p.again(t, err)
 		return 0, true
@@ -237,7 +244,7 @@ func (w *Worker) judge(drain context.Context, err error, t *turn) verdict {
 		return verdictBury
 	case errors.Is(err, ErrUnavailable), errors.Is(err, eventlog.ErrFull):
 		return verdictWait
-	case errors.Is(err, ErrElsewhere) && time.Since(t.started) < w.o.Patience:
+	case errors.Is(err, ErrElsewhere) && time.Since(t.away) < w.o.Patience:
 		return verdictPatience
 	case errors.Is(err, ErrElsewhere):
 		return verdictBuryAll

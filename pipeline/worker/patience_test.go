@@ -73,3 +73,28 @@ func TestThePatienceIsHadOnce(t *testing.T) {
 		stop()
 	})
 }
+
+// TestThePatienceIsForTheHostAlone has a disk that is full for longer than the patience,
+// and then a host that is away for a moment. Found by the simulation: the records were
+// given up after one attempt.
+func TestThePatienceIsForTheHostAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := keyed("a a")
+		began, asked := time.Now(), 0
+		_, stop := start(t, Options{Log: l, Lanes: 1, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
+			if time.Since(began) < 11*time.Minute {
+				return len(values), ErrUnavailable
+			}
+			if asked++; asked == 1 {
+				return len(values), ErrElsewhere
+			}
+			return len(values), nil
+		}}})
+		pause(t.Context(), 15*time.Minute)
+		synctest.Wait()
+		if len(l.letters) != 0 || l.committed() != 2 {
+			t.Errorf("%d letters, committed %d; want none and 2", len(l.letters), l.committed())
+		}
+		stop()
+	})
+}
