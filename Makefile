@@ -5,6 +5,7 @@ GO       ?= go
 FUZZTIME ?= 30s
 SEED     ?=
 ROUNDS   ?= 200
+EVENTS   ?= 1000000
 REF      ?= main
 CORPORA  ?= .cache/corpora/bench
 ZOEKT_BIN ?=
@@ -18,7 +19,7 @@ export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
 export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e api-test clients-test chaos cover bench bench-compare corpora docs-check kafka node tidy clean check
+.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e api-test clients-test chaos simulate cover bench bench-compare corpora docs-check kafka node tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +75,9 @@ chaos: ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repe
 	$(GO) build -o .cache/chaos/bin/chaos ./cmd/chaos
 	$(GO) build -tags quarrychaos -o .cache/chaos/bin/quarry ./cmd/quarry
 	.cache/chaos/bin/chaos --quarry .cache/chaos/bin/quarry --work .cache/chaos --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) --out .cache/chaos.md $(CHAOSFLAGS)
+
+simulate: ## a simulated world of web hook, workers and projections: EVENTS=1000000 events from SEED=1 on
+	QUARRY_SEED=$(SEED) QUARRY_EVENTS=$(EVENTS) $(GO) test -count=1 -v -timeout 24h -run 'TestSimulation$$' ./cmd/quarry/internal/server
 
 cover: ## coverage of all packages, as a page
 	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./... && $(GO) tool cover -html=.cache/cover.out -o .cache/cover.html

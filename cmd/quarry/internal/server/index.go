@@ -143,6 +143,25 @@ func (s *Server) openQuery(ctx context.Context) error {
 	if !s.o.Config.Has(roleQuery) {
 		return nil
 	}
+	if err := s.openVersions(ctx); err != nil {
+		return err
+	}
+	s.positions = newPositions(s.log, s.versions.noted, s.o.Logger, s.o.Registerer)
+	s.numbering = newNumbering(s.accounts, s.versions, s.o.Logger)
+	s.registrar.numbering = s.numbering
+	s.repositories = &repositories{versions: s.versions, numbered: s.numbering.numbered}
+	if err := s.openAudit(); err != nil {
+		return err
+	}
+	var err error
+	if s.auth, err = s.newAuth(); err != nil {
+		return err
+	}
+	return s.openAPI()
+}
+
+// openVersions opens the live version of the projections.
+func (s *Server) openVersions(ctx context.Context) error {
 	home, err := projections.OpenHome(s.o.Config.ProjectionsDir())
 	if err != nil {
 		return err
@@ -157,20 +176,7 @@ func (s *Server) openQuery(ctx context.Context) error {
 		return s.pipeline.mirrors
 	}
 	s.opened(s.versions)
-	if err := s.versions.open(ctx); err != nil {
-		return err
-	}
-	s.positions = newPositions(s.log, s.versions.noted, s.o.Logger, s.o.Registerer)
-	s.numbering = newNumbering(s.accounts, s.versions, s.o.Logger)
-	s.registrar.numbering = s.numbering
-	s.repositories = &repositories{versions: s.versions, numbered: s.numbering.numbered}
-	if err := s.openAudit(); err != nil {
-		return err
-	}
-	if s.auth, err = s.newAuth(); err != nil {
-		return err
-	}
-	return s.openAPI()
+	return s.versions.open(ctx)
 }
 
 // searchSlack is what a request has beyond the time of its search and of the wait

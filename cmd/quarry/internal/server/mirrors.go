@@ -25,8 +25,9 @@ func policyOf(c *config.Config) (mirror.Policy, error) {
 	return p, nil
 }
 
-func openMirrors(ctx context.Context, c *config.Config, policy mirror.Policy, logger *slog.Logger, reg prometheus.Registerer) (*mirror.Mirrors, error) {
+func openMirrors(ctx context.Context, c *config.Config, policy mirror.Policy, execute mirror.Executor, logger *slog.Logger, reg prometheus.Registerer) (*mirror.Mirrors, error) {
 	return mirror.Open(ctx, mirror.Options{
+		Execute:        execute,
 		Dir:            c.MirrorsDir(),
 		Policy:         policy,
 		FetchTimeout:   c.Git.FetchTimeout.Std(),

@@ -44,7 +44,11 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mirrors, err := openMirrors(ctx, s.o.Config, s.policy, s.o.Logger, s.o.Registerer)
+	standIns := standIns{}
+	if s.o.standIns != nil {
+		standIns = *s.o.standIns
+	}
+	mirrors, err := openMirrors(ctx, s.o.Config, s.policy, standIns.execute, s.o.Logger, s.o.Registerer)
 	if err != nil {
 		return fmt.Errorf("open mirrors: %w", err)
 	}
@@ -83,6 +87,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,
 		Patience:   s.o.Config.Pipeline.HostPatience.Std(),
 		Drain:      s.o.Config.Runtime.DrainTimeout.Std() / 3, // the requests before it and the projections after it take theirs
+		Jitter:     standIns.jitter,
 		Logger:     s.o.Logger,
 		Registerer: s.o.Registerer,
 	})

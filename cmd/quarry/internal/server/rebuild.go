@@ -118,7 +118,7 @@ func (r *Rebuild) mirrors() *mirror.Mirrors {
 	}
 	policy, err := policyOf(r.o.Config)
 	if err == nil {
-		r.opened, err = openMirrors(context.Background(), r.o.Config, policy, r.o.Logger, r.o.Registerer)
+		r.opened, err = openMirrors(context.Background(), r.o.Config, policy, nil, r.o.Logger, r.o.Registerer)
 	}
 	if err != nil {
 		r.o.Logger.Warn("the git mirrors cannot be opened; documents that no segment holds stay missing", "error", err)

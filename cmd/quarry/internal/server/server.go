@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -19,6 +20,7 @@ import (
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/query/api"
 	recorder "github.com/quarrysearch/quarry/query/audit"
 	"github.com/quarrysearch/quarry/query/auth"
@@ -37,6 +39,18 @@ type Options struct {
 	Version string
 	// diskFull is called by a store that cannot write for want of space.
 	diskFull func()
+	// standIns are nil but in the simulation.
+	standIns *standIns
+}
+
+// standIns take the place of what a server has from its machine.
+type standIns struct {
+	// execute runs git commands.
+	execute mirror.Executor
+	// disk has the projections.
+	disk *store.Memory
+	// jitter draws waits.
+	jitter func(time.Duration) time.Duration
 }
 
 // The roles of a process.

@@ -118,7 +118,11 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 		return nil, err
 	}
 	m := newVersionMetrics(v.o.Registerer)
-	rows, err := store.Open(dir, store.Options{Cache: v.blocks, DiskFull: v.o.diskFull, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage})
+	options := store.Options{Cache: v.blocks, DiskFull: v.o.diskFull, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage}
+	if v.o.standIns != nil {
+		options.Memory = v.o.standIns.disk
+	}
+	rows, err := store.Open(dir, options)
 	if err != nil {
 		return nil, unreadable(err)
 	}

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// These tests put a server's parts, from web hook to projections, into the world of
+// package simulation, where a seed decides the order of everything, and every fault. A
+// model (simulationmodel_test.go) says what must be true once the faults have ended.
+
+const (
+	// simulationEvents is how many events CI simulates, simulationWorld how many at most
+	// happen in one world: a log read from its beginning is to stay short.
+	simulationEvents = 12_000
+	simulationWorld  = 4_000
+	// simulationRound is how many events lie between two comparisons with the model.
+	simulationRound = 1500
+)
+
+// simulationSeed is the first seed of a run; QUARRY_SEED repeats one.
+func simulationSeed(t *testing.T) uint64 {
+	t.Helper()
+	if s := os.Getenv("QUARRY_SEED"); s != "" {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seed
+	}
+	return 1
+}
+
+// TestSimulation simulates worlds from QUARRY_SEED on until there were QUARRY_EVENTS
+// events. make simulate runs it for longer.
+func TestSimulation(t *testing.T) {
+	events := simulationEvents
+	if s := os.Getenv("QUARRY_EVENTS"); s != "" {
+		var err error
+		if events, err = strconv.Atoi(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	began, seed, sum := time.Now(), simulationSeed(t), simulationTally{}
+	for ; sum.events < events && !t.Failed(); seed++ {
+		sum.add(simulate(t, seed, min(simulationWorld, events-sum.events)))
+	}
+	t.Logf("%d events in %s: %d worlds, %d records, %d pushes taken, %d crashes, %d stops, %d losses, %s on the simulated clock",
+		sum.events, time.Since(began).Round(time.Millisecond), sum.worlds, sum.records, sum.pushes, sum.crashes, sum.stops, sum.losses, sum.simulated)
+}
+
+// TestSimulationIsDeterministic holds that a seed repeats a run.
+func TestSimulationIsDeterministic(t *testing.T) {
+	seed := simulationSeed(t)
+	first := simulate(t, seed, 4000)
+	if second := simulate(t, seed, 4000); first.trace != second.trace {
+		t.Errorf("seed %d: traces %s and %s differ", seed, first.trace, second.trace)
+	}
+	if other := simulate(t, seed+1, 4000); first.trace == other.trace {
+		t.Errorf("seeds %d and %d have the same trace", seed, seed+1)
+	}
+}
+
+// simulationTally counts what happened in worlds.
+type simulationTally struct {
+	events, worlds, records, pushes, crashes, stops, losses int
+	simulated                                               time.Duration
+	trace                                                   string // of one world
+}
+
+func (s *simulationTally) add(o simulationTally) {
+	s.events += o.events
+	s.worlds += o.worlds
+	s.records += o.records
+	s.pushes += o.pushes
+	s.crashes += o.crashes
+	s.stops += o.stops
+	s.losses += o.losses
+	s.simulated += o.simulated
+}
+
+// simulate runs one world for so many events.
+func simulate(t *testing.T, seed uint64, events int) (tally simulationTally) {
+	t.Helper()
+	dir, err := os.MkdirTemp(memoryDirectory(t), "quarry-simulation-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	synctest.Test(t, func(t *testing.T) {
+		w := newSimulatedWorld(t, seed, dir)
+		began := time.Now()
+		err := w.run(events)
+		w.end()
+		tally = w.tally
+		tally.events, tally.worlds, tally.trace, tally.simulated = w.s.Events(), 1, w.s.Trace(), time.Since(began)
+		if err != nil {
+			t.Errorf("QUARRY_SEED=%d repeats this world, QUARRY_TRACE=FILE writes what happened in it: %v", seed, err)
+		}
+	})
+	return tally
+}
+
+// memoryDirectory returns a directory for mirrors and segments; in memory, if there is one.
+func memoryDirectory(t *testing.T) string {
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		return "/dev/shm"
+	}
+	return t.TempDir()
+}
+
+// run lets the world go on for so many events, with a comparison after every round.
+func (w *simulatedWorld) run(events int) error {
+	w.start()
+	for w.s.Events() < events {
+		if err := w.disturb(min(simulationRound, events-w.s.Events())); err != nil {
+			return err
+		}
+		if err := w.settle(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// disturb lets so many events happen, faults among them.
+func (w *simulatedWorld) disturb(events int) error {
+	w.faults = true
+	for until := w.s.Events() + events; w.s.Events() < until; {
+		if err := w.exited(); err != nil {
+			return err
+		}
+		w.act()
+	}
+	return nil
+}
+
+// act does one thing that the seed chooses.
+func (w *simulatedWorld) act() {
+	w.expire()
+	rng := w.s.Rand
+	switch n := rng.IntN(1000); {
+	case n < 50:
+		w.change()
+	case n < 53:
+		w.crash()
+		w.lose()
+		w.start()
+	case n < 55:
+		w.stop()
+		w.lose()
+		w.start()
+	case n < 58:
+		w.turn(&w.away, !w.away.on)
+	case n < 61:
+		w.turn(&w.full, !w.full.on)
+	case n < 64:
+		w.revoke()
+	case n < 67:
+		w.sync()
+	case n < 68:
+		w.s.Note("lose mirrors while the server runs")
+		w.remove(w.config.MirrorsDir())
+		w.tally.losses++
+	case n < 92:
+		w.s.Sleep(time.Duration(rng.Int64N(int64(2 * time.Second))))
+	default:
+		if !w.s.Step(w.judge) {
+			w.s.Sleep(time.Duration(rng.Int64N(int64(5 * time.Second))))
+		}
+	}
+}
+
+// lose loses, now and then, what may be deleted while the server is stopped.
+func (w *simulatedWorld) lose() {
+	for _, loss := range []struct {
+		name string
+		lose func()
+	}{
+		{"mirrors", func() { w.remove(w.config.MirrorsDir()) }},
+		{"segments", func() { w.remove(w.config.SegmentsDir()) }},
+		{"projections", w.loseProjections},
+		{"registrations", w.tearRegistrations},
+	} {
+		if w.s.Rand.IntN(8) == 0 {
+			w.s.Note("lose %s", loss.name)
+			loss.lose()
+			w.tally.losses++
+		}
+	}
+}
+
+// draw returns one of a list.
+func draw[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }

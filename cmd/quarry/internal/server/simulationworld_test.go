@@ -1,0 +1,454 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/simulation"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	simulatedPartitions = 3
+	simulatedSecret     = "a key of twenty-four bytes"
+	// maxSimulatedRepositories and maxSimulatedBranches bound the world, maxInFlight the
+	// deliveries that were sent and not answered.
+	maxSimulatedRepositories, maxSimulatedBranches, maxInFlight = 6, 4, 24
+	// maxFault is how long the host may be away, or a disk full, and minCalm how long
+	// they are not in between: behind pipeline.hostPatience records are given up.
+	maxFault, minCalm = time.Minute, 4 * time.Minute
+)
+
+// simulatedWorld is a server and what is around it.
+type simulatedWorld struct {
+	t      *testing.T
+	s      *simulation.Scheduler
+	host   *simulation.Host
+	log    *simulation.Log
+	config *config.Config
+	logger *slog.Logger
+	// disk has the projections. durable is a copy of it as it was when it was synced last
+	// by the world: what a crash may leave.
+	disk, durable *store.Memory
+	repositories  []*simulation.Repository
+	life          *simulatedLife // nil while the server is down
+	server        atomic.Pointer[Server]
+
+	clients    sync.WaitGroup
+	ctx        context.Context
+	end        func()
+	sent       int
+	faults     bool
+	away, full outage
+	tally      simulationTally
+	mu         struct {
+		sync.Mutex
+		inFlight int
+		// accepted are the pushes that were answered with 202.
+		accepted []event.Position
+	}
+}
+
+func newSimulatedWorld(t *testing.T, seed uint64, dir string) *simulatedWorld {
+	c := config.Default()
+	c.Data = filepath.Join(dir, "data")
+	c.Pipeline.MergeInterval, c.Pipeline.ReconcileInterval = 0, 0
+	c.Pipeline.Concurrency, c.Pipeline.Builders = 64, 2
+	c.Cache.BlocksBytes, c.Cache.FramesBytes = 8<<20, 1<<20
+	c.Connections = []config.Connection{{
+		Name: "hub", Kind: code.GenericGitHost, AutoRegister: true, Branches: []string{"**"},
+		Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(simulatedSecret)))},
+	}}
+	w := &simulatedWorld{t: t, host: simulation.NewHost(), log: simulation.NewLog(simulatedPartitions), config: &c}
+	w.away, w.full = outage{name: "host away", set: w.host.SetAway}, outage{name: "disk full", set: w.host.SetFull}
+	w.disk, w.durable = store.NewMemory(), store.NewMemory()
+	var trace io.Writer
+	w.logger = slog.New(slog.DiscardHandler)
+	if path := os.Getenv("QUARRY_TRACE"); path != "" {
+		file, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trace, w.logger = file, slog.New(slog.NewTextHandler(file, nil))
+	}
+	w.s = simulation.NewScheduler(seed, trace)
+	ctx, cancel := context.WithCancel(context.Background())
+	w.ctx = ctx
+	w.end = func() {
+		cancel()
+		if w.life != nil {
+			w.crash()
+		}
+		w.clients.Wait()
+	}
+	return w
+}
+
+// simulatedLife is one process of the server.
+type simulatedLife struct {
+	process *simulation.Process
+	stop    context.CancelFunc
+	ended   chan error
+}
+
+// start starts the server.
+func (w *simulatedWorld) start() {
+	w.s.Note("start")
+	ctx, stop := context.WithCancel(context.Background())
+	life := &simulatedLife{process: w.s.NewProcess(), stop: stop, ended: make(chan error, 1)}
+	w.life = life
+	go func() { life.ended <- w.live(ctx, life.process) }()
+}
+
+// live is what cmd/quarry does from Open to Close, as far as it is simulated.
+func (w *simulatedWorld) live(ctx context.Context, process *simulation.Process) (err error) {
+	registry := prometheus.NewRegistry()
+	s := &Server{o: Options{
+		Config: w.config, Logger: w.logger, Registerer: registry, Gatherer: registry,
+		standIns: &standIns{execute: w.host.Git(w.s, process), disk: w.disk, jitter: func(wait time.Duration) time.Duration { return wait }},
+	}}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	s.policy = mirror.Policy{Resolve: func(context.Context, string) ([]netip.Addr, error) {
+		return []netip.Addr{netip.MustParseAddr("140.82.112.3")}, nil
+	}}
+	s.disks = w.newDisks(registry)
+	s.opened(s.disks)
+	s.log = w.log.Open(w.s, process)
+	s.opened(s.log)
+	s.registrar = newRegistrar(s.log, s.policy)
+	if s.segments, err = segmentstore.OpenDirectory(w.config.SegmentsDir()); err != nil {
+		return err
+	}
+	if err := s.openVersions(ctx); err != nil {
+		return err
+	}
+	s.repositories = &repositories{versions: s.versions, numbered: func(code.RepositoryID) bool { return true }}
+	s.log = w.log.OpenToScan(w.s, process)
+	s.opened(s.log)
+	for _, open := range []func(context.Context) error{s.openPipeline, s.openIngest} {
+		if err := open(ctx); err != nil {
+			return err
+		}
+	}
+	group := boot.NewGroup(w.logger, 0)
+	group.Add("disk space", s.disks.Run)
+	group.Add("projections", s.versions.Run)
+	s.pipeline.add(group)
+	group.Add("web hooks", s.receiver.Run)
+	w.server.Store(s)
+	defer w.server.Store(nil)
+	return group.Run(ctx)
+}
+
+// newDisks returns what watches the space of the simulated disk.
+func (w *simulatedWorld) newDisks(registry prometheus.Registerer) *diskGuard {
+	g := &diskGuard{directories: guardedDirectories(w.config), minFree: int64(w.config.Storage.MinFreeBytes), logger: w.logger, closed: make(chan struct{})}
+	g.space = func(string) (boot.Space, error) {
+		if w.host.DiskIsFull() {
+			return boot.Space{TotalBytes: 1 << 40}, nil
+		}
+		return boot.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 40}, nil
+	}
+	g.close = sync.OnceFunc(func() { close(g.closed) })
+	g.metrics = newSpaceMetrics(registry, g.minFree)
+	g.measure(w.ctx)
+	return g
+}
+
+// exited returns an error if the server stopped though nobody stopped it.
+func (w *simulatedWorld) exited() error {
+	select {
+	case err := <-w.life.ended:
+		w.life = nil
+		return fmt.Errorf("the server ended by itself: %w", err)
+	default:
+		return nil
+	}
+}
+
+// crash kills the server. Of the rows that were not synced all are lost, or none: in
+// between, what Pebble writes by itself would decide, which no seed repeats
+// (TestKilledAt200Points kills a store there).
+func (w *simulatedWorld) crash() {
+	w.s.Note("crash")
+	w.tally.crashes++
+	if w.s.Rand.IntN(2) == 0 {
+		w.sync()
+	}
+	w.life.process.Kill()
+	w.life.stop()
+	<-w.life.ended
+	synctest.Wait()
+	w.disk, w.life = w.durable.Crash(0, 0), nil
+}
+
+// sync makes what the projections have durable.
+func (w *simulatedWorld) sync() {
+	synctest.Wait()
+	s := w.server.Load()
+	if s == nil {
+		return
+	}
+	if err := s.versions.live.Load().store.Sync(); err != nil {
+		w.t.Error(err)
+	}
+	w.durable = w.disk.Crash(0, 0)
+}
+
+// stop stops the server as an operator does; what it awaits meanwhile happens.
+func (w *simulatedWorld) stop() {
+	w.s.Note("stop")
+	w.tally.stops++
+	w.life.stop()
+	for {
+		if w.s.Step(w.judge) {
+			continue
+		}
+		select {
+		case err := <-w.life.ended:
+			if err != nil {
+				w.s.Note("the stop failed: %v", err)
+			}
+			w.life, w.durable = nil, w.disk.Crash(100, 0)
+			return
+		default:
+			w.s.Sleep(time.Second)
+		}
+	}
+}
+
+// judge draws what becomes of an operation.
+func (w *simulatedWorld) judge(operation string) simulation.Verdict {
+	w.expire()
+	if !w.faults {
+		return simulation.Succeed
+	}
+	switch w.s.Rand.IntN(200) {
+	case 0:
+		return simulation.Fail
+	case 1:
+		return simulation.LoseAnswer
+	}
+	return simulation.Succeed
+}
+
+// outage is a fault that lasts.
+type outage struct {
+	name    string
+	set     func(bool)
+	on      bool
+	changed time.Time
+}
+
+// turn begins an outage, if the last one is long over, or ends it.
+func (w *simulatedWorld) turn(o *outage, on bool) {
+	if o.on == on || on && time.Since(o.changed) < minCalm {
+		return
+	}
+	o.on, o.changed = on, time.Now()
+	w.s.Note("%s %t", o.name, on)
+	o.set(on)
+}
+
+// expire ends the outages that have lasted long enough.
+func (w *simulatedWorld) expire() {
+	for _, o := range []*outage{&w.away, &w.full} {
+		if time.Since(o.changed) > maxFault {
+			w.turn(o, false)
+		}
+	}
+}
+
+// revoke takes a partition away from the workers.
+func (w *simulatedWorld) revoke() {
+	partition := int32(w.s.Rand.IntN(simulatedPartitions))
+	w.s.Note("revoke %d", partition)
+	w.log.Revoke(workerGroup, event.TopicEvents, partition)
+}
+
+func (w *simulatedWorld) remove(dir string) {
+	if err := os.RemoveAll(dir); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *simulatedWorld) loseProjections() {
+	w.remove(w.config.ProjectionsDir())
+	w.disk, w.durable = store.NewMemory(), store.NewMemory()
+}
+
+// tearRegistrations leaves half of what mirrors know of their repositories, which is not
+// synced.
+func (w *simulatedWorld) tearRegistrations() {
+	files, err := filepath.Glob(filepath.Join(w.config.MirrorsDir(), "*", "*", "quarry.json"))
+	for _, file := range files {
+		if w.s.Rand.IntN(2) == 0 {
+			err = errors.Join(err, os.Truncate(file, 20))
+		}
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
+// change is somebody who pushes.
+func (w *simulatedWorld) change() {
+	w.mu.Lock()
+	busy := w.mu.inFlight >= maxInFlight
+	w.mu.Unlock()
+	if busy {
+		return
+	}
+	rng := w.s.Rand
+	if len(w.repositories) < maxSimulatedRepositories && rng.IntN(20) == 0 || len(w.repositories) == 0 {
+		w.repositories = append(w.repositories, w.host.Add(fmt.Sprintf("https://hub.example.org/r%d.git", len(w.repositories))))
+		w.push(w.repositories[len(w.repositories)-1], "refs/heads/main")
+		return
+	}
+	r := draw(rng, w.repositories)
+	branches := slices.Sorted(maps.Keys(w.host.Branches(r)))
+	ref := draw(rng, branches)
+	switch n := rng.IntN(10); {
+	case n == 0 && len(branches) < maxSimulatedBranches:
+		w.sent++
+		w.push(r, code.Ref(fmt.Sprintf("refs/heads/topic-%d", w.sent)))
+	case n == 1 && ref != r.Head:
+		before := w.host.Branches(r)[ref]
+		w.host.Delete(r, ref)
+		w.send(r, ref, before, "")
+	default:
+		w.push(r, ref)
+	}
+}
+
+// push makes a commit and has it delivered.
+func (w *simulatedWorld) push(r *simulation.Repository, ref code.Ref) {
+	branches := w.host.Branches(r)
+	before := branches[ref]
+	files := w.host.Files(before)
+	if before == "" {
+		files = w.host.Files(branches[r.Head])
+	}
+	for range 1 + w.s.Rand.IntN(3) {
+		w.sent++
+		path := fmt.Sprintf("dir%d/file%d.go", w.s.Rand.IntN(3), w.s.Rand.IntN(8))
+		if len(files) > 2 && w.s.Rand.IntN(6) == 0 {
+			delete(files, path)
+		} else {
+			files[path] = fmt.Sprintf("package dir\n\n// word%d\nfunc F%d() {}\n", w.sent, w.sent)
+		}
+	}
+	w.send(r, ref, before, w.host.Push(r, ref, files, time.Now()))
+}
+
+// send has the host deliver a push, until the server takes it.
+func (w *simulatedWorld) send(r *simulation.Repository, ref code.Ref, before, after code.CommitID) {
+	w.sent++
+	id := fmt.Sprintf("delivery-%d", w.sent)
+	zero := code.CommitID(fmt.Sprintf("%040d", 0))
+	payload := map[string]string{"repository": r.URL, "ref": string(ref), "before": string(max(before, zero)), "after": string(max(after, zero))}
+	switch w.s.Rand.IntN(4) {
+	case 0: // only the ref
+		delete(payload, "before")
+		delete(payload, "after")
+	case 1:
+		payload = map[string]string{"repository": r.URL}
+	}
+	body, err := json.Marshal(payload)
+	if err != nil {
+		w.t.Error(err)
+	}
+	w.s.Note("send %s %s", id, body)
+	again := w.s.Rand.IntN(10) == 0
+	w.mu.Lock()
+	w.mu.inFlight++
+	w.mu.Unlock()
+	w.clients.Go(func() {
+		w.deliver(id, body)
+		if again {
+			w.deliver(id, body)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.mu.inFlight--
+	})
+}
+
+// deliver sends one delivery until it is taken, or the world ends.
+func (w *simulatedWorld) deliver(id string, body []byte) {
+	for {
+		if _, err := w.s.Await(w.ctx, nil, "deliver "+id); err != nil {
+			return
+		}
+		if positions, ok := w.post(id, body); ok {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.mu.accepted = append(w.mu.accepted, positions...)
+			return
+		}
+		select {
+		case <-time.After(10 * time.Second):
+		case <-w.ctx.Done():
+			return
+		}
+	}
+}
+
+// post makes one signed request.
+func (w *simulatedWorld) post(id string, body []byte) ([]event.Position, bool) {
+	s := w.server.Load()
+	if s == nil {
+		return nil, false
+	}
+	now := strconv.FormatInt(time.Now().Unix(), 10)
+	sum := hmac.New(sha256.New, []byte(simulatedSecret))
+	fmt.Fprintf(sum, "%s.%s.%s", id, now, body)
+	request := httptest.NewRequestWithContext(w.ctx, http.MethodPost, "/webhooks/genericGitHost/hub", bytes.NewReader(body))
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("webhook-id", id)
+	request.Header.Set("webhook-timestamp", now)
+	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(sum.Sum(nil)))
+	response := httptest.NewRecorder()
+	s.receiver.ServeHTTP(response, request)
+	var answer struct{ Positions []event.Position }
+	switch {
+	case response.Code == http.StatusServiceUnavailable:
+		return nil, false
+	case response.Code != http.StatusAccepted:
+		w.t.Errorf("delivery %s: %d %s", id, response.Code, response.Body)
+	default:
+		if err := json.Unmarshal(response.Body.Bytes(), &answer); err != nil {
+			w.t.Error(err)
+		}
+	}
+	return answer.Positions, true
+}

@@ -1,0 +1,252 @@
+package simulation
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// errExit is how git ends after it has said why.
+var errExit = errors.New("exit status 128")
+
+// fatal is what git says before it ends.
+type fatal string
+
+func (f fatal) Error() string { return string(f) }
+
+// call is one git command. The refs and commits of a mirror are files in its directory,
+// as of git: so what removes or tears them is seen.
+type call struct {
+	host *Host
+	dir  string
+	args []string // from the command's name on
+	e    mirror.Execution
+}
+
+// Git returns the git of a process. Commands but cat-file, which reads, and version await
+// the scheduler; Fail makes those that reach the host find it away, and others a full
+// disk.
+func (h *Host) Git(s *Scheduler, p *Process) mirror.Executor {
+	return func(ctx context.Context, e mirror.Execution) error {
+		dir, _ := strings.CutPrefix(e.Args[0], "--git-dir=")
+		c := &call{host: h, dir: dir, args: e.Args[1:], e: e}
+		verdict, err := c.await(ctx, s, p)
+		if err == nil {
+			err = c.run(ctx, verdict)
+		}
+		if said := fatal(""); errors.As(err, &said) {
+			_, _ = fmt.Fprintln(e.Stderr, string(said))
+			return errExit
+		}
+		return err
+	}
+}
+
+func (c *call) await(ctx context.Context, s *Scheduler, p *Process) (Verdict, error) {
+	if p.Killed() {
+		return Succeed, ErrKilled
+	}
+	if c.args[0] == "cat-file" || c.args[0] == "version" {
+		return Succeed, nil
+	}
+	// The path above the mirror is another in each run.
+	name := filepath.Base(filepath.Dir(c.dir))
+	return s.Await(ctx, p, fmt.Sprintf("git %s %s", name, strings.Join(c.args, " ")))
+}
+
+func (c *call) run(ctx context.Context, verdict Verdict) error {
+	switch c.args[0] {
+	case "version":
+		_, err := io.WriteString(c.e.Stdout, "git version 2.39.5\n")
+		return err
+	case "init":
+		return c.init()
+	case "ls-remote":
+		return c.listRemote(verdict)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "HEAD")); err != nil {
+		return fatal("fatal: not a git repository: '" + c.dir + "'")
+	}
+	if c.host.DiskIsFull() && (c.args[0] == "fetch" || c.args[0] == "update-ref") {
+		return fatal("fatal: write error: No space left on device")
+	}
+	switch c.args[0] {
+	case "fetch":
+		return c.fetch(verdict)
+	case "for-each-ref":
+		return c.listRefs()
+	case "update-ref":
+		return c.updateRefs()
+	case "symbolic-ref":
+		return os.WriteFile(filepath.Join(c.dir, "HEAD"), []byte("ref: "+c.args[2]+"\n"), 0o600)
+	case "cat-file":
+		return c.catFile(ctx)
+	case "ls-tree":
+		return c.listTree()
+	case "diff-tree":
+		return c.compareTrees()
+	}
+	return fatal("git: '" + c.args[0] + "' is not a git command of the simulation")
+}
+
+func (c *call) init() error {
+	for _, dir := range []string{"objects", "refs"} {
+		if err := os.MkdirAll(filepath.Join(c.dir, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	head := "main"
+	for _, arg := range c.args {
+		if name, ok := strings.CutPrefix(arg, "--initial-branch="); ok {
+			head = name
+		}
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(c.dir, "config"), []byte("[core]\n\tbare = true\n"), 0o600),
+		os.WriteFile(filepath.Join(c.dir, "HEAD"), []byte("ref: refs/heads/"+head+"\n"), 0o600))
+}
+
+// listRemote answers ls-remote --symref … URL HEAD PATTERN…; the patterns are ignored,
+// but for the branches that HEAD and refs/heads/* mean.
+func (c *call) listRemote(verdict Verdict) error {
+	at := slices.Index(c.args, "--end-of-options") + 1
+	head, branches, failure := c.host.refs(c.args[at])
+	if verdict != Succeed {
+		failure = "fatal: unable to access the host: Connection reset by peer"
+	}
+	if failure != "" {
+		return fatal(failure)
+	}
+	var out bytes.Buffer
+	if id := branches[head]; id != "" {
+		fmt.Fprintf(&out, "ref: %s\tHEAD\n%s\tHEAD\n", head, id)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(branches)) {
+		if slices.ContainsFunc(c.args[at+1:], func(p string) bool { return p == string(ref) || p == "refs/heads/*" }) {
+			fmt.Fprintf(&out, "%s\t%s\n", branches[ref], ref)
+		}
+	}
+	_, err := c.e.Stdout.Write(out.Bytes())
+	return err
+}
+
+// fetch brings the refs that standard input names, all or none.
+func (c *call) fetch(verdict Verdict) error {
+	_, branches, failure := c.host.refs(c.args[slices.Index(c.args, "--end-of-options")+1])
+	if verdict != Succeed {
+		failure = "fatal: the remote end hung up: Connection reset by peer"
+	}
+	if failure != "" {
+		return fatal(failure)
+	}
+	wanted := map[code.Ref]code.CommitID{}
+	lines := bufio.NewScanner(c.e.Stdin)
+	for lines.Scan() {
+		from, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "+"), ":")
+		id := branches[code.Ref(from)]
+		if id == "" {
+			return fatal("fatal: couldn't find remote ref " + from)
+		}
+		wanted[code.Ref(from)] = id
+	}
+	for _, ref := range slices.Sorted(maps.Keys(wanted)) {
+		if err := os.WriteFile(filepath.Join(c.dir, "objects", string(wanted[ref])), nil, 0o600); err != nil {
+			return err
+		}
+		if err := c.writeRef(string(ref), wanted[ref]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) writeRef(name string, id code.CommitID) error {
+	path := filepath.Join(c.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(string(id)+"\n"), 0o600)
+}
+
+// readRef returns what a ref points to, empty for none.
+func (c *call) readRef(name string) code.CommitID {
+	b, err := os.ReadFile(filepath.Join(c.dir, name))
+	if err != nil {
+		return ""
+	}
+	return code.CommitID(strings.TrimSpace(string(b)))
+}
+
+// listRefs answers for-each-ref with one of the formats of package mirror.
+func (c *call) listRefs() error {
+	prefix := c.args[len(c.args)-1]
+	withType := strings.Contains(strings.Join(c.args, " "), "%(objecttype)")
+	var out bytes.Buffer
+	err := filepath.WalkDir(filepath.Join(c.dir, prefix), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && d.IsDir() {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ref, err := filepath.Rel(c.dir, path)
+		if err != nil {
+			return err
+		}
+		id := c.readRef(ref)
+		if c.find(id) == nil {
+			return fatal("fatal: missing object " + string(id) + " for " + ref)
+		}
+		if withType {
+			fmt.Fprintf(&out, "%s commit %s\n", id, ref)
+		} else {
+			fmt.Fprintf(&out, "%s %s\n", id, ref)
+		}
+		return nil
+	})
+	if err == nil {
+		_, err = c.e.Stdout.Write(out.Bytes())
+	}
+	return err
+}
+
+// updateRefs answers update-ref --stdin.
+func (c *call) updateRefs() error {
+	lines := bufio.NewScanner(c.e.Stdin)
+	for lines.Scan() {
+		f := strings.Fields(lines.Text())
+		switch {
+		case f[0] == "delete":
+			if err := os.Remove(filepath.Join(c.dir, f[1])); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		case c.find(code.CommitID(f[2])) == nil:
+			return fatal("fatal: cannot update ref '" + f[1] + "': trying to write ref with nonexistent object " + f[2])
+		default:
+			if err := c.writeRef(f[1], code.CommitID(f[2])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// find returns a commit that the mirror has, else nil.
+func (c *call) find(id code.CommitID) *commit {
+	if _, err := os.Stat(filepath.Join(c.dir, "objects", string(id))); id == "" || err != nil {
+		return nil
+	}
+	return c.host.commit(id)
+}

@@ -1,0 +1,161 @@
+package simulation
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A Host is a code host with its repositories. Tree and blob names are those of git;
+// what it knows is never lost.
+type Host struct {
+	mu struct {
+		sync.Mutex
+		byURL   map[string]*Repository
+		commits map[code.CommitID]*commit
+		blobs   map[string]string // content by name
+		away    bool
+		full    bool
+	}
+}
+
+// A Repository is one of a Host. Its branches are changed by Push and Delete.
+type Repository struct {
+	URL      string
+	Head     code.Ref
+	branches map[code.Ref]code.CommitID
+}
+
+// commit is a commit and what it is made of.
+type commit struct {
+	text string
+	// files has the names of blobs by path.
+	files map[string]string
+}
+
+// NewHost returns a host without repositories.
+func NewHost() *Host {
+	h := &Host{}
+	h.mu.byURL, h.mu.commits, h.mu.blobs = map[string]*Repository{}, map[code.CommitID]*commit{}, map[string]string{}
+	return h
+}
+
+// Add adds a repository without branches whose default branch is main.
+func (h *Host) Add(url string) *Repository {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := &Repository{URL: url, Head: "refs/heads/main", branches: map[code.Ref]code.CommitID{}}
+	h.mu.byURL[url] = r
+	return r
+}
+
+// SetAway makes every connection to the host fail, or ends that.
+func (h *Host) SetAway(away bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mu.away = away
+}
+
+// SetFull makes the disk of the mirrors full, or ends that.
+func (h *Host) SetFull(full bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mu.full = full
+}
+
+func objectName(kind, content string) string {
+	sum := sha1.Sum(fmt.Appendf(nil, "%s %d\x00%s", kind, len(content), content))
+	return hex.EncodeToString(sum[:])
+}
+
+// Push makes a branch a new commit with these files, content by path.
+func (h *Host) Push(r *Repository, ref code.Ref, files map[string]string, at time.Time) code.CommitID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &commit{files: map[string]string{}}
+	var tree strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		blob := objectName("blob", files[path])
+		h.mu.blobs[blob], c.files[path] = files[path], blob
+		fmt.Fprintf(&tree, "%s %s\n", blob, path)
+	}
+	c.text = fmt.Sprintf("tree %s\nparent %s\ncommitter Ada <ada@example.org> %d +0000\n\npush\n", objectName("tree", tree.String()), r.branches[ref], at.Unix())
+	id := code.CommitID(objectName("commit", c.text))
+	h.mu.commits[id] = c
+	r.branches[ref] = id
+	return id
+}
+
+// Delete deletes a branch.
+func (h *Host) Delete(r *Repository, ref code.Ref) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(r.branches, ref)
+}
+
+// Branches returns the branches of a repository.
+func (h *Host) Branches(r *Repository) map[code.Ref]code.CommitID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(r.branches)
+}
+
+// Files returns the content of the files of a commit by path.
+func (h *Host) Files(id code.CommitID) map[string]string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	files := map[string]string{}
+	if c := h.mu.commits[id]; c != nil {
+		for path, blob := range c.files {
+			files[path] = h.mu.blobs[blob]
+		}
+	}
+	return files
+}
+
+// commit returns a commit, nil if there is none.
+func (h *Host) commit(id code.CommitID) *commit {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.mu.commits[id]
+}
+
+// blob returns the content of a blob.
+func (h *Host) blob(name string) (content string, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	content, ok = h.mu.blobs[name]
+	return content, ok
+}
+
+// refs returns the HEAD and the branches that a client sees at a URL, or what git says
+// if it cannot.
+func (h *Host) refs(url string) (head code.Ref, branches map[code.Ref]code.CommitID, failure string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.mu.byURL[url]
+	switch {
+	case h.mu.away:
+		return "", nil, "fatal: unable to access '" + url + "': Failed to connect to host port 443: Connection refused"
+	case r == nil:
+		return "", nil, "fatal: repository '" + url + "' not found"
+	}
+	return r.Head, maps.Clone(r.branches), ""
+}
+
+// DiskIsFull reports what SetFull said last.
+func (h *Host) DiskIsFull() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.mu.full
+}
+
+// BlobName returns git's name of a file with this content.
+func BlobName(content string) string { return objectName("blob", content) }
