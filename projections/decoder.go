@@ -105,6 +105,16 @@ func (d *Decoder) read(ctx context.Context, ev *event.RevisionIndexed) ([]event.
 		return nil, ObjectError(err)
 	}
 	changes, err := segmentstore.DecodeChanges(b)
+	if errors.Is(err, segmentstore.ErrCorrupt) {
+		// One that is damaged is lost. One that was put there so is poison.
+		moved, failed := d.objects.Quarantine(ctx, ev.ChangesObject)
+		switch {
+		case failed != nil:
+			return nil, ObjectError(failed)
+		case moved:
+			return nil, fmt.Errorf("%s: %w", ev.ChangesObject, code.ErrNotFound)
+		}
+	}
 	return changes, ObjectError(err)
 }
 

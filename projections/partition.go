@@ -29,6 +29,8 @@ type partition struct {
 	// oldest is the time of the record being applied in Unix nanoseconds; 0 if
 	// none is.
 	oldest atomic.Int64
+	// chores are what others have done between two records.
+	chores chan chore
 	// pushed holds the group's live revisions, with the start of their freshness clock.
 	pushed []pushed
 }
@@ -106,10 +108,32 @@ func (p *partition) follow(ctx context.Context, records <-chan event.Record) err
 			if err != nil {
 				return err
 			}
+		case c := <-p.chores:
+			c.done <- p.doChore(c)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+}
+
+// A chore changes rows of a partition for another reason than a record.
+type chore struct {
+	change func(*store.Batch) error
+	done   chan error // has room for the outcome
+}
+
+// doChore applies a chore and publishes it.
+func (p *partition) doChore(c chore) error {
+	b := p.r.o.Store.NewBatch()
+	err := c.change(b)
+	if err != nil {
+		err = errors.Join(err, b.Close())
+	} else {
+		err = b.Commit()
+	}
+	p.settle(err == nil)
+	p.publish()
+	return err
 }
 
 // applyGroup applies rec and what waits behind it, MaxGroup records at most.
@@ -258,18 +282,14 @@ func (p *partition) applyOnce(ctx context.Context, rec event.Record) (err error)
 	return nil
 }
 
-// damageOf returns errStore for an error that rows of the store cannot be read:
-// the record is not the one to be blamed, and to skip it would lose it. A segment
-// that cannot be read is put right meanwhile: ErrUnavailable.
+// damageOf returns errStore for an error about a damaged file of the store: the
+// record is not to blame, and to skip it would lose it.
 func damageOf(err error) error {
 	var damage *store.DamageError
-	switch {
-	case !errors.As(err, &damage):
-		return nil
-	case damage.InSegment():
-		return ErrUnavailable
+	if errors.As(err, &damage) {
+		return errStore
 	}
-	return errStore
+	return nil
 }
 
 // settle tells the projections what became of the batch.

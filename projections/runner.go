@@ -175,7 +175,7 @@ func (r *Runner) start(ctx context.Context) ([]*partition, error) {
 	published := make([]event.Offset, n)
 	behind := 0
 	for i := range partitions {
-		p := &partition{r: r, number: int32(i), target: high[i]}
+		p := &partition{r: r, number: int32(i), target: high[i], chores: make(chan chore)}
 		if err := p.position(); err != nil {
 			return nil, err
 		}
@@ -275,6 +275,39 @@ func (r *Runner) reached(positions []event.Position) (done bool, changed <-chan 
 		}
 	}
 	return true, nil, nil
+}
+
+// Do changes rows of a partition between two records, as one batch that moves no
+// checkpoint, and publishes it. It waits until the partition is being applied.
+func (r *Runner) Do(ctx context.Context, number int32, change func(*store.Batch) error) error {
+	for {
+		r.mu.Lock()
+		partitions, changed := r.mu.partitions, r.mu.changed
+		r.mu.Unlock()
+		if partitions == nil {
+			select {
+			case <-changed:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if number < 0 || int(number) >= len(partitions) {
+			return fmt.Errorf("projections: the log has no partition %d", number)
+		}
+		c := chore{change, make(chan error, 1)}
+		select {
+		case partitions[number].chores <- c:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		select {
+		case err := <-c.done:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // Checkpoints returns what readers see of each partition; nil before Run.

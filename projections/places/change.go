@@ -197,7 +197,11 @@ func (c *change) segment(ctx context.Context, ref *event.SegmentRef, revive bool
 		ID: ref.ID, SizeBytes: ref.SizeBytes, TextBytes: ref.TextBytes, Documents: ref.Documents,
 	}}
 	c.claim(id)
-	if err := c.p.bring(ctx, h); err != nil {
+	bring := c.p.bring
+	if known != nil { // absent; keys that are left could not be read
+		bring = c.p.restore
+	}
+	if err := bring(ctx, h); err != nil {
 		return nil, err
 	}
 	if known != nil { // it was absent before, and keeps its place
@@ -210,7 +214,13 @@ func (c *change) segment(ctx context.Context, ref *event.SegmentRef, revive bool
 	}
 	c.added = append(c.added, h)
 	c.stage.brought = append(c.stage.brought, h)
-	return h, c.hold(h)
+	err = c.hold(h)
+	if isUnreadable(err) {
+		if err = c.p.restore(ctx, h); err == nil {
+			err = c.hold(h)
+		}
+	}
+	return h, err
 }
 
 // claim keeps the sweeper from the segment's keys until the record is settled.
@@ -242,6 +252,9 @@ func (c *change) drop(h *handle) error {
 		return nil
 	}
 	keys, err := h.reader.Keys()
+	if isUnreadable(err) {
+		return c.loseHolder(h.sequence)
+	}
 	if err != nil {
 		return err
 	}
@@ -250,6 +263,22 @@ func (c *change) drop(h *handle) error {
 		d.lost = append(d.lost, h.sequence)
 	}
 	return nil
+}
+
+// loseHolder is drop for a segment that cannot be read: it asks the documents of the
+// partition, all of them, about half a microsecond each.
+func (c *change) loseHolder(sequence uint32) error {
+	return each(c.b, partitionPrefix(kindDocument, c.at.Partition), func(k, v []byte) error {
+		row, err := decodeDocumentRow(v)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(row.holders, func(l location) bool { return l.sequence == sequence }) {
+			d := c.document(parseDocument(k))
+			d.lost = append(d.lost, sequence)
+		}
+		return nil
+	})
 }
 
 // sequence returns the next sequence of the partition.

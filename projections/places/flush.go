@@ -179,6 +179,9 @@ func (w *writer) alive(l location, delta int) {
 		return
 	}
 	h := w.handle(l.sequence)
+	if h.reader == nil {
+		return // it cannot be read any more
+	}
 	lo, hi := h.reader.TextRange(l.document)
 	live := w.live[l.sequence]
 	if live == nil {

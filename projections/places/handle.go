@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -33,31 +35,82 @@ type handle struct {
 }
 
 // bring ingests the segment of h, if it is not in the store yet, and opens it.
-// h is absent, with a nil reader, if the segment store does not have it.
+// h is absent, with a nil reader, if the segment store does not have it, or has it
+// damaged.
 func (p *Places) bring(ctx context.Context, h *handle) error {
 	lo, hi := segment.KeyRange(h.id)
 	found, err := p.store.HasSegment(lo, hi)
+	if err != nil && !isUnreadable(err) {
+		return err
+	}
+	if found && err == nil {
+		if err := p.open(h); !isUnreadable(err) {
+			return err
+		}
+	}
+	return p.restore(ctx, h)
+}
+
+// restore ingests the segment of h from the segment store, in the place of keys that
+// cannot be read, if there are any, and opens it. What is damaged there goes to the
+// quarantine; h is then absent, and the store has no keys of it.
+func (p *Places) restore(ctx context.Context, h *handle) error {
+	lo, hi := segment.KeyRange(h.id)
+	name := segmentstore.SegmentName(h.id)
+	path, err := p.store.Incoming(fmt.Sprintf("%d-%s", h.partition, h.id))
 	if err != nil {
 		return err
 	}
-	if !found {
-		path, err := p.store.Incoming(fmt.Sprintf("%d-%s", h.partition, h.id))
-		if err != nil {
-			return err
-		}
-		err = p.objects.Fetch(ctx, segmentstore.SegmentName(h.id), path)
-		if errors.Is(err, code.ErrNotFound) {
-			h.row.Absent = true
-			return nil
-		}
-		if err != nil {
-			return projections.ObjectError(err)
-		}
-		if err := p.store.IngestSegment(ctx, lo, hi, path); err != nil {
-			return err
-		}
+	found, err := p.store.HasSegment(lo, hi)
+	if err != nil && !isUnreadable(err) {
+		return err
 	}
-	return p.open(h)
+	ingest := p.store.IngestSegment
+	if found || err != nil {
+		ingest = p.store.ReplaceSegment
+	}
+	err = p.objects.Fetch(ctx, name, path)
+	if err == nil {
+		if err = ingest(ctx, lo, hi, path); err == nil {
+			err = p.openAll(h)
+		}
+		if !isUnreadable(err) {
+			return err
+		}
+		moved, failed := p.objects.Quarantine(ctx, name)
+		if failed != nil {
+			return projections.ObjectError(failed)
+		}
+		if !moved {
+			return err
+		}
+		err = code.ErrNotFound
+	}
+	if !errors.Is(err, code.ErrNotFound) {
+		return projections.ObjectError(err)
+	}
+	h.reader, h.row.Absent, h.row.Live, h.row.LiveBytes = nil, true, 0, 0
+	if found, err = p.store.HasSegment(lo, hi); err == nil && !found {
+		return nil
+	}
+	return p.store.Excise(ctx, lo, hi)
+}
+
+// openAll is open that also reads what a change reads of a segment.
+func (p *Places) openAll(h *handle) error {
+	if err := p.open(h); err != nil {
+		return err
+	}
+	if _, err := h.reader.Keys(); err != nil {
+		return fmt.Errorf("places: %w", err)
+	}
+	return nil
+}
+
+// isUnreadable reports whether a segment cannot be read because its bytes are not
+// what was written.
+func isUnreadable(err error) bool {
+	return errors.Is(err, segment.ErrCorrupt) || errors.Is(err, integrity.ErrDamaged) || errors.Is(err, store.ErrTable)
 }
 
 // open opens the reader of a segment that is in the store.
@@ -77,6 +130,17 @@ func (p *Places) open(h *handle) error {
 type segmentKeys struct{ *store.Store }
 
 var _ segment.Walkable = segmentKeys{}
+
+// Get implements segment.Source. A part that is not there belongs to a segment that
+// was taken out because it was damaged, after its reader was opened, or to one that
+// never had the part.
+func (s segmentKeys) Get(key []byte) ([]byte, io.Closer, error) {
+	value, closer, err := s.Store.Get(key)
+	if errors.Is(err, store.ErrNoKey) {
+		err = fmt.Errorf("%w: %w", segment.ErrCorrupt, err)
+	}
+	return value, closer, err
+}
 
 // Walk implements segment.Walkable.
 func (s segmentKeys) Walk() (segment.Walker, error) {

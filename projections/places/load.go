@@ -14,8 +14,11 @@ import (
 
 // load fills the partitions from the rows of the store.
 func (p *Places) load(ctx context.Context) error {
+	var lost []*handle
 	for _, step := range []func() error{
-		p.loadSegments, p.loadMarks, p.loadRepositories, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
+		func() (err error) { lost, err = p.loadSegments(ctx); return err },
+		func() error { return p.excludeLost(lost) },
+		p.loadMarks, p.loadRepositories, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
 		func() error { return p.exciseOrphans(ctx) },
 	} {
 		if err := step(); err != nil {
@@ -39,8 +42,10 @@ func each(r store.Reader, prefix []byte, f func(k, v []byte) error) error {
 	return it.Close()
 }
 
-func (p *Places) loadSegments() error {
-	return each(p.store, key(kindSegment, 0), func(k, v []byte) error {
+// loadSegments opens the segments. It restores those that cannot be read, and returns
+// those of which the segment store has no intact copy.
+func (p *Places) loadSegments(ctx context.Context) (lost []*handle, err error) {
+	return lost, each(p.store, key(kindSegment, 0), func(k, v []byte) error {
 		part := p.partition(int32(binary.BigEndian.Uint32(k[2:])))
 		h := &handle{partition: part.number, sequence: binary.BigEndian.Uint32(k[partitionPrefixLen:])}
 		if err := json.Unmarshal(v, &h.row); err != nil {
@@ -51,8 +56,16 @@ func (p *Places) loadSegments() error {
 			return err
 		}
 		if !h.row.Absent {
-			if err := p.open(h); err != nil {
+			err := p.open(h)
+			if isUnreadable(err) {
+				p.log.Error("a segment cannot be read; restoring it from the segment store", "segment", h.row.ID, "error", err)
+				err = p.restore(ctx, h)
+			}
+			if err != nil {
 				return fmt.Errorf("%w; rebuild with quarry replay", err)
+			}
+			if h.reader == nil {
+				lost = append(lost, h)
 			}
 		}
 		part.byID[h.id], part.bySequence[h.sequence] = h, h

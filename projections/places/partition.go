@@ -188,6 +188,9 @@ func (part *partition) take(s *staged) {
 			s.claims = append(s.claims, old.id)
 		}
 		part.byID[h.id], part.bySequence[h.sequence] = h, h
+		if h.reader == nil {
+			delete(part.tables, h.sequence)
+		}
 	}
 	for _, r := range s.rows {
 		part.bySequence[r.sequence].row = r.row

@@ -44,6 +44,10 @@ func (p *Places) publishAll() {
 func (p *Places) rebuildTables(part *partition) {
 	for sequence, list := range part.pending {
 		h := part.bySequence[sequence]
+		if h.reader == nil {
+			delete(part.tables, sequence)
+			continue
+		}
 		changes := make([]tableChange, len(list))
 		p.mu.Lock()
 		for i, pl := range list {

@@ -73,6 +73,14 @@ func (f *File) Close() error { return f.table.Close() }
 type tableSource struct{ table *sstable.Reader }
 
 func (s tableSource) Get(key []byte) ([]byte, io.Closer, error) {
+	value, closer, err := s.get(key)
+	if err != nil && pebble.IsCorruptionError(err) {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return value, closer, err
+}
+
+func (s tableSource) get(key []byte) ([]byte, io.Closer, error) {
 	it, err := s.table.NewIter(sstable.NoTransforms, nil, nil, sstable.AssertNoBlobHandles)
 	if err != nil {
 		return nil, nil, err

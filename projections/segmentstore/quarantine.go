@@ -48,6 +48,17 @@ func (d *Directory) Check(ctx context.Context, name string, p *integrity.Pace) e
 	return nil
 }
 
+// IsObject reports whether the file at path shares its storage with an object.
+func (d *Directory) IsObject(name, path string) bool {
+	object, err := d.path(name)
+	if err != nil {
+		return false
+	}
+	a, errA := os.Stat(object)
+	b, errB := os.Stat(path)
+	return errA == nil && errB == nil && os.SameFile(a, b)
+}
+
 // checkObject holds the file at path against what its name says.
 func checkObject(ctx context.Context, name, path string, p *integrity.Pace) error {
 	if err := ctx.Err(); err != nil {

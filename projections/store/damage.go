@@ -1,17 +1,15 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/quarrysearch/quarry/projections/integrity"
 )
 
-// ErrDamaged says that a file of the store does not hold what was written to it.
-var ErrDamaged = errors.New("a file of the store is damaged")
-
-// DamageError describes a damaged file. It is ErrDamaged.
+// DamageError describes a damaged file. It is integrity.ErrDamaged.
 type DamageError struct {
 	// Path is the file, or the directory of the store if it is not known which.
 	Path string
@@ -34,7 +32,7 @@ func (e *DamageError) Error() string {
 }
 
 // Unwrap implements the interface of errors.Is.
-func (e *DamageError) Unwrap() []error { return []error{ErrDamaged, e.cause} }
+func (e *DamageError) Unwrap() []error { return []error{integrity.ErrDamaged, e.cause} }
 
 // InSegment reports whether the file holds a segment rather than rows.
 func (e *DamageError) InSegment() bool {

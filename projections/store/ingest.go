@@ -62,11 +62,39 @@ func (s *Store) IngestSegment(ctx context.Context, lo, hi []byte, path string) e
 		}
 	}
 	if err := s.db.Ingest(ctx, []string{path}); err != nil {
-		return fmt.Errorf("store: ingest %s: %w", path, err)
+		if pebble.IsCorruptionError(err) && pebble.ExtractDataCorruptionInfo(err) == nil {
+			return errors.Join(fmt.Errorf("store: ingest %s: %w: %w", path, ErrTable, err), os.Remove(path))
+		}
+		return fmt.Errorf("store: ingest %s: %w", path, s.explain(err))
 	}
 	// Pebble removes the file it has linked; it may have copied it across devices.
 	if err := s.fs.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("store: ingest: remove %s: %w", path, err)
+	}
+	return nil
+}
+
+// ErrTable says that the file of a segment is damaged and was not taken.
+var ErrTable = errors.New("the file of the segment is damaged")
+
+// ReplaceSegment is IngestSegment for a segment whose keys in the store, if there are
+// any, cannot be read: those go and the file's come as one. A file that is damaged is
+// removed: ErrTable, and the store is as it was.
+func (s *Store) ReplaceSegment(ctx context.Context, lo, hi []byte, path string) (err error) {
+	if !s.onDisk {
+		if path, err = s.copyIn(path); err != nil {
+			return err
+		}
+	}
+	_, err = s.db.IngestAndExcise(ctx, []string{path}, nil, nil, pebble.KeyRange{Start: lo, End: hi})
+	if removed := s.fs.Remove(path); removed != nil && !errors.Is(removed, os.ErrNotExist) && err == nil {
+		err = removed
+	}
+	if err != nil && pebble.IsCorruptionError(err) && pebble.ExtractDataCorruptionInfo(err) == nil {
+		return fmt.Errorf("store: ingest %s: %w: %w", path, ErrTable, err)
+	}
+	if err != nil {
+		return fmt.Errorf("store: ingest %s: %w", path, s.explain(err))
 	}
 	return nil
 }

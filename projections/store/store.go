@@ -26,6 +26,8 @@ var (
 	ErrLocked = errors.New("directory is in use")
 	// ErrFormat says that the directory was written by a newer Quarry.
 	ErrFormat = errors.New("format is not supported")
+	// ErrNoKey is the error of Get for a key that is not there.
+	ErrNoKey = pebble.ErrNotFound
 )
 
 // ownerFile holds the process ID of the store's owner, for the message of

@@ -1,0 +1,76 @@
+package places
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Restore puts a segment right whose keys in the store cannot be read: from the
+// segment store, or, where that has no intact copy either, by making it absent, as
+// in a store that is built from the log now. Its documents are then unheld until
+// their refs are indexed again. It reports whether the segment is there afterwards.
+//
+// The caller is the goroutine that applies the partition; it commits b and calls
+// Committed and Publish, or Discarded.
+func (p *Places) Restore(ctx context.Context, b *store.Batch, partition int32, id segment.ID) (held bool, err error) {
+	c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: partition})
+	h := c.part.byID[id]
+	if h == nil || h.reader == nil {
+		return false, nil // merged away meanwhile, or made absent before
+	}
+	c.claim(id)
+	next := &handle{id: id, partition: partition, sequence: h.sequence, row: h.row}
+	if err := p.restore(ctx, next); err != nil {
+		return false, err
+	}
+	if next.reader != nil {
+		return true, nil // the reader of h reads the new keys
+	}
+	return false, c.exclude(next)
+}
+
+// exclude makes the segment of h absent; h is the handle without a reader that takes
+// the place of the one that held its documents.
+func (c *change) exclude(h *handle) error {
+	c.losing = true
+	c.added = append(c.added, h)
+	if err := c.loseHolder(h.sequence); err != nil {
+		return err
+	}
+	return c.flush()
+}
+
+// excludeLost makes segments absent while the store is opened: before anything but
+// the segments is loaded.
+func (p *Places) excludeLost(lost []*handle) error {
+	for _, h := range lost {
+		b := p.store.NewBatch()
+		c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: h.partition})
+		c.part.applied = nil // what is loaded next comes from the rows
+		if err := c.exclude(h); err != nil {
+			return errors.Join(err, b.Close())
+		}
+		if err := b.Commit(); err != nil {
+			return err
+		}
+		p.log.Error("a segment is lost; its files are missing until their refs are indexed again", "segment", h.row.ID, "partition", h.partition, "documents", h.row.Documents)
+	}
+	return nil
+}
+
+// PartitionOf returns the partition in which a segment is live, and whether there is
+// one.
+func (v *View) PartitionOf(id segment.ID) (int32, bool) {
+	for _, part := range v.parts {
+		for _, h := range part.handles {
+			if h.id == id {
+				return part.number, true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,134 @@
+package places_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/projectiontest"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// restore is Places.Restore as the goroutine of the partition calls it.
+func (b *bench) restore(partition int32, id segment.ID) bool {
+	b.t.Helper()
+	batch := b.store.NewBatch()
+	held, err := b.places.Restore(context.Background(), batch, partition, id)
+	must(b.t, err)
+	must(b.t, batch.Commit())
+	b.places.Committed(partition)
+	b.places.Publish(partition)
+	return held
+}
+
+// drop removes the keys of a segment, as damage does: it cannot be read any more.
+func (b *bench) drop(id segment.ID) {
+	b.t.Helper()
+	lo, hi := segment.KeyRange(id)
+	must(b.t, b.store.Excise(context.Background(), lo, hi))
+}
+
+func (b *bench) infos() []places.SegmentInfo {
+	v := b.places.Acquire()
+	defer v.Release()
+	return v.SegmentInfos()
+}
+
+func (b *bench) unheld() int {
+	v := b.places.Acquire()
+	defer v.Release()
+	return v.Unheld()
+}
+
+// TestRestore loses the keys of each segment of a store: they come back from the
+// segment store, while it runs or when it is opened. Where the object is damaged,
+// too, the rows become those of a store that is built without the object.
+func TestRestore(t *testing.T) {
+	dir := t.TempDir()
+	objects, err := segmentstore.OpenDirectory(dir)
+	must(t, err)
+	w := projectiontest.NewWorld(t, 11, 2, objects)
+	w.Faithful = true
+	var records []event.Record
+	for range 40 {
+		_, more := w.Step()
+		records = append(records, more...)
+	}
+	m := store.NewMemory()
+	b := openBench(t, m, objects, places.Options{})
+	b.apply(records...)
+	want := b.dump()
+
+	for _, info := range b.infos() {
+		b.drop(info.ID)
+		if !b.restore(info.Partition, info.ID) {
+			t.Fatalf("segment %s is not restored", info.ID)
+		}
+	}
+	if d := projectiontest.Difference(want, b.dump()); d != "" {
+		t.Fatalf("after the restore: %s", d)
+	}
+	for i, info := range b.infos() {
+		if i%2 == 0 {
+			b.drop(info.ID)
+		}
+	}
+	b.close()
+	b = openBench(t, m, objects, places.Options{})
+	if d := projectiontest.Difference(want, b.dump()); d != "" {
+		t.Fatalf("after a start: %s", d)
+	}
+
+	good := map[string][]byte{}
+	for i, info := range b.infos() {
+		if i%3 > 0 {
+			continue
+		}
+		name := segmentstore.SegmentName(info.ID)
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		must(t, err)
+		good[name] = append([]byte(nil), text...)
+		text[len(text)/2] ^= 4
+		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+		b.drop(info.ID)
+		if i%2 == 0 && b.restore(info.Partition, info.ID) {
+			t.Fatalf("segment %s is restored from a damaged object", info.ID)
+		}
+	}
+	b.close() // the others become absent when the store is opened
+	b = openBench(t, m, objects, places.Options{})
+	if b.unheld() == 0 {
+		t.Fatal("nothing is missing")
+	}
+	rebuilt := openBench(t, store.NewMemory(), objects, places.Options{})
+	rebuilt.apply(records...)
+	if d := projectiontest.Difference(rebuilt.dump(), b.dump()); d != "" {
+		t.Fatalf("a rebuild and the store without the segments: %s", d)
+	}
+	rebuilt.close()
+
+	for name, text := range good {
+		must(t, objects.PutBytes(context.Background(), name, text))
+	}
+	for _, r := range w.Repositories {
+		var segments []event.SegmentRef
+		for _, info := range b.infos() {
+			if info.Partition == r.Partition {
+				segments = append(segments, event.SegmentRef{ID: info.ID.String(), SizeBytes: info.SizeBytes, TextBytes: info.TextBytes, Documents: info.Documents})
+			}
+		}
+		for ref, at := range r.Refs {
+			b.apply(w.IndexWith(r, ref, at.Files, &ref, segments)...)
+			break
+		}
+	}
+	if n := b.unheld(); n != 0 {
+		t.Errorf("%d documents are missing after their segments were named again", n)
+	}
+	b.close()
+}
