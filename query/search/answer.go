@@ -112,6 +112,9 @@ func (a *answer) render(ctx context.Context, h *hit) error {
 	}
 	before, started := a.renderer.left, time.Now()
 	f, err := a.renderer.file(h)
+	if a.run.skipDamaged(err) {
+		return nil // it cannot be shown
+	}
 	if err != nil {
 		return err
 	}

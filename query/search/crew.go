@@ -168,6 +168,8 @@ func (w *worker) end() {
 	n := w.run
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.mu.err = cmp.Or(n.mu.err, err)
+	if !n.skipDamaged(err) {
+		n.mu.err = cmp.Or(n.mu.err, err)
+	}
 	n.mu.stats.add(&w.visitor.stats)
 }

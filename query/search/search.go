@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/projections/integrity"
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
@@ -158,6 +160,7 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	run := newRun(sc, segments, r)
 	run.holding = &holding{pool: s.memory, most: s.options.MaxMemoryBytes}
 	run.mostScan = s.options.MaxScanBytes
+	run.damaged.Store(lacksDocuments(view))
 	// More than this does not fit into the answer, and is not held.
 	run.display = min(run.display, int(s.options.MaxResultBytes/rangeBytes)+1)
 	a := newAnswer(run, w, s.options.MaxResultBytes)
@@ -176,7 +179,10 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	} else {
 		err = a.stream(ctx, work, emit)
 	}
-	if err = errors.Join(err, a.close()); err != nil || emit != nil {
+	if closed := a.close(); !run.skipDamaged(closed) {
+		err = errors.Join(err, closed)
+	}
+	if err != nil || emit != nil {
 		run.holding.release()
 	}
 	if err != nil {
@@ -210,6 +216,7 @@ type run struct {
 	scanned  atomic.Int64 // bytes of text that visitors looked at, as far as they said
 	mostScan int64        // bound of these, 0 for none
 	scanEnd  atomic.Bool  // it was reached
+	damaged  atomic.Bool  // documents are missing
 	finish   func()       // ends the wait of workers for a processor: nothing is left to do
 	// progress has a value when tasks from 0 up are done that were not before.
 	progress chan struct{}
@@ -316,9 +323,28 @@ func (n *run) tell() {
 }
 
 func (n *run) failLocked(segment int, err error) {
+	if n.skipDamaged(err) {
+		return
+	}
 	if err != nil && n.mu.err == nil {
 		n.mu.err = fmt.Errorf("search segment %s: %w", n.segments[segment].Reader.ID(), err)
 	}
+}
+
+// lacksDocuments reports whether a view lacks documents that its manifests name.
+func lacksDocuments(v View) bool {
+	counted, ok := v.(interface{ Unheld() int })
+	return ok && counted.Unheld() > 0
+}
+
+// skipDamaged notes that a segment cannot be read, if err says so. The search goes on
+// without it.
+func (n *run) skipDamaged(err error) bool {
+	if !errors.Is(err, segment.ErrCorrupt) && !errors.Is(err, integrity.ErrDamaged) {
+		return false
+	}
+	n.damaged.Store(true)
+	return true
 }
 
 func (n *run) conclude(r *Result) {
@@ -332,6 +358,8 @@ func (n *run) conclude(r *Result) {
 		r.Stopped = StopScanLimit
 	case n.halted.Load():
 		r.Stopped = StopTimeLimit
+	case n.damaged.Load():
+		r.Stopped = StopDamaged
 	}
 	r.Exhaustive = r.Stopped == StopNone
 	n.account(&r.Stats)

@@ -1,0 +1,51 @@
+package search
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// lacking is a view that lacks documents.
+type lacking struct{ View }
+
+func (lacking) Unheld() int { return 1 }
+
+// TestDamagedSegment turns bits of one of several segments while it is searched: the
+// answer has what the others have, and says that something is missing.
+func TestDamagedSegment(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(7, 7)))
+	m.build(t, 4)
+	s, request := New(Options{}), Request{Query: parse(t, "i"), Matches: 1 << 20}
+	all, err := s.Search(t.Context(), m, request)
+	if err != nil || !all.Exhaustive {
+		t.Fatal(err, all)
+	}
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(t.TempDir()), "*", "segment"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	// Of the last files, which are those of the segments that are searched, one.
+	path := files[len(files)-1]
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range b {
+		b[i] ^= 0x10
+	}
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := New(Options{}).Search(t.Context(), m, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Exhaustive || r.Stopped != StopDamaged || len(r.Files) == 0 || len(r.Files) >= len(all.Files) {
+		t.Errorf("%d files of %d, exhaustive %v, stopped %q", len(r.Files), len(all.Files), r.Exhaustive, r.Stopped)
+	}
+	if r, err = New(Options{}).Search(t.Context(), lacking{m}, Request{Query: parse(t, "no such text anywhere"), Matches: 10}); err != nil || r.Stopped != StopDamaged {
+		t.Errorf("a view that lacks documents: %+v, %v", r, err)
+	}
+}
