@@ -656,6 +656,9 @@ func TestLostInput(t *testing.T) {
 	if len(inputs) != FanIn || slices.Contains(inputs, ids[3].String()) || slices.Contains(inputs, ids[5].String()) {
 		t.Errorf("merged %v", inputs)
 	}
+	if err := s.store.Check(s.ctx, damaged, nil); !errors.Is(err, code.ErrNotFound) {
+		t.Errorf("the damaged object is still in the way of an intact copy: %v", err)
+	}
 }
 
 // TestFull merges what fits: the choice goes by text, and symbols take room too.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -272,7 +273,7 @@ func (f *follower) merge(ctx context.Context, p plan, view View) error {
 	defer cancel()
 	out, err := f.c.merger.merge(ctx, f.partition, p.inputs, view)
 	if err != nil {
-		return f.mergeFailed(p, err)
+		return f.mergeFailed(ctx, p, err)
 	}
 	if p.reason == reasonDead && out.dropped == 0 {
 		p.inputs[0].whole = true // nothing is gained
@@ -289,7 +290,7 @@ func (f *follower) merge(ctx context.Context, p plan, view View) error {
 }
 
 // mergeFailed leaves out an input that is in the way; other errors are returned.
-func (f *follower) mergeFailed(p plan, err error) error {
+func (f *follower) mergeFailed(ctx context.Context, p plan, err error) error {
 	if full := new(fullError); errors.As(err, &full) {
 		p.inputs[full.index].full = true
 		return nil
@@ -301,6 +302,10 @@ func (f *follower) mergeFailed(p plan, err error) error {
 	if errors.Is(err, code.ErrNotFound) {
 		bad.input.suspect = true // another process may have merged it: read on
 		return nil
+	}
+	// A damaged object makes room for an intact copy.
+	if _, failed := f.c.merger.objects.Quarantine(ctx, segmentstore.SegmentName(bad.input.id)); failed != nil {
+		err = errors.Join(err, failed)
 	}
 	if bad.input.faults++; bad.input.faults >= maxFaults {
 		bad.input.lost = true

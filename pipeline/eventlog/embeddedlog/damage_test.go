@@ -59,9 +59,70 @@ func TestTurnedBit(t *testing.T) {
 	}
 }
 
+// TestCheckFiles turns a bit of each file of an open log: it is found, though the log
+// has what it held in memory.
+func TestCheckFiles(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for range 10 {
+		if _, err := l.Append(t.Context(), event.TopicEvents, 0, event.Record{Value: []byte("a record")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func() (found []string) {
+		if err := l.CheckFiles(t.Context(), nil, func(path string, err error) {
+			found = append(found, path)
+			if !errors.Is(err, ErrDamaged) {
+				t.Error(err)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := check(); len(found) > 0 {
+		t.Fatalf("damaged: %s", found)
+	}
+	for _, pattern := range []string{"*.sst", "MANIFEST-*"} {
+		files, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatal(files, err)
+		}
+		path := files[len(files)-1]
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn := func() {
+			b[len(b)/3] ^= 2
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err == nil {
+				_, err = f.WriteAt(b[len(b)/3:][:1], int64(len(b)/3))
+				err = errors.Join(err, f.Close())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		turn()
+		if found := check(); len(found) != 1 || filepath.Dir(found[0]) != dir && found[0] != dir {
+			t.Errorf("%s: damaged: %q", path, found)
+		}
+		turn()
+	}
+}
+
 // countRecords reads a log to its end.
 func countRecords(t *testing.T, dir string) (n int, err error) {
-	l, err := Open(dir, Options{})
+	l, err := Open(dir, Options{DiskFull: func() {}})
 	if err != nil {
 		return 0, err
 	}

@@ -90,7 +90,7 @@ func open(dir string, opts Options) (*Log, error) {
 	if l.lock, err = lockDirectory(dir, opts.fs); err != nil {
 		return nil, err
 	}
-	if opts.fs == vfs.Default {
+	if vfs.Root(opts.fs) == vfs.Default {
 		// Pebble would open an older state of a damaged log, and delete what came later.
 		if err := integrity.CheckRecords(dir); err != nil {
 			return nil, errors.Join(l.explain(err), l.lock.Close())
