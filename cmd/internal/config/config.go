@@ -16,7 +16,7 @@ type Config struct {
 	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"What this process does. Without Kafka, one process has all roles."`
 	Logging       Logging      `yaml:"logging" doc:"What the process says on its standard error."`
 	Log           Log          `yaml:"log" doc:"The event log, the truth of the system."`
-	Storage       Storage      `yaml:"storage" doc:"Directories, where they are not below data."`
+	Storage       Storage      `yaml:"storage" doc:"Directories, where they are not below data, and the search for damaged files."`
 	Git           Git          `yaml:"git" doc:"What git may be asked to fetch, and its bounds."`
 	Ingest        Ingest       `yaml:"ingest" doc:"The receiver of web hooks."`
 	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyse and build segments."`
@@ -77,6 +77,8 @@ type Storage struct {
 	Mirrors     string `yaml:"mirrors" doc:"Git mirrors, a cache. Empty: mirrors below data."`
 	// MinFreeBytes is held against the file system of each directory.
 	MinFreeBytes Bytes `yaml:"minFreeBytes" doc:"Free space of a disk below which Quarry only reads: webhooks and changes get 503, nothing is indexed, searches go on."`
+	// ScrubBytesPerSecond bounds the search for damaged files.
+	ScrubBytesPerSecond Bytes `yaml:"scrubBytesPerSecond" doc:"How fast log, segments and rows are read, once a day, to find damaged files. 0: not at all."`
 }
 
 // Git is the policy on clone URLs and the bounds of git.
@@ -211,7 +213,7 @@ func Default() Config {
 		Roles:   []string{"ingest", "pipeline", "query"},
 		Logging: Logging{Level: "info", Format: "text"},
 		Log:     Log{Driver: "embedded", Kafka: Kafka{SessionTimeout: Duration(6 * time.Second)}},
-		Storage: Storage{MinFreeBytes: 256 << 20},
+		Storage: Storage{MinFreeBytes: 256 << 20, ScrubBytesPerSecond: 4 << 20},
 		Git: Git{
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},
 			FetchTimeout:     Duration(30 * time.Minute),

@@ -94,6 +94,7 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("log.kafka.replicationFactor", int64(c.Log.Kafka.ReplicationFactor), 0)
 	atLeast("storage.minFreeBytes", int64(c.Storage.MinFreeBytes), 16<<20)
 	atLeast("log.kafka.sessionTimeout in nanoseconds", int64(c.Log.Kafka.SessionTimeout), int64(minSessionTimeout))
+	atLeast("storage.scrubBytesPerSecond", int64(c.Storage.ScrubBytesPerSecond), 0)
 	atLeast("git.maxMirrorBytes", int64(c.Git.MaxMirrorBytes), 1<<20)
 	atLeast("git.fetchTimeout in nanoseconds", int64(c.Git.FetchTimeout), 1)
 	atLeast("git.collectAfter in nanoseconds", int64(c.Git.CollectAfter), 0)

@@ -18,13 +18,13 @@ func (v *versions) build(ctx context.Context, order *replay, progress func(done,
 	}
 	p := &past{o: v.o, log: tailer{v.log}, objects: v.objects, mirrors: v.mirrors}
 	defer p.close()
-	m := newVersionMetrics(v.o.Registerer)
+	m, heal := newVersionMetrics(v.o.Registerer), v.newHealer()
 	var next *index
-	built, err := projections.Build(ctx, v.replayOptions(order, p, m, &next, progress))
+	built, err := projections.Build(ctx, v.replayOptions(order, p, m, heal, &next, progress))
 	if err != nil {
 		return nil, err
 	}
-	next.meta, next.metrics = built.Meta, m
+	next.meta, next.metrics, next.heal = built.Meta, m, heal
 	if err := v.join(ctx, next); err != nil {
 		return nil, errors.Join(err, built.Close(), store.Remove(built.Dir))
 	}
@@ -32,11 +32,11 @@ func (v *versions) build(ctx context.Context, order *replay, progress func(done,
 }
 
 // replayOptions say how the version is made; next is set when it is open.
-func (v *versions) replayOptions(order *replay, p *past, m *versionMetrics, next **index, progress func(done, total int64)) projections.ReplayOptions {
+func (v *versions) replayOptions(order *replay, p *past, m *versionMetrics, heal *healer, next **index, progress func(done, total int64)) projections.ReplayOptions {
 	live := v.live.Load() // nil while the server is stopped; only this replay replaces it
 	o := projections.ReplayOptions{
 		Home: v.home, Log: tailer{v.log}, Objects: v.objects, Until: order.until, Progress: progress, Logger: v.o.Logger,
-		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage},
+		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal)},
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) (_ []projections.Projection, _ func(), err error) {
 			options := v.options(s, m)
 			options.rebuilding, options.objects = true, p.store(order.until != nil)

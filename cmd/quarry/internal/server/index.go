@@ -32,6 +32,7 @@ type index struct {
 	runner  *projections.Runner
 	repair  *repairer // nil in a rebuild
 	keeper  *segmentKeeper
+	heal    *healer
 
 	// Of a version that is, or may become, the live one.
 	store   *store.Store
@@ -169,6 +170,7 @@ func (s *Server) openVersions(ctx context.Context) error {
 	s.frames = segment.NewCache(int(s.o.Config.Cache.FramesBytes))
 	s.opened(s.frames)
 	s.versions = newVersions(s.o, home, s.log, s.segments, s.frames)
+	s.versions.damage = s.damage
 	s.versions.mirrors = func() *mirror.Mirrors {
 		if s.pipeline == nil {
 			return nil

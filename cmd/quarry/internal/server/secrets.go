@@ -101,7 +101,7 @@ func keptValue(o Options, name, prefix string) (string, error) {
 	value := strings.TrimSpace(string(b))
 	secret, found := strings.CutPrefix(value, prefix)
 	if _, err := hex.DecodeString(secret); err != nil || !found || len(secret) != 2*keptBytes {
-		return "", fmt.Errorf("%s does not hold what quarry wrote into it: put a copy back, or remove it to have another made, which ends what was made with the first", path)
+		return "", fmt.Errorf("%s does not hold what quarry wrote into it: restore %s from a backup, or remove %s to have another made, which ends what was made with the first", path, path, path)
 	}
 	if a, open, err := permissions.Open(path); err == nil && open {
 		if err := os.Chmod(path, 0o600); err != nil {

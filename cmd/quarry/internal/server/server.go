@@ -67,6 +67,7 @@ type Server struct {
 	disks     *diskGuard
 	log       eventlog.Log
 	segments  *segmentstore.Directory
+	damage    *damageMetrics
 	policy    mirror.Policy
 	registrar *registrar
 
@@ -163,9 +164,14 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 	}
 	s.opened(s.log)
 	s.registrar = newRegistrar(s.log, s.policy)
+	s.damage = newDamageMetrics(s.o.Registerer)
 	if s.segments, err = segmentstore.OpenDirectory(s.o.Config.SegmentsDir()); err != nil {
 		return err
 	}
+	s.segments.NotifyQuarantine(func(name, path string, cause error) {
+		s.damage.countObject(name)
+		s.o.Logger.Error("a damaged object of the segment store was moved to the quarantine", "object", name, "path", path, "error", cause)
+	})
 	s.backups, err = newBackups(s.o, s.log, s.segments)
 	return err
 }
@@ -224,6 +230,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.pipeline != nil {
 		s.pipeline.add(group)
 	}
+	group.Add("scrub", s.scrub)
 	main, metrics, err := s.handlers()
 	if err != nil {
 		return errors.Join(err, s.Close())

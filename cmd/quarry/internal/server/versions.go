@@ -43,6 +43,7 @@ type versions struct {
 	mirrors func() *mirror.Mirrors
 	// damaged takes the first damaged file with rows that is met while they are read.
 	damaged chan error
+	damage  *damageMetrics
 
 	mu struct {
 		sync.Mutex
@@ -117,8 +118,8 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 	if err != nil {
 		return nil, err
 	}
-	m := newVersionMetrics(v.o.Registerer)
-	options := store.Options{Cache: v.blocks, DiskFull: v.o.diskFull, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage}
+	m, heal := newVersionMetrics(v.o.Registerer), v.newHealer()
+	options := store.Options{Cache: v.blocks, DiskFull: v.o.diskFull, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal)}
 	if v.o.standIns != nil {
 		options.Memory = v.o.standIns.disk
 	}
@@ -134,20 +135,25 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 	if err != nil {
 		return nil, errors.Join(err, rows.Close())
 	}
-	i.metrics = m
+	i.metrics, i.heal = m, heal
 	return v.added(i), nil
 }
 
-// noteDamage ends the process if a file with rows is damaged: what is answered
-// without them may be wrong. It implements store.Options.OnDamage.
-func (v *versions) noteDamage(d *store.DamageError) {
-	if d.InSegment() {
-		v.o.Logger.Error("a segment of the projections is damaged", "error", d)
-		return
-	}
-	select {
-	case v.damaged <- d:
-	default: // one is enough to stop the process
+func (v *versions) newHealer() *healer { return newHealer(v.o.Logger, v.damage) }
+
+// noteDamage returns store.Options.OnDamage of a version. The healer restores
+// segments; a damaged file with rows ends the process: what is answered without them
+// may be wrong.
+func (v *versions) noteDamage(h *healer) func(*store.DamageError) {
+	return func(d *store.DamageError) {
+		if d.InSegment() {
+			h.note(d)
+			return
+		}
+		select {
+		case v.damaged <- d:
+		default: // one is enough to stop the process
+		}
 	}
 }
 
@@ -282,6 +288,7 @@ func (v *versions) follow(ctx context.Context, i *index) error {
 		g.Go(func() error { return i.repair.Run(gctx) })
 		g.Go(func() error { return i.keeper.Run(gctx) })
 	}
+	g.Go(func() error { return i.heal.Run(gctx, i) })
 	g.Go(func() error {
 		select {
 		case <-i.superseded:

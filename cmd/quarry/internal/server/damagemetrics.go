@@ -1,0 +1,72 @@
+package server
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Where a segment of the projections came from that could not be read, as label
+// values.
+const (
+	restoredFromObject = "segment_store"
+	restoredFromGit    = "git"
+)
+
+// damageMetrics tell of files that do not hold what was written to them:
+//
+//	quarry_scrub_read_bytes_total                       read to find damage
+//	quarry_scrub_last_pass_timestamp_seconds            end of the last pass over everything
+//	quarry_scrub_damaged_files{store}                   found by the last pass, or by this one so far
+//	quarry_segmentstore_damaged_objects_total{kind}     moved to the quarantine
+//	quarry_places_restored_segments_total{from}         of the projections, that could not be read
+type damageMetrics struct {
+	scrubbed prometheus.Counter
+	lastPass prometheus.Gauge
+	damaged  *prometheus.GaugeVec
+	objects  *prometheus.CounterVec
+	restored *prometheus.CounterVec
+}
+
+func newDamageMetrics(reg prometheus.Registerer) *damageMetrics {
+	f := promauto.With(reg)
+	m := &damageMetrics{
+		scrubbed: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_scrub_read_bytes_total",
+			Help: "Bytes read from the files of the data directory to find damage.",
+		}),
+		lastPass: f.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_scrub_last_pass_timestamp_seconds",
+			Help: "When the last pass over all files ended; 0 before the first.",
+		}),
+		damaged: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "quarry_scrub_damaged_files",
+			Help: "Files that the last pass, or the one at work, found damaged: log, accounts, projections, and segments, which are moved to the quarantine.",
+		}, []string{"store"}),
+		objects: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_segmentstore_damaged_objects_total",
+			Help: "Objects of the segment store that were damaged and moved to the quarantine, by kind: segment or manifest.",
+		}, []string{"kind"}),
+		restored: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_places_restored_segments_total",
+			Help: "Segments of the projections that could not be read, by what they come back from: segment_store, or git where the segment store has no intact copy.",
+		}, []string{"from"}),
+	}
+	for _, name := range []string{scrubbedLog, scrubbedAccounts, scrubbedSegments, scrubbedProjections} {
+		m.damaged.WithLabelValues(name)
+	}
+	for _, kind := range []string{"segment", "manifest"} {
+		m.objects.WithLabelValues(kind)
+	}
+	for _, from := range []string{restoredFromObject, restoredFromGit} {
+		m.restored.WithLabelValues(from)
+	}
+	return m
+}
+
+// countObject counts an object that was moved to the quarantine.
+func (m *damageMetrics) countObject(name string) {
+	kind, _, _ := strings.Cut(name, "-")
+	m.objects.WithLabelValues(kind).Inc()
+}
