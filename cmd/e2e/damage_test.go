@@ -39,6 +39,7 @@ const (
 
 var damagedKinds = []damagedKind{
 	{name: "rows of the projections", pattern: "projections/*/*.sst", links: oneName},
+	{name: "segment in both stores", pattern: "segments/segment-*", links: twoNames},
 	{name: "segment in the segment store", pattern: "segments/segment-*", links: twoNames, apart: true},
 	{name: "segment in the projections", pattern: "projections/*/*.sst", links: twoNames, apart: true},
 	{name: "manifest in the segment store", pattern: "segments/manifest-*"},
@@ -54,6 +55,10 @@ var damagedKinds = []damagedKind{
 	{name: "manifest of the log", pattern: "log/MANIFEST-*"},
 	{name: "write-ahead log of the log", pattern: "log/*.log"},
 	{name: "options of the log", pattern: "log/OPTIONS-*"},
+	{name: "pack of a mirror", pattern: "mirrors/*/*/git/objects/pack/*.pack"},
+	{name: "ref of a mirror", pattern: "mirrors/*/*/git/refs/heads/main"},
+	{name: "settings of git", pattern: "mirrors/git.config"},
+	{name: "notes of the mirrors", pattern: "mirrors/notes/*.json"},
 	{name: "indexed state of a mirror", pattern: "mirrors/*/*/git/refs/quarry/indexed/refs/heads/main/*"},
 	{name: "state of the compactor", pattern: "merges/*.json"},
 	{name: "secret", pattern: "secret.key"},
