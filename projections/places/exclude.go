@@ -23,7 +23,7 @@ func (p *Places) Restore(ctx context.Context, b *store.Batch, partition int32, i
 		return false, nil // merged away meanwhile, or made absent before
 	}
 	c.claim(id)
-	next := &handle{id: id, partition: partition, sequence: h.sequence, row: h.row}
+	next := &handle{id: id, partition: partition, sequence: h.sequence, row: h.row, removedAt: h.removedAt}
 	if err := p.restore(ctx, next); err != nil {
 		return false, err
 	}

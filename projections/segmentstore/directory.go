@@ -245,7 +245,7 @@ func (d *Directory) Delete(ctx context.Context, name string) error {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = d.holds.whileFree(func() error { return os.Remove(path) })
+		err = d.holds.whileFree(func() error { return errors.Join(d.emptyQuarantine(name), os.Remove(path)) })
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("segment store: delete %s: %w", name, err)

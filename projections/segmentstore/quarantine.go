@@ -162,6 +162,16 @@ func quarantinePath(dir, name string, at time.Time) string {
 	return filepath.Join(dir, quarantineDir, name+"~"+strconv.FormatInt(at.UnixNano(), 36))
 }
 
+// emptyQuarantine removes the damaged copies of an object that is deleted: its text
+// may have to go from the disk.
+func (d *Directory) emptyQuarantine(name string) error {
+	copies, err := filepath.Glob(filepath.Join(d.dir, quarantineDir, name+"~*"))
+	for _, path := range copies {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
 // pruneQuarantine removes what is beyond the bounds, the oldest first.
 func (d *Directory) pruneQuarantine(now time.Time) error {
 	dir := filepath.Join(d.dir, quarantineDir)

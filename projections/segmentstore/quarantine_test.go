@@ -56,6 +56,12 @@ func TestQuarantineOfSegments(t *testing.T) {
 	if kept, err := os.ReadFile(said[1]); err != nil || len(kept) != len(good) {
 		t.Errorf("%s has %d bytes, %v", said[1], len(kept), err)
 	}
+	if err := d.Delete(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(filepath.Join(dir, "quarantine")); err != nil || len(entries) > 0 {
+		t.Errorf("%d copies of a deleted object are left, %v", len(entries), err)
+	}
 	if err := d.PutBytes(t.Context(), segmentstore.SegmentName(segment.ID{1}), good); err != nil {
 		t.Fatal(err)
 	}
