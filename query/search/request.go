@@ -49,8 +49,8 @@ const (
 	// StopMemoryLimit that what was found is more than it, or all together, may hold.
 	StopScanLimit   StopReason = "scan limit"
 	StopMemoryLimit StopReason = "memory limit"
-	// StopDamaged says that documents were lost, or cannot be read, and are missing
-	// until they are restored.
+	// StopDamaged says that documents cannot be read, and are missing until they are
+	// restored.
 	StopDamaged StopReason = "damaged index"
 )
 

@@ -251,14 +251,6 @@ func (v screenedView) AsOf() string {
 	return ""
 }
 
-// Unheld counts the documents that are missing from the view, and from what it hides.
-func (v screenedView) Unheld() int {
-	if whole, ok := v.View.(interface{ Unheld() int }); ok {
-		return whole.Unheld()
-	}
-	return 0
-}
-
 // Segments implements View.
 func (v screenedView) Segments() []Segment { return v.segments }
 

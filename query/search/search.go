@@ -160,7 +160,6 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	run := newRun(sc, segments, r)
 	run.holding = &holding{pool: s.memory, most: s.options.MaxMemoryBytes}
 	run.mostScan = s.options.MaxScanBytes
-	run.damaged.Store(lacksDocuments(view))
 	// More than this does not fit into the answer, and is not held.
 	run.display = min(run.display, int(s.options.MaxResultBytes/rangeBytes)+1)
 	a := newAnswer(run, w, s.options.MaxResultBytes)
@@ -216,7 +215,7 @@ type run struct {
 	scanned  atomic.Int64 // bytes of text that visitors looked at, as far as they said
 	mostScan int64        // bound of these, 0 for none
 	scanEnd  atomic.Bool  // it was reached
-	damaged  atomic.Bool  // documents are missing
+	damaged  atomic.Bool  // a segment could not be read
 	finish   func()       // ends the wait of workers for a processor: nothing is left to do
 	// progress has a value when tasks from 0 up are done that were not before.
 	progress chan struct{}
@@ -329,12 +328,6 @@ func (n *run) failLocked(segment int, err error) {
 	if err != nil && n.mu.err == nil {
 		n.mu.err = fmt.Errorf("search segment %s: %w", n.segments[segment].Reader.ID(), err)
 	}
-}
-
-// lacksDocuments reports whether a view lacks documents that its manifests name.
-func lacksDocuments(v View) bool {
-	counted, ok := v.(interface{ Unheld() int })
-	return ok && counted.Unheld() > 0
 }
 
 // skipDamaged notes that a segment cannot be read, if err says so. The search goes on

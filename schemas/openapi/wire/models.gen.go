@@ -1556,7 +1556,7 @@ type SearchResult struct {
 	// IncompleteReason Addition. Why it does not: "match limit" (matches was reached), "server match limit" (the server's cap was),
 	// "display limit" (all were counted, display returned), "time limit", "byte limit" (all were
 	// counted, the answer holds as many as fit), "memory limit", "scan limit", "missing documents" (the server lost
-	// some and indexes them again), or another reason to stop.
+	// some and indexes them again), "damaged index" (some cannot be read and are restored), or another reason to stop.
 	IncompleteReason string `json:"incompleteReason,omitempty,omitzero"`
 
 	// Notices Addition. What the query may not have been meant to do; absent if there is nothing to say. docs/query-language.md describes it.
