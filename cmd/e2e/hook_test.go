@@ -19,6 +19,9 @@ const (
 	hookPath   = "/webhooks/genericGitHost/local"
 )
 
+// hookSecretText is how the secret is written in the settings.
+var hookSecretText = "whsec_" + base64.StdEncoding.EncodeToString([]byte(hookSecret))
+
 // configuration returns a configuration file with one signed connection and
 // leave to read repositories below root. JSON is YAML.
 func configuration(root string) string {
@@ -26,7 +29,7 @@ func configuration(root string) string {
 		"git": map[string]any{"allowedRoots": []string{root}},
 		"connections": []any{map[string]any{
 			"name": "local", "kind": "genericGitHost",
-			"secrets": []string{"whsec_" + base64.StdEncoding.EncodeToString([]byte(hookSecret))},
+			"secrets": []string{hookSecretText},
 		}},
 	})
 	return string(text)

@@ -39,11 +39,21 @@ func (f *configFlags) load(s streams, more ...string) (config.Config, *slog.Logg
 // loadSettings reads the settings, logs what they are warned of, and returns the
 // logger that they ask for.
 func loadSettings(s streams, l config.Loader) (config.Config, *slog.Logger, error) {
+	return loadSettingsAt(s, l, new(slog.LevelVar))
+}
+
+// loadSettingsAt is loadSettings with a logger whose level may change later.
+func loadSettingsAt(s streams, l config.Loader, level *slog.LevelVar) (config.Config, *slog.Logger, error) {
 	c, warnings, err := l.Load()
 	if err != nil {
 		return c, nil, err
 	}
-	logger, err := boot.NewLogger(s.err, c.Logging.Level, c.Logging.Format)
+	set, err := boot.ParseLevel(c.Logging.Level)
+	if err != nil {
+		return c, nil, err
+	}
+	level.Set(set)
+	logger, err := boot.NewLeveledLogger(s.err, level, c.Logging.Format)
 	if err != nil {
 		return c, nil, err
 	}
@@ -72,6 +82,8 @@ Examples:
 	quarry serve --config quarry.yaml --data /var/lib/quarry
 	quarry serve --print-config
 
+SIGHUP makes it read its configuration again; docs/configuration.md marks the settings that it takes over. Others want a restart, which the log says.
+
 Exit status: 0 after SIGINT or SIGTERM, 1 if it cannot start or fails.`
 }
 
@@ -83,11 +95,15 @@ func (c *serveCommand) Run(ctx context.Context, s streams) error {
 	lines := boot.NewLogWriter(s.err)
 	defer lines.Flush()
 	s.err = lines
-	settings, logger, err := c.load(s, c.overrides()...)
+	reload := &server.Reload{Signals: boot.Hangups(), Level: new(slog.LevelVar)}
+	permissions.RestrictUmask()
+	loader := c.loader(s, c.overrides()...)
+	reload.Load = loader.Load
+	settings, logger, err := loadSettingsAt(s, loader, reload.Level)
 	if err != nil {
 		return err
 	}
-	return serve(ctx, &settings, logger)
+	return serve(ctx, &settings, logger, reload)
 }
 
 // printConfig prints the settings. It needs none of the secrets.
@@ -121,11 +137,11 @@ func (c *serveCommand) overrides() []string {
 	return set
 }
 
-func serve(ctx context.Context, c *config.Config, logger *slog.Logger) (err error) {
+func serve(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) (err error) {
 	boot.ApplyMemoryLimit(int64(c.Runtime.MemoryLimitBytes), c.Runtime.GCPercent)
 	build := boot.ReadBuild()
 	registry := boot.NewRegistry(build.Version)
-	s, err := server.Open(ctx, server.Options{Config: c, Logger: logger, Registerer: registry, Gatherer: registry, Version: build.Version})
+	s, err := server.Open(ctx, server.Options{Config: c, Logger: logger, Registerer: registry, Gatherer: registry, Version: build.Version, Reload: reload})
 	if err != nil {
 		return fmt.Errorf("serve: %w", err)
 	}

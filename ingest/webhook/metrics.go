@@ -69,6 +69,15 @@ func (m *metrics) begin(connections map[string]*connection) {
 	m.seconds.WithLabelValues(unknownLabel)
 }
 
+// forget drops the series of connections that are no more.
+func (m *metrics) forget(former, next map[string]*connection) {
+	for name, c := range former {
+		if n := next[name]; n == nil || n.Kind != c.Kind {
+			m.deliveries.DeletePartialMatch(prometheus.Labels{"kind": string(c.Kind), "connection": name})
+		}
+	}
+}
+
 func (m *metrics) observe(c *connection, result string, took time.Duration) {
 	kind, name := unknownLabel, unknownLabel
 	if c != nil {

@@ -126,8 +126,6 @@ func (o *Options) validate() error {
 		return fmt.Errorf("webhook: MaxInFlightBytes %d is below MaxBodyBytes %d", o.MaxInFlightBytes, o.MaxBodyBytes)
 	case o.RecentDeliveries < 0 || o.ReadTimeout < 0 || o.AppendTimeout < 0:
 		return errors.New("webhook: bounds may not be negative")
-	case len(o.Connections) > MaxConnections:
-		return fmt.Errorf("webhook: %d connections, at most %d", len(o.Connections), MaxConnections)
 	}
 	return nil
 }

@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gorilla/mux"
+
 	"github.com/quarrysearch/quarry/ingest"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -18,8 +20,9 @@ import (
 
 // Receiver serves POST /webhooks/{kind}/{connection}.
 type Receiver struct {
-	o           Options
-	connections map[string]*connection
+	o Options
+	// connections are replaced as a whole.
+	connections atomic.Pointer[map[string]*connection]
 	router      *mux.Router
 	small       *lane // of bodies up to smallBodyBytes
 	large       *lane // of all others
@@ -38,7 +41,7 @@ type Receiver struct {
 type connection struct {
 	ingest.Connection
 	translator ingest.Translator
-	refusals   refusals
+	refusals   *refusals
 	// logged samples the lines of failures, by result.
 	logged samplers
 }
@@ -53,44 +56,74 @@ func New(o Options) (*Receiver, error) {
 		return nil, err
 	}
 	r := &Receiver{
-		o:           o,
-		connections: make(map[string]*connection, len(o.Connections)),
-		small:       newLane(max(o.MaxInFlightBytes/smallShare, smallBodyBytes), smallBodyBytes),
-		large:       newLane(o.MaxInFlightBytes, o.MaxBodyBytes),
-		checking:    make(chan struct{}, 1), // one holder
-		recent:      newRecentDeliveries(o.RecentDeliveries),
-		registered:  newRegistered(),
-		told:        make(chan untold, toldQueue),
-		unknown:     samplers{failureOf(errUnknownConnection).result: new(refusals)},
-		metrics:     newMetrics(o.Registerer),
+		o:          o,
+		small:      newLane(max(o.MaxInFlightBytes/smallShare, smallBodyBytes), smallBodyBytes),
+		large:      newLane(o.MaxInFlightBytes, o.MaxBodyBytes),
+		checking:   make(chan struct{}, 1), // one holder
+		recent:     newRecentDeliveries(o.RecentDeliveries),
+		registered: newRegistered(),
+		told:       make(chan untold, toldQueue),
+		unknown:    samplers{failureOf(errUnknownConnection).result: new(refusals)},
+		metrics:    newMetrics(o.Registerer),
 	}
-	for _, c := range o.Connections {
-		if err := r.open(c); err != nil {
-			return nil, err
-		}
+	if err := r.SetConnections(o.Connections); err != nil {
+		return nil, err
 	}
-	r.metrics.begin(r.connections)
 	r.router = r.routes()
 	return r, nil
 }
 
-func (r *Receiver) open(c ingest.Connection) error {
-	if !connectionName.MatchString(c.Name) {
-		return fmt.Errorf("webhook: connection %.80q: want 1 to 64 letters, digits, dots, dashes or underscores", c.Name)
+// SetConnections replaces the connections, all of them or, with an error, none.
+// Deliveries that are being answered end by the former ones. It is not called by two
+// at once.
+func (r *Receiver) SetConnections(list []ingest.Connection) error {
+	if len(list) > MaxConnections {
+		return fmt.Errorf("webhook: %d connections, at most %d", len(list), MaxConnections)
 	}
-	if r.connections[c.Name] != nil {
-		return fmt.Errorf("webhook: connection %s is configured twice", c.Name)
+	former := r.connections.Load()
+	next := make(map[string]*connection, len(list))
+	for _, c := range list {
+		if next[c.Name] != nil {
+			return fmt.Errorf("webhook: connection %s is configured twice", c.Name)
+		}
+		opened, err := r.open(c)
+		if err != nil {
+			return err
+		}
+		if former != nil {
+			opened.keepBounds((*former)[c.Name])
+		}
+		next[c.Name] = opened
+	}
+	r.metrics.begin(next)
+	r.connections.Store(&next)
+	if former != nil {
+		r.metrics.forget(*former, next)
+	}
+	return nil
+}
+
+func (r *Receiver) open(c ingest.Connection) (*connection, error) {
+	if !connectionName.MatchString(c.Name) {
+		return nil, fmt.Errorf("webhook: connection %.80q: want 1 to 64 letters, digits, dots, dashes or underscores", c.Name)
 	}
 	open, ok := r.o.Kinds[c.Kind]
 	if !ok {
-		return fmt.Errorf("webhook: connection %s: kind %.40q: want one of %s", c.Name, string(c.Kind), r.kinds())
+		return nil, fmt.Errorf("webhook: connection %s: kind %.40q: want one of %s", c.Name, string(c.Kind), r.kinds())
 	}
 	t, err := open(c)
 	if err != nil {
-		return fmt.Errorf("webhook: %w", err)
+		return nil, fmt.Errorf("webhook: %w", err)
 	}
-	r.connections[c.Name] = &connection{Connection: c, translator: t, logged: newSamplers(connectionResults())}
-	return nil
+	return &connection{Connection: c, translator: t, refusals: new(refusals), logged: newSamplers(connectionResults())}, nil
+}
+
+// keepBounds lets a connection go on with what its predecessor, which may be nil, has
+// counted.
+func (c *connection) keepBounds(former *connection) {
+	if former != nil {
+		c.refusals, c.logged = former.refusals, former.logged
+	}
 }
 
 func (r *Receiver) kinds() string {
@@ -161,7 +194,7 @@ func (r *Receiver) serve(w http.ResponseWriter, req *http.Request) {
 }
 
 func (r *Receiver) route(vars map[string]string) (*connection, error) {
-	c := r.connections[vars["connection"]]
+	c := (*r.connections.Load())[vars["connection"]]
 	if c == nil || string(c.Kind) != vars["kind"] {
 		return nil, errUnknownConnection
 	}

@@ -46,12 +46,12 @@ func (s *Server) listConnections(r *http.Request) (*reply, error) {
 // else, for one that is not any more, as the first of its repositories is.
 func (s *Server) connections(all []*search.Repository, visible auth.Visible) map[string]code.HostKind {
 	return s.listings.connections(all, visible, func(seen []*search.Repository) map[string]code.HostKind {
-		kinds := map[string]code.HostKind{}
+		kinds, configured := map[string]code.HostKind{}, *s.connectionKinds.Load()
 		for _, r := range seen {
 			if _, known := kinds[r.Connection]; known || r.Connection == "" {
 				continue
 			}
-			kinds[r.Connection] = cmp.Or(s.o.Connections[r.Connection], r.Kind)
+			kinds[r.Connection] = cmp.Or(configured[r.Connection], r.Kind)
 		}
 		return kinds
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // Limits bound how often, and how much at once, one caller may ask. Zero values
@@ -58,20 +59,29 @@ func (l *Limits) ensureDefaults() {
 	}
 }
 
+// Reconfigure replaces the limits and the kinds of the connections, for requests that
+// come from now on.
+func (s *Server) Reconfigure(l Limits, connections map[string]code.HostKind) {
+	l.ensureDefaults()
+	s.streams.SetEach(max(l.Streams, 0))
+	s.limits.Store(&l)
+	s.connectionKinds.Store(&connections)
+}
+
 // caller returns under which name a request is counted, and the limit.
 func (s *Server) caller(x *exchange) (key string, l pace.Limit) {
-	a := &x.principal.Actor
+	a, limits := &x.principal.Actor, s.limits.Load()
 	switch {
 	case exempt(x.principal):
 		return "operator", pace.Limit{}
 	case x.principal.Anonymous():
-		return "address " + network(x.address), pace.Limit{PerSecond: s.o.Limits.AnonymousPerSecond, Burst: s.o.Limits.AnonymousBurst}
+		return "address " + network(x.address), pace.Limit{PerSecond: limits.AnonymousPerSecond, Burst: limits.AnonymousBurst}
 	case a.Kind == account.ActorUser || a.Credential == "":
 		key = "user " + string(a.User)
 	default:
 		key = string(a.Kind) + " " + a.Credential
 	}
-	return key, pace.Limit{PerSecond: s.o.Limits.PerSecond, Burst: s.o.Limits.Burst}
+	return key, pace.Limit{PerSecond: limits.PerSecond, Burst: limits.Burst}
 }
 
 // exempt reports whether p is whoever may read the data directory: they could as
@@ -143,14 +153,14 @@ func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 // enter counts a stream.
 func (s *Server) enter(x *exchange) (leave func(), err error) {
 	key, _ := s.caller(x)
-	leave, full := s.streams.Enter(key, exempt(x.principal) || s.o.Limits.Streams < 0)
+	leave, full := s.streams.Enter(key, exempt(x.principal) || s.limits.Load().Streams < 0)
 	switch full {
 	case pace.FullOfAll:
 		return nil, errStreams
 	case pace.FullOfCaller:
 		x.refusal = audit.RateLimited
 		s.metrics.refusals.WithLabelValues(refusalStreams).Inc()
-		return nil, &rateError{wait: time.Second, reason: fmt.Sprintf("at most %d streams at once", s.o.Limits.Streams)}
+		return nil, &rateError{wait: time.Second, reason: fmt.Sprintf("at most %d streams at once", s.limits.Load().Streams)}
 	}
 	return leave, nil
 }

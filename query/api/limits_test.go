@@ -149,3 +149,26 @@ func TestStreamsOfOneCaller(t *testing.T) {
 		}
 	}
 }
+
+// TestReconfigure: limits that change while the server runs hold from the next
+// request on.
+func TestReconfigure(t *testing.T) {
+	_, s, _, _ := limited(t, api.Limits{PerSecond: 10, Burst: 1})
+	passed := func() (n int) {
+		for ask(s, "GET", "/api/repos", "", "member").Code == 200 && n < 10 {
+			n++
+		}
+		return n
+	}
+	if n := passed(); n != 1 {
+		t.Fatalf("%d requests passed, want 1", n)
+	}
+	s.Reconfigure(api.Limits{PerSecond: 10, Burst: 4}, nil)
+	if n := passed(); n != 3 {
+		t.Errorf("%d further requests passed, want 3", n)
+	}
+	s.Reconfigure(api.Limits{PerSecond: -1, Burst: 4}, nil)
+	if n := passed(); n != 10 {
+		t.Errorf("%d requests passed without a limit, want all", n)
+	}
+}

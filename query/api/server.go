@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
 	"github.com/quarrysearch/quarry/query/api/internal/pace"
 	"github.com/quarrysearch/quarry/query/mcp"
 	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
@@ -28,7 +30,10 @@ type Server struct {
 	pace      *pace.Table
 	refusals  *refusals
 	streams   *pace.Streams
-	mcp       *mcp.Server
+	// limits and connectionKinds begin as the options have them; see Reconfigure.
+	limits          atomic.Pointer[Limits]
+	connectionKinds atomic.Pointer[map[string]code.HostKind]
+	mcp             *mcp.Server
 }
 
 // New returns a Server of what o holds.
@@ -55,6 +60,8 @@ func New(o Options) (*Server, error) {
 		refusals:  newRefusals(),
 		streams:   pace.NewStreams(maxStreams, max(o.Limits.Streams, 0)),
 	}
+	s.limits.Store(&s.o.Limits)
+	s.connectionKinds.Store(&s.o.Connections)
 	if s.openapi, err = newDescriptions(document, o.PublicURL, o.Version); err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}

@@ -25,11 +25,24 @@ const maxLogTextBytes = 16 << 10
 // where words of git and of hosts become errors. A duration is written in
 // milliseconds: "duration", 2*time.Second is duration_ms=2000.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("log level %.40q: want debug, info, warn or error", level)
+	l, err := ParseLevel(level)
+	if err != nil {
+		return nil, err
 	}
-	options := &slog.HandlerOptions{Level: l, ReplaceAttr: writeAttr}
+	return NewLeveledLogger(w, l, format)
+}
+
+// ParseLevel reads a level of the log.
+func ParseLevel(level string) (l slog.Level, err error) {
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return l, fmt.Errorf("log level %.40q: want debug, info, warn or error", level)
+	}
+	return l, nil
+}
+
+// NewLeveledLogger is NewLogger with a level that may change while it writes.
+func NewLeveledLogger(w io.Writer, level slog.Leveler, format string) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: writeAttr}
 	var newHandler func(io.Writer) slog.Handler
 	switch format {
 	case FormatText:

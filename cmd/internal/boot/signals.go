@@ -14,3 +14,11 @@ func WithSignals(ctx context.Context) (_ context.Context, stop context.CancelFun
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }
+
+// Hangups returns a channel that receives each SIGHUP from now on, which no longer
+// ends the process. Those that come while one waits are one.
+func Hangups() <-chan os.Signal {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	return hangups
+}

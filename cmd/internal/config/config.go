@@ -26,12 +26,12 @@ type Config struct {
 	Audit         Audit        `yaml:"audit" doc:"What is written down of who did what, and for how long it is kept."`
 	Cache         Cache        `yaml:"cache" doc:"Memory that serves to read less from disk."`
 	Runtime       Runtime      `yaml:"runtime" doc:"The Go runtime and the way the process stops."`
-	Connections   []Connection `yaml:"connections" doc:"Code hosts that send web hooks. Set in the file only."`
+	Connections   []Connection `yaml:"connections" reload:"true" doc:"Code hosts that send web hooks. Set in the file only."`
 }
 
 // Logging says what the process writes to its standard error.
 type Logging struct {
-	Level  string `yaml:"level" enum:"debug,info,warn,error" doc:"Lowest level that is written."`
+	Level  string `yaml:"level" reload:"true" enum:"debug,info,warn,error" doc:"Lowest level that is written."`
 	Format string `yaml:"format" enum:"text,json" doc:"Form of a line."`
 }
 
@@ -170,11 +170,11 @@ type OIDC struct {
 
 // Limits bound what one caller may ask.
 type Limits struct {
-	PerSecond          int `yaml:"perSecond" doc:"Requests per second of an API key, a token, or a user who is signed in. 0: no limit."`
-	Burst              int `yaml:"burst" doc:"How many of them may come at once."`
-	AnonymousPerSecond int `yaml:"anonymousPerSecond" doc:"Requests per second of an address, without a credential or with one that is no good. 0: no limit."`
-	AnonymousBurst     int `yaml:"anonymousBurst" doc:"How many of them may come at once."`
-	Streams            int `yaml:"streams" doc:"Streams of one caller at once. 0: no limit but that of all."`
+	PerSecond          int `yaml:"perSecond" reload:"true" doc:"Requests per second of an API key, a token, or a user who is signed in. 0: no limit."`
+	Burst              int `yaml:"burst" reload:"true" doc:"How many of them may come at once."`
+	AnonymousPerSecond int `yaml:"anonymousPerSecond" reload:"true" doc:"Requests per second of an address, without a credential or with one that is no good. 0: no limit."`
+	AnonymousBurst     int `yaml:"anonymousBurst" reload:"true" doc:"How many of them may come at once."`
+	Streams            int `yaml:"streams" reload:"true" doc:"Streams of one caller at once. 0: no limit but that of all."`
 }
 
 // Cache sizes the caches.

@@ -17,6 +17,7 @@ type Field struct {
 	Default string // as it would be written in YAML
 	Allowed []string
 	Doc     string
+	Reloads bool // at SIGHUP; others want a restart
 }
 
 // EnvPrefix begins the name of every environment variable of the configuration.
@@ -30,6 +31,7 @@ func Fields() []Field {
 	walk(reflect.ValueOf(&c).Elem(), "", func(path string, f reflect.StructField, v reflect.Value) {
 		fields = append(fields, Field{
 			Path: path, Env: envName(path), Kind: kindOf(f.Type), Default: format(v), Allowed: allowed(f), Doc: f.Tag.Get("doc"),
+			Reloads: reloads(f),
 		})
 	})
 	return fields

@@ -92,17 +92,23 @@ func Markdown() string {
 		if f.Allowed != nil {
 			meaning += " One of: " + strings.Join(nonEmpty(f.Allowed), ", ") + "."
 		}
+		if f.Reloads {
+			meaning += " **SIGHUP**."
+		}
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", f.Path, f.Env, codeSpan(f.Default), meaning)
 	}
-	writeSections(&b, "connections", reflect.TypeFor[Connection]())
-	writeSections(&b, "query.contexts", reflect.TypeFor[Context]())
-	writeSections(&b, "access.oidc", reflect.TypeFor[OIDC]())
+	writeSections(&b, "connections", "which are read again at **SIGHUP**, secrets included", reflect.TypeFor[Connection]())
+	writeSections(&b, "query.contexts", "", reflect.TypeFor[Context]())
+	writeSections(&b, "access.oidc", "", reflect.TypeFor[OIDC]())
 	return b.String()
 }
 
 // writeSections writes the table of a list of sections, which have type t.
-func writeSections(b *strings.Builder, path string, t reflect.Type) {
-	fmt.Fprintf(b, "\nFor each of `%s`:\n\n| Key | Kind | Meaning |\n| --- | --- | --- |\n", path)
+func writeSections(b *strings.Builder, path, remark string, t reflect.Type) {
+	if remark != "" {
+		remark = ", " + remark
+	}
+	fmt.Fprintf(b, "\nFor each of `%s`%s:\n\n| Key | Kind | Meaning |\n| --- | --- | --- |\n", path, remark)
 	for i := range t.NumField() {
 		f := t.Field(i)
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.Tag.Get("yaml"), kindOf(f.Type), f.Tag.Get("doc"))

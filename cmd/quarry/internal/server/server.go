@@ -27,7 +27,7 @@ import (
 	"github.com/quarrysearch/quarry/query/web"
 )
 
-// Options of Open. All are required.
+// Options of Open. All are required unless they say otherwise.
 type Options struct {
 	Config *config.Config
 	Logger *slog.Logger
@@ -37,6 +37,8 @@ type Options struct {
 	Gatherer   prometheus.Gatherer
 	// Version is what the API says.
 	Version string
+	// Reload is not required: nil never reloads.
+	Reload *Reload
 	// diskFull is called by a store that cannot write for want of space.
 	diskFull func()
 	// standIns are nil but in the simulation.
@@ -97,6 +99,8 @@ type Server struct {
 	receiver *webhook.Receiver
 	backlog  *backlog
 
+	reloader *reloader
+
 	closers   []io.Closer      // in the order of opening
 	openFiles prometheus.Gauge // that other users may use
 }
@@ -120,7 +124,7 @@ func (s *Server) open(ctx context.Context) error {
 	})
 	defer stopWaiting()
 	for _, step := range []func(context.Context) error{
-		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openCompactor, s.openPages, s.openPipeline, s.openIngest,
+		s.openDirectory, s.openListeners, s.openStores, s.openAccounts, s.openQuery, s.openCompactor, s.openPages, s.openPipeline, s.openIngest, s.openReloader,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -193,6 +197,11 @@ func (s *Server) openIngest(context.Context) error {
 	return nil
 }
 
+func (s *Server) openReloader(context.Context) (err error) {
+	s.reloader, err = newReloader(s)
+	return err
+}
+
 // URL returns the address of the API.
 func (s *Server) URL() string { return "http://" + s.listeners.main.Addr().String() }
 
@@ -210,6 +219,7 @@ func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
 	group.Add("disk space", s.disks.Run) // the last to end: stores wait for space
 	group.Add("permissions", s.closeFiles)
+	group.Add("settings", s.reloader.Run)
 	if s.accounts != nil {
 		group.Add("accounts", s.accounts.Run) // the last to end: requests change them
 		group.Add("audit log", s.recorder.Run)

@@ -4,9 +4,10 @@ import "sync"
 
 // Streams counts what goes on at once, of each caller and in all.
 type Streams struct {
-	all, each int
-	mu        struct {
+	all int
+	mu  struct {
 		sync.Mutex
+		each    int
 		open    int
 		callers map[string]int
 	}
@@ -15,9 +16,17 @@ type Streams struct {
 // NewStreams returns a count of at most all in all, and each of a caller; 0 is no
 // bound.
 func NewStreams(all, each int) *Streams {
-	s := &Streams{all: all, each: each}
+	s := &Streams{all: all}
+	s.mu.each = each
 	s.mu.callers = map[string]int{}
 	return s
+}
+
+// SetEach replaces the bound of a caller. Streams that are open go on.
+func (s *Streams) SetEach(each int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.each = each
 }
 
 // Enter counts one more of key, or says which bound stands against it. The caller
@@ -28,7 +37,7 @@ func (s *Streams) Enter(key string, exempt bool) (leave func(), full Full) {
 	switch {
 	case s.all > 0 && s.mu.open >= s.all:
 		return nil, FullOfAll
-	case s.each > 0 && !exempt && s.mu.callers[key] >= s.each:
+	case s.mu.each > 0 && !exempt && s.mu.callers[key] >= s.mu.each:
 		return nil, FullOfCaller
 	}
 	s.mu.open++
