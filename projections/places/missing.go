@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -25,22 +26,54 @@ func (v *View) Missing() (Missing, error) {
 	return Missing{Documents: v.Unheld(), Refs: len(broken)}, err
 }
 
-// LacksText reports whether a ref has a file whose document no segment holds. It
-// walks the manifest up to the first, with a lookup for each file, about 2 µs.
-func (v *View) LacksText(ctx context.Context, id code.RepositoryID, ref code.Ref) (lacks bool, err error) {
+// LacksText reports whether a ref names a document that no segment holds. It costs a
+// lookup for each entry up to the first, about 2 µs.
+func (v *View) LacksText(ctx context.Context, id code.RepositoryID, ref code.Ref) (bool, error) {
 	part, _, err := v.state(id, ref)
 	if err != nil || part.unheld == 0 {
 		return false, err
 	}
-	err = v.eachFile(ctx, id, ref, "", func(_, value []byte) (bool, error) {
-		e, err := decodeEntry(value)
-		if err != nil || e.kind != entryDocument {
-			return true, err
-		}
-		_, lacks, err = part.snapshot.Read(documentKey(kindUnheld, part.number, e.document))
-		return !lacks, err
+	return v.NamesAny(ctx, id, ref, func(d code.DocumentKey) (bool, error) {
+		_, unheld, err := part.snapshot.Read(documentKey(kindUnheld, part.number, d))
+		return unheld, err
 	})
-	return lacks, err
+}
+
+// NamesAny reports whether a document is wanted that a ref names: in its manifest or
+// in those that it is derived from, at any of their versions. So it may be one that
+// the ref does not show: an entry that a manifest keeps for another one counts as
+// well, until both are written again.
+func (v *View) NamesAny(ctx context.Context, id code.RepositoryID, ref code.Ref, wanted func(code.DocumentKey) (bool, error)) (bool, error) {
+	part, l, err := v.state(id, ref)
+	if err != nil {
+		return false, err
+	}
+	for _, level := range l {
+		found, err := part.namesAny(ctx, manifestPrefix(kindEntry, id, level.manifest), wanted)
+		if err != nil || found {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+func (pv *partitionView) namesAny(ctx context.Context, prefix []byte, wanted func(code.DocumentKey) (bool, error)) (found bool, err error) {
+	it, err := pv.snapshot.Iter(prefix, store.Successor(prefix))
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = firstError(err, it.Close()) }()
+	n := 0
+	for ok := it.First(); ok && !found && err == nil; ok = it.Next() {
+		var e entry
+		if e, err = decodeEntry(it.Value()); err == nil && e.kind == entryDocument {
+			found, err = wanted(e.document)
+		}
+		if n++; n%checkEvery == 0 {
+			err = firstError(err, ctx.Err())
+		}
+	}
+	return found, err
 }
 
 // SegmentKeys returns the documents of a live segment; none if it is not live or is

@@ -82,9 +82,5 @@ func (u *unstored) has(ctx context.Context, v *places.View, id code.RepositoryID
 	if u.changes[id][ref] || len(u.documents) == 0 {
 		return u.changes[id][ref], nil
 	}
-	err = v.Files(ctx, id, ref, "", func(p places.Place) bool {
-		lost = p.Skipped == "" && u.documents[p.Document]
-		return !lost
-	})
-	return lost, err
+	return v.NamesAny(ctx, id, ref, func(d code.DocumentKey) (bool, error) { return u.documents[d], nil })
 }

@@ -6,11 +6,13 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -83,4 +85,47 @@ func TestRepairRequests(t *testing.T) {
 	if !strings.Contains(said.String(), "missing_documents=2") || !strings.Contains(said.String(), "repositories=1 refs=2") {
 		t.Errorf("the log says %s", said)
 	}
+}
+
+// TestRepairOfHiddenDocuments loses the text of a file that no ref shows: the branch
+// was derived from the default branch before that changed the file, and has the file
+// with another content. Found by the chaos suite: it counted as missing forever.
+func TestRepairOfHiddenDocuments(t *testing.T) {
+	g := newGitRepository(t, "anvil", "release/*")
+	first := g.commit("same.txt", "alpha\n")
+	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
+	var lost []string
+	t.Run("import", func(t *testing.T) {
+		s := running(t, c)
+		s.registerAt(t, g, first)
+		for name := range objectsOf(t, c.SegmentsDir(), "segment-*") {
+			lost = append(lost, name)
+		}
+		g.git("checkout", "--quiet", "-b", "release/1")
+		g.commit("same.txt", "beta\n")
+		g.git("checkout", "--quiet", "main")
+		at, err := s.registrar.Refresh(t.Context(), g.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() bool {
+			before, err := s.versions.live.Load().applied.before(t.Context(), at.Partition)
+			return err == nil && before > at.Offset
+		})
+		s.pushed(t, g, "same.txt", "gamma\n")
+	})
+	for _, name := range lost {
+		if err := os.Remove(filepath.Join(c.SegmentsDir(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(c.ProjectionsDir()); err != nil {
+		t.Fatal(err)
+	}
+	s := running(t, c)
+	<-s.versions.live.Load().runner.CaughtUp()
+	if missing := s.versions.missing(); missing.Documents != 1 {
+		t.Fatalf("%+v is missing, want one document", missing)
+	}
+	eventually(t, func() bool { return s.versions.missing() == (api.Missing{}) })
 }
