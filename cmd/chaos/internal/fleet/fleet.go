@@ -122,7 +122,7 @@ func (f *Fleet) plan(ctx context.Context) (err error) {
 	}
 	f.settings = []string{
 		"log.driver=kafka", "log.kafka.brokers=" + strings.Join(f.Brokers.Addresses, ","), fmt.Sprintf("log.kafka.replicationFactor=%d", n),
-		"storage.segments=" + filepath.Join(f.store(), "segments"),
+		"storage.segments=" + f.SegmentsDir(),
 	}
 	f.Members = []*Member{f.member("query", "query"), f.member("worker-a", "pipeline"), f.member("worker-b", "pipeline"), f.member("ingest", "ingest")}
 	return nil
@@ -130,6 +130,14 @@ func (f *Fleet) plan(ctx context.Context) (err error) {
 
 func (f *Fleet) member(name, role string) *Member {
 	return &Member{Name: name, Role: role, Data: filepath.Join(f.store(), name), fleet: f}
+}
+
+// SegmentsDir is the segment store of all members.
+func (f *Fleet) SegmentsDir() string {
+	if f.o.Setup == Embedded {
+		return filepath.Join(f.Query().Data, "segments")
+	}
+	return filepath.Join(f.store(), "segments")
 }
 
 // Query is the member that is asked, Ingest the one that takes web hooks, and

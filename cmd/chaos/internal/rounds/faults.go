@@ -41,6 +41,10 @@ var allFaults = []fault{
 	{name: "damaged store", setups: everywhere, do: (*run).damageStore, heal: (*run).replayDamaged},
 	{name: "lost projections", setups: everywhere, do: (*run).loseProjections},
 	{name: "lost mirrors", setups: everywhere, do: (*run).loseMirrors},
+	{name: "mirrors lost while running", setups: everywhere, do: (*run).loseMirrorsRunning},
+	{name: "lost segments", setups: everywhere, do: (*run).loseSegments},
+	{name: "lost segments below live projections", setups: everywhere, do: (*run).loseSegmentsBelow},
+	{name: "restored backup", setups: everywhere, do: (*run).restoreBackup},
 }
 
 // again kills a member and starts it after a moment.
@@ -158,6 +162,59 @@ func (r *run) loseMirrors(ctx context.Context) error {
 func (r *run) lose(ctx context.Context, m *fleet.Member, directory string) error {
 	m.Kill()
 	// Git that the process started may still write: what it made is lost as well.
-	err := os.RemoveAll(filepath.Join(m.Data, directory))
-	return errors.Join(err, m.Start(ctx))
+	return errors.Join(removeInUse(filepath.Join(m.Data, directory)), m.Start(ctx))
+}
+
+// loseMirrorsRunning removes the mirrors of a worker that goes on.
+func (r *run) loseMirrorsRunning(context.Context) error {
+	workers := r.fleet.Workers()
+	return removeInUse(filepath.Join(workers[r.random.IntN(len(workers))].Data, "mirrors"))
+}
+
+// loseSegments starts the query process without projections and without the segment
+// store; workers go on meanwhile.
+func (r *run) loseSegments(ctx context.Context) error {
+	m := r.fleet.Query()
+	m.Kill()
+	return errors.Join(removeInUse(r.fleet.SegmentsDir()), os.RemoveAll(filepath.Join(m.Data, "projections")), m.Start(ctx))
+}
+
+// loseSegmentsBelow removes the segment store and leaves the projections, of a query
+// process that goes on or starts again.
+func (r *run) loseSegmentsBelow(ctx context.Context) error {
+	if r.random.IntN(2) == 0 {
+		return removeInUse(r.fleet.SegmentsDir())
+	}
+	m := r.fleet.Query()
+	m.Kill()
+	return errors.Join(removeInUse(r.fleet.SegmentsDir()), m.Start(ctx))
+}
+
+// restoreBackup starts every process with what a backup has: log, segments and key.
+func (r *run) restoreBackup(ctx context.Context) error {
+	for _, m := range r.fleet.Members {
+		m.Kill()
+	}
+	for _, m := range r.fleet.Members {
+		for _, name := range []string{"projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "setup.link", "LOCK"} {
+			if err := removeInUse(filepath.Join(m.Data, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return r.fleet.Start(ctx)
+}
+
+// maxRemovals bounds the tries to remove a directory that something writes into.
+const maxRemovals = 1000
+
+// removeInUse removes a directory into which a process, or git that it started, may
+// still write.
+func removeInUse(dir string) (err error) {
+	for range maxRemovals {
+		if err = os.RemoveAll(dir); err == nil {
+			return nil
+		}
+	}
+	return err
 }
