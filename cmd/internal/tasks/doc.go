@@ -5,11 +5,13 @@
 //	tasks run             serve in the foreground, index this repository and the
 //	                      Go standard library, print what to try
 //	tasks fuzz            every fuzz test of the module, one after the other
+//	tasks upgrade-sample  a data directory that an older commit has written
 //	tasks bench-compare   benchmarks of two commits, ten runs each, through benchstat
 //
 // # Invariants
 //
-//  1. It writes below .cache, which git ignores, and nowhere else.
+//  1. It writes below .cache, which git ignores, and nowhere else; upgrade-sample also
+//     writes its archive, and for its time the repositories that the sample names.
 //  2. It ends every process that it started.
 //
 // It is for a checkout of the source only: the binary that people install is

@@ -11,9 +11,10 @@ import (
 )
 
 type cli struct {
-	Run          runTask          `cmd:"" help:"Serve, index two repositories, print what to try."`
-	Fuzz         fuzzTask         `cmd:"" help:"Run every fuzz test for a while."`
-	BenchCompare benchCompareTask `cmd:"" help:"Compare the benchmarks of two commits."`
+	Run           runTask           `cmd:"" help:"Serve, index two repositories, print what to try."`
+	Fuzz          fuzzTask          `cmd:"" help:"Run every fuzz test for a while."`
+	UpgradeSample upgradeSampleTask `cmd:"" help:"Have an older commit write a data directory, for tests of upgrades."`
+	BenchCompare  benchCompareTask  `cmd:"" help:"Compare the benchmarks of two commits."`
 }
 
 func main() {

@@ -58,6 +58,7 @@ var checks = []check{
 	{"memory", checkMemory},
 	{"open files", checkOpenFiles},
 	{"git", checkGit},
+	{"backup", checkBackup},
 	{"log", checkLog},
 	{"clock", checkClock},
 	{"server", checkServer},

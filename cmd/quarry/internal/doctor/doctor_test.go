@@ -17,6 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/query/client"
 )
@@ -60,7 +61,9 @@ func newInstallation(t *testing.T) *installation {
 	}))
 	t.Cleanup(s.Close)
 	in.Examination = &Examination{Config: &c, Now: func() time.Time { return now }, Probes: Probes{
-		Space:      func(string) (boot.Space, error) { return boot.Space{FreeBytes: 100 << 30, TotalBytes: 200 << 30, FreeFiles: 1e6, TotalFiles: 1e7}, nil },
+		Space: func(string) (boot.Space, error) {
+			return boot.Space{FreeBytes: 100 << 30, TotalBytes: 200 << 30, FreeFiles: 1e6, TotalFiles: 1e7}, nil
+		},
 		Memory:     func() (boot.Memory, error) { return boot.Memory{Total: 8 << 30, Available: 4 << 30}, nil },
 		OpenFiles:  func(int) (uint64, error) { return 65536, nil },
 		Holder:     func(string) (boot.Holder, error) { return boot.Holder{Held: true, Process: 1}, nil },
@@ -161,7 +164,9 @@ func TestChecks(t *testing.T) {
 			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 3 << 30, TotalBytes: 1 << 40}, nil }
 		}},
 		{"disk", Problem, "room for 10 more files", func(in *installation) {
-			in.Probes.Space = func(string) (boot.Space, error) { return boot.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 40, FreeFiles: 10, TotalFiles: 1e6}, nil }
+			in.Probes.Space = func(string) (boot.Space, error) {
+				return boot.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 40, FreeFiles: 10, TotalFiles: 1e6}, nil
+			}
 		}},
 		{"memory", Problem, "control group allows 512 MiB", func(in *installation) {
 			in.Probes.Memory = func() (boot.Memory, error) {
@@ -180,6 +185,12 @@ func TestChecks(t *testing.T) {
 		{"git", Problem, "does not start", func(in *installation) { in.Probes.Git = func(context.Context) (string, error) { return "", errProbe } }},
 		{"git", Problem, "2.20 is too old", func(in *installation) {
 			in.Probes.Git = func(context.Context) (string, error) { return "git version 2.20.1", nil }
+		}},
+		{"backup", Warning, "generation 3 in /mnt/backups, is 8 days old", func(in *installation) {
+			r := backup.Result{Generation: 3, Manifest: backup.Manifest{CreatedAt: in.Now().Add(-8*24*time.Hour - time.Hour)}}
+			if err := backup.NoteLast(in.Config.Data, "/mnt/backups", &r); err != nil {
+				in.t.Fatal(err)
+			}
 		}},
 		{"log", Problem, "retention", func(in *installation) {
 			in.kafka(server.DeviationReport{What: "retention", Why: "loses events", Mend: "set it", Refused: true})

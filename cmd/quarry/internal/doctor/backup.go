@@ -1,0 +1,28 @@
+package doctor
+
+import (
+	"context"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
+)
+
+// staleBackup is the age of the last backup that is warned of.
+const staleBackup = 7 * 24 * time.Hour
+
+// checkBackup looks when quarry backup last succeeded. Without a backup there may be
+// snapshots of the file system, of which nothing is known here.
+func checkBackup(_ context.Context, x *Examination, r *report) {
+	last, err := backup.ReadLast(x.Config.Data)
+	age := x.Now().Sub(last.At)
+	switch {
+	case err != nil:
+		r.warn("run quarry backup", "when the data directory was last backed up is not known: %v", err)
+	case last.At.IsZero():
+		r.ok("quarry backup has not been used")
+	case age > staleBackup:
+		r.warn("run quarry backup every day, with a timer", "the last backup, generation %d in %s, is %d days old", last.Generation, last.Directory, int(age.Hours()/24))
+	default:
+		r.ok("generation %d in %s was made at %s", last.Generation, last.Directory, last.At.Format(time.RFC3339))
+	}
+}
