@@ -1,0 +1,96 @@
+package server
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutation takes back what mends something: in each file a text, which must be there,
+// becomes another.
+type mutation struct {
+	file, text, becomes string
+}
+
+// TestSimulationFindsWhatIsTakenBack builds this test again without what mends the loss
+// of mirrors and of segments (go build -overlay), and holds that the simulation notices.
+// A failure that names a missing text wants the mutation adapted to the code.
+func TestSimulationFindsWhatIsTakenBack(t *testing.T) {
+	if os.Getenv("QUARRY_REQUIRE_ALL") == "" {
+		t.Skip("builds the test two more times, some minutes: set QUARRY_REQUIRE_ALL=1")
+	}
+	for name, test := range map[string]struct {
+		mutations []mutation
+		finds     string
+	}{
+		"mirrors lost, then a push of only a ref": {
+			[]mutation{
+				{"pipeline/mirror/refs.go", "	if !m.exists() {\n		return m.wrap(\"update\", errNoMirror)\n	}\n", ""},
+				{"pipeline/mirror/command.go", `c.gitDir != "" && strings.Contains(stderr, notRepository+`, `false && strings.Contains(stderr, notRepository+`},
+				{"pipeline/indexer/pushes.go", "	head := m.AnnouncedDefault()\n", `	for _, of := range g.refs {
+		if of.ref == "" || !of.refreshed() {
+			continue
+		}
+		if err := m.SetIndexed(ctx, of.ref, "", ""); err != nil && !errors.Is(err, mirror.ErrMissing) {
+			return err
+		}
+	}
+	head := m.AnnouncedDefault()
+`},
+			},
+			"git update-ref: repository is not there: fatal: not a git repository",
+		},
+		"segments lost": {
+			[]mutation{{"cmd/quarry/internal/server/repair.go", "return r.ask(ctx, r.choose(refs), missing)", "_ = refs\n	return nil"}},
+			"documents are in no segment",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := exec.Command("go", "test", "-overlay", overlay(t, test.mutations), "-vet=off", "-count=1", "-run", "^TestSimulation$", ".")
+			command.Env = append(os.Environ(), "QUARRY_EVENTS=40000", "QUARRY_SEED=1")
+			out, err := command.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), test.finds) {
+				t.Errorf("the simulation does not find it: %v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// overlay writes the mutated files, and the file for go build -overlay.
+func overlay(t *testing.T, mutations []mutation) string {
+	t.Helper()
+	dir := t.TempDir()
+	replace := map[string]string{}
+	for i, m := range mutations {
+		path, err := filepath.Abs(filepath.Join("..", "..", "..", "..", m.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(code), m.text) != 1 {
+			t.Fatalf("%s does not have this text once:\n%s", m.file, m.text)
+		}
+		replace[path] = filepath.Join(dir, string(rune('a'+i))+".go")
+		write(t, replace[path], []byte(strings.Replace(string(code), m.text, m.becomes, 1)))
+	}
+	file, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "overlay.json")
+	write(t, path, file)
+	return path
+}
+
+func write(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
