@@ -41,6 +41,8 @@ type Options struct {
 	Reload *Reload
 	// diskFull is called by a store that cannot write for want of space.
 	diskFull func()
+	// wrapLog puts a log around the one that was opened; tests set it.
+	wrapLog func(eventlog.Log) eventlog.Log
 	// standIns are nil but in the simulation.
 	standIns *standIns
 }
@@ -167,6 +169,9 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 		return err
 	}
 	s.opened(s.log)
+	if s.o.wrapLog != nil {
+		s.log = s.o.wrapLog(s.log)
+	}
 	s.registrar = newRegistrar(s.log, s.policy)
 	s.damage = newDamageMetrics(s.o.Registerer)
 	if s.segments, err = segmentstore.OpenDirectory(s.o.Config.SegmentsDir()); err != nil {

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// stuckAudit is a log that takes no records of the audit log while stuck is set, and
+// notes whether appends to other topics were urgent.
+type stuckAudit struct {
+	eventlog.Log
+	stuck  atomic.Bool
+	urgent atomic.Int64 // urgent appends
+}
+
+func (l *stuckAudit) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	if topic == event.TopicAudit && l.stuck.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if eventlog.IsUrgent(ctx) {
+		l.urgent.Add(1)
+	}
+	return l.Log.Append(ctx, topic, partition, records...)
+}
+
+// TestStuckAuditLogDoesNotDelayAWebHook has an audit log that takes nothing: reads
+// are refused, and a web hook is acknowledged.
+func TestStuckAuditLogDoesNotDelayAWebHook(t *testing.T) {
+	g := newGitRepository(t, "pushed")
+	commit := g.commit("a.txt", "one")
+	c := testConfig(t, "git.allowedRoots="+g.dir, "audit.queueBytes=65536", "audit.maxWait=50ms")
+	c.Connections = []config.Connection{{Name: "local", Kind: g.Kind, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}}}
+	registry := prometheus.NewRegistry()
+	var log *stuckAudit
+	s, err := Open(t.Context(), Options{
+		Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry, Version: "test",
+		wrapLog: func(l eventlog.Log) eventlog.Log { log = &stuckAudit{Log: l}; return log },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, s)
+	eventually(t, func() bool { return s.callersReady() == nil })
+	s.registerAt(t, g, commit)
+	log.stuck.Store(true)
+	defer log.stuck.Store(false)
+	eventually(t, func() bool {
+		status, _ := s.asOperator(t, http.MethodPost, "/api/search", `{"query":"one"}`, "reading")
+		return status == http.StatusServiceUnavailable
+	})
+	if status, _ := s.pushTo(t, g, 1); status != http.StatusAccepted {
+		t.Errorf("a push while the audit log is stuck: %d, want 202", status)
+	}
+	if log.urgent.Load() == 0 {
+		t.Error("the append of a web hook was not urgent")
+	}
+}
