@@ -107,6 +107,7 @@ func (c *scrubber) checkObjects(ctx context.Context) error {
 		}
 		names = append(names, info.Name)
 	}
+	quarantined := false
 	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for _, name := range names {
 		err := c.s.segments.Check(ctx, name, c.pace)
@@ -115,6 +116,7 @@ func (c *scrubber) checkObjects(ctx context.Context) error {
 			if moved, err := c.s.segments.Quarantine(ctx, name); err != nil {
 				return err
 			} else if moved {
+				quarantined = true
 				c.found[scrubbedSegments]++
 				c.metrics.damaged.WithLabelValues(scrubbedSegments).Set(float64(c.found[scrubbedSegments]))
 			}
@@ -122,7 +124,27 @@ func (c *scrubber) checkObjects(ctx context.Context) error {
 			return err
 		}
 	}
+	if quarantined {
+		return c.replaceObjects(ctx)
+	}
 	return nil
+}
+
+// replaceObjects has the objects written again, or indexed again, that are in the
+// quarantine now; manifests are looked for only when somebody asks.
+func (c *scrubber) replaceObjects(ctx context.Context) error {
+	i := c.s.versions.acquire()
+	defer i.use.leave()
+	if i.meta.Frozen() {
+		return nil
+	}
+	select {
+	case <-i.runner.CaughtUp(): // before, what a merge took looks lost
+	case <-ctx.Done():
+		return nil
+	}
+	_, err := i.keeper.check(ctx, true)
+	return err
 }
 
 // checkProjections reads the live version, but for the tables that are objects of the
