@@ -44,7 +44,7 @@
 //
 //	quarry_push_to_searchable_seconds           from the first push received to publication; live records only
 //	quarry_projections_lag_records{partition}   records not yet applied
-//	quarry_projections_lag_seconds{partition}   age of the oldest record being applied
+//	quarry_projections_lag_seconds{partition}   age of the oldest record being applied, or how long none came
 //	quarry_projections_records_total{result}    applied, duplicate, poison, passed
 //	quarry_projections_retries_total            attempts that failed
 //	quarry_projections_apply_seconds            time to apply and commit one record

@@ -46,6 +46,7 @@ type Lag struct {
 	Partition int32
 	// Records is the number of offsets not yet published.
 	Records int64
-	// Seconds is the age of the oldest record being applied; 0 if none is.
+	// Seconds is the age of the oldest record being applied, or for how long records
+	// have waited while none was published; the larger one.
 	Seconds float64
 }

@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		apply:      histogram("quarry_projections_apply_seconds", "Time to apply and commit one record."),
 		publish:    histogram("quarry_projections_publish_seconds", "Time to publish a group of records."),
 		lagRecords: gauges("quarry_projections_lag_records", "Records not yet published."),
-		lagSeconds: gauges("quarry_projections_lag_seconds", "Age of the oldest record being applied."),
+		lagSeconds: gauges("quarry_projections_lag_seconds", "Age of the oldest record being applied, or how long records have waited while the log delivers none."),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_projections_records_total",
 			Help: "Records read, by what became of them: applied, duplicate (seen before), poison (skipped, in the dead letters), passed (of no type or content that this version can read; the workers put it to the dead letters).",

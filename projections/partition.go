@@ -29,6 +29,7 @@ type partition struct {
 	// oldest is the time of the record being applied in Unix nanoseconds; 0 if
 	// none is.
 	oldest atomic.Int64
+	stall  stall // guarded by the lock of the Runner
 	// chores are what others have done between two records.
 	chores chan chore
 	// pushed holds the group's live revisions, with the start of their freshness clock.
@@ -328,4 +329,27 @@ func (p *partition) age(now time.Time) float64 {
 		return 0
 	}
 	return max(0, now.Sub(time.Unix(0, t)).Seconds())
+}
+
+// stall is since when a partition has been published up to the same offset, while the
+// log had records behind it; the zero value if it has none.
+type stall struct {
+	published event.Offset
+	since     time.Time
+}
+
+// stalled returns for how long, in seconds, records have waited without one being
+// published: the log may not deliver them. A version of the past waits for none. The
+// caller holds the lock of the Runner.
+func (p *partition) stalled(published event.Offset, records int64, now time.Time) float64 {
+	switch {
+	case records == 0 || p.bounded:
+		p.stall = stall{}
+	case p.stall.since.IsZero() || p.stall.published != published:
+		p.stall = stall{published, now}
+	}
+	if p.stall.since.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(p.stall.since).Seconds())
 }

@@ -335,8 +335,9 @@ func (r *Runner) Lag(ctx context.Context) ([]Lag, error) {
 		lags[i] = Lag{
 			Partition: int32(i),
 			Records:   max(0, int64(high[i]-r.mu.published[i])),
-			Seconds:   r.mu.partitions[i].age(now),
 		}
+		p := r.mu.partitions[i]
+		lags[i].Seconds = max(p.age(now), p.stalled(r.mu.published[i], lags[i].Records, now))
 	}
 	return lags, nil
 }

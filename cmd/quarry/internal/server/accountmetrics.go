@@ -17,7 +17,7 @@ func newAccountMetrics(reg prometheus.Registerer) *accountMetrics {
 	m := &accountMetrics{
 		reg:     reg,
 		records: gauge("quarry_accounts_lag_records", "Records of quarry.accounts and quarry.audit that this process has not applied yet."),
-		seconds: gauge("quarry_accounts_lag_seconds", "Age of the oldest record of quarry.accounts or quarry.audit that is being applied."),
+		seconds: gauge("quarry_accounts_lag_seconds", "Age of the oldest record of quarry.accounts or quarry.audit that is being applied, or how long records have waited while the log delivers none."),
 	}
 	reg.MustRegister(m.records, m.seconds)
 	return m

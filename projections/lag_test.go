@@ -1,0 +1,61 @@
+package projections_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/projectiontest"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// silentLog says that it has records and delivers none, as brokers do whose fetches
+// fail.
+type silentLog struct{ *projectiontest.Log }
+
+func (silentLog) Tail(context.Context, event.Topic, int32, event.Offset) (projections.Reader, error) {
+	return silentReader{}, nil
+}
+
+type silentReader struct{}
+
+func (silentReader) Next(ctx context.Context) (event.Record, error) {
+	<-ctx.Done()
+	return event.Record{}, ctx.Err()
+}
+
+func (silentReader) Close() error { return nil }
+
+// TestLagOfASilentLog: no record is being applied, and searches fall behind
+// nevertheless.
+func TestLagOfASilentLog(t *testing.T) {
+	log := projectiontest.NewLog(1)
+	log.Add(raw(0, 0, "a", "b")...)
+	var clock atomic.Int64
+	r, err := projections.New(projections.Options{
+		Store: openMemory(t), Log: silentLog{log}, Decoder: projections.NewDecoder(nil), Projections: []projections.Projection{&scripted{}},
+		Now: func() time.Time { return time.Unix(clock.Load(), 0) },
+	})
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	must(t, r.WaitFor(ctx)) // until it knows where it is
+	lag := func() projections.Lag {
+		t.Helper()
+		lags, err := r.Lag(ctx)
+		must(t, err)
+		return lags[0]
+	}
+	if l := lag(); l.Records != 2 || l.Seconds != 0 {
+		t.Errorf("at first: %+v, want 2 records and 0 s", l)
+	}
+	clock.Add(400)
+	if l := lag(); l.Records != 2 || l.Seconds != 400 {
+		t.Errorf("400 s later: %+v, want 2 records and 400 s", l)
+	}
+	cancel()
+	must(t, <-done)
+}
