@@ -14,10 +14,6 @@ import (
 const (
 	backupKills  = 12
 	restoreKills = 6
-	// maxCopyLife and maxRestoreLife bound how long a backup and a restore live before
-	// they, or the server, are killed: about as long as one takes.
-	maxCopyLife    = 900 * time.Millisecond
-	maxRestoreLife = 300 * time.Millisecond
 )
 
 // TestBackupAndRestoreAreKilled kills backups, their servers and restores at random
@@ -32,7 +28,9 @@ func TestBackupAndRestoreAreKilled(t *testing.T) {
 	c.start()
 	c.index()
 	backups := filepath.Join(c.dir, "backups")
+	began := time.Now()
 	c.backUp(backups)
+	life := time.Since(began) // most of the backups below die before they have ended
 	for i := range backupKills {
 		stopped := make(chan struct{})
 		go func() {
@@ -40,7 +38,7 @@ func TestBackupAndRestoreAreKilled(t *testing.T) {
 			c.pushUntilItFails()
 		}()
 		victim := exec.Command("quarry", c.backupArgs(backups)...)
-		killAfter(t, victim, time.Duration(random.Int64N(int64(maxCopyLife))), func() {
+		killAfter(t, victim, time.Duration(random.Int64N(int64(life))), func() {
 			if i%2 == 0 {
 				c.server.kill()
 			}
@@ -57,7 +55,7 @@ func TestBackupAndRestoreAreKilled(t *testing.T) {
 	c.commit("later", "pushed after the backup: zither")
 	c.server.kill()
 	c.data = filepath.Join(c.dir, "restored")
-	c.restore(backups, random)
+	c.restore(backups)
 	c.start()
 	c.acknowledged = acknowledged
 	c.searchAll()
@@ -120,23 +118,64 @@ func verifyGenerations(t *testing.T, backups string) {
 	}
 }
 
-// restore kills restores until the last, which may end.
-func (c *crashing) restore(backups string, random *rand.Rand) {
+// restore kills restores as soon as they have begun to write, and then lets one end. No
+// server starts on what they leave.
+func (c *crashing) restore(backups string) {
 	c.t.Helper()
 	args := []string{"restore", backups, "--config", c.config, "--data", c.data, "--verify"}
+	half := 0
 	for range restoreKills {
-		killAfter(c.t, exec.Command("quarry", args...), time.Duration(random.Int64N(int64(maxRestoreLife))), func() {})
-		if _, err := os.Stat(filepath.Join(c.data, "RESTORING")); err == nil {
-			out, err := exec.Command("quarry", "serve", "--listen", "127.0.0.1:0", "--config", c.config, "--data", c.data).CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "is half restored: run quarry restore") {
-				c.t.Errorf("a server on a half restored directory: %v\n%s", err, out)
-			}
-		} else if entries, _ := os.ReadDir(c.data); len(entries) > 1 {
-			c.t.Log("the restore had ended before it was killed")
-			return
+		if !c.killOnceRestoring(exec.Command("quarry", args...)) {
+			break // it ended first
 		}
+		half++
+		out, err := exec.Command("quarry", "serve", "--listen", "127.0.0.1:0", "--config", c.config, "--data", c.data).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "is half restored: run quarry restore") {
+			c.t.Errorf("a server on a half restored directory: %v\n%s", err, out)
+		}
+	}
+	if c.t.Logf("%d restores were killed halfway", half); half == 0 {
+		c.t.Error("no restore was killed halfway")
+		return
+	}
+	if !c.restoring() {
+		return
 	}
 	if out, err := exec.Command("quarry", args...).CombinedOutput(); err != nil {
 		c.t.Fatalf("quarry restore: %v\n%s", err, out)
+	}
+}
+
+// restoring reports whether the data directory has the marker of a restore.
+func (c *crashing) restoring() bool {
+	_, err := os.Stat(filepath.Join(c.data, "RESTORING"))
+	return err == nil
+}
+
+// killOnceRestoring starts a restore and kills it when the marker is there. It reports
+// whether it left the directory half restored.
+func (c *crashing) killOnceRestoring(command *exec.Cmd) bool {
+	c.t.Helper()
+	if err := command.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	ended := make(chan error, 1) // bound: one send
+	go func() { ended <- command.Wait() }()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if err != nil {
+				c.t.Fatalf("a restore that was not killed: %v", err)
+			}
+			return false
+		case <-tick.C:
+		}
+		if c.restoring() {
+			_ = command.Process.Kill() // it may have ended meanwhile
+			<-ended
+			return c.restoring()
+		}
 	}
 }
