@@ -48,6 +48,7 @@ func (c *doctorCommand) Run(ctx context.Context, s streams) error {
 		}
 		return exitError(exitFailed)
 	}
+	fitMemory(&settings, loader.Environ)
 	to, err := newClient(cmp.Or(c.Server, urlOf(&settings)), c.APIKey, settings.Data)
 	if err != nil {
 		return fmt.Errorf("doctor: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
@@ -60,6 +61,7 @@ func loadSettingsAt(s streams, l config.Loader, level *slog.LevelVar) (config.Co
 	for _, w := range warnings {
 		logger.Warn(w)
 	}
+	fitMemory(&c, l.Environ)
 	return c, logger, nil
 }
 
@@ -98,7 +100,11 @@ func (c *serveCommand) Run(ctx context.Context, s streams) error {
 	reload := &server.Reload{Signals: boot.Hangups(), Level: new(slog.LevelVar)}
 	permissions.RestrictUmask()
 	loader := c.loader(s, c.overrides()...)
-	reload.Load = loader.Load
+	reload.Load = func() (config.Config, []string, error) {
+		c, warnings, err := loader.Load()
+		fitMemory(&c, loader.Environ)
+		return c, warnings, err
+	}
 	settings, logger, err := loadSettingsAt(s, loader, reload.Level)
 	if err != nil {
 		return err
@@ -138,6 +144,7 @@ func (c *serveCommand) overrides() []string {
 }
 
 func serve(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) (err error) {
+	logMemory(c, os.Environ(), logger)
 	boot.ApplyMemoryLimit(int64(c.Runtime.MemoryLimitBytes), c.Runtime.GCPercent)
 	build := boot.ReadBuild()
 	registry := boot.NewRegistry(build.Version)

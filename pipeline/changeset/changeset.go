@@ -55,10 +55,12 @@ func (c *Change) Kind() Kind {
 
 // Between returns what changed from before to after. An empty before stands for
 // an empty repository. It fails with mirror.ErrMissing if the mirror lacks one of
-// the commits or their trees, and with mirror.ErrTooLarge above MaxChanges.
-func Between(ctx context.Context, m *mirror.Mirror, before, after code.CommitID) ([]Change, error) {
+// the commits or their trees, and with mirror.ErrTooLarge above most changes, which is
+// at most MaxChanges.
+func Between(ctx context.Context, m *mirror.Mirror, before, after code.CommitID, most int) ([]Change, error) {
+	most = min(most, MaxChanges)
 	if before == "" {
-		return everything(ctx, m, after)
+		return listFiles(ctx, m, after, most)
 	}
 	if before == after {
 		return nil, nil
@@ -66,7 +68,7 @@ func Between(ctx context.Context, m *mirror.Mirror, before, after code.CommitID)
 	var changes []Change
 	err := m.DiffTree(ctx, before, after, func(path string, old, new mirror.Entry) error {
 		changes = append(changes, Change{Path: path, Old: old, New: new})
-		return bound(changes)
+		return checkCount(changes, most)
 	})
 	if err != nil {
 		return nil, err
@@ -75,18 +77,22 @@ func Between(ctx context.Context, m *mirror.Mirror, before, after code.CommitID)
 	return changes, addSizes(ctx, m, changes)
 }
 
-func everything(ctx context.Context, m *mirror.Mirror, commit code.CommitID) ([]Change, error) {
+// listFiles returns every file of a commit as added.
+func listFiles(ctx context.Context, m *mirror.Mirror, commit code.CommitID, most int) ([]Change, error) {
 	var changes []Change
 	err := m.ListTree(ctx, commit, func(path string, e mirror.Entry) error {
 		changes = append(changes, Change{Path: path, New: e})
-		return bound(changes)
+		return checkCount(changes, most)
 	})
-	return namePaths(changes), err
+	if err != nil {
+		return nil, err
+	}
+	return namePaths(changes), nil
 }
 
-func bound(changes []Change) error {
-	if len(changes) > MaxChanges {
-		return fmt.Errorf("more than %d changed files: %w", MaxChanges, mirror.ErrTooLarge)
+func checkCount(changes []Change, most int) error {
+	if len(changes) > most {
+		return fmt.Errorf("more than %d changed files: %w", most, mirror.ErrTooLarge)
 	}
 	return nil
 }

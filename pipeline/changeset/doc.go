@@ -17,7 +17,7 @@
 //  2. Applying the changes to the files of before gives the files of after.
 //  3. No before means an empty repository: every file of after is Added.
 //  4. A file's New.Size is known, or -1 if the blob is missing.
-//  5. At most MaxChanges changes; more are an error, not a part of them.
+//  5. At most as many changes as the caller takes, and MaxChanges; more are an error, not a part of them.
 //
 // Functions are safe for concurrent use. The package reads trees and sizes
 // through mirror, never contents, and decides nothing about what is indexed.

@@ -2,6 +2,8 @@ package indexer
 
 import (
 	"context"
+	"errors"
+	"runtime/debug"
 
 	"github.com/quarrysearch/quarry/pipeline/changeset"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -29,7 +31,12 @@ type item struct {
 
 // changes compares two commits; without a base everything is new.
 func (x *Indexer) changes(ctx context.Context, m *mirror.Mirror, base, commit code.CommitID) (*changeSet, error) {
-	between, err := changeset.Between(ctx, m, base, commit)
+	between, err := changeset.Between(ctx, m, base, commit, x.o.MaxFiles)
+	if errors.Is(err, mirror.ErrTooLarge) {
+		// What was listed may be most of the heap, and nothing else may make the
+		// collector run for minutes.
+		debug.FreeOSMemory()
+	}
 	if err != nil {
 		return nil, err
 	}

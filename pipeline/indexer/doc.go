@@ -65,7 +65,7 @@
 //
 // # Bounds
 //
-// Units are UnitBytes of blobs; a builder needs about 200 MiB; a blob is at most
+// Units are 15/16 of Options.SegmentBytes of blobs; a builder needs 1.6 times that; a blob is at most
 // analyze.Options.MaxBlobBytes. Progress of the latest MaxJobs repositories is
 // kept for display.
 //

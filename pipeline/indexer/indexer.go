@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/changeset"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/worker"
@@ -44,6 +45,12 @@ type Options struct {
 	// MaxBlobBytes is that of the analyzer; larger blobs are not read. Default
 	// analyze.DefaultMaxBlobBytes.
 	MaxBlobBytes int64
+	// MaxFiles bounds the files that differ between two commits, at about 600 bytes of
+	// memory each. Default: changeset.MaxChanges.
+	MaxFiles int
+	// SegmentBytes is the text of the largest segment. Default:
+	// segment.DefaultMaxTextBytes.
+	SegmentBytes int64
 	// Builders bounds the segments built at once, in the whole process. Default
 	// the number of processors.
 	Builders int
@@ -62,6 +69,12 @@ func (o *Options) ensureDefaults() error {
 	}
 	if o.MaxBlobBytes <= 0 {
 		o.MaxBlobBytes = analyze.DefaultMaxBlobBytes
+	}
+	if o.MaxFiles <= 0 {
+		o.MaxFiles = changeset.MaxChanges
+	}
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = segment.DefaultMaxTextBytes
 	}
 	if o.Builders <= 0 {
 		o.Builders = runtime.GOMAXPROCS(0)

@@ -376,7 +376,7 @@ func TestUnits(t *testing.T) {
 			total += items[i].size
 		}
 		next := 0
-		for _, u := range units(items, total) {
+		for _, u := range units(items, total, segment.DefaultMaxTextBytes) {
 			size := int64(0)
 			for i := range u {
 				if &u[i] != &items[next] {
@@ -385,7 +385,7 @@ func TestUnits(t *testing.T) {
 				next++
 				size += u[i].size
 			}
-			if size > UnitBytes+4<<20 {
+			if size > segment.DefaultMaxTextBytes/16*unitShare+4<<20 {
 				t.Fatalf("a unit of %d bytes", size)
 			}
 		}

@@ -19,10 +19,11 @@ import (
 )
 
 // Bounds of a unit: the blobs that become one segment. A large import is cut
-// into as many units for each processor, none above UnitBytes; a small one is not
-// cut at all, since every segment costs each query some microseconds.
+// into as many units for each processor, none above unitShare of a segment, since
+// symbols come to the text; a small one is not cut at all, since every segment costs
+// each query some microseconds.
 const (
-	UnitBytes  = 120 << 20
+	unitShare  = 15 // sixteenths
 	wholeBelow = 16 << 20
 	// A push of less than smallBytes does not wait for the large imports; at most
 	// smallPlaces are built at once.
@@ -31,14 +32,15 @@ const (
 )
 
 // units cuts items into runs of about equal size.
-func units(items []item, total int64) [][]item {
+func units(items []item, total, segmentBytes int64) [][]item {
 	if len(items) == 0 {
 		return nil
 	}
 	n := int64(1)
 	if total > wholeBelow {
 		processors := int64(runtime.GOMAXPROCS(0))
-		n = (total + UnitBytes - 1) / UnitBytes
+		unit := segmentBytes / 16 * unitShare
+		n = (total + unit - 1) / unit
 		n = (n + processors - 1) / processors * processors
 	}
 	target := total/n + 1
@@ -59,7 +61,7 @@ func units(items []item, total int64) [][]item {
 // segments reads, analyses and seals the blobs of a change set. It fills in the
 // changes that stand for them.
 func (x *Indexer) segments(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, set *changeSet, c cause, job *job) ([]event.SegmentRef, error) {
-	cut := units(set.items, set.bytes)
+	cut := units(set.items, set.bytes, x.o.SegmentBytes)
 	refs := make([][]event.SegmentRef, len(cut))
 	errs := make([]error, len(cut))
 	ctx, cancel := context.WithCancel(ctx)
@@ -152,7 +154,7 @@ func (u *unit) run(ctx context.Context) ([]event.SegmentRef, error) {
 // of an earlier push again, and that segment may be on its way out of the store,
 // merged into another.
 func (u *unit) options() segment.Options {
-	return segment.Options{Seed: fmt.Appendf(nil, "repository %d, cause %s", u.repo, u.cause.at)}
+	return segment.Options{MaxTextBytes: u.x.o.SegmentBytes, Seed: fmt.Appendf(nil, "repository %d, cause %s", u.repo, u.cause.at)}
 }
 
 // blob adds the documents of one blob: one for each language among its paths.

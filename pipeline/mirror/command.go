@@ -25,6 +25,8 @@ import (
 //   - fsckObjects is off: what it finds threatens a checkout, and there is none,
 //     while it refuses to fetch many an honest old repository. That objects are
 //     what their names say is checked all the same.
+//   - bigFileThreshold has larger blobs, which are not indexed, written to disk
+//     piece by piece when they are fetched.
 //   - deltaBaseCacheLimit keeps a bulk reader at some 100 MB; reading the Linux
 //     tree takes 8 % longer than with the default of 96m.
 const gitConfig = `# Written by quarry at every start.
@@ -34,6 +36,9 @@ const gitConfig = `# Written by quarry at every start.
 	symlinks = false
 	attributesFile = /dev/null
 	deltaBaseCacheLimit = 32m
+	bigFileThreshold = 32m
+[pack]
+	threads = %d
 [safe]
 	directory = *
 [protocol]
@@ -72,6 +77,9 @@ type git struct {
 	env     []string
 	version [2]int
 	timeout time.Duration
+	// readerEnv is the environment of readers, beside env.
+	readerEnv   []string
+	packThreads int
 }
 
 // minVersion is the oldest git that has what we ask of every version:
@@ -92,7 +100,8 @@ func newGit(ctx context.Context, o Options) (*git, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find git: %w; install git %d.%d or newer", err, minVersion[0], minVersion[1])
 	}
-	g := &git{program: program, execute: o.Execute, dir: o.Dir, timeout: o.ReadTimeout, env: environment(o, filepath.Join(o.Dir, configName))}
+	g := &git{program: program, execute: o.Execute, dir: o.Dir, timeout: o.ReadTimeout, env: environment(o, filepath.Join(o.Dir, configName)),
+		readerEnv: readerEnv(o.MaxObjectBytes), packThreads: o.PackThreads}
 	if err := g.writeConfig(); err != nil {
 		return nil, err
 	}
@@ -108,7 +117,7 @@ func newGit(ctx context.Context, o Options) (*git, error) {
 
 // writeConfig writes the configuration that git reads.
 func (g *git) writeConfig() error {
-	return errors.Join(os.MkdirAll(g.dir, 0o700), writeFile(filepath.Join(g.dir, configName), []byte(gitConfig)))
+	return errors.Join(os.MkdirAll(g.dir, 0o700), writeFile(filepath.Join(g.dir, configName), fmt.Appendf(nil, gitConfig, g.packThreads)))
 }
 
 // ensureConfig writes the configuration again if it was removed while the process

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -63,6 +64,12 @@ type Options struct {
 	// IdleReaders bounds the reader processes that wait for their next use, over
 	// all mirrors.
 	IdleReaders int
+	// MaxObjectBytes bounds what a reader of git allocates for one object. Default:
+	// 512 MiB.
+	MaxObjectBytes int64
+	// PackThreads is on how many processors git indexes a pack that it fetches: each
+	// takes a cache of deltas. Default: one per CPU.
+	PackThreads int
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
 }
@@ -82,6 +89,12 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("open mirrors: %w", err)
 	}
 	o.Dir = dir
+	if o.MaxObjectBytes <= 0 {
+		o.MaxObjectBytes = 512 << 20
+	}
+	if o.PackThreads <= 0 {
+		o.PackThreads = runtime.GOMAXPROCS(0)
+	}
 	if o.Git == "" {
 		o.Git = "git"
 	}

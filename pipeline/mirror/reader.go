@@ -293,7 +293,9 @@ func committerTime(who []byte) time.Time {
 
 // readerEnv bounds what git allocates for one object. It inflates commits and trees
 // whole before it says how large they are; blobs above the bound are not asked for.
-var readerEnv = []string{"GIT_ALLOC_LIMIT=512m"}
+func readerEnv(maxObjectBytes int64) []string {
+	return []string{"GIT_ALLOC_LIMIT=" + strconv.FormatInt(maxObjectBytes, 10)}
+}
 
 // errDied says that git ended in the middle of an answer.
 var errDied = errors.New("git cat-file ended")
@@ -317,7 +319,7 @@ func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*
 	}
 	// No context: the process outlives the call that starts it. Its words on
 	// standard error are lost, and with them the goroutine to read them.
-	cmd, err := g.prepare(context.Background(), command{gitDir: gitDir, args: args, env: readerEnv}, nil, nil)
+	cmd, err := g.prepare(context.Background(), command{gitDir: gitDir, args: args, env: g.readerEnv}, nil, nil)
 	if err != nil {
 		return nil, err
 	}

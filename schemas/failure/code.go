@@ -50,7 +50,7 @@ var descriptions = []Description{
 	{RefNotFound, "The ref does not exist in the repository.", "Check the name of the branch; a branch that was deleted needs nothing."},
 	{NoDefaultBranch, "The repository has no default branch.", "Point its HEAD to a branch, or register it with defaultBranch."},
 	{Missing, "The repository lacks an object that it refers to.", "Run git fsck on the repository and repair it, then refresh it."},
-	{TooLarge, "The repository, or a part of it, exceeds a size limit.", "Raise git.maxMirrorBytes, or register fewer branches."},
+	{TooLarge, "The repository, or a part of it, exceeds a size limit.", "Raise git.maxMirrorBytes or pipeline.maxFiles, whichever the error names, or register fewer branches."},
 	{DiskFull, "The disk of the server is full.", "Free space; the work goes on by itself."},
 	{Timeout, "Reading the repository took longer than it may.", "Check that host and disk answer, raise git.fetchTimeout for a repository this large, then refresh it."},
 	{Git, "Git failed on the repository.", "Run git fsck on the repository, and look into the server's log for the words of git."},

@@ -101,10 +101,12 @@ type Ingest struct {
 
 // Pipeline bounds the workers.
 type Pipeline struct {
-	Concurrency   int      `yaml:"concurrency" doc:"Repositories whose events are handled at once. 0: twice the number of CPUs, since fetches wait for the network."`
+	Concurrency   int      `yaml:"concurrency" doc:"Repositories whose events are handled at once. 0: twice the number of CPUs, since fetches wait for the network, or fewer for want of memory."`
 	MaxAhead      int      `yaml:"maxAhead" doc:"Records that the projections may be behind the log; beyond that the workers begin nothing until it is half."`
-	Builders      int      `yaml:"builders" doc:"Segments built at once; each takes about 200 MiB. 0: one per CPU."`
+	Builders      int      `yaml:"builders" doc:"Segments built at once; each takes 1.6 times pipeline.segmentBytes. 0: one per CPU, or fewer for want of memory."`
+	SegmentBytes  Bytes    `yaml:"segmentBytes" doc:"Text of the largest segment. 0: 128 MiB, or less for want of memory: a query visits every segment."`
 	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
+	MaxFiles      int      `yaml:"maxFiles" doc:"Files of the largest repository that is indexed, about 600 bytes of memory each while it is imported. 0: what a third of runtime.memoryBytes holds, at most 4,000,000."`
 	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`
 	PurgeAfter    Duration `yaml:"purgeAfter" doc:"Time in which the text of a removed repository or branch is gone from disk. 0: when a merge happens to drop it."`
 	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
@@ -125,8 +127,8 @@ type Query struct {
 	MaxHeavyWaiting  int      `yaml:"maxHeavyWaiting" doc:"Searches that take long and wait for a share; further ones are told to come again."`
 	MaxMatches       int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever was asked for."`
 	MaxScanBytes     Bytes    `yaml:"maxScanBytes" doc:"Most text that one search looks at. 0: no bound but the time."`
-	MaxMemoryBytes   Bytes    `yaml:"maxMemoryBytes" doc:"Most memory that one search holds for matches and its answer."`
-	TotalMemoryBytes Bytes    `yaml:"totalMemoryBytes" doc:"The same for all searches together, but for the first MiB of each."`
+	MaxMemoryBytes   Bytes    `yaml:"maxMemoryBytes" doc:"Most memory that one search holds for matches and its answer. 0: three quarters of query.totalMemoryBytes."`
+	TotalMemoryBytes Bytes    `yaml:"totalMemoryBytes" doc:"The same for all searches together, but for the first MiB of each. 0: an eighth of runtime.memoryBytes."`
 	MaxResultBytes   Bytes    `yaml:"maxResultBytes" doc:"Largest answer, roughly as JSON; what is beyond is counted and not shown."`
 	MaxBodyBytes     Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a request."`
 	// Contexts are values of the filter context:.
@@ -179,14 +181,15 @@ type Limits struct {
 
 // Cache sizes the caches.
 type Cache struct {
-	FramesBytes Bytes `yaml:"framesBytes" doc:"Decompressed text of segments, outside the Go heap."`
-	BlocksBytes Bytes `yaml:"blocksBytes" doc:"Pebble's blocks: postings and compressed text."`
-	LogBytes    Bytes `yaml:"logBytes" doc:"Pebble's blocks of the embedded log."`
+	FramesBytes Bytes `yaml:"framesBytes" doc:"Decompressed text of segments, outside the Go heap. 0: a share of runtime.memoryBytes."`
+	BlocksBytes Bytes `yaml:"blocksBytes" doc:"Pebble's blocks: postings and compressed text. 0: a share of runtime.memoryBytes."`
+	LogBytes    Bytes `yaml:"logBytes" doc:"Pebble's blocks of the embedded log. 0: a share of runtime.memoryBytes."`
 }
 
 // Runtime holds what concerns the process as a whole.
 type Runtime struct {
-	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap, as GOMEMLIMIT, which wins where it is set. 0: none."`
+	MemoryBytes      Bytes    `yaml:"memoryBytes" doc:"Memory that the server and its git commands take together. 0: 85 % of the limit of the control group; where there is none, of the machine and at most 1 GiB and 256 MiB per CPU. GOMEMLIMIT lowers it."`
+	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap. 0: what the caches leave of runtime.memoryBytes."`
 	GCPercent        int      `yaml:"gcPercent" doc:"Growth of the heap between collections, as GOGC, which wins where it is set. 0: Go's default."`
 	DrainTimeout     Duration `yaml:"drainTimeout" doc:"Longest time from SIGTERM to the end."`
 	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ beside the metrics. For a listener that strangers cannot reach."`
@@ -204,8 +207,8 @@ type Connection struct {
 	Branches     []string          `yaml:"branches" doc:"Globs of branches that a repository registered by this connection gets beside its default branch."`
 }
 
-// Default returns the settings of a server for one team on one machine: about
-// 2 GB of text in less than 1 GiB of memory.
+// Default returns the settings of a server for one team on one machine. What is 0
+// follows the memory and the processors: FitMemory.
 func Default() Config {
 	return Config{
 		Data:    "quarry-data",
@@ -229,7 +232,7 @@ func Default() Config {
 		},
 		Query: Query{
 			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
-			MaxMemoryBytes: 96 << 20, TotalMemoryBytes: 128 << 20, MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
+			MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
 		},
 		Access: Access{Anonymous: "auto", DefaultVisibility: "public", SessionTTL: Duration(30 * 24 * time.Hour), InvitationTTL: Duration(7 * 24 * time.Hour)},
 		Audit: Audit{
@@ -237,8 +240,7 @@ func Default() Config {
 			QueueBytes: 32 << 20, MaxWait: Duration(5 * time.Second),
 		},
 		Limits:  Limits{PerSecond: 50, Burst: 200, AnonymousPerSecond: 20, AnonymousBurst: 100, Streams: 32},
-		Cache:   Cache{FramesBytes: 288 << 20, BlocksBytes: 96 << 20, LogBytes: 8 << 20},
-		Runtime: Runtime{MemoryLimitBytes: 512 << 20, GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
+		Runtime: Runtime{GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
 	}
 }
 

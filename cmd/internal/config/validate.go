@@ -90,6 +90,11 @@ func (c *Config) validateNumbers(report reporter) {
 			report(path, "%d is too small: at least %d", value, least)
 		}
 	}
+	zeroOrAtLeast := func(path string, value, least int64) {
+		if value != 0 {
+			atLeast(path, value, least)
+		}
+	}
 	atLeast("log.partitions", int64(c.Log.Partitions), 0)
 	atLeast("log.kafka.replicationFactor", int64(c.Log.Kafka.ReplicationFactor), 0)
 	atLeast("storage.minFreeBytes", int64(c.Storage.MinFreeBytes), 16<<20)
@@ -104,6 +109,8 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("ingest.maxBacklog", int64(c.Ingest.MaxBacklog), 1)
 	atLeast("pipeline.maxAhead", int64(c.Pipeline.MaxAhead), 1)
 	atLeast("pipeline.builders", int64(c.Pipeline.Builders), 0)
+	zeroOrAtLeast("pipeline.segmentBytes", int64(c.Pipeline.SegmentBytes), max(8<<20, 2*int64(c.Pipeline.MaxFileBytes)))
+	atLeast("pipeline.maxFiles", int64(c.Pipeline.MaxFiles), 0)
 	atLeast("pipeline.maxFileBytes", int64(c.Pipeline.MaxFileBytes), 1<<10)
 	atLeast("pipeline.purgeAfter in nanoseconds", int64(c.Pipeline.PurgeAfter), 0)
 	atLeast("pipeline.maxAttempts", int64(c.Pipeline.MaxAttempts), 1)
@@ -117,14 +124,16 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("query.maxWait in nanoseconds", int64(c.Query.MaxWait), 1)
 	atLeast("query.maxHeavy", int64(c.Query.MaxHeavy), 0)
 	atLeast("query.maxHeavyWaiting", int64(c.Query.MaxHeavyWaiting), 1)
-	atLeast("query.maxMemoryBytes", int64(c.Query.MaxMemoryBytes), 1<<20)
-	atLeast("query.totalMemoryBytes", int64(c.Query.TotalMemoryBytes), 1<<20)
+	zeroOrAtLeast("query.maxMemoryBytes", int64(c.Query.MaxMemoryBytes), 1<<20)
+	zeroOrAtLeast("query.totalMemoryBytes", int64(c.Query.TotalMemoryBytes), 1<<20)
 	atLeast("query.maxResultBytes", int64(c.Query.MaxResultBytes), 1<<10)
 	atLeast("query.maxMatches", int64(c.Query.MaxMatches), 1)
 	atLeast("query.maxBodyBytes", int64(c.Query.MaxBodyBytes), 1<<10)
-	atLeast("cache.framesBytes", int64(c.Cache.FramesBytes), 1<<20)
-	atLeast("cache.blocksBytes", int64(c.Cache.BlocksBytes), 1<<20)
-	atLeast("cache.logBytes", int64(c.Cache.LogBytes), 1<<20)
+	zeroOrAtLeast("cache.framesBytes", int64(c.Cache.FramesBytes), 1<<20)
+	zeroOrAtLeast("cache.blocksBytes", int64(c.Cache.BlocksBytes), 1<<20)
+	zeroOrAtLeast("cache.logBytes", int64(c.Cache.LogBytes), 1<<20)
+	zeroOrAtLeast("runtime.memoryBytes", int64(c.Runtime.MemoryBytes), 256<<20)
+	zeroOrAtLeast("runtime.memoryLimitBytes", int64(c.Runtime.MemoryLimitBytes), 1<<20)
 	atLeast("runtime.gcPercent", int64(c.Runtime.GCPercent), 0)
 	atLeast("runtime.drainTimeout in nanoseconds", int64(c.Runtime.DrainTimeout), 1)
 }

@@ -36,6 +36,7 @@ type installation struct {
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	c := config.Default()
+	c.FitMemory(1<<30, 4)
 	c.Data = filepath.Join(t.TempDir(), "data")
 	for _, dir := range append(c.ChosenDirectories(), c.OwnDirectories()...) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -173,8 +174,8 @@ func TestChecks(t *testing.T) {
 				return boot.Memory{Total: 8 << 30, Available: 8 << 30, Limit: 512 << 20}, nil
 			}
 		}},
-		{"memory", Warning, "imports and git", func(in *installation) {
-			in.Probes.Memory = func() (boot.Memory, error) { return boot.Memory{Total: in.plannedMemory() + 1}, nil }
+		{"memory", Warning, "the page cache", func(in *installation) {
+			in.Probes.Memory = func() (boot.Memory, error) { return boot.Memory{Total: in.Config.PlannedBytes() + 1}, nil }
 		}},
 		{"memory", Warning, "are free now", func(in *installation) {
 			in.stop()

@@ -9,7 +9,7 @@ import (
 
 const (
 	// nearMemory is the share of the memory from which on a peak may be too much.
-	nearMemory = 0.9
+	nearMemory = 0.85
 	// fewOpenFiles is what a large store wants: 4,096 tables of the projections, those
 	// of the log and the accounts, mirrors, and connections.
 	fewOpenFiles    = 8192
@@ -20,20 +20,14 @@ const (
 	minSkew = 5 * time.Second
 )
 
-// plannedMemory is what the settings let the process take: docs/operations.md.
-func (x *Examination) plannedMemory() int64 {
-	c := x.Config
-	return int64(c.Cache.FramesBytes + 2*c.Cache.BlocksBytes + 2*c.Cache.LogBytes + c.Runtime.MemoryLimitBytes)
-}
-
 func checkMemory(_ context.Context, x *Examination, r *report) {
 	m, err := x.Probes.Memory()
 	if err != nil {
 		r.warn("", "the memory of this machine is not known: %v", err)
 		return
 	}
-	const remedy = "lower cache.framesBytes, cache.blocksBytes and runtime.memoryLimitBytes, or give it more memory"
-	planned, limit, whose := x.plannedMemory(), m.Total, "this machine has"
+	const remedy = "remove the settings of memory, or lower runtime.memoryBytes, cache.framesBytes, cache.blocksBytes, pipeline.builders and runtime.memoryLimitBytes, or give it more memory"
+	planned, limit, whose := x.Config.PlannedBytes(), m.Total, "this machine has"
 	if m.Limit > 0 && m.Limit < m.Total {
 		limit, whose = m.Limit, "its control group allows"
 	}
@@ -42,7 +36,7 @@ func checkMemory(_ context.Context, x *Examination, r *report) {
 	case planned > limit:
 		r.problem(remedy, "the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
 	case float64(planned) > nearMemory*float64(limit):
-		r.warn(remedy, "the settings let the server take %s, and %s %s: imports and git need some, too", sizeText(planned), whose, sizeText(limit))
+		r.warn(remedy, "the settings let the server take %s, and %s %s: the page cache of the kernel needs some, too", sizeText(planned), whose, sizeText(limit))
 	case !holder.Held && m.Available > 0 && planned > m.Available:
 		r.warn("stop other programs, or "+remedy, "the settings let the server take %s, and %s of memory are free now", sizeText(planned), sizeText(m.Available))
 	default:

@@ -12,6 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 )
 
+// maxGitObjectBytes bounds what git allocates for one object where memory is plentiful.
+const maxGitObjectBytes = 512 << 20
+
 // policyOf returns what git may be asked for.
 func policyOf(c *config.Config) (mirror.Policy, error) {
 	p := mirror.Policy{Schemes: c.Git.AllowedProtocols, Roots: c.Git.AllowedRoots}
@@ -33,6 +36,9 @@ func openMirrors(ctx context.Context, c *config.Config, policy mirror.Policy, ex
 		FetchTimeout:   c.Git.FetchTimeout.Std(),
 		MaxMirrorBytes: int64(c.Git.MaxMirrorBytes),
 		CollectAfter:   c.Git.CollectAfter.Std(),
+		MaxObjectBytes: min(c.PlannedBytes()/4, maxGitObjectBytes),
+		PackThreads:    c.Pipeline.Builders,
+		IdleReaders:    c.Pipeline.Concurrency,
 		Logger:         logger,
 		Registerer:     reg,
 	})

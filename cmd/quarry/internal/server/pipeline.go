@@ -62,6 +62,8 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		Segments:     s.segments,
 		TempDir:      temporary,
 		MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes),
+		MaxFiles:     s.o.Config.Pipeline.MaxFiles,
+		SegmentBytes: int64(s.o.Config.Pipeline.SegmentBytes),
 		Builders:     s.o.Config.Pipeline.Builders,
 		Logger:       s.o.Logger,
 		Registerer:   s.o.Registerer,

@@ -27,6 +27,7 @@ func testConfig(t testing.TB, set ...string) *config.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.FitMemory(2<<30, 4)
 	return &c
 }
 

@@ -1,0 +1,183 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Shares of the memory that a process may take. docs/operations.md has a table of what
+// comes out, tried under load.
+const (
+	// memoryShare is the part of a limit that the process takes in hundredths: the rest
+	// is for the kernel's page cache, which a control group counts as well.
+	memoryShare = 85
+	// unlimitedBase and unlimitedPerCPU are what a process takes of a machine where
+	// nothing limits it, since other programs want some, too.
+	unlimitedBase   = 1 << 30
+	unlimitedPerCPU = 256 << 20
+	// programBytes is what neither a setting nor the Go heap bounds: the program itself
+	// and Pebble's tables of rows that are not yet on disk.
+	programBytes = 80 << 20
+	// gitBytes is what a process of git takes: its cache of deltas, and packs.
+	gitBytes = 48 << 20
+	// fileBytes is what a file takes while its repository is imported.
+	fileBytes = 600
+	maxFiles  = 4_000_000
+	// builderFactor is what building a segment takes, in hundredths of its text.
+	builderFactor = 160
+	// maxFramesBytes and maxBlocksBytes bound the caches on large machines: beyond them
+	// the page cache serves as well.
+	maxFramesBytes = 4 << 30
+	maxBlocksBytes = 1 << 30
+	mebibyte       = 1 << 20
+)
+
+// MemoryLimit is the memory that a process may use, and who says so.
+type MemoryLimit struct {
+	// TotalBytes is what the process and its git commands take together at most.
+	TotalBytes int64
+	// LimitBytes and Source are what it was derived from.
+	LimitBytes int64
+	Source     string
+}
+
+// LimitMemory returns what a process may take: runtime.memoryBytes, or a share of the
+// lowest of the limit of the control group, 0 for none, and the machine's memory.
+// GOMEMLIMIT lowers it.
+func (c *Config) LimitMemory(machine, group int64, groupFile string, environ []string, processors int) MemoryLimit {
+	out := MemoryLimit{LimitBytes: machine, Source: "machine"}
+	out.TotalBytes = min(machine/100*memoryShare, unlimitedBase+int64(processors)*unlimitedPerCPU)
+	if machine <= 0 {
+		out = MemoryLimit{TotalBytes: unlimitedBase, Source: "unknown"}
+	}
+	if group > 0 && (machine <= 0 || group < machine) {
+		out = MemoryLimit{group / 100 * memoryShare, group, groupFile}
+	}
+	if n := goMemoryLimit(environ); n > 0 && n < out.TotalBytes {
+		out = MemoryLimit{n, n, "GOMEMLIMIT"}
+	}
+	if n := int64(c.Runtime.MemoryBytes); n > 0 {
+		out = MemoryLimit{n, n, "runtime.memoryBytes"}
+	}
+	return out
+}
+
+// goMemoryLimit reads GOMEMLIMIT as the Go runtime does; 0 if it is not set, is no size
+// or says that there is no limit.
+func goMemoryLimit(environ []string) int64 {
+	for _, pair := range environ {
+		text, ok := strings.CutPrefix(pair, "GOMEMLIMIT=")
+		if !ok {
+			continue
+		}
+		factor := int64(1)
+		for _, unit := range byteUnits {
+			if number, ok := strings.CutSuffix(text, unit.suffix); ok && unit.suffix != "" {
+				text, factor = number, unit.size
+				break
+			}
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/factor {
+			return 0
+		}
+		return n * factor
+	}
+	return 0
+}
+
+// FitMemory gives the settings of memory that are 0 their values for a total, on a
+// machine with that many processors.
+func (c *Config) FitMemory(total int64, processors int) {
+	fitBytes(&c.Pipeline.SegmentBytes, segmentBytesFor(total))
+	segment := int64(c.Pipeline.SegmentBytes) / 100 * builderFactor
+	fitNumber(&c.Pipeline.Builders, total*2/5/(segment+gitBytes), processors)
+	fitNumber(&c.Pipeline.Concurrency, max(2, total/8/gitBytes), 2*processors)
+	fitNumber(&c.Pipeline.MaxFiles, total/3/fileBytes, maxFiles)
+	fitBytes(&c.Query.TotalMemoryBytes, clamp(total/8, 32*mebibyte, 1<<30))
+	fitBytes(&c.Query.MaxMemoryBytes, int64(c.Query.TotalMemoryBytes)/4*3)
+	fitBytes(&c.Cache.LogBytes, clamp(total/128, 4*mebibyte, 16*mebibyte))
+
+	rest := max(0, total-c.fixedBytes()-c.workBytes())
+	fitBytes(&c.Cache.FramesBytes, clamp(rest*2/5, 16*mebibyte, maxFramesBytes))
+	fitBytes(&c.Cache.BlocksBytes, clamp(rest/8, 8*mebibyte, maxBlocksBytes))
+	fitBytes(&c.Runtime.MemoryLimitBytes, max(total-c.fixedBytes()-c.cacheBytes(), 96*mebibyte))
+}
+
+// segmentBytesFor returns the text of a segment: the larger, the fewer a query visits.
+func segmentBytesFor(total int64) int64 {
+	switch {
+	case total >= 1200*mebibyte:
+		return 128 * mebibyte
+	case total >= 640*mebibyte:
+		return 64 * mebibyte
+	}
+	return 32 * mebibyte
+}
+
+// fixedBytes is what the process and its git commands take beside caches and heap.
+func (c *Config) fixedBytes() int64 {
+	git := int64(0)
+	if c.Has("pipeline") {
+		git = gitBytes * int64(c.Pipeline.Concurrency+c.Pipeline.Builders-1)
+	}
+	return programBytes + git
+}
+
+// workBytes is what imports, merges and searches have in the Go heap.
+func (c *Config) workBytes() int64 {
+	if !c.Has("pipeline") {
+		return int64(c.Query.TotalMemoryBytes)
+	}
+	// A merge builds a segment beside those of imports.
+	builders := int64(c.Pipeline.SegmentBytes) / 100 * builderFactor * int64(c.Pipeline.Builders+1)
+	return builders + int64(c.Query.TotalMemoryBytes)
+}
+
+// cacheBytes is what the caches take outside of the Go heap. Pebble's blocks are the C
+// library's, which needs up to as much again for what it cannot use.
+func (c *Config) cacheBytes() int64 {
+	return int64(c.Cache.FramesBytes + 2*c.Cache.BlocksBytes + 2*c.Cache.LogBytes)
+}
+
+// PlannedBytes is what the process and its git commands take at most with the settings.
+func (c *Config) PlannedBytes() int64 {
+	return c.fixedBytes() + c.cacheBytes() + int64(c.Runtime.MemoryLimitBytes)
+}
+
+// MemoryAttributes are the bounds of memory as pairs for a line of the log.
+func (c *Config) MemoryAttributes(l MemoryLimit) []any {
+	return []any{
+		"limit_bytes", l.LimitBytes, "source", l.Source, "total_bytes", l.TotalBytes, "planned_bytes", c.PlannedBytes(),
+		"go_heap_bytes", int64(c.Runtime.MemoryLimitBytes), "frames_bytes", int64(c.Cache.FramesBytes), "blocks_bytes", int64(c.Cache.BlocksBytes),
+		"log_bytes", int64(c.Cache.LogBytes), "searches_bytes", int64(c.Query.TotalMemoryBytes),
+		"segment_bytes", int64(c.Pipeline.SegmentBytes), "builders", c.Pipeline.Builders, "concurrency", c.Pipeline.Concurrency,
+	}
+}
+
+// fitBytes sets a size that is 0, in whole MiB.
+func fitBytes(size *Bytes, n int64) {
+	if *size == 0 {
+		*size = Bytes(max(n/mebibyte, 1) * mebibyte)
+	}
+}
+
+// fitNumber sets a number that is 0, to at least 1 and at most.
+func fitNumber(number *int, n int64, most int) {
+	if *number == 0 {
+		*number = int(clamp(n, 1, int64(max(most, 1))))
+	}
+}
+
+func clamp(n, least, most int64) int64 { return min(max(n, least), most) }
+
+// CheckPlan returns a warning if the settings want more than the total.
+func (c *Config) CheckPlan(l MemoryLimit) string {
+	if planned := c.PlannedBytes(); planned > l.TotalBytes {
+		return fmt.Sprintf("the settings let the server take %d MiB of memory, and %d MiB are there for it (%s): lower cache.framesBytes, cache.blocksBytes, pipeline.builders and runtime.memoryLimitBytes, or remove them to have them chosen",
+			planned>>20, l.TotalBytes>>20, l.Source)
+	}
+	return ""
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/failure"
+)
+
+// TestGiantTree registers a repository whose tree is ten levels of ten entries, each
+// of them the same tree: 10^10 files in 11 objects. It is refused, and the memory of
+// the attempt returns to the system.
+func TestGiantTree(t *testing.T) {
+	g := newGitRepository(t, "giant")
+	g.commit("a.txt", "a")
+	tree := g.writeTree("100644 file", g.git("rev-parse", "HEAD:a.txt"))
+	for range 10 {
+		var entries []string
+		for i := range 10 {
+			entries = append(entries, fmt.Sprint("40000 d", i), tree)
+		}
+		tree = g.writeTree(entries...)
+	}
+	g.commitTree(tree)
+	s := running(t, testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.maxFiles=300000"))
+	held := func() int64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapSys - m.HeapReleased)
+	}
+	debug.FreeOSMemory()
+	before := held()
+	if _, _, err := s.registrar.Register(t.Context(), g.Repository); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { w, ok := s.working(g.ID); return ok && w.failed != nil })
+	if w, _ := s.working(g.ID); w.failed.Code != failure.TooLarge {
+		t.Errorf("failed with %+v", w.failed)
+	}
+	// 300,000 changes take some 60 MB.
+	if more := held() - before; more > 16<<20 {
+		t.Errorf("the process holds %d MiB more than before", more>>20)
+	}
+}
