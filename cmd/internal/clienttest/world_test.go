@@ -31,7 +31,7 @@ type world struct {
 	url      string // of the proxy
 	root     string // directory of the repositories
 	token    string // creates the owner
-	operator  string // token of the operator
+	operator string // token of the operator
 	provider *oidctest.Provider
 
 	mu struct {
