@@ -47,13 +47,13 @@ func fetchCommitted(ctx context.Context, client *kafka.Client, group string, top
 		GroupID: group, Topics: map[string][]int{string(topic): partitions},
 	})
 	if err != nil {
-		return nil, err
+		return nil, lacksOfGroup(err, "DESCRIBE", group, "DESCRIBE", topic)
 	}
 	if response.Error != nil {
-		return nil, response.Error
+		return nil, lacksOfGroup(response.Error, "DESCRIBE", group, "DESCRIBE", topic)
 	}
 	offsets := make([]event.Offset, n)
-	return offsets, fillCommitted(offsets, response.Topics[string(topic)])
+	return offsets, lacksOfGroup(fillCommitted(offsets, response.Topics[string(topic)]), "DESCRIBE", group, "DESCRIBE", topic)
 }
 
 func fillCommitted(offsets []event.Offset, answered []kafka.OffsetFetchPartition) error {

@@ -103,7 +103,7 @@ func (l *Log) settings(ctx context.Context, topic event.Topic) (map[string]strin
 		}
 		for _, r := range response.Resources {
 			if r.ErrorCode != 0 {
-				return kafka.Error(r.ErrorCode)
+				return lacks(kafka.Error(r.ErrorCode), "DESCRIBE_CONFIGS", topicName(topic))
 			}
 			for _, entry := range r.ConfigEntries {
 				settings[entry.ConfigName] = entry.ConfigValue

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/event"
 	kafka "github.com/segmentio/kafka-go"
 )
 
@@ -41,6 +42,30 @@ func classify(err error) error {
 	}
 	return err
 }
+
+// lacks adds to an error of authorization which right on what is missing. Other errors
+// are returned as they are.
+func lacks(err error, right, resource string) error {
+	for _, code := range []kafka.Error{kafka.TopicAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed} {
+		if errors.Is(err, code) {
+			if right == "DESCRIBE" {
+				right += " (READ and WRITE include it)"
+			}
+			return fmt.Errorf("it lacks the right %s on %s; grant it by an access control list: %w", right, resource, err)
+		}
+	}
+	return err
+}
+
+// lacksOfGroup is lacks for a request that needs a right on a group, and one on a topic.
+func lacksOfGroup(err error, right, group string, topicRight string, topic event.Topic) error {
+	if errors.Is(err, kafka.TopicAuthorizationFailed) {
+		return lacks(err, topicRight, topicName(topic))
+	}
+	return lacks(err, right, "group "+group)
+}
+
+func topicName(topic event.Topic) string { return "topic " + string(topic) }
 
 // passes reports whether an error may pass by itself: a broker is away, a leader
 // moves, a coordinator loads its state.

@@ -272,7 +272,7 @@ func (g *generation) commitOnce(ctx context.Context, partition int32, next event
 		Topics: map[string][]kafka.OffsetCommit{topic: {{Partition: int(partition), Offset: int64(next)}}},
 	})
 	if err != nil {
-		return err
+		return lacksOfGroup(err, "READ", g.member.group, "READ", g.member.topic)
 	}
-	return firstError(response.Topics[topic], 1)
+	return lacksOfGroup(firstError(response.Topics[topic], 1), "READ", g.member.group, "READ", g.member.topic)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/event"
 	kafka "github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol"
 	"github.com/segmentio/kafka-go/protocol/metadata"
 )
 
@@ -76,6 +77,59 @@ func (l *Log) metadata(ctx context.Context, topics []string) (*metadata.Response
 		return nil
 	})
 	return response, err
+}
+
+// layoutRequest asks a broker for the layout. The library answers its own request from
+// what it knows, and that lacks the topics which this client may not see; so it gets one
+// that it takes for a request to be split, with an answer that it does not recognize.
+type layoutRequest metadata.Request
+
+// ApiKey implements protocol.Message.
+func (*layoutRequest) ApiKey() protocol.ApiKey { return protocol.Metadata }
+
+// Split implements protocol.Splitter.
+func (r *layoutRequest) Split(protocol.Cluster) ([]protocol.Message, protocol.Merger, error) {
+	return []protocol.Message{(*sentLayoutRequest)(r)}, r, nil
+}
+
+// Merge implements protocol.Merger.
+func (*layoutRequest) Merge(_ []protocol.Message, results []any) (protocol.Message, error) {
+	switch result := results[0].(type) {
+	case *metadata.Response:
+		return (*layoutResponse)(result), nil
+	case error:
+		return nil, result
+	default:
+		return nil, fmt.Errorf("answer of type %T", result)
+	}
+}
+
+// sentLayoutRequest is what goes to the broker, layoutResponse what comes back.
+type (
+	sentLayoutRequest metadata.Request
+	layoutResponse    metadata.Response
+)
+
+// ApiKey implements protocol.Message.
+func (*sentLayoutRequest) ApiKey() protocol.ApiKey { return protocol.Metadata }
+
+// ApiKey implements protocol.Message.
+func (*layoutResponse) ApiKey() protocol.ApiKey { return protocol.Metadata }
+
+// explainUnknown returns why the library does not know a topic: ErrNoTopic, or an error
+// that wraps ErrRefused if this client may not see it.
+func (l *Log) explainUnknown(ctx context.Context, topic event.Topic) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	answer, err := l.transport.RoundTrip(ctx, l.client.Addr, &layoutRequest{TopicNames: []string{string(topic)}})
+	if err != nil {
+		return ErrNoTopic // as far as is known
+	}
+	response, ok := answer.(*layoutResponse)
+	if ok && len(response.Topics) == 1 && kafka.Error(response.Topics[0].ErrorCode) == kafka.TopicAuthorizationFailed {
+		return classify(lacks(kafka.TopicAuthorizationFailed, "DESCRIBE", topicName(topic)))
+	}
+	return ErrNoTopic
 }
 
 // layoutOf copies, since the client shares what it answers.

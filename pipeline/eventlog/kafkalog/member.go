@@ -106,7 +106,7 @@ func (m *member) enter(ctx context.Context) ([]ownedPartition, error) {
 			return nil, fmt.Errorf("session timeout of %v: choose one between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms: %w", m.log.opts.SessionTimeout, err)
 		}
 		if !joinPasses(err) {
-			return nil, classify(err)
+			return nil, classify(lacks(err, "READ", "group "+m.group))
 		}
 		m.log.metrics.retries.WithLabelValues(operationGroup).Inc()
 		if pause.last == 0 {

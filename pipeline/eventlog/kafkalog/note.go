@@ -49,9 +49,9 @@ func (l *Log) note(ctx context.Context, group string, topic event.Topic, offsets
 			Topics: map[string][]kafka.OffsetCommit{string(topic): commits},
 		})
 		if err != nil {
-			return err
+			return lacksOfGroup(err, "READ", group, "READ", topic)
 		}
-		return firstError(response.Topics[string(topic)], len(commits))
+		return lacksOfGroup(firstError(response.Topics[string(topic)], len(commits)), "READ", group, "READ", topic)
 	})
 	// So the coordinator answers one who is no member, if there are some.
 	if errors.Is(err, kafka.UnknownMemberId) {

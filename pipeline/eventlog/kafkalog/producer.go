@@ -160,7 +160,7 @@ func (p *producer) request(ctx context.Context, encoded []byte) (int64, error) {
 		return 0, err
 	}
 	if response.Error != nil {
-		return 0, response.Error
+		return 0, lacks(response.Error, "WRITE", topicName(p.id.topic))
 	}
 	if response.BaseOffset < 0 {
 		return 0, fmt.Errorf("acknowledged at offset %d", response.BaseOffset)
@@ -190,7 +190,7 @@ func (p *producer) askIdentity(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("answer of type %T", answer)
 	}
 	if response.ErrorCode != 0 {
-		return 0, kafka.Error(response.ErrorCode)
+		return 0, lacks(kafka.Error(response.ErrorCode), "WRITE", topicName(p.id.topic))
 	}
 	return response.ProducerID, nil
 }

@@ -132,7 +132,7 @@ func (r *reader) fetch(ctx context.Context) error {
 		return err
 	}
 	if response.Error != nil {
-		return response.Error
+		return lacks(response.Error, "READ", topicName(r.id.topic))
 	}
 	r.chunk, err = r.readAll(response.Records)
 	r.log.metrics.readRecords.Add(float64(len(r.chunk)))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 )
 
@@ -21,6 +22,8 @@ func (o *Options) refusal(err error) error {
 		return nil
 	case errors.As(err, &certificate):
 		return fmt.Errorf("%w: the broker's certificate is not trusted; check the file of the authority and the expected name: %w", ErrRefused, err)
+	case isAlert(err):
+		return fmt.Errorf("%w: the broker does not accept this client's certificate; check that there is one, that it has not expired and that the broker trusts its authority: %w", ErrRefused, err)
 	// The client library has no value for it.
 	case strings.Contains(err.Error(), "expecting TLS"):
 		return fmt.Errorf("%w: the broker wants TLS and it is not enabled: %w", ErrRefused, err)
@@ -30,6 +33,12 @@ func (o *Options) refusal(err error) error {
 		return fmt.Errorf("%w: it gives no user name: %w", ErrRefused, err)
 	}
 	return err
+}
+
+// isAlert reports whether the other side ended the TLS handshake and said why.
+func isAlert(err error) bool {
+	var failed *net.OpError
+	return errors.As(err, &failed) && failed.Op == "remote error" && strings.HasPrefix(failed.Err.Error(), "tls: ")
 }
 
 // closedEarly adds what to check to an error that says only that brokers close

@@ -47,7 +47,7 @@ func (l *Log) ensureTopic(ctx context.Context, spec TopicSpec) error {
 		if err != nil {
 			return err
 		}
-		return response.Errors[string(spec.Topic)]
+		return lacks(response.Errors[string(spec.Topic)], "CREATE", topicName(spec.Topic))
 	})
 	if err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
 		return err
@@ -108,11 +108,11 @@ func (l *Log) Partitions(ctx context.Context, topic event.Topic) (int32, error) 
 	defer cancel()
 	err := l.request(limit, func(ctx context.Context) (err error) {
 		n, err = l.askPartitions(ctx, topic)
-		return err
+		return lacks(err, "DESCRIBE", topicName(topic))
 	})
 	switch {
 	case ctx.Err() == nil && errors.Is(err, kafka.UnknownTopicOrPartition):
-		return 0, fmt.Errorf("partitions of %s: %w", topic, ErrNoTopic)
+		return 0, fmt.Errorf("partitions of %s: %w", topic, l.explainUnknown(ctx, topic))
 	case err != nil:
 		return 0, fmt.Errorf("partitions of %s: %w", topic, err)
 	}
@@ -181,7 +181,7 @@ func (l *Log) offsetRanges(ctx context.Context, topic event.Topic) ([]offsetRang
 		if err != nil {
 			return err
 		}
-		return fillRanges(ranges, response.Topics[string(topic)])
+		return lacks(fillRanges(ranges, response.Topics[string(topic)]), "DESCRIBE", topicName(topic))
 	})
 	return ranges, err
 }

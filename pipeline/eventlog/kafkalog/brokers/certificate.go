@@ -78,3 +78,30 @@ func (c certificate) properties() []string {
 		"ssl.truststore.certificates=" + line.Replace(c.chain),
 	}
 }
+
+// ClientCertificate returns a certificate of a client that the brokers trust until a
+// time, and its key, in PEM. The brokers know the client as User:CN=name.
+func (c *Cluster) ClientCertificate(name string, until time.Time) (chain, key []byte, err error) {
+	authority, err := tls.X509KeyPair([]byte(c.certificate.chain), []byte(c.certificate.key))
+	if err != nil {
+		return nil, nil, err
+	}
+	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: until,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, authority.Leaf, &own.PublicKey, authority.PrivateKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(own)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}), nil
+}

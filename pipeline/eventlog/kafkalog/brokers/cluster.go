@@ -35,6 +35,15 @@ type Options struct {
 	// SASL makes the cluster speak TLS with a certificate of its own and know this
 	// one user; nil lets everybody in. The mechanism is scram-sha-256.
 	SASL *kafkalog.SASL
+	// Users are further users, password by name. With some the brokers also take
+	// SCRAM-SHA-512 and PLAIN, the latter of these users alone. They want SASL.
+	Users map[string]string
+	// MutualTLS adds an address for each node that wants a certificate of the client
+	// (Cluster.MutualAddresses). It wants SASL.
+	MutualTLS bool
+	// Authorize has the brokers hold everybody but the user of SASL to access control
+	// lists, of which there are none at first. It wants SASL.
+	Authorize bool
 	// Controllers is the number of nodes that are controllers alone, as in
 	// installations that matter. With 0 each node is a broker and a controller, and the
 	// end of one may be that of the active controller as well.
@@ -52,10 +61,13 @@ type Cluster struct {
 	// SASL and TLS are what clients need; nil if the brokers let everybody in.
 	SASL *kafkalog.SASL
 	TLS  *tls.Config
+	// MutualAddresses want TLS with a certificate of the client.
+	MutualAddresses []string
 	// CertificateFile holds, in PEM, the authority that clients need to trust;
 	// empty without TLS.
 	CertificateFile string
 
+	certificate certificate
 	nodes       []*node
 	controllers []*node // that are nothing else; they run as long as the cluster
 }
@@ -105,7 +117,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	}
 	c := &Cluster{SASL: o.SASL}
 	if o.SASL != nil {
-		c.TLS = shape.certificate.clientConfig()
+		c.certificate, c.TLS = shape.certificate, shape.certificate.clientConfig()
 		if c.CertificateFile, err = shape.certificate.write(o.Dir); err != nil {
 			return nil, err
 		}
@@ -138,6 +150,9 @@ func (c *Cluster) format(shape *shape, dir string) error {
 		}
 		c.nodes = append(c.nodes, n)
 		c.Addresses = append(c.Addresses, shape.clientAddress(i))
+		if len(shape.mutual) > 0 {
+			c.MutualAddresses = append(c.MutualAddresses, shape.mutualAddress(i))
+		}
 		formatting.Go(n.format)
 	}
 	if shape.dedicated {

@@ -46,6 +46,11 @@ func (n *node) format() error {
 	if sasl := n.shape.sasl; sasl != nil {
 		arguments = append(arguments, "--add-scram", fmt.Sprintf("SCRAM-SHA-256=[name=%s,password=%s]", sasl.Username, sasl.Password))
 	}
+	for name, password := range n.shape.users {
+		for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
+			arguments = append(arguments, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, name, password))
+		}
+	}
 	out, err := exec.Command(n.shape.java, n.javaArguments("kafka.tools.StorageTool", arguments...)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("format a broker's storage: %w\n%s", err, out)

@@ -12,10 +12,13 @@ type shape struct {
 	java, libs  string
 	sasl        *kafkalog.SASL // nil lets everybody in
 	certificate certificate    // only with sasl
-	clients     []int          // port of each node
-	controllers []int          // port of each controller
-	dedicated   bool           // the controllers are no brokers
-	properties  []string       // of Options
+	users       map[string]string
+	authorize   bool
+	clients     []int    // port of each node
+	mutual      []int    // port of each node that wants a certificate of the client; none without
+	controllers []int    // port of each controller
+	dedicated   bool     // the controllers are no brokers
+	properties  []string // of Options
 }
 
 func newShape(o Options) (*shape, error) {
@@ -23,7 +26,7 @@ func newShape(o Options) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shape{java: java, libs: libs, sasl: o.SASL, properties: o.Properties}
+	s := &shape{java: java, libs: libs, sasl: o.SASL, users: o.Users, authorize: o.Authorize, properties: o.Properties}
 	if o.SASL != nil {
 		if s.certificate, err = newCertificate(); err != nil {
 			return nil, err
@@ -34,15 +37,21 @@ func newShape(o Options) (*shape, error) {
 	if s.dedicated = o.Controllers > 0; s.dedicated {
 		controllers = o.Controllers
 	}
-	ports, err := freePorts(n + controllers)
+	mutual := 0
+	if o.MutualTLS {
+		mutual = n
+	}
+	ports, err := freePorts(n + controllers + mutual)
 	if err != nil {
 		return nil, err
 	}
-	s.clients, s.controllers = ports[:n], ports[n:]
+	s.clients, s.controllers, s.mutual = ports[:n], ports[n:n+controllers], ports[n+controllers:]
 	return s, nil
 }
 
 func (s *shape) clientAddress(node int) string { return fmt.Sprintf("127.0.0.1:%d", s.clients[node]) }
+
+func (s *shape) mutualAddress(node int) string { return fmt.Sprintf("127.0.0.1:%d", s.mutual[node]) }
 
 // copies returns how many copies a topic gets by default, and how many must have
 // a record before it is acknowledged.
@@ -68,7 +77,7 @@ func (s *shape) configuration(node int, data string) string {
 	lines := []string{
 		fmt.Sprintf("node.id=%d", node),
 		"controller.quorum.voters=" + strings.Join(voters, ","),
-		"listener.security.protocol.map=CONTROLLER:PLAINTEXT,CLIENTS:" + protocol,
+		"listener.security.protocol.map=CONTROLLER:PLAINTEXT,MUTUAL:SSL,CLIENTS:" + protocol,
 		"controller.listener.names=CONTROLLER",
 		"log.dirs=" + data,
 		"auto.create.topics.enable=false",
@@ -92,14 +101,35 @@ func (s *shape) configuration(node int, data string) string {
 	lines = append(lines, s.roles(node)...)
 	if s.sasl != nil {
 		lines = append(lines, s.certificate.properties()...)
-		lines = append(lines,
-			"sasl.enabled.mechanisms=SCRAM-SHA-256",
-			"sasl.mechanism.inter.broker.protocol=SCRAM-SHA-256",
-			fmt.Sprintf(`listener.name.clients.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="%s" password="%s";`,
-				s.sasl.Username, s.sasl.Password),
-		)
+		lines = append(lines, s.authentication()...)
 	}
 	return strings.Join(append(lines, s.properties...), "\n") + "\n"
+}
+
+// authentication returns who the brokers know and what they ask of them.
+func (s *shape) authentication() []string {
+	mechanisms := "SCRAM-SHA-256"
+	lines := []string{
+		"sasl.mechanism.inter.broker.protocol=SCRAM-SHA-256",
+		fmt.Sprintf(`listener.name.clients.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required username="%s" password="%s";`,
+			s.sasl.Username, s.sasl.Password),
+		"listener.name.mutual.ssl.client.auth=required",
+	}
+	if len(s.users) > 0 {
+		mechanisms = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+		plain := "listener.name.clients.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required"
+		for name, password := range s.users {
+			plain += fmt.Sprintf(` user_%s="%s"`, name, password)
+		}
+		lines = append(lines, plain+";",
+			"listener.name.clients.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;")
+	}
+	if s.authorize {
+		lines = append(lines, "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+			// The controllers' own connections have no user here.
+			"super.users=User:ANONYMOUS;User:"+s.sasl.Username)
+	}
+	return append(lines, "sasl.enabled.mechanisms="+mechanisms)
 }
 
 // controllerID returns the number of the node that is the i-th controller.
@@ -115,10 +145,14 @@ func (s *shape) roles(node int) []string {
 	if node >= len(s.clients) {
 		return []string{"process.roles=controller", fmt.Sprintf("listeners=CONTROLLER://127.0.0.1:%d", s.controllers[node-len(s.clients)])}
 	}
-	lines := []string{"advertised.listeners=CLIENTS://" + s.clientAddress(node), "inter.broker.listener.name=CLIENTS"}
+	listeners := "CLIENTS://" + s.clientAddress(node)
+	if len(s.mutual) > 0 {
+		listeners += ",MUTUAL://" + s.mutualAddress(node)
+	}
+	lines := []string{"advertised.listeners=" + listeners, "inter.broker.listener.name=CLIENTS"}
 	if s.dedicated {
-		return append(lines, "process.roles=broker", "listeners=CLIENTS://"+s.clientAddress(node))
+		return append(lines, "process.roles=broker", "listeners="+listeners)
 	}
 	return append(lines, "process.roles=broker,controller",
-		fmt.Sprintf("listeners=CLIENTS://%s,CONTROLLER://127.0.0.1:%d", s.clientAddress(node), s.controllers[node]))
+		fmt.Sprintf("listeners=%s,CONTROLLER://127.0.0.1:%d", listeners, s.controllers[node]))
 }

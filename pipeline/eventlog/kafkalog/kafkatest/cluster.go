@@ -34,6 +34,12 @@ func StartSecureCluster(t testing.TB, n int, user, password string) *Cluster {
 	return start(t, brokers.Options{Nodes: n, SASL: &kafkalog.SASL{Mechanism: "scram-sha-256", Username: user, Password: password}})
 }
 
+// StartWith returns a cluster with these options; the directory is the test's.
+func StartWith(t testing.TB, o brokers.Options) *Cluster {
+	t.Helper()
+	return start(t, o)
+}
+
 // StartClusterWithControllers is StartCluster with controllers that are no brokers.
 func StartClusterWithControllers(t testing.TB, n, controllers int, properties ...string) *Cluster {
 	t.Helper()
