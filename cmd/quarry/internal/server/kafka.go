@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -125,9 +126,23 @@ func tlsOf(c config.KafkaTLS) (*tls.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("log.kafka.tls: %w", err)
 		}
-		out.Certificates = []tls.Certificate{pair}
+		out.GetClientCertificate = reloadCertificate(c, pair)
 	}
 	return out, nil
+}
+
+// reloadCertificate returns what gives each new connection the client's certificate as it
+// is in the files then: one that is renewed counts without a restart. While the files do
+// not fit together, as in the middle of a change, the last good one counts.
+func reloadCertificate(c config.KafkaTLS, good tls.Certificate) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	var last atomic.Pointer[tls.Certificate]
+	last.Store(&good)
+	return func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		if pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err == nil {
+			last.Store(&pair)
+		}
+		return last.Load(), nil
+	}
 }
 
 func saslOf(c config.KafkaSASL) (*kafkalog.SASL, error) {
