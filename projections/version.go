@@ -1,12 +1,15 @@
 package projections
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/quarrysearch/quarry/projections/store"
 )
 
 // versionFile is the name of a version's Meta in its directory.
@@ -77,26 +80,7 @@ func WriteMeta(dir string, m Meta) error {
 	return nil
 }
 
-// DiskBytes returns the size of the files of a version. Versions share files by
+// DiskBytes returns the disk space that the files of a version take. Versions share files by
 // hard links, with each other and with the segment store: the sum over them is
 // more than the disk gives.
-func DiskBytes(dir string) (int64, error) {
-	var total int64
-	err := filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil // removed meanwhile
-		}
-		if err != nil || e.IsDir() {
-			return err
-		}
-		info, err := e.Info()
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		if err == nil {
-			total += info.Size()
-		}
-		return err
-	})
-	return total, err
-}
+func DiskBytes(dir string) (int64, error) { return store.DiskBytes(context.Background(), dir) }

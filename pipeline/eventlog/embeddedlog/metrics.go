@@ -1,6 +1,8 @@
 package embeddedlog
 
 import (
+	"os"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -26,15 +28,30 @@ const (
 func registerDiskBytes(reg prometheus.Registerer, l *Log) {
 	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_embeddedlog_disk_bytes",
-		Help: "Size of the files of the log.",
+		Help: "Disk space that the files of the log take, as du counts.",
 	}, func() float64 {
 		release, err := l.acquire()
 		if err != nil {
 			return 0
 		}
 		defer release()
-		return float64(l.db.Metrics().DiskSpaceUsage())
+		return float64(diskBytes(l.dir))
 	})
+}
+
+// diskBytes returns what the files of a directory take on disk. Pebble's own figure
+// leaves out what it allocates ahead.
+func diskBytes(dir string) (total int64) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0 // of a log in the memory of a test
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // otherwise removed meanwhile
+			total += allocatedBytes(info)
+		}
+	}
+	return total
 }
 
 // newMetrics registers the package's metrics with reg, or with nothing if reg is

@@ -16,11 +16,14 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/projections/store"
 )
 
 const (
 	// measureSpaceEvery is how often the free space is looked at.
 	measureSpaceEvery = time.Second
+	// measureUsageEvery is how often all files are counted.
+	measureUsageEvery = 10 * time.Minute
 	// minFreeFiles is the number of inodes below which a disk counts as full.
 	minFreeFiles = 1000
 	// tightBytes is the free space below which a write that failed waits for more.
@@ -110,7 +113,26 @@ func newDiskGuard(c *config.Config, logger *slog.Logger, reg prometheus.Register
 // Run measures until ctx ends. Then writes do not wait for space any more.
 func (g *diskGuard) Run(ctx context.Context) error {
 	defer g.close()
+	var walks sync.WaitGroup
+	defer walks.Wait()
+	walks.Go(func() {
+		g.measureUsage(ctx)
+		_ = every(ctx, measureUsageEvery, g.measureUsage) // it fails with nothing
+	})
 	return every(ctx, measureSpaceEvery, g.measure)
+}
+
+// measureUsage takes in what each directory takes. It looks at every file, of which
+// mirrors may have some hundred thousand.
+func (g *diskGuard) measureUsage(ctx context.Context) {
+	for _, d := range g.directories {
+		if ctx.Err() != nil {
+			return
+		}
+		if n, err := store.DiskBytes(ctx, d.path); err == nil {
+			g.metrics.used.WithLabelValues(d.name).Set(float64(n))
+		}
+	}
 }
 
 // Close ends the waits for space.

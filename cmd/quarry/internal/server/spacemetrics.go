@@ -11,8 +11,9 @@ import (
 //	quarry_server_disk_size_bytes{directory}
 //	quarry_server_disk_low{directory}         1 while the process only reads for want of it
 //	quarry_server_disk_min_free_bytes         storage.minFreeBytes
+//	quarry_server_disk_used_bytes{directory}  what its files take, counted now and then
 type spaceMetrics struct {
-	free, size, low *prometheus.GaugeVec
+	free, size, low, used *prometheus.GaugeVec
 }
 
 func newSpaceMetrics(reg prometheus.Registerer, minFree int64) *spaceMetrics {
@@ -26,6 +27,7 @@ func newSpaceMetrics(reg prometheus.Registerer, minFree int64) *spaceMetrics {
 	return &spaceMetrics{
 		free: gauge("free_bytes", "Bytes that the disk of a directory has left for this user. Directories may share a disk."),
 		size: gauge("size_bytes", "Size of the disk of a directory."),
+		used: gauge("used_bytes", "Disk space that the files of a directory take, as du counts, measured every ten minutes. data includes those below it."),
 		low:  gauge("low", "1 while the disk of a directory has less than storage.minFreeBytes, or 1,000 files, left."),
 	}
 }

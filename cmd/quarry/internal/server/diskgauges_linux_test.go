@@ -1,0 +1,81 @@
+package server
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// diskUsage returns what du shows of a directory: the blocks of its files, each once.
+func diskUsage(t *testing.T, dir string) (bytes, files int64) {
+	t.Helper()
+	seen := map[uint64]bool{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
+			return nil
+		}
+		var s syscall.Stat_t
+		if err := errors.Join(err, syscall.Lstat(path, &s)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if !seen[s.Ino] {
+			seen[s.Ino], files = true, files+1
+			bytes += s.Blocks * 512
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes, files
+}
+
+// TestDiskGaugesEqualUsage holds the gauges of disk space against the blocks of the
+// files, at the start, after imports and after a restart. The tolerance is two blocks
+// of the file system for each file.
+func TestDiskGaugesEqualUsage(t *testing.T) {
+	g := newGitRepository(t, "kettle")
+	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
+	commit := g.commit("a.txt", strings.Repeat("some text\n", 1000))
+	compare := func(s *Server, when string, registry *prometheus.Registry) {
+		t.Helper()
+		s.disks.measureUsage(t.Context())
+		current := s.versions.live.Load().store.Dir()
+		for _, d := range []struct{ gauge, label, dir string }{
+			{"quarry_embeddedlog_disk_bytes", "", c.LogDir()},
+			{"quarry_store_disk_bytes", "", current},
+			{"quarry_projections_version_bytes", "current", current},
+			{"quarry_server_disk_used_bytes", directoryMirrors, c.MirrorsDir()},
+			{"quarry_server_disk_used_bytes", directorySegments, c.SegmentsDir()},
+			{"quarry_server_disk_used_bytes", directoryData, c.Data},
+		} {
+			used, files := diskUsage(t, d.dir)
+			if got := int64(gauge(t, registry, d.gauge, d.label)); max(got-used, used-got) > 2*files*4096 {
+				t.Errorf("%s: %s is %d, the %d files take %d", when, d.gauge, got, files, used)
+			}
+		}
+	}
+	for _, when := range []string{"the first start", "a restart"} {
+		registry := prometheus.NewRegistry()
+		s := open(t, c, registry, registry)
+		stop := run(t, s)
+		eventually(t, func() bool { return s.callersReady() == nil })
+		compare(s, when, registry)
+		for i := range 5 {
+			commit = g.commit("b.txt", strings.Repeat(when+" text\n", 1000*(i+1)))
+			s.registerAt(t, g, commit)
+			if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+		}
+		compare(s, "after imports, "+when, registry)
+		stop()
+	}
+}
