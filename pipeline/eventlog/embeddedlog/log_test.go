@@ -196,8 +196,8 @@ func TestCorruptRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if _, err := r.Next(t.Context()); !errors.Is(err, errCorrupt) || !strings.Contains(err.Error(), "t/0 at 0") {
-		t.Errorf("Next: %v, want errCorrupt with the position", err)
+	if _, err := r.Next(t.Context()); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "t/0 at 0") {
+		t.Errorf("Next: %v, want ErrDamaged with the position", err)
 	}
 }
 
