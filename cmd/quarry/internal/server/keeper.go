@@ -18,7 +18,7 @@ import (
 )
 
 // keepEvery is how often the segment store is compared with the live projections.
-const keepEvery = time.Minute
+const keepEvery = 10 * time.Second
 
 // A segmentKeeper sees to it that the segment store has what the live projections
 // have ingested: a rebuild would lose it otherwise. A segment that is missing is

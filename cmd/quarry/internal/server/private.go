@@ -35,6 +35,9 @@ func lockData(o Options) (*boot.Directory, error) {
 	for _, path := range append(o.Config.OwnDirectories(), directory.LockPath()) {
 		c.CloseEntry(path)
 	}
+	for _, name := range []string{secretSumFile, reserveName, pendingAuditName} {
+		c.CloseEntry(filepath.Join(o.Config.Data, name))
+	}
 	reportClosed(o.Logger, &c)
 	return directory, nil
 }

@@ -91,12 +91,12 @@ func eventually(t testing.TB, done func() bool) {
 // eventuallyOr is eventually, with what there is to say of a failure.
 func eventuallyOr(t testing.TB, done func() bool, otherwise func() string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for !done() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("within a minute: %s", otherwise())
+			t.Fatalf("within two minutes: %s", otherwise())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
