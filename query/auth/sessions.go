@@ -107,15 +107,18 @@ func (s *Service) Rotate(ctx context.Context, p *Principal) (*SignedIn, error) {
 	if p.Actor.Kind != account.ActorUser {
 		return nil, nil
 	}
-	old, found := s.sessionOf(p.Actor.User, account.SessionID(p.Actor.Credential))
+	id := account.SessionID(p.Actor.Credential)
+	// It begins before the look at the session: a rotation that ends between the two
+	// would replace what was looked at.
+	if !s.rotations.begin(id) {
+		return nil, nil
+	}
+	defer s.rotations.end(id)
+	old, found := s.sessionOf(p.Actor.User, id)
 	// What has been replaced has no more than the grace left.
 	if !found || s.o.Now().Sub(old.CreatedAt) < s.o.RotateAfter || old.ExpiresAt.Sub(s.o.Now()) <= event.SessionGrace {
 		return nil, nil
 	}
-	if !s.rotations.begin(old.ID) {
-		return nil, nil
-	}
-	defer s.rotations.end(old.ID)
 	n := s.session(old.User, p.Actor, methodRotation)
 	n.event.Replaces, n.event.ExpiresAt = old.ID, old.ExpiresAt
 	return s.start(ctx, n)
