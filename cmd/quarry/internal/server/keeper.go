@@ -33,6 +33,7 @@ type segmentKeeper struct {
 	lostChanges func(ctx context.Context, v *places.View) (lostChanges, error)
 	logger      *slog.Logger
 	unstored    atomic.Pointer[unstored] // nil for nothing
+	complete    atomic.Int64             // how often nothing was missing
 	looking     sync.Mutex
 }
 
@@ -98,6 +99,9 @@ func (k *segmentKeeper) check(ctx context.Context, thorough bool) (*unstored, er
 	found, err := k.keep(ctx, thorough)
 	if err == nil {
 		k.unstored.Store(found)
+		if found == nil {
+			k.complete.Add(1)
+		}
 	}
 	return found, err
 }

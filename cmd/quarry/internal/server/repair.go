@@ -48,6 +48,8 @@ type repairer struct {
 	applied func(ctx context.Context, partition int32) (event.Offset, error)
 	// unstored returns what a rebuild would lose; nil for nothing.
 	unstored func() *unstored
+	// complete counts how often a rebuild would have lost nothing.
+	complete func() int64
 	logger   *slog.Logger
 	now      func() time.Time
 
@@ -57,6 +59,8 @@ type repairer struct {
 	// something was missing.
 	requests map[int32]event.Offset
 	asked    map[lackingRef]attempt
+	// completed is complete at the last look.
+	completed int64
 	// due is when the next search is worth its while, as long as seen does not change.
 	due time.Time
 	// brokenRefs is how many refs were broken at the last look.
@@ -69,7 +73,7 @@ type repairer struct {
 func newRepairer(log eventlog.Log, i *index, logger *slog.Logger) *repairer {
 	return &repairer{
 		log: log, acquire: i.places.Acquire, caughtUp: i.runner.CaughtUp(), applied: i.applied.before, logger: logger, now: time.Now,
-		unstored: i.keeper.unstored.Load,
+		unstored: i.keeper.unstored.Load, complete: i.keeper.complete.Load,
 	}
 }
 
@@ -119,7 +123,11 @@ func (r *repairer) lookAt(ctx context.Context, v *places.View) error {
 	}
 	r.brokenRefs.Store(int64(missing.Refs))
 	r.report(missing)
-	if missing == (missingCounts{}) {
+	// Nothing was missing since the last look: what is missing now was lost after it.
+	completed := r.complete()
+	healed := completed != r.completed && missing.Missing == (places.Missing{})
+	r.completed = completed
+	if healed || missing == (missingCounts{}) {
 		r.seen, r.requests, r.asked = [sha256.Size]byte{}, nil, nil
 		return nil
 	}
