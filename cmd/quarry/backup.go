@@ -24,7 +24,7 @@ import (
 const (
 	// backupTries is how often a backup begins again because files were removed under it.
 	backupTries = 3
-	// renewEvery is how often the server is told that a backup is at work: several times
+	// renewEvery is how often a backup tells the server that it is at work: several times
 	// within the minute after which it gives one up.
 	renewEvery = 10 * time.Second
 	// endPatience bounds the request that ends a backup, whatever ended the command.

@@ -107,7 +107,7 @@ func (of *pushedRef) refreshed() bool {
 	return false
 }
 
-// refreshes reports whether a push asks for a ref to be announced anew.
+// refreshes reports whether a push asks for a ref to be announced again.
 func (g *group) refreshes(ref code.Ref) bool {
 	of := g.byRef[ref]
 	return ref != "" && of != nil && of.refreshed()

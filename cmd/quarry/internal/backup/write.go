@@ -25,7 +25,7 @@ var ErrVanished = errors.New("a file was removed during the backup; run it again
 
 // Source is what is backed up.
 type Source struct {
-	// Log is a directory with the files of an embedded log that nobody writes to: a
+	// Log is a directory with the files of an embedded log that no process writes to: a
 	// checkpoint, or the log of a stopped server. Empty with Kafka.
 	Log string
 	// Positions are those of the log on Kafka, read before anything is copied.

@@ -62,7 +62,7 @@ func TestBackupHoldsObjects(t *testing.T) {
 	}
 }
 
-// TestBackupExpires lets the client of a backup die, and one renew for ever.
+// TestBackupExpires lets the client of a backup die, and one renew without end.
 func TestBackupExpires(t *testing.T) {
 	c := testConfig(t)
 	log, err := openEmbedded(Options{Config: c})

@@ -106,7 +106,7 @@ var sequels = []sequel{
 
 // TestEveryLossHeals is the table of what may be lost, by what comes next: each loss
 // is followed by each sequel, in one life of a data directory. The index is in the end
-// what git is, nothing is given up, and nobody has to do anything.
+// what git is, nothing is given up, and no one has to do anything.
 func TestEveryLossHeals(t *testing.T) {
 	for _, l := range losses {
 		for _, running := range []bool{false, true} {

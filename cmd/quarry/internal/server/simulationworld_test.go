@@ -184,7 +184,7 @@ func (w *simulatedWorld) newDisks(registry prometheus.Registerer) *diskGuard {
 	return g
 }
 
-// exited returns an error if the server stopped though nobody stopped it.
+// exited returns an error if the server stopped by itself.
 func (w *simulatedWorld) exited() error {
 	select {
 	case err := <-w.life.ended:
@@ -295,10 +295,16 @@ func (w *simulatedWorld) revoke() {
 	w.log.Revoke(workerGroup, event.TopicEvents, partition)
 }
 
+// remove removes a directory. Between two choices of the scheduler a goroutine may
+// still write a file into it, so that it is tried a few times.
 func (w *simulatedWorld) remove(dir string) {
-	if err := os.RemoveAll(dir); err != nil {
-		w.t.Error(err)
+	var err error
+	for range 100 {
+		if err = os.RemoveAll(dir); err == nil {
+			return
+		}
 	}
+	w.t.Error(err)
 }
 
 func (w *simulatedWorld) loseProjections() {
