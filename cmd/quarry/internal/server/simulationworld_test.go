@@ -50,6 +50,7 @@ const (
 
 // simulatedWorld is a server and what is around it.
 type simulatedWorld struct {
+	seed   uint64
 	t      *testing.T
 	s      *simulation.Scheduler
 	host   *simulation.Host
@@ -88,7 +89,7 @@ func newSimulatedWorld(t *testing.T, seed uint64, dir string) *simulatedWorld {
 		Name: "hub", Kind: code.GenericGitHost, AutoRegister: true, Branches: []string{"**"},
 		Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(simulatedSecret)))},
 	}}
-	w := &simulatedWorld{t: t, host: simulation.NewHost(), log: simulation.NewLog(simulatedPartitions), config: &c}
+	w := &simulatedWorld{seed: seed, t: t, host: simulation.NewHost(), log: simulation.NewLog(simulatedPartitions), config: &c}
 	w.away, w.full = outage{name: "host away", set: w.host.SetAway}, outage{name: "disk full", set: w.host.SetFull}
 	w.disk, w.durable = store.NewMemory(), store.NewMemory()
 	var trace io.Writer
@@ -113,6 +114,11 @@ func newSimulatedWorld(t *testing.T, seed uint64, dir string) *simulatedWorld {
 	return w
 }
 
+// errorf fails the test, and says how to repeat it.
+func (w *simulatedWorld) errorf(format string, args ...any) {
+	w.t.Errorf("QUARRY_SEED=%d repeats this world: %s", w.seed, fmt.Sprintf(format, args...))
+}
+
 // simulatedLife is one process of the server.
 type simulatedLife struct {
 	process *simulation.Process
@@ -127,6 +133,7 @@ func (w *simulatedWorld) start() {
 	life := &simulatedLife{process: w.s.NewProcess(), stop: stop, ended: make(chan error, 1)}
 	w.life = life
 	go func() { life.ended <- w.live(ctx, life.process) }()
+	synctest.Wait() // what follows must not meet it on its way
 }
 
 // live is what cmd/quarry does from Open to Close, as far as it is simulated.
@@ -219,7 +226,7 @@ func (w *simulatedWorld) sync() {
 		return
 	}
 	if err := s.versions.live.Load().store.Sync(); err != nil {
-		w.t.Error(err)
+		w.errorf("%v", err)
 	}
 	w.durable = w.disk.Crash(0, 0)
 }
@@ -304,7 +311,7 @@ func (w *simulatedWorld) remove(dir string) {
 			return
 		}
 	}
-	w.t.Error(err)
+	w.errorf("%v", err)
 }
 
 func (w *simulatedWorld) loseProjections() {
@@ -322,7 +329,7 @@ func (w *simulatedWorld) tearRegistrations() {
 		}
 	}
 	if err != nil {
-		w.t.Error(err)
+		w.errorf("%v", err)
 	}
 }
 
@@ -391,7 +398,7 @@ func (w *simulatedWorld) send(r *simulation.Repository, ref code.Ref, before, af
 	}
 	body, err := json.Marshal(payload)
 	if err != nil {
-		w.t.Error(err)
+		w.errorf("%v", err)
 	}
 	w.s.Note("send %s %s", id, body)
 	again := w.s.Rand.IntN(10) == 0
@@ -450,10 +457,10 @@ func (w *simulatedWorld) post(id string, body []byte) ([]event.Position, bool) {
 	case response.Code == http.StatusServiceUnavailable:
 		return nil, false
 	case response.Code != http.StatusAccepted:
-		w.t.Errorf("delivery %s: %d %s", id, response.Code, response.Body)
+		w.errorf("delivery %s: %d %s", id, response.Code, response.Body)
 	default:
 		if err := json.Unmarshal(response.Body.Bytes(), &answer); err != nil {
-			w.t.Error(err)
+			w.errorf("%v", err)
 		}
 	}
 	return answer.Positions, true
