@@ -25,10 +25,9 @@ const keepEvery = 10 * time.Second
 // written again from the projections, with the same bytes. Where they cannot give
 // it, because their copy is damaged, the repairer has its documents indexed again.
 type segmentKeeper struct {
-	objects  segmentstore.Store
-	acquire  func() *places.View
-	caughtUp <-chan struct{}
-	dir      string // for files on their way to the store
+	objects segmentstore.Store
+	acquire func() *places.View
+	dir     string // for files on their way to the store
 	// lostChanges returns the refs that a rebuild could not bring up to date.
 	lostChanges func(ctx context.Context, v *places.View) (lostChanges, error)
 	logger      *slog.Logger
@@ -39,7 +38,7 @@ type segmentKeeper struct {
 
 func newSegmentKeeper(v *versions, i *index) *segmentKeeper {
 	return &segmentKeeper{
-		objects: v.objects, acquire: i.places.Acquire, caughtUp: i.runner.CaughtUp(), dir: v.o.Config.TempDir(), logger: v.o.Logger,
+		objects: v.objects, acquire: i.places.Acquire, dir: v.o.Config.TempDir(), logger: v.o.Logger,
 		lostChanges: func(ctx context.Context, view *places.View) (lostChanges, error) {
 			return findLostChanges(ctx, tailer{v.log}, v.objects, view)
 		},
@@ -71,18 +70,6 @@ func (u *unstored) count() int {
 		return 0
 	}
 	return len(u.documents) + u.changes.count()
-}
-
-// Run keeps the segment store complete until ctx ends. The first look comes when the
-// projections have caught up with the log.
-func (k *segmentKeeper) Run(ctx context.Context) error {
-	select {
-	case <-k.caughtUp:
-	case <-ctx.Done():
-		return nil
-	}
-	k.look(ctx)
-	return every(ctx, keepEvery, k.look)
 }
 
 // look compares once. A failure is logged and left to the next look.

@@ -41,9 +41,8 @@ const (
 // looks: a merge that is under way may still bring it. All refs of a repository are
 // asked for together, so that a worker fetches it once.
 type repairer struct {
-	log      eventlog.Log
-	acquire  func() *places.View
-	caughtUp <-chan struct{}
+	log     eventlog.Log
+	acquire func() *places.View
 	// applied returns the offset below which events have had their effect.
 	applied func(ctx context.Context, partition int32) (event.Offset, error)
 	// unstored returns what a rebuild would lose; nil for nothing.
@@ -72,7 +71,7 @@ type repairer struct {
 // newRepairer returns what repairs an index that follows the log.
 func newRepairer(log eventlog.Log, i *index, logger *slog.Logger) *repairer {
 	return &repairer{
-		log: log, acquire: i.places.Acquire, caughtUp: i.runner.CaughtUp(), applied: i.applied.before, logger: logger, now: time.Now,
+		log: log, acquire: i.places.Acquire, applied: i.applied.before, logger: logger, now: time.Now,
 		unstored: i.keeper.unstored.Load, complete: i.keeper.complete.Load,
 	}
 }
@@ -96,18 +95,30 @@ type attempt struct {
 	due time.Time
 }
 
-// Run looks for what is missing until ctx ends.
-func (r *repairer) Run(ctx context.Context) error {
-	return every(ctx, repairEvery, r.look)
+// keepComplete has the segment store kept and what is missing asked for, until ctx
+// ends; for the first time when the projections have caught up with the log. A look at
+// the segment store comes before the look for what is missing, which counts what the
+// former found.
+func (i *index) keepComplete(ctx context.Context) error {
+	select {
+	case <-i.runner.CaughtUp():
+	case <-ctx.Done():
+		return nil
+	}
+	var kept time.Time
+	look := func(ctx context.Context) {
+		if now := time.Now(); now.Sub(kept) >= keepEvery {
+			kept = now
+			i.keeper.look(ctx)
+		}
+		i.repair.look(ctx)
+	}
+	look(ctx)
+	return every(ctx, repairEvery, look)
 }
 
 // look asks for what is missing now. A failure is logged and left to the next look.
 func (r *repairer) look(ctx context.Context) {
-	select {
-	case <-r.caughtUp:
-	default:
-		return
-	}
 	v := r.acquire()
 	defer v.Release()
 	if err := r.lookAt(ctx, v); err != nil && ctx.Err() == nil {

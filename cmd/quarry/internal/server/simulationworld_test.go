@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -141,7 +142,7 @@ func (w *simulatedWorld) live(ctx context.Context, process *simulation.Process) 
 	registry := prometheus.NewRegistry()
 	s := &Server{o: Options{
 		Config: w.config, Logger: w.logger, Registerer: registry, Gatherer: registry,
-		standIns: &standIns{execute: w.host.Git(w.s, process), disk: w.disk, jitter: func(wait time.Duration) time.Duration { return wait }},
+		standIns: &standIns{execute: w.host.Git(w.s, process), disk: w.disk, jitter: simulatedJitter},
 	}}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	s.policy = mirror.Policy{Resolve: func(context.Context, string) ([]netip.Addr, error) {
@@ -174,6 +175,12 @@ func (w *simulatedWorld) live(ctx context.Context, process *simulation.Process) 
 	w.server.Store(s)
 	defer w.server.Store(nil)
 	return group.Run(ctx)
+}
+
+// simulatedJitter draws from the clock, so that a wait does not end at the moment at which
+// something else happens by the clock: the order of the two would follow from no seed.
+func simulatedJitter(wait time.Duration) time.Duration {
+	return wait - time.Duration(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(wait))).Int64N(int64(wait/4)+1))
 }
 
 // newDisks returns what watches the space of the simulated disk.

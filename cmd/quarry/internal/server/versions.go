@@ -285,8 +285,7 @@ func (v *versions) follow(ctx context.Context, i *index) error {
 		}
 	})
 	if i.repair != nil {
-		g.Go(func() error { return i.repair.Run(gctx) })
-		g.Go(func() error { return i.keeper.Run(gctx) })
+		g.Go(func() error { return i.keepComplete(gctx) })
 	}
 	g.Go(func() error { return i.heal.Run(gctx, i) })
 	g.Go(func() error {

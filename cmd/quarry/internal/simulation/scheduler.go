@@ -149,15 +149,15 @@ func (s *Scheduler) choose() *operation {
 	return op
 }
 
-// Sleep lets the clock move until d has passed or an operation comes.
+// Sleep lets the clock move until d has passed or another operation comes.
 func (s *Scheduler) Sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
+	synctest.Wait() // what was begun before comes before
 	select {
 	case <-s.mu.arrived: // it may be of an operation that was chosen since
 	default:
 	}
-	synctest.Wait()
 	select {
 	case <-s.mu.arrived:
 	case <-timer.C:
