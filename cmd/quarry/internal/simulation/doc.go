@@ -5,7 +5,7 @@
 // now, and what goes wrong?". A seed answers it: each operation that crosses the border
 // of the process (an append, a read, a commit of an offset, a git command, a delivery)
 // waits in Scheduler.Await until the scheduler chooses it. Between two choices every
-// goroutine is blocked (testing/synctest), so a seed yields the same choices each time,
+// goroutine is blocked (testing/synctest), so a seed yields the same choices,
 // which Scheduler.Trace shows. The clock is that of the bubble: it moves when the
 // scheduler lets it.
 //
@@ -26,7 +26,7 @@
 // # What is not simulated
 //
 // Git objects: a mirror has a file for each commit, and the Host knows the rest.
-// Goroutines run in parallel between two choices. What they do in that time without
-// crossing the border is in the order of the Go scheduler; the tests hold that the
-// trace does not depend on it.
+// What goroutines do between two choices, without crossing the border, happens in the
+// order of the Go scheduler. The tests give it one processor, so that a seed repeats its
+// trace in all but few runs.
 package simulation
