@@ -41,8 +41,8 @@ func commands(t *testing.T) []*kong.Node {
 
 func words(n *kong.Node) []string { return strings.Fields(n.Path()) }
 
-// TestPage holds docs/cli.md to the help of every command.
-func TestPage(t *testing.T) {
+// TestCommandsPageIsCurrent holds docs/cli.md to the help of every command.
+func TestCommandsPageIsCurrent(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	var list strings.Builder
 	for _, n := range commands(t) {

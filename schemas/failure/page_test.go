@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestPageShowsEveryCode holds the table of docs/operations.md and the enumeration
+// TestFailuresPageIsCurrent holds the table of docs/operations.md and the enumeration
 // of the OpenAPI document to the table in code. QUARRY_GENERATE=1 (make generate)
 // writes the former.
-func TestPageShowsEveryCode(t *testing.T) {
+func TestFailuresPageIsCurrent(t *testing.T) {
 	const page, head = "../../docs/operations.md", "| Code | Meaning | Remedy |\n| --- | --- | --- |\n"
 	raw, err := os.ReadFile(page)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 
 const root = "../../../"
 
-// TestGenerated compares the generated files with what the document makes of
+// TestGeneratedCodeIsCurrent compares the generated files with what the document makes of
 // them. QUARRY_GENERATE=1 (make generate) writes them.
-func TestGenerated(t *testing.T) {
+func TestGeneratedCodeIsCurrent(t *testing.T) {
 	for _, tc := range []struct {
 		config, file string
 		operations   bool
