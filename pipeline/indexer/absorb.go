@@ -153,8 +153,9 @@ func (x *Indexer) told(ctx context.Context, from event.Offset, at event.Position
 	return what, nil
 }
 
-// follow makes the indexed state of a ref what the log says; where the mirror
-// does not have the commit, the next revision of the ref is told in full.
+// follow makes the indexed state of a ref what the log says. Where the mirror
+// does not have the commit, the next revision of the ref is told in full, and the next
+// look at all refs reads the log: the ref may be gone by then.
 func (x *Indexer) follow(ctx context.Context, k refKey, commit code.CommitID, head code.Ref) error {
 	m := x.o.Mirrors.Mirror(k.repo)
 	if _, err := m.Repository(); errors.Is(err, code.ErrNotFound) || !m.Exists() {
@@ -169,10 +170,13 @@ func (x *Indexer) follow(ctx context.Context, k refKey, commit code.CommitID, he
 	}
 	x.metrics.caughtUp.Inc()
 	err = m.SetIndexed(ctx, k.ref, commit, head)
-	if errors.Is(err, mirror.ErrMissing) {
-		err = m.SetIndexed(ctx, k.ref, "", head)
+	if !errors.Is(err, mirror.ErrMissing) {
+		return err
 	}
-	return err
+	if err := m.SetIndexedComplete(false); err != nil {
+		return err
+	}
+	return m.SetIndexed(ctx, k.ref, "", head)
 }
 
 // scan calls visit for the events of the given types in a partition, of one

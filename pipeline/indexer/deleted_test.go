@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -67,5 +68,57 @@ func TestLostMirrorWhoseFirstAttemptFailed(t *testing.T) {
 			}
 			b.check("main")
 		})
+	}
+}
+
+// TestLostMirrorWhoseProcessDiedAfterTheFetch has the mirror back, and what the log says
+// of it not read: the next process makes the refs that still exist follow the log.
+func TestLostMirrorWhoseProcessDiedAfterTheFetch(t *testing.T) {
+	b := withTwoBranches(t)
+	b.repo.Git("reflog", "expire", "--expire=now", "--all")
+	b.repo.Git("gc", "--quiet", "--prune=now") // a mirror on the same machine has what is there
+	b.loseMirrors()
+	if _, err := b.mirrors.Mirror(b.code.ID).Fetch(t.Context(), b.code); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.mirrors.Mirror(b.code.ID).Save(b.code); err != nil {
+		t.Fatal(err)
+	}
+	b.reopenMirrors()
+	b.must(b.refreshOf(""))
+	b.check("main")
+}
+
+// TestBranchDeletedThatAnotherWorkerIndexed has a branch come and go while another worker
+// has the partition. The push of its end does not name it.
+func TestBranchDeletedThatAnotherWorkerIndexed(t *testing.T) {
+	b := newBench(t, "dev*")
+	b.repo.CommitFiles("a", "1\n")
+	b.register()
+	worker := filepath.Join(b.dir, "worker")
+	if err := os.CopyFS(worker, os.DirFS(b.mirrorsDir())); err != nil {
+		t.Fatal(err)
+	}
+	b.repo.Git("checkout", "--quiet", "-b", "dev1")
+	b.repo.CommitFiles("dev1", "2\n")
+	b.push("dev1")
+	b.check("main", "dev1")
+	b.repo.Git("checkout", "--quiet", "main")
+	b.repo.Git("branch", "-D", "dev1")
+
+	if err := os.RemoveAll(b.mirrorsDir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(worker, b.mirrorsDir()); err != nil {
+		t.Fatal(err)
+	}
+	b.reopenMirrors()
+	b.must(b.refreshOf(""))
+	b.check("main")
+	log := b.restart(b.log)
+	b.assigned = b.x
+	b.must(b.refreshOf(""))
+	if log.read != 0 {
+		t.Errorf("%d records of the log were read though the mirror knows of all refs", log.read)
 	}
 }

@@ -43,7 +43,8 @@
 //  3. A document is analysed in the language of its place; a blob that stands in
 //     two languages is two documents.
 //  4. Losing a mirror costs a full manifest, no more. What was registered is then
-//     read from the log, and so are the refs that have gone meanwhile.
+//     read from the log, and so are the refs that have gone meanwhile: by each look
+//     at all refs, until the mirror is known to have every ref that the log has.
 //  5. Each push is answered in the log before it is done: by a RevisionIndexed of
 //     its ref whose cause is the push or a later event, or by name in a
 //     PushesHandled. An answer may come twice after a crash.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -277,9 +278,9 @@ type became struct {
 }
 
 // everything fetches a repository and indexes each selected ref by its cause, the
-// default branch first: the others are derived from it. Where the mirror has no indexed
-// state, what the log says of refs that are gone is taken back first: once a ref is
-// indexed, a further attempt would not know that the state was lost.
+// default branch first: the others are derived from it. Where the mirror may not know of
+// every ref that the log has, those that are gone are taken back first. The mirror
+// counts as complete once it has every ref that the repository has.
 func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, v visit, job *job) (look, error) {
 	started := x.o.Now()
 	state, err := m.Fetch(ctx, r)
@@ -289,8 +290,9 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 	}
 	x.logFetched(r, v.cause(""), "refs", len(state.Revisions), "duration", x.o.Now().Sub(started))
 	before, err := m.Indexed(ctx)
-	if err == nil && len(before) == 0 && !v.first {
-		err = x.takeBack(ctx, m, r.ID, state, v, l)
+	complete := v.first && len(before) == 0 || m.IndexedComplete() && len(before) > 0
+	if err == nil && !complete {
+		complete, err = x.takeBack(ctx, m, r.ID, state, v, l)
 	}
 	if err != nil {
 		return l, err
@@ -307,6 +309,11 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 	if err != nil {
 		return l, err
 	}
+	if complete && !m.IndexedComplete() && containsRefs(indexed, state.Revisions) {
+		if err := m.SetIndexedComplete(true); err != nil {
+			return l, err
+		}
+	}
 	for _, rev := range indexed {
 		if _, there := l.refs[rev.Ref]; there {
 			continue
@@ -318,6 +325,15 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 		l.refs[rev.Ref] = became{"", told}
 	}
 	return l, nil
+}
+
+// containsRefs reports whether every ref of some is a ref of all.
+func containsRefs(all, some []code.Revision) bool {
+	refs := map[code.Ref]bool{}
+	for _, rev := range all {
+		refs[rev.Ref] = true
+	}
+	return !slices.ContainsFunc(some, func(rev code.Revision) bool { return !refs[rev.Ref] })
 }
 
 // repository returns what was registered: from the mirror, or, where that was

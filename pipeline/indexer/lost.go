@@ -33,25 +33,28 @@ func (x *Indexer) lastTold(ctx context.Context, repo code.RepositoryID, at event
 }
 
 // takeBack takes back the refs that were announced and that the repository, as it is
-// fetched, does not have any more, and notes them in l.
-func (x *Indexer) takeBack(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, state mirror.State, v visit, l look) error {
+// fetched, does not have any more, and notes them in l. It reports whether that was all
+// of them: refs that the log tells of by a later cause are left to that.
+func (x *Indexer) takeBack(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, state mirror.State, v visit, l look) (all bool, err error) {
 	commits, err := x.lastTold(ctx, repo, v.cause("").at)
 	if err != nil {
-		return err
+		return false, err
 	}
+	all = true
 	for _, rev := range state.Revisions {
 		delete(commits, rev.Ref)
 	}
 	for _, ref := range slices.Sorted(maps.Keys(commits)) {
 		rev := revision{repo: repo, Revision: code.Revision{Ref: ref}, head: state.Default}
 		if x.overtaken(rev, v.cause(ref)) {
+			all = false
 			continue
 		}
 		ev := &event.RevisionIndexed{Repository: repo, Ref: ref, BaseRef: ref, BaseCommit: commits[ref]}
 		if err := x.announce(ctx, m, ev, rev, v.cause(ref)); err != nil {
-			return err
+			return false, err
 		}
 		l.refs[ref] = became{"", true}
 	}
-	return nil
+	return all, nil
 }

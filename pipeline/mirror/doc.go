@@ -20,6 +20,7 @@
 //	    HEAD                     the default branch last announced in the log
 //	    refs/heads/…             the branches as last fetched
 //	    refs/quarry/indexed/R/-  the commit of R's last appended RevisionIndexed
+//	    indexed-complete         there once every ref that the log has is below indexed/
 //	    former-tips              commits at which branches stood before they moved
 //	    copied-from              of a repository on disk: its path; the objects are copies
 //

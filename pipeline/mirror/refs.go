@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,6 +143,32 @@ func (m *Mirror) setIndexed(ctx context.Context, name string, commit code.Commit
 		return m.wrap("update", err)
 	}
 	return m.setRef(ctx, name, commit)
+}
+
+// completeName is a file in the bare repository, so that it is lost with it.
+const completeName = "indexed-complete"
+
+// IndexedComplete reports whether SetIndexedComplete said that every ref that the log has
+// of the repository is in Indexed. A mirror that is made from scratch is not complete.
+func (m *Mirror) IndexedComplete() bool {
+	_, err := os.Stat(filepath.Join(m.gitDir(), completeName))
+	return err == nil
+}
+
+// SetIndexedComplete stores whether every ref that the log has of the repository is in
+// Indexed.
+func (m *Mirror) SetIndexedComplete(complete bool) error {
+	path := filepath.Join(m.gitDir(), completeName)
+	var err error
+	if complete {
+		err = writeFile(path, nil)
+	} else if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
+		return m.wrap("update", err)
+	}
+	return nil
 }
 
 // AnnouncedDefault returns the default branch that SetIndexed stored last, or

@@ -15,8 +15,8 @@ import (
 // answer, or one that no push of this suite may get.
 var answered = []string{"indexed", "coalesced", "deleted", "unchanged", "absent", "refreshed"}
 
-// ledgerDeadline bounds the wait for the ledger, which follows the log as the
-// answers of searches do.
+// ledgerDeadline bounds the wait for one delivery in the ledger, which follows the log
+// as the answers of searches do.
 const ledgerDeadline = 30 * time.Second
 
 var errLedger = errors.New("the ledger of deliveries")
@@ -24,8 +24,6 @@ var errLedger = errors.New("the ledger of deliveries")
 // ledger looks at every delivery that was acknowledged since it last did: each is
 // there, and has an outcome.
 func (r *run) ledger(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, ledgerDeadline)
-	defer cancel()
 	for i, s := range r.senders {
 		for ; r.looked[i] < len(s.Acknowledged); r.looked[i]++ {
 			if err := r.followed(ctx, s.Acknowledged[r.looked[i]]); err != nil {
@@ -39,6 +37,8 @@ func (r *run) ledger(ctx context.Context) error {
 
 // followed waits until one delivery has its outcome.
 func (r *run) followed(ctx context.Context, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, ledgerDeadline)
+	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
