@@ -61,7 +61,9 @@ func (w *fileWriter) file(m *search.FileMatch) {
 		}
 		w.chunk(&m.Chunks[i])
 	}
-	out.Raw(`],"branches":`)
+	out.Raw(`],`)
+	w.bestLines(m)
+	out.Raw(`"branches":`)
 	w.branches(m)
 	out.Raw(`,"content":`)
 	out.Text(m.Content)
@@ -85,6 +87,20 @@ func (w *fileWriter) pages(m *search.FileMatch) {
 		w.out.Raw(`"externalWebUrl":`)
 		w.out.Text(w.url)
 		w.out.Raw(",")
+	}
+}
+
+func (w *fileWriter) bestLines(m *search.FileMatch) {
+	for i, n := range m.BestLines {
+		if i == 0 {
+			w.out.Raw(`"bestLines":[`)
+		} else {
+			w.out.Raw(",")
+		}
+		w.out.Uint(uint64(n))
+	}
+	if len(m.BestLines) > 0 {
+		w.out.Raw("],")
 	}
 }
 

@@ -18,6 +18,7 @@ type answer struct {
 	renderer *renderer
 	result   *Result
 	room     int             // matches that may still be shown
+	looked   int             // matches taken so far
 	seen     map[uint32]bool // repositories, if they are the answer
 	next     int             // task to take from
 	listed   []hit           // repositories, if they are the answer
@@ -69,11 +70,14 @@ func (a *answer) take(to int) []hit {
 	for ; a.next < to; a.next++ {
 		d := &a.run.mu.done[a.next]
 		for _, h := range a.run.distinct(d.hits, a.seen) {
-			if stats.Matches > a.run.request.Matches {
+			if a.looked > a.run.limit {
 				break
 			}
-			stats.Matches += h.count
-			stats.Files++
+			a.looked += h.count
+			if stats.Matches <= a.run.request.Matches {
+				stats.Matches += h.count
+				stats.Files++
+			}
 			if a.run.picks() {
 				a.found = append(a.found, h)
 			} else if a.room > 0 {

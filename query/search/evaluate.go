@@ -39,7 +39,9 @@ func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, 
 		if err := v.appraise(&h); err != nil {
 			return nil, 0, err
 		}
-		v.retain(&h)
+		if err := v.retain(&h); err != nil {
+			return nil, 0, err
+		}
 		v.kept += len(h.matches)
 		v.hold(hitBytes + int64(len(h.matches))*matchBytes)
 		count += h.count
@@ -197,7 +199,7 @@ func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
 	v.stats.FilesLoaded++
 	emit := func(start, end int) bool {
 		s.count++
-		if v.several || len(s.matches) < v.keep-v.kept || v.picks && len(s.matches) < v.keep {
+		if v.several || len(s.matches) < v.keep-v.kept || v.picks && len(s.matches) < max(v.keep, minLooked) {
 			s.matches = append(s.matches, match{uint32(start - lo), uint32(end - lo), -1})
 		}
 		if v.several {

@@ -162,7 +162,7 @@ func isPhrase(text []byte, run []appearance, start uint32, terms int) bool {
 		if run[i].atom <= run[i-1].atom || to < from || to-from > phraseGap {
 			return false
 		}
-		if bytes.ContainsFunc(text[from-start:to-start], func(r rune) bool { return r >= 0x80 || isWord(byte(r)) }) {
+		if bytes.ContainsFunc(text[from-start:to-start], isWordRune) {
 			return false
 		}
 	}

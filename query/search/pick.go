@@ -37,17 +37,20 @@ func (v *visitor) worthOf(h *hit) float32 {
 	return float32(worth + float64(scoreDepth*min(depth(v.seg.Places.Path(h.place)), maxScoredDepth)))
 }
 
-// retain keeps the matches of a hit that may be shown, as a copy of its own.
-func (v *visitor) retain(h *hit) {
+// retain keeps the matches of a hit that may be shown, those on the best lines first, as
+// a copy.
+func (v *visitor) retain(h *hit) error {
 	room := v.keep - v.kept
 	if v.picks {
 		room = v.keep
 		if h.worth = v.worthOf(h); h.worth <= v.floor && len(h.matches) > 0 {
 			h.dropped, h.matches = int32(min(len(h.matches), room)), nil
-			return
+			return nil
 		}
 	}
+	err := v.orderByLine(h)
 	h.matches = slices.Clone(h.matches[:min(len(h.matches), room)])
+	return err
 }
 
 // thin drops the matches of the hits of a task that cannot be shown, once there are
@@ -146,14 +149,56 @@ func prune(hits []hit, room int) (kept int, floor float32) {
 // picks reports whether the worthiest files are shown of more than can be: else
 // there is room for all.
 func (n *run) picks() bool {
-	return n.display < n.request.Matches && n.scope.c.shown != syntax.SelectRepo
+	return n.display < n.limit && n.scope.c.shown != syntax.SelectRepo
+}
+
+// Where few matches are shown, the maxRescored hits that are worth most have their files
+// scored before the best are chosen.
+const (
+	maxRescored = 32
+	// rescoredWorth lifts the worth of those above that of all others.
+	rescoredWorth = 1 << 16
+)
+
+// rescore makes the score of its file the worth of each of the best hits.
+func (a *answer) rescore(found []*hit) error {
+	best := slices.Clone(found)
+	slices.SortStableFunc(best, func(x, y *hit) int { return cmp.Compare(y.worth, x.worth) })
+	for _, x := range best[:min(len(best), maxRescored)] {
+		a.worker.Step()
+		h := *x
+		if len(h.matches) == 0 && h.dropped > 0 {
+			if err := a.again(&h); err != nil {
+				return err
+			}
+		}
+		h.matches = slices.Clone(h.matches[:min(len(h.matches), firstShare)])
+		left := a.renderer.left
+		f, err := a.renderer.file(&h)
+		a.renderer.left = left
+		if a.run.skipDamaged(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		x.worth = rescoredWorth + float32(f.Score)
+	}
+	return nil
 }
 
 // pick returns the hits to show of all that were found, with their matches.
 func (a *answer) pick() ([]hit, error) {
 	found := make([]*hit, len(a.found))
+	shows := 0
 	for i := range a.found {
 		found[i] = &a.found[i]
+		shows += found[i].shows()
+	}
+	if a.room < min(shows, maxRescored*firstShare) {
+		if err := a.rescore(found); err != nil {
+			return nil, err
+		}
 	}
 	var shown []hit
 	for _, x := range allot(found, a.room) {
@@ -174,7 +219,8 @@ func (a *answer) pick() ([]hit, error) {
 // turned out to lie behind the limit of the search.
 func (a *answer) again(h *hit) error {
 	n := a.run
-	v := newVisitor(n.scope, n.display, n.request.Matches, func() bool { return false })
+	v := newVisitor(n.scope, n.display, n.limit, func() bool { return false })
+	v.picks = true
 	v.open(n.segments[h.segment])
 	v.prospect = unasked(n.scope.c)
 	end := v.begin()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,8 @@ import (
 //	                 where flags are - or some of test,vendored,generated; what stands behind
 //	                 func, class, def, struct or var is a symbol, and \n a line break
 //	search [matches=n] [display=n]
+//	lines [matches=n] [display=n]
+//	                 the lines shown of each file, and which of them are the best
 func TestRanking(t *testing.T) {
 	m := &model{}
 	datadriven.RunTest(t, "testdata/ranking", func(t *testing.T, d *datadriven.TestData) string {
@@ -35,6 +38,8 @@ func TestRanking(t *testing.T) {
 			return ""
 		case "search":
 			return m.rank(t, d)
+		case "lines":
+			return m.bestLines(t, d)
 		}
 		d.Fatalf(t, "unknown command")
 		return ""
@@ -96,6 +101,27 @@ func (m *model) rankingSegment(t *testing.T, input string) {
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	m.segments = append(m.segments, Segment{Reader: f.Reader, Places: places.Build()})
+}
+
+func (m *model) bestLines(t *testing.T, d *datadriven.TestData) string {
+	request := Request{Query: parse(t, d.Input), Matches: 1000}
+	d.MaybeScanArgs(t, "matches", &request.Matches)
+	d.MaybeScanArgs(t, "display", &request.Display)
+	r, err := New(Options{}).Search(t.Context(), m, request)
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	for _, f := range r.Files {
+		var shown []int
+		for _, c := range f.Chunks {
+			for _, at := range c.Ranges {
+				shown = append(shown, at.Start.LineNumber)
+			}
+		}
+		fmt.Fprintf(&b, "%s: lines %v, best %v\n", f.Path, slices.Compact(shown), f.BestLines)
+	}
+	return b.String()
 }
 
 func (m *model) rank(t *testing.T, d *datadriven.TestData) string {

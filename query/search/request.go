@@ -96,6 +96,9 @@ type FileMatch struct {
 	PathRanges []Range
 	Language   code.Language
 	Chunks     []Chunk
+	// BestLines are the numbers of up to ten lines of Chunks with matches, those first
+	// that fit the query best.
+	BestLines []int
 	// Content is the text of the file, if it was asked for.
 	Content []byte
 	Blob    code.BlobID

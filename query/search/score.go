@@ -191,6 +191,8 @@ func isWord(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
+func isWordRune(r rune) bool { return r >= 0x80 || isWord(byte(r)) }
+
 func ones(b uint64) int {
 	n := 0
 	for ; b != 0; b &= b - 1 {

@@ -203,9 +203,12 @@ type run struct {
 	segments []Segment
 	request  Request
 	display  int
-	started  time.Time
-	agenda   *agenda
-	survey   bool // before the tasks, to put them in order
+	// limit is the number of matches to look at: more than are asked for, if those are
+	// few, to choose the best.
+	limit   int
+	started time.Time
+	agenda  *agenda
+	survey  bool // before the tasks, to put them in order
 
 	halted atomic.Bool // by time or by the caller, or because of exceeded
 	// exceeded says that a document has more matches than a visitor may hold.
@@ -248,6 +251,9 @@ func newRun(sc *scope, segments []Segment, r Request) *run {
 	n.holding = &holding{pool: &pool{most: math.MaxInt64}, most: math.MaxInt64} // until told otherwise
 	n.cutoff.Store(math.MaxInt32)
 	sc.rarity = rarity(sc, segments)
+	if n.limit = r.Matches; sc.c.shown != syntax.SelectRepo {
+		n.limit = max(n.limit, minLooked)
+	}
 	n.agenda, n.survey = newAgenda(sc, segments, &r)
 	n.mu.done = make([]visited, n.agenda.tasks())
 	if r.Explain {
@@ -284,7 +290,7 @@ func (n *run) visit(v *visitor, i int) {
 	n.mu.done[i] = d
 	for n.mu.prefix < len(n.mu.done) && n.mu.done[n.mu.prefix].ok {
 		n.mu.count += n.fresh(&n.mu.done[n.mu.prefix], n.mu.seen)
-		if n.mu.count > n.request.Matches {
+		if n.mu.count > n.limit {
 			n.cutoff.Store(min(n.cutoff.Load(), int32(n.mu.prefix)))
 		}
 		n.mu.prefix++

@@ -46,6 +46,7 @@ type visitor struct {
 
 	task        int          // the step of the run in hand
 	appearances []appearance // of the document in hand
+	lines       []line       // of its matches
 
 	// of the current segment
 	seg Segment
@@ -54,6 +55,7 @@ type visitor struct {
 	defines  bitset       // documents that define a symbol with the name of a term, nil if not known
 	floor    float32      // worth of hits that cannot be shown
 	isNamed  bitset       // those and the others that have the name of a term
+	outlines int          // documents whose symbols were read, where isNamed is not known
 	together postings.Set // see placeTerms
 	phrase   postings.Set
 	state    []atomState
@@ -134,7 +136,7 @@ func (v *visitor) visit(number int, seg Segment, names []name) (hits []hit, coun
 // open makes a segment the current one.
 func (v *visitor) open(seg Segment) {
 	v.seg, v.kept, v.looked = seg, 0, false
-	v.floor, v.defines, v.isNamed = -math.MaxFloat32, nil, nil
+	v.floor, v.defines, v.isNamed, v.outlines = -math.MaxFloat32, nil, nil, 0
 	v.lookup.r = seg.Reader
 	if v.text == nil {
 		v.text = segment.NewText(seg.Reader, &v.cursor)

@@ -1479,7 +1479,12 @@ type SearchFile struct {
 	Repository     string           `json:"repository"`
 	RepositoryID   RepositoryNumber `json:"repositoryId"`
 	Language       string           `json:"language"`
-	Chunks         []Chunk          `json:"chunks"`
+
+	// Chunks In the order of the file. If the file has more matches than are returned, those on its best lines are.
+	Chunks []Chunk `json:"chunks"`
+
+	// BestLines Addition. Numbers of up to ten lines of chunks with matches, the best first: those with most terms, rare ones above all, as whole words, next to each other, and definitions.
+	BestLines []int `json:"bestLines,omitempty,omitzero"`
 
 	// Branches Full names of the searched refs that hold the file with this content.
 	Branches []string `json:"branches"`

@@ -1,0 +1,261 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+)
+
+// Of a file with more matches than are shown, the matches on its best lines are shown. A
+// line is good if it has many of the terms, rare ones above all, as whole words, next to
+// each other in the order of the query, or defines what the query names.
+
+// Weights of the score of a line. A term on the line counts its rarity, from 1 up.
+const (
+	lineWholeWord  = 0.5  // of its rarity, if the term is a whole word
+	lineExactCase  = 0.15 // of its rarity, in its letter case
+	lineAdjacent   = 0.75 // of its rarity, if the next term follows with only punctuation and blanks between
+	lineDefinition = 3    // a match is the whole name of a symbol
+	lineStart      = 0.1  // a match is the first text of the line
+)
+
+const (
+	// minLooked is the number of matches that a search looks at, at least, before it
+	// chooses those that it shows.
+	minLooked = 1000
+	// maxLineGap is the distance of two matches from which on they are taken for matches
+	// of different lines, without a look at the text between them.
+	maxLineGap = 1 << 10
+	// maxLineMatches bounds the matches of a line whose order is looked at.
+	maxLineMatches = 64
+	// maxLineBytes bounds the part of a line that is looked at, from its first match on,
+	// maxIndent what is looked at before that.
+	maxLineBytes = 16 << 10
+	maxIndent    = 64
+	// maxOutlines bounds the documents of a task whose symbols are read.
+	maxOutlines = 64
+)
+
+// line is a run of matches on one line of a document.
+type line struct {
+	first, last int // of the matches of a hit; without last
+	score       float64
+}
+
+// orderByLine orders the matches of a hit by the score of their lines, best first. Matches
+// of one line, and lines of the same score, stay in the order of the text.
+func (v *visitor) orderByLine(h *hit) error {
+	if !v.several && len(v.s.c.atoms) > 0 && v.s.c.atoms[0].symbols {
+		return nil // each match is a symbol, and its offsets are not those of the text
+	}
+	lines, err := v.splitLines(h)
+	if err != nil || len(lines) < 2 {
+		return err
+	}
+	scorer, err := v.newLineScorer(h)
+	if err != nil {
+		return err
+	}
+	for i := range lines {
+		if err := scorer.score(&lines[i]); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(b.score, a.score) })
+	ordered := make([]match, 0, len(h.matches))
+	for _, l := range lines {
+		ordered = append(ordered, h.matches[l.first:l.last]...)
+	}
+	h.matches = ordered
+	return nil
+}
+
+// splitLines returns the lines of the matches of a hit, which are in the order of the
+// text. The result is valid until the next call.
+func (v *visitor) splitLines(h *hit) ([]line, error) {
+	lo, _ := v.seg.Reader.TextRange(h.doc)
+	lines := v.lines[:0]
+	for i, m := range h.matches {
+		if i > 0 {
+			same, err := v.onOneLine(lo+int(h.matches[i-1].end), lo+int(m.start))
+			if err != nil {
+				return nil, err
+			}
+			if same {
+				lines[len(lines)-1].last = i + 1
+				continue
+			}
+		}
+		lines = append(lines, line{first: i, last: i + 1})
+	}
+	v.lines = lines
+	return lines, nil
+}
+
+// onOneLine reports whether no line feed is between two offsets of the segment's text.
+func (v *visitor) onOneLine(from, to int) (bool, error) {
+	if to <= from || to-from > maxLineGap {
+		return to <= from, nil
+	}
+	text, err := v.text.Bytes(from, to)
+	return err == nil && bytes.IndexByte(text, '\n') < 0, err
+}
+
+// lineScorer scores lines of one hit, which are given to it in the order of the text.
+type lineScorer struct {
+	v    *visitor
+	h    *hit
+	lo   int   // where the document begins in the segment's text
+	next []int // by atom: its first match that is not before the line
+	// outline says whether v.outline has the symbols of the document.
+	outline bool
+	found   []appearance // on the line
+}
+
+func (v *visitor) newLineScorer(h *hit) (*lineScorer, error) {
+	s := &lineScorer{v: v, h: h, next: make([]int, len(v.s.c.atoms)), found: v.appearances[:0]}
+	s.lo, _ = v.seg.Reader.TextRange(h.doc)
+	if s.outline = v.mayDefine(h); s.outline {
+		if err := v.seg.Reader.Outline(&v.cursor, h.doc, &v.outline); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// mayDefine reports whether the document of a hit may define a symbol that the query
+// names. Where the names were not looked up, the first documents of a task may.
+func (v *visitor) mayDefine(h *hit) bool {
+	if v.isNamed != nil {
+		return v.isNamed.has(int(h.doc))
+	}
+	v.outlines++
+	return v.outlines <= maxOutlines
+}
+
+// score sets the score of a line.
+func (s *lineScorer) score(l *line) error {
+	matches := s.h.matches[l.first:l.last]
+	from := matches[0].start
+	to := min(matches[len(matches)-1].end, from+maxLineBytes)
+	s.find(from, to)
+	before := min(int(from), maxIndent)
+	_, hi := s.v.seg.Reader.TextRange(s.h.doc)
+	text, err := s.v.text.Bytes(s.lo+int(from)-before, min(s.lo+int(to)+1, hi))
+	if err != nil {
+		return err
+	}
+	base := int(from) - before // of text in the document
+	for i, a := range s.found {
+		best := s.termScore(text, base, a)
+		for j := i + 1; j < len(s.found) && s.found[j].atom == a.atom; j++ {
+			best = max(best, s.termScore(text, base, s.found[j]))
+		}
+		if i == 0 || s.found[i-1].atom != a.atom {
+			l.score += best
+		}
+	}
+	l.score += s.adjacency(text, base)
+	for _, m := range matches {
+		if s.defines(m) {
+			l.score += lineDefinition
+			break
+		}
+	}
+	if line := bytes.LastIndexByte(text[:before], '\n'); (line >= 0 || base == 0) && len(bytes.TrimLeft(text[line+1:before], " \t")) == 0 {
+		l.score += lineStart
+	}
+	return nil
+}
+
+// find sets found to the matches of all atoms between from and to, by atom and start, at
+// most maxLineMatches of each.
+func (s *lineScorer) find(from, to uint32) {
+	s.found = s.found[:0]
+	for i, a := range s.v.s.c.atoms {
+		state := &s.v.state[i]
+		if a.decides || !state.known || state.doc != s.h.doc {
+			continue
+		}
+		for s.next[i] < len(state.matches) && state.matches[s.next[i]].start < from {
+			s.next[i]++
+		}
+		for j, n := s.next[i], 0; j < len(state.matches) && state.matches[j].start < to && n < maxLineMatches; j, n = j+1, n+1 {
+			s.found = append(s.found, appearance{state.matches[j], i})
+		}
+	}
+}
+
+func (s *lineScorer) rarity(atom int) float64 {
+	if atom < len(s.v.s.rarity) {
+		return s.v.s.rarity[atom]
+	}
+	return 1
+}
+
+// termScore returns what a match counts for its line, whose text begins at base.
+func (s *lineScorer) termScore(text []byte, base int, a appearance) float64 {
+	start, end := int(a.start)-base, min(int(a.end)-base, len(text))
+	share := 1.0
+	if isWholeWord(text, start, end) {
+		share += lineWholeWord
+	}
+	if written := s.v.s.c.atoms[a.atom].written; written != "" && written == string(text[start:end]) {
+		share += lineExactCase
+	}
+	return share * s.rarity(a.atom)
+}
+
+// adjacency returns what it counts that terms follow each other as they were written.
+func (s *lineScorer) adjacency(text []byte, base int) (score float64) {
+	for i := range s.found {
+		a := s.found[i]
+		if i > 0 && s.found[i-1].atom == a.atom {
+			continue // the atom was looked at
+		}
+		if s.isFollowed(text, base, i) {
+			score += lineAdjacent * s.rarity(a.atom)
+		}
+	}
+	return score
+}
+
+// isFollowed reports whether a match of the next atom follows one of the atom whose
+// matches begin at first in found, with only punctuation and blanks between.
+func (s *lineScorer) isFollowed(text []byte, base, first int) bool {
+	atom, next := s.found[first].atom, first
+	for next < len(s.found) && s.found[next].atom == atom {
+		next++
+	}
+	end := next
+	for end < len(s.found) && s.found[end].atom == atom+1 {
+		end++
+	}
+	for i, j := first, next; i < next && j < end; {
+		switch from, to := s.found[i].end, s.found[j].start; {
+		case to < from:
+			j++
+		case to-from <= phraseGap && !bytes.ContainsFunc(text[int(from)-base:int(to)-base], isWordRune):
+			return true
+		default:
+			i++
+		}
+	}
+	return false
+}
+
+// defines reports whether a match is the whole name of a symbol.
+func (s *lineScorer) defines(m match) bool {
+	if m.symbol >= 0 {
+		return true
+	}
+	if !s.outline {
+		return false
+	}
+	i := s.v.outline.At(m.start, m.end)
+	if i < 0 {
+		return false
+	}
+	start, end := s.v.outline.Range(i)
+	return start == m.start && end == m.end
+}
