@@ -7,8 +7,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
@@ -26,7 +28,15 @@ type printer struct {
 	// editor is set if lines begin with a path, line and column that editors open.
 	editor bool
 
-	files int
+	// maxFiles bounds the files printed, and maxLines the lines of each, which are its
+	// best; 0 for all.
+	maxFiles, maxLines int
+	// shown are the lines of the current file that are printed; nil for all.
+	shown []int
+
+	files, lines int
+	// hidden is set if files or lines with matches were not printed.
+	hidden bool
 	// next is the line after the last group of the current file; 0 if it has none.
 	next int
 	// groups counts the groups of all files.
@@ -41,7 +51,14 @@ func (p *printer) flush() error { return p.w.Flush() }
 
 // file prints a file with its chunks. One that matched by its name alone has none.
 func (p *printer) file(f *wire.SearchFile) {
-	p.next = 0
+	if p.maxFiles > 0 && p.files == p.maxFiles {
+		p.hidden = true
+		return
+	}
+	p.next, p.shown = 0, nil
+	if p.maxLines > 0 && !p.context && len(f.BestLines) > p.maxLines {
+		p.shown, p.hidden = f.BestLines[:p.maxLines], true
+	}
 	name := f.Repository + ":" + f.FileName.Text
 	if p.editor {
 		name = editorPath(f)
@@ -89,8 +106,48 @@ func (p *printer) chunk(prefix string, c *wire.Chunk) {
 		if len(matches) == 0 {
 			separator = "-"
 		}
+		if p.shown != nil && !slices.Contains(p.shown, number) {
+			return
+		}
+		if p.lines++; p.style.Terminal {
+			text, offset = cutLine(text, offset, matches)
+		}
 		p.line(prefix + p.style.Line(strconv.Itoa(number)) + separator + p.marked(text, offset, matches))
 	})
+}
+
+const (
+	// maxColumns bounds the bytes of a line on a terminal, and leadColumns those before
+	// its first match where it is cut.
+	maxColumns, leadColumns = 400, 80
+	ellipsis                = "…"
+)
+
+// cutLine cuts a long line that begins at offset around its first match. It returns the
+// text, and the offset at which it then begins.
+func cutLine(text string, offset int, matches []wire.Range) (string, int) {
+	if len(text) <= maxColumns {
+		return text, offset
+	}
+	from := 0
+	if len(matches) > 0 {
+		from = max(min(matches[0].Start.ByteOffset-offset, len(text))-leadColumns, 0)
+	}
+	to := min(from+maxColumns, len(text))
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to++
+	}
+	cut := text[from:to]
+	if to < len(text) {
+		cut += ellipsis
+	}
+	if from == 0 {
+		return cut, offset
+	}
+	return ellipsis + cut, offset + from - len(ellipsis)
 }
 
 // editorLines prints the lines of c that have a match. The column is that of the
@@ -134,6 +191,9 @@ func (p *printer) marked(text string, offset int, matches []wire.Range) string {
 	for _, m := range matches {
 		start := min(max(m.Start.ByteOffset-offset, at), len(text))
 		end := min(max(m.End.ByteOffset-offset, start), len(text))
+		if start == end {
+			continue // it is in a part that was cut off
+		}
 		b.WriteString(p.style.Clean(text[at:start]))
 		b.WriteString(p.style.Match(p.style.Clean(text[start:end])))
 		at = end

@@ -100,6 +100,50 @@ func TestPrinter(t *testing.T) {
 	}
 }
 
+// TestPage holds what a page on a terminal has of many files and lines: of the first
+// files, the best lines, in the order of the file.
+func TestPage(t *testing.T) {
+	var out bytes.Buffer
+	p := newPrinter(&out, terminal.Style{Terminal: true})
+	p.maxFiles, p.maxLines = 2, 2
+	best := sample()
+	best.BestLines = []int{21, 8, 20}
+	for _, f := range []*wire.SearchFile{best, hostile(), sample()} {
+		p.file(f)
+	}
+	if err := p.flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := "demo:a/b.go\n8:two two\n21:three\n\n" + `demo:\u001b[2J\u202e.go` + "\n1:a" + `\u001b]0;owned\u0007b` + "\n"
+	if out.String() != want || !p.hidden || p.lines != 3 || p.files != 2 {
+		t.Errorf("hidden %t, %d lines of %d files:\n%s\nwant\n%s", p.hidden, p.lines, p.files, &out, want)
+	}
+}
+
+// TestCutLine cuts long lines between runes, around the first match, and keeps offsets.
+func TestCutLine(t *testing.T) {
+	long := strings.Repeat("é", 300) + "needle" + strings.Repeat("ü", 300)
+	match := []wire.Range{{Start: at(1600, 1), End: at(1606, 1)}}
+	for _, c := range []struct {
+		name, text string
+		matches    []wire.Range
+		prefix     string
+	}{
+		{"short", "needle", match, "needle"},
+		{"in the middle", long, match, ellipsis + strings.Repeat("é", leadColumns/2) + "needle"},
+		{"without a match", long, nil, "éé"},
+		{"a match in what is cut off", long, []wire.Range{{Start: at(9000, 1), End: at(9001, 1)}}, ellipsis},
+	} {
+		text, offset := cutLine(c.text, 1000, c.matches)
+		if !strings.HasPrefix(text, c.prefix) || !utf8.ValidString(text) || len(text) > maxColumns+8 {
+			t.Errorf("%s: %q", c.name, text)
+		}
+		if c.name == "in the middle" && text[1600-offset:1606-offset] != "needle" {
+			t.Errorf("%s: offset %d does not lead to the match in %q", c.name, offset, text)
+		}
+	}
+}
+
 // TestEditorPath finds files that are on this machine, and only those.
 func TestEditorPath(t *testing.T) {
 	root := t.TempDir()

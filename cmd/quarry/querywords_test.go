@@ -8,7 +8,7 @@ import (
 // TestSearchArguments reads command lines of search: what is a flag, and what is
 // the query.
 func TestSearchArguments(t *testing.T) {
-	flags := searchCommand{Matches: 1000, Color: "auto"}
+	flags := searchCommand{Color: "auto"}
 	with := func(change func(*searchCommand)) searchCommand {
 		f := flags
 		change(&f)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
@@ -17,7 +18,7 @@ import (
 type searchCommand struct {
 	askFlags
 	Query       []string      `arg:"" complete:"query" help:"Words to search for, and filters such as repo:NAME, file:PATTERN, lang:go and sym:NAME. docs/query-language.md describes the query language."`
-	Matches     int           `short:"n" name:"max-count" placeholder:"N" default:"1000" help:"Stop after N matches. The default is ${default}."`
+	Matches     int           `short:"n" name:"max-count" placeholder:"N" help:"Print up to N matches. The default on a terminal is a page: the best five lines of the ten best files; otherwise it is 1000."`
 	Context     int           `short:"C" placeholder:"N" help:"Print N lines before and after each match."`
 	Regex       bool          `short:"e" help:"Read the words of the query as regular expressions."`
 	Case        bool          `short:"s" help:"Match uppercase and lowercase letters exactly."`
@@ -30,7 +31,7 @@ type searchCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*searchCommand) Help() string {
-	return `On a terminal, prints the matching lines below the name of each file. Otherwise prints REPOSITORY:PATH:LINE:TEXT for each line; with --context, the number of a line without a match is followed by "-" instead of ":", and "--" separates groups of lines that are not adjacent. Control characters in files and names are escaped on a terminal.
+	return `Files are printed with the best first. On a terminal, the matching lines are below the name of each file, and long lines are cut. Otherwise prints REPOSITORY:PATH:LINE:TEXT for each line; with --context, the number of a line without a match is followed by "-" instead of ":", and "--" separates groups of lines that are not adjacent. Control characters in files and names are escaped on a terminal.
 
 The query needs quotes only for characters that the shell interprets. A minus sign before a filter or a parenthesis (-file:_test) excludes what matches it; so does one before a word that follows another word (foo -bar). A query that begins with an excluded word goes after "--".
 
@@ -75,11 +76,29 @@ func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err 
 	return c.print(ctx, s, server, request)
 }
 
-// print shows what the server finds as it comes.
+const (
+	// defaultMatches are asked for without --max-count.
+	defaultMatches = 1000
+	// pageFiles and pageLines are what a page has: so many files with so many lines each.
+	// It is made from pageMatches.
+	pageFiles, pageLines, pageMatches = 10, 5, 200
+	// maxOrdered is the number of matches up to which all files are printed in the order
+	// of their rank. More are printed as they are found.
+	maxOrdered = 10_000
+)
+
+// print prints what the server finds: a page on a terminal, unless a number of matches
+// was asked for.
 func (c *searchCommand) print(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
 	p := newPrinter(s.screen, terminal.NewStyle(s.screen, c.Color, c.Hyperlink, s.environ))
 	p.context, p.editor = c.Context > 0, c.EditorLinks
-	response, err := server.Collect(ctx, request, func(files []wire.SearchFile) error {
+	if request.Matches == 0 {
+		request.Matches = defaultMatches
+		if p.style.Terminal && !p.editor {
+			request.Display, p.maxFiles, p.maxLines = pageMatches, pageFiles, pageLines
+		}
+	}
+	response, err := c.receive(ctx, server, request, func(files []wire.SearchFile) error {
 		for i := range files {
 			p.file(&files[i])
 		}
@@ -108,10 +127,42 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 		}
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", n.Message)
 	}
-	if !response.IsSearchExhaustive {
-		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", incomplete(response))
+	if err := p.flush(); err != nil {
+		return found, err
 	}
-	return found, p.flush()
+	cut := isCut(response.IncompleteReason)
+	switch {
+	case !response.IsSearchExhaustive && (p.maxFiles == 0 || !cut):
+		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", incomplete(response))
+	case p.hidden || cut:
+		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", remainder(p, response))
+	}
+	return found, nil
+}
+
+// receive gives the files that the server finds to show, those of a request for few matches
+// in the order of their rank.
+func (c *searchCommand) receive(ctx context.Context, server *client.Client, request wire.SearchRequest, show func([]wire.SearchFile) error) (*wire.SearchResult, error) {
+	if request.Matches > maxOrdered {
+		return server.Collect(ctx, request, show)
+	}
+	response, err := server.Search(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return response, show(response.Files)
+}
+
+// isCut reports whether an answer is incomplete because less was asked for than there is.
+func isCut(reason string) bool { return reason == "match limit" || reason == "display limit" }
+
+// remainder says what a page leaves out, and how to see it.
+func remainder(p *printer, r *wire.SearchResult) string {
+	files, matches := strconv.Itoa(r.Stats.FileCount), strconv.Itoa(r.Stats.TotalMatchCount)
+	if r.Stats.TotalMatchCount > defaultMatches {
+		files, matches = "more than "+files, "more than "+strconv.Itoa(defaultMatches)
+	}
+	return fmt.Sprintf("%d lines of %d files are shown; there are %s matches in %s files, and -n shows more", p.lines, p.files, matches, files)
 }
 
 // incomplete says why an answer may lack matches, and what to do.
@@ -128,6 +179,9 @@ func incomplete(r *wire.SearchResult) string {
 }
 
 func (c *searchCommand) printJSON(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (bool, error) {
+	if request.Matches == 0 {
+		request.Matches = defaultMatches
+	}
 	response, err := server.Raw(ctx, http.MethodPost, "/api/search", request)
 	if err != nil {
 		return false, err

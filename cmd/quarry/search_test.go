@@ -3,50 +3,45 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // TestSearchSays runs the command against answers of a server: what goes to
 // standard output, what to standard error, and the exit code.
 func TestSearchSays(t *testing.T) {
-	const (
-		all  = `{"type":"final","isSearchExhaustive":true}`
-		done = "[DONE]"
-	)
 	stopped := func(reason string) string {
-		return `{"type":"final","accumulatedStats":{"actualMatchCount":7},"incompleteReason":"` + reason + `"}`
+		return `{"stats":{"actualMatchCount":7},"incompleteReason":"` + reason + `"}`
 	}
 	for _, c := range []struct {
-		name     string
-		frames   []string
-		out, err string
-		code     int
+		name, answer string
+		out, err     string
+		code         int
 	}{
-		{"nothing", []string{all, done}, "", "", exitFailed},
-		{"repositories", []string{`{"type":"chunk","files":[],"repositoryInfo":[{"name":"a/b"},{"name":"c"}]}`, all, done}, "a/b\nc\n", "", exitOK},
-		{"files, and their repository", []string{
-			`{"type":"chunk","files":[{"repository":"r","fileName":{"text":"f"}}],"repositoryInfo":[{"name":"r"}]}`,
-			`{"type":"chunk","files":[{"repository":"r","fileName":{"text":"g"}}],"repositoryInfo":[{"name":"r"}]}`, all, done,
-		}, "r:f\nr:g\n", "", exitOK},
-		{"a notice", []string{`{"type":"final","notices":[{"message":"lang: is read as text"}],"isSearchExhaustive":true}`, done},
+		{"nothing", `{"isSearchExhaustive":true}`, "", "", exitFailed},
+		{"repositories", `{"repositoryInfo":[{"name":"a/b"},{"name":"c"}],"isSearchExhaustive":true}`, "a/b\nc\n", "", exitOK},
+		{"files, and their repository", `{"files":[{"repository":"r","fileName":{"text":"f"}},{"repository":"r","fileName":{"text":"g"}}],` +
+			`"repositoryInfo":[{"name":"r"}],"isSearchExhaustive":true}`, "r:f\nr:g\n", "", exitOK},
+		{"a notice", `{"notices":[{"message":"lang: is read as text"}],"isSearchExhaustive":true}`,
 			"", "quarry: lang: is read as text\n", exitFailed},
-		{"match limit", []string{stopped("match limit"), done}, "",
+		{"match limit", stopped("match limit"), "",
 			"quarry: stopped after 7 matches; there are more, and -n raises the limit\n", exitFailed},
-		{"time limit", []string{stopped("time limit"), done}, "",
+		{"time limit", stopped("time limit"), "",
 			"quarry: stopped after 7 matches at the time limit of the server; there may be more, and filters such as repo: and file: make the search faster\n", exitFailed},
-		{"server match limit", []string{stopped("server match limit"), done}, "",
+		{"server match limit", stopped("server match limit"), "",
 			"quarry: stopped after 7 matches (server match limit); there may be more\n", exitFailed},
-		{"a failure in the middle", []string{`{"type":"chunk","files":[{"repository":"r","fileName":{"text":"f"}}]}`, `{"type":"error","error":{"message":"time is up"}}`},
-			"r:f\n", "quarry: time is up\n", exitUsage},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Type", "text/event-stream")
-				for _, f := range c.frames {
-					_, _ = fmt.Fprintf(w, ": a sign of life\n\ndata: %s\n\n", f)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/api/search" {
+					t.Errorf("the command asks %s", r.URL.Path)
 				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = io.WriteString(w, c.answer)
 			}))
 			defer server.Close()
 			var out, err bytes.Buffer
@@ -55,5 +50,37 @@ func TestSearchSays(t *testing.T) {
 				t.Errorf("out %q, err %q, code %d\nwant %q, %q, %d", out.String(), err.String(), code, c.out, c.err, c.code)
 			}
 		})
+	}
+}
+
+// TestSearchForManyMatches prints files as they are found, and a failure behind them.
+func TestSearchForManyMatches(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, frame := range []string{`{"type":"chunk","files":[{"repository":"r","fileName":{"text":"f"}}]}`, `{"type":"error","error":{"message":"time is up"}}`} {
+			_, _ = fmt.Fprintf(w, ": keep alive\n\ndata: %s\n\n", frame)
+		}
+	}))
+	defer server.Close()
+	var out, err bytes.Buffer
+	code := run(t.Context(), []string{"search", "--server", server.URL, "-n", "20000", "x"}, streams{out: &out, err: &err})
+	if out.String() != "r:f\n" || err.String() != "quarry: time is up\n" || code != exitUsage {
+		t.Errorf("out %q, err %q, code %d", out.String(), err.String(), code)
+	}
+}
+
+// TestRemainder holds what is said of a page.
+func TestRemainder(t *testing.T) {
+	p := &printer{lines: 50, files: 10}
+	for _, c := range []struct {
+		matches, files int
+		want           string
+	}{
+		{735, 43, "50 lines of 10 files are shown; there are 735 matches in 43 files, and -n shows more"},
+		{1001, 43, "50 lines of 10 files are shown; there are more than 1000 matches in more than 43 files, and -n shows more"},
+	} {
+		if got := remainder(p, &wire.SearchResult{Stats: wire.SearchStats{TotalMatchCount: c.matches, FileCount: c.files}}); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
 	}
 }

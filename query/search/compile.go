@@ -197,6 +197,21 @@ func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query, written s
 	return &atomNode{a}
 }
 
+// atomOf returns the atom whose literal a text is, -1 if there is none.
+func (c *compiled) atomOf(text []byte) int {
+	fold := -1
+	for _, a := range c.atoms {
+		switch {
+		case a.decides || len(a.written) != len(text):
+		case a.written == string(text):
+			return a.number
+		case fold < 0 && strings.EqualFold(a.written, string(text)):
+			fold = a.number
+		}
+	}
+	return fold
+}
+
 func (c *compiled) predicate(leaf syntax.Query, p *predicate) node {
 	p.number, p.leaf = len(c.predicates), leaf
 	p.negated, p.optional = c.negations%2 == 1, c.negations+c.choices > 0

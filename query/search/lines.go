@@ -34,6 +34,8 @@ const (
 	maxIndent    = 64
 	// maxOutlines bounds the documents of a task whose symbols are read.
 	maxOutlines = 64
+	// maxBestLines bounds FileMatch.BestLines.
+	maxBestLines = 10
 )
 
 // line is a run of matches on one line of a document.
@@ -145,25 +147,9 @@ func (s *lineScorer) score(l *line) error {
 	if err != nil {
 		return err
 	}
-	base := int(from) - before // of text in the document
-	for i, a := range s.found {
-		best := s.termScore(text, base, a)
-		for j := i + 1; j < len(s.found) && s.found[j].atom == a.atom; j++ {
-			best = max(best, s.termScore(text, base, s.found[j]))
-		}
-		if i == 0 || s.found[i-1].atom != a.atom {
-			l.score += best
-		}
-	}
-	l.score += s.adjacency(text, base)
-	for _, m := range matches {
-		if s.defines(m) {
-			l.score += lineDefinition
-			break
-		}
-	}
-	if line := bytes.LastIndexByte(text[:before], '\n'); (line >= 0 || base == 0) && len(bytes.TrimLeft(text[line+1:before], " \t")) == 0 {
-		l.score += lineStart
+	l.score = s.v.s.scoreLine(text, int(from)-before, from == uint32(before), s.found)
+	if slices.ContainsFunc(matches, s.defines) {
+		l.score += lineDefinition
 	}
 	return nil
 }
@@ -186,64 +172,6 @@ func (s *lineScorer) find(from, to uint32) {
 	}
 }
 
-func (s *lineScorer) rarity(atom int) float64 {
-	if atom < len(s.v.s.rarity) {
-		return s.v.s.rarity[atom]
-	}
-	return 1
-}
-
-// termScore returns what a match counts for its line, whose text begins at base.
-func (s *lineScorer) termScore(text []byte, base int, a appearance) float64 {
-	start, end := int(a.start)-base, min(int(a.end)-base, len(text))
-	share := 1.0
-	if isWholeWord(text, start, end) {
-		share += lineWholeWord
-	}
-	if written := s.v.s.c.atoms[a.atom].written; written != "" && written == string(text[start:end]) {
-		share += lineExactCase
-	}
-	return share * s.rarity(a.atom)
-}
-
-// adjacency returns what it counts that terms follow each other as they were written.
-func (s *lineScorer) adjacency(text []byte, base int) (score float64) {
-	for i := range s.found {
-		a := s.found[i]
-		if i > 0 && s.found[i-1].atom == a.atom {
-			continue // the atom was looked at
-		}
-		if s.isFollowed(text, base, i) {
-			score += lineAdjacent * s.rarity(a.atom)
-		}
-	}
-	return score
-}
-
-// isFollowed reports whether a match of the next atom follows one of the atom whose
-// matches begin at first in found, with only punctuation and blanks between.
-func (s *lineScorer) isFollowed(text []byte, base, first int) bool {
-	atom, next := s.found[first].atom, first
-	for next < len(s.found) && s.found[next].atom == atom {
-		next++
-	}
-	end := next
-	for end < len(s.found) && s.found[end].atom == atom+1 {
-		end++
-	}
-	for i, j := first, next; i < next && j < end; {
-		switch from, to := s.found[i].end, s.found[j].start; {
-		case to < from:
-			j++
-		case to-from <= phraseGap && !bytes.ContainsFunc(text[int(from)-base:int(to)-base], isWordRune):
-			return true
-		default:
-			i++
-		}
-	}
-	return false
-}
-
 // defines reports whether a match is the whole name of a symbol.
 func (s *lineScorer) defines(m match) bool {
 	if m.symbol >= 0 {
@@ -258,4 +186,106 @@ func (s *lineScorer) defines(m match) bool {
 	}
 	start, end := s.v.outline.Range(i)
 	return start == m.start && end == m.end
+}
+
+// scoreLine returns what the matches of a line say of it, but whether they are definitions.
+// Found are matches on the line by atom and start, and text has them: it begins at base,
+// which is the start of a line if starts is set.
+func (s *scope) scoreLine(text []byte, base int, starts bool, found []appearance) (score float64) {
+	if len(found) == 0 {
+		return 0
+	}
+	for i := 0; i < len(found); {
+		atom, first, best := found[i].atom, i, 0.0
+		for ; i < len(found) && found[i].atom == atom; i++ {
+			best = max(best, s.termShare(text, base, found[i]))
+		}
+		if isFollowed(text, base, found[first:i], found[i:]) {
+			best += lineAdjacent
+		}
+		score += best * s.rarityOf(atom)
+	}
+	first := slices.MinFunc(found, func(a, b appearance) int { return cmp.Compare(a.start, b.start) })
+	before := text[:int(first.start)-base]
+	if start := bytes.LastIndexByte(before, '\n') + 1; (start > 0 || starts) && len(bytes.TrimLeft(before[start:], " \t")) == 0 {
+		score += lineStart
+	}
+	return score
+}
+
+func (s *scope) rarityOf(atom int) float64 {
+	if atom >= 0 && atom < len(s.rarity) {
+		return s.rarity[atom]
+	}
+	return 1
+}
+
+// termShare returns the share of its rarity that a match counts for its line, whose text
+// begins at base.
+func (s *scope) termShare(text []byte, base int, a appearance) float64 {
+	start, end := int(a.start)-base, min(int(a.end)-base, len(text))
+	share := 1.0
+	if isWholeWord(text, start, end) {
+		share += lineWholeWord
+	}
+	if a.atom >= 0 && s.c.atoms[a.atom].written != "" && s.c.atoms[a.atom].written == string(text[start:end]) {
+		share += lineExactCase
+	}
+	return share
+}
+
+// isFollowed reports whether a match of the atom after theirs follows one of several of an
+// atom, with only punctuation and blanks between. Text begins at base.
+func isFollowed(text []byte, base int, matches, next []appearance) bool {
+	atom := matches[0].atom + 1
+	for i, j := 0, 0; i < len(matches) && j < len(next) && next[j].atom == atom; {
+		switch from, to := matches[i].end, next[j].start; {
+		case to < from:
+			j++
+		case to-from <= phraseGap && !bytes.ContainsFunc(text[int(from)-base:int(to)-base], isWordRune):
+			return true
+		default:
+			i++
+		}
+	}
+	return false
+}
+
+// bestLines returns the numbers of the lines of chunks with matches, those first that fit
+// the query best, at most maxBestLines.
+func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
+	type scored struct {
+		number int
+		score  float64
+	}
+	var lines []scored
+	var found []appearance
+	looked := 0
+	for i := range chunks {
+		c := &chunks[i]
+		for j := 0; j < len(c.Ranges) && looked < maxScoredRanges; {
+			number, defines, first := c.Ranges[j].Start.LineNumber, false, j
+			found = found[:0]
+			for ; j < len(c.Ranges) && c.Ranges[j].Start.LineNumber == number; j++ {
+				at := c.Ranges[j]
+				defines = defines || len(c.Symbols) > 0 && c.Symbols[j] != nil && at.End.ByteOffset-at.Start.ByteOffset == len(c.Symbols[j].Name)
+				if j-first < maxLineMatches {
+					m := match{start: uint32(at.Start.ByteOffset), end: uint32(at.End.ByteOffset)}
+					found = append(found, appearance{m, r.run.scope.c.atomOf(c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset])})
+				}
+				looked++
+			}
+			slices.SortStableFunc(found, func(a, b appearance) int { return cmp.Compare(a.atom, b.atom) })
+			l := scored{number, r.run.scope.scoreLine(c.Content, c.Start.ByteOffset, true, found)}
+			if defines {
+				l.score += lineDefinition
+			}
+			lines = append(lines, l)
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+	for _, l := range lines[:min(len(lines), maxBestLines)] {
+		numbers = append(numbers, l.number)
+	}
+	return numbers
 }

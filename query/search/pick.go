@@ -48,7 +48,10 @@ func (v *visitor) retain(h *hit) error {
 			return nil
 		}
 	}
-	err := v.orderByLine(h)
+	var err error
+	if v.picks && len(h.matches) > min(firstShare, room) {
+		err = v.orderByLine(h)
+	}
 	h.matches = slices.Clone(h.matches[:min(len(h.matches), room)])
 	return err
 }

@@ -97,6 +97,7 @@ func TestDisplayShowsTheWorthiest(t *testing.T) {
 	}
 	run := newRun(newScope(c, m.Repositories(), nil), m.Segments(), request)
 	v := newVisitor(run.scope, 1<<20, 1<<20, func() bool { return false })
+	v.picks = true
 	t.Cleanup(func() { _ = v.close() })
 	hits, _, err := v.visit(0, m.segments[0], nil)
 	if err != nil || len(hits) == 0 {

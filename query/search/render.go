@@ -71,11 +71,11 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 		if err := seg.Reader.Outline(&r.cursor, h.doc, &r.outline); err != nil {
 			return f, err
 		}
-		ranked := placeSymbols(h, &r.outline)
+		placeSymbols(h, &r.outline)
 		if f.Chunks, err = r.chunks(h); err != nil {
 			return f, err
 		}
-		f.BestLines = lineNumbers(f.Chunks, ranked)
+		f.BestLines = r.bestLines(f.Chunks)
 	}
 	if len(f.Chunks) == 0 {
 		f.PathRanges = r.pathRanges(f.Path)
@@ -105,16 +105,12 @@ func (r *renderer) use(reader *segment.Reader) {
 }
 
 // placeSymbols replaces numbers of symbols by where their names are, and orders
-// the matches, without repetition. It returns where the matches on the best lines begin,
-// the best first.
-func placeSymbols(h *hit, symbols *segment.Outline) (ranked []uint32) {
+// the matches, without repetition.
+func placeSymbols(h *hit, symbols *segment.Outline) {
 	for i := range h.matches {
 		if m := &h.matches[i]; m.symbol >= 0 && int(m.symbol) < symbols.Len() {
 			m.start, m.end = symbols.Range(int(m.symbol))
 		}
-	}
-	for _, m := range h.matches[:min(len(h.matches), maxRankedMatches)] {
-		ranked = append(ranked, m.start)
 	}
 	slices.SortStableFunc(h.matches, func(a, b match) int { return cmp.Compare(a.start, b.start) })
 	kept := h.matches[:0]
@@ -124,36 +120,6 @@ func placeSymbols(h *hit, symbols *segment.Outline) (ranked []uint32) {
 		}
 	}
 	h.matches = kept
-	return ranked
-}
-
-const (
-	// maxBestLines bounds FileMatch.BestLines, maxRankedMatches the matches among which
-	// they are found.
-	maxBestLines     = 10
-	maxRankedMatches = 64
-)
-
-// lineNumbers returns the numbers of the lines with the matches that begin at starts, in
-// that order and without repetition.
-func lineNumbers(chunks []Chunk, starts []uint32) (lines []int) {
-	lineOf := make(map[int]int, len(starts)) // 0 until it is known
-	for _, start := range starts {
-		lineOf[int(start)] = 0
-	}
-	for i := range chunks {
-		for _, r := range chunks[i].Ranges {
-			if _, ok := lineOf[r.Start.ByteOffset]; ok {
-				lineOf[r.Start.ByteOffset] = r.Start.LineNumber
-			}
-		}
-	}
-	for _, start := range starts {
-		if n := lineOf[int(start)]; n > 0 && !slices.Contains(lines, n) && len(lines) < maxBestLines {
-			lines = append(lines, n)
-		}
-	}
-	return lines
 }
 
 // chunks renders the matches of a hit with their lines, as far as there is room

@@ -1525,7 +1525,7 @@ type SearchRequest struct {
 	// Query The search expression, at most 64 KiB. An empty one is FAILED_TO_PARSE_QUERY.
 	Query string `json:"query"`
 
-	// Matches The most matches to look for. More than 1,000,000 (by default) counts as that many.
+	// Matches The most matches to return. More than 1,000,000 (by default) counts as that many.
 	Matches int `json:"matches"`
 
 	// ContextLines Lines shown before and after a match.
