@@ -65,6 +65,7 @@ type crashing struct {
 	t                 *testing.T
 	dir, config, data string
 	tree              string
+	args              []string // further arguments of the server
 	server            *server
 	said              []string // by the servers that were killed
 	pushes            int
@@ -91,7 +92,7 @@ func newCrashing(t *testing.T) *crashing {
 
 func (c *crashing) start() {
 	c.t.Helper()
-	s, err := startServer(c.dir, os.Environ(), "--config", c.config, "--data", c.data)
+	s, err := startServer(c.dir, os.Environ(), append([]string{"--config", c.config, "--data", c.data}, c.args...)...)
 	if err != nil {
 		c.t.Fatal(err)
 	}

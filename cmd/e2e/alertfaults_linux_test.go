@@ -1,0 +1,854 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// alertsNotCaused are alerts whose fault is not made here, each with the reason.
+var alertsNotCaused = map[string]string{}
+
+// alertFaults make faults of running servers; each says which alerts it shows.
+var alertFaults = []struct {
+	name   string
+	alerts []string
+	make   func(w *alertWorld)
+}{
+	{"host that hangs", []string{"QuarryPushesAreSlow", "QuarryReconcileLags", "QuarryWorkerHeldUp"}, (*alertWorld).hangHost},
+	{"killed", []string{"QuarryDown"}, (*alertWorld).killServer},
+	{"killed again and again", []string{"QuarryRestarts"}, (*alertWorld).killServerOften},
+	{"forged web hook", []string{"QuarryHooksUnauthenticated"}, (*alertWorld).forgeHook},
+	{"invalid settings", []string{"QuarryReloadFailed"}, (*alertWorld).spoilSettings},
+	{"repository without objects", []string{"QuarryDeadLetters"}, (*alertWorld).giveUpPush},
+	{"too many pushes", []string{"QuarryBacklog"}, (*alertWorld).fillBacklog},
+	{"push without a web hook", []string{"QuarryHooksAreLost"}, (*alertWorld).loseHook},
+	{"full disk", []string{"QuarryDiskFilling", "QuarryDiskFull", "QuarryWorkersPaused", "QuarryAuditWaits", "QuarryAuditLost"}, (*alertWorld).fillDisk},
+	{"full disk of the accounts", []string{"QuarryAccountsBehind"}, (*alertWorld).fillAccountsDisk},
+	{"segment store", []string{"QuarryProjectionsWait", "QuarryProjectionsLag", "QuarryDocumentsUnstored", "QuarryDocumentsMissing"}, (*alertWorld).breakSegmentStore},
+	{"mirror that hangs, removal, damage", []string{"QuarryWorkerHangs", "QuarryRemovedTextStays", "QuarryDamagedFiles"}, (*alertWorld).hangMirror},
+	{"poison record", []string{"QuarryPoisonRecords"}, (*alertWorld).appendPoison},
+	{"broker that is killed and loses records", []string{"QuarryUnrecordedChanges", "QuarryKafkaLostRecords"}, (*alertWorld).loseBroker},
+	{"cut audit log", []string{"QuarryAuditNotSealed"}, (*alertWorld).cutAuditLog},
+}
+
+// TestAlertsOfRealFaults makes faults and holds the alerts to what the server then
+// says of itself, before, during and after the repair, as promtool evaluates them. The
+// time for which a fault must last is not awaited: the last scrape is repeated.
+func TestAlertsOfRealFaults(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	switch {
+	case errors.Is(err, exec.ErrNotFound) && os.Getenv("QUARRY_REQUIRE_ALL") != "1":
+		t.Skip("promtool is not installed; Debian and Ubuntu have it in the package prometheus")
+	case err != nil:
+		t.Fatal(err)
+	}
+	rules, err := filepath.Abs("../../deploy/prometheus/rules.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	expressions, err := os.ReadFile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAlertsCovered(t, string(expressions))
+	for _, fault := range alertFaults {
+		t.Run(fault.name, func(t *testing.T) {
+			t.Parallel()
+			w := &alertWorld{crashing: newCrashing(t), pending: slices.Clone(fault.alerts)}
+			w.check = func(e *episode) { e.check(t, promtool, rules, string(expressions)) }
+			fault.make(w)
+			if len(w.pending) > 0 {
+				t.Errorf("not looked at: %v", w.pending)
+			}
+		})
+	}
+}
+
+// checkAlertsCovered holds the faults to the rules: each alert has one, or a reason.
+func checkAlertsCovered(t *testing.T, rules string) {
+	t.Helper()
+	found := map[string]int{}
+	for name := range alertsNotCaused {
+		found[name]++
+	}
+	for _, fault := range alertFaults {
+		for _, name := range fault.alerts {
+			found[name]++
+		}
+	}
+	for line := range strings.Lines(rules) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "- alert: "); ok {
+			if found[name] != 1 {
+				t.Errorf("%s has %d faults and reasons here, want 1", name, found[name])
+			}
+			delete(found, name)
+		}
+	}
+	for name := range found {
+		t.Errorf("there is no alert %s", name)
+	}
+}
+
+// alertWorld is a server and what was scraped of it.
+type alertWorld struct {
+	*crashing
+	pending []string // alerts that no episode had yet
+	check   func(*episode)
+}
+
+// begin starts the server with settings, indexes a repository and scrapes.
+func (w *alertWorld) begin(settings ...string) scrape {
+	w.t.Helper()
+	w.args = nil
+	for _, s := range append(settings, "pipeline.reconcileGrace=100ms") {
+		w.args = append(w.args, "--set", s)
+	}
+	w.start()
+	w.index()
+	w.await("vuvuzela")
+	return scrapeServer(w.server)
+}
+
+// verify checks what an episode says of some alerts.
+func (w *alertWorld) verify(e *episode, alerts ...string) {
+	w.t.Helper()
+	e.alerts = alerts
+	w.check(e)
+	w.pending = slices.DeleteFunc(w.pending, func(name string) bool { return slices.Contains(alerts, name) })
+}
+
+// awaitMetric waits until the largest sample of a metric with such labels is as wanted.
+func (w *alertWorld) awaitMetric(name, labels string, wanted func(float64) bool) float64 {
+	w.t.Helper()
+	var last float64
+	if !poll(awaitDeadline, func() bool {
+		v, found := metricOf(w.server, name, labels)
+		last = v
+		return found && wanted(v)
+	}) {
+		w.t.Fatalf("%s{%s} is %v after %s\n%s", name, labels, last, awaitDeadline, w.warnings())
+	}
+	return last
+}
+
+func positive(v float64) bool { return v > 0 }
+func zero(v float64) bool     { return v == 0 }
+
+// scrapeGrowth scrapes, waits until each age has grown by a second, and scrapes.
+func (w *alertWorld) scrapeGrowth(ages ...string) []scrape {
+	w.t.Helper()
+	was := map[string]float64{}
+	for _, age := range ages {
+		was[age] = w.awaitMetric(age, "", positive)
+	}
+	first := scrapeServer(w.server)
+	for _, age := range ages {
+		w.awaitMetric(age, "", func(v float64) bool { return v >= was[age]+2 })
+	}
+	return []scrape{first, scrapeServer(w.server)}
+}
+
+// again stops the server and starts it with further settings.
+func (w *alertWorld) again(settings ...string) {
+	w.t.Helper()
+	if err := w.server.stop(); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, s := range settings {
+		w.args = append(w.args, "--set", s)
+	}
+	w.start()
+}
+
+func (w *alertWorld) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// run runs a command of quarry against the server.
+func (w *alertWorld) run(args ...string) {
+	w.t.Helper()
+	if out, err := exec.Command("quarry", append(args, "--server", w.server.url, "--data", w.data)...).CombinedOutput(); err != nil {
+		w.t.Fatalf("quarry %v: %v\n%s\n%s", args, err, out, w.warnings())
+	}
+}
+
+func (w *alertWorld) killServer() {
+	rest := w.begin()
+	w.server.kill()
+	down := scrapeServer(w.server)
+	w.start()
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{down}, after: []scrape{scrapeServer(w.server)}}, "QuarryDown")
+}
+
+func (w *alertWorld) killServerOften() {
+	e := episode{before: []scrape{w.begin()}}
+	for range 4 {
+		w.server.kill()
+		w.start()
+		e.during = append(e.during, scrapeServer(w.server))
+	}
+	e.after = e.during[3:]
+	w.verify(&e, "QuarryRestarts")
+}
+
+func (w *alertWorld) forgeHook() {
+	rest := w.begin()
+	body := []byte(`{"repository":"demo"}`)
+	forged := signed("msg_forged", body)
+	forged.Set("webhook-signature", "v1,"+strings.Repeat("A", 43)+"=")
+	if status, _, err := send(http.MethodPost, w.server.url+hookPath, forged, body); err != nil || status != http.StatusUnauthorized {
+		w.t.Fatalf("forged: %d, %v", status, err)
+	}
+	seen := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryHooksUnauthenticated")
+}
+
+func (w *alertWorld) spoilSettings() {
+	rest := w.begin()
+	settings, err := os.ReadFile(w.config)
+	w.must(err)
+	reload := func(text string, wanted func(float64) bool) scrape {
+		write(w.t, w.config, text)
+		w.must(w.server.cmd.Process.Signal(syscall.SIGHUP))
+		w.awaitMetric("quarry_server_reload_success", "", wanted)
+		return scrapeServer(w.server)
+	}
+	e := episode{before: []scrape{rest}}
+	e.during = append(e.during, reload("connections: [", zero))
+	e.after = append(e.after, reload(string(settings), positive))
+	w.verify(&e, "QuarryReloadFailed")
+}
+
+func (w *alertWorld) giveUpPush() {
+	rest := w.begin("pipeline.maxAttempts=2")
+	deliver, restore := w.loseObjects()
+	deliver("msg_lost")
+	w.awaitMetric("quarry_deadletters_open", `stage="worker"`, positive)
+	lost := scrapeServer(w.server)
+	restore()
+	w.run("dlq", "replay", "--all")
+	w.await("cittern")
+	w.awaitMetric("quarry_deadletters_open", `stage="worker"`, zero)
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{lost}, after: []scrape{scrapeServer(w.server)}}, "QuarryDeadLetters")
+}
+
+// fillBacklog has a first push that cannot be handled, and others that wait behind it.
+func (w *alertWorld) fillBacklog() {
+	rest := w.begin("pipeline.maxAttempts=1000", "ingest.maxBacklog=2")
+	deliver, restore := w.loseObjects()
+	n := 0
+	if !poll(awaitDeadline, func() bool { n++; return deliver(fmt.Sprintf("msg_lost%d", n)) == http.StatusServiceUnavailable }) {
+		w.t.Fatal("no web hook gets 503")
+	}
+	full := scrapeServer(w.server)
+	restore()
+	w.await("cittern")
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{full}, after: []scrape{scrapeServer(w.server)}}, "QuarryBacklog")
+}
+
+func (w *alertWorld) loseHook() {
+	rest := w.begin("pipeline.reconcileInterval=1s")
+	w.commit("second", "here is a cittern")
+	w.awaitMetric("quarry_reconcile_drift_total", "", positive)
+	seen := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryHooksAreLost")
+}
+
+// loseObjects commits and takes the objects of the repository away. It returns what
+// delivers the push, which the worker then cannot handle, and what brings them back.
+func (c *crashing) loseObjects() (delivered func(id string) (status int), restore func()) {
+	c.t.Helper()
+	c.commit("second", "here is a cittern")
+	at := commitOf(c.tree, "HEAD")
+	objects, away := filepath.Join(c.tree, ".git", "objects"), filepath.Join(c.tree, ".git", "away")
+	rename := func(from, to string) {
+		if err := os.Rename(from, to); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	rename(objects, away)
+	return func(id string) int {
+		status, answer, err := deliver(c.server.url, id, push{Repository: c.tree, Ref: "refs/heads/main", After: at})
+		if err != nil || status != http.StatusAccepted && status != http.StatusServiceUnavailable {
+			c.t.Fatalf("push: %d %s, %v", status, answer, err)
+		}
+		return status
+	}, func() { rename(away, objects) }
+}
+
+// slowHost is a code host over HTTP that can be made to take requests and not answer.
+type slowHost struct {
+	server *httptest.Server
+	mu     struct {
+		sync.Mutex
+		hangs chan struct{} // closed when it answers again; nil while it answers
+	}
+}
+
+func newSlowHost(t *testing.T, root string) *slowHost {
+	t.Helper()
+	path, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	backend := &cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+	}
+	h := new(slowHost)
+	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.mu.Lock()
+		hangs := h.mu.hangs
+		h.mu.Unlock()
+		if hangs != nil {
+			select {
+			case <-hangs:
+			case <-r.Context().Done():
+				return
+			}
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	t.Cleanup(h.server.Close)
+	t.Cleanup(h.answer)
+	return h
+}
+
+func (h *slowHost) hang() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mu.hangs = make(chan struct{})
+}
+
+func (h *slowHost) answer() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mu.hangs != nil {
+		close(h.mu.hangs)
+		h.mu.hangs = nil
+	}
+}
+
+// windowPushes are more pushes than a worker reads ahead (worker.MaxWindowRecords), and
+// slowPush is longer than a push may take (QuarryPushesAreSlow).
+const (
+	windowPushes = 4300
+	slowPush     = 61 * time.Second
+)
+
+// hangHost has a code host that does not answer for slowPush, and then does.
+func (w *alertWorld) hangHost() {
+	host := newSlowHost(w.t, w.dir)
+	url := host.server.URL + "/demo"
+	settings := []string{"log.partitions=1", "git.allowedNetworks=127.0.0.0/8", "pipeline.reconcileInterval=1s", "pipeline.reconcileConcurrency=1", "limits.perSecond=0"}
+	w.begin(settings...)
+	w.run("index", "--name", "remote", url)
+	rest := scrapeServer(w.server)
+
+	w.commit("second", "here is a cittern")
+	at := commitOf(w.tree, "HEAD")
+	host.hang()
+	took := func(id string) {
+		status, answer, err := deliver(w.server.url, id, push{Repository: url, Ref: "refs/heads/main", After: at})
+		if err != nil || status != http.StatusAccepted {
+			w.t.Errorf("push: %d %s, %v", status, answer, err)
+		}
+	}
+	began := time.After(slowPush)
+	took("msg_slow")
+	var senders sync.WaitGroup
+	for sender := range 16 {
+		senders.Go(func() {
+			for n := sender; n < windowPushes && !w.t.Failed(); n += 16 {
+				took(fmt.Sprintf("msg_behind%d", n))
+			}
+		})
+	}
+	senders.Wait()
+	w.awaitMetric("quarry_worker_window_full", "", positive)
+	ages := []string{"quarry_reconcile_overdue_seconds", "quarry_worker_oldest_seconds"}
+	during := w.scrapeGrowth(ages...)
+	searchable, _ := metricOf(w.server, "quarry_push_to_searchable_seconds_count", "")
+	<-began // the alert is about a minute: there is nothing to poll for
+	host.answer()
+	w.awaitMetric("quarry_push_to_searchable_seconds_count", "", func(v float64) bool { return v > searchable })
+	slow := scrapeServer(w.server)
+	w.awaitMetric("quarry_worker_window_full", "", zero)
+	w.awaitMetric("quarry_worker_oldest_seconds", "", zero)
+	w.awaitMetric("quarry_reconcile_overdue_seconds", "", func(v float64) bool { return v < 60 })
+	after := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{rest}, during: during, after: []scrape{after}, ages: ages}, "QuarryReconcileLags", "QuarryWorkerHeldUp")
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{slow}, after: []scrape{after}}, "QuarryPushesAreSlow")
+}
+
+// smallDisk is a file system in memory.
+type smallDisk struct {
+	t    *testing.T
+	dir  string
+	stop chan struct{}
+	full sync.WaitGroup
+}
+
+// mountSmallDisk mounts one, or skips the test: it needs root.
+func mountSmallDisk(t *testing.T, dir string, bytes int) *smallDisk {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d,mode=700", bytes)); err != nil {
+		t.Skipf("a full disk needs a file system of its own, which only root can mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return &smallDisk{t: t, dir: dir}
+}
+
+func (d *smallDisk) ballast() string { return filepath.Join(d.dir, "ballast") }
+
+// fill takes all but some bytes.
+func (d *smallDisk) fill(left int64) error {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(d.dir, &s); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	take := int64(s.Bavail)*s.Bsize - left
+	if err != nil || take <= 0 {
+		return err
+	}
+	if err := syscall.Fallocate(int(file.Fd()), 0, info.Size(), take); err != nil && !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return nil
+}
+
+// keepFull takes what becomes free, such as the server's reserve, until empty.
+func (d *smallDisk) keepFull() {
+	d.stop = make(chan struct{})
+	d.full.Go(func() {
+		tick := time.NewTicker(pollInterval)
+		defer tick.Stop()
+		for {
+			if err := d.fill(0); err != nil {
+				d.t.Error(err)
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-d.stop:
+				return
+			}
+		}
+	})
+}
+
+func (d *smallDisk) empty() {
+	d.t.Helper()
+	close(d.stop)
+	d.full.Wait()
+	if err := os.Remove(d.ballast()); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+const (
+	smallDiskBytes = 256 << 20
+	// fillingBytes are less than a fifth of it, and more than the server wants.
+	fillingBytes = 40 << 20
+	// minAuditQueue is what requests fill before they are refused.
+	minAuditQueue = "64KiB"
+)
+
+// fillDisk fills the disk of the data directory, and people search on.
+func (w *alertWorld) fillDisk() {
+	disk := mountSmallDisk(w.t, w.data, smallDiskBytes)
+	rest := w.begin("storage.minFreeBytes=16MiB", "audit.queueBytes="+minAuditQueue, "audit.maxWait=50ms", "limits.perSecond=0", "limits.anonymousPerSecond=0", "pipeline.maxAttempts=1000")
+	w.must(disk.fill(fillingBytes))
+	w.awaitMetric("quarry_server_disk_free_bytes", `directory="data"`, func(v float64) bool { return v < 0.2*smallDiskBytes })
+	filling := scrapeServer(w.server)
+	delivered, restore := w.loseObjects()
+	delivered("msg_waits")
+	disk.keepFull()
+	w.awaitMetric("quarry_server_disk_low", "", positive)
+	word := strings.Repeat("sackbut ", 60) // the entry of a search has its text
+	poll(awaitDeadline, func() bool {
+		_, _ = search(w.server.url, word) // 503 once there is no room
+		refused, _ := metricOf(w.server, "quarry_audit_refused_total", "")
+		return refused > 0
+	})
+	w.awaitMetric("quarry_audit_refused_total", "", positive)
+	w.awaitMetric("quarry_worker_paused", `reason="unavailable"`, positive)
+	full := w.scrapeGrowth("quarry_audit_queue_oldest_seconds")
+	restore()
+	disk.empty()
+	w.awaitMetric("quarry_server_disk_low", "", zero)
+	w.awaitMetric("quarry_audit_queue_oldest_seconds", "", zero)
+	w.await("cittern")
+	w.awaitMetric("quarry_worker_paused", `reason="unavailable"`, zero)
+	after := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{filling}, after: []scrape{after}}, "QuarryDiskFilling")
+	w.verify(&episode{before: []scrape{rest}, during: full, after: []scrape{after}, ages: []string{"quarry_audit_queue_oldest_seconds"}},
+		"QuarryDiskFull", "QuarryWorkersPaused", "QuarryAuditWaits", "QuarryAuditLost")
+}
+
+// fillAccountsDisk fills the disk of the accounts, which follow the log no longer.
+func (w *alertWorld) fillAccountsDisk() {
+	accounts := filepath.Join(w.dir, "accounts")
+	disk := mountSmallDisk(w.t, accounts, 96<<20)
+	rest := w.begin("storage.accounts="+accounts, "storage.minFreeBytes=16MiB", "limits.perSecond=0", "limits.anonymousPerSecond=0")
+	disk.keepFull()
+	poll(awaitDeadline, func() bool {
+		if _, err := search(w.server.url, "vuvuzela"); err != nil {
+			w.t.Fatal(err)
+		}
+		lag, _ := metricOf(w.server, "quarry_accounts_lag_seconds", "")
+		return lag >= 2
+	})
+	ages := []string{"quarry_accounts_lag_seconds"}
+	during := w.scrapeGrowth(ages...)
+	disk.empty()
+	w.awaitMetric("quarry_accounts_lag_seconds", "", zero)
+	w.verify(&episode{before: []scrape{rest}, during: during, after: []scrape{scrapeServer(w.server)}, ages: ages}, "QuarryAccountsBehind")
+}
+
+// manifestFiles are too many for an event: their changes are an object of the segment
+// store.
+const manifestFiles = 1100
+
+// breakSegmentStore makes the segment store fail, and then takes away what it has while
+// the repository cannot be read.
+func (w *alertWorld) breakSegmentStore() {
+	for n := range manifestFiles {
+		write(w.t, filepath.Join(w.tree, fmt.Sprintf("file%d.txt", n)), fmt.Sprintf("kettle%d\n", n))
+	}
+	rest := w.begin("pipeline.maxAttempts=1000", "pipeline.mergeInterval=0")
+	w.commit("many", "here is a cittern")
+	status, answer, err := deliver(w.server.url, "msg_many", push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
+	if err != nil || status != http.StatusAccepted {
+		w.t.Fatalf("push: %d %s, %v", status, answer, err)
+	}
+	w.await("cittern")
+	rest = scrapeServer(w.server)
+
+	// A segment that cannot be read, and projections that need it.
+	w.must(w.server.stop())
+	w.must(os.RemoveAll(filepath.Join(w.data, "projections")))
+	segment := w.segments("segment-*")[0]
+	w.must(os.Rename(segment, filepath.Join(w.dir, "segment")))
+	w.must(os.Mkdir(segment, 0o700))
+	w.launch()
+	w.awaitMetric("quarry_projections_blocked", "", positive)
+	ages := []string{"quarry_projections_lag_seconds"}
+	during := w.scrapeGrowth(ages...)
+	w.must(os.Remove(segment))
+	w.must(os.Rename(filepath.Join(w.dir, "segment"), segment))
+	w.await("cittern")
+	w.awaitMetric("quarry_projections_blocked", "", zero)
+	w.awaitMetric("quarry_projections_lag_seconds", "", zero)
+	after := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{rest}, during: during, after: []scrape{after}, ages: ages}, "QuarryProjectionsWait", "QuarryProjectionsLag")
+
+	// Lost while the projections have everything.
+	away := w.tree + ".away"
+	w.must(os.Rename(w.tree, away))
+	for _, path := range w.segments("*-*") {
+		w.must(os.Remove(path))
+	}
+	w.awaitMetric("quarry_projections_unstored_documents", "", positive)
+	unstored := scrapeServer(w.server)
+	w.must(os.Rename(away, w.tree))
+	w.awaitMetric("quarry_projections_unstored_documents", "", zero)
+	stored := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{after}, during: []scrape{unstored}, after: []scrape{stored}}, "QuarryDocumentsUnstored")
+
+	// Lost, and the projections as well.
+	w.must(w.server.stop())
+	w.must(os.Rename(w.tree, away))
+	for _, name := range []string{"projections", "segments"} {
+		w.must(os.RemoveAll(filepath.Join(w.data, name)))
+	}
+	w.start()
+	w.awaitMetric("quarry_places_unheld_documents", "", positive)
+	missing := scrapeServer(w.server)
+	w.must(os.Rename(away, w.tree))
+	w.await("cittern")
+	w.awaitMetric("quarry_places_unheld_documents", "", zero)
+	w.awaitMetric("quarry_places_broken_refs", "", zero)
+	w.verify(&episode{before: []scrape{stored}, during: []scrape{missing}, after: []scrape{scrapeServer(w.server)}}, "QuarryDocumentsMissing")
+}
+
+// launch starts the server and waits until it answers, though it may not be ready.
+func (w *alertWorld) launch() {
+	w.t.Helper()
+	address, err := freeAddress()
+	w.must(err)
+	s, err := launchServer(address, w.dir, os.Environ(), append([]string{"--config", w.config, "--data", w.data}, w.args...)...)
+	w.must(err)
+	w.server = s
+	if !poll(readyDeadline, func() bool { return s.gone() || s.get("/healthz") == http.StatusOK }) || s.gone() {
+		w.t.Fatalf("the server does not answer: %s", s.output)
+	}
+}
+
+// segments returns the objects of the segment store whose names match.
+func (w *alertWorld) segments(pattern string) []string {
+	w.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(w.data, "segments", pattern))
+	if err != nil || len(paths) == 0 {
+		w.t.Fatalf("no object %s: %v", pattern, err)
+	}
+	return paths
+}
+
+// hangMirror makes a read of the mirror hang, as on a network file system that is away,
+// removes the repository meanwhile, and then damages a segment of another one.
+func (w *alertWorld) hangMirror() {
+	rest := w.begin("pipeline.mergeInterval=0", "pipeline.purgeAfter=1s", "storage.scrubBytesPerSecond=1GiB")
+	other := filepath.Join(w.dir, "other")
+	w.must(git("", "clone", "-q", w.tree, other))
+	write(w.t, filepath.Join(other, "kettle.txt"), "here is a kettledrum\n")
+	w.must(git(other, "add", "-A"))
+	w.must(git(other, "commit", "-q", "-m", "kettle"))
+	w.run("index", "--name", "other", other)
+	heads, err := filepath.Glob(filepath.Join(w.data, "mirrors", "*", "*", "git", "HEAD"))
+	if err != nil || len(heads) != 2 {
+		w.t.Fatalf("mirrors: %v, %v", heads, err)
+	}
+	var pipes []*os.File
+	for _, head := range heads {
+		w.must(os.Remove(head))
+		w.must(syscall.Mkfifo(head, 0o600))
+		pipe, err := os.OpenFile(head, os.O_RDWR, 0) // a reader waits for what this writes
+		w.must(err)
+		w.t.Cleanup(func() { _ = pipe.Close() })
+		pipes = append(pipes, pipe)
+	}
+	w.commit("second", "here is a cittern")
+	status, answer, err := deliver(w.server.url, "msg_hangs", push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
+	if err != nil || status != http.StatusAccepted {
+		w.t.Fatalf("push: %d %s, %v", status, answer, err)
+	}
+	w.awaitMetric("quarry_worker_running_lanes", "", positive)
+	w.removeRepository("demo")
+	w.awaitMetric("quarry_worker_hanging_lanes", "", positive)
+	hangs := scrapeServer(w.server)
+	ages := []string{"quarry_places_removed_text_age_seconds"}
+	removed := w.scrapeGrowth(ages...)
+	for _, pipe := range pipes {
+		w.must(pipe.Close())
+	}
+	w.awaitMetric("quarry_worker_hanging_lanes", "", zero)
+	released := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{hangs}, after: []scrape{released}}, "QuarryWorkerHangs")
+	for _, head := range heads {
+		if err := os.Remove(head); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.t.Fatal(err)
+		}
+	}
+	w.again("pipeline.mergeInterval=1s")
+	w.awaitMetric("quarry_places_removed_text_age_seconds", "", zero)
+	purged := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{rest}, during: removed, after: []scrape{purged}, ages: ages}, "QuarryRemovedTextStays")
+
+	w.must(w.server.stop())
+	file, what := damageFile(w.t, w.data, damagedKind{pattern: "segments/segment-*", links: twoNames, apart: true}, 0)
+	w.t.Logf("damaged %s: %s", file, what)
+	w.start()
+	w.awaitMetric("quarry_scrub_damaged_files", `store="segments"`, positive)
+	damaged := scrapeServer(w.server)
+	w.await("kettledrum")
+	w.again()
+	w.awaitMetric("quarry_scrub_last_pass_timestamp_seconds", "", positive)
+	w.awaitMetric("quarry_scrub_damaged_files", "", zero)
+	w.verify(&episode{before: []scrape{purged}, during: []scrape{damaged}, after: []scrape{scrapeServer(w.server)}}, "QuarryDamagedFiles")
+}
+
+// removeRepository removes a repository by its name.
+func (w *alertWorld) removeRepository(name string) {
+	w.t.Helper()
+	_, answer, err := send(http.MethodGet, w.server.url+"/api/repos", http.Header{}, nil)
+	w.must(err)
+	var repositories []struct {
+		ID   int64  `json:"repoId"`
+		Name string `json:"repoName"`
+	}
+	w.must(json.Unmarshal([]byte(answer), &repositories))
+	for _, r := range repositories {
+		if r.Name == name {
+			status, answer, err := send(http.MethodDelete, fmt.Sprintf("%s/api/repos/%d", w.server.url, r.ID), http.Header{}, nil)
+			if err != nil || status != http.StatusAccepted {
+				w.t.Fatalf("remove: %d %s, %v", status, answer, err)
+			}
+			return
+		}
+	}
+	w.t.Fatalf("no repository %s in %s", name, answer)
+}
+
+// cutAuditLog takes the beginning of the audit log away, with the rows that know its
+// seals, and brings it back from a copy.
+func (w *alertWorld) cutAuditLog() {
+	w.begin("audit.sealEvery=1s", "limits.anonymousPerSecond=0")
+	w.awaitMetric("quarry_audit_sealed_timestamp_seconds", "", positive)
+	rest := scrapeServer(w.server)
+	w.must(w.server.stop())
+	log, copied := filepath.Join(w.data, "log"), filepath.Join(w.dir, "log")
+	w.must(copyTree(log, copied))
+	w.cutTopic(log, event.TopicAudit)
+	w.must(os.RemoveAll(filepath.Join(w.data, "accounts")))
+	w.start()
+	head := func() float64 {
+		v, _ := metricOf(w.server, "quarry_audit_head_offset", string(event.TopicAudit))
+		return v
+	}
+	searchUntil := func(done func() bool) {
+		w.t.Helper()
+		if !poll(awaitDeadline, func() bool { _, err := search(w.server.url, "vuvuzela"); w.must(err); return done() }) {
+			w.t.Fatalf("the audit log does not go on: its head is %v\n%s", head(), w.warnings())
+		}
+	}
+	searchUntil(func() bool { return head() >= 0 })
+	during := []scrape{scrapeServer(w.server)}
+	began := head()
+	searchUntil(func() bool { return head() > began+5 })
+	during = append(during, scrapeServer(w.server))
+
+	w.must(w.server.stop())
+	w.must(os.RemoveAll(filepath.Join(w.data, "accounts")))
+	w.must(os.RemoveAll(log))
+	w.must(os.Rename(copied, log))
+	w.start()
+	searchUntil(func() bool { v, _ := metricOf(w.server, "quarry_audit_sealed_timestamp_seconds", ""); return v > 0 })
+	w.verify(&episode{before: []scrape{rest}, during: during, after: []scrape{scrapeServer(w.server)}}, "QuarryAuditNotSealed")
+}
+
+// cutTopic deletes the records of a topic from the log of a server that is stopped.
+func (w *alertWorld) cutTopic(dir string, topic event.Topic) {
+	w.t.Helper()
+	log, err := embeddedlog.Open(dir, embeddedlog.Options{})
+	w.must(err)
+	high, err := log.HighWater(w.t.Context(), topic)
+	if err == nil {
+		err = log.Trim(w.t.Context(), topic, 0, high[0])
+	}
+	w.must(errors.Join(err, log.Close()))
+}
+
+// appendPoison appends a revision that cannot be decoded while the server is stopped.
+func (w *alertWorld) appendPoison() {
+	rest := w.begin()
+	w.must(w.server.stop())
+	revision := &event.RevisionIndexed{
+		Repository: 1, Ref: "refs/heads/main", IndexedAt: time.Now(), PushedAt: time.Now(), Cause: event.Position{Topic: event.TopicEvents},
+	}
+	record, err := event.Encode(event.Envelope{ID: "poison", Source: "/test", Time: time.Now()}, revision)
+	w.must(err)
+	record.Value = []byte("\x00this is no event")
+	log, err := embeddedlog.Open(filepath.Join(w.data, "log"), embeddedlog.Options{})
+	w.must(err)
+	_, err = log.Append(w.t.Context(), event.TopicEvents, eventlog.AnyPartition, record)
+	w.must(errors.Join(err, log.Close()))
+	w.start()
+	w.awaitMetric("quarry_projections_records_total", `result="poison"`, positive)
+	seen := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryPoisonRecords")
+}
+
+// loseBroker kills the only broker while a change is made, and has it come back with an
+// older copy of its records, as after a restored disk. A process of its own takes the
+// web hooks: one that reads records ends when they are gone.
+func (w *alertWorld) loseBroker() {
+	broker, err := brokers.Start(w.t.Context(), brokers.Options{Dir: filepath.Join(w.dir, "kafka")})
+	if errors.Is(err, brokers.ErrUnavailable) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
+		w.t.Skip(err)
+	}
+	w.must(err)
+	w.t.Cleanup(func() { w.must(broker.Close()) })
+	write(w.t, w.config, kafkaConfiguration(w.dir, map[string]any{"brokers": broker.Addresses}))
+	rest := w.begin("roles=pipeline,query", "audit.maxWait=500ms")
+	ingest, err := startServer(w.dir, os.Environ(), "--config", w.config, "--data", filepath.Join(w.dir, "ingest"), "--role", "ingest")
+	w.must(err)
+	w.t.Cleanup(ingest.kill)
+	deliverCommit := func(word string) int {
+		w.commit(word, "here is a "+word)
+		status, _, err := deliver(ingest.url, "msg_"+word, push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
+		w.must(err)
+		return status
+	}
+	acknowledged := func(words ...string) {
+		w.t.Helper()
+		for _, word := range words {
+			if status := deliverCommit(word); status != http.StatusAccepted {
+				w.t.Fatalf("push of %s: %d", word, status)
+			}
+			w.await(word)
+		}
+	}
+	restIngest := scrapeServer(ingest)
+	acknowledged("cittern")
+	data, copied := filepath.Join(w.dir, "kafka", "broker-0", "data"), filepath.Join(w.dir, "copied")
+	partitions, err := filepath.Glob(filepath.Join(data, string(event.TopicEvents)+"-*"))
+	if err != nil || len(partitions) == 0 {
+		w.t.Fatalf("partitions: %v, %v", partitions, err)
+	}
+	for _, dir := range partitions {
+		w.must(copyTree(dir, filepath.Join(copied, filepath.Base(dir))))
+	}
+	acknowledged("sackbut", "crumhorn")
+
+	w.must(broker.Kill(0))
+	status, answer, err := send(http.MethodPost, w.server.url+"/api/replays", http.Header{"Content-Type": {"application/json"}}, []byte(`{"projection":"places"}`))
+	w.t.Logf("a replay while the broker is away: %d %s, %v", status, answer, err)
+	w.awaitMetric("quarry_api_unrecorded_changes_total", "", positive)
+	unrecorded := scrapeServer(w.server)
+	w.verify(&episode{before: []scrape{rest}, during: []scrape{unrecorded}, after: []scrape{unrecorded}}, "QuarryUnrecordedChanges")
+
+	for _, dir := range partitions {
+		w.must(os.RemoveAll(dir))
+		w.must(os.Rename(filepath.Join(copied, filepath.Base(dir)), dir))
+	}
+	w.must(broker.Restart(0))
+	w.must(broker.Await(w.t.Context()))
+	n := 0
+	if !poll(awaitDeadline, func() bool {
+		n++
+		deliverCommit(fmt.Sprintf("rebec%d", n))
+		lost, _ := metricOf(ingest, "quarry_kafkalog_producer_restarts_total", `reason="out of order"`)
+		return lost > 0
+	}) {
+		w.t.Fatalf("the lost records do not show\n%s", ingest.output)
+	}
+	lost := scrapeServer(ingest)
+	w.verify(&episode{before: []scrape{restIngest}, during: []scrape{lost}, after: []scrape{lost}}, "QuarryKafkaLostRecords")
+	w.t.Logf("the process that reads the records is gone: %t", poll(time.Second, w.server.gone))
+}
