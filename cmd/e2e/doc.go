@@ -7,6 +7,8 @@
 //	                   a Kafka broker can be started, once on that
 //	crash_test.go      kill -9 twenty times while pushes arrive, then compares the
 //	                   projections with a rebuild from the log
+//	alerts_test.go     what promtool makes of scrapes; alertfaults_linux_test.go has a
+//	                   fault for each alert
 //	damage_test.go     one bit turned in each kind of file of a data directory
 //	cli_test.go        quarry index while the server is stopped and started; signals
 //	commands_test.go   the commands of scripts: serve, stop, push, await, http
@@ -25,7 +27,8 @@
 //
 // # Invariants
 //
-//  1. Nothing waits by the clock: what takes time is polled, up to a deadline.
+//  1. Nothing waits by the clock: what takes time is polled, up to a deadline. One fault
+//     lasts a minute, because its alert is about a push that takes a minute.
 //  2. Every process that a test starts is gone when it ends.
 //  3. Servers listen on loopback, on a port the system chooses.
 package e2e

@@ -27,6 +27,10 @@ var (
 // One that takes longer is left behind.
 const maxGrace = 5 * time.Second
 
+// maxNameWait bounds the wait for the name of a repository. It is read from the mirror,
+// which may be on the disk that hangs.
+const maxNameWait = time.Second
+
 // A handling is one call of the handler.
 type handling struct {
 	first    event.Record
@@ -152,9 +156,24 @@ func (w *Worker) describe(h *handling) []any {
 		keys = append(keys, "repository_id", id)
 	}
 	if w.o.Name != nil {
-		keys = append(keys, "repository", w.o.Name(h.first))
+		keys = append(keys, "repository", w.nameOf(h.first))
 	}
 	return keys
+}
+
+// nameOf returns the name of a record's repository, empty if it is not there within
+// maxNameWait.
+func (w *Worker) nameOf(rec event.Record) string {
+	named := make(chan string, 1) // bound: one send
+	go func() { named <- w.o.Name(rec) }()
+	timer := time.NewTimer(maxNameWait)
+	defer timer.Stop()
+	select {
+	case name := <-named:
+		return name
+	case <-timer.C:
+		return ""
+	}
 }
 
 func (w *Worker) track(h *handling) {

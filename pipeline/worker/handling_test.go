@@ -150,11 +150,12 @@ func TestRemovalEndsWhatItsLaneDoes(t *testing.T) {
 }
 
 // TestAHandlerThatIgnoresItsContextIsLeftBehind has one that returns only when the
-// test says so.
+// test says so; what names the repository hangs as well, as on a disk that is away.
 func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, seen, let := newLiveLog(), new(values), make(chan struct{})
-		_, w, stop := startHandling(t, l, Options{Lanes: 1, Stall: time.Minute}, func(_ context.Context, values []string) (int, error) {
+		name := func(event.Record) string { <-let; return "a" }
+		_, w, stop := startHandling(t, l, Options{Lanes: 1, Stall: time.Minute, Name: name}, func(_ context.Context, values []string) (int, error) {
 			if values[0] == "a hang" {
 				<-let
 			}
@@ -162,7 +163,7 @@ func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 			return len(values), nil
 		})
 		l.add("a hang", "a remove", "b push")
-		pause(t.Context(), maxGrace+time.Second)
+		pause(t.Context(), maxGrace+maxNameWait+time.Second)
 		if got, want := seen.sorted(), []string{"a remove", "b push"}; !slices.Equal(got, want) || l.committed() != 3 {
 			t.Errorf("handled %v, committed %d", got, l.committed())
 		}
