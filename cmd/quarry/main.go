@@ -52,6 +52,14 @@ type cli struct {
 	Index  indexCommand  `cmd:"" group:"search" help:"Add repositories and wait until they are searchable."`
 	MCP    mcpCommand    `cmd:"" name:"mcp" group:"search" help:"Connect an AI agent to the server over standard input and output."`
 
+	Files filesCommand `cmd:"" group:"code" help:"List the files of a repository."`
+	Defs  defsCommand  `cmd:"" group:"code" help:"Find where a symbol is defined, or used."`
+	Show  showCommand  `cmd:"" group:"code" help:"Print a file or a commit."`
+	Log   logCommand   `cmd:"" group:"code" help:"List commits."`
+	Blame blameCommand `cmd:"" group:"code" help:"Print who changed each line of a file last."`
+	Diff  diffCommand  `cmd:"" group:"code" help:"Print what differs between two revisions."`
+	Refs  refsCommand  `cmd:"" group:"code" help:"List the searchable branches and tags of a repository."`
+
 	Serve   serveCommand   `cmd:"" group:"server" help:"Run the server."`
 	Replay  replayCommand  `cmd:"" group:"server" help:"Rebuild the index from the event log."`
 	Verify  verifyCommand  `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
@@ -78,6 +86,7 @@ type cli struct {
 // groups are the headings of flags and commands in help texts, in their order.
 var groups = []kong.Group{
 	{Key: "search", Title: "Search:"},
+	{Key: "code", Title: "Code:"},
 	{Key: "server", Title: "Server:"},
 	{Key: "events", Title: "Events:"},
 	{Key: "accounts", Title: "Accounts:"},

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// repositoryArgument names the repository of a command.
+type repositoryArgument struct {
+	Repository string `arg:"" complete:"repository" help:"Full name of the repository."`
+}
+
+// refFlag names a revision.
+type refFlag struct {
+	Ref string `placeholder:"REF" help:"Branch, tag or commit, also with steps to an ancestor such as main~3. The default is the default branch."`
+}
+
+type blameCommand struct {
+	askFlags
+	repositoryArgument
+	Path string `arg:"" help:"Path of the file."`
+	refFlag
+	JSON bool `help:"Print the answer of the API as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (*blameCommand) Help() string {
+	return `Prints commit, author, day and text of each line of a file. Renames of the file are followed.
+
+Example:
+
+	quarry blame app cmd/main.go --ref release/1`
+}
+
+// Run implements the command.
+func (c *blameCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	blame, err := server.GetFileBlame(ctx, client.GetFileBlameParams{Repo: c.Repository, Path: c.Path, Ref: c.Ref})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, []*wire.Blame{blame})
+	}
+	file, err := server.GetFileSource(ctx, client.GetFileSourceParams{Repo: c.Repository, Path: c.Path, Ref: c.Ref})
+	if err != nil {
+		return err
+	}
+	return printBlame(s.out, blame, file.Source)
+}
+
+// maxAuthorColumns bounds the column of authors.
+const maxAuthorColumns = 20
+
+// printBlame prints the lines of a file with where they come from.
+func printBlame(out io.Writer, blame *wire.Blame, source string) error {
+	lines := strings.SplitAfter(source, "\n")
+	authorColumns := 0
+	for _, c := range blame.Commits {
+		authorColumns = max(authorColumns, min(utf8.RuneCountInString(plain(c.AuthorName)), maxAuthorColumns))
+	}
+	w, numberColumns := bufio.NewWriter(out), len(strconv.Itoa(len(lines)))
+	for _, r := range blame.Ranges {
+		commit := blame.Commits[r.Hash]
+		author := []rune(plain(commit.AuthorName))
+		for n := r.StartLine; n < r.StartLine+r.LineCount && n <= len(lines); n++ {
+			_, _ = fmt.Fprintf(w, "%s %-*s %s %*d  %s\n", shorten(r.Hash), authorColumns, string(author[:min(len(author), maxAuthorColumns)]),
+				commit.Date.Format(time.DateOnly), numberColumns, n, strings.TrimRight(lines[n-1], "\r\n")) // kept for Flush
+		}
+	}
+	return w.Flush()
+}
+
+type logCommand struct {
+	askFlags
+	repositoryArgument
+	Path string `arg:"" optional:"" help:"File or directory: only commits that change it are listed."`
+	refFlag
+	Author string `placeholder:"PATTERN" help:"Only commits whose author matches a POSIX basic regular expression."`
+	Grep   string `placeholder:"PATTERN" help:"Only commits whose message has a line that matches a POSIX basic regular expression."`
+	Since  string `placeholder:"TIME" help:"Only commits of this time or later, such as 2026-01-31 or \"3 weeks ago\"."`
+	Until  string `placeholder:"TIME" help:"Only commits of this time or earlier."`
+	Follow bool   `help:"Continue with the former name of a file that was renamed."`
+	Count  int    `short:"n" default:"20" placeholder:"N" help:"Print up to N commits. The default is ${default}."`
+	JSON   bool   `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*logCommand) Help() string {
+	return `Prints commit, day, author and first line of the message of each commit, the newest first.
+
+Examples:
+
+	quarry log app
+	quarry log app cmd/main.go --follow --since 2026-01-31`
+}
+
+// Run implements the command.
+func (c *logCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	params := client.ListCommitsParams{
+		Repo: c.Repository, Path: c.Path, Ref: c.Ref, Author: c.Author, Query: c.Grep, Since: c.Since, Until: c.Until, Follow: c.Follow,
+		PerPage: min(max(c.Count, 1), 100),
+	}
+	var commits []wire.Commit
+	for commit, err := range server.ListCommitsAll(ctx, params) {
+		if err != nil {
+			return err
+		}
+		if len(commits) >= c.Count {
+			break
+		}
+		commits = append(commits, commit)
+	}
+	if c.JSON {
+		return printJSONLines(s.out, commits)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	for i := range commits {
+		commit := &commits[i]
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", shorten(commit.Hash), dayOf(commit.Date), plain(commit.AuthorName), plain(commit.Message)) // kept for Flush
+	}
+	return w.Flush()
+}
+
+// dayOf cuts a time in ISO 8601 to its day.
+func dayOf(date string) string { return date[:min(len(date), len(time.DateOnly))] }
+
+type showCommand struct {
+	askFlags
+	repositoryArgument
+	Object string `arg:"" help:"A commit; or REF:PATH, a file at a revision, and :PATH for the default branch."`
+	JSON   bool   `help:"Print the answer of the API as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (*showCommand) Help() string {
+	return `Prints a commit with its changes, or the text of a file, as git show does.
+
+Examples:
+
+	quarry show app 4f2c1d9
+	quarry show app :cmd/main.go
+	quarry show app release/1:go.mod`
+}
+
+// Run implements the command.
+func (c *showCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	if ref, path, isFile := strings.Cut(c.Object, ":"); isFile {
+		file, err := server.GetFileSource(ctx, client.GetFileSourceParams{Repo: c.Repository, Path: path, Ref: ref})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSONLines(s.out, []*wire.FileSource{file})
+		}
+		_, err = io.WriteString(s.out, file.Source)
+		return err
+	}
+	commit, err := server.GetCommit(ctx, client.GetCommitParams{Repo: c.Repository, Ref: c.Object})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, []*wire.CommitDetail{commit})
+	}
+	return c.printCommit(ctx, s.out, server, commit)
+}
+
+// printCommit prints a commit, and what it changes against its first parent.
+func (c *showCommand) printCommit(ctx context.Context, out io.Writer, server *client.Client, commit *wire.CommitDetail) error {
+	text := strings.TrimRight(commit.Message+"\n\n"+commit.Body, "\n")
+	_, err := fmt.Fprintf(out, "commit %s\nAuthor: %s <%s>\nDate:   %s\n\n    %s\n\n", commit.Hash, commit.AuthorName, commit.AuthorEmail, commit.Date,
+		strings.ReplaceAll(text, "\n", "\n    "))
+	if err != nil {
+		return err
+	}
+	if len(commit.Parents) == 0 {
+		_, err := io.WriteString(out, "The first commit of its history: every file is new.\n")
+		return err
+	}
+	diff, err := server.GetDiff(ctx, client.GetDiffParams{Repo: c.Repository, Base: commit.Parents[0], Head: commit.Hash})
+	if err != nil {
+		return err
+	}
+	return printDiff(out, diff)
+}
+
+type diffCommand struct {
+	askFlags
+	repositoryArgument
+	Revisions string `arg:"" placeholder:"BASE..HEAD" help:"The two revisions to compare, with two dots between them."`
+	Path      string `arg:"" optional:"" help:"File or directory: only its changes are printed."`
+	JSON      bool   `help:"Print the answer of the API as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (*diffCommand) Help() string {
+	return `Prints what differs between two revisions, as a unified diff. Renames are found.
+
+Example:
+
+	quarry diff app v1.2.0..main cmd`
+}
+
+// Run implements the command.
+func (c *diffCommand) Run(ctx context.Context, s streams) error {
+	base, head, ok := strings.Cut(c.Revisions, "..")
+	if !ok || base == "" || head == "" || strings.HasPrefix(head, ".") {
+		return usagef("%q is not BASE..HEAD, two revisions with two dots between them", c.Revisions)
+	}
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	diff, err := server.GetDiff(ctx, client.GetDiffParams{Repo: c.Repository, Base: base, Head: head, Path: c.Path})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, []*wire.Diff{diff})
+	}
+	return printDiff(s.out, diff)
+}
+
+// printDiff prints a unified diff.
+func printDiff(out io.Writer, diff *wire.Diff) error {
+	for i := range diff.Files {
+		f := &diff.Files[i]
+		if _, err := fmt.Fprintf(out, "--- %s\n+++ %s\n", sideName("a/", f.OldPath), sideName("b/", f.NewPath)); err != nil {
+			return err
+		}
+		for _, h := range f.Hunks {
+			heading := h.Heading
+			if heading != "" {
+				heading = " " + heading
+			}
+			if _, err := fmt.Fprintf(out, "@@ -%d,%d +%d,%d @@%s\n%s\n", h.OldRange.Start, h.OldRange.Lines, h.NewRange.Start, h.NewRange.Lines, heading, h.Body); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sideName is how a unified diff names one side of a file.
+func sideName(prefix string, path *string) string {
+	if path == nil {
+		return "/dev/null"
+	}
+	return prefix + *path
+}
+
+type refsCommand struct {
+	askFlags
+	repositoryArgument
+	JSON bool `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*refsCommand) Help() string {
+	return `Prints the branches and tags that are searchable, with the commit and when it was indexed.
+
+Example:
+
+	quarry refs app`
+}
+
+// Run implements the command.
+func (c *refsCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	id, err := repositoryID(ctx, server, c.Repository)
+	if err != nil {
+		return err
+	}
+	status, err := server.GetRepositoryStatus(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, status.Refs)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	for _, ref := range status.Refs {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", plain(ref.Ref), shorten(ref.Commit), localTime(ref.IndexedAt)) // kept for Flush
+	}
+	return w.Flush()
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+type defsCommand struct {
+	askFlags
+	Symbol     string `arg:"" help:"Name of the symbol."`
+	References bool   `short:"r" help:"Print where it is used instead of where it is defined."`
+	Repo       string `complete:"repository" placeholder:"NAME" help:"Only the repository with this full name."`
+	Lang       string `placeholder:"LANGUAGE" help:"Only files of this language and its relatives."`
+	refFlag
+	JSON bool `help:"Print the answer of the API as JSON."`
+}
+
+// Help implements kong.HelpProvider.
+func (*defsCommand) Help() string {
+	return `Prints REPOSITORY:PATH:LINE:TEXT for each definition of a symbol, or for each use.
+
+Examples:
+
+	quarry defs ReadAll --lang go
+	quarry defs --references parseConfig --repo app
+
+Exit status: 0 if something was found, 1 if nothing was, 2 on wrong usage.`
+}
+
+// Run implements the command.
+func (c *defsCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	find := server.FindDefinitions
+	if c.References {
+		find = server.FindReferences
+	}
+	found, err := find(ctx, wire.FindSymbolsRequest{SymbolName: c.Symbol, Language: c.Lang, RevisionName: c.Ref, RepoName: c.Repo})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSONLines(s.out, []*wire.FindSymbolsResponse{found})
+	} else {
+		err = printSymbols(s, found)
+	}
+	if err == nil && len(found.Files) == 0 {
+		return exitError(exitFailed)
+	}
+	return err
+}
+
+func printSymbols(s streams, found *wire.FindSymbolsResponse) error {
+	for i := range found.Files {
+		f := &found.Files[i]
+		for _, m := range f.Matches {
+			line := strings.TrimRight(m.LineContent, "\r\n")
+			if _, err := fmt.Fprintf(s.out, "%s:%s:%d:%s\n", f.Repository, f.FileName, m.Range.Start.LineNumber, line); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range found.Notices {
+		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", n.Message)
+	}
+	if !found.IsSearchExhaustive {
+		_, _ = fmt.Fprintf(s.err, "quarry: there are more; --repo and --lang narrow them down\n")
+	}
+	return nil
+}
+
+type filesCommand struct {
+	askFlags
+	repositoryArgument
+	Words []string `arg:"" optional:"" help:"Only paths that contain each of these words, in any letter case."`
+	refFlag
+	JSON bool `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*filesCommand) Help() string {
+	return `Prints the paths of all files of a repository.
+
+Examples:
+
+	quarry files app
+	quarry files app config yaml --ref release/1`
+}
+
+// Run implements the command.
+func (c *filesCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	ref := c.Ref
+	if ref == "" {
+		ref = "HEAD"
+	}
+	files, err := server.ListFiles(ctx, wire.FilesRequest{RepoName: c.Repository, RevisionName: ref})
+	if err != nil {
+		return err
+	}
+	kept := make([]wire.FileItem, 0, len(files))
+	for _, f := range files {
+		if containsWords(f.Path, c.Words) {
+			kept = append(kept, f)
+		}
+	}
+	if c.JSON {
+		return printJSONLines(s.out, kept)
+	}
+	for i := range kept {
+		if _, err := fmt.Fprintln(s.out, kept[i].Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// containsWords reports whether a text has every word, in any letter case.
+func containsWords(text string, words []string) bool {
+	text = strings.ToLower(text)
+	for _, w := range words {
+		if !strings.Contains(text, strings.ToLower(w)) {
+			return false
+		}
+	}
+	return true
+}
