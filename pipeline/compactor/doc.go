@@ -55,7 +55,8 @@
 // # Text of removed repositories
 //
 // A segment with text of a repository or branch that was removed is rewritten after
-// half of Options.PurgeAfter, however small the part. That takes a View: without
+// half of Options.PurgeAfter, however small the part; at once if its erasure was asked
+// for. That takes a View: without
 // Liveness nothing is known to be dead. So a Compactor belongs in a process that has
 // projections.
 //

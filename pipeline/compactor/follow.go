@@ -20,6 +20,8 @@ const (
 	// hurry is the patience with a View while the last wait was in vain: merges
 	// must keep up with the log even if the projections do not.
 	hurry = 10 * time.Millisecond
+	// eraseRetry is how soon a View is asked for again that an erasure needs.
+	eraseRetry = time.Second
 	// appendTimeout bounds an append, which goes on when the partition is taken
 	// away.
 	appendTimeout = 10 * time.Second
@@ -42,6 +44,8 @@ type follower struct {
 	// lookAt is when dead text is looked for next.
 	lookAt    time.Time
 	impatient bool
+	// erasing says that an erasure was asked for and no View has shown yet what is dead.
+	erasing bool
 	// committed is what was stored for display, showAt when the next time is.
 	committed event.Offset
 	showAt    time.Time
@@ -155,10 +159,20 @@ func (f *follower) read(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	changed = f.state.read(rec)
+	if erases(rec) {
+		f.lookAt, f.erasing, changed = time.Time{}, true, true
+	}
 	if changed && event.TypeOf(rec) == event.TypeRevisionIndexed {
 		f.quietAt = time.Now().Add(f.c.o.Quiet)
 	}
 	return changed, nil
+}
+
+// erases reports whether a record asks for text to leave the disk now. A removal counts
+// whether it does or not: that is in its value.
+func erases(rec event.Record) bool {
+	t := event.TypeOf(rec)
+	return t == event.TypeRepositoryRemoved || t == event.TypeErasureRequested
 }
 
 // await reads until a record says something of segments, or until it is time to
@@ -203,6 +217,9 @@ func (f *follower) consider(ctx context.Context) (acted bool, err error) {
 	due := !time.Now().Before(f.lookAt)
 	if due {
 		f.lookAt = time.Now().Add(f.c.o.Interval)
+		if f.erasing {
+			f.lookAt = time.Now().Add(min(f.c.o.Interval, eraseRetry))
+		}
 	}
 	if len(p.inputs) == 0 && !due {
 		return false, nil
@@ -211,6 +228,7 @@ func (f *follower) consider(ctx context.Context) (acted bool, err error) {
 	if view != nil {
 		defer view.Release()
 		f.correct(view)
+		f.erasing = false
 	}
 	p = f.choose(view != nil)
 	if len(p.inputs) == 0 || p.reason == reasonDead && view == nil {

@@ -39,4 +39,6 @@ type SegmentInfo struct {
 	// RemovedAt is the time of the oldest removal of a repository or branch that left
 	// text among them; zero if there is none.
 	RemovedAt time.Time
+	// Erase says that such text is to leave the disk now, whatever Options.PurgeAfter says.
+	Erase bool
 }

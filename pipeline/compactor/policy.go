@@ -66,6 +66,8 @@ type entry struct {
 	// them; by the last View.
 	dead      int
 	removedAt time.Time
+	// erase: such text is to leave the disk now.
+	erase bool
 	// stuck: a rewrite for its dead documents dropped none.
 	stuck bool
 }

@@ -108,6 +108,8 @@ func parseSegment(t *testing.T, fields []string) *entry {
 			e.dead = int(parseBytes(t, value))
 		case "removed":
 			e.removedAt = time.Unix(parseBytes(t, value), 0)
+		case "erase":
+			e.erase = true
 		case "stuck":
 			e.stuck = true
 		default:

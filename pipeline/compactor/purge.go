@@ -2,8 +2,8 @@ package compactor
 
 import "time"
 
-// purge returns segments to rewrite so that text of a removal before a time leaves the
-// disk: the oldest that fit into one.
+// purge returns segments to rewrite so that text of a removal before a time, or of an
+// erasure, leaves the disk: the oldest that fit into one.
 func (p Policy) purge(segments []*entry, before time.Time) []*entry {
 	var inputs []*entry
 	text := int64(0)
@@ -22,13 +22,14 @@ func (p Policy) purge(segments []*entry, before time.Time) []*entry {
 
 // isDue reports whether a segment is to be rewritten for the text of a removal.
 func (e *entry) isDue(before time.Time) bool {
-	return e.dead > 0 && !e.removedAt.IsZero() && !e.removedAt.After(before)
+	return e.dead > 0 && (e.erase || !e.removedAt.IsZero() && !e.removedAt.After(before))
 }
 
 // choosePurge returns the merge that is due for dead text, if there is one.
 func (f *follower) choosePurge() plan {
-	if f.c.o.PurgeAfter <= 0 {
-		return plan{}
+	var before time.Time // no removal is as old: only erasures are due
+	if f.c.o.PurgeAfter > 0 {
+		before = f.c.o.Now().Add(-f.c.o.PurgeAfter / 2)
 	}
-	return plan{f.c.o.Policy.purge(f.state.segments, f.c.o.Now().Add(-f.c.o.PurgeAfter/2)), reasonPurge}
+	return plan{f.c.o.Policy.purge(f.state.segments, before), reasonPurge}
 }

@@ -146,7 +146,7 @@ func (e *entry) look(info *SegmentInfo) {
 	if e.dead != info.DeadDocuments {
 		e.stuck = false
 	}
-	e.live, e.dead, e.removedAt = info.LiveBytes, info.DeadDocuments, info.RemovedAt
+	e.live, e.dead, e.removedAt, e.erase = info.LiveBytes, info.DeadDocuments, info.RemovedAt, info.Erase
 }
 
 // settle marks the segments lost that the segment store did not have although

@@ -173,6 +173,8 @@ func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, 
 		return x.registered(ctx, ev.Repository, visit{cause: sameCause(cause{at: at, was: ev.At}), first: true}, job)
 	case *event.RepositoryChanged:
 		return x.registered(ctx, ev.Repository, visit{cause: sameCause(cause{at: at, was: ev.At})}, job)
+	case *event.ErasureRequested:
+		return x.eraseCommit(ctx, ev, at, job)
 	}
 	return nil
 }
@@ -182,6 +184,9 @@ func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, 
 func (x *Indexer) remove(ctx context.Context, ev *event.RepositoryRemoved, at event.Position) error {
 	m := x.o.Mirrors.Mirror(ev.Repository)
 	r, _ := m.Repository() // one that was never fetched has no name here
+	if err := x.deleteUnannounced(ctx, m, ev.Repository, at); err != nil {
+		return err
+	}
 	if err := m.Remove(ctx); err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func (x *Indexer) announce(ctx context.Context, m *mirror.Mirror, ev *event.Revi
 	if _, err = x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec); err != nil {
 		err = fmt.Errorf("announce %s at %s: %w", ev.Ref, ev.Commit, err)
 	} else {
-		err = m.SetIndexed(ctx, ev.Ref, ev.Commit, rev.head)
+		err = errors.Join(m.ClearUnannounced(), m.SetIndexed(ctx, ev.Ref, ev.Commit, rev.head))
 	}
 	if err != nil {
 		x.partitions.doubt(c.at.Partition, rev.repo, c.at.Offset) // the log may have what the mirror does not know

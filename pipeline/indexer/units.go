@@ -253,6 +253,9 @@ func (u *unit) seal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := u.m.NoteUnannounced(meta.ID.String()); err != nil {
+		return err
+	}
 	if err := u.x.o.Segments.Put(ctx, segmentstore.SegmentName(meta.ID), path); err != nil {
 		return fmt.Errorf("store segment %s: %w", meta.ID, err)
 	}

@@ -16,6 +16,7 @@
 //	DIR/notes/NAME               what SetNote stored: true of these mirrors, lost with them
 //	DIR/NN/REPOSITORY/           one mirror; NN = ID mod 256, in hexadecimal
 //	  quarry.json                what was registered: code.Repository
+//	  unannounced                segments put since the last announcement
 //	  git/                       the bare repository
 //	    HEAD                     the default branch last announced in the log
 //	    refs/heads/…             the branches as last fetched

@@ -21,6 +21,7 @@
 //	                         unless it was removed after it
 //	RepositoryRemoved        the event again, unless it was registered after it
 //	RevisionIndexed          a refresh of its ref
+//	ErasureRequested         the event again
 //	PushesHandled, Delivery  the event again: the ledger takes the first answer
 //	AuditRecorded            the event again, to quarry.audit: its records have their own time
 //	of quarry.accounts       nothing: it could undo what came after it, for which no

@@ -47,6 +47,8 @@ func (r *Replayer) successor(ctx context.Context, given event.Record) (successor
 		return r.removal(ctx, given, e)
 	case *event.RevisionIndexed:
 		return successor{r.refresh(e.Repository, e.Ref, given.Position), anyPartition}, nil
+	case *event.ErasureRequested:
+		return successor{ev, anyPartition}, nil
 	case *event.PushesHandled, *event.Delivery, *event.AuditRecorded:
 		return successor{ev, given.Position.Partition}, nil
 	}

@@ -87,6 +87,9 @@ func (p *Places) TakeOver(from store.Reader) error {
 		inherited = append(inherited, h)
 		return b.Set(k, v)
 	})
+	if err == nil {
+		err = p.inheritErasures(from, b)
+	}
 	if err != nil {
 		return errors.Join(err, b.Close())
 	}

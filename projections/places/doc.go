@@ -32,6 +32,7 @@
 //	p w partition(4) blob(20) size(1) language repository(8) path          → flags: the same, of an unheld document
 //	l x partition(4) offset(8) number(4)                     → segment ID(16): object to delete; mark(8), if it had one
 //	l r partition(4) sequence(4)                             → time(8): since when it has text that a removal left
+//	l e partition(4) offset(8)                               → erasure that the log asks for, and what came of it here, JSON
 //
 // # Invariants
 //

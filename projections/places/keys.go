@@ -30,6 +30,7 @@ const (
 	kindWaiting    = 'w'
 	kindDoomed     = 'x' // in the local family
 	kindMark       = 'r' // in the local family
+	kindErasure    = 'e' // in the local family
 )
 
 // The lengths of the fixed parts of keys.
@@ -139,6 +140,12 @@ func appendPlace(prefix []byte, id code.RepositoryID, path string) []byte {
 func markKey(partition int32, sequence uint32) []byte {
 	k := store.AppendUint32([]byte{byte(store.FamilyLocal), kindMark}, uint32(partition))
 	return store.AppendUint32(k, sequence)
+}
+
+func erasurePrefix() []byte { return []byte{byte(store.FamilyLocal), kindErasure} }
+
+func erasureKey(at event.Position) []byte {
+	return store.AppendUint64(store.AppendUint32(erasurePrefix(), uint32(at.Partition)), uint64(at.Offset))
 }
 
 func doomedPrefix() []byte { return []byte{byte(store.FamilyLocal), kindDoomed} }

@@ -18,7 +18,7 @@ func (p *Places) load(ctx context.Context) error {
 	for _, step := range []func() error{
 		func() (err error) { lost, err = p.loadSegments(ctx); return err },
 		func() error { return p.excludeLost(lost) },
-		p.loadMarks, p.loadRepositories, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
+		p.loadErasures, p.loadMarks, p.loadRepositories, p.loadRefs, p.loadPlaces, p.loadUnheld, p.loadDoomed,
 		func() error { return p.exciseOrphans(ctx) },
 	} {
 		if err := step(); err != nil {

@@ -22,6 +22,11 @@ type partition struct {
 	generation uint64
 	unheld     int
 
+	// eraseUntil is the time of the latest erasure: text of removals until then is to go
+	// at once. erased has the time at which repositories were erased.
+	eraseUntil time.Time
+	erased     map[code.RepositoryID]time.Time
+
 	// applied is what the last Apply did, until it is committed or discarded.
 	applied *staged
 	// What was committed since the last publication.
@@ -45,6 +50,7 @@ type staged struct {
 	unheld       int
 	// marks are the new marks of segments, by sequence; zero for none.
 	marks    map[uint32]time.Time
+	erasure  *Erasure
 	outcomes []string
 	broken   []*BrokenError
 }
@@ -65,7 +71,7 @@ func newPartition(number int32) *partition {
 	return &partition{
 		number: number, repositories: map[code.RepositoryID]*Repository{}, byID: map[segment.ID]*handle{},
 		bySequence: map[uint32]*handle{}, tables: map[uint32]*segment.Places{},
-		changed: map[code.RepositoryID]bool{}, pending: map[uint32][]placed{},
+		changed: map[code.RepositoryID]bool{}, pending: map[uint32][]placed{}, erased: map[code.RepositoryID]time.Time{},
 	}
 }
 
@@ -132,6 +138,9 @@ func (p *Places) Committed(number int32) {
 		return
 	}
 	part.take(s)
+	if s.erasure != nil {
+		p.addErasure(part, *s.erasure)
+	}
 	for _, h := range s.added {
 		p.sweep.claim(h.id)
 	}

@@ -82,6 +82,8 @@ type Places struct {
 		// index numbers the repositories in the order in which this process met
 		// them; a number is never used again.
 		index map[code.RepositoryID]uint32
+		// erasures are those that the log has asked for.
+		erasures map[event.Position]*Erasure
 	}
 }
 
@@ -113,6 +115,7 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 	}
 	p.deleteObjects.Store(o.DeleteObjects)
 	p.mu.partitions, p.mu.index = map[int32]*partition{}, map[code.RepositoryID]uint32{}
+	p.mu.erasures = map[event.Position]*Erasure{}
 	if err := p.load(ctx); err != nil {
 		return nil, err
 	}
@@ -157,7 +160,15 @@ func (p *Places) Apply(ctx context.Context, b *store.Batch, rec event.Record) er
 	case *event.RepositoryChanged:
 		return p.newChange(b, rec.Position).register(e.Repository, false)
 	case *event.RepositoryRemoved:
-		return p.newChange(b, rec.Position).remove(e.Repository, e.At)
+		c := p.newChange(b, rec.Position)
+		if e.Erase {
+			if err := c.noteErasure(Erasure{Repository: e.Repository, RequestedAt: e.At}); err != nil {
+				return err
+			}
+		}
+		return c.remove(e.Repository, e.At)
+	case *event.ErasureRequested:
+		return p.newChange(b, rec.Position).erase(e)
 	}
 	return nil
 }

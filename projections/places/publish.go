@@ -69,7 +69,7 @@ func (p *Places) viewOf(part *partition) *partitionView {
 	for _, h := range part.sorted() {
 		pv.infos = append(pv.infos, SegmentInfo{
 			ID: h.id, Partition: h.partition, Sequence: h.sequence, SizeBytes: h.row.SizeBytes, TextBytes: h.row.TextBytes,
-			Documents: h.row.Documents, LiveDocuments: h.row.Live, LiveBytes: h.row.LiveBytes, RemovedAt: h.removedAt, Absent: h.reader == nil,
+			Documents: h.row.Documents, LiveDocuments: h.row.Live, LiveBytes: h.row.LiveBytes, RemovedAt: h.removedAt, Erase: part.erases(h), Absent: h.reader == nil,
 		})
 		if h.reader == nil {
 			continue

@@ -68,7 +68,7 @@ func (c *change) revision(ctx context.Context, rec event.Record, ev *event.Revis
 	}
 	switch verdict {
 	case accept.Unregistered:
-		c.removedAt = ev.IndexedAt
+		c.removedAt = earliest(ev.IndexedAt, c.part.erased[ev.Repository])
 		c.stage.outcomes = append(c.stage.outcomes, string(verdict))
 	case accept.Take:
 		err = c.take(ctx, rec, ev, &repo, &ref, &base)

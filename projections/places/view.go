@@ -83,6 +83,8 @@ type SegmentInfo struct {
 	// RemovedAt is the time of the oldest removal of a repository or branch that left
 	// text here; zero if there is none.
 	RemovedAt time.Time
+	// Erase says that such text is to go at once.
+	Erase bool
 	// Absent segments are known by name only.
 	Absent bool
 }

@@ -273,7 +273,7 @@ func (d *Directory) List(ctx context.Context) iter.Seq2[Info, error] {
 				yield(Info{}, fmt.Errorf("segment store: list: %w", err))
 				return
 			}
-			if !yield(Info{Name: e.Name(), SizeBytes: info.Size()}, nil) {
+			if !yield(Info{Name: e.Name(), SizeBytes: info.Size(), ModTime: info.ModTime()}, nil) {
 				return
 			}
 		}

@@ -172,6 +172,19 @@ func (d *Directory) emptyQuarantine(name string) error {
 	return err
 }
 
+// EmptyQuarantine removes every damaged object and returns how many there were.
+func (d *Directory) EmptyQuarantine() (n int, err error) {
+	copies, err := filepath.Glob(filepath.Join(d.dir, quarantineDir, "*"))
+	for _, path := range copies {
+		removed := os.Remove(path)
+		if removed == nil {
+			n++
+		}
+		err = errors.Join(err, removed)
+	}
+	return n, err
+}
+
 // pruneQuarantine removes what is beyond the bounds, the oldest first.
 func (d *Directory) pruneQuarantine(now time.Time) error {
 	dir := filepath.Join(d.dir, quarantineDir)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
@@ -29,6 +30,8 @@ const MaxNameBytes = 128
 type Info struct {
 	Name      string
 	SizeBytes int64
+	// ModTime is when the object was put.
+	ModTime time.Time
 }
 
 // Store holds immutable objects by name.

@@ -91,7 +91,7 @@ func (o *Options) ensureDefaults() {
 }
 
 func (o *Options) fs() vfs.FS {
-	fs := vfs.Default
+	fs := vfs.FS(unrecycled{vfs.Default})
 	if o.Memory != nil {
 		fs = o.Memory.watched
 	}
@@ -99,6 +99,18 @@ func (o *Options) fs() vfs.FS {
 		fs = vfs.OnDiskFull(fs, o.DiskFull)
 	}
 	return fs
+}
+
+// unrecycled is a file system in which a file of the write-ahead log that is used again
+// begins empty: the rest of it would hold rows that were deleted.
+type unrecycled struct{ vfs.FS }
+
+// ReuseForWrite implements vfs.FS.
+func (fs unrecycled) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := fs.Remove(old); err != nil {
+		return nil, err
+	}
+	return fs.Create(name, category)
 }
 
 // pebble returns Pebble's options for these.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -218,6 +219,24 @@ func (s *Store) Schema(projection string) (int, error) {
 		return 0, fmt.Errorf("store: schema version of %s has %d bytes, want 4; %s", projection, len(value), s.remedy)
 	}
 	return int(binary.BigEndian.Uint32(value)), nil
+}
+
+// Snapshots returns how many snapshots are open.
+func (s *Store) Snapshots() int { return s.db.Metrics().Snapshots.Count }
+
+// CompactRows writes the rows again, without those that were deleted or replaced and
+// that no snapshot sees, and begins a new write-ahead log. Segments are not touched.
+func (s *Store) CompactRows(ctx context.Context) error {
+	// Pebble keeps files of the write-ahead log to use them again, one for each flush.
+	for range maxMemTables + 2 {
+		if err := s.db.Flush(); err != nil {
+			return fmt.Errorf("store: flush: %w", s.explain(err))
+		}
+	}
+	if err := s.db.Compact(ctx, []byte{0}, []byte{byte(FamilySegments)}, false); err != nil {
+		return fmt.Errorf("store: compact rows: %w", s.explain(err))
+	}
+	return nil
 }
 
 // Backup writes a copy of the store, as of now, to the directory dest, which

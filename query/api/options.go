@@ -134,6 +134,8 @@ type Options struct {
 	DeadLetters DeadLetters
 	// Replays is nil in a process that has none: its routes answer 503.
 	Replays Replays
+	// Erasures is nil in a process that makes none: its routes answer 503.
+	Erasures Erasures
 	// Backups is nil in a process that makes none: its routes answer 503.
 	Backups Backups
 	// AsOf says which moment of the past answers show; nil, and empty, is the

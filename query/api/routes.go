@@ -48,6 +48,8 @@ func (s *Server) routes() []route {
 		{method: http.MethodGet, path: "/api/connections", access: accessSearch, action: audit.ListedConnections, handler: s.listConnections},
 		{method: http.MethodPost, path: "/api/repos", access: accessOwner, action: audit.RegisteredRepository, handler: s.registerRepository},
 		{method: http.MethodDelete, path: "/api/repos/{repoId}", access: accessOwner, action: audit.RemovedRepository, handler: s.removeRepository},
+		{method: http.MethodPost, path: "/api/repos/{repoId}/erase", access: accessOwner, action: audit.ErasedRepository, handler: s.eraseRepository},
+		{method: http.MethodGet, path: "/api/erasures", access: accessOwner, action: audit.ReadOperations, handler: s.listErasures},
 		{method: http.MethodPost, path: "/api/repos/{repoId}/refresh", access: accessOwner, action: audit.ReindexedRepository, handler: s.refreshRepository},
 		{method: http.MethodPost, path: "/api/repos/{repoId}/reindex", access: accessOwner, action: audit.ReindexedRepository, handler: s.reindexRepository},
 		{method: http.MethodGet, path: "/api/repos/{repoId}/status", access: accessSearch, action: audit.ReadRepository, handler: s.repositoryStatus},

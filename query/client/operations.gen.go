@@ -578,6 +578,14 @@ func (c *Client) ListUsers(ctx context.Context) ([]wire.User, error) {
 	return receive[[]wire.User](ctx, c, request{method: "GET", path: "/api/ee/users"})
 }
 
+// ListErasures: Erasures, and how far they are. It sends GET /api/erasures.
+//
+// Addition. What the process that answers has done of each erasure, the newest first, at most 1,000
+// that have ended. With several processes of the role query, ask each.
+func (c *Client) ListErasures(ctx context.Context) (*wire.Erasures, error) {
+	return receive[*wire.Erasures](ctx, c, request{method: "GET", path: "/api/erasures"})
+}
+
 // ListFiles: The files of a revision. It sends POST /api/files.
 //
 // Addition. All of them, ordered by path; at most 500,000. Submodules are left out.
@@ -808,6 +816,16 @@ func (c *Client) GetRepositoryAccess(ctx context.Context, repoID int64) (*wire.A
 // default. Without visibility and members it is taken back.
 func (c *Client) SetRepositoryAccess(ctx context.Context, repoID int64, body wire.AccessRequest) (*wire.Access, error) {
 	return receive[*wire.Access](ctx, c, request{method: "PUT", path: fmt.Sprintf("/api/repos/%s/access", escape(repoID)), body: body})
+}
+
+// EraseRepository: Erase a repository, or a commit of it. It sends POST /api/repos/{repoId}/erase.
+//
+// Addition, for the right to be forgotten. Takes a repository out, and its text out of every file of
+// the data directory, now: out of segments, mirrors, the version of the projections before the live
+// one, and the quarantine. With `commit`, a commit that no branch or tag leads to any more. GET
+// /api/erasures tells how it goes on. The event log, the audit log and backups stay as they are.
+func (c *Client) EraseRepository(ctx context.Context, repoID int64, body wire.EraseRequest) (*wire.Erasure, error) {
+	return receive[*wire.Erasure](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/erase", escape(repoID)), body: body})
 }
 
 // RefreshRepository: Look at a repository now. It sends POST /api/repos/{repoId}/refresh.

@@ -80,7 +80,7 @@ func ForWorkers(t Type) bool {
 	return slices.Contains(workTypes, t) || newEvent(t) == nil
 }
 
-var workTypes = []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved}
+var workTypes = []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested}
 
 // WorkTypes returns the types of the events that ask workers for work.
 func WorkTypes() []Type { return slices.Clone(workTypes) }
@@ -100,6 +100,8 @@ func newEvent(t Type) Event {
 		return new(RevisionIndexed)
 	case TypeSegmentsMerged:
 		return new(SegmentsMerged)
+	case TypeErasureRequested:
+		return new(ErasureRequested)
 	case TypeDelivery:
 		return new(Delivery)
 	case TypeUserCreated:

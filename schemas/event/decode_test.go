@@ -48,7 +48,7 @@ func TestDecodeUnknownType(t *testing.T) {
 
 // TestOneStageAnswersForEveryType names the stages, so that a new type gets one.
 func TestOneStageAnswersForEveryType(t *testing.T) {
-	workers := []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved}
+	workers := []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested}
 	projections := []Type{TypeRevisionIndexed, TypeSegmentsMerged, TypeDelivery, TypePushesHandled, TypeAuditRecorded, TypeAuditSealed}
 	for _, ev := range fullAccountEvents() {
 		projections = append(projections, ev.EventType())

@@ -6,7 +6,7 @@
 // segments. Text never goes through the log.
 //
 // Main types: Event (Push, RepositoryRegistered, RepositoryChanged,
-// RepositoryRemoved, RevisionIndexed, SegmentsMerged, Delivery, PushesHandled; of
+// RepositoryRemoved, ErasureRequested, RevisionIndexed, SegmentsMerged, Delivery, PushesHandled; of
 // accounts, UserCreated and those beside it; AuditRecorded, AuditSealed), Envelope (the
 // CloudEvents attributes), Record (an encoded event) and Position (its place in the log).
 //

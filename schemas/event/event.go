@@ -23,6 +23,7 @@ const (
 	TypeSegmentsMerged       Type = "dev.quarry.segments.merged.v1"
 	TypeDelivery             Type = "dev.quarry.delivery.v1"
 	TypePushesHandled        Type = "dev.quarry.pushes.handled.v1"
+	TypeErasureRequested     Type = "dev.quarry.erasure.requested.v1"
 )
 
 // Event is one of the structs of this package.
@@ -91,6 +92,16 @@ type RepositoryChanged struct {
 type RepositoryRemoved struct {
 	Repository code.RepositoryID `json:"repository"`
 	Reason     string            `json:"reason,omitempty"`
+	// Erase asks for its text to leave the disk now, rather than in time.
+	Erase bool      `json:"erase,omitempty"`
+	At    time.Time `json:"at"`
+}
+
+// ErasureRequested asks for the text of a commit that no ref leads to any more to
+// leave the disk.
+type ErasureRequested struct {
+	Repository code.RepositoryID `json:"repository"`
+	Commit     code.CommitID     `json:"commit"`
 	At         time.Time         `json:"at"`
 }
 
@@ -173,6 +184,7 @@ func (*RepositoryChanged) EventType() Type    { return TypeRepositoryChanged }
 func (*RepositoryRemoved) EventType() Type    { return TypeRepositoryRemoved }
 func (*RevisionIndexed) EventType() Type      { return TypeRevisionIndexed }
 func (*SegmentsMerged) EventType() Type       { return TypeSegmentsMerged }
+func (*ErasureRequested) EventType() Type     { return TypeErasureRequested }
 
 // Key implements Event.
 func (e *Push) Key() code.RepositoryID                 { return e.Repository }
@@ -181,3 +193,4 @@ func (e *RepositoryChanged) Key() code.RepositoryID    { return e.Repository.ID 
 func (e *RepositoryRemoved) Key() code.RepositoryID    { return e.Repository }
 func (e *RevisionIndexed) Key() code.RepositoryID      { return e.Repository }
 func (e *SegmentsMerged) Key() code.RepositoryID       { return 0 }
+func (e *ErasureRequested) Key() code.RepositoryID     { return e.Repository }

@@ -54,7 +54,7 @@ func fullEvents() []Event {
 		},
 		&RepositoryRegistered{Repository: fullRepository(), At: at("2026-11-21T10:00:00Z")},
 		&RepositoryChanged{Repository: fullRepository(), At: at("2026-11-21T10:00:00Z")},
-		&RepositoryRemoved{Repository: 3141592653589793, Reason: "removed by hand", At: at("2026-11-21T10:00:00Z")},
+		&RepositoryRemoved{Repository: 3141592653589793, Reason: "removed by hand", Erase: true, At: at("2026-11-21T10:00:00Z")},
 		&RevisionIndexed{
 			Repository: 3141592653589793, Ref: "refs/heads/main", Commit: commitB, CommitTime: at("2026-11-21T09:58:00Z"),
 			DefaultBranch: "main", BaseRef: "refs/heads/main", BaseCommit: commitA, Segments: []SegmentRef{segment},
@@ -79,6 +79,7 @@ func fullEvents() []Event {
 			Repository: 3141592653589793, Pushes: []HandledPush{{17, PushUnchanged, commitA}, {19, PushUnselected, ""}},
 			At: at("2026-11-21T10:00:01Z"),
 		},
+		&ErasureRequested{Repository: 3141592653589793, Commit: commitA, At: at("2026-11-21T10:00:00Z")},
 	}
 	return append(events, fullAccountEvents()...)
 }
@@ -95,6 +96,7 @@ func minimalEvents() []Event {
 		&SegmentsMerged{Inputs: []string{"ffeeddccbbaa99887766554433221100"}},
 		&Delivery{Connection: "x", DeliveryID: "1", Outcome: DeliveryRefused},
 		&PushesHandled{Repository: 1, Pushes: []HandledPush{{0, PushAbsent, ""}}},
+		&ErasureRequested{Repository: 1, Commit: commitA},
 	}
 	return append(events, minimalAccountEvents()...)
 }

@@ -51,6 +51,13 @@ func validateEvent(env Envelope, ev Event) error {
 		c.repositoryID(e.Repository)
 		c.text("reason", e.Reason, 0, MaxReasonBytes)
 		c.time("at", e.At)
+	case *ErasureRequested:
+		c.repositoryID(e.Repository)
+		if e.Commit == "" {
+			c.failf("commit: want one")
+		}
+		c.commit("commit", e.Commit)
+		c.time("at", e.At)
 	case *RevisionIndexed:
 		c.revisionIndexed(e)
 	case *SegmentsMerged:

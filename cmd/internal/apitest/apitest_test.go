@@ -37,7 +37,7 @@ const maxSeconds = 40
 
 // undoing operations end what the others need: they are tried last, by themselves.
 var undoing = []string{
-	"removeRepository", "endSessions", "endSession", "deleteKey", "deleteUser", "suspendUser", "changeRole", "rollBackReplay", "startReplay",
+	"removeRepository", "eraseRepository", "endSessions", "endSession", "deleteKey", "deleteUser", "suspendUser", "changeRole", "rollBackReplay", "startReplay",
 }
 
 // TestSchemathesis finds nothing, whoever calls.

@@ -105,6 +105,20 @@ const (
 	DeliveryOutcomeWaiting      DeliveryOutcome = "waiting"
 )
 
+// Defines values for ErasureState.
+const (
+	ErasureStateDone    ErasureState = "done"
+	ErasureStateErasing ErasureState = "erasing"
+	ErasureStateFailed  ErasureState = "failed"
+)
+
+// Defines values for ErasureWaitsFor.
+const (
+	ErasureWaitsForReplay   ErasureWaitsFor = "replay"
+	ErasureWaitsForSegments ErasureWaitsFor = "segments"
+	ErasureWaitsForWorkers  ErasureWaitsFor = "workers"
+)
+
 // Defines values for ErrorErrorCode.
 const (
 	ErrorErrorCodeAPIKEYALREADYEXISTS           ErrorErrorCode = "API_KEY_ALREADY_EXISTS"
@@ -841,6 +855,68 @@ type DiffRange struct {
 type Duplicates struct {
 	Count  int64 `json:"count"`
 	LastAt Time  `json:"lastAt,omitempty,omitzero"`
+}
+
+// EraseRequest defines model for EraseRequest.
+type EraseRequest struct {
+	// Commit The full ID of a commit that no branch or tag leads to; absent for the whole repository.
+	Commit string `json:"commit,omitempty,omitzero"`
+}
+
+// Erasure defines model for Erasure.
+type Erasure struct {
+	// ID Partition and offset of the event that asks for it.
+	ID string `json:"id"`
+
+	// RepoID The number that the repository had; 0 if it has none any more.
+	RepoID int `json:"repoId"`
+
+	// RepoName In the answer to the request alone.
+	RepoName string       `json:"repoName,omitempty,omitzero"`
+	Commit   string       `json:"commit,omitempty,omitzero"`
+	State    ErasureState `json:"state"`
+
+	// WaitsFor Workers have to come to the event, segments to be rewritten, or a replay to end.
+	WaitsFor ErasureWaitsFor `json:"waitsFor,omitempty,omitzero"`
+
+	// SharedFiles Texts of the repository that other repositories have as well, where they stay. In the answer to the request alone.
+	SharedFiles int `json:"sharedFiles,omitempty,omitzero"`
+
+	// Error Why it failed: what the workers said.
+	Error       string       `json:"error,omitempty,omitzero"`
+	RequestedAt Time         `json:"requestedAt"`
+	EndedAt     Time         `json:"endedAt,omitempty,omitzero"`
+	Proof       ErasureProof `json:"proof,omitempty,omitzero"`
+}
+
+// ErasureState defines model for Erasure.State.
+type ErasureState string
+
+// ErasureWaitsFor Workers have to come to the event, segments to be rewritten, or a replay to end.
+type ErasureWaitsFor string
+
+// ErasureProof What was looked at when an erasure was done.
+type ErasureProof struct {
+	// Segments Objects in the segment store, none of which has erased text unless it is counted below.
+	Segments     int   `json:"segments"`
+	SegmentBytes int64 `json:"segmentBytes"`
+
+	// UnnamedSegments Objects from before the erasure that nothing names. They may have any text.
+	UnnamedSegments int `json:"unnamedSegments"`
+
+	// HeldSegments Objects that are kept for a replay after a merge was refused. They may have text of the partition.
+	HeldSegments int `json:"heldSegments"`
+
+	// QuarantinedSegments Damaged objects that were deleted.
+	QuarantinedSegments int `json:"quarantinedSegments"`
+
+	// MirrorChecked Whether the process has mirrors, and the erased commits are not in them.
+	MirrorChecked bool `json:"mirrorChecked"`
+}
+
+// Erasures defines model for Erasures.
+type Erasures struct {
+	Erasures []Erasure `json:"erasures"`
 }
 
 // Error defines model for Error.

@@ -62,7 +62,7 @@ func (n *naming) readPartition(ctx context.Context, log eventlog.Log, partition 
 func (n *naming) apply(rec event.Record) {
 	switch event.TypeOf(rec) {
 	case event.TypeRevisionIndexed, event.TypeSegmentsMerged, event.TypeRepositoryRemoved:
-	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeDelivery, event.TypePushesHandled:
+	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeDelivery, event.TypePushesHandled, event.TypeErasureRequested:
 		return // most records: they name no object
 	}
 	_, ev, err := event.Decode(rec)

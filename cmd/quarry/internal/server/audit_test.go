@@ -99,6 +99,8 @@ func requestsOf(g *gitRepository, first, second string) []asked {
 		{"GET", "/api/ee/audit/export", "", "audit.fetch", "org", "1"},
 		{"POST", "/api/ee/audit/verifications", `{}`, "audit.verify", "org", "1"},
 		{"POST", "/api/repos/" + id + "/refresh", "", "repo.reindex_requested", "repo", "kettle"},
+		{"GET", "/api/erasures", "", "operations.read", "operation", "/api/erasures"},
+		{"POST", "/api/repos/" + id + "/erase", `{"commit":"` + second + `"}`, "repo.erased", "repo", "kettle"},
 		{"DELETE", "/api/repos/" + id, "", "repo.removed", "repo", "kettle"},
 	}
 }

@@ -54,6 +54,15 @@ func (l *deadLetters) Letters(_ context.Context, q api.DeadLetterQuery) ([]api.D
 	return out, open, nil
 }
 
+// reasonOf says why the workers gave an event up, if they did.
+func (l *deadLetters) reasonOf(at event.Position) (string, bool) {
+	letter := l.follower.OfPush(at)
+	if letter == nil {
+		return "", false
+	}
+	return letter.Reason, true
+}
+
 func (l *deadLetters) letter(from *deadletters.Letter) api.DeadLetter {
 	out := api.DeadLetter{
 		Position: from.Position, Of: from.Of, Stage: from.Stage, Reason: from.Reason, Code: from.Code, Attempts: from.Attempts, Type: from.Type,

@@ -33,6 +33,7 @@ type index struct {
 	repair  *repairer // nil in a rebuild
 	keeper  *segmentKeeper
 	heal    *healer
+	eraser  *eraser // nil in a rebuild, and in a version of the past
 
 	// Of a version that is, or may become, the live one.
 	store   *store.Store
@@ -170,7 +171,7 @@ func (s *Server) openVersions(ctx context.Context) error {
 	s.frames = segment.NewCache(int(s.o.Config.Cache.FramesBytes))
 	s.opened(s.frames)
 	s.versions = newVersions(s.o, home, s.log, s.segments, s.frames)
-	s.versions.damage = s.damage
+	s.versions.damage, s.versions.emptyQuarantine = s.damage, s.segments.EmptyQuarantine
 	s.versions.mirrors = func() *mirror.Mirrors {
 		if s.pipeline == nil {
 			return nil
@@ -198,6 +199,7 @@ func (s *Server) openAPI() error {
 	if s.letters, err = s.openDeadLetters(); err != nil {
 		return err
 	}
+	s.versions.refused = s.letters.reasonOf
 	s.apiOptions = api.Options{
 		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: newAuditLog(s.accounts, s.secrets.of(sealPurpose)),
 		Searcher: search.New(search.Options{
@@ -221,6 +223,7 @@ func (s *Server) openAPI() error {
 		Ready:          s.ready,
 		Writable:       s.writable,
 		Replays:        s.versions.replays,
+		Erasures:       erasures{s},
 		Backups:        s.backups,
 		AsOf:           s.versions.asOf,
 		Missing:        s.versions.missing,

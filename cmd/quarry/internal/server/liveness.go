@@ -45,7 +45,7 @@ func (v liveView) Segments(partition int32) []compactor.SegmentInfo {
 	for _, s := range v.SegmentInfos() {
 		if s.Partition == partition && !s.Absent {
 			out = append(out, compactor.SegmentInfo{
-				ID: s.ID, LiveBytes: s.LiveBytes, DeadDocuments: s.Documents - s.LiveDocuments, RemovedAt: s.RemovedAt,
+				ID: s.ID, LiveBytes: s.LiveBytes, DeadDocuments: s.Documents - s.LiveDocuments, RemovedAt: s.RemovedAt, Erase: s.Erase,
 			})
 		}
 	}

@@ -55,6 +55,8 @@ var seenRows = map[string]seenRow{
 	"GET /api/connections":                              {path: at("/api/connections"), status: 200},
 	"POST /api/repos":                                   {path: at("/api/repos"), body: at(`{}`), status: 400},
 	"DELETE /api/repos/{repoId}":                        {path: about("/api/repos/{id}"), about: true, changes: true},
+	"POST /api/repos/{repoId}/erase":                    {path: about("/api/repos/{id}/erase"), body: at(`{"commit":"1111111111111111111111111111111111111111"}`), about: true, status: 202},
+	"GET /api/erasures":                                 {path: at("/api/erasures"), status: 200},
 	"POST /api/repos/{repoId}/refresh":                  {path: about("/api/repos/{id}/refresh"), about: true, status: 202},
 	"POST /api/repos/{repoId}/reindex":                  {path: about("/api/repos/{id}/reindex"), about: true, status: 202},
 	"GET /api/repos/{repoId}/status":                    {path: about("/api/repos/{id}/status"), about: true, status: 200},

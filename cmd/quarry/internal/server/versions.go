@@ -41,6 +41,10 @@ type versions struct {
 	metrics *versionsMetrics
 	// mirrors returns those of this process; nil if it has none.
 	mirrors func() *mirror.Mirrors
+	// emptyQuarantine removes the damaged objects of the segment store.
+	emptyQuarantine func() (int, error)
+	// refused says why the workers gave an event up; nil if nothing knows.
+	refused func(event.Position) (reason string, given bool)
 	// damaged takes the first damaged file with rows that is met while they are read.
 	damaged chan error
 	damage  *damageMetrics
@@ -172,6 +176,7 @@ func (v *versions) added(i *index) *index {
 	i.keeper = newSegmentKeeper(v, i)
 	if !i.meta.Frozen() {
 		i.repair = newRepairer(v.log, i, v.o.Logger)
+		i.eraser = newEraser(v, i)
 	}
 	i.superseded, i.took = make(chan struct{}), make(chan struct{})
 	i.use.begin()
@@ -286,6 +291,7 @@ func (v *versions) follow(ctx context.Context, i *index) error {
 	})
 	if i.repair != nil {
 		g.Go(func() error { return i.keepComplete(gctx) })
+		g.Go(func() error { return i.eraser.Run(gctx) })
 	}
 	g.Go(func() error { return i.heal.Run(gctx, i) })
 	g.Go(func() error {

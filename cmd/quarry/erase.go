@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// erasePollInterval is how often a server is asked how far an erasure is.
+const erasePollInterval = 300 * time.Millisecond
+
+type eraseCommand struct {
+	askFlags
+	Repository string        `arg:"" complete:"repository" help:"Full name or ID of the repository."`
+	Commit     string        `placeholder:"ID" help:"Erase this commit, to which no branch or tag leads any more, and keep the repository. The full ID is required."`
+	Yes        bool          `help:"Confirm the erasure: it cannot be undone."`
+	Wait       time.Duration `placeholder:"TIME" default:"1h" help:"Wait at most this long. The erasure goes on without the command. The default is ${default}."`
+	JSON       bool          `help:"Print the erasure as a JSON object."`
+}
+
+// Help implements kong.HelpProvider.
+func (*eraseCommand) Help() string {
+	return `For the right to be forgotten: removes a repository and takes its text out of every file of the data directory, and waits until that is done. With --commit, takes out a commit that was removed by a forced push or with a branch. The event log, the audit log and backups keep what they have; docs/erasure.md says what that is, and how to remove it.
+
+Examples:
+
+	quarry erase github.com/meadow/kettle --yes
+	quarry erase kettle --commit 2b7e151628aed2a6abf7158809cf4f3c762e7160 --yes
+
+Exit status: 0 if it is done, 1 if it failed or is not done in time.`
+}
+
+// Run implements the command.
+func (c *eraseCommand) Run(ctx context.Context, s streams) error {
+	if !c.Yes {
+		return usagef("erasing cannot be undone; add --yes to confirm it")
+	}
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	ids, err := repositoryIDs(ctx, server, []string{c.Repository})
+	if err != nil {
+		return err
+	}
+	begun, err := server.EraseRepository(ctx, ids[0], wire.EraseRequest{Commit: c.Commit})
+	if err != nil {
+		return err
+	}
+	display := terminal.NewProgress(s.errScreen)
+	defer display.Close()
+	ended, err := c.follow(ctx, server, begun, display)
+	if err != nil {
+		return err
+	}
+	ended.RepoName, ended.SharedFiles = begun.RepoName, begun.SharedFiles
+	if c.JSON {
+		err = printJSONLines(s.out, []*wire.Erasure{ended})
+	} else {
+		printErasure(display, ended)
+	}
+	if err == nil && ended.State == wire.ErasureStateFailed {
+		err = fmt.Errorf("the erasure failed: %s", plain(ended.Error))
+	}
+	return err
+}
+
+// follow shows how far an erasure is until it has ended.
+func (c *eraseCommand) follow(ctx context.Context, server *client.Client, begun *wire.Erasure, display *terminal.Progress) (*wire.Erasure, error) {
+	waiting, cancel := context.WithTimeout(ctx, c.Wait)
+	defer cancel()
+	tick := time.NewTicker(erasePollInterval)
+	defer tick.Stop()
+	for {
+		e, err := erasureWith(waiting, server, begun.ID)
+		if ctx.Err() == nil && waiting.Err() != nil {
+			return nil, fmt.Errorf("erasure %s was not done within %s, and goes on; GET /api/erasures shows how far it is", begun.ID, c.Wait)
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case e == nil: // the projections have not read the event yet
+		case e.State != wire.ErasureStateErasing:
+			return e, nil
+		default:
+			display.Update(erasureProgress[e.WaitsFor])
+		}
+		select {
+		case <-tick.C:
+		case <-waiting.Done():
+		}
+	}
+}
+
+var erasureProgress = map[wire.ErasureWaitsFor]string{
+	wire.ErasureWaitsForWorkers: "waiting for the workers", wire.ErasureWaitsForSegments: "rewriting segments", wire.ErasureWaitsForReplay: "waiting for a replay", "": "rewriting rows",
+}
+
+// erasureWith returns an erasure as it is now, nil if the server does not know it yet.
+func erasureWith(ctx context.Context, server *client.Client, id string) (*wire.Erasure, error) {
+	all, err := server.ListErasures(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range all.Erasures {
+		if all.Erasures[i].ID == id {
+			return &all.Erasures[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// printErasure says what an erasure did, and what it did not.
+func printErasure(display *terminal.Progress, e *wire.Erasure) {
+	if e.State != wire.ErasureStateDone {
+		return
+	}
+	what := e.RepoName
+	if e.Commit != "" {
+		what = "commit " + e.Commit + " of " + e.RepoName
+	}
+	display.Print(fmt.Sprintf("%s is erased (%s); looked at %d segments with %d bytes", plain(what),
+		e.EndedAt.Sub(e.RequestedAt.Time).Round(time.Millisecond), e.Proof.Segments, e.Proof.SegmentBytes))
+	if e.SharedFiles > 0 {
+		display.Print(fmt.Sprintf("%d texts are in other repositories too, and stay there", e.SharedFiles))
+	}
+	if e.Proof.UnnamedSegments > 0 {
+		display.Print(fmt.Sprintf("%d segments are named by nothing, and may have any text; see docs/erasure.md", e.Proof.UnnamedSegments))
+	}
+	if e.Proof.HeldSegments > 0 {
+		display.Print(fmt.Sprintf("%d segments are kept for a replay, and may have its text; see docs/erasure.md", e.Proof.HeldSegments))
+	}
+	if !e.Proof.MirrorChecked {
+		display.Print("the git mirror was not checked: this process has none, or the repository is registered again; see docs/erasure.md")
+	}
+	display.Print("the event log, the audit log and backups keep what they have; see docs/erasure.md")
+}

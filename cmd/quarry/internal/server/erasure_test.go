@@ -1,0 +1,337 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// erase asks for an erasure as the API does.
+func (s *Server) erase(t *testing.T, g *gitRepository, commit code.CommitID) api.Erasure {
+	t.Helper()
+	e, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID, Commit: commit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// awaitErasure returns an erasure that has ended.
+func (s *Server) awaitErasure(t *testing.T, at event.Position) (ended api.Erasure) {
+	t.Helper()
+	eventuallyOr(t, func() bool {
+		list, err := s.apiOptions.Erasures.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if e.At == at {
+				ended = e
+			}
+		}
+		return ended.State == api.ErasureDone || ended.State == api.ErasureFailed
+	}, func() string { return "erasure: " + string(ended.State) + ", waits for " + string(ended.WaitsFor) })
+	return ended
+}
+
+func checkErased(t *testing.T, c *config.Config, e api.Erasure, words ...string) {
+	t.Helper()
+	if e.State != api.ErasureDone || e.Proof == nil || e.Proof.UnnamedSegments != 0 || e.Proof.HeldSegments != 0 || !e.Proof.MirrorChecked {
+		t.Errorf("erasure %+v, proof %+v", e, e.Proof)
+	}
+	for _, word := range words {
+		if found := filesWith(t, c.Data, word); len(found) > 0 {
+			t.Errorf("%s is in %v after the erasure", word, found)
+		}
+	}
+}
+
+// erasureConfig is a configuration under which removed text would stay for an hour.
+func erasureConfig(t *testing.T, repositories ...*gitRepository) *config.Config {
+	var roots []string
+	for _, g := range repositories {
+		roots = append(roots, filepath.Dir(g.dir))
+	}
+	return testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "log.partitions=1", "pipeline.purgeAfter=1h")
+}
+
+// TestErasedRepositoryIsGone erases a repository that shares a partition, segments and a
+// file with another one. When the erasure is done, no file of the data directory has its
+// text, that of its former commits, of the version of the projections before the live one
+// and of the quarantine included. The file that it shares stays with the other one.
+func TestErasedRepositoryIsGone(t *testing.T) {
+	const was, is, kept = "formererasedqzjxk", "presenterasedwqzj", "keptcanaryvkxqjzw"
+	erased, stays := newGitRepository(t, "erased"), newGitRepository(t, "stays")
+	erased.commit("a.txt", was+"\n", "shared.txt", kept+"\n")
+	staying := stays.commit("c.txt", "c\n", "copied.txt", kept+"\n")
+	c := erasureConfig(t, erased, stays)
+	s := running(t, c)
+	s.registerAt(t, stays, staying)
+	s.registerAt(t, erased, code.CommitID(erased.git("rev-parse", "HEAD")))
+	present := erased.commit("a.txt", is+"\n")
+	if _, err := s.registrar.Refresh(t.Context(), erased.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return s.defaultAt(erased.ID) == present })
+	s.replayAll(t)
+	quarantined := filepath.Join(c.SegmentsDir(), "quarantine", "segment-00112233445566778899aabbccddeeff~1")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(quarantined), 0o700), os.WriteFile(quarantined, []byte(is), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, word := range []string{is, kept} {
+		if found := below(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
+			t.Fatalf("%s is in files of %s before the erasure: the test sees nothing", word, found)
+		}
+	}
+	begun := s.erase(t, erased, "")
+	if begun.SharedFiles != 1 {
+		t.Errorf("%d texts are said to be in other repositories, want 1", begun.SharedFiles)
+	}
+	ended := s.awaitErasure(t, begun.At)
+	checkErased(t, c, ended, was, is)
+	t.Logf("done after %s", ended.EndedAt.Sub(ended.RequestedAt))
+	if ended.Proof.QuarantinedSegments != 1 {
+		t.Errorf("proof %+v", ended.Proof)
+	}
+	if found := below(filesWith(t, c.Data, kept)); found != "mirrors projections segments" {
+		t.Errorf("the text of the other repository is in files of %q", found)
+	}
+	if s.defaultAt(stays.ID) != staying {
+		t.Error("the other repository is not searchable")
+	}
+	if n, err := s.versions.live.Load().places.RepositoryRows(erased.ID); n != 0 || err != nil {
+		t.Errorf("%d rows are left of the repository, %v", n, err)
+	}
+
+	// A rebuild knows that it is done, and keeps the version before.
+	s.replayAll(t)
+	list, err := s.apiOptions.Erasures.List(t.Context())
+	if err != nil || len(list) != 1 || list[0].State != api.ErasureDone || !list[0].EndedAt.Equal(ended.EndedAt) {
+		t.Errorf("erasures after a rebuild: %+v, %v", list, err)
+	}
+	if previous, err := s.versions.home.Previous(); previous == "" || err != nil {
+		t.Errorf("the version before is %q, %v", previous, err)
+	}
+	checkErased(t, c, ended, was, is)
+
+	// Asked for again, by an event that was written twice, there is nothing to do.
+	again, err := s.registrar.appendOne(t.Context(), &event.RepositoryRemoved{Repository: erased.ID, Erase: true, At: now().UTC()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkErased(t, c, s.awaitErasure(t, again), was, is)
+}
+
+// replayAll rebuilds the projections.
+func (s *Server) replayAll(t *testing.T) {
+	t.Helper()
+	replayed, err := s.versions.replays.Start(t.Context(), api.ReplayRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		list, err := s.versions.replays.List(t.Context())
+		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == api.ReplayDone
+	})
+}
+
+// TestErasureGoesOnAfterARestart stops a server as soon as an erasure is in the log.
+func TestErasureGoesOnAfterARestart(t *testing.T) {
+	const word = "restartcanaryqzjxk"
+	g := newGitRepository(t, "restarted")
+	commit := g.commit("a.txt", word+"\n")
+	c := erasureConfig(t, g)
+	s := openOnly(t, c)
+	stop := run(t, s)
+	eventually(t, func() bool { return s.callersReady() == nil })
+	s.registerAt(t, g, commit)
+	at := s.erase(t, g, "").At
+	stop()
+	s = running(t, c)
+	checkErased(t, c, s.awaitErasure(t, at), word)
+}
+
+// heldLog is a log in which announcements wait.
+type heldLog struct {
+	eventlog.Log
+	hold atomic.Bool
+	// deaf has them ignore that their caller gave up: the log has them behind the erasure.
+	deaf     bool
+	waiting  chan struct{}
+	released chan struct{}
+}
+
+func (l *heldLog) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+	if event.TypeOf(records[0]) == event.TypeRevisionIndexed && l.hold.CompareAndSwap(true, false) {
+		close(l.waiting)
+		<-l.released
+		if l.deaf {
+			ctx = context.WithoutCancel(ctx)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return l.Log.Append(ctx, topic, partition, records...)
+}
+
+// TestErasureWhileAPushArrives erases a repository while a worker has put the segment of
+// a push and is about to announce it. Whether it comes to that or not, the text goes.
+func TestErasureWhileAPushArrives(t *testing.T) {
+	for name, deaf := range map[string]bool{"announced late": true, "never announced": false} {
+		t.Run(name, func(t *testing.T) {
+			const word = "pushedcanaryqzjxkv"
+			g := newGitRepository(t, "pushed")
+			first := g.commit("a.txt", "a\n")
+			c := erasureConfig(t, g)
+			log := &heldLog{deaf: deaf, waiting: make(chan struct{}), released: make(chan struct{})}
+			s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Gatherer: prometheus.NewRegistry(),
+				Version: "test", wrapLog: func(inner eventlog.Log) eventlog.Log { log.Log = inner; return log }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, s)
+			eventually(t, func() bool { return s.callersReady() == nil })
+			s.registerAt(t, g, first)
+			log.hold.Store(true)
+			g.commit("b.txt", word+"\n")
+			if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
+				t.Fatal(err)
+			}
+			<-log.waiting
+			if found := below(filesWith(t, c.Data, word)); found != "mirrors segments" {
+				t.Fatalf("the text is in files of %q before the erasure: the test sees nothing", found)
+			}
+			at := s.erase(t, g, "").At
+			close(log.released)
+			checkErased(t, c, s.awaitErasure(t, at), word)
+		})
+	}
+}
+
+// TestErasedCommitIsGone erases a commit that was removed by a forced push. While a branch
+// leads to it, that is refused; while the repository on disk holds it, it fails.
+func TestErasedCommitIsGone(t *testing.T) {
+	const secret = "secretcanaryqzjxkv"
+	g := newGitRepository(t, "amended")
+	g.commit("a.txt", "a\n")
+	bad := g.commit("key.txt", secret+"\n")
+	c := erasureConfig(t, g)
+	s := running(t, c)
+	s.registerAt(t, g, bad)
+	if found := below(filesWith(t, c.Data, secret)); found != "mirrors projections segments" {
+		t.Fatalf("the text is in files of %q: the test sees nothing", found)
+	}
+	_, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID, Commit: bad})
+	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "leads to commit") {
+		t.Errorf("erasing a commit of a branch: %v", err)
+	}
+	g.git("reset", "--quiet", "--hard", "HEAD~1")
+	good := g.commit("b.txt", "b\n")
+	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return s.defaultAt(g.ID) == good })
+	failed := s.awaitErasure(t, s.erase(t, g, bad).At)
+	if failed.State != api.ErasureFailed || !strings.Contains(failed.Error, "git gc") {
+		t.Errorf("erasure of what the repository holds: %+v", failed)
+	}
+	g.git("reflog", "expire", "--expire=now", "--all")
+	g.git("gc", "--quiet", "--prune=now")
+	checkErased(t, c, s.awaitErasure(t, s.erase(t, g, bad).At), secret)
+	if s.defaultAt(g.ID) != good {
+		t.Error("the repository is not searchable")
+	}
+	checkErased(t, c, s.awaitErasure(t, s.erase(t, g, bad).At), secret) // twice
+}
+
+// TestErasureIsRefused asks for what cannot be done as things are.
+func TestErasureIsRefused(t *testing.T) {
+	g := newGitRepository(t, "unmerged")
+	commit := g.commit("a.txt", "a\n")
+	c := erasureConfig(t, g)
+	c.Pipeline.MergeInterval = 0
+	s := running(t, c)
+	s.registerAt(t, g, commit)
+	_, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID})
+	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "pipeline.mergeInterval") {
+		t.Errorf("without merges: %v", err)
+	}
+
+	c = erasureConfig(t, g)
+	s = running(t, c)
+	at := s.registerAt(t, g, commit)
+	replayed, err := s.versions.replays.Start(t.Context(), api.ReplayRequest{To: at.String()[strings.Index(at.String(), "/")+1:]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool {
+		list, err := s.versions.replays.List(t.Context())
+		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == api.ReplayDone
+	})
+	_, err = s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID})
+	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "quarry replay --rollback") {
+		t.Errorf("in the past: %v", err)
+	}
+}
+
+// TestOnlyOwnersErase asks as everybody, of a repository that is there and one that is
+// not.
+func TestOnlyOwnersErase(t *testing.T) {
+	g := newGitRepository(t, "owned")
+	commit := g.commit("a.txt", "a\n")
+	s := running(t, erasureConfig(t, g))
+	s.registerAt(t, g, commit)
+	w := newTour(t, s, nil)
+	ask := func(name, id, body string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/api/repos/"+id+"/erase", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		if c := w.callers[name]; c.header != "" {
+			r.Header.Set(c.header, c.value)
+		}
+		response, err := w.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		return response.StatusCode
+	}
+	id := "1"
+	for _, name := range []string{"anonymous", "member"} {
+		if status := ask(name, id, "{}"); !slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden}, status) {
+			t.Errorf("%s: %d", name, status)
+		}
+	}
+	for _, row := range []struct {
+		id, body string
+		want     int
+	}{
+		{"16000000", "{}", http.StatusNotFound},
+		{id, `{"commit":"main"}`, http.StatusBadRequest},
+		{id, "{}", http.StatusAccepted},
+	} {
+		if status := ask("owner", row.id, row.body); status != row.want {
+			t.Errorf("owner, repository %s, body %s: %d, want %d", row.id, row.body, status, row.want)
+		}
+	}
+	eventually(t, func() bool { return s.defaultAt(g.ID) == "" })
+	eventually(t, func() bool { return ask("owner", id, "{}") == http.StatusNotFound })
+}

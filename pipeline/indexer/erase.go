@@ -1,0 +1,95 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// errOnDisk says that a copy would bring a commit back.
+var errOnDisk = errors.New("the repository on disk still holds the commit: run git reflog expire --expire=now --all and git gc --prune=now in it, then erase it again")
+
+// eraseCommit removes a commit that no ref leads to from the mirror.
+func (x *Indexer) eraseCommit(ctx context.Context, ev *event.ErasureRequested, at event.Position, job *job) error {
+	m := x.o.Mirrors.Mirror(ev.Repository)
+	err := m.EraseCommit(ctx, ev.Commit)
+	if errors.Is(err, mirror.ErrReachable) {
+		return fmt.Errorf("%w: %w", worker.ErrPermanent, err)
+	}
+	if err != nil {
+		return err
+	}
+	if !m.Exists() { // it was a copy
+		if err := x.copyAgain(ctx, m, ev, at, job); err != nil {
+			return err
+		}
+	}
+	x.o.Logger.Info("commit erased from a mirror", "repository", nameOf(m), "repository_id", ev.Repository, "commit", string(ev.Commit), "position", at.String())
+	return nil
+}
+
+// copyAgain makes a copy of a repository on disk from scratch, without the commit.
+func (x *Indexer) copyAgain(ctx context.Context, m *mirror.Mirror, ev *event.ErasureRequested, at event.Position, job *job) error {
+	r, err := x.repository(ctx, m, ev.Repository, at)
+	if errors.Is(err, code.ErrNotFound) {
+		return nil // it was removed before
+	}
+	if err == nil {
+		_, err = x.everything(ctx, m, r, visit{cause: sameCause(cause{at: at, was: ev.At})}, job)
+	}
+	if err != nil {
+		return err
+	}
+	has, err := m.HasCommit(ctx, ev.Commit)
+	if err == nil && has {
+		err = fmt.Errorf("%w: %w", worker.ErrPermanent, errOnDisk)
+	}
+	return err
+}
+
+// deleteUnannounced deletes the segments that were built for a repository and that the
+// log does not name. No other repository can name them: their IDs depend on the
+// repository.
+func (x *Indexer) deleteUnannounced(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, at event.Position) error {
+	segments, err := m.Unannounced()
+	if err != nil || len(segments) == 0 {
+		return err
+	}
+	high, err := x.o.Log.HighWater(ctx, at.Topic)
+	if err != nil {
+		return err
+	}
+	end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
+	err = x.scan(ctx, 0, end, id, func(ev event.Event) {
+		if r, ok := ev.(*event.RevisionIndexed); ok {
+			for _, ref := range r.Segments {
+				segments = slices.DeleteFunc(segments, func(s string) bool { return s == ref.ID })
+			}
+		}
+	}, event.TypeRevisionIndexed)
+	if err != nil {
+		return fmt.Errorf("look for segments that were not announced: %w", err)
+	}
+	for _, text := range segments {
+		parsed, err := segment.ParseID(text)
+		if err != nil {
+			continue // torn by a crash: it was not put
+		}
+		err = x.o.Segments.Delete(ctx, segmentstore.SegmentName(parsed))
+		if errors.Is(err, segmentstore.ErrHeld) { // a backup is at work
+			err = fmt.Errorf("%w: %w", worker.ErrElsewhere, err)
+		}
+		if err != nil {
+			return fmt.Errorf("delete segment %s, which was not announced: %w", text, err)
+		}
+	}
+	return nil
+}

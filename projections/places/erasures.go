@@ -1,0 +1,294 @@
+package places
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// maxErasures bounds the erasures that are kept after they are done, the newest first.
+const maxErasures = 1000
+
+// Erasure is a request of the log that text leaves the disk now. Whoever runs the
+// projections sees to it, and says so with FinishErasure.
+type Erasure struct {
+	// At is where the log asks for it.
+	At         event.Position    `json:"-"`
+	Repository code.RepositoryID `json:"repository"`
+	// Commit is the commit to erase; empty for the whole repository.
+	Commit      code.CommitID `json:"commit,omitempty"`
+	RequestedAt time.Time     `json:"requestedAt"`
+	// EndedAt is when this directory was done with it, zero before; Error says why the
+	// workers refused it.
+	EndedAt time.Time `json:"endedAt,omitzero"`
+	Error   string    `json:"error,omitempty"`
+	Proof   *Proof    `json:"proof,omitempty"`
+}
+
+// Proof is what was looked at after an erasure.
+type Proof struct {
+	// Segments and SegmentBytes are the objects of the segment store, Unnamed those that
+	// were there before the erasure and that no projection names.
+	Segments     int   `json:"segments"`
+	SegmentBytes int64 `json:"segmentBytes"`
+	Unnamed      int   `json:"unnamed"`
+	// Held are segments of the partition that are kept for a replay although a merge
+	// took them.
+	Held int `json:"held"`
+	// Quarantined counts damaged objects that were deleted.
+	Quarantined int `json:"quarantined"`
+	// MirrorChecked says that this process has mirrors, and that the mirror has none of
+	// what was erased.
+	MirrorChecked bool `json:"mirrorChecked"`
+}
+
+// noteErasure stages an erasure that the record asks for.
+func (c *change) noteErasure(e Erasure) error {
+	e.At = c.at
+	c.stage.erasure = &e
+	return writeRow(c.b, erasureKey(c.at), &e)
+}
+
+// erase marks every segment of the partition that has dead documents: text of the
+// commit is among them, and nothing says where.
+func (c *change) erase(ev *event.ErasureRequested) error {
+	c.removedAt, c.everything = ev.At, true
+	return firstError(c.noteErasure(Erasure{Repository: ev.Repository, Commit: ev.Commit, RequestedAt: ev.At}), c.flush())
+}
+
+// erases reports whether text that a removal left in a segment is to go at once.
+func (part *partition) erases(h *handle) bool {
+	return !h.removedAt.IsZero() && !h.removedAt.After(part.eraseUntil)
+}
+
+// addErasure takes an erasure over.
+func (p *Places) addErasure(part *partition, e Erasure) {
+	if e.RequestedAt.After(part.eraseUntil) {
+		part.eraseUntil = e.RequestedAt
+	}
+	if e.Commit == "" {
+		part.erased[e.Repository] = e.RequestedAt
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.erasures[e.At] = &e
+}
+
+func parseErasure(k, v []byte) (e Erasure, err error) {
+	if len(k) != partitionPrefixLen+8 {
+		return e, ErrCorrupt
+	}
+	err = json.Unmarshal(v, &e)
+	e.At = event.Position{Topic: event.TopicEvents, Partition: int32(binary.BigEndian.Uint32(k[2:])), Offset: event.Offset(binary.BigEndian.Uint64(k[partitionPrefixLen:]))}
+	return e, err
+}
+
+func (p *Places) loadErasures() error {
+	return each(p.store, erasurePrefix(), func(k, v []byte) error {
+		e, err := parseErasure(k, v)
+		if err != nil {
+			return err
+		}
+		p.addErasure(p.partition(e.At.Partition), e)
+		return nil
+	})
+}
+
+// inheritErasures stages what another version of the projections has finished: its text
+// is in no segment any more.
+func (p *Places) inheritErasures(from store.Reader, b *store.Batch) error {
+	return each(from, erasurePrefix(), func(k, v []byte) error {
+		e, err := parseErasure(k, v)
+		if err != nil || e.EndedAt.IsZero() {
+			return err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.mu.erasures[e.At] == nil {
+			return nil // it is of a time that this version does not show
+		}
+		p.mu.erasures[e.At] = &e
+		return b.Set(k, v)
+	})
+}
+
+// Erasures returns the erasures that the log has asked for, the oldest first.
+func (p *Places) Erasures() []Erasure {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []Erasure
+	for _, e := range p.mu.erasures {
+		out = append(out, *e)
+	}
+	slices.SortFunc(out, compareErasures)
+	return out
+}
+
+func compareErasures(a, b Erasure) int {
+	return cmp.Or(a.RequestedAt.Compare(b.RequestedAt), cmp.Compare(a.At.Partition, b.At.Partition), cmp.Compare(a.At.Offset, b.At.Offset))
+}
+
+// ErasureSegments returns how many segments have text that an erasure, or a removal
+// before it, left in its partition, and that is still on the disk.
+func (p *Places) ErasureSegments(e Erasure) int {
+	n := p.sweep.erasing(e)
+	v := p.Acquire()
+	defer v.Release()
+	for _, info := range v.SegmentInfos() {
+		if info.Partition == e.At.Partition && info.LiveDocuments < info.Documents && !info.Absent &&
+			!info.RemovedAt.IsZero() && !info.RemovedAt.After(e.RequestedAt) {
+			n++
+		}
+	}
+	return n
+}
+
+// erasing counts the segments that are to be deleted for an erasure.
+func (s *sweeper) erasing(e Erasure) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range s.mu.queue {
+		if h.partition == e.At.Partition && !h.removedAt.IsZero() && !h.removedAt.After(e.RequestedAt) {
+			n++
+		}
+	}
+	return n
+}
+
+// FinishErasure stages what came of an erasure. The caller is a change of the
+// erasure's partition (projections.Runner.Do).
+func (p *Places) FinishErasure(b *store.Batch, e Erasure) error {
+	if err := writeRow(b, erasureKey(e.At), &e); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.erasures[e.At] = &e
+	var ended []Erasure
+	for _, known := range p.mu.erasures {
+		if !known.EndedAt.IsZero() {
+			ended = append(ended, *known)
+		}
+	}
+	slices.SortFunc(ended, compareErasures)
+	for _, old := range ended[:max(0, len(ended)-maxErasures)] {
+		if err := b.Delete(erasureKey(old.At)); err != nil {
+			return err
+		}
+		delete(p.mu.erasures, old.At)
+	}
+	return nil
+}
+
+// RenewView has the View of a partition taken again when the caller, a change of the
+// partition (projections.Runner.Do), is committed: no snapshot then keeps rows that were
+// deleted before.
+func (p *Places) RenewView(partition int32) { p.partition(partition).dirty = true }
+
+// Held returns how many segments of a partition are kept in the segment store although a
+// merge that the projections refused named them.
+func (p *Places) Held(partition int32) (n int, err error) {
+	err = each(p.store, partitionPrefix(kindHeld, partition), func(_, _ []byte) error { n++; return nil })
+	return n, err
+}
+
+// RepositoryRows returns how many rows there are of a repository.
+func (p *Places) RepositoryRows(id code.RepositoryID) (n int, err error) {
+	for _, kind := range []byte{kindRepository, kindRef, kindManifest, kindPin, kindEntry, kindKept, kindBroken} {
+		err = errors.Join(err, each(p.store, repositoryPrefix(kind, id), func(_, _ []byte) error { n++; return nil }))
+	}
+	return n, err
+}
+
+// NamedSegments returns the segments that the projection knows: those that it reads,
+// those that are held, and those that are about to be deleted.
+func (p *Places) NamedSegments() (map[segment.ID]bool, error) {
+	named := map[segment.ID]bool{}
+	for _, kind := range []byte{kindSegmentID, kindHeld} {
+		err := each(p.store, key(kind, 0), func(k, _ []byte) error {
+			if len(k) != partitionPrefixLen+len(segment.ID{}) {
+				return ErrCorrupt
+			}
+			named[segment.ID(k[partitionPrefixLen:])] = true
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	p.sweep.mu.Lock()
+	defer p.sweep.mu.Unlock()
+	for _, h := range p.sweep.mu.queue {
+		named[h.id] = true
+	}
+	return named, nil
+}
+
+// maxSharedDocuments bounds the documents of a repository that SharedDocuments looks at.
+const maxSharedDocuments = 1 << 20
+
+// SharedDocuments returns how many documents of a repository other repositories have as
+// well, of the first maxSharedDocuments.
+func (v *View) SharedDocuments(id code.RepositoryID) (int, error) {
+	repo := v.Repository(id)
+	if repo == nil {
+		return 0, fmt.Errorf("repository %s: %w", id, code.ErrNotFound)
+	}
+	part := v.partition(repo.Partition)
+	own := map[code.DocumentKey]uint64{}
+	err := each(part.snapshot, repositoryPrefix(kindEntry, id), func(_, value []byte) error {
+		e, err := decodeEntry(value)
+		if err == nil && e.kind == entryDocument && (len(own) < maxSharedDocuments || own[e.document] > 0) {
+			own[e.document]++
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	shared := 0
+	for _, d := range slices.SortedFunc(maps.Keys(own), compareDocuments) {
+		found, err := v.isShared(d, own[d], repo.Partition)
+		if err != nil {
+			return 0, err
+		}
+		if found {
+			shared++
+		}
+	}
+	return shared, nil
+}
+
+// isShared reports whether a document has more entries than those of one repository.
+func (v *View) isShared(d code.DocumentKey, own uint64, of int32) (bool, error) {
+	for _, part := range v.parts {
+		value, ok, err := part.snapshot.Read(documentKey(kindDocument, part.number, d))
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			continue
+		}
+		row, err := decodeDocumentRow(value)
+		if err != nil {
+			return false, err
+		}
+		if part.number == of {
+			row.count -= min(own, row.count)
+		}
+		if row.count > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
