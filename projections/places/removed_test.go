@@ -148,3 +148,33 @@ func TestMarkOfALateSegment(t *testing.T) {
 	}
 	h.close()
 }
+
+// TestErasureOfALateSegment has a worker announce a revision of a repository that was
+// erased meanwhile: its text is to go at once as well, whatever its clock says. The
+// erasure counts it until it is gone, and is there after a restart.
+func TestErasureOfALateSegment(t *testing.T) {
+	m, objects := store.NewMemory(), newObjects(t)
+	h := &history{bench: openBench(t, m, objects, places.Options{}), w: projectiontest.NewWorld(t, 1, 1, objects), faithful: true}
+	h.apply(h.w.Register(0))
+	var repo *projectiontest.Repository
+	for _, r := range h.w.Repositories {
+		repo = r
+	}
+	files := map[string]projectiontest.File{"a": {Key: h.w.Document(1)}}
+	h.w.Remove(repo) // the world forgets it; the log has an erasure
+	h.apply(h.w.Append(repo.Partition, &event.RepositoryRemoved{Repository: repo.ID, Erase: true, At: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)}))
+	h.apply(h.w.Index(repo, "refs/heads/main", files, nil, func(code.DocumentKey) bool { return false })...)
+	check := func(when string) {
+		v := h.places.Acquire()
+		defer v.Release()
+		infos, erasures := v.SegmentInfos(), h.places.Erasures()
+		if len(infos) != 1 || !infos[0].Erase || len(erasures) != 1 || h.places.ErasureSegments(erasures[0]) != 1 {
+			t.Errorf("%s: segments %+v, erasures %+v", when, infos, erasures)
+		}
+	}
+	check("before a restart")
+	h.finish()
+	h.bench = openBench(t, m, objects, places.Options{})
+	check("after a restart")
+	h.close()
+}
