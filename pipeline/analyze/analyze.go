@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze/internal/outline"
@@ -100,6 +101,16 @@ func (a *Analyzer) Document(path string, content []byte) Result {
 	return r
 }
 
+// Skip returns why the content of a blob is not searchable, whatever its path; empty
+// if it is.
+func (a *Analyzer) Skip(content []byte) code.SkipReason {
+	if int64(len(content)) > a.options.MaxBlobBytes {
+		return code.SkipTooLarge
+	}
+	_, _, skipped := decode(content)
+	return skipped
+}
+
 // outline adds the symbols.
 func (a *Analyzer) outline(r *Result) {
 	if a.options.NoSymbols || !outline.Supported(r.Language) {
@@ -123,13 +134,43 @@ func (a *Analyzer) outline(r *Result) {
 // head is the beginning of its content, at least HeadBytes unless that is
 // shorter; more is ignored.
 func (a *Analyzer) Place(path string, head []byte) (code.Language, code.Flags) {
+	r := a.Read(path, head)
+	return r.Language, a.Flags(path, r)
+}
+
+// Reading is what the content of a blob decides of its places: of all whose paths
+// have the same NameClass.
+type Reading struct {
+	Language code.Language
+	// Generated says that the content looks like the output of a tool.
+	Generated bool
+}
+
+// NameClass returns the part of a path that decides, with the content, on a Reading:
+// the name of the file, or what follows its first dot.
+func (a *Analyzer) NameClass(path string) string {
+	name := splitPath(path)
+	dot := strings.IndexByte(name.base, '.')
+	if dot < 0 || a.languages.knowsName(name.base) {
+		return name.base
+	}
+	return name.base[dot:]
+}
+
+// Read returns what head, which is as for Place, decides of a blob at path.
+func (a *Analyzer) Read(path string, head []byte) Reading {
 	if len(head) > HeadBytes {
 		head = head[:HeadBytes]
 	}
 	head = decodeHead(head)
 	name := splitPath(path)
+	return Reading{a.languages.detect(name, head), generatedContent(name, head)}
+}
+
+// Flags returns the PlaceFlags of a blob that stands at path.
+func (a *Analyzer) Flags(path string, r Reading) code.Flags {
 	var flags code.Flags
-	if generated(name, head) {
+	if r.Generated || generatedName(splitPath(path)) {
 		flags |= code.FlagGenerated
 	}
 	if a.vendored.match(path) {
@@ -138,5 +179,5 @@ func (a *Analyzer) Place(path string, head []byte) (code.Language, code.Flags) {
 	if inTestDirectory(path) || a.tests.match(path) {
 		flags |= code.FlagTest
 	}
-	return a.languages.detect(name, head), flags
+	return flags
 }

@@ -9,12 +9,9 @@ import (
 // it stands at the top, below a licence at most.
 const generatedHead = 2 << 10
 
-// generated reports whether a file is written by a program: by its name, by a
+// generatedContent reports whether the content of a file looks written by a program: by a
 // notice at its top, or because it is minified.
-func generated(name pathName, head []byte) bool {
-	if generatedName(name) {
-		return true
-	}
+func generatedContent(name pathName, head []byte) bool {
 	switch name.ext {
 	case ".js", ".css", ".mjs", ".cjs":
 		if minified(head) {

@@ -70,6 +70,14 @@ func (t *languageTable) detect(name pathName, head []byte) code.Language {
 	return ""
 }
 
+// knowsName reports whether the name of a file, without regard to its extension,
+// stands for a language.
+func (t *languageTable) knowsName(base string) bool {
+	_, one := t.names[base]
+	_, several := data.LanguagesByFilename[base]
+	return one || several
+}
+
 // extension returns the first suffix of the name, from a dot on, that stands for
 // languages, and the language if it is only one.
 func (t *languageTable) extension(name pathName) (string, code.Language) {

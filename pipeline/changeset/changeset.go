@@ -57,16 +57,16 @@ func (c *Change) Kind() Kind {
 // an empty repository. It fails with mirror.ErrMissing if the mirror lacks one of
 // the commits or their trees, and with mirror.ErrTooLarge above most changes, which is
 // at most MaxChanges.
-func Between(ctx context.Context, m *mirror.Mirror, before, after code.CommitID, most int) ([]Change, error) {
+func Between(ctx context.Context, t *mirror.Trees, before, after code.CommitID, most int) ([]Change, error) {
 	most = min(most, MaxChanges)
 	if before == "" {
-		return listFiles(ctx, m, after, most)
+		return listFiles(ctx, t.Mirror(), after, most)
 	}
 	if before == after {
 		return nil, nil
 	}
 	var changes []Change
-	err := m.DiffTree(ctx, before, after, func(path string, old, new mirror.Entry) error {
+	err := t.Diff(ctx, before, after, func(path string, old, new mirror.Entry) error {
 		changes = append(changes, Change{Path: path, Old: old, New: new})
 		return checkCount(changes, most)
 	})
@@ -74,7 +74,7 @@ func Between(ctx context.Context, m *mirror.Mirror, before, after code.CommitID,
 		return nil, err
 	}
 	changes = namePaths(changes)
-	return changes, addSizes(ctx, m, changes)
+	return changes, addSizes(ctx, t, changes)
 }
 
 // listFiles returns every file of a commit as added.
@@ -99,7 +99,7 @@ func checkCount(changes []Change, most int) error {
 
 // addSizes fills New.Size of files and links: a difference has no sizes, and
 // the blobs are not read before we know that they are small enough.
-func addSizes(ctx context.Context, m *mirror.Mirror, changes []Change) error {
+func addSizes(ctx context.Context, t *mirror.Trees, changes []Change) error {
 	var ids []mirror.ObjectID
 	var at []int
 	for i, c := range changes {
@@ -107,13 +107,5 @@ func addSizes(ctx context.Context, m *mirror.Mirror, changes []Change) error {
 			ids, at = append(ids, c.New.ID), append(at, i)
 		}
 	}
-	if len(ids) == 0 {
-		return nil
-	}
-	r, err := m.Reader(ctx)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	return r.Sizes(ctx, ids, func(i int, size int64) { changes[at[i]].New.Size = size })
+	return t.Sizes(ctx, ids, func(i int, size int64) { changes[at[i]].New.Size = size })
 }

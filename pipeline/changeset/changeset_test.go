@@ -96,7 +96,7 @@ func (w *world) commit() string {
 }
 
 func (w *world) between(t *testing.T, before, after string) string {
-	changes, err := changeset.Between(t.Context(), w.fetch(t), w.number(t, before), w.number(t, after), changeset.MaxChanges)
+	changes, err := between(t, w.fetch(t), w.number(t, before), w.number(t, after))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestBetweenMissingCommit(t *testing.T) {
 	m := w.fetch(t)
 	absent := code.CommitID(strings.Repeat("12", 20))
 	for _, pair := range [][2]code.CommitID{{absent, w.commits[1]}, {w.commits[1], absent}, {"", absent}} {
-		if _, err := changeset.Between(t.Context(), m, pair[0], pair[1], changeset.MaxChanges); !errors.Is(err, mirror.ErrMissing) {
+		if _, err := between(t, m, pair[0], pair[1]); !errors.Is(err, mirror.ErrMissing) {
 			t.Errorf("between %q and %q: %v, want ErrMissing", pair[0], pair[1], err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestPathsAreText(t *testing.T) {
 	}
 	w.commit()
 	for before, want := range map[string]string{"0": "[\\xe9 \\xff/x b caf\\xe8 caf\\xe9 é]", "1": "[\\xe9 \\xff/x caf\\xe8 caf\\xe9 é]"} {
-		changes, err := changeset.Between(t.Context(), w.fetch(t), w.number(t, before), w.commits[2], changeset.MaxChanges)
+		changes, err := between(t, w.fetch(t), w.number(t, before), w.commits[2])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,4 +191,14 @@ func TestPathsAreText(t *testing.T) {
 			t.Errorf("paths %v, want %s", got, want)
 		}
 	}
+}
+
+func between(t *testing.T, m *mirror.Mirror, before, after code.CommitID) ([]changeset.Change, error) {
+	t.Helper()
+	trees, err := m.Trees(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trees.Close()
+	return changeset.Between(t.Context(), trees, before, after, changeset.MaxChanges)
 }

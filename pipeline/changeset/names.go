@@ -19,10 +19,12 @@ func namePaths(changes []Change) []Change {
 		renamed = renamed || name != changes[i].Path
 		changes[i].Path, changes[i].InvalidPath = name, !valid
 	}
-	if !renamed {
+	byPath := func(a, b Change) int { return strings.Compare(a.Path, b.Path) }
+	if !renamed && slices.IsSortedFunc(changes, byPath) {
 		return changes
 	}
-	// The order of bytes is not that of their spelling.
-	slices.SortStableFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	// The order of bytes is not that of their spelling; and git sorts trees, not those
+	// who forge them.
+	slices.SortStableFunc(changes, byPath)
 	return slices.CompactFunc(changes, func(a, b Change) bool { return a.Path == b.Path })
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/quarrysearch/quarry/pipeline/changeset"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -11,61 +13,109 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// changeSet is how a manifest changes, and the blobs that must be read for it.
-type changeSet struct {
-	// changes are ordered by path; language, flags and reasons found by reading
-	// are filled in by the units.
-	changes []event.Change
-	// items are the blobs to read, in the order of their first path.
-	items []item
-	bytes int64
+// Bounds of a batch: the refs whose blobs are read together and that are announced in
+// one append. A ref may exceed maxBatchChanges alone.
+const (
+	maxBatchRefs    = 256
+	maxBatchChanges = 200_000
+)
+
+// A batch is refs that are indexed together: a blob that several of them bring is read
+// once.
+type batch struct {
+	refs []*refChange
+	// items are the blobs that the refs bring.
+	items  []item
+	byBlob map[mirror.ObjectID]int // index into items
+	// changes counts those of all refs.
+	changes int
+	// readings are what the blobs that were read are read as.
+	readings map[readingKey]reading
 }
 
-// item is a blob, where it stands now, and where it stood in the base.
+// refChange is how the manifest of a ref changes.
+type refChange struct {
+	revision
+	base  code.Revision
+	cause cause
+	// changes are ordered by path; documents, flags and reasons are filled in when the
+	// blobs are known.
+	changes []event.Change
+	// documents counts the blobs that the changes bring.
+	documents int
+	// segments hold documents that this ref is the first of the batch to name.
+	segments []event.SegmentRef
+}
+
+// item is a blob, where it stands now, and where it stood in the bases.
 type item struct {
 	id   mirror.ObjectID
 	size int64
-	at   []int    // indices into changes
-	was  []string // paths in the base: the document may be known
+	at   []place
+	was  []string // paths in the bases: the document may be known
+	// known are the languages in which a live segment has the blob.
+	known []code.Language
+	// always says that the blob is read though a segment is believed to have it.
+	always bool
 }
 
-// changes compares two commits; without a base everything is new.
-func (x *Indexer) changes(ctx context.Context, m *mirror.Mirror, base, commit code.CommitID) (*changeSet, error) {
-	between, err := changeset.Between(ctx, m, base, commit, x.o.MaxFiles)
+// place is a path of a ref: indices into batch.refs and into its changes.
+type place struct{ ref, change int }
+
+func newBatch() *batch {
+	return &batch{byBlob: map[mirror.ObjectID]int{}, readings: map[readingKey]reading{}}
+}
+
+// full reports whether a further ref belongs into the next batch.
+func (b *batch) full() bool { return len(b.refs) >= maxBatchRefs || b.changes >= maxBatchChanges }
+
+func (b *batch) has(ref code.Ref) bool {
+	return slices.ContainsFunc(b.refs, func(other *refChange) bool { return other.Ref == ref })
+}
+
+func (b *batch) change(p place) *event.Change { return &b.refs[p.ref].changes[p.change] }
+
+// addRef adds a ref with what differs between its base and its commit; without a base
+// everything is new. The documents of a base count as known if the log has announced it,
+// and if it is not among the refs of the batch: it may be refreshed there.
+func (h *handling) addRef(ctx context.Context, b *batch, ref *refChange) error {
+	x, t := h.x, h.trees
+	between, err := changeset.Between(ctx, t, ref.base.Commit, ref.Commit, x.o.MaxFiles)
+	if errors.Is(err, mirror.ErrMissing) && ref.base.Commit != "" {
+		// The base was pruned from the mirror: say everything again.
+		ref.base = code.Revision{}
+		between, err = changeset.Between(ctx, t, "", ref.Commit, x.o.MaxFiles)
+	}
 	if errors.Is(err, mirror.ErrTooLarge) {
 		// What was listed may be most of the heap, and nothing else may make the
 		// collector run for minutes.
 		debug.FreeOSMemory()
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b := &setBuilder{byBlob: map[mirror.ObjectID]int{}, limit: x.o.MaxBlobBytes, skipped: x.metrics.skip}
-	b.set.changes = make([]event.Change, 0, len(between))
+	known := ref.base.Ref == ref.Ref || h.indexed[ref.base.Ref] == ref.base.Commit && !b.has(ref.base.Ref)
+	b.refs = append(b.refs, ref)
+	ref.changes = make([]event.Change, 0, len(between))
 	was := map[mirror.ObjectID][]string{}
 	for i := range between {
 		c := &between[i]
-		if c.Old.Mode.IsFile() {
+		if known && c.Old.Mode.IsFile() {
 			was[c.Old.ID] = append(was[c.Old.ID], c.Path)
 		}
-		b.add(c)
+		x.addChange(b, ref, c)
 	}
-	for i := range b.set.items {
-		b.set.items[i].was = was[b.set.items[i].id]
+	for id, paths := range was {
+		if i, ok := b.byBlob[id]; ok {
+			b.items[i].was = append(b.items[i].was, paths...)
+		}
 	}
-	return &b.set, nil
+	b.changes += len(ref.changes)
+	return nil
 }
 
-// A setBuilder makes a changeSet.
-type setBuilder struct {
-	set     changeSet
-	byBlob  map[mirror.ObjectID]int // index into items
-	limit   int64
-	skipped func(reason code.SkipReason, files int)
-}
-
-// add adds the change of one path.
-func (b *setBuilder) add(c *changeset.Change) {
+// addChange adds the change of one path of the batch's last ref.
+func (x *Indexer) addChange(b *batch, ref *refChange, c *changeset.Change) {
 	now, change := c.New, event.Change{Path: c.Path}
 	switch {
 	case now == (mirror.Entry{}): // deleted
@@ -75,26 +125,58 @@ func (b *setBuilder) add(c *changeset.Change) {
 		change.Skipped = code.SkipSymlink
 	case now.Mode.IsSubmodule():
 		change.Skipped = code.SkipSubmodule
-	case now.Size > b.limit:
+	case now.Size > x.o.MaxBlobBytes:
 		change.Skipped = code.SkipTooLarge
 	default:
-		b.read(now, len(b.set.changes))
+		b.addItem(now, place{len(b.refs) - 1, len(ref.changes)}, ref.refresh)
+		ref.documents++
 	}
 	if change.Skipped != "" {
-		b.skipped(change.Skipped, 1)
+		x.metrics.skip(change.Skipped, 1)
 	}
 	change.SizeBytes = max(now.Size, 0)
-	b.set.changes = append(b.set.changes, change)
+	ref.changes = append(ref.changes, change)
 }
 
-// read notes that the blob of a change has to be read.
-func (b *setBuilder) read(e mirror.Entry, change int) {
+// addItem notes that a place has a blob that may have to be read.
+func (b *batch) addItem(e mirror.Entry, at place, always bool) {
 	i, ok := b.byBlob[e.ID]
 	if !ok {
-		i = len(b.set.items)
+		i = len(b.items)
 		b.byBlob[e.ID] = i
-		b.set.items = append(b.set.items, item{id: e.ID, size: e.Size})
-		b.set.bytes += max(e.Size, 0)
+		b.items = append(b.items, item{id: e.ID, size: e.Size})
 	}
-	b.set.items[i].at = append(b.set.items[i].at, change)
+	it := &b.items[i]
+	it.at = append(it.at, at)
+	it.always = it.always || always
+}
+
+// unread returns the items that are not named whole by now: those of the default
+// branch, whose documents nearly every search looks at, and the others. Both are
+// ordered by path, so that the versions of a file, of which git has the differences,
+// follow each other.
+func (b *batch) unread() (ofDefault, others []item) {
+	for i := range b.items {
+		it := &b.items[i]
+		switch {
+		case len(it.at) == 0:
+		case slices.ContainsFunc(it.at, func(p place) bool { return b.refs[p.ref].Ref == b.refs[p.ref].head }):
+			ofDefault = append(ofDefault, *it)
+		default:
+			others = append(others, *it)
+		}
+	}
+	for _, items := range [][]item{ofDefault, others} {
+		slices.SortStableFunc(items, func(p, q item) int {
+			return strings.Compare(b.change(p.at[0]).Path, b.change(q.at[0]).Path)
+		})
+	}
+	return ofDefault, others
+}
+
+func sumSizes(items []item) (bytes int64) {
+	for i := range items {
+		bytes += max(items[i].size, 0)
+	}
+	return bytes
 }

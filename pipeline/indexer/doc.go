@@ -18,13 +18,16 @@
 // and the receipt of the first. Those that led to no RevisionIndexed of their ref
 // are told of in one PushesHandled.
 //
-//	fetch → base → changes → units → segments → RevisionIndexed → indexed state
+//	fetch → bases → batch: changes → known documents → units → segments → RevisionIndexed → indexed state
 //
-// The base is the commit of the ref that was indexed last, or, for a ref that is
-// new, the indexed commit of the default branch; without either the changes are
-// the whole manifest. The new blobs are cut into units of adjacent paths; each
-// unit becomes one segment, or more if its text grows in decoding. Units of all
-// repositories share Options.Builders places.
+// Refs that come together are indexed together, in batches (docs/adr/0022). The base
+// of a ref is the commit of it that was indexed last, or, for a ref that is new, an
+// indexed commit of the default branch or of a ref nearby; without any the changes are
+// the whole manifest. A blob is read once for all refs of a batch, and not at all if a
+// live segment holds its documents, which is so for the blobs in the trees of the
+// commits that the log announced last. The blobs to read are cut into units of adjacent
+// paths; each unit becomes one segment, or more if its text grows in decoding. Units of
+// all repositories share Options.Builders places.
 //
 // # Invariants
 //
@@ -42,6 +45,9 @@
 //     mark on, which is kept beside the mirrors and made at the low-water mark.
 //  3. A document is analysed in the language of its place; a blob that stands in
 //     two languages is two documents.
+//     A document that an event names is in a segment of its batch, or a ref that the
+//     log has announced names it until then. What the log may have dropped is read
+//     again.
 //  4. Losing a mirror costs a full manifest, no more. What was registered is then
 //     read from the log, and so are the refs that have gone meanwhile: by each look
 //     at all refs, until the mirror is known to have every ref that the log has.
@@ -65,6 +71,10 @@
 // answers.
 //
 // # Bounds
+//
+// A batch is maxBatchRefs refs and maxBatchChanges changes, and one append of
+// maxAppendBytes; a search for known documents visits maxWalk directories; what is kept
+// of a repository's blobs is maxReadings.
 //
 // Units are 15/16 of Options.SegmentBytes of blobs; a builder needs 1.6 times that; a blob is at most
 // analyze.Options.MaxBlobBytes. Progress of the latest MaxJobs repositories is

@@ -27,6 +27,9 @@ func (x *Indexer) eraseCommit(ctx context.Context, ev *event.ErasureRequested, a
 	if err != nil {
 		return err
 	}
+	if err := readingsOf(m).remove(); err != nil { // they have the names of its blobs
+		return err
+	}
 	if !m.Exists() { // it was a copy
 		if err := x.copyAgain(ctx, m, ev, at, job); err != nil {
 			return err

@@ -282,10 +282,10 @@ type became struct {
 	told   bool
 }
 
-// everything fetches a repository and indexes each selected ref by its cause, the
-// default branch first: the others are derived from it. Where the mirror may not know of
-// every ref that the log has, those that are gone are taken back first. The mirror
-// counts as complete once it has every ref that the repository has.
+// everything fetches a repository and indexes the selected refs by their causes,
+// together. Where the mirror may not know of every ref that the log has, those that are
+// gone are taken back first. The mirror counts as complete once it has every ref that
+// the repository has.
 func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, v visit, job *job) (look, error) {
 	started := x.o.Now()
 	state, err := m.Fetch(ctx, r)
@@ -302,13 +302,17 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 	if err != nil {
 		return l, err
 	}
-	for _, rev := range state.Revisions {
+	revs := make([]revision, len(state.Revisions))
+	for i, rev := range state.Revisions {
 		refresh := v.refreshes != nil && v.refreshes(rev.Ref)
-		told, err := x.ref(ctx, m, revision{repo: r.ID, Revision: rev, head: state.Default, refresh: refresh}, v.cause(rev.Ref), job)
-		if err != nil {
-			return l, err
-		}
-		l.refs[rev.Ref] = became{rev.Commit, told}
+		revs[i] = revision{repo: r.ID, Revision: rev, head: state.Default, refresh: refresh}
+	}
+	told, err := x.indexRefs(ctx, m, revs, v.cause, job)
+	if err != nil {
+		return l, err
+	}
+	for _, rev := range state.Revisions {
+		l.refs[rev.Ref] = became{rev.Commit, told[rev.Ref]}
 	}
 	indexed, err := m.Indexed(ctx)
 	if err != nil {

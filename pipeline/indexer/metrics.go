@@ -24,6 +24,9 @@ type metrics struct {
 	revisions      prometheus.Counter
 	changes        prometheus.Counter
 	seconds        prometheus.Histogram
+	read           prometheus.Counter
+	known          prometheus.Counter
+	documents      prometheus.Counter
 	text           prometheus.Counter
 	segments       prometheus.Counter
 	segmentBytes   prometheus.Counter
@@ -46,6 +49,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_indexer_revision_seconds", Help: "Time from the fetched commit to its event in the log.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
+		}),
+		read: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_read_blobs_total", Help: "Blobs read to be analyzed.",
+		}),
+		known: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_known_blobs_total", Help: "Blobs that refs brought and that were not read, since a live segment holds them.",
+		}),
+		documents: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_documents_total", Help: "Documents added to segments.",
 		}),
 		text: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_text_bytes_total", Help: "Text added to segments.",
@@ -73,14 +85,14 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.skipped.WithLabelValues(string(reason))
 	}
 	if reg != nil {
-		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp)
+		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.read, m.known, m.documents, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp)
 	}
 	return m
 }
 
-func (m *metrics) revision(set *changeSet, took time.Duration) {
+func (m *metrics) revision(changes int, took time.Duration) {
 	m.revisions.Inc()
-	m.changes.Add(float64(len(set.changes)))
+	m.changes.Add(float64(changes))
 	m.seconds.Observe(took.Seconds())
 }
 

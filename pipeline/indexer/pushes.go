@@ -58,19 +58,27 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 		return err
 	}
 	took := x.o.Now().Sub(started)
+	var revs []revision
 	for _, of := range wanted {
 		x.logFetched(r, g.cause(of.ref), "ref", string(of.ref), "commit", string(commits[of.ref]), "duration", took)
-		rev := revision{repo: r.ID, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head, refresh: of.refreshed()}
-		var told bool
-		if rev.Commit == "" {
-			told, err = x.gone(ctx, m, rev, g.cause(of.ref))
-		} else {
-			told, err = x.ref(ctx, m, rev, g.cause(of.ref), job)
+		if commits[of.ref] != "" {
+			revs = append(revs, revision{repo: r.ID, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head, refresh: of.refreshed()})
 		}
-		if err != nil {
-			return err
+	}
+	// A ref that goes, goes last: its documents may be all that a new one has.
+	told, err := x.indexRefs(ctx, m, revs, g.cause, job)
+	if err != nil {
+		return err
+	}
+	for _, of := range wanted {
+		news := told[of.ref]
+		if commits[of.ref] == "" {
+			rev := revision{repo: r.ID, Revision: code.Revision{Ref: of.ref}, head: head}
+			if news, err = x.gone(ctx, m, rev, g.cause(of.ref)); err != nil {
+				return err
+			}
 		}
-		of.found(became{rev.Commit, told})
+		of.found(became{commits[of.ref], news})
 	}
 	return nil
 }
@@ -100,8 +108,8 @@ func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository
 	return nil
 }
 
-// unknown returns the refs that have to be fetched, the default branch first: the
-// others are derived from it.
+// unknown returns the refs that have to be fetched, the default branch first: new ones
+// are derived from it.
 func (x *Indexer) unknown(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, head code.Ref) []*pushedRef {
 	var wanted []*pushedRef
 	for _, of := range g.refs {

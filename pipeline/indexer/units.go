@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -58,18 +59,22 @@ func units(items []item, total, segmentBytes int64) [][]item {
 	return out
 }
 
-// segments reads, analyses and seals the blobs of a change set. It fills in the
-// changes that stand for them.
-func (x *Indexer) segments(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, set *changeSet, c cause, job *job) ([]event.SegmentRef, error) {
-	cut := units(set.items, set.bytes, x.o.SegmentBytes)
-	refs := make([][]event.SegmentRef, len(cut))
+// seal reads, analyzes and seals the blobs of a batch that are not named yet, and fills
+// in the changes that stand for them. Each segment goes to the ref of the batch that is
+// the first to name one of its documents. It returns what the segments hold.
+func (h *handling) seal(ctx context.Context, b *batch) (map[code.DocumentKey]bool, error) {
+	ofDefault, others := b.unread()
+	total := sumSizes(ofDefault) + sumSizes(others)
+	h.job.plan(len(ofDefault)+len(others), total)
+	cut := append(units(ofDefault, sumSizes(ofDefault), h.x.o.SegmentBytes), units(others, sumSizes(others), h.x.o.SegmentBytes)...)
+	done := make([]*unit, len(cut))
 	errs := make([]error, len(cut))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group sync.WaitGroup
-	places := x.places
-	if set.bytes < smallBytes {
-		places = x.small
+	places := h.x.places
+	if total < smallBytes {
+		places = h.x.small
 	}
 	for i, items := range cut {
 		select {
@@ -78,10 +83,10 @@ func (x *Indexer) segments(ctx context.Context, m *mirror.Mirror, repo code.Repo
 			errs[i] = ctx.Err()
 			continue
 		}
+		done[i] = &unit{handling: h, batch: b, items: items, readings: map[readingKey]reading{}}
 		group.Go(func() {
 			defer func() { <-places }()
-			u := &unit{x: x, m: m, repo: repo, set: set, items: items, cause: c, job: job}
-			if refs[i], errs[i] = u.run(ctx); errs[i] != nil {
+			if errs[i] = done[i].run(ctx); errs[i] != nil {
 				cancel()
 			}
 		})
@@ -90,7 +95,18 @@ func (x *Indexer) segments(ctx context.Context, m *mirror.Mirror, repo code.Repo
 	if err := firstCause(errs); err != nil {
 		return nil, err
 	}
-	return slices.Concat(refs...), nil
+	sealed := map[code.DocumentKey]bool{}
+	for _, u := range done {
+		for _, s := range u.sealed {
+			ref := b.refs[s.first]
+			ref.segments = append(ref.segments, s.SegmentRef)
+		}
+		for _, k := range u.documents {
+			sealed[k] = true
+		}
+		maps.Copy(b.readings, u.readings)
+	}
+	return sealed, nil
 }
 
 // firstCause returns the first error that is not the echo of another.
@@ -109,26 +125,33 @@ func firstCause(errs []error) error {
 
 // A unit becomes one segment, or several if its text does not fit into one.
 type unit struct {
-	x     *Indexer
-	m     *mirror.Mirror
-	repo  code.RepositoryID
-	set   *changeSet
+	*handling
+	batch *batch
 	items []item
-	cause cause
-	job   *job
 
 	builder *segment.Builder
-	refs    []event.SegmentRef
+	// first is the first ref that names a document in the builder.
+	first     int
+	sealed    []sealedSegment
+	documents []code.DocumentKey
+	readings  map[readingKey]reading
 }
 
-func (u *unit) run(ctx context.Context) ([]event.SegmentRef, error) {
+// sealedSegment is a segment and the first ref of the batch that names one of its
+// documents.
+type sealedSegment struct {
+	event.SegmentRef
+	first int
+}
+
+func (u *unit) run(ctx context.Context) error {
 	reader, err := u.m.Reader(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer reader.Close()
 	u.builder = u.x.builders.Get().(*segment.Builder)
-	u.builder.Reset(u.options())
+	u.reset()
 	ids := make([]mirror.ObjectID, len(u.items))
 	for i := range ids {
 		ids[i] = u.items[i].id
@@ -137,6 +160,7 @@ func (u *unit) run(ctx context.Context) ([]event.SegmentRef, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		u.x.metrics.read.Inc()
 		defer u.job.progress(1, int64(len(content)))
 		return u.blob(ctx, &u.items[i], content, err)
 	})
@@ -144,57 +168,57 @@ func (u *unit) run(ctx context.Context) ([]event.SegmentRef, error) {
 		err = u.seal(ctx)
 	}
 	if err != nil {
-		return nil, err // the builder may hold anything: let it go
+		return err // the builder may hold anything: let it go
 	}
 	u.x.builders.Put(u.builder)
-	return u.refs, nil
+	return nil
 }
 
-// options seed the segment's ID with what led to it: a revert builds the documents
-// of an earlier push again, and that segment may be on its way out of the store,
-// merged into another.
-func (u *unit) options() segment.Options {
-	return segment.Options{MaxTextBytes: u.x.o.SegmentBytes, Seed: fmt.Appendf(nil, "repository %d, cause %s", u.repo, u.cause.at)}
+// reset begins a segment. Its ID is seeded with what led to it: a revert builds the
+// documents of an earlier push again, and that segment may be on its way out of the
+// store, merged into another.
+func (u *unit) reset() {
+	cause := u.batch.refs[0].cause
+	u.builder.Reset(segment.Options{MaxTextBytes: u.x.o.SegmentBytes, Seed: fmt.Appendf(nil, "repository %d, cause %s", u.repo, cause.at)})
+	u.first = len(u.batch.refs)
 }
 
-// blob adds the documents of one blob: one for each language among its paths.
+// blob adds the documents of one blob: one for each language among its paths in which
+// no live segment has it.
 func (u *unit) blob(ctx context.Context, it *item, content []byte, err error) error {
 	if err != nil {
 		u.skip(it, skipReason(err))
 		return nil
 	}
-	head := content[:min(len(content), analyze.HeadBytes)]
-	added := u.known(it, head)
-	for _, at := range it.at {
-		change := &u.set.changes[at]
-		var language code.Language
-		var flags code.Flags
-		if len(added) > 0 {
-			language, flags = u.x.o.Analyzer.Place(change.Path, head)
+	if reason := u.x.o.Analyzer.Skip(content); reason != "" {
+		for _, p := range it.at {
+			u.readings[u.key(it, u.batch.change(p).Path)] = reading{skipped: reason}
 		}
-		if len(added) == 0 || !slices.Contains(added, language) {
-			result := u.x.o.Analyzer.Document(change.Path, content)
-			if result.Skipped != "" {
-				u.skip(it, result.Skipped)
-				return nil
-			}
-			if err := u.document(ctx, it.id.Blob(), result); err != nil {
+		u.skip(it, reason)
+		return nil
+	}
+	head := content[:min(len(content), analyze.HeadBytes)]
+	have := u.known(it, head)
+	for _, p := range it.at {
+		change := u.batch.change(p)
+		r := u.x.o.Analyzer.Read(change.Path, head)
+		if !slices.Contains(have, r.Language) {
+			if err := u.document(ctx, it.id.Blob(), u.x.o.Analyzer.Document(change.Path, content), p.ref); err != nil {
 				return err
 			}
-			language, flags = result.Language, result.Flags
-			added = append(added, language)
+			have = append(have, r.Language)
 		}
-		change.Blob, change.Language, change.Flags = it.id.Blob(), language, flags&analyze.PlaceFlags
+		change.Blob, change.Language, change.Flags = it.id.Blob(), r.Language, u.x.o.Analyzer.Flags(change.Path, r)
+		u.readings[u.key(it, change.Path)] = reading{Reading: r}
 	}
 	return nil
 }
 
-// known returns the languages in which the base has the blob already.
+// known returns the languages in which a live segment has the blob.
 func (u *unit) known(it *item, head []byte) []code.Language {
-	var out []code.Language
+	out := slices.Clone(it.known)
 	for _, path := range it.was {
-		language, _ := u.x.o.Analyzer.Place(path, head)
-		out = append(out, language)
+		out = append(out, u.x.o.Analyzer.Read(path, head).Language)
 	}
 	return out
 }
@@ -209,12 +233,12 @@ func skipReason(err error) code.SkipReason {
 // skip records why the places of a blob are not searchable.
 func (u *unit) skip(it *item, reason code.SkipReason) {
 	u.x.metrics.skip(reason, len(it.at))
-	for _, at := range it.at {
-		u.set.changes[at].Skipped = reason
+	for _, p := range it.at {
+		u.batch.change(p).Skipped = reason
 	}
 }
 
-func (u *unit) document(ctx context.Context, blob code.BlobID, r analyze.Result) error {
+func (u *unit) document(ctx context.Context, blob code.BlobID, r analyze.Result, ref int) error {
 	if r.SymbolsFailed != "" {
 		u.x.metrics.symbolFailures.Inc()
 		u.x.o.Logger.Warn("symbols of a blob could not be found; it is searchable without", "repository_id", u.repo, "blob", blob.String(), "error", r.SymbolsFailed)
@@ -225,12 +249,15 @@ func (u *unit) document(ctx context.Context, blob code.BlobID, r analyze.Result)
 		if err := u.seal(ctx); err != nil {
 			return err
 		}
-		u.builder.Reset(u.options())
+		u.reset()
 		err = u.builder.Add(d)
 	}
 	if err != nil {
 		return fmt.Errorf("add %s: %w", blob, err)
 	}
+	u.first = min(u.first, ref)
+	u.documents = append(u.documents, d.Key)
+	u.x.metrics.documents.Inc()
 	u.x.metrics.text.Add(float64(len(r.Text)))
 	return nil
 }
@@ -259,9 +286,9 @@ func (u *unit) seal(ctx context.Context) error {
 	if err := u.x.o.Segments.Put(ctx, segmentstore.SegmentName(meta.ID), path); err != nil {
 		return fmt.Errorf("store segment %s: %w", meta.ID, err)
 	}
-	u.refs = append(u.refs, event.SegmentRef{
+	u.sealed = append(u.sealed, sealedSegment{event.SegmentRef{
 		ID: meta.ID.String(), SizeBytes: meta.SizeBytes, TextBytes: meta.TextBytes, Documents: meta.Documents,
-	})
+	}, u.first})
 	u.x.metrics.segments.Inc()
 	u.x.metrics.segmentBytes.Add(float64(meta.SizeBytes))
 	return nil

@@ -17,6 +17,7 @@
 //	DIR/NN/REPOSITORY/           one mirror; NN = ID mod 256, in hexadecimal
 //	  quarry.json                what was registered: code.Repository
 //	  unannounced                segments put since the last announcement
+//	  readings, readings.tail    of the indexer: what its blobs are read as
 //	  git/                       the bare repository
 //	    HEAD                     the default branch last announced in the log
 //	    refs/heads/…             the branches as last fetched

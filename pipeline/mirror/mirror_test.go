@@ -347,7 +347,7 @@ func TestIndexedState(t *testing.T) {
 		t.Fatalf("pruned: %s, %v; want %s", got, err, second)
 	}
 	wantDiff(t, m, second, first, "M a")
-	if err := m.DiffTree(ctx, code.CommitID(strings.Repeat("ab", 20)), first, func(string, mirror.Entry, mirror.Entry) error { return nil }); !errors.Is(err, mirror.ErrMissing) {
+	if err := diffTrees(t, m, code.CommitID(strings.Repeat("ab", 20)), first, func(string, mirror.Entry, mirror.Entry) error { return nil }); !errors.Is(err, mirror.ErrMissing) {
 		t.Fatalf("difference with a commit that is missing: %v", err)
 	}
 	if err := m.Reset(ctx); err != nil {
@@ -555,10 +555,20 @@ func TestCommitTime(t *testing.T) {
 	}
 }
 
+func diffTrees(t *testing.T, m *mirror.Mirror, before, after code.CommitID, fn func(path string, old, new mirror.Entry) error) error {
+	t.Helper()
+	trees, err := m.Trees(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trees.Close()
+	return trees.Diff(t.Context(), before, after, fn)
+}
+
 func wantDiff(t *testing.T, m *mirror.Mirror, before, after code.CommitID, want ...string) {
 	t.Helper()
 	var got []string
-	err := m.DiffTree(t.Context(), before, after, func(path string, old, new mirror.Entry) error {
+	err := diffTrees(t, m, before, after, func(path string, old, new mirror.Entry) error {
 		status := "M"
 		if old.ID.IsZero() {
 			status = "A"

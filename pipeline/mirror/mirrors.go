@@ -118,6 +118,10 @@ type Mirror struct {
 // gitDir is the bare repository.
 func (m *Mirror) gitDir() string { return filepath.Join(m.dir, "git") }
 
+// File returns the path of a file beside the bare repository, for what is true of its
+// blobs whatever its refs are. It is lost with the mirror.
+func (m *Mirror) File(name string) string { return filepath.Join(m.dir, name) }
+
 // repositoryParts are what git wants of a directory to take it for a repository.
 var repositoryParts = []string{"HEAD", "objects", "refs"}
 

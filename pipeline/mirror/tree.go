@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -42,39 +41,6 @@ func (m *Mirror) listFiles(ctx context.Context, commit code.CommitID, parse func
 		return fmt.Errorf("list %s of repository %s: %w", commit, m.id, err)
 	}
 	return nil
-}
-
-// DiffTree calls fn for every file that differs between two commits, ordered by
-// path. The zero Entry means that there is no such file. Sizes are unknown (-1).
-func (m *Mirror) DiffTree(ctx context.Context, before, after code.CommitID, fn func(path string, old, new Entry) error) error {
-	if err := errors.Join(validateCommit(before), validateCommit(after)); err != nil {
-		return m.wrap("compare", err)
-	}
-	err := m.ms.git.stream(ctx, command{gitDir: m.gitDir(), args: []string{
-		"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-abbrev", "--end-of-options", string(before), string(after), "--"}},
-		func(r io.Reader) error { return readDiff(r, fn) })
-	if err != nil {
-		return fmt.Errorf("compare %s with %s in repository %s: %w", before, after, m.id, err)
-	}
-	return nil
-}
-
-func readDiff(r io.Reader, fn func(path string, old, new Entry) error) error {
-	var old, new Entry
-	header := true
-	err := eachRecord(r, func(record []byte) (err error) {
-		if header {
-			old, new, err = parseDiffHeader(record)
-		} else {
-			err = fn(string(record), old, new)
-		}
-		header = !header
-		return err
-	})
-	if err == nil && !header {
-		err = fmt.Errorf("%w: the difference ends before a path", ErrGit)
-	}
-	return err
 }
 
 // eachRecord calls fn for every NUL-terminated record of r, which is valid until
@@ -117,18 +83,6 @@ func parseTreeEntry(line []byte) (string, Entry, error) {
 		size = -1 // "-" for a submodule, "BAD" for an object that cannot be read
 	}
 	return string(path), Entry{Mode: mode, ID: id, Size: size}, nil
-}
-
-// parseDiffHeader reads ":MODE MODE NAME NAME STATUS".
-func parseDiffHeader(record []byte) (old, new Entry, err error) {
-	fields := bytes.Fields(bytes.TrimPrefix(record, []byte{':'}))
-	if len(fields) != 5 || record[0] != ':' {
-		return old, new, fmt.Errorf("%w: unexpected difference %.200q", ErrGit, record)
-	}
-	if old, err = parseDiffSide(fields[0], fields[2]); err == nil {
-		new, err = parseDiffSide(fields[1], fields[3])
-	}
-	return old, new, err
 }
 
 func parseDiffSide(mode, name []byte) (Entry, error) {

@@ -1,0 +1,184 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// maxDerivations bounds the refs of one import that build on each other. The
+// projection of places allows places.MaxDepth ancestors; beyond it a manifest copies.
+const maxDerivations = 7
+
+// chooseBases returns refs in the order in which they are announced, each with the
+// revision that its changes are relative to. A ref that was indexed before builds on
+// itself. A new one builds on the default branch, or on that of a few refs nearby from
+// which it differs least: refs of one history are ordered by time, and every one of
+// some, then of those in between, builds on one of its neighbors in the step before.
+// So a ref costs some times the difference to its neighbor, not to the default branch,
+// and no chain is longer than maxDerivations.
+func (h *handling) chooseBases(ctx context.Context, pending []*refChange) ([]*refChange, error) {
+	var ordered, fresh []*refChange
+	for _, ref := range pending {
+		done := h.indexed[ref.Ref]
+		switch {
+		case done != "" && !ref.refresh:
+			ref.base = code.Revision{Ref: ref.Ref, Commit: done}
+			ordered = append(ordered, ref)
+		case ref.Ref == h.head || ref.refresh:
+			ref.base = h.announcedDefault(ref.Ref, ordered)
+			ordered = append(ordered, ref)
+		default:
+			fresh = append(fresh, ref)
+		}
+	}
+	if len(fresh) == 0 {
+		return ordered, nil
+	}
+	d := &derivation{h: h, ordered: ordered, root: h.announcedDefault("", ordered)}
+	if len(fresh) == 1 {
+		fresh[0].base = d.root
+		if same, ok := h.refAt(fresh[0].Commit); ok {
+			fresh[0].base = same
+		}
+		return append(ordered, fresh[0]), nil
+	}
+	times := make(map[*refChange]time.Time, len(fresh))
+	for _, ref := range fresh {
+		commit, err := h.trees.Commit(ctx, ref.Commit)
+		if err != nil {
+			return nil, err
+		}
+		times[ref] = commit.Time
+	}
+	slices.SortStableFunc(fresh, func(a, b *refChange) int { return times[a].Compare(times[b]) })
+	err := d.derive(ctx, fresh, nil, nil, maxDerivations)
+	return d.ordered, err
+}
+
+// announcedDefault returns the default branch as it is announced before a ref, which
+// may be another one than the repository has by now: then it was renamed, and the new
+// one has most of its files. It returns none if there is none, or if it is the ref.
+func (h *handling) announcedDefault(ref code.Ref, before []*refChange) code.Revision {
+	from := h.m.AnnouncedDefault()
+	for _, other := range before {
+		if other.Ref == h.head {
+			from = h.head
+		}
+	}
+	if from == "" || from == ref {
+		return code.Revision{}
+	}
+	commit := h.indexed[from]
+	for _, other := range before {
+		if other.Ref == from {
+			commit = other.Commit
+		}
+	}
+	if commit == "" {
+		return code.Revision{}
+	}
+	return code.Revision{Ref: from, Commit: commit}
+}
+
+// refAt returns an indexed ref that is at a commit.
+func (h *handling) refAt(commit code.CommitID) (code.Revision, bool) {
+	if h.indexed[h.head] == commit {
+		return code.Revision{Ref: h.head, Commit: commit}, true
+	}
+	var found code.Revision
+	for ref, at := range h.indexed {
+		if at == commit && (found.Ref == "" || ref < found.Ref) {
+			found = code.Revision{Ref: ref, Commit: commit}
+		}
+	}
+	return found, found.Ref != ""
+}
+
+// A derivation orders new refs and gives them bases.
+type derivation struct {
+	h       *handling
+	ordered []*refChange
+	root    code.Revision
+}
+
+// derive takes some of refs, which are ordered by time and lie between before and
+// after, and then what lies between those, in at most steps.
+func (d *derivation) derive(ctx context.Context, refs []*refChange, before, after *refChange, steps int) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	n := len(refs)
+	if steps > 1 {
+		n = int(math.Ceil(math.Pow(float64(len(refs)), 1/float64(steps))))
+	}
+	starts := make([]int, 0, n)
+	for i := range n {
+		at := (2*i + 1) * len(refs) / (2 * n)
+		if len(starts) == 0 || at > starts[len(starts)-1] {
+			starts = append(starts, at)
+		}
+	}
+	for _, at := range starts {
+		if err := d.base(ctx, refs[at], before, after); err != nil {
+			return err
+		}
+		d.ordered = append(d.ordered, refs[at])
+	}
+	for i := range len(starts) + 1 {
+		from, to, left, right := 0, len(refs), before, after
+		if i > 0 {
+			from, left = starts[i-1]+1, refs[starts[i-1]]
+		}
+		if i < len(starts) {
+			to, right = starts[i], refs[starts[i]]
+		}
+		if err := d.derive(ctx, refs[from:to], left, right, steps-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errFarther = errors.New("another base is nearer")
+
+// base gives a ref that of the possible bases from which it differs least.
+func (d *derivation) base(ctx context.Context, ref, before, after *refChange) error {
+	d.h.job.report()
+	candidates := []code.Revision{d.root}
+	for _, other := range []*refChange{before, after} {
+		if other != nil {
+			candidates = append(candidates, other.Revision)
+		}
+	}
+	if len(candidates) == 1 {
+		ref.base = d.root
+		return nil
+	}
+	nearest := math.MaxInt
+	for _, c := range candidates {
+		if c.Commit == "" {
+			continue
+		}
+		files := 0
+		err := d.h.trees.Diff(ctx, c.Commit, ref.Commit, func(string, mirror.Entry, mirror.Entry) error {
+			if files++; files >= nearest {
+				return errFarther
+			}
+			return nil
+		})
+		switch {
+		case err == nil:
+			nearest, ref.base = files, c
+		case errors.Is(err, errFarther), errors.Is(err, mirror.ErrMissing), errors.Is(err, mirror.ErrTooLarge):
+		default:
+			return err
+		}
+	}
+	return nil
+}

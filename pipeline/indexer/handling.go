@@ -1,0 +1,242 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// maxAppendBytes bounds what one append brings of a batch: the embedded log writes it
+// whole or not at all, and a broker takes that much in one request, or in two where
+// other appends wait. Documents of a segment that the first event of a batch brings may
+// be named by its last alone; a merge in between would find them dead. Changes that do
+// not fit go to the segment store.
+const maxAppendBytes = 800 << 10
+
+// A handling indexes refs of one repository, for one record or one group.
+type handling struct {
+	x        *Indexer
+	m        *mirror.Mirror
+	repo     code.RepositoryID
+	head     code.Ref
+	job      *job
+	trees    *mirror.Trees
+	readings readings
+	// indexed are the commits of the refs as the log has them.
+	indexed map[code.Ref]code.CommitID
+	// announced are the refs that this handling announced, and named what they name.
+	announced map[code.Ref]bool
+	named     named
+}
+
+// indexRefs indexes refs at their commits, those whose commit is not news excepted, and
+// reports which were news. Refs that come together are read together: a blob is read,
+// analyzed and sealed once, whichever of them have it, and not at all if a ref that is
+// indexed has it.
+func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revision, causeOf func(code.Ref) cause, job *job) (told map[code.Ref]bool, err error) {
+	told = map[code.Ref]bool{}
+	if len(revs) == 0 {
+		return told, nil
+	}
+	h := &handling{
+		x: x, m: m, repo: revs[0].repo, head: revs[0].head, job: job, readings: readingsOf(m),
+		announced: map[code.Ref]bool{}, named: named{documents: map[code.DocumentKey]bool{}},
+	}
+	if h.indexed, err = indexedCommits(ctx, m); err != nil {
+		return told, err
+	}
+	pending := h.pending(revs, causeOf)
+	if len(pending) == 0 {
+		return told, nil
+	}
+	if h.trees, err = m.Trees(ctx); err != nil {
+		return told, err
+	}
+	defer h.trees.Close()
+	if pending, err = h.chooseBases(ctx, pending); err != nil {
+		return told, err
+	}
+	for len(pending) > 0 {
+		started, b := x.o.Now(), newBatch()
+		for len(pending) > 0 && !b.full() {
+			if err := h.addRef(ctx, b, pending[0]); err != nil {
+				return told, err
+			}
+			job.report()
+			pending = pending[1:]
+		}
+		if err := h.indexBatch(ctx, b, started, len(pending) > 0); err != nil {
+			return told, err
+		}
+		for _, ref := range b.refs {
+			told[ref.Ref] = true
+		}
+	}
+	return told, nil
+}
+
+func indexedCommits(ctx context.Context, m *mirror.Mirror) (map[code.Ref]code.CommitID, error) {
+	list, err := m.Indexed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commits := make(map[code.Ref]code.CommitID, len(list))
+	for _, rev := range list {
+		commits[rev.Ref] = rev.Commit
+	}
+	return commits, nil
+}
+
+// pending returns the refs that are news.
+func (h *handling) pending(revs []revision, causeOf func(code.Ref) cause) []*refChange {
+	announcedDefault := h.m.AnnouncedDefault()
+	var pending []*refChange
+	for _, rev := range revs {
+		c := causeOf(rev.Ref)
+		if h.x.overtaken(rev, c) {
+			continue
+		}
+		if !rev.refresh && h.indexed[rev.Ref] == rev.Commit && announcedDefault == rev.head {
+			continue
+		}
+		announcedDefault = rev.head
+		pending = append(pending, &refChange{revision: rev, cause: c})
+	}
+	return pending
+}
+
+// indexBatch brings the documents of a batch into segments and announces its refs.
+func (h *handling) indexBatch(ctx context.Context, b *batch, started time.Time, more bool) error {
+	if err := h.nameKnown(ctx, b); err != nil {
+		return err
+	}
+	sealed, err := h.seal(ctx, b)
+	if err != nil {
+		return fmt.Errorf("index %d refs, from %s at %s: %w", len(b.refs), b.refs[0].Ref, b.refs[0].Commit, err)
+	}
+	events := make([]*event.RevisionIndexed, len(b.refs))
+	for i, ref := range b.refs {
+		commit, err := h.trees.Commit(ctx, ref.Commit)
+		if err != nil {
+			return err
+		}
+		events[i] = &event.RevisionIndexed{
+			Repository: h.repo, Ref: ref.Ref, Commit: ref.Commit, CommitTime: commit.Time,
+			BaseRef: ref.base.Ref, BaseCommit: ref.base.Commit, Segments: ref.segments, Changes: ref.changes,
+		}
+	}
+	if err := h.announceBatch(ctx, b, events); err != nil {
+		return err
+	}
+	if err := h.readings.add(b.readings); err != nil {
+		h.x.o.Logger.Warn("what blobs are read as was not kept, they are read again when they come again", "repository_id", h.repo, "error", err)
+	}
+	if more {
+		h.named.add(b, sealed)
+	}
+	took := h.x.o.Now().Sub(started)
+	for _, ref := range b.refs {
+		h.announced[ref.Ref], h.indexed[ref.Ref] = true, ref.Commit
+		h.x.metrics.revision(len(ref.changes), took)
+		h.x.o.Logger.Info("revision indexed", "delivery_id", ref.cause.delivery, "repository", nameOf(h.m), "repository_id", h.repo,
+			"ref", string(ref.Ref), "commit", string(ref.Commit), "position", ref.cause.at.String(),
+			"changes", len(ref.changes), "documents", ref.documents, "segments", len(ref.segments), "duration", took)
+	}
+	return nil
+}
+
+// announceBatch appends the events of a batch and, once the log has them, moves the
+// indexed state on.
+func (h *handling) announceBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) error {
+	records, err := h.encodeBatch(ctx, b, events)
+	if err != nil {
+		return err
+	}
+	if _, err = h.x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...); err != nil {
+		err = fmt.Errorf("announce %d refs, from %s at %s: %w", len(b.refs), b.refs[0].Ref, b.refs[0].Commit, err)
+	} else {
+		err = h.m.ClearUnannounced()
+	}
+	for _, ref := range b.refs {
+		if err != nil {
+			break
+		}
+		err = h.m.SetIndexed(ctx, ref.Ref, ref.Commit, ref.head)
+	}
+	if err != nil { // the log may have what the mirror does not know
+		for _, ref := range b.refs {
+			h.x.partitions.doubt(ref.cause.at.Partition, h.repo, ref.cause.at.Offset)
+		}
+	}
+	return err
+}
+
+// encodeBatch returns the records of a batch: with the changes of the refs that have
+// most in the segment store, as far as the bound of one append asks for it.
+func (h *handling) encodeBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) ([]event.Record, error) {
+	records := make([]event.Record, len(events))
+	share := maxAppendBytes / len(events)
+	total := 0
+	for i, ev := range events {
+		var err error
+		h.x.complete(ev, b.refs[i].revision, b.refs[i].cause)
+		if records[i], err = h.x.encode(ctx, ev, eventID(ev), maxAppendBytes); err != nil {
+			return nil, err
+		}
+		total += records[i].SizeBytes()
+	}
+	for i := range records {
+		if total <= maxAppendBytes {
+			break
+		}
+		size := records[i].SizeBytes()
+		if size <= share {
+			continue
+		}
+		rec, err := h.x.encode(ctx, events[i], eventID(events[i]), 0)
+		if err != nil {
+			return nil, err
+		}
+		records[i], total = rec, total-size+rec.SizeBytes()
+	}
+	return records, nil
+}
+
+// complete fills in what every announcement of a ref has.
+func (x *Indexer) complete(ev *event.RevisionIndexed, rev revision, c cause) {
+	ev.DefaultBranch = rev.head.Short()
+	ev.Cause, ev.PushedAt, ev.IndexedAt = c.at, c.was, x.o.Now()
+}
+
+// eventID derives the ID of an announcement, so that its repetition is recognized.
+func eventID(ev *event.RevisionIndexed) string {
+	return event.DerivedID(ev.Cause, "indexed/"+string(ev.Ref))
+}
+
+// encode returns the record of an event, with its changes in the segment store where
+// they are too many for it, or it would be larger than most bytes.
+func (x *Indexer) encode(ctx context.Context, ev *event.RevisionIndexed, id string, most int) (event.Record, error) {
+	env := event.Envelope{ID: id, Source: source, Time: ev.IndexedAt}
+	if len(ev.Changes) <= event.MaxInlineChanges {
+		rec, err := event.Encode(env, ev)
+		if err == nil && (rec.SizeBytes() <= most || len(ev.Changes) == 0) || err != nil && !errors.Is(err, event.ErrTooLarge) {
+			return rec, err
+		}
+	}
+	name, object, err := segmentstore.EncodeChanges(ev.Changes)
+	if err != nil {
+		return event.Record{}, err
+	}
+	if err := x.o.Segments.PutBytes(ctx, name, object); err != nil {
+		return event.Record{}, fmt.Errorf("store changes: %w", err)
+	}
+	ev.Changes, ev.ChangesObject = nil, name
+	return event.Encode(env, ev)
+}

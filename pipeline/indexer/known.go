@@ -1,0 +1,188 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// maxWalk bounds the directories that are visited to find blobs that the refs of a
+// repository have already. Beyond it a blob is read though a segment has it, which
+// costs work and no truth.
+const maxWalk = 1 << 20
+
+// maxNamed bounds the documents of one handling that are remembered, at about 60 bytes
+// each.
+const maxNamed = 1 << 20
+
+// named is what the refs announced in one handling name.
+type named struct {
+	// documents are true if a segment of this handling holds them.
+	documents map[code.DocumentKey]bool
+	overflow  bool
+}
+
+// add adds the documents of the refs of a batch that was announced.
+func (n *named) add(b *batch, sealed map[code.DocumentKey]bool) {
+	for _, ref := range b.refs {
+		for i := range ref.changes {
+			c := &ref.changes[i]
+			if c.Blob == (code.BlobID{}) {
+				continue
+			}
+			k := code.DocumentKey{Blob: c.Blob, Language: c.Language}
+			if _, there := n.documents[k]; !there && len(n.documents) >= maxNamed {
+				n.overflow = true
+				return
+			}
+			n.documents[k] = n.documents[k] || sealed[k]
+		}
+	}
+}
+
+// nameKnown names the documents that a live segment holds, without reading their blobs:
+// what a blob is read as is known from an earlier time, and a ref of the log as it is
+// before the batch has it, or the batch's own base. A blob that is skipped whatever
+// holds it is skipped again.
+func (h *handling) nameKnown(ctx context.Context, b *batch) error {
+	keys := map[readingKey]struct{}{}
+	h.eachKey(b, func(k readingKey, _ *item, _ string) { keys[k] = struct{}{} })
+	found := map[readingKey]reading{}
+	if err := h.readings.find(keys, func(k readingKey, r reading) { found[k] = r }); err != nil {
+		h.x.o.Logger.Warn("what blobs are read as is not known, they are read again", "repository_id", h.repo, "error", err)
+		return nil
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	wanted := map[mirror.ObjectID][]readingKey{}
+	for i := range b.items {
+		it := &b.items[i]
+		if open := h.knownBefore(b, it, found); len(open) > 0 {
+			wanted[it.id] = open
+		}
+	}
+	if err := h.findLive(ctx, wanted, func(id mirror.ObjectID, k readingKey) {
+		it := &b.items[b.byBlob[id]]
+		it.known = append(it.known, found[k].Language)
+	}); err != nil {
+		return err
+	}
+	for i := range b.items {
+		h.nameItem(b, &b.items[i], found)
+	}
+	return nil
+}
+
+// eachKey calls visit with the keys of all items, and the paths they are for.
+func (h *handling) eachKey(b *batch, visit func(k readingKey, it *item, path string)) {
+	for i := range b.items {
+		it := &b.items[i]
+		for _, p := range it.at {
+			path := b.change(p).Path
+			visit(h.key(it, path), it, path)
+		}
+		for _, path := range it.was {
+			visit(h.key(it, path), it, path)
+		}
+	}
+}
+
+func (h *handling) key(it *item, path string) readingKey {
+	return keyOfReading(it.id.Blob(), h.x.o.Analyzer.NameClass(path))
+}
+
+// knownBefore adds the languages in which the bases, and the refs announced in this
+// handling, have the blob. It returns the keys of the places for which that is not
+// enough; none if the blob has to be read in any case.
+func (h *handling) knownBefore(b *batch, it *item, found map[readingKey]reading) (open []readingKey) {
+	for _, path := range it.was {
+		if r, ok := found[h.key(it, path)]; ok && r.skipped == "" {
+			it.known = append(it.known, r.Language)
+		}
+	}
+	for _, p := range it.at {
+		k := h.key(it, b.change(p).Path)
+		r, ok := found[k]
+		if !ok {
+			return nil
+		}
+		sealed, there := h.named.documents[code.DocumentKey{Blob: it.id.Blob(), Language: r.Language}]
+		switch {
+		case r.skipped != "" || slices.Contains(it.known, r.Language):
+		case there && (sealed || !it.always):
+			it.known = append(it.known, r.Language)
+		case it.always:
+			return nil
+		default:
+			open = append(open, k)
+		}
+	}
+	return open
+}
+
+// findLive calls live for those of the wanted keys under which a ref has the blob now.
+// What this handling announced is known without.
+func (h *handling) findLive(ctx context.Context, wanted map[mirror.ObjectID][]readingKey, live func(mirror.ObjectID, readingKey)) error {
+	if len(wanted) == 0 {
+		return nil
+	}
+	seen := map[code.CommitID]bool{}
+	var commits []code.CommitID
+	for _, ref := range slices.Sorted(maps.Keys(h.indexed)) {
+		commit := h.indexed[ref]
+		if seen[commit] || h.announced[ref] && !h.named.overflow {
+			continue
+		}
+		seen[commit] = true
+		if ref == h.head {
+			commits = slices.Insert(commits, 0, commit)
+		} else {
+			commits = append(commits, commit)
+		}
+	}
+	err := h.trees.Walk(ctx, commits, maxWalk, func(name string, e mirror.Entry) bool {
+		open, ok := wanted[e.ID]
+		if !ok || !e.Mode.IsFile() {
+			return true
+		}
+		k := keyOfReading(e.ID.Blob(), h.x.o.Analyzer.NameClass(code.SpellPath(name)))
+		if i := slices.Index(open, k); i >= 0 {
+			live(e.ID, k)
+			open = slices.DeleteFunc(open, func(other readingKey) bool { return other == k })
+			if wanted[e.ID] = open; len(open) == 0 {
+				delete(wanted, e.ID)
+			}
+		}
+		return len(wanted) > 0
+	})
+	if errors.Is(err, mirror.ErrTooLarge) || errors.Is(err, mirror.ErrMissing) {
+		return nil // what was not found is read
+	}
+	return err
+}
+
+// nameItem names the places of a blob if all of them are known, and leaves none.
+func (h *handling) nameItem(b *batch, it *item, found map[readingKey]reading) {
+	for _, p := range it.at {
+		r, ok := found[h.key(it, b.change(p).Path)]
+		if !ok || r.skipped == "" && !slices.Contains(it.known, r.Language) {
+			return
+		}
+	}
+	for _, p := range it.at {
+		c := b.change(p)
+		r := found[h.key(it, c.Path)]
+		if c.Skipped = r.skipped; r.skipped != "" {
+			h.x.metrics.skip(r.skipped, 1)
+			continue
+		}
+		c.Blob, c.Language, c.Flags = it.id.Blob(), r.Language, h.x.o.Analyzer.Flags(c.Path, r.Reading)
+	}
+	h.x.metrics.known.Inc()
+	it.at = nil
+}

@@ -1,0 +1,247 @@
+package indexer
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// costs are what indexing took since begin.
+type costs struct {
+	documents int   // added to segments
+	readBytes int64 // of blobs and of directories
+}
+
+// measure returns what f costs.
+func (b *bench) measure(f func()) costs {
+	b.t.Helper()
+	from, before := b.read, b.readBytes()
+	f()
+	c := costs{readBytes: b.readBytes() - before}
+	b.scan(from, func(_ event.Record, ev event.Event) {
+		if ev, ok := ev.(*event.RevisionIndexed); ok {
+			for _, s := range ev.Segments {
+				c.documents += s.Documents
+			}
+		}
+	})
+	return c
+}
+
+func (b *bench) readBytes() int64 {
+	b.t.Helper()
+	families, err := b.metrics.Gather()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "quarry_mirror_read_bytes_total" {
+			return int64(f.GetMetric()[0].GetCounter().GetValue())
+		}
+	}
+	b.t.Fatal("no metric of bytes read")
+	return 0
+}
+
+// text returns a text of 100 kB that begins as a Go file: so large that reading it
+// shows beside the reading of directories.
+func text(n int) string {
+	s := fmt.Sprintf("package p%d\n", n)
+	for len(s) < 100_000 {
+		s += fmt.Sprintf("// line %d of text %d\n", len(s), n)
+	}
+	return s
+}
+
+func branchAt(repo *gittest.Repository, name, from string) {
+	repo.Git("checkout", "--quiet", "-B", name, from)
+}
+
+// TestFirstImportReadsABlobOnce imports many branches of which each has what the one
+// before it has, none of which the default branch has.
+func TestFirstImportReadsABlobOnce(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0))
+	branches := []string{"main"}
+	for i := 1; i <= 12; i++ {
+		name := fmt.Sprintf("release/%d", i)
+		b.repo.Git("checkout", "--quiet", "-b", name)
+		b.repo.CommitFiles(fmt.Sprintf("f%d.go", i), text(i))
+		branches = append(branches, name)
+	}
+	b.repo.Git("checkout", "--quiet", "main")
+	c := b.measure(b.register)
+	b.check(branches...)
+	if c.documents != 13 || c.readBytes > 13*110_000 {
+		t.Errorf("13 blobs of 100 kB in 13 branches made %d documents of %d bytes read", c.documents, c.readBytes)
+	}
+}
+
+// TestPushOfWhatAnotherRefHasReadsNothing pushes to one branch what others have.
+func TestPushOfWhatAnotherRefHasReadsNothing(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0))
+	b.register()
+	branchAt(b.repo, "one", "main")
+	b.repo.CommitFiles("b.go", text(1), "picture.bin", "\x00\x01"+text(1))
+	if c := b.measure(func() { b.push("one") }); c.documents != 1 {
+		t.Fatalf("a new file made %d documents", c.documents)
+	}
+	steps := []struct {
+		name string
+		do   func()
+		push string
+	}{
+		{"a branch at the same commit", func() { branchAt(b.repo, "same", "one") }, "same"},
+		{"the same files by another commit", func() {
+			branchAt(b.repo, "two", "main")
+			b.repo.CommitFiles("b.go", text(1), "picture.bin", "\x00\x01"+text(1))
+		}, "two"},
+		{"a merge into the default branch", func() {
+			b.repo.Git("checkout", "--quiet", "main")
+			b.repo.CommitFiles("b.go", text(1))
+		}, "main"},
+		{"a copy within a ref", func() { b.repo.CommitFiles("deep/down/copy.go", text(1)) }, "main"},
+		{"a move", func() {
+			b.repo.Git("mv", "a.go", "moved.go")
+			b.repo.Commit()
+		}, "main"},
+		{"a move of what is not searchable", func() {
+			b.repo.Git("checkout", "--quiet", "two")
+			b.repo.Git("mv", "picture.bin", "image.bin")
+			b.repo.Commit()
+		}, "two"},
+		{"what another branch had at first", func() {
+			branchAt(b.repo, "three", "main")
+			b.repo.CommitFiles("old.go", text(0))
+		}, "three"},
+	}
+	for _, s := range steps {
+		s.do()
+		c := b.measure(func() { b.push(s.push) })
+		if c.documents != 0 || c.readBytes > 20_000 {
+			t.Errorf("%s: %d documents, %d bytes read", s.name, c.documents, c.readBytes)
+		}
+	}
+	b.check("main", "one", "same", "two", "three")
+}
+
+// TestMovedBinaryIsStillSkipped moves a file whose name says nothing of it and whose
+// content is no text.
+func TestMovedBinaryIsStillSkipped(t *testing.T) {
+	b := newBench(t)
+	b.repo.CommitFiles("a.go", "package a\n", "data", "\x00\x01\x02")
+	b.register()
+	b.repo.Git("mv", "data", "moved")
+	b.repo.Commit()
+	b.push("main")
+	b.check("main")
+	if got := b.refs["refs/heads/main"]["moved"].Skipped; got != code.SkipBinary {
+		t.Errorf("a moved binary file is skipped as %q", got)
+	}
+}
+
+// TestDocumentsOfARefThatIsGoneAreReadAgain: what no ref has any more may have been
+// dropped by a merge.
+func TestDocumentsOfARefThatIsGoneAreReadAgain(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0))
+	b.register()
+	branchAt(b.repo, "one", "main")
+	b.repo.CommitFiles("b.go", text(1))
+	b.push("one")
+	b.repo.Git("checkout", "--quiet", "main")
+	b.repo.Git("branch", "--quiet", "-D", "one")
+	b.push("one")
+	branchAt(b.repo, "two", "main")
+	b.repo.CommitFiles("b.go", text(1))
+	if c := b.measure(func() { b.push("two") }); c.documents != 1 {
+		t.Errorf("a document that no ref names was brought back by %d documents", c.documents)
+	}
+	branchAt(b.repo, "three", "main")
+	b.repo.CommitFiles("c.txt", text(1))
+	if c := b.measure(func() { b.push("three") }); c.documents != 1 {
+		t.Errorf("the same bytes in another language made %d documents", c.documents)
+	}
+	b.check("main", "two", "three")
+}
+
+// TestRefreshReadsAgain: a refresh repairs what a reader lacks, so nothing of the ref
+// is taken for known.
+func TestRefreshReadsAgain(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0))
+	b.register()
+	branchAt(b.repo, "one", "main")
+	b.repo.CommitFiles("b.go", text(1))
+	b.push("one")
+	branchAt(b.repo, "two", "one")
+	b.push("two")
+	for branch, want := range map[string]int{"main": 1, "two": 1} {
+		c := b.measure(func() {
+			b.must(&event.Push{Repository: b.code.ID, Ref: code.BranchRef(branch), Action: event.ActionRefresh, ReceivedAt: time.Unix(3, 0)})
+		})
+		if c.documents != want {
+			t.Errorf("a refresh of %s made %d documents, want %d", branch, c.documents, want)
+		}
+	}
+	b.check("main", "one", "two")
+}
+
+// TestImportDiesInTheMiddle: an import that was cut short goes on with what is not
+// announced yet.
+func TestImportDiesInTheMiddle(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0))
+	branches := []string{"main"}
+	for i := 1; i <= 5; i++ {
+		name := fmt.Sprint("b", i)
+		branchAt(b.repo, name, "main")
+		b.repo.CommitFiles("b.go", text(1), fmt.Sprint(i, ".go"), text(i))
+		branches = append(branches, name)
+	}
+	b.repo.Git("checkout", "--quiet", "main")
+	b.x.o.Log = &cutLog{Log: b.x.o.Log, die: true}
+	rec := b.append(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})
+	if err := b.deliver(rec); err == nil {
+		t.Fatal("the append did not fail")
+	}
+	b.assigned = nil
+	c := b.measure(func() {
+		if err := b.deliver(rec); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if c.documents != 0 {
+		t.Errorf("%d documents were made again", c.documents)
+	}
+	b.check(branches...)
+}
+
+// TestRefreshOfARefAndItsBase: what the base has counts as known once it is announced,
+// and not while it is itself refreshed.
+func TestRefreshOfARefAndItsBase(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0), "same.go", text(1))
+	branchAt(b.repo, "one", "main")
+	b.repo.CommitFiles("same.go", text(2))
+	b.repo.Git("checkout", "--quiet", "main")
+	b.register()
+	c := b.measure(func() {
+		var pushes []*event.Push
+		for _, branch := range []string{"main", "one"} {
+			p := b.pushOf(branch, 3)
+			p.Action = event.ActionRefresh
+			pushes = append(pushes, p)
+		}
+		b.together(pushes...)
+	})
+	if c.documents != 3 {
+		t.Errorf("a refresh of two refs with 3 documents made %d", c.documents)
+	}
+	b.check("main", "one")
+}

@@ -1,0 +1,323 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Bounds of Trees.
+const (
+	// treeCacheBytes bounds the directories that Trees keeps.
+	treeCacheBytes = 64 << 20
+	// nameBytes is what a Name takes beside its bytes.
+	nameBytes = 80
+	// maxKeptSizes bounds the sizes of blobs that Trees keeps, at about 100 bytes each.
+	maxKeptSizes = 1 << 18
+	// maxTreeDepth bounds directories within directories, as git does.
+	maxTreeDepth = 2048
+	// maxVisits bounds the directories that one call looks at: a hostile tree can
+	// name itself a billion times over without a single file.
+	maxVisits = 16 << 20
+)
+
+// Trees compares and visits the trees of a mirror. Directories are read once and
+// kept, within a bound, so that comparing many commits of one history costs what is
+// new in each. It is used by one goroutine at a time; the caller closes it.
+type Trees struct {
+	m *Mirror
+	r *Reader
+	// recent and older are the directories read last: when recent is half of the
+	// bound, older goes.
+	recent, older map[ObjectID][]Name
+	bytes         int
+	// sizes are those of blobs asked for last.
+	sizes map[ObjectID]int64
+}
+
+// Trees returns what compares the trees of the mirror.
+func (m *Mirror) Trees(ctx context.Context) (*Trees, error) {
+	r, err := m.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Trees{m: m, r: r, recent: map[ObjectID][]Name{}, sizes: map[ObjectID]int64{}}, nil
+}
+
+// Close releases the reader.
+func (t *Trees) Close() { t.r.Close() }
+
+// Mirror returns the mirror.
+func (t *Trees) Mirror() *Mirror { return t.m }
+
+// Commit returns the commit that an object name stands for, or ErrMissing.
+func (t *Trees) Commit(ctx context.Context, id code.CommitID) (Commit, error) {
+	if err := validateCommit(id); err != nil {
+		return Commit{}, t.m.wrap("read", err)
+	}
+	if err := t.revive(); err != nil {
+		return Commit{}, err
+	}
+	return t.r.commit(ctx, string(id))
+}
+
+// Sizes calls fn with the size of every blob of ids, in no particular order; -1 if it
+// is missing or no blob.
+func (t *Trees) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size int64)) error {
+	var unknown []ObjectID
+	var at []int
+	for i, id := range ids {
+		if size, ok := t.sizes[id]; ok {
+			fn(i, size)
+		} else {
+			unknown, at = append(unknown, id), append(at, i)
+		}
+	}
+	if len(t.sizes)+len(unknown) > maxKeptSizes {
+		t.sizes = map[ObjectID]int64{}
+	}
+	if err := t.revive(); err != nil {
+		return err
+	}
+	return t.r.Sizes(ctx, unknown, func(i int, size int64) {
+		if len(t.sizes) < maxKeptSizes {
+			t.sizes[unknown[i]] = size
+		}
+		fn(at[i], size)
+	})
+}
+
+// revive replaces a process that stopped in the middle of an answer.
+func (t *Trees) revive() error {
+	if t.r.dead() {
+		return t.r.restart()
+	}
+	return nil
+}
+
+func (t *Trees) directory(ctx context.Context, id ObjectID) ([]Name, error) {
+	if id.IsZero() {
+		return nil, nil
+	}
+	if names, ok := t.recent[id]; ok {
+		return names, nil
+	}
+	names, ok := t.older[id]
+	if !ok {
+		err := t.revive()
+		if err != nil {
+			return nil, err
+		}
+		if names, err = t.r.Directory(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	t.keep(id, names)
+	return names, nil
+}
+
+func (t *Trees) keep(id ObjectID, names []Name) {
+	size := nameBytes
+	for i := range names {
+		size += nameBytes + len(names[i].Raw)
+	}
+	if t.bytes+size > treeCacheBytes/2 {
+		t.recent, t.older, t.bytes = map[ObjectID][]Name{}, t.recent, 0
+	}
+	t.recent[id] = names
+	t.bytes += size
+}
+
+// Diff calls fn for every file that differs between two commits, ordered by path.
+// The zero Entry means that there is no such file. Sizes are unknown (-1). It fails
+// with ErrMissing if a commit or one of its trees is not there.
+func (t *Trees) Diff(ctx context.Context, before, after code.CommitID, fn func(path string, old, new Entry) error) error {
+	a, err := t.Commit(ctx, before)
+	if err != nil {
+		return err
+	}
+	b, err := t.Commit(ctx, after)
+	if err != nil {
+		return err
+	}
+	d := &treeDiff{t: t, fn: fn}
+	if err := d.compare(ctx, "", a.Tree, b.Tree, 0); err != nil {
+		return fmt.Errorf("compare %s with %s in repository %s: %w", before, after, t.m.id, err)
+	}
+	return nil
+}
+
+// A treeDiff is one comparison.
+type treeDiff struct {
+	t      *Trees
+	fn     func(path string, old, new Entry) error
+	visits int
+}
+
+// visit counts a directory.
+func (d *treeDiff) visit(ctx context.Context, depth int) error {
+	if d.visits++; d.visits > maxVisits {
+		return fmt.Errorf("more than %d directories: %w", maxVisits, ErrTooLarge)
+	}
+	if depth > maxTreeDepth {
+		return fmt.Errorf("directories %d deep: %w", maxTreeDepth, ErrTooLarge)
+	}
+	if d.visits%1024 == 0 {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// compare compares two directories; the zero ObjectID is an empty one. Names of git
+// are ordered as if a directory ended in a slash, which orders the paths of all files
+// by their bytes.
+func (d *treeDiff) compare(ctx context.Context, prefix string, before, after ObjectID, depth int) error {
+	if before == after {
+		return nil
+	}
+	if err := d.visit(ctx, depth); err != nil {
+		return err
+	}
+	a, err := d.t.directory(ctx, before)
+	if err != nil {
+		return err
+	}
+	b, err := d.t.directory(ctx, after)
+	if err != nil {
+		return err
+	}
+	for len(a) > 0 || len(b) > 0 {
+		order := compareNames(a, b)
+		var old, new Name
+		if order <= 0 {
+			old, a = a[0], a[1:]
+		}
+		if order >= 0 {
+			new, b = b[0], b[1:]
+		}
+		if err := d.name(ctx, prefix, old, new, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// name compares what one name stands for: two files, two directories, or one of
+// either with nothing.
+func (d *treeDiff) name(ctx context.Context, prefix string, old, new Name, depth int) error {
+	if old.ID == new.ID && old.Mode == new.Mode {
+		return nil
+	}
+	path := prefix + cmp.Or(new.Raw, old.Raw)
+	if len(path) > maxTreeLine {
+		return fmt.Errorf("a path of more than %d bytes: %w", maxTreeLine, ErrTooLarge)
+	}
+	switch {
+	case old.Mode != 0 && new.Mode != 0 && old.IsDirectory() != new.IsDirectory():
+		// A hostile file whose name ends in a slash.
+		if err := d.name(ctx, prefix, old, Name{}, depth); err != nil {
+			return err
+		}
+		return d.name(ctx, prefix, Name{}, new, depth)
+	case old.IsDirectory() || new.IsDirectory():
+		return d.compare(ctx, path+"/", old.ID, new.ID, depth+1)
+	}
+	return d.fn(path, old.entry(), new.entry())
+}
+
+// entry returns the file; the zero Entry for no name.
+func (n Name) entry() Entry {
+	if n.Mode == 0 {
+		return Entry{}
+	}
+	return Entry{Mode: n.Mode, ID: n.ID, Size: -1}
+}
+
+// compareNames orders the first names of two directories as git does; none comes
+// last.
+func compareNames(a, b []Name) int {
+	switch {
+	case len(a) == 0:
+		return 1
+	case len(b) == 0:
+		return -1
+	}
+	x, y := a[0].Raw, b[0].Raw
+	n := min(len(x), len(y))
+	if c := cmp.Compare(x[:n], y[:n]); c != 0 {
+		return c
+	}
+	return cmp.Compare(a[0].after(n), b[0].after(n))
+}
+
+// after returns the byte at i of a name as git orders it: a directory ends in a
+// slash.
+func (n Name) after(i int) byte {
+	switch {
+	case i < len(n.Raw):
+		return n.Raw[i]
+	case n.IsDirectory():
+		return '/'
+	}
+	return 0
+}
+
+// Walk calls fn with the name and the object of every file below the trees of
+// commits, in their order, until fn returns false. A directory that several of them
+// share is visited once, so a file may be reported under one of its directories only.
+// Commits that are not there are left out. It fails with ErrTooLarge after most
+// directories.
+func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn func(name string, e Entry) bool) error {
+	w := &treeWalk{t: t, fn: fn, left: most, seen: map[ObjectID]struct{}{}}
+	for _, id := range commits {
+		c, err := t.Commit(ctx, id)
+		if err != nil {
+			if context.Cause(ctx) != nil {
+				return err
+			}
+			continue
+		}
+		if more, err := w.visit(ctx, c.Tree, 0); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// A treeWalk is one call of Walk.
+type treeWalk struct {
+	t    *Trees
+	fn   func(name string, e Entry) bool
+	left int
+	seen map[ObjectID]struct{}
+}
+
+func (w *treeWalk) visit(ctx context.Context, tree ObjectID, depth int) (more bool, err error) {
+	if _, seen := w.seen[tree]; seen {
+		return true, nil
+	}
+	w.seen[tree] = struct{}{}
+	if w.left--; w.left < 0 || depth > maxTreeDepth {
+		return false, fmt.Errorf("too many directories: %w", ErrTooLarge)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return false, err
+	}
+	names, err := w.t.directory(ctx, tree)
+	if err != nil {
+		return false, err
+	}
+	for _, n := range names {
+		if n.IsDirectory() {
+			more, err = w.visit(ctx, n.ID, depth+1)
+		} else {
+			more = w.fn(n.Raw, n.entry())
+		}
+		if err != nil || !more {
+			return false, err
+		}
+	}
+	return true, nil
+}
