@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
@@ -21,6 +22,8 @@ const MaxVersions = 2
 //	                   that of the version before it, if it is kept
 //	projections-<n>/   a version: a store, and in it
 //	  VERSION          what the version is (Meta)
+//	  DAMAGED          why it is not opened again: its files are damaged
+//	set-aside/         the last version that was damaged, at most one
 //
 // CURRENT is replaced at once, both names together, so a process that dies leaves
 // one state or the other. A version that CURRENT does not name was in the making
@@ -28,8 +31,10 @@ const MaxVersions = 2
 type Home struct{ dir string }
 
 const (
-	currentFile = "CURRENT"
-	storePrefix = "projections-"
+	currentFile  = "CURRENT"
+	storePrefix  = "projections-"
+	damagedFile  = "DAMAGED"
+	setAsideName = "set-aside"
 )
 
 // ErrNoPrevious says that there is no version to go back to.
@@ -72,8 +77,8 @@ func (h *Home) pointers() (current, previous string, err error) {
 	first, second, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	for _, name := range []string{first, second} {
 		if _, ok := storeNumber(name); !ok && (name == first || name != "") {
-			return "", "", fmt.Errorf("projections: %s names %.80q, which is no store; write the name of a %s<n> directory into it, or remove %s: the next start reads the log from its beginning",
-				filepath.Join(h.dir, currentFile), name, storePrefix, filepath.Join(h.dir, currentFile))
+			return "", "", fmt.Errorf("projections: %w: %s names %.80q, which is no store; write the name of a %s<n> directory into it, or remove %s: the next start reads the log from its beginning",
+				integrity.ErrDamaged, filepath.Join(h.dir, currentFile), name, storePrefix, filepath.Join(h.dir, currentFile))
 		}
 	}
 	if second != "" && second != first {

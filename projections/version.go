@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
@@ -56,11 +57,11 @@ func ReadMeta(dir string) (Meta, error) {
 	if errors.Is(err, os.ErrNotExist) {
 		return m, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &m)
-	}
 	if err != nil {
 		return m, fmt.Errorf("projections: version in %s: %w", dir, err)
+	}
+	if err := json.Unmarshal(b, &m); err != nil {
+		return m, fmt.Errorf("projections: version in %s: %w: %w", dir, integrity.ErrDamaged, err)
 	}
 	return m, nil
 }

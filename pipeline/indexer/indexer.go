@@ -142,28 +142,37 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 		n, handle = len(g.pushes), func(job *job) error { return x.pushes(ctx, g, job) }
 	}
 	job := x.jobs.begin(ev.Key(), func() { worker.ReportProgress(ctx) })
-	if err = x.settle(ctx, ev.Key(), at); err == nil {
-		err = x.handleWithMirror(ctx, ev.Key(), func() error { return handle(job) })
-	}
-	err = classify(err)
+	err = classify(x.handleWithMirror(ctx, ev.Key(), job, func() error {
+		if err := x.settle(ctx, ev.Key(), at); err != nil {
+			return err
+		}
+		return handle(job)
+	}))
 	x.jobs.end(ev.Key(), job, err, x.o.Now())
 	return n, err
 }
 
 // handleWithMirror calls handle, and calls it again with a mirror made from scratch
-// if the one that was there lacks objects. A mirror that was fetched just now lacks
+// if the one that was there is damaged. A mirror that was fetched just now lacks
 // what its repository lacks: fetching it once more is of no use.
-func (x *Indexer) handleWithMirror(ctx context.Context, repo code.RepositoryID, handle func() error) error {
+func (x *Indexer) handleWithMirror(ctx context.Context, repo code.RepositoryID, job *job, handle func() error) error {
 	m := x.o.Mirrors.Mirror(repo)
-	there := m.Exists()
+	if !m.Exists() {
+		job.skipUnreadable = true
+		return handle()
+	}
 	err := handle()
-	if !there || !errors.Is(err, mirror.ErrMissing) {
+	if err == nil {
+		return nil
+	}
+	reset, resetErr := m.ResetDamaged(ctx, err)
+	if resetErr != nil {
+		return errors.Join(err, resetErr)
+	}
+	if !reset && !errors.Is(err, errUnreadableBlob) {
 		return err
 	}
-	x.o.Logger.Warn("the mirror of a repository is damaged; it is fetched from scratch", "repository_id", repo, "error", err)
-	if err := m.Reset(ctx); err != nil {
-		return err
-	}
+	job.skipUnreadable = true
 	return handle()
 }
 

@@ -38,6 +38,7 @@ type bench struct {
 	store   *segmentstore.Directory
 	mirrors *mirror.Mirrors
 	metrics *prometheus.Registry // of the mirrors
+	policy  mirror.Policy        // of the mirrors
 	repo    *gittest.Repository
 	code    code.Repository
 	// assigned is the Indexer that was told of the partition.
@@ -65,9 +66,10 @@ func newBench(t testing.TB, branches ...string) *bench {
 		t.Fatal(err)
 	}
 	b.metrics = prometheus.NewRegistry()
+	b.policy = mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}
 	b.mirrors, err = mirror.Open(t.Context(), mirror.Options{
 		Registerer: b.metrics,
-		Dir:        filepath.Join(b.dir, "mirrors"), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
+		Dir:        filepath.Join(b.dir, "mirrors"), Policy: b.policy, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

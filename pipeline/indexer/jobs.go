@@ -31,7 +31,10 @@ type Status struct {
 // A job is one record of a repository being handled.
 type job struct {
 	// report says to the worker that the handling goes on.
-	report                               func()
+	report func()
+	// skipUnreadable leaves out blobs that cannot be read: the repository itself lacks
+	// them. Without it they are taken for damage of the mirror.
+	skipUnreadable                       bool
 	files, filesTotal, bytes, bytesTotal atomic.Int64
 }
 

@@ -28,7 +28,7 @@ func (b *bench) reopenMirrors() {
 	_ = b.mirrors.Close() // it only ends readers
 	var err error
 	b.mirrors, err = mirror.Open(b.t.Context(), mirror.Options{
-		Dir: b.mirrorsDir(), Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}, Logger: slog.New(slog.DiscardHandler),
+		Dir: b.mirrorsDir(), Policy: b.policy, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.t.Fatal(err)

@@ -37,7 +37,7 @@ func (x *Indexer) pushes(ctx context.Context, g *group, job *job) error {
 // bring makes the index what the repository is, as far as the pushes ask for it.
 func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, job *job) error {
 	head := m.AnnouncedDefault()
-	if g.byRef[""] != nil || head == "" {
+	if g.byRef[""] != nil || !x.isIndexed(ctx, m, head) {
 		return x.whole(ctx, m, r, g, job)
 	}
 	wanted := x.unknown(ctx, m, r, g, head)
@@ -81,6 +81,16 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 		of.found(became{commits[of.ref], news})
 	}
 	return nil
+}
+
+// isIndexed reports whether the mirror has the indexed state of a default branch. Without
+// it the branch was never announced, or HEAD names another one because it is damaged.
+func (x *Indexer) isIndexed(ctx context.Context, m *mirror.Mirror, head code.Ref) bool {
+	if head == "" {
+		return false
+	}
+	commit, err := m.IndexedCommit(ctx, head)
+	return err == nil && commit != ""
 }
 
 // whole looks at every ref of the repository.

@@ -187,7 +187,11 @@ func (u *unit) reset() {
 // no live segment has it.
 func (u *unit) blob(ctx context.Context, it *item, content []byte, err error) error {
 	if err != nil {
-		u.skip(it, skipReason(err))
+		reason := skipReason(err)
+		if reason == code.SkipUnreadable && !u.job.skipUnreadable {
+			return fmt.Errorf("%w: %w", errUnreadableBlob, err)
+		}
+		u.skip(it, reason)
 		return nil
 	}
 	if reason := u.x.o.Analyzer.Skip(content); reason != "" {
@@ -222,6 +226,9 @@ func (u *unit) known(it *item, head []byte) []code.Language {
 	}
 	return out
 }
+
+// errUnreadableBlob says that a blob cannot be read from a mirror that may be damaged.
+var errUnreadableBlob = errors.New("unreadable blob")
 
 func skipReason(err error) code.SkipReason {
 	if errors.Is(err, mirror.ErrTooLarge) {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -117,13 +118,15 @@ func newGit(ctx context.Context, o Options) (*git, error) {
 
 // writeConfig writes the configuration that git reads.
 func (g *git) writeConfig() error {
-	return errors.Join(os.MkdirAll(g.dir, 0o700), writeFile(filepath.Join(g.dir, configName), fmt.Appendf(nil, gitConfig, g.packThreads)))
+	return errors.Join(os.MkdirAll(g.dir, 0o700), writeFile(filepath.Join(g.dir, configName), g.config()))
 }
 
-// ensureConfig writes the configuration again if it was removed while the process
-// runs: git would go on with its defaults, which trust what a repository says.
+func (g *git) config() []byte { return fmt.Appendf(nil, gitConfig, g.packThreads) }
+
+// ensureConfig writes the configuration again if it was removed or damaged while the
+// process runs: git would go on with its defaults, which trust what a repository says.
 func (g *git) ensureConfig() error {
-	if isFile(filepath.Join(g.dir, configName)) {
+	if b, err := os.ReadFile(filepath.Join(g.dir, configName)); err == nil && bytes.Equal(b, g.config()) {
 		return nil
 	}
 	if err := g.writeConfig(); err != nil {
@@ -195,6 +198,8 @@ type command struct {
 	limit int64
 	// timeout bounds the run; default git.timeout.
 	timeout time.Duration
+	// allRefs fails if git leaves out a ref that it cannot read.
+	allRefs bool
 }
 
 func (c command) action() string { return c.args[0] }
@@ -240,6 +245,9 @@ func (g *git) output(ctx context.Context, c command) ([]byte, error) {
 	}
 	if err := cmd.Run(); err != nil {
 		return nil, g.failure(ctx, c, stdout.exceeded, stderr.text(), err)
+	}
+	if said := stderr.text(); c.allRefs && strings.Contains(said, brokenRef) {
+		return nil, mirrorError{gitError(c.action(), said, errors.New("a ref cannot be read"))}
 	}
 	return stdout.buf.Bytes(), nil
 }
@@ -292,7 +300,7 @@ func (g *git) failure(ctx context.Context, c command, exceeded bool, stderr stri
 		// Ours, not the one at the clone URL.
 		return fmt.Errorf("git %s: %w", c.action(), errNoMirror)
 	}
-	return gitError(c.action(), stderr, err)
+	return c.blameMirror(gitError(c.action(), stderr, err), err, stderr)
 }
 
 // cappedBuffer keeps what is written to it and fails above limit. It does not
@@ -353,5 +361,29 @@ func writeFile(path string, b []byte) error {
 	if err = errors.Join(err, tmp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	if err = os.Rename(tmp.Name(), path); err == nil {
+		return nil
+	}
+	if info, statErr := os.Lstat(path); statErr != nil || !info.IsDir() {
+		return err
+	}
+	// A directory has taken the place of the file.
+	return errors.Join(os.RemoveAll(path), os.Rename(tmp.Name(), path))
+}
+
+// makeDirectory makes a directory and its parents, and removes a file that has taken
+// the place of the directory or its parent.
+func makeDirectory(path string) error {
+	err := os.MkdirAll(path, 0o700)
+	if !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	for _, p := range []string{filepath.Dir(path), path} {
+		if info, err := os.Lstat(p); err == nil && !info.IsDir() {
+			if err := os.Remove(p); err != nil {
+				return err
+			}
+		}
+	}
+	return os.MkdirAll(path, 0o700)
 }

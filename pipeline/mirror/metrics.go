@@ -21,6 +21,7 @@ type metrics struct {
 	readBytes    prometheus.Counter
 	damagedBlobs prometheus.Counter
 	readers      prometheus.Gauge
+	resets       prometheus.Counter
 
 	repackSeconds  prometheus.Histogram
 	repackFailures prometheus.Counter
@@ -53,6 +54,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_mirror_reader_processes",
 			Help: "Processes that read objects, busy and idle.",
 		}),
+		resets: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_mirror_resets_total",
+			Help: "Mirrors that were removed because files in them were missing or damaged; they are fetched again.",
+		}),
 		repackSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_mirror_repack_seconds",
 			Help:    "Time of a repack of a mirror, during which its fetches wait.",
@@ -69,7 +74,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	for _, d := range failure.Codes() {
 		m.failures.WithLabelValues(string(d.Code))
 	}
-	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.damagedBlobs, m.readers, m.repackSeconds, m.repackFailures)
+	reg.MustRegister(m.fetchSeconds, m.fetchBytes, m.failures, m.readBytes, m.damagedBlobs, m.readers, m.resets, m.repackSeconds, m.repackFailures)
 	return m
 }
 

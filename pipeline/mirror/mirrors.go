@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -113,6 +115,9 @@ type Mirror struct {
 	disk chan struct{}
 	// copies is what was copied from it. It belongs to the holder of lock.
 	copies *ondisk.Objects
+	// resets are the times of the last calls of ResetDamaged that reset the mirror. They
+	// belong to the holder of lock.
+	resets []time.Time
 }
 
 // gitDir is the bare repository.
@@ -154,14 +159,12 @@ const registrationName = "quarry.json"
 func (m *Mirror) Repository() (code.Repository, error) {
 	var r code.Repository
 	b, err := os.ReadFile(filepath.Join(m.dir, registrationName))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("mirror of repository %s: %w", m.id, code.ErrNotFound)
-	case err != nil:
-		return r, fmt.Errorf("mirror of repository %s: %w", m.id, err)
 	}
-	if err := json.Unmarshal(b, &r); err != nil || r.ID != m.id {
-		// Torn by a crash: as good as lost.
+	text, intact := checkedText(b)
+	if err != nil || !intact || json.Unmarshal(text, &r) != nil || r.ID != m.id {
+		// As good as lost.
 		return code.Repository{}, fmt.Errorf("mirror of repository %s: %s is damaged: %w", m.id, registrationName, code.ErrNotFound)
 	}
 	return r, nil
@@ -171,10 +174,10 @@ func (m *Mirror) Repository() (code.Repository, error) {
 func (m *Mirror) Save(r code.Repository) error {
 	b, err := json.Marshal(r)
 	if err == nil {
-		err = os.MkdirAll(m.dir, 0o700)
+		err = makeDirectory(m.dir)
 	}
 	if err == nil {
-		err = writeFile(filepath.Join(m.dir, registrationName), b)
+		err = writeFile(filepath.Join(m.dir, registrationName), withChecksum(b))
 	}
 	if err != nil {
 		return m.wrap("save", err)
@@ -199,8 +202,8 @@ func (m *Mirror) removeLocked() error {
 	return nil
 }
 
-// Reset deletes the bare repository and keeps what Save stored: the cure of a
-// damaged mirror, which the next Fetch brings anew. The indexed state goes too.
+// Reset deletes the bare repository and keeps what Save stored. The indexed state
+// goes too.
 func (m *Mirror) Reset(ctx context.Context) error {
 	if err := m.acquire(ctx); err != nil {
 		return err
@@ -212,7 +215,7 @@ func (m *Mirror) Reset(ctx context.Context) error {
 // reset deletes the bare repository, and keeps what Save stored.
 func (m *Mirror) reset() error {
 	m.forget()
-	if err := os.RemoveAll(m.gitDir()); err != nil {
+	if err := os.RemoveAll(m.gitDir()); err != nil && !errors.Is(err, syscall.ENOTDIR) {
 		return m.wrap("reset", err)
 	}
 	return nil
@@ -228,7 +231,7 @@ func (m *Mirror) forget() {
 // a crash leaves none or a whole one.
 func (m *Mirror) create(ctx context.Context, format string) error {
 	tmp := m.gitDir() + ".new"
-	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(m.dir, 0o700)); err != nil {
+	if err := errors.Join(makeDirectory(m.dir), os.RemoveAll(tmp)); err != nil {
 		return m.wrap("create", err)
 	}
 	_, err := m.ms.git.output(ctx, command{gitDir: tmp, args: []string{

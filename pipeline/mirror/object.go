@@ -40,14 +40,15 @@ func (id ObjectID) IsZero() bool { return id.len == 0 }
 // String returns the name in lower-case hexadecimal; empty for none.
 func (id ObjectID) String() string { return hex.EncodeToString(id.sum[:id.len]) }
 
-// namesBlob reports whether id is the name of a blob with this content.
-func (id ObjectID) namesBlob(content []byte) bool {
+// names reports whether id is the name of an object of a kind, blob or commit, with
+// this content.
+func (id ObjectID) names(kind string, content []byte) bool {
 	h := sha1.New()
 	if id.len == sha256.Size {
 		h = sha256.New()
 	}
 	var header [32]byte
-	h.Write(append(strconv.AppendInt(append(header[:0], "blob "...), int64(len(content)), 10), 0))
+	h.Write(append(strconv.AppendInt(append(append(header[:0], kind...), ' '), int64(len(content)), 10), 0))
 	h.Write(content)
 	return bytes.Equal(h.Sum(header[:0]), id.sum[:id.len])
 }

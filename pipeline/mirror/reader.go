@@ -202,7 +202,7 @@ func (r *Reader) blob(id ObjectID, max int64) ([]byte, error) {
 	}
 	r.read += h.size
 	r.m.ms.metrics.readBytes.Add(float64(h.size))
-	if !id.namesBlob(b) {
+	if !id.names("blob", b) {
 		r.m.ms.metrics.damagedBlobs.Inc()
 		return nil, fmt.Errorf("blob %s holds other bytes than its name says: %w", id, ErrMissing)
 	}
@@ -250,6 +250,9 @@ func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
 	b := make([]byte, h.size)
 	if err := c.content(b); err != nil {
 		return Commit{}, fmt.Errorf("read commit %s of repository %s: %w", name, r.m.id, c.failure(ctx, err))
+	}
+	if id, err := ParseObjectID([]byte(h.name)); err != nil || !id.names("commit", b) {
+		return Commit{}, fmt.Errorf("commit %s of repository %s holds other bytes than its name says: %w", h.name, r.m.id, ErrMissing)
 	}
 	return parseCommit(h.name, b)
 }

@@ -88,7 +88,7 @@ func (m *Mirror) Indexed(ctx context.Context) ([]code.Revision, error) {
 	if !m.exists() {
 		return nil, nil
 	}
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput,
+	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true,
 		args: []string{"for-each-ref", "--format=%(objectname) %(refname)", indexedPrefix}})
 	if err != nil {
 		return nil, m.wrap("list", err)
@@ -213,7 +213,7 @@ func (m *Mirror) updateRefs(ctx context.Context, u refUpdate) error {
 
 // branches returns the branches of the mirror as last fetched.
 func (m *Mirror) branches(ctx context.Context) (map[code.Ref]code.CommitID, error) {
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix}})
+	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix}})
 	if err != nil {
 		return nil, m.wrap("list", err)
 	}

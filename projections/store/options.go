@@ -1,9 +1,9 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -114,7 +114,7 @@ func (fs unrecycled) ReuseForWrite(old, name string, category vfs.DiskWriteCateg
 }
 
 // pebble returns Pebble's options for these.
-func (o *Options) pebble(fs vfs.FS, lock *pebble.Lock) *pebble.Options {
+func (o *Options) pebble(dir string, fs vfs.FS, lock *pebble.Lock) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          fs,
 		Lock:                        lock,
@@ -128,7 +128,7 @@ func (o *Options) pebble(fs vfs.FS, lock *pebble.Lock) *pebble.Options {
 		L0StopWritesThreshold:       32,
 		WALBytesPerSync:             walBytesPerSync,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, maxCompactions },
-		Logger:                      pebbleLogger{o.Logger, o.Remedy},
+		Logger:                      pebbleLogger{o.Logger, dir, o.Remedy},
 		ReadOnly:                    o.ReadOnly,
 		DisableTableStats:           o.ReadOnly,
 	}
@@ -145,10 +145,10 @@ func (o *Options) pebble(fs vfs.FS, lock *pebble.Lock) *pebble.Options {
 }
 
 // pebbleLogger passes Pebble's errors on and drops its chatter. Pebble calls
-// Fatalf when going on could corrupt the store.
+// Fatalf when going on could corrupt the store, and demands that it does not return.
 type pebbleLogger struct {
-	l      *slog.Logger
-	remedy string
+	l           *slog.Logger
+	dir, remedy string
 }
 
 func (p pebbleLogger) Infof(string, ...any) {}
@@ -158,7 +158,11 @@ func (p pebbleLogger) Errorf(format string, args ...any) {
 }
 
 func (p pebbleLogger) Fatalf(format string, args ...any) {
-	err := errors.New("pebble: " + fmt.Sprintf(format, args...))
-	p.l.Error("the store cannot go on: if its disk is full, free some space; if its files are damaged, "+p.remedy, "error", err)
-	panic(err)
+	p.l.Error("the store cannot go on: if its disk is full or fails, free some space or replace it; if its files are damaged, "+p.remedy,
+		"directory", p.dir, "error", "pebble: "+fmt.Sprintf(format, args...))
+	exit(1)
 }
+
+// exit ends the process; tests replace it. A panic would end it as well, in a goroutine
+// of Pebble, with a stack trace that hides the message.
+var exit = os.Exit

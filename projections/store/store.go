@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -88,13 +89,13 @@ func (s *Store) open(o *Options) error {
 			return fmt.Errorf("store: open: %w; %s", err, s.remedy)
 		}
 	}
-	db, err := pebble.Open(s.dir, o.pebble(s.fs, s.lock))
+	db, err := pebble.Open(s.dir, o.pebble(s.dir, s.fs, s.lock))
 	switch {
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, fs.ErrPermission):
+	case isMachineError(err):
 		return fmt.Errorf("store: open %s: %w", s.dir, err)
 	case err != nil:
 		// Whatever else keeps the rows from being read, they are not the truth.
-		return fmt.Errorf("store: open %s: %w; if its files are damaged or missing, %s", s.dir, err, s.remedy)
+		return fmt.Errorf("store: open %s: %w: %w; %s", s.dir, integrity.ErrDamaged, err, s.remedy)
 	}
 	s.db = db
 	if err := s.checkFormat(); err != nil {
@@ -104,6 +105,14 @@ func (s *Store) open(o *Options) error {
 		return errors.Join(err, db.Close())
 	}
 	return nil
+}
+
+// isMachineError reports whether an error is about the machine rather than the files
+// of the store.
+func isMachineError(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || slices.ContainsFunc(
+		[]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM},
+		func(e error) bool { return errors.Is(err, e) })
 }
 
 // acquire takes the directory's lock and leaves this process' ID beside it.

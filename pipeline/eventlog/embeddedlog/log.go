@@ -135,7 +135,7 @@ func (l *Log) openPebble() (*pebble.DB, error) {
 		// meanwhile.
 		MemTableStopWritesThreshold: maxMemTables,
 		L0StopWritesThreshold:       maxSublevels,
-		Logger:                      pebbleLogger{l.opts.Logger},
+		Logger:                      pebbleLogger{l.opts.Logger, l.dir},
 		ReadOnly:                    l.opts.ReadOnly,
 		// Pebble's own listener ends the process, for a record that perhaps no reader
 		// needs.

@@ -52,14 +52,23 @@ type topicRunner struct {
 	runner *projections.Runner
 }
 
-// openAccountRows opens the rows. Those that another version of the program wrote
-// are dropped, and read from the log again: they are few.
-func openAccountRows(o Options, log eventlog.Log) (*accountRows, error) {
-	a, err := openAccountStore(o, log)
-	if !errors.Is(err, projections.ErrSchema) && !errors.Is(err, store.ErrFormat) {
-		return a, err
+// openAccountRows opens the rows. Those that are damaged, or that another version of the
+// program wrote, are dropped, and read from the log again: they are few.
+func openAccountRows(o Options, log eventlog.Log, damage *damageMetrics) (*accountRows, error) {
+	err := projections.CheckMark(o.Config.AccountsDir())
+	if err == nil {
+		var a *accountRows
+		a, err = openAccountStore(o, log)
+		if !errors.Is(err, projections.ErrSchema) && !errors.Is(err, store.ErrFormat) && !isDamage(err) {
+			return a, err
+		}
 	}
-	o.Logger.Info("reading the accounts and the audit log anew from the log", "reason", err)
+	if isDamage(err) {
+		damage.rebuilt.WithLabelValues(scrubbedAccounts).Inc()
+		o.Logger.Error("the rows of the accounts are damaged; they are removed and rebuilt from the log", "directory", o.Config.AccountsDir(), "error", err)
+	} else {
+		o.Logger.Info("reading the accounts and the audit log again from the log", "reason", err)
+	}
 	if err := store.Remove(o.Config.AccountsDir()); err != nil {
 		return nil, fmt.Errorf("drop the rows of the accounts: %w", err)
 	}
@@ -74,7 +83,7 @@ func openAccountStore(o Options, log eventlog.Log) (_ *accountRows, err error) {
 	a := &accountRows{o: o, log: log, damaged: make(chan error, 1)}
 	a.store, err = store.Open(o.Config.AccountsDir(), store.Options{
 		CacheBytes: store.MinCacheBytes, DiskFull: o.diskFull, Logger: o.Logger,
-		Remedy: fmt.Sprintf("remove %s: the next start reads it from the log", o.Config.AccountsDir()),
+		Remedy: remedyStart,
 		OnDamage: func(d *store.DamageError) {
 			select {
 			case a.damaged <- d:
@@ -161,7 +170,12 @@ func (a *accountRows) Run(ctx context.Context) error {
 			return every(gctx, trimEvery, func(ctx context.Context) { a.trimAudit(ctx, log) })
 		})
 	}
-	return g.Wait()
+	err := g.Wait()
+	var damage *store.DamageError
+	if errors.As(err, &damage) {
+		err = errors.Join(err, projections.MarkDamaged(a.store.Dir(), damage))
+	}
+	return err
 }
 
 // aheadOfLog says what helps where the rows have seen records that the log has not.

@@ -34,7 +34,7 @@ func VerifyAudit(ctx context.Context, o Options, heads []string, emit func(*api.
 	if err != nil {
 		return err
 	}
-	rows, err := openAccountRows(o, log)
+	rows, err := openAccountRows(o, log, newDamageMetrics(o.Registerer))
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func (s *Server) openAccounts(context.Context) (err error) {
 	if s.secrets, err = accessSecret(s.o); err != nil {
 		return err
 	}
-	if s.accounts, err = openAccountRows(s.o, s.log); err != nil {
+	if s.accounts, err = openAccountRows(s.o, s.log, s.damage); err != nil {
 		return err
 	}
 	s.opened(s.accounts)

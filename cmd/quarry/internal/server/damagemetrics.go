@@ -21,12 +21,14 @@ const (
 //	quarry_scrub_damaged_files{store}                   found by the last pass, or by this one so far
 //	quarry_segmentstore_damaged_objects_total{kind}     moved to the quarantine
 //	quarry_places_restored_segments_total{from}         of the projections, that could not be read
+//	quarry_server_rebuilt_stores_total{store}           that were damaged at the start
 type damageMetrics struct {
 	scrubbed prometheus.Counter
 	lastPass prometheus.Gauge
 	damaged  *prometheus.GaugeVec
 	objects  *prometheus.CounterVec
 	restored *prometheus.CounterVec
+	rebuilt  *prometheus.CounterVec
 }
 
 func newDamageMetrics(reg prometheus.Registerer) *damageMetrics {
@@ -52,6 +54,13 @@ func newDamageMetrics(reg prometheus.Registerer) *damageMetrics {
 			Name: "quarry_places_restored_segments_total",
 			Help: "Segments of the projections that could not be read, by what they come back from: segment_store, or git where the segment store has no intact copy.",
 		}, []string{"from"}),
+		rebuilt: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_server_rebuilt_stores_total",
+			Help: "Stores that were damaged when the process started and are rebuilt from the log: projections or accounts.",
+		}, []string{"store"}),
+	}
+	for _, name := range []string{scrubbedProjections, scrubbedAccounts} {
+		m.rebuilt.WithLabelValues(name)
 	}
 	for _, name := range []string{scrubbedLog, scrubbedAccounts, scrubbedSegments, scrubbedProjections} {
 		m.damaged.WithLabelValues(name)

@@ -24,6 +24,9 @@ import (
 // errCatchingUp is why a server that has just begun is not ready.
 var errCatchingUp = errors.New("the projections are catching up with the log")
 
+// errRebuilding is errCatchingUp after damage.
+var errRebuilding = errors.New("the projections were damaged and are rebuilt from the log")
+
 // index is the projections of one version, over its store.
 type index struct {
 	catalog *catalog.Catalog
@@ -266,6 +269,9 @@ func (s *Server) statuses() *statuses {
 // the repositories have numbers. A version that is switched to later is taken as it is.
 func (s *Server) ready(context.Context) error {
 	if !s.versions.caughtUp() {
+		if s.versions.startedOver {
+			return errRebuilding
+		}
 		return errCatchingUp
 	}
 	return s.callersReady()

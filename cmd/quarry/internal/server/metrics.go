@@ -14,7 +14,7 @@ import (
 //	quarry_projections_frozen                  1 while the live version shows the past
 //	quarry_projections_unstored_documents      documents and refs that a rebuild would lose
 //	quarry_projections_missing_documents       documents of the past that it lacks
-//	quarry_projections_version_bytes{version}  files of the current and the previous version
+//	quarry_projections_version_bytes{version}  files of the current, the previous and the damaged version
 type versionsMetrics struct {
 	replays *prometheus.CounterVec
 	all     []prometheus.Collector
@@ -42,8 +42,8 @@ func newVersionsMetrics(v *versions) *versionsMetrics {
 			return float64(v.live.Load().meta.Missing.Documents)
 		}),
 	}
-	const help = "Files of a version of the projections. Versions share files, with each other and with the segment store."
-	for version, dir := range map[string]func() (string, error){"current": v.home.Current, "previous": v.home.Previous} {
+	const help = "Files of a version of the projections: current, previous, or damaged, one that was set aside. Versions share files, with each other and with the segment store."
+	for version, dir := range map[string]func() (string, error){"current": v.home.Current, "previous": v.home.Previous, "damaged": v.home.AsidePath} {
 		m.all = append(m.all, gauge("version_bytes", help, prometheus.Labels{"version": version}, func() float64 { return bytesOf(dir) }))
 	}
 	return m

@@ -215,7 +215,7 @@ func newQueryProcess(t *testing.T, log eventlog.Log) *queryProcess {
 	t.Helper()
 	c := testConfig(t)
 	o := Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
-	accounts, err := openAccountRows(o, log)
+	accounts, err := openAccountRows(o, log, newDamageMetrics(o.Registerer))
 	if err != nil {
 		t.Fatal(err)
 	}

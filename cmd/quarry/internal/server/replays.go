@@ -134,13 +134,16 @@ func (r *replays) Cancel(_ context.Context, id int) (api.Replay, error) {
 	return found.Replay, nil
 }
 
-// dropPrevious removes the version before the live one, which still has what is about
-// to be deleted for good. It fails while a replay is at work.
+// dropPrevious removes the version before the live one, and one that was set aside,
+// which still have what is about to be deleted for good. It fails while a replay is at work.
 func (r *replays) dropPrevious() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mu.active != nil {
 		return fmt.Errorf("replay %d is at work", r.mu.active.ID)
+	}
+	if err := r.v.home.DropSetAside(); err != nil {
+		return err
 	}
 	previous, err := r.v.home.Previous()
 	if err != nil || previous == "" {

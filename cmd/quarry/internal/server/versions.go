@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -48,6 +49,8 @@ type versions struct {
 	// damaged takes the first damaged file with rows that is met while they are read.
 	damaged chan error
 	damage  *damageMetrics
+	// startedOver says that the live version was damaged at the start, and is rebuilt.
+	startedOver bool
 
 	mu struct {
 		sync.Mutex
@@ -74,12 +77,22 @@ func (v *versions) options(s *store.Store, m *versionMetrics) indexOptions {
 // program wrote it, and removes what a former process left unfinished.
 func (v *versions) open(ctx context.Context) error {
 	dir, err := v.home.Current()
+	if isDamage(err) {
+		v.o.Logger.Error("the pointer to the projections is damaged; the newest version is taken", "error", err)
+		if err := v.home.RepairCurrent(); err != nil {
+			return err
+		}
+		dir, err = v.home.Current()
+	}
 	if err != nil {
 		return err
 	}
 	i, err := v.openVersion(ctx, dir)
-	if errors.Is(err, projections.ErrSchema) {
+	switch {
+	case errors.Is(err, projections.ErrSchema):
 		i, err = v.renew(ctx, err)
+	case isDamage(err):
+		i, err = v.startOver(ctx, err)
 	}
 	if err != nil {
 		return err
@@ -108,6 +121,26 @@ func (v *versions) renew(ctx context.Context, reason error) (*index, error) {
 	return next, v.home.Switch(next.store.Dir())
 }
 
+// startOver sets the live version aside, whose files are damaged, and opens a new one in
+// its place, which follows the log from its first record.
+func (v *versions) startOver(ctx context.Context, damage error) (*index, error) {
+	dir, err := v.home.Current()
+	if err != nil {
+		return nil, err
+	}
+	aside, err := v.home.SetAside()
+	if err != nil {
+		return nil, errors.Join(damage, err)
+	}
+	v.damage.rebuilt.WithLabelValues(scrubbedProjections).Inc()
+	v.startedOver = true
+	v.o.Logger.Error("the projections are damaged; they are set aside and rebuilt from the log", "directory", dir, "set_aside", aside, "error", damage)
+	return v.openVersion(ctx, dir)
+}
+
+// isDamage reports whether an error comes from damaged files of a store.
+func isDamage(err error) bool { return errors.Is(err, integrity.ErrDamaged) }
+
 // warnFrozen says that a version shows the past, so that nobody wonders.
 func (v *versions) warnFrozen(i *index) {
 	if i.meta.Frozen() {
@@ -118,18 +151,21 @@ func (v *versions) warnFrozen(i *index) {
 
 // openVersion opens the version in dir; it does not make it live.
 func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) {
+	if err := projections.CheckMark(dir); err != nil {
+		return nil, err
+	}
 	meta, err := projections.ReadMeta(dir)
 	if err != nil {
 		return nil, err
 	}
 	m, heal := newVersionMetrics(v.o.Registerer), v.newHealer()
-	options := store.Options{Cache: v.blocks, DiskFull: v.o.diskFull, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal)}
+	options := store.Options{Cache: v.blocks, DiskFull: v.o.diskFull, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal), Remedy: remedyStart}
 	if v.o.standIns != nil {
 		options.Memory = v.o.standIns.disk
 	}
 	rows, err := store.Open(dir, options)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, fmt.Errorf("open projections: %w", err)
 	}
 	o := v.options(rows, m)
 	if meta.Frozen() {
@@ -161,13 +197,8 @@ func (v *versions) noteDamage(h *healer) func(*store.DamageError) {
 	}
 }
 
-// unreadable says what helps where a store cannot be opened.
-func unreadable(err error) error {
-	if errors.Is(err, store.ErrLocked) || errors.Is(err, store.ErrFormat) {
-		return fmt.Errorf("open projections: %w", err)
-	}
-	return fmt.Errorf("open projections: %w; if its files are damaged, rebuild them from the log with quarry replay", err)
-}
+// remedyStart is what helps against damaged rows.
+const remedyStart = "start the server again: it rebuilds them from the log"
 
 // added gives an index what only one that may become live needs, and notes what
 // Close has to close.
@@ -256,7 +287,17 @@ func (v *versions) Run(ctx context.Context) error {
 			return nil
 		}
 	})
-	return g.Wait()
+	err := g.Wait()
+	return errors.Join(err, v.markDamaged(err))
+}
+
+// markDamaged has the next start rebuild the live version if its rows are damaged.
+func (v *versions) markDamaged(err error) error {
+	var damage *store.DamageError
+	if !errors.As(err, &damage) || damage.InSegment() {
+		return nil
+	}
+	return projections.MarkDamaged(v.live.Load().store.Dir(), damage)
 }
 
 func (v *versions) runLive(ctx context.Context) error {

@@ -1,0 +1,156 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/quarrysearch/quarry/projections/integrity"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// damageRows turns bits all over the files below the data directory that a pattern
+// selects and that are no segments, and returns how many files there are.
+func (w *lossWorld) damageRows(pattern string) (files int) {
+	w.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(w.c.Data, pattern))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if !info.Mode().IsRegular() || info.Sys().(*syscall.Stat_t).Nlink > 1 {
+			continue
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		b := []byte{0}
+		for at := int64(20); at < info.Size()*3/4; at += 64 {
+			if _, err := f.ReadAt(b, at); err != nil {
+				w.t.Fatal(err)
+			}
+			b[0] ^= 0x10
+			if _, err := f.WriteAt(b, at); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		if err := f.Close(); err != nil {
+			w.t.Fatal(err)
+		}
+		files++
+	}
+	return files
+}
+
+// TestDamagedStoresHeal damages the stores that are made of the log while the server is
+// stopped. It starts, answers as before, and keeps one damaged version of the projections
+// at most.
+func TestDamagedStoresHeal(t *testing.T) {
+	for _, kind := range []struct{ name, pattern, store string }{
+		{"tables of the projections", "projections/projections-*/*.sst", scrubbedProjections},
+		{"manifest of the projections", "projections/projections-*/MANIFEST-*", scrubbedProjections},
+		{"options of the projections", "projections/projections-*/OPTIONS-*", ""}, // they are not read
+		{"pointer to the projections", "projections/CURRENT", ""},
+		{"tables of the accounts", "accounts/*.sst", scrubbedAccounts},
+		{"manifest of the accounts", "accounts/MANIFEST-*", scrubbedAccounts},
+	} {
+		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
+			w := newLossWorld(t, false)
+			for round := range 2 {
+				w.halt()
+				w.start() // makes tables of the write-ahead logs
+				w.commitAndPush()
+				w.halt()
+				if kind.name == "pointer to the projections" {
+					w.must(os.WriteFile(filepath.Join(w.c.Data, "projections", "CURRENT"), []byte("qrojections-1\n"), 0o600))
+				} else if w.damageRows(kind.pattern) == 0 {
+					t.Fatal("there is no such file")
+				}
+				w.start()
+				w.check(kind.name)
+				w.commitAndPush()
+				if kind.store != "" && testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(kind.store)) != 1 {
+					t.Errorf("round %d: no rebuilt store is counted", round)
+				}
+				aside, err := w.s.versions.home.AsidePath()
+				if err != nil || (aside != "") != (kind.store == scrubbedProjections) {
+					t.Errorf("round %d: set aside is %q, %v", round, aside, err)
+				}
+			}
+			entries, err := os.ReadDir(filepath.Join(w.c.Data, "projections"))
+			w.must(err)
+			if len(entries) > 4 { // CURRENT, two versions, one set aside
+				t.Errorf("%d entries are kept: %v", len(entries), entries)
+			}
+		})
+	}
+}
+
+// TestDamageWhileRunning damages rows below a server. It ends, with the file and the
+// remedy, and the next start carries the remedy out, though the damage does not
+// show when the store is opened.
+func TestDamageWhileRunning(t *testing.T) {
+	for _, name := range []string{scrubbedProjections, scrubbedAccounts} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newLossWorld(t, false)
+			w.halt()
+			w.start()
+			w.commitAndPush()
+			w.halt()
+			w.s = openOnly(t, w.c)
+			ended := make(chan error, 1) // bound: one send
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			go func() { ended <- w.s.Run(ctx) }()
+			eventually(t, func() bool { return w.s.ready(ctx) == nil })
+			damaged := &store.DamageError{Path: filepath.Join(w.c.Data, "x.sst")}
+			if name == scrubbedProjections {
+				w.s.versions.damaged <- damaged
+			} else {
+				w.s.accounts.damaged <- damaged
+			}
+			if err := <-ended; !errors.Is(err, integrity.ErrDamaged) {
+				t.Fatalf("Run = %v", err)
+			}
+			w.start()
+			w.check("after the damage")
+			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 1 {
+				t.Errorf("%v rebuilt stores are counted", n)
+			}
+			w.halt()
+			w.start()
+			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 0 {
+				t.Errorf("the store is rebuilt again: %v", n)
+			}
+		})
+	}
+}
+
+func (w *lossWorld) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// commitAndPush makes a commit, and waits until it is indexed.
+func (w *lossWorld) commitAndPush() {
+	w.t.Helper()
+	g := w.repositories[0]
+	before, after := w.commit(g)
+	w.push(g, &event.Push{Ref: "refs/heads/main", Before: before, After: after, Action: event.ActionUpdated})
+	w.check("a push")
+}

@@ -1,0 +1,205 @@
+package indexer
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http/cgi"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+)
+
+// newFetchedBench returns a bench whose repository is fetched over HTTP.
+func newFetchedBench(t testing.TB, branches ...string) *bench {
+	t.Helper()
+	b := newBench(t, branches...)
+	path, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(&cgi.Handler{
+		Path:   filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+		Env:    []string{"GIT_PROJECT_ROOT=" + filepath.Dir(b.repo.Dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+		Stderr: t.Output(),
+	})
+	t.Cleanup(s.Close)
+	b.code.CloneURL = s.URL + "/" + filepath.Base(b.repo.Dir)
+	b.policy = mirror.Policy{Schemes: []string{"http"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	b.reopenMirrors()
+	return b
+}
+
+// damages are what a disk or a person may do to a file.
+var damages = map[string]func(path string) error{
+	"first bit":  func(path string) error { return turnBit(path, 0, 1) },
+	"low bit":    func(path string) error { return turnBit(path, 1, 3) },
+	"middle bit": func(path string) error { return turnBit(path, 1, 2) },
+	"high bit":   func(path string) error { return turnBit(path, 4, 5) },
+	"last bit":   func(path string) error { return turnBit(path, 1, 1) },
+	"emptied":    func(path string) error { return os.WriteFile(path, nil, 0o600) },
+	"cut": func(path string) error {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		return os.Truncate(path, info.Size()/2)
+	},
+	"removed": os.Remove,
+	"a directory": func(path string) error {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+		return os.MkdirAll(filepath.Join(path, "something"), 0o700)
+	},
+}
+
+// turnBit turns a bit of the byte at a share of a file.
+func turnBit(path string, part, of int) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text[min(len(text)*part/of, len(text)-1)] ^= 1 << (len(text) % 7)
+	// Another file: a copied object may be open, and git maps packs.
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o600)
+}
+
+// mirrorFiles returns a mirror's files by kind: of each kind, at most three.
+func (b *bench) mirrorFiles() map[string][]string {
+	b.t.Helper()
+	files := map[string][]string{"settings of git": {filepath.Join(b.mirrorsDir(), "git.config")}}
+	err := filepath.WalkDir(b.mirrorDir(), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		kind, _ := filepath.Rel(b.mirrorDir(), path)
+		if strings.HasPrefix(kind, filepath.Join("git", "objects")) {
+			kind = "loose object"
+			if ext := filepath.Ext(path); ext != "" {
+				kind = "pack" + ext
+			}
+		}
+		if len(files[kind]) < 3 {
+			files[kind] = append(files[kind], path)
+		}
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return files
+}
+
+// TestDamagedMirrorsComeBack damages one file of a mirror, while the process is
+// stopped and while it runs, and then pushes: the push is indexed as if nothing had
+// happened.
+func TestDamagedMirrorsComeBack(t *testing.T) {
+	for remote, newBench := range map[string]func(testing.TB, ...string) *bench{"path": newBench, "http": newFetchedBench} {
+		// What files there are shows a first bench.
+		first := newBench(t, "dev*")
+		first.fillMirror()
+		files := first.mirrorFiles()
+		for _, kind := range []string{"loose object", "pack.pack", "pack.idx", "git/HEAD", "git/config", "git/packed-refs", "quarry.json", "git/refs/heads/main"} {
+			if len(files[kind]) == 0 {
+				t.Errorf("%s: no %s among %v", remote, kind, slices.Sorted(maps.Keys(files)))
+			}
+		}
+		for k, kind := range slices.Sorted(maps.Keys(files)) {
+			for d, damage := range slices.Sorted(maps.Keys(damages)) {
+				for n := range files[kind] {
+					if (k+d+n)%5 != 0 && os.Getenv("QUARRY_REQUIRE_ALL") == "" {
+						continue // all of them take minutes
+					}
+					// Each with the process stopped or running, in turns: twice as many take too long.
+					running := (d+n)%2 == 0
+					t.Run(fmt.Sprintf("%s/%s/%d/%s/running=%t", remote, strings.ReplaceAll(kind, "/", "_"), n, damage, running), func(t *testing.T) {
+						t.Parallel()
+						b := newBench(t, "dev*")
+						b.fillMirror()
+						b.tryDamage(b.mirrorFiles()[kind][n], damage, running)
+					})
+				}
+			}
+		}
+	}
+}
+
+// fillMirror makes a mirror with packs, loose objects, packed and loose refs.
+func (b *bench) fillMirror() {
+	b.t.Helper()
+	var many []string
+	for i := range 120 { // more objects than git unpacks
+		many = append(many, fmt.Sprintf("d%d/%d", i%3, i), fmt.Sprintf("%d\n", i))
+	}
+	b.repo.CommitFiles(many...)
+	b.repo.Git("branch", "dev1")
+	b.repo.Git("repack", "-adq")
+	b.register()
+	b.push("dev1")
+	git := exec.Command("git", "--git-dir", filepath.Join(b.mirrorDir(), "git"), "pack-refs", "--all")
+	if out, err := git.CombinedOutput(); err != nil {
+		b.t.Fatalf("pack-refs: %v: %s", err, out)
+	}
+	// Quarry packs no refs. Of a ref that is in both forms, the packed one is older.
+	packed := filepath.Join(b.mirrorDir(), "git", "packed-refs")
+	text, err := os.ReadFile(packed)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	lines := slices.DeleteFunc(strings.SplitAfter(string(text), "\n"), func(line string) bool { return strings.Contains(line, "refs/heads/main/-") })
+	if err := os.WriteFile(packed, []byte(strings.Join(lines, "")), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	b.repo.CommitFiles("d0/0", "changed\n", "loose", "loose\n")
+	b.push("main")
+	b.check("main", "dev1")
+}
+
+// tryDamage damages a file and pushes three times.
+func (b *bench) tryDamage(path, damage string, running bool) {
+	b.t.Helper()
+	if err := damages[damage](path); err != nil {
+		b.t.Fatal(err)
+	}
+	if !running {
+		b.reopenMirrors()
+	}
+	// The files that were pushed before move, so that their blobs are read again.
+	b.repo.Git("mv", "d0", "e0")
+	b.repo.Git("mv", "loose", "moved.go")
+	b.repo.CommitFiles("e0/3", "changed, too\n")
+	b.push("main")
+	b.checkAll()
+	b.repo.Git("checkout", "--quiet", "dev1")
+	b.repo.CommitFiles("new", "new\n")
+	b.repo.Git("checkout", "--quiet", "main")
+	b.push("dev1")
+	b.checkAll()
+	b.repo.CommitFiles("d1/1", "4\n")
+	b.push("main")
+	b.checkAll()
+}
+
+// checkAll checks the index, and that no file was left out for what the mirror lacked.
+func (b *bench) checkAll() {
+	b.t.Helper()
+	b.check("main", "dev1")
+	for ref, manifest := range b.refs {
+		for path, c := range manifest {
+			if c.Skipped != "" {
+				b.t.Errorf("%s: %s is skipped: %s", ref, path, c.Skipped)
+			}
+		}
+	}
+}

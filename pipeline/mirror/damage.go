@@ -1,0 +1,136 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A disk may change or lose any file of a mirror. What git says of such a mirror
+// depends on the file and on the version of git, so no message is looked for: a
+// command that reads the mirror alone and fails, or an object that cannot be read,
+// means damage. A fetch may fail because of the host as well; then the mirror is
+// checked.
+
+// A mirror is reset at most maxResets times in resetWindow: a repository that
+// lacks objects itself makes a mirror that looks damaged, however often it is fetched.
+const (
+	maxResets   = 4
+	resetWindow = time.Hour
+)
+
+// errDamaged says that git cannot read or replace files of the mirror.
+var errDamaged = errors.New("damaged mirror")
+
+// A mirrorError is an error of git that the files of the mirror explain. It is
+// errDamaged, and reads as the error alone: people see it who asked for something that
+// is not there.
+type mirrorError struct{ error }
+
+// Is implements the interface of errors.Is.
+func (mirrorError) Is(target error) bool { return target == errDamaged }
+
+// Unwrap implements the interface of errors.Is.
+func (e mirrorError) Unwrap() error { return e.error }
+
+// ResetDamaged deletes the bare repository, as Reset does, if cause, the error of a
+// use of the mirror, comes from missing or damaged files in it. It reports whether
+// it did: the next Fetch makes the mirror from scratch.
+func (m *Mirror) ResetDamaged(ctx context.Context, cause error) (bool, error) {
+	if ctx.Err() != nil || !m.isDamaged(ctx, cause) {
+		return false, nil
+	}
+	if err := m.acquire(ctx); err != nil {
+		return false, err
+	}
+	defer m.release()
+	now := time.Now()
+	m.resets = slices.DeleteFunc(m.resets, func(at time.Time) bool { return now.Sub(at) >= resetWindow })
+	if len(m.resets) >= maxResets {
+		m.ms.o.Logger.Error("a mirror is damaged and was fetched again too often; check the repository with git fsck, and the disk", "repository_id", m.id, "directory", m.dir, "resets", len(m.resets), "error", cause)
+		return false, nil
+	}
+	m.resets = append(m.resets, now)
+	m.ms.metrics.resets.Inc()
+	m.ms.o.Logger.Warn("a mirror is damaged; fetching it again", "repository_id", m.id, "directory", m.dir, "error", cause)
+	return true, m.reset()
+}
+
+// isDamaged reports whether the files of the mirror explain an error.
+func (m *Mirror) isDamaged(ctx context.Context, err error) bool {
+	switch {
+	case errors.Is(err, ErrDiskFull):
+		return false
+	case errors.Is(err, ErrMissing), errors.Is(err, errDamaged), errors.Is(err, errDied), m.isInTheWay(err):
+		return true
+	case errors.Is(err, ErrGit):
+		_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, args: []string{"fsck", "--connectivity-only", "--no-dangling", "--no-progress"}})
+		return errors.Is(err, errDamaged) || errors.Is(err, ErrMissing)
+	}
+	return false
+}
+
+// isInTheWay reports whether err says that a file of the mirror cannot be read or
+// replaced as what it is, such as a directory in the place of a file.
+func (m *Mirror) isInTheWay(err error) bool {
+	var file *fs.PathError
+	var link *os.LinkError
+	path, cause := "", error(nil)
+	switch {
+	case errors.As(err, &link):
+		path, cause = link.New, link.Err
+	case errors.As(err, &file):
+		path, cause = file.Path, file.Err
+	}
+	return strings.HasPrefix(path, m.gitDir()+string(filepath.Separator)) &&
+		slices.ContainsFunc([]error{syscall.EEXIST, syscall.EISDIR, syscall.ENOTDIR, syscall.ENOTEMPTY, syscall.EIO}, func(e error) bool { return errors.Is(cause, e) })
+}
+
+const (
+	// brokenRef begins git's complaint about a ref whose file it cannot read; it goes
+	// on without the ref.
+	brokenRef = "warning: ignoring broken ref"
+	// lockRef is in git's complaint about a ref that it cannot write, as where a
+	// directory has taken the place of the file.
+	lockRef = "cannot lock ref '"
+	// notBare begins git's complaint about a mirror whose configuration was lost.
+	notBare = "fatal: refusing to fetch into branch '"
+)
+
+// blameMirror marks err, the failure of c, if only the files of the mirror explain
+// it. A process that was killed, or could not start, says nothing of them.
+func (c command) blameMirror(err, exit error, stderr string) error {
+	var status *exec.ExitError
+	switch {
+	case c.gitDir == "" || c.action() == "init" || errors.Is(err, ErrDiskFull) || errors.Is(err, ErrPattern):
+		return err
+	case !errors.As(exit, &status) || status.ExitCode() <= 0:
+		return err
+	case c.action() == "fetch" && !strings.Contains(ownLines(stderr), lockRef) && !strings.Contains(ownLines(stderr), notBare):
+		return err
+	}
+	return mirrorError{err}
+}
+
+// withChecksum appends a line with the checksum of a text of one line.
+func withChecksum(text []byte) []byte {
+	sum := sha256.Sum256(text)
+	return append(append(append(slices.Clip(text), '\n'), hex.EncodeToString(sum[:])...), '\n')
+}
+
+// checkedText returns the text that withChecksum was given, and whether it is as it
+// was. Version 0.1 wrote no checksum.
+func checkedText(b []byte) ([]byte, bool) {
+	text, _, found := bytes.Cut(b, []byte("\n"))
+	return text, !found || bytes.Equal(withChecksum(text), b)
+}
