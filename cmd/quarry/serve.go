@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -143,9 +144,24 @@ func (c *serveCommand) overrides() []string {
 	return set
 }
 
+// maxRebuilds bounds how often a process starts its server again to rebuild damaged
+// rows. One that needs more has a disk or memory that fails.
+const maxRebuilds = 3
+
+// serve runs a server until ctx ends or it fails.
 func serve(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) (err error) {
 	logMemory(c, os.Environ(), logger)
 	boot.ApplyMemoryLimit(int64(c.Runtime.MemoryLimitBytes), c.Runtime.GCPercent)
+	for rebuilds := 0; ; rebuilds++ {
+		err := serveOnce(ctx, c, logger, reload)
+		if !errors.Is(err, server.ErrStartAgain) || rebuilds == maxRebuilds || ctx.Err() != nil {
+			return err
+		}
+		logger.Error("starting again to rebuild damaged rows", "error", err)
+	}
+}
+
+func serveOnce(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) error {
 	build := boot.ReadBuild()
 	registry := boot.NewRegistry(build.Version)
 	s, err := server.Open(ctx, server.Options{Config: c, Logger: logger, Registerer: registry, Gatherer: registry, Version: build.Version, Reload: reload})

@@ -170,12 +170,7 @@ func (a *accountRows) Run(ctx context.Context) error {
 			return every(gctx, trimEvery, func(ctx context.Context) { a.trimAudit(ctx, log) })
 		})
 	}
-	err := g.Wait()
-	var damage *store.DamageError
-	if errors.As(err, &damage) {
-		err = errors.Join(err, projections.MarkDamaged(a.store.Dir(), damage))
-	}
-	return err
+	return markDamaged(a.store, g.Wait())
 }
 
 // aheadOfLog says what helps where the rows have seen records that the log has not.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -60,7 +61,7 @@ func TestDamagedStoresHeal(t *testing.T) {
 	for _, kind := range []struct{ name, pattern, store string }{
 		{"tables of the projections", "projections/projections-*/*.sst", scrubbedProjections},
 		{"manifest of the projections", "projections/projections-*/MANIFEST-*", scrubbedProjections},
-		{"options of the projections", "projections/projections-*/OPTIONS-*", ""}, // they are not read
+		{"options of the projections", "projections/projections-*/OPTIONS-*", scrubbedProjections},
 		{"pointer to the projections", "projections/CURRENT", ""},
 		{"tables of the accounts", "accounts/*.sst", scrubbedAccounts},
 		{"manifest of the accounts", "accounts/MANIFEST-*", scrubbedAccounts},
@@ -78,7 +79,7 @@ func TestDamagedStoresHeal(t *testing.T) {
 				} else if w.damageRows(kind.pattern) == 0 {
 					t.Fatal("there is no such file")
 				}
-				w.start()
+				w.startDamaged()
 				w.check(kind.name)
 				w.commitAndPush()
 				if kind.store != "" && testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(kind.store)) != 1 {
@@ -112,17 +113,15 @@ func TestDamageWhileRunning(t *testing.T) {
 			w.halt()
 			w.s = openOnly(t, w.c)
 			ended := make(chan error, 1) // bound: one send
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			go func() { ended <- w.s.Run(ctx) }()
-			eventually(t, func() bool { return w.s.ready(ctx) == nil })
+			go func() { ended <- w.s.Run(t.Context()) }()
+			eventually(t, func() bool { return w.s.ready(t.Context()) == nil })
 			damaged := &store.DamageError{Path: filepath.Join(w.c.Data, "x.sst")}
 			if name == scrubbedProjections {
 				w.s.versions.damaged <- damaged
 			} else {
 				w.s.accounts.damaged <- damaged
 			}
-			if err := <-ended; !errors.Is(err, integrity.ErrDamaged) {
+			if err := <-ended; !errors.Is(err, ErrStartAgain) {
 				t.Fatalf("Run = %v", err)
 			}
 			w.start()
@@ -136,6 +135,35 @@ func TestDamageWhileRunning(t *testing.T) {
 				t.Errorf("the store is rebuilt again: %v", n)
 			}
 		})
+	}
+}
+
+// startDamaged starts the server as the command does: again, if it meets damage that
+// did not show when the store was opened.
+func (w *lossWorld) startDamaged() {
+	w.t.Helper()
+	w.s = openOnly(w.t, w.c)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1) // bound: one send
+	go func() { ended <- w.s.Run(ctx) }()
+	w.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Errorf("Run = %v", err)
+		}
+	})
+	w.t.Cleanup(func() { w.stop() })
+	for w.s.ready(ctx) != nil {
+		select {
+		case err := <-ended:
+			cancel()
+			if !errors.Is(err, ErrStartAgain) {
+				w.t.Fatalf("Run = %v", err)
+			}
+			w.start()
+			return
+		case <-time.After(time.Millisecond):
+		}
 	}
 }
 

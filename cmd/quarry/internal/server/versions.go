@@ -287,17 +287,24 @@ func (v *versions) Run(ctx context.Context) error {
 			return nil
 		}
 	})
-	err := g.Wait()
-	return errors.Join(err, v.markDamaged(err))
+	return markDamaged(v.live.Load().store, g.Wait())
 }
 
-// markDamaged has the next start rebuild the live version if its rows are damaged.
-func (v *versions) markDamaged(err error) error {
+// ErrStartAgain says that Run has met damaged rows, and that the next start rebuilds
+// them.
+var ErrStartAgain = errors.New("damaged rows")
+
+// markDamaged has the next start rebuild a store if err says that its rows are
+// damaged, and makes the error ErrStartAgain.
+func markDamaged(s *store.Store, err error) error {
 	var damage *store.DamageError
 	if !errors.As(err, &damage) || damage.InSegment() {
-		return nil
+		return err
 	}
-	return projections.MarkDamaged(v.live.Load().store.Dir(), damage)
+	if markErr := projections.MarkDamaged(s.Dir(), damage); markErr != nil {
+		return errors.Join(err, markErr)
+	}
+	return fmt.Errorf("%w: %w", ErrStartAgain, err)
 }
 
 func (v *versions) runLive(ctx context.Context) error {
