@@ -15,7 +15,7 @@
 //	DIR/git.config               the only configuration git reads beside a mirror's own
 //	DIR/notes/NAME               what SetNote stored: true of these mirrors, lost with them
 //	DIR/NN/REPOSITORY/           one mirror; NN = ID mod 256, in hexadecimal
-//	  quarry.json                what was registered: code.Repository
+//	  quarry.json                what was registered: code.Repository, and a checksum
 //	  unannounced                segments put since the last announcement
 //	  readings, readings.tail    of the indexer: what its blobs are read as
 //	  git/                       the bare repository
@@ -34,7 +34,8 @@
 //     read for the index matches its name.
 //  2. A mirror is a cache: remove it, a part of it or the whole directory at any
 //     time, also while the process runs, and the next Fetch brings it back. Only
-//     the indexed state is lost with it, which costs work, not truth.
+//     the indexed state is lost with it, which costs work, not truth. One whose files
+//     are damaged is removed by ResetDamaged, at most maxResets times in resetWindow.
 //  3. git sees a URL only after Policy.Check accepted it, and never a ref or an
 //     object name that was not validated; every one follows --end-of-options or
 //     -- or comes through standard input. Paths are literal, never patterns; to

@@ -16,19 +16,17 @@ func saysFull(m *fleet.Member) bool {
 	return m.SaysSince("no space left") || m.SaysSince("free some space")
 }
 
-// remedy is what a process that cannot read its store has to name.
-const remedy = "quarry replay"
+// What the query process says of a damaged store.
+const (
+	saysRebuilt  = "rebuilt from the log"
+	saysRepaired = "the pointer to the projections is damaged"
+	saysAgain    = "start the server again"
+)
 
-// remedyPointer is the remedy of the small file that names the live store.
-const remedyPointer = "the next start reads the log from its beginning"
-
-// errRemedy says that it does not.
-var errRemedy = errors.New("a damaged store is met without a word of the remedy, " + remedy)
-
-// damageStore cuts a file of the stopped store, or turns one of its bits. Three
-// outcomes are well: the start is refused, and names the remedy, which heals; the
-// store starts, for what was damaged was not needed; or it fails later, with the
-// same words (replayDamaged). Wrong answers are none of them.
+// damageStore cuts a file of the stopped store, or turns one of its bits. Two
+// outcomes are well: the start says that it rebuilds the store; or the store starts, for
+// what was damaged was not needed, or is met later and then rebuilt (startDamaged).
+// Wrong answers are none of them.
 func (r *run) damageStore(ctx context.Context) error {
 	m := r.fleet.Query()
 	m.Kill()
@@ -37,42 +35,27 @@ func (r *run) damageStore(ctx context.Context) error {
 		return err
 	}
 	r.verify = true
-	err = m.Start(ctx)
-	if err == nil {
-		r.tally.Damage.Started++
-		return nil
-	}
-	if m.Running() {
+	if err := m.Start(ctx); err != nil {
 		return fmt.Errorf("%s damaged: %w", path, err)
 	}
-	if m.SaysSince(remedyPointer) {
-		r.tally.Damage.Refused++
-		return errors.Join(os.Remove(path), m.Start(ctx))
+	if m.SaysSince(saysRebuilt) || m.SaysSince(saysRepaired) {
+		r.tally.Damage.Rebuilt++
+	} else {
+		r.tally.Damage.Started++
 	}
-	if !m.SaysSince(remedy) {
-		return fmt.Errorf("%s damaged: %w: %w", path, errRemedy, err)
-	}
-	r.tally.Damage.Refused++
-	return r.replay(ctx)
+	return nil
 }
 
-// replay rebuilds the projections of the query process, which does not run.
-func (r *run) replay(ctx context.Context) error {
-	if _, err := r.fleet.Query().Replay(ctx); err != nil {
-		return err
-	}
-	return r.fleet.Query().Start(ctx)
-}
-
-// replayDamaged is the remedy where the damage was met after the start.
-func (r *run) replayDamaged(ctx context.Context, failed error) error {
+// startDamaged is the remedy where the process met damage and ended: it starts
+// again by itself a few times only.
+func (r *run) startDamaged(ctx context.Context, failed error) error {
 	m := r.fleet.Query()
-	if !m.SaysSince(remedy) {
-		return fmt.Errorf("%w: %w: %s", errRemedy, failed, m.Said())
+	if !m.SaysSince(saysAgain) {
+		return fmt.Errorf("a damaged store is met without a word of the remedy: %w: %s", failed, m.Said())
 	}
 	r.tally.Damage.Later++
 	m.Kill()
-	if err := r.replay(ctx); err != nil {
+	if err := m.Start(ctx); err != nil {
 		return err
 	}
 	return r.await(ctx)

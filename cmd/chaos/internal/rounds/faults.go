@@ -38,7 +38,7 @@ var allFaults = []fault{
 	{name: "full disk", setups: everywhere, do: (*run).fillDisk},
 	{name: "clock jump", setups: everywhere, do: (*run).jumpClock},
 	{name: "corrupted record", setups: everywhere, do: (*run).corruptRecord},
-	{name: "damaged store", setups: everywhere, do: (*run).damageStore, heal: (*run).replayDamaged},
+	{name: "damaged store", setups: everywhere, do: (*run).damageStore, heal: (*run).startDamaged},
 	{name: "lost projections", setups: everywhere, do: (*run).loseProjections},
 	{name: "lost mirrors", setups: everywhere, do: (*run).loseMirrors},
 	{name: "mirrors lost while running", setups: everywhere, do: (*run).loseMirrorsRunning},

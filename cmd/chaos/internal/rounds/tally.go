@@ -34,9 +34,9 @@ type Tally struct {
 
 // Damage counts what became of damaged stores.
 type Damage struct {
-	// Refused: the start named the remedy. Later: a process that ran did. ByVerify:
+	// Rebuilt: the start rebuilt the store. Later: a process that ran did. ByVerify:
 	// only the comparison found it. Harmless: nothing was amiss.
-	Refused, Later, ByVerify, Harmless int
+	Rebuilt, Later, ByVerify, Harmless int
 	// Started are those whose outcome is open.
 	Started int
 }
@@ -112,9 +112,9 @@ func quantile(times []time.Duration, q float64) time.Duration {
 func (t *Tally) sentence() string {
 	c := t.Counts
 	s := fmt.Sprintf("- **%s**: %d rounds; %d pushes, %d acknowledged (%d deliveries were refused with 503, %d got no answer, %d were repeated), %d of them with an outcome in the ledger, none lost; "+
-		"%d comparisons with a rebuild; damaged stores: %d refused at the start with the remedy, %d met later, %d found by the comparison alone, %d harmless; "+
+		"%d comparisons with a rebuild; damaged stores: %d rebuilt at the start, %d met later, %d found by the comparison alone, %d harmless; "+
 		"%d processes ended over a full disk.",
-		t.Setup, t.Rounds(), c.Pushes, c.Acknowledged, c.Refused, c.Failed, c.Redelivered, t.Followed, t.Verified, t.Damage.Refused, t.Damage.Later, t.Damage.ByVerify,
+		t.Setup, t.Rounds(), c.Pushes, c.Acknowledged, c.Refused, c.Failed, c.Redelivered, t.Followed, t.Verified, t.Damage.Rebuilt, t.Damage.Later, t.Damage.ByVerify,
 		t.Damage.Harmless, t.DiskExits)
 	if a := t.Account; a != nil {
 		s += fmt.Sprintf(" The log: %d records, %d pushes, %d revisions, %d of them written again and dropped by their ID, %d dead letters, all of what was injected; %d pushes answered by a revision, %d without, %d unanswered.",

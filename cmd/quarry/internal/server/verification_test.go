@@ -2,7 +2,9 @@ package server
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -142,6 +144,74 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 				t.Errorf("after the repair: %q", again.lines)
 			}
 		})
+	}
+}
+
+// TestVerifyOverADamagedMirror damages the mirror: what git says wrongly is no difference
+// of the index, and a repair brings the mirror back.
+func TestVerifyOverADamagedMirror(t *testing.T) {
+	for name, damage := range map[string]func(t *testing.T, dir string){
+		"index of a pack": func(t *testing.T, dir string) {
+			paths, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.idx"))
+			if err != nil || len(paths) != 1 {
+				t.Fatalf("%v, %v", paths, err)
+			}
+			// Rotated offsets give every object the size of another one.
+			b, err := os.ReadFile(paths[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := int(binary.BigEndian.Uint32(b[8+255*4:]))
+			offsets := b[8+256*4+n*24:][:n*4]
+			rotated := slices.Concat(offsets[4:], offsets[:4])
+			copy(offsets, rotated)
+			overwrite(t, paths[0], b)
+		},
+		"pack": func(t *testing.T, dir string) {
+			paths, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))
+			if err != nil || len(paths) != 1 {
+				t.Fatalf("%v, %v", paths, err)
+			}
+			overwrite(t, paths[0], []byte("PACK"))
+		},
+		"configuration": func(t *testing.T, dir string) {
+			overwrite(t, filepath.Join(dir, "config"), []byte("[core\n"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGitRepository(t, "anvil")
+			files := []string{}
+			for i := range 20 {
+				files = append(files, fmt.Sprintf("%d.txt", i), strings.Repeat("alpha\n", i+1))
+			}
+			first := g.commit(files...)
+			g.git("repack", "-adq")
+			c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
+			t.Run("import", func(t *testing.T) { running(t, c).registerAt(t, g, first) })
+			damage(t, filepath.Join(c.MirrorsDir(), fmt.Sprintf("%02x", byte(g.ID)), g.ID.String(), "git"))
+			s := running(t, c)
+			<-s.versions.live.Load().runner.CaughtUp()
+			found := verifyNow(t, s, api.Verification{Repair: true})
+			if found.summary.Differences != 0 || found.summary.Unchecked == 0 {
+				t.Errorf("found %q and %+v, want what cannot be checked", found.lines, found.summary)
+			}
+			eventuallyOr(t, func() bool {
+				found = verifyNow(t, s, api.Verification{})
+				return found.summary.Refs == 1 && found.summary.Unchecked == 0 && found.summary.Differences == 0
+			}, func() string { return fmt.Sprintf("%q and %+v", found.lines, found.summary) })
+			if n := metricValue(t, s, "quarry_mirror_resets_total"); n != 1 {
+				t.Errorf("%d mirrors were reset, want 1", n)
+			}
+		})
+	}
+}
+
+// overwrite puts another file in the place of one that may be open.
+func overwrite(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, content, 0o600)); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -28,10 +28,13 @@ func (x *run) ref(ctx context.Context, view View, m *mirror.Mirror, r code.Repos
 		t.note(kindMissing, t.path, "", "")
 		t.advance()
 	}
+	t.compareRenamed()
 	if err := errors.Join(err, t.err); err != nil {
 		return nil, err
 	}
-	t.compareRenamed()
+	if err := t.compareSizes(ctx, m); err != nil {
+		return nil, err
+	}
 	t.compareCounts(ref)
 	return t.found(), nil
 }
@@ -73,13 +76,18 @@ type treeRun struct {
 	err error
 
 	renamed renamedFiles
+	sizes   []sizeDifference
 	files   int
 	skipped map[code.SkipReason]int
 	kinds   map[string]*difference
 	order   []string
 }
 
-var errStop = errors.New("nobody reads on")
+var (
+	errStop = errors.New("nobody reads on")
+	// errMirror says that the mirror, not the index, is wrong.
+	errMirror = fmt.Errorf("the mirror is damaged: %w", mirror.ErrMissing)
+)
 
 // list yields the files of a tree in the order of their paths, and keeps those that
 // the manifest has under another name. Its failure is in t.err once it has ended.
@@ -154,9 +162,56 @@ func (t *treeRun) compare(p *places.Place, file treeFile) {
 		t.note(kindSkipped, p.Path, string(p.Skipped), string(reason))
 	case p.Skipped == "" && p.Document.Blob != file.ID.Blob():
 		t.note(kindContent, p.Path, p.Document.Blob.String(), file.ID.String())
+	case file.Mode.IsFile() && file.Size < 0 && p.Skipped == "":
+		t.err = fmt.Errorf("%w: it cannot read %s", errMirror, file.ID)
+	case p.SizeBytes != max(file.Size, 0) && p.Skipped == "" && len(t.sizes) < maxSizes:
+		t.sizes = append(t.sizes, sizeDifference{path: p.Path, id: file.ID, bytes: p.SizeBytes})
 	case p.SizeBytes != max(file.Size, 0):
 		t.note(kindSize, p.Path, fmt.Sprint(p.SizeBytes), fmt.Sprint(max(file.Size, 0)))
 	}
+}
+
+// Bounds of the blobs that are read because git says another size than the manifest.
+const (
+	maxSizes     = 256
+	maxSizeBytes = 16 << 20
+)
+
+// sizeDifference is a file of which git says another size than the manifest has. A damaged
+// index of a pack gives the size of another object.
+type sizeDifference struct {
+	path  string
+	id    mirror.ObjectID
+	bytes int64 // of the manifest
+}
+
+// compareSizes reads the files whose sizes differ: the content, which is held against its
+// name, decides. It fails with errMirror if one cannot be read.
+func (t *treeRun) compareSizes(ctx context.Context, m *mirror.Mirror) error {
+	if len(t.sizes) == 0 {
+		return nil
+	}
+	reader, err := m.Reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	ids := make([]mirror.ObjectID, len(t.sizes))
+	for i, d := range t.sizes {
+		ids[i] = d.id
+	}
+	return reader.Blobs(ctx, ids, maxSizeBytes, func(i int, content []byte, err error) error {
+		d := t.sizes[i]
+		switch {
+		case errors.Is(err, mirror.ErrTooLarge):
+			t.note(kindSize, d.path, fmt.Sprint(d.bytes), fmt.Sprint("more than ", int64(maxSizeBytes)))
+		case err != nil:
+			return fmt.Errorf("%w: %w", errMirror, err)
+		case int64(len(content)) != d.bytes:
+			t.note(kindSize, d.path, fmt.Sprint(d.bytes), fmt.Sprint(len(content)))
+		}
+		return nil
+	})
 }
 
 // compareCounts compares what is kept beside the manifest with what it holds.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -163,7 +164,7 @@ func (x *run) repository(ctx context.Context, r code.Repository) error {
 		return x.unchecked(r, "", err.Error())
 	}
 	if err != nil {
-		return err
+		return x.resetDamaged(ctx, r, "", m, err)
 	}
 	defer view.Release()
 	if err := x.report(r, found); err != nil {
@@ -181,15 +182,54 @@ func (x *run) repository(ctx context.Context, r code.Repository) error {
 	}
 	for _, ref := range indexed.Refs {
 		found, err := x.ref(ctx, view, m, r, ref)
-		if errors.Is(err, mirror.ErrMissing) {
-			err = x.unchecked(r, ref.Ref, "the mirror of this process does not have commit "+string(ref.Commit))
+		if err != nil {
+			if err := x.resetDamaged(ctx, r, ref.Ref, m, explainMissing(ctx, m, ref, err)); err != nil {
+				return fmt.Errorf("%s: %w", ref.Ref, err)
+			}
+			continue
 		}
-		if err = errors.Join(err, x.report(r, found)); err != nil {
+		if err := x.report(r, found); err != nil {
 			return fmt.Errorf("%s: %w", ref.Ref, err)
 		}
 		x.counts.Refs++
 	}
 	return nil
+}
+
+// errNoCommit says that the mirror, which may be that of another process's worker, was not
+// told of a commit.
+var errNoCommit = errors.New("the mirror of this process does not have commit")
+
+// explainMissing returns errNoCommit for mirror.ErrMissing if the mirror was never told
+// of the commit of a ref.
+func explainMissing(ctx context.Context, m *mirror.Mirror, ref *places.Ref, err error) error {
+	if !errors.Is(err, mirror.ErrMissing) || errors.Is(err, errMirror) {
+		return err
+	}
+	known, listErr := m.Indexed(ctx)
+	if listErr != nil || slices.Contains(known, code.Revision{Ref: ref.Ref, Commit: ref.Commit}) {
+		return errors.Join(err, listErr)
+	}
+	return fmt.Errorf("%w %s", errNoCommit, ref.Commit)
+}
+
+// resetDamaged reports a ref, or a repository, that cannot be compared. If the mirror is
+// damaged, it goes: the next push fetches it again, and so does a repair.
+func (x *run) resetDamaged(ctx context.Context, r code.Repository, ref code.Ref, m *mirror.Mirror, err error) error {
+	if errors.Is(err, errNoCommit) {
+		return x.unchecked(r, ref, err.Error())
+	}
+	reset, resetErr := m.ResetDamaged(ctx, err)
+	switch {
+	case resetErr != nil:
+		return errors.Join(err, resetErr)
+	case reset:
+		x.note(r, difference{ref: ref})
+		return x.unchecked(r, ref, "the mirror of this process was damaged, and is removed: the next push of the repository, or a repair, fetches it again")
+	case errors.Is(err, mirror.ErrMissing):
+		return x.unchecked(r, ref, err.Error())
+	}
+	return err
 }
 
 // readUnheld reads what no segment holds, and what could not be taken over, once
