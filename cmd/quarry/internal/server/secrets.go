@@ -44,6 +44,9 @@ func accessSecret(o Options) (secrets, error) {
 	if o.Config.Log.Driver == "kafka" {
 		o.Logger.Warn("access.secret is not set: other processes of the role query that have another secret refuse the API keys and sessions made here", "file", filepath.Join(o.Config.Data, secretFile))
 	}
+	if err := checkSecretLost(o.Config.Data); err != nil {
+		return nil, err
+	}
 	value, err := keptValue(o, secretFile, "")
 	if err == nil {
 		err = checkSecretSum(o.Config.Data, value)
@@ -54,6 +57,19 @@ func accessSecret(o Options) (secrets, error) {
 // secretSumFile holds a checksum of secretFile: with one wrong bit in the secret,
 // every API key and session would be refused, and nothing would say why.
 const secretSumFile = secretFile + ".sum"
+
+// checkSecretLost fails if the secret is gone and its checksum is there: with another
+// secret every credential would be refused, and a copy that is put back later would end
+// those that were made meanwhile.
+func checkSecretLost(dir string) error {
+	key, sum := filepath.Join(dir, secretFile), filepath.Join(dir, secretSumFile)
+	_, keyErr := os.Lstat(key)
+	_, sumErr := os.Lstat(sum)
+	if !errors.Is(keyErr, os.ErrNotExist) || sumErr != nil {
+		return nil
+	}
+	return fmt.Errorf("%s is lost, which keys the hashes of API keys, tokens, sessions and invitations, and the seals of the audit log; restore %s from a backup, or remove %s to have another made: all of these end then, and passwords stay", key, key, sum)
+}
 
 // checkSecretSum holds the secret against its checksum, which it writes where there
 // is none.
@@ -100,17 +116,25 @@ func keptValue(o Options, name, prefix string) (string, error) {
 	}
 	value := strings.TrimSpace(string(b))
 	secret, found := strings.CutPrefix(value, prefix)
-	if _, err := hex.DecodeString(secret); err != nil || !found || len(secret) != 2*keptBytes {
-		return "", fmt.Errorf("%s does not hold what quarry wrote into it: restore %s from a backup, or remove %s to have another made, which ends what was made with the first", path, path, path)
+	if b, err := hex.DecodeString(secret); err != nil || !found || len(b) != keptBytes || hex.EncodeToString(b) != secret {
+		return "", fmt.Errorf("%s does not hold what quarry wrote into it: restore %s from a backup, or remove %s%s to have another made, which ends what was made with the first", path, path, path, andSum(name))
 	}
 	if a, open, err := permissions.Open(path); err == nil && open {
 		if err := os.Chmod(path, 0o600); err != nil {
 			return "", fmt.Errorf("close a secret to other users of this machine: %w; %s", err, a.Command())
 		}
-		o.Logger.Warn("closed a secret to other users of this machine; if one of them may have read it, stop the server and remove the file to have another made, which ends what was made with this one",
+		o.Logger.Warn("closed a secret to other users of this machine; if one of them may have read it, stop the server and remove the file"+andSum(name)+" to have another made, which ends what was made with this one",
 			"path", path, "mode", a.Octal())
 	}
 	return value, nil
+}
+
+// andSum names the checksum of a file of the data directory, which has to go with it.
+func andSum(name string) string {
+	if name == secretFile {
+		return " and " + secretSumFile
+	}
+	return ""
 }
 
 // makeValue writes a new value. The data directory is this process's.

@@ -97,6 +97,9 @@ func (v *versions) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := v.checkAhead(ctx, i); err != nil {
+		return err
+	}
 	if err := i.metrics.show(); err != nil {
 		return err
 	}
@@ -136,6 +139,30 @@ func (v *versions) startOver(ctx context.Context, damage error) (*index, error) 
 	v.startedOver = true
 	v.o.Logger.Error("the projections are damaged; they are set aside and rebuilt from the log", "directory", dir, "set_aside", aside, "error", damage)
 	return v.openVersion(ctx, dir)
+}
+
+// checkAhead fails if the projections have applied records that the embedded log does not
+// have: it was lost, or replaced by an older copy. Records that are appended to it now
+// would take the places of others, and never be applied.
+func (v *versions) checkAhead(ctx context.Context, i *index) error {
+	if v.o.Config.Log.Driver == "kafka" || i.meta.Frozen() {
+		return nil // topics have owners, who may trim or move them
+	}
+	high, err := v.log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return fmt.Errorf("compare the projections with the log: %w", err)
+	}
+	for p, end := range high {
+		next, err := i.store.Checkpoint(int32(p))
+		if err != nil {
+			return err
+		}
+		if next > end {
+			return fmt.Errorf("the event log in %s ends at record %d of partition %d, and the projections have applied %d: the log was lost, or is an older copy; restore it from the newest backup (quarry restore), or, to go on with the records that it has, remove %s and %s: they are rebuilt from it",
+				v.o.Config.LogDir(), end, p, next, v.o.Config.ProjectionsDir(), v.o.Config.AccountsDir())
+		}
+	}
+	return nil
 }
 
 // isDamage reports whether an error comes from damaged files of a store.

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// wantRefused has the next start refused with words.
+func (w *lossWorld) wantRefused(words ...string) {
+	w.t.Helper()
+	registry := prometheus.NewRegistry()
+	s, err := Open(w.t.Context(), Options{Config: w.c, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry, Version: "test"})
+	if err == nil {
+		_ = s.Close()
+		w.t.Fatal("the server starts")
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			w.t.Errorf("the start says %q, want %q in it", err, word)
+		}
+	}
+}
+
+// TestLostLog removes the log. It is the truth, so that the start says what is lost,
+// each time, and both remedies that it names help.
+func TestLostLog(t *testing.T) {
+	w := newLossWorld(t, false)
+	w.halt()
+	kept := filepath.Join(t.TempDir(), "log")
+	w.must(os.CopyFS(kept, os.DirFS(w.c.LogDir())))
+	w.remove("log")
+	for range 2 {
+		w.wantRefused(w.c.LogDir(), "the log was lost", "quarry restore", "remove "+w.c.ProjectionsDir())
+	}
+	w.remove("log")
+	w.must(os.CopyFS(w.c.LogDir(), os.DirFS(kept)))
+	w.start()
+	w.check("the log is restored")
+	w.halt()
+	w.remove("log", "projections", "accounts")
+	w.start()
+	if _, ok := w.s.versions.live.Load().catalog.Snapshot().ByID(w.repositories[0].ID); ok {
+		t.Error("a repository is left that no log names")
+	}
+}
+
+// TestLostSecret removes secret.key. The start says what ends without it; with the
+// checksum removed as well, another one is made.
+func TestLostSecret(t *testing.T) {
+	w := newLossWorld(t, false)
+	w.halt()
+	w.remove(secretFile)
+	for range 2 {
+		w.wantRefused(filepath.Join(w.c.Data, secretFile)+" is lost", "API keys", "restore", "remove "+filepath.Join(w.c.Data, secretSumFile))
+	}
+	w.remove(secretSumFile)
+	w.start()
+	w.check("another secret")
+}
