@@ -60,6 +60,7 @@ func wantedSeries() map[string][]string {
 		"quarry_projections_replays_total":          words("done failed canceled"),
 		"quarry_places_broken_total":                words("duplicate unregistered wrong_base merge_repeated merge_refused merge_of_other_partition segment_absent changes_absent"),
 		"quarry_places_restored_segments_total":     words("segment_store git"),
+		"quarry_server_rebuilt_stores_total":        words("projections accounts"),
 		"quarry_segmentstore_damaged_objects_total": words("segment manifest"),
 		"quarry_deadletters_resolved_total":         words("replayed dropped"),
 		"quarry_store_written_bytes_total":          words("wal flush compaction ingest"),
