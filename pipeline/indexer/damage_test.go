@@ -83,6 +83,9 @@ func (b *bench) mirrorFiles() map[string][]string {
 		if err != nil || entry.IsDir() {
 			return err
 		}
+		if info, err := entry.Info(); err != nil || info.Size() == 0 {
+			return err
+		}
 		kind, _ := filepath.Rel(b.mirrorDir(), path)
 		if strings.HasPrefix(kind, filepath.Join("git", "objects")) {
 			kind = "loose object"
