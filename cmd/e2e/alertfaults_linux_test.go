@@ -561,14 +561,14 @@ func (w *alertWorld) breakSegmentStore() {
 	for n := range manifestFiles {
 		write(w.t, filepath.Join(w.tree, fmt.Sprintf("file%d.txt", n)), fmt.Sprintf("kettle%d\n", n))
 	}
-	rest := w.begin("pipeline.maxAttempts=1000", "pipeline.mergeInterval=0")
+	w.begin("pipeline.maxAttempts=1000", "pipeline.mergeInterval=0")
 	w.commit("many", "here is a cittern")
 	status, answer, err := deliver(w.server.url, "msg_many", push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
 	if err != nil || status != http.StatusAccepted {
 		w.t.Fatalf("push: %d %s, %v", status, answer, err)
 	}
 	w.await("cittern")
-	rest = scrapeServer(w.server)
+	rest := scrapeServer(w.server)
 
 	// A segment that cannot be read, and projections that need it.
 	w.must(w.server.stop())
