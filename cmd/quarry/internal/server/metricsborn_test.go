@@ -29,7 +29,7 @@ var unbornSeries = map[string]string{
 // has done nothing yet.
 func wantedSeries() map[string][]string {
 	results := words("accepted duplicate ignored unavailable unauthenticated not_json invalid too_large slow aborted refused unknown_repository error")
-	asks := cross(words("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 unknown"), words("handled dead skipped"))
+	asks := cross(words("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"), words("handled dead skipped"))
 	codes := []string{}
 	for _, d := range failure.Codes() {
 		codes = append(codes, string(d.Code))
@@ -50,7 +50,7 @@ func wantedSeries() map[string][]string {
 		"quarry_kafkalog_retries_total":             words("produce fetch request group"),
 		"quarry_kafkalog_producer_restarts_total":   {"given up", "out of order", "forgotten", "sequences used up"},
 		"quarry_worker_records_total":               asks,
-		"quarry_worker_handling_seconds":            words("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 unknown"),
+		"quarry_worker_handling_seconds":            words("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"),
 		"quarry_mirror_fetch_seconds":               words("full ref"),
 		"quarry_mirror_fetch_failures_total":        codes,
 		"quarry_compactor_merges_total":             words("number dead quiet purge"),
