@@ -163,6 +163,6 @@ func (m *Mirror) repackReachable(ctx context.Context) error {
 		return m.wrap("repack", err)
 	}
 	m.ms.note(m)
-	m.ms.o.Logger.Info("removed commits that no ref leads to from a mirror", "repository_id", m.id, "took", time.Since(start).Round(time.Millisecond))
+	m.ms.o.Logger.Info("removed commits that no ref leads to from a mirror", "repository_id", m.id, "duration_ms", time.Since(start).Milliseconds())
 	return nil
 }

@@ -164,6 +164,6 @@ func (p *Places) notePurge(h *handle) {
 		return
 	}
 	p.log.Info("text of removed repositories and branches is gone from disk", "segments", done.segments,
-		"removed_at", done.oldest, "took", time.Since(done.oldest).Round(time.Second))
+		"removed_at", done.oldest, "duration_ms", time.Since(done.oldest).Milliseconds())
 	*done = purged{}
 }

@@ -35,10 +35,12 @@ type eraser struct {
 		// waits says what the erasures that are not done wait for.
 		waits map[event.Position]api.ErasureWait
 	}
+	// failures are the last errors of erasures that are not done, to log each once.
+	failures map[event.Position]string
 }
 
 func newEraser(v *versions, i *index) *eraser {
-	e := &eraser{v: v, i: i}
+	e := &eraser{v: v, i: i, failures: map[event.Position]string{}}
 	e.mu.waits = map[event.Position]api.ErasureWait{}
 	return e
 }
@@ -84,15 +86,21 @@ func (e *eraser) work(ctx context.Context, asked places.Erasure) {
 	}
 	e.mu.Unlock()
 	log := e.v.o.Logger.With("repository_id", asked.Repository, "commit", string(asked.Commit), "position", asked.At.String())
+	if err != nil {
+		if e.failures[asked.At] != err.Error() {
+			log.Warn("cannot erase text now, trying again", "error", err)
+		}
+		e.failures[asked.At] = err.Error()
+		return
+	}
+	delete(e.failures, asked.At)
 	switch {
-	case err != nil:
-		log.Warn("cannot erase text now, trying again", "error", err)
 	case wait != "" && wait != was:
 		log.Info("an erasure waits", "for", string(wait))
 	case wait == "" && asked.Error != "":
 		log.Error("an erasure was refused", "error", asked.Error)
 	case wait == "":
-		log.Info("text was erased", "took", asked.EndedAt.Sub(asked.RequestedAt).Round(time.Millisecond),
+		log.Info("text was erased", "duration_ms", asked.EndedAt.Sub(asked.RequestedAt).Milliseconds(),
 			"segments", asked.Proof.Segments, "unnamed_segments", asked.Proof.Unnamed, "held_segments", asked.Proof.Held)
 	}
 }
