@@ -31,7 +31,7 @@ func (q *query) setGlob(argument, glob string) (err error) {
 		return nil
 	}
 	q.globArgument = argument
-	if q.glob, err = globRegexp(glob); err != nil {
+	if q.glob, err = syntax.GlobRegexp(glob); err != nil {
 		return fmt.Errorf("%w: %s: %.200q is no glob: %w", errArguments, argument, glob, err)
 	}
 	return nil

@@ -9,6 +9,8 @@ type filter struct {
 	words  []string // the values allowed, for valueWord
 	wanted string   // what a value is, for messages
 	leaf   func(value string, at Span) Query
+	// takesGlobs is set if a value without quotes may be a glob.
+	takesGlobs bool
 }
 
 // value says how the value of a filter is read.
@@ -37,9 +39,9 @@ var inclusionWords = []string{"yes", "no", "only"}
 // Keywords of the language. The names and most aliases are those people know from the established servers; regex:
 // and literal: are ours, so that one term can be of the other kind, and so that any tree can be printed.
 var (
-	filterRepo = &filter{name: "repo", value: valueRegexp, wanted: "a regular expression on the repository name",
+	filterRepo = &filter{name: "repo", value: valueRegexp, takesGlobs: true, wanted: "a regular expression on the repository name",
 		leaf: func(v string, at Span) Query { return &Repo{Pattern: v, At: at} }}
-	filterFile = &filter{name: "file", value: valueRegexp, wanted: "a regular expression on the path",
+	filterFile = &filter{name: "file", value: valueRegexp, takesGlobs: true, wanted: "a regular expression on the path",
 		leaf: func(v string, at Span) Query { return &File{Pattern: v, At: at} }}
 	filterSymbol = &filter{name: "sym", value: valueRegexp, wanted: "a regular expression on symbol names",
 		leaf: func(v string, at Span) Query { return &Symbol{Pattern: v, At: at} }}

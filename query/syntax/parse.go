@@ -368,7 +368,7 @@ func (p *parser) filter(f *filter, i, v, end int) (Query, int, *Error) {
 			return nil, 0, p.badWord(f, i, v, word)
 		}
 	}
-	pattern, err := p.pattern(raw, quoted, f.value == valueRegexp)
+	pattern, err := p.filterPattern(f, at, raw, quoted)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -378,6 +378,28 @@ func (p *parser) filter(f *filter, i, v, end int) (Query, int, *Error) {
 		return nil, 0, p.fail(v, f.name+": has no value", "Write "+f.wanted+" after the colon.")
 	}
 	return q, next, nil
+}
+
+// filterPattern decodes and checks the value of a filter. One on names or paths that
+// looks like a glob is read as one.
+func (p *parser) filterPattern(f *filter, at, raw Span, quoted bool) (string, *Error) {
+	value := p.text[raw.Start:raw.End]
+	if !f.takesGlobs || quoted || !isGlob(value) {
+		return p.pattern(raw, quoted, f.value == valueRegexp)
+	}
+	pattern, fault := GlobRegexp(value)
+	if fault != nil {
+		return "", p.fail(raw.Start, shorten(value)+" is no glob: "+fault.Error(), "For a regular expression put the value in quotes.")
+	}
+	if _, err := p.checkedPattern(pattern); err != nil {
+		return "", p.fail(raw.Start, err.Message, err.Advice)
+	}
+	message := p.shown(at) + " is read as a glob."
+	if _, invalid := regexpSize(value, MaxRegexpInstructions); invalid == nil {
+		message += fmt.Sprintf(" For a regular expression put it in quotes: %s:%s.", f.name, showOnLine(quote(value)))
+	}
+	p.notice(at, message)
+	return pattern, nil
 }
 
 // value finds the value at v: where the token ends, and what of it is the value.

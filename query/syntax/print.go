@@ -226,7 +226,7 @@ func (p *printer) text(q *Text) {
 func (p *printer) filter(f *filter, v string) {
 	p.b.WriteString(f.name)
 	p.b.WriteByte(':')
-	if isBareValue(v, f.isRegexp(p.o.Regexp)) {
+	if isBareValue(v, f.isRegexp(p.o.Regexp)) && !(f.takesGlobs && isGlob(v)) {
 		p.b.WriteString(v)
 		return
 	}

@@ -1,4 +1,4 @@
-package mcp
+package syntax
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// globRegexp returns the regular expression for paths that a glob matches: * is
+// GlobRegexp returns the regular expression for paths that a glob matches: * is
 // any run within an element, ** any run at all, ? one character but a slash, [a-z]
 // and {a,b} as in shells. It ends where the path ends and begins at any element
 // of it, or at the first if the glob begins with a slash.
-func globRegexp(glob string) (string, error) {
+func GlobRegexp(glob string) (string, error) {
 	g := globber{rest: strings.TrimPrefix(glob, "./")}
 	g.out.WriteString("(?:^|/)")
 	if strings.HasPrefix(g.rest, "/") {
@@ -33,6 +33,14 @@ func globRegexp(glob string) (string, error) {
 	g.out.WriteString("$")
 	_, err := regexp.Compile(g.out.String())
 	return g.out.String(), err
+}
+
+// isGlob tells whether the value of a filter on names or paths is a glob rather than a
+// regular expression: a star begins it or follows a slash, or there are two stars, and
+// nothing in it has a meaning in expressions alone. Quotes make any value an expression.
+func isGlob(value string) bool {
+	return (strings.HasPrefix(value, "*") || strings.Contains(value, "/*") || strings.Contains(value, "**")) &&
+		!strings.ContainsAny(value, `^$()|+\`) && !strings.Contains(value, ".*") && !strings.Contains(value, "]*")
 }
 
 type globber struct {
