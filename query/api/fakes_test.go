@@ -388,6 +388,21 @@ func (r fakeReplays) List(context.Context) (api.ReplayList, error) {
 	}, nil
 }
 
+type fakeErasures struct{ *world }
+
+func (e fakeErasures) Erase(_ context.Context, r api.ErasureRequest) (api.Erasure, error) {
+	at, err := e.append("erase %d %s", r.Repository, r.Commit)
+	return api.Erasure{
+		At: at, Repository: r.Repository, Commit: r.Commit, State: api.ErasureWorking, WaitsFor: api.ErasureWaitsForWorkers, SharedFiles: 2, RequestedAt: day,
+	}, err
+}
+
+func (e fakeErasures) List(context.Context) ([]api.Erasure, error) {
+	return []api.Erasure{{
+		Repository: kettleID, State: api.ErasureDone, RequestedAt: day, EndedAt: day, Proof: &api.ErasureProof{Segments: 3, SegmentBytes: 4096, MirrorChecked: true},
+	}}, e.err
+}
+
 // buried are the dead letters of the world, newest first.
 func buried() []api.DeadLetter {
 	at := func(topic event.Topic, offset event.Offset) event.Position {
@@ -451,7 +466,7 @@ func (w *world) options() api.Options {
 	return api.Options{
 		Searcher: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}),
 		Gate: &w.gate, Audit: &w.audit,
-		Replays: fakeReplays{w}, AsOf: func() string { return w.asOf },
+		Replays: fakeReplays{w}, Erasures: fakeErasures{w}, AsOf: func() string { return w.asOf },
 		Ready:        func(context.Context) error { return w.readyErr },
 		Version:      "v0.1.0-test",
 		PublicURL:    "https://code.example/",
