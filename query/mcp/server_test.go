@@ -203,6 +203,10 @@ func TestMessages(t *testing.T) {
 	if _, err := post(t.Context(), s, reader, ping, "Accept", "text/html"); !errors.Is(err, ErrNotAcceptable) {
 		t.Errorf("Accept: text/html: %v", err)
 	}
+	notification := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	if out, err := post(t.Context(), s, reader, notification, "Mcp-Protocol-Version", strings.Repeat("1", 33)); err != nil || out.Status != 400 {
+		t.Errorf("a long version: %+v, %v", out, err)
+	}
 	for _, accept := range []string{"application/json", "*/*", "text/event-stream, application/json;q=0.5"} {
 		if out, err := post(t.Context(), s, reader, ping, "Accept", accept); err != nil || out.Status != 200 {
 			t.Errorf("Accept: %s: %+v, %v", accept, out, err)

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,7 +35,13 @@ var (
 	ErrNotAcceptable = errors.New("the answer is JSON; send Accept: application/json, text/event-stream")
 )
 
-const sessionHeader = "Mcp-Session-Id"
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "Mcp-Protocol-Version"
+	// maxVersion bounds the characters of versionHeader, which the library does not read
+	// with a notification.
+	maxVersion = 32
+)
 
 // Response is the answer to a request.
 type Response struct {
@@ -75,6 +82,9 @@ func (s *Server) Post(r *http.Request) (*Response, error) {
 		return nil, err
 	}
 	in, wrong := look(body)
+	if wrong == nil && utf8.RuneCountInString(r.Header.Get(versionHeader)) > maxVersion {
+		wrong = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("the header %s has more than %d characters", versionHeader, maxVersion)}
+	}
 	if wrong != nil {
 		return rpcError(http.StatusBadRequest, nil, wrong), nil
 	}

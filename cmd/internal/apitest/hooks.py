@@ -14,6 +14,9 @@ MEANING = {
     "findReferences": "INVALID_REQUEST_BODY",
     # A time has a grammar ("3 weeks ago"), and since is not after until; patterns are regular expressions.
     "listCommits": "INVALID_QUERY_PARAMS",
+    # A path is relative, and bounded in bytes.
+    "getDiff": "INVALID_QUERY_PARAMS",
+    "listCommitAuthors": "INVALID_QUERY_PARAMS",
     "listAuditRecords": "INVALID_QUERY_PARAMS",
     "exportAuditRecords": "INVALID_QUERY_PARAMS",
     # A cursor is one of a page before, a head one of the log.
