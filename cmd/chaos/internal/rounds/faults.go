@@ -182,6 +182,7 @@ func (r *run) loseSegments(ctx context.Context) error {
 // loseSegmentsBelow removes the segment store and leaves the projections, of a query
 // process that goes on or starts again.
 func (r *run) loseSegmentsBelow(ctx context.Context) error {
+	defer func() { r.segmentsLost = time.Now() }()
 	if r.random.IntN(2) == 0 {
 		return removeInUse(r.fleet.SegmentsDir())
 	}

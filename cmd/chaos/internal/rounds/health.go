@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/accounting"
 )
@@ -68,9 +69,21 @@ func metricsOf(ctx context.Context, url string) (map[string]float64, error) {
 	return figures, lines.Err()
 }
 
+// segmentsKept is when a query process has written segments again that the segment
+// store lost: it looks every ten seconds.
+const segmentsKept = 15 * time.Second
+
 // compare holds the projections against a rebuild and reads the log's account.
-// Workers that go on would add to the log what only the rebuild has.
+// Workers that go on would add to the log what only the rebuild has, and a rebuild has
+// not what the segment store lacks.
 func (r *run) compare(ctx context.Context) error {
+	timer := time.NewTimer(time.Until(r.segmentsLost.Add(segmentsKept)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if err := r.fleet.Stop(); err != nil {
 		return err
 	}

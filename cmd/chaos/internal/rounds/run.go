@@ -58,6 +58,8 @@ type run struct {
 	clockMoves atomic.Bool
 	// verify asks for a comparison at the end of this round.
 	verify bool
+	// segmentsLost is when the segment store was removed below live projections.
+	segmentsLost time.Time
 }
 
 // Run starts a fleet and goes through the rounds. The tally says how far it came,
