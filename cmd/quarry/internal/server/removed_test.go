@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/query/api"
 )
 
 // TestTextOfRemovedRepositoryIsGone removes a repository that shares a partition, and
@@ -44,14 +43,7 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, func() bool { return s.defaultAt(removed.ID) == present })
-	replayed, err := s.versions.replays.Start(t.Context(), api.ReplayRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, func() bool {
-		list, err := s.versions.replays.List(t.Context())
-		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == api.ReplayDone
-	})
+	s.replayAll(t)
 	eventually(t, func() bool { return s.segmentCount() == 1 }) // nothing is left to merge
 	for _, word := range []string{is, kept} {
 		if found := below(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
