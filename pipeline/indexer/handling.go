@@ -40,46 +40,46 @@ type handling struct {
 // reports which were news. Refs that come together are read together: a blob is read,
 // analyzed and sealed once, whichever of them have it, and not at all if a ref that is
 // indexed has it.
-func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revision, causeOf func(code.Ref) cause, job *job) (told map[code.Ref]bool, err error) {
-	told = map[code.Ref]bool{}
+func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revision, causeOf func(code.Ref) cause, job *job) (indexed map[code.Ref]bool, err error) {
+	indexed = map[code.Ref]bool{}
 	if len(revs) == 0 {
-		return told, nil
+		return indexed, nil
 	}
 	h := &handling{
 		x: x, m: m, repo: revs[0].repo, head: revs[0].head, job: job, readings: readingsOf(m),
 		announced: map[code.Ref]bool{}, named: named{documents: map[code.DocumentKey]bool{}},
 	}
 	if h.indexed, err = indexedCommits(ctx, m); err != nil {
-		return told, err
+		return indexed, err
 	}
 	pending := h.pending(revs, causeOf)
 	if len(pending) == 0 {
-		return told, nil
+		return indexed, nil
 	}
 	if h.trees, err = m.Trees(ctx); err != nil {
-		return told, err
+		return indexed, err
 	}
 	defer h.trees.Close()
 	if pending, err = h.chooseBases(ctx, pending); err != nil {
-		return told, err
+		return indexed, err
 	}
 	for len(pending) > 0 {
 		started, b := x.o.Now(), newBatch()
 		for len(pending) > 0 && !b.full() {
 			if err := h.addRef(ctx, b, pending[0]); err != nil {
-				return told, err
+				return indexed, err
 			}
 			job.report()
 			pending = pending[1:]
 		}
 		if err := h.indexBatch(ctx, b, started, len(pending) > 0); err != nil {
-			return told, err
+			return indexed, err
 		}
 		for _, ref := range b.refs {
-			told[ref.Ref] = true
+			indexed[ref.Ref] = true
 		}
 	}
-	return told, nil
+	return indexed, nil
 }
 
 func indexedCommits(ctx context.Context, m *mirror.Mirror) (map[code.Ref]code.CommitID, error) {
@@ -136,7 +136,7 @@ func (h *handling) indexBatch(ctx context.Context, b *batch, started time.Time, 
 		return err
 	}
 	if err := h.readings.add(b.readings); err != nil {
-		h.x.o.Logger.Warn("what blobs are read as was not kept, they are read again when they come again", "repository_id", h.repo, "error", err)
+		h.x.o.Logger.Warn("cannot save the cache of blob readings; the blobs of this batch are read again next time", "repository_id", h.repo, "error", err)
 	}
 	if more {
 		h.named.add(b, sealed)
