@@ -48,6 +48,9 @@ func (c *change) push(ev *event.Push, source string) error {
 			Source: source, Connection: ev.Connection, DeliveryID: ev.DeliveryID, BodySHA256: ev.BodySHA256,
 			Repository: ev.Repository, ReceivedAt: ev.ReceivedAt, LoggedAt: c.when, FirstRef: ev.Ref,
 		}
+		if err := c.indexID(ev.DeliveryID); err != nil {
+			return err
+		}
 		if ev.DeliveryID != "" {
 			if err := writeOffset(c.b, knownKey(c.at.Partition, ev.Connection, ev.DeliveryID, ev.BodySHA256, ""), at); err != nil {
 				return err
@@ -64,6 +67,14 @@ func (c *change) push(ev *event.Push, source string) error {
 		}
 	}
 	return c.addPush(ev, at, entry)
+}
+
+// indexID makes the entry that begins at the record findable by its delivery ID.
+func (c *change) indexID(deliveryID string) error {
+	if deliveryID == "" {
+		return nil
+	}
+	return c.b.Set(byIDKey(c.at.Partition, deliveryID, c.at.Offset), nil)
 }
 
 // entryOf returns the entry that a push belongs to; nil if it begins one.
@@ -175,6 +186,9 @@ func (c *change) delivery(ev *event.Delivery, source string) error {
 		}
 	}
 	if err := writeRow(c.b, offsetKey(kindEntry, c.at.Partition, c.at.Offset), entry); err != nil {
+		return err
+	}
+	if err := c.indexID(ev.DeliveryID); err != nil {
 		return err
 	}
 	c.effect.outcomes[entry.Outcome]++

@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// SchemaVersion is the version of the rows.
-const SchemaVersion = 1
+// SchemaVersion is the version of the rows. Version 2 added d i.
+const SchemaVersion = 2
 
 // Bounds of the ledger.
 const (

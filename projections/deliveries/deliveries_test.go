@@ -318,10 +318,13 @@ func TestBounds(t *testing.T) {
 			r.apply(rec)
 			page, err := r.ledger.List(deliveries.Query{Limit: 1000})
 			must(t, err)
-			kept, oldest, waiting, without := map[int32]int{}, map[int32]int{}, 0, 0
+			kept, oldest, waiting, without, withID := map[int32]int{}, map[int32]int{}, 0, 0, 0
 			for _, d := range page.Deliveries {
 				oldest[d.Position.Partition] = max(1, len(d.Pushes))
 				kept[d.Position.Partition] += oldest[d.Position.Partition]
+				if d.DeliveryID != "" {
+					withID++
+				}
 				if len(d.Pushes) == 0 {
 					without++
 				}
@@ -333,9 +336,55 @@ func TestBounds(t *testing.T) {
 			}
 			rows := countRows(t, r.applier.Store)
 			over := func(partition int32) bool { return kept[partition] > keep+oldest[partition]-1 }
-			if over(0) || over(1) || rows['o'] != waiting || rows['e'] != len(page.Deliveries) || rows['p'] != kept[0]+kept[1]-without || rows['k'] > rows['p'] || rows['r'] > rows['p'] {
+			if over(0) || over(1) || rows['o'] != waiting || rows['e'] != len(page.Deliveries) || rows['p'] != kept[0]+kept[1]-without || rows['k'] > rows['p'] || rows['i'] != withID || rows['r'] > rows['p'] {
 				t.Fatalf("seed %d, record %d: kept %v, %d waiting, rows %v", seed, i, kept, waiting, rows)
 			}
+		}
+	}
+}
+
+// TestDeliveryIsFoundByItsID allows a list to look at as many entries as have the
+// delivery ID, among many others: the answer is complete, with and without the
+// connection, in every partition.
+func TestDeliveryIsFoundByItsID(t *testing.T) {
+	r := newRig(t)
+	push := func(partition int32, connection, id string) {
+		r.apply(r.append(partition, &event.Push{Repository: code.RepositoryID(1 + partition), Ref: "refs/heads/main", Action: event.ActionUpdated, Connection: connection, DeliveryID: id, ReceivedAt: r.now()}))
+	}
+	push(0, "hub", "wanted")
+	push(1, "lab", "wanted")
+	for i := range 100 {
+		push(int32(i%2), "hub", fmt.Sprint("other-", i))
+	}
+	r.apply(r.append(0, &event.Delivery{Connection: "hub", DeliveryID: "wanted", Outcome: event.DeliveryIgnored, Reason: "a ping", ReceivedAt: r.now()}))
+	t.Cleanup(deliveries.ScanAtMost(3))
+	for _, test := range []struct {
+		query deliveries.Query
+		want  string
+	}{
+		{deliveries.Query{DeliveryID: "wanted"}, "0/51 ignored; 1/0 waiting; 0/0 waiting"},
+		{deliveries.Query{DeliveryID: "wanted", Connection: "lab"}, "1/0 waiting"},
+		{deliveries.Query{DeliveryID: "wanted", Outcome: "ignored"}, "0/51 ignored"},
+		{deliveries.Query{DeliveryID: "wanted", Since: start.Add(100 * time.Second)}, "0/51 ignored"},
+		{deliveries.Query{DeliveryID: "other-7"}, "1/4 waiting"},
+		{deliveries.Query{DeliveryID: "want"}, ""},
+	} {
+		test.query.Limit = 10
+		page, err := r.ledger.List(test.query)
+		must(t, err)
+		var got []string
+		for _, d := range page.Deliveries {
+			outcome := d.Outcome
+			if len(d.Pushes) > 0 {
+				outcome = d.Pushes[0].Outcome
+			}
+			got = append(got, fmt.Sprintf("%d/%d %s", d.Position.Partition, d.Position.Offset, outcome))
+		}
+		if strings.Join(got, "; ") != test.want {
+			t.Errorf("%+v: got %q, want %q", test.query, got, test.want)
+		}
+		if len(got) < 3 && page.Next != "" {
+			t.Errorf("%+v: further entries were looked at", test.query)
 		}
 	}
 }

@@ -23,6 +23,7 @@
 //	d r partition(4) repository(8) ref            → from(8) last(8): where pushes of the ref may wait
 //	d k partition(4) delivery(8) body(8) [ref]    → offset(8) of the delivery's entry; with a ref:
 //	                                                it has a push of that ref beside its first
+//	d i partition(4) deliveryID(8) offset(8)      → empty: the entry at the offset has that delivery ID
 //	d n partition(4)                              → countersRow, JSON
 //
 // docs/format/deliveries.md describes the values.

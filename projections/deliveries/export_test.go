@@ -1,5 +1,12 @@
 package deliveries
 
+// ScanAtMost sets the bound of the entries that one call of List looks at, and
+// returns what sets it back.
+func ScanAtMost(n int) (reset func()) {
+	maxScan = n
+	return func() { maxScan = MaxScan }
+}
+
 // KeepPushes sets the bound of a partition, and returns what sets it back.
 func KeepPushes(n int) (reset func()) {
 	maxPushes = n

@@ -1,9 +1,11 @@
 package deliveries
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/store"
@@ -14,12 +16,16 @@ import (
 // Bounds of a list.
 const (
 	// MaxScan bounds the entries that one call looks at: a page of a filter that
-	// few match may be short, or empty, and still have a Next.
+	// few match may be short, or empty, and still have a Next. With a DeliveryID,
+	// only entries with that ID are looked at.
 	MaxScan = 20_000
 	// clockSlack is by how much the clocks of receivers and log may differ before
 	// Query.Since leaves deliveries out.
 	clockSlack = time.Hour
 )
+
+// maxScan is MaxScan but in tests.
+var maxScan = MaxScan
 
 // Query selects deliveries. The zero value selects all.
 type Query struct {
@@ -48,12 +54,12 @@ type Page struct {
 func (l *Ledger) List(q Query) (page Page, err error) {
 	snapshot := l.store.NewSnapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	w, err := newWalk(snapshot, q.After)
+	w, err := newWalk(snapshot, q.DeliveryID, q.After)
 	if err != nil {
 		return Page{}, err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	for scanned := 0; scanned < MaxScan && len(page.Deliveries) < q.Limit; scanned++ {
+	for scanned := 0; scanned < maxScan && len(page.Deliveries) < q.Limit; scanned++ {
 		s := w.newest()
 		if s == nil {
 			return page, w.err()
@@ -165,13 +171,18 @@ func eachCounters(r store.Reader, f func(partition int32, row *countersRow)) (er
 	return nil
 }
 
-// walk goes through the entries of all partitions, newest first.
+// walk goes through the entries of all partitions, or those with one delivery ID,
+// newest first.
 type walk struct{ sources []*source }
 
 // source is one partition of a walk.
 type source struct {
+	r         store.Reader
 	it        *store.Iterator
 	partition int32
+	// keys is the prefix of the keys that it walks, which end with the offset of an
+	// entry: those of the entries, or of the index of one delivery ID.
+	keys []byte
 	// below is the offset below which the walk goes on.
 	below event.Offset
 	// entry is the newest below that; nil behind the last.
@@ -179,7 +190,7 @@ type source struct {
 	offset event.Offset
 }
 
-func newWalk(r store.Reader, after Cursor) (*walk, error) {
+func newWalk(r store.Reader, deliveryID string, after Cursor) (*walk, error) {
 	bounds, err := after.bounds()
 	if err != nil {
 		return nil, err
@@ -190,12 +201,14 @@ func newWalk(r store.Reader, after Cursor) (*walk, error) {
 		return nil, err
 	}
 	for _, partition := range partitions {
-		s := &source{partition: partition, below: math.MaxInt64}
+		s := &source{r: r, partition: partition, keys: prefix(kindEntry, partition), below: math.MaxInt64}
+		if deliveryID != "" {
+			s.keys = byIDPrefix(partition, deliveryID)
+		}
 		if bounds != nil {
 			s.below = bounds[partition]
 		}
-		all := prefix(kindEntry, partition)
-		if s.it, err = r.Iter(all, store.Successor(all)); err == nil {
+		if s.it, err = r.Iter(s.keys, store.Successor(s.keys)); err == nil {
 			w.sources = append(w.sources, s)
 			err = s.older()
 		}
@@ -209,14 +222,26 @@ func newWalk(r store.Reader, after Cursor) (*walk, error) {
 // older moves to the entry before below.
 func (s *source) older() error {
 	s.entry = nil
-	if s.below == 0 || !s.it.SeekLT(offsetKey(kindEntry, s.partition, s.below)) {
+	if s.below == 0 || !s.it.SeekLT(store.AppendUint64(slices.Clip(s.keys), uint64(s.below))) {
 		s.below = 0
 		return s.it.Err()
 	}
 	s.offset = keyOffset(s.it.Key())
 	s.below = s.offset
-	s.entry = new(entryRow)
-	return decodeRow(s.it.Key(), s.it.Value(), s.entry)
+	entry, key := new(entryRow), offsetKey(kindEntry, s.partition, s.offset)
+	if bytes.Equal(key, s.it.Key()) {
+		s.entry = entry
+		return decodeRow(key, s.it.Value(), entry)
+	}
+	found, err := readRow(s.r, key, entry)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fmt.Errorf("deliveries: row %q names entry %s, which does not exist", s.it.Key(), s.at())
+	}
+	s.entry = entry
+	return nil
 }
 
 // end leaves out what is older.

@@ -65,8 +65,16 @@ func (c *change) dropOldest(current event.Offset) (dropped bool, err error) {
 
 // drop removes the rows of an entry.
 func (c *change) drop(at event.Offset, entry *entryRow) error {
-	if err := c.b.Delete(offsetKey(kindEntry, c.at.Partition, at)); err != nil || entry.Pushes == 0 {
+	if err := c.b.Delete(offsetKey(kindEntry, c.at.Partition, at)); err != nil {
 		return err
+	}
+	if entry.DeliveryID != "" {
+		if err := c.b.Delete(byIDKey(c.at.Partition, entry.DeliveryID, at)); err != nil {
+			return err
+		}
+	}
+	if entry.Pushes == 0 {
+		return nil
 	}
 	if err := c.forget(at, entry, ""); err != nil {
 		return err

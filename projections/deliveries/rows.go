@@ -18,6 +18,7 @@ const (
 	kindOpen     = 'o'
 	kindRef      = 'r'
 	kindKnown    = 'k'
+	kindByID     = 'i'
 	kindCounters = 'n'
 )
 
@@ -125,7 +126,7 @@ func offsetKey(kind byte, partition int32, at event.Offset) []byte {
 	return store.AppendUint64(prefix(kind, partition), uint64(at))
 }
 
-// keyOffset returns the offset at the end of an entry's or open push's key.
+// keyOffset returns the offset at the end of a key.
 func keyOffset(key []byte) event.Offset {
 	return event.Offset(binary.BigEndian.Uint64(key[len(key)-8:]))
 }
@@ -155,6 +156,16 @@ func knownPrefix(partition int32, connection, deliveryID string) []byte {
 func knownKey(partition int32, connection, deliveryID, body string, ref code.Ref) []byte {
 	sum := sha256.Sum256([]byte(body))
 	return append(append(knownPrefix(partition, connection, deliveryID), sum[:hashBytes]...), ref...)
+}
+
+// byIDPrefix is that of the entries with a delivery ID, of whatever connection.
+func byIDPrefix(partition int32, deliveryID string) []byte {
+	sum := sha256.Sum256([]byte(deliveryID))
+	return append(prefix(kindByID, partition), sum[:hashBytes]...)
+}
+
+func byIDKey(partition int32, deliveryID string, at event.Offset) []byte {
+	return store.AppendUint64(byIDPrefix(partition, deliveryID), uint64(at))
 }
 
 // readRow reads the row at key into row and reports whether there is one.

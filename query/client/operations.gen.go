@@ -406,7 +406,7 @@ func (p *ListDeliveriesParams) values() url.Values {
 //
 // Addition. Deliveries of web hooks and other pushes, newest first. A page may be shorter than its
 // limit, or empty, and still have a nextCursor, where few deliveries match: the server looks at 20,000
-// for a page.
+// for a page, and with deliveryId at those with that ID only.
 func (c *Client) ListDeliveries(ctx context.Context, params ListDeliveriesParams) (*wire.DeliveryPage, error) {
 	return receive[*wire.DeliveryPage](ctx, c, request{method: "GET", path: "/api/deliveries", query: params.values()})
 }
