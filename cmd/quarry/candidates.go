@@ -90,6 +90,9 @@ func (c *candidates) filters(cmd *cobra.Command, word string) []string {
 	case isFilter && (name == "lang" || name == "language" || name == "l"):
 		prefix += name + ":"
 		values, bare = slices.Sorted(maps.Keys(data.LanguageByAliasMap)), strings.ToLower(value)
+	case isFilter && syntax.FilterWords(name) != nil:
+		prefix += name + ":"
+		values, bare = syntax.FilterWords(name), value
 	}
 	var words []string
 	for _, v := range values {

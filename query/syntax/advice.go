@@ -3,6 +3,7 @@ package syntax
 import (
 	"fmt"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/spelling"
@@ -63,11 +64,28 @@ func perlAdvice(expr string) string {
 
 // wordAdvice tells the values of a filter that takes one of a few words.
 func wordAdvice(f *filter, key, value string) string {
-	values := make([]string, len(f.words))
-	for i, w := range f.words {
-		values[i] = key + ":" + w
+	const maxListed = 10
+	values := key + ": and one of " + strings.Join(f.words, ", ")
+	if len(f.words) <= maxListed {
+		values = key + ":" + strings.Join(f.words, ", "+key+":")
 	}
-	return fmt.Sprintf(`Write %s, or "%s:%s" in quotes to search for the text.`, strings.Join(values, ", "), key, value)
+	return fmt.Sprintf(`Write %s, or "%s:%s" in quotes to search for the text.`, values, key, value)
+}
+
+// nearWords returns the words of a filter nearest to a value, "" if one of the words of the value is near none.
+func nearWords(f *filter, value string) string {
+	words := strings.Split(value, ",")
+	for i, word := range words {
+		near := spelling.Nearest(word, slices.Values(f.words), 1)
+		if len(near) == 0 {
+			return ""
+		}
+		words[i] = near[0]
+	}
+	if f.value != valueWords && len(words) > 1 {
+		return ""
+	}
+	return strings.Join(words, ",")
 }
 
 // nearKeyword returns the keyword that key was likely meant to be, or "". Short keywords have too many neighbours.

@@ -190,6 +190,8 @@ func resolve(q Query, terms, repos string) {
 			decide(&q.Case, terms, q.Pattern, true)
 		case *Symbol:
 			decide(&q.Case, terms, q.Pattern, true)
+		case *Line:
+			decide(&q.Case, terms, q.Pattern, true)
 		case *Repo:
 			decide(&q.Case, repos, q.Pattern, true)
 		}

@@ -107,13 +107,13 @@ func sameTree(a, b Query) bool {
 		return ok && sameTree(a.Child, b.Child)
 	case *Text:
 		b, ok := b.(*Text)
-		return ok && a.Regexp == b.Regexp && a.Case == b.Case && (a.Pattern == b.Pattern || a.Regexp && sameExpression(a.Pattern, b.Pattern))
+		return ok && len(a.Lines) == 0 && a.Regexp == b.Regexp && a.Case == b.Case && (a.Pattern == b.Pattern || a.Regexp && sameExpression(a.Pattern, b.Pattern))
 	case *File:
 		b, ok := b.(*File)
 		return ok && a.Case == b.Case && sameExpression(a.Pattern, b.Pattern)
 	case *Symbol:
 		b, ok := b.(*Symbol)
-		return ok && a.Case == b.Case && sameExpression(a.Pattern, b.Pattern)
+		return ok && equalConditions(a, b) && a.Case == b.Case && sameExpression(a.Pattern, b.Pattern)
 	case *Repo:
 		b, ok := b.(*Repo)
 		return ok && sameExpression(a.Pattern, b.Pattern)

@@ -16,6 +16,8 @@ type Error struct {
 	Column   int    // the same place in code points, 1-based
 	Advice   string // what to do about it, one sentence
 	Query    string // the query, cut after maxErrorQuery bytes
+
+	corrected string // the query that may have been meant; empty if none is known
 }
 
 // maxErrorQuery bounds the part of a query that an error repeats, in bytes.

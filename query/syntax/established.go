@@ -88,6 +88,9 @@ func (p *parser) acceptEstablished(refusal *Error) *Parsed {
 		at.Start--
 	}
 	message := fmt.Sprintf("%s. So the query is read as the established server reads it: %s. %s", refusal.Message, p.reading(conjuncts(q)), refusal.Advice)
+	if refusal.corrected != "" {
+		printed = append([]string{refusal.corrected}, printed...)
+	}
 	p.notices = []Notice{{Code: AmbiguousQuery, At: at, Message: message, Suggestions: printed}}
 	p.noticeRevisions(q)
 	return &Parsed{Root: q, Text: p.text}

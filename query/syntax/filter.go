@@ -1,6 +1,10 @@
 package syntax
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // filter describes one keyword of the language.
 type filter struct {
@@ -23,6 +27,7 @@ const (
 	valueLiteral              // a literal term in every mode
 	valuePattern              // a regular expression term in every mode
 	valueWord                 // one of a few words, never quoted
+	valueWords                // some of a few words with commas between, never quoted
 	valueSetting              // one of a few words, about the group or the whole query; gives no leaf
 )
 
@@ -31,8 +36,10 @@ func (f *filter) isRegexp(mode bool) bool {
 	return f.value == valueRegexp || f.value == valuePattern || f.value == valueTerm && mode
 }
 
-// isWord tells whether the value is one of f.words.
-func (f *filter) isWord() bool { return f.value == valueWord || f.value == valueSetting }
+// isWord tells whether the value is one of f.words, or some of them.
+func (f *filter) isWord() bool {
+	return f.value == valueWord || f.value == valueWords || f.value == valueSetting
+}
 
 var inclusionWords = []string{"yes", "no", "only"}
 
@@ -63,6 +70,13 @@ var (
 	filterVisibility = &filter{name: "visibility", value: valueWord, words: accessWords[:],
 		leaf: func(v string, at Span) Query { return &Visibility{Want: accessOf(v), At: at} }}
 
+	filterIs = &filter{name: "is", value: valueWord, words: slices.Concat(traitWords[:], []string{"archived", "fork"}), leaf: isLeaf}
+	// kind: and line: are conditions on matches; bind makes them a part of the patterns.
+	filterKind = &filter{name: "kind", value: valueWords, words: slices.Sorted(maps.Keys(kindWords)),
+		leaf: func(v string, at Span) Query { return &Kinds{Words: strings.Split(v, ","), At: at} }}
+	filterLine = &filter{name: "line", value: valueRegexp, wanted: "a regular expression on the line",
+		leaf: func(v string, at Span) Query { return &Line{Pattern: v, At: at} }}
+
 	filterCase   = &filter{name: "case", value: valueSetting, words: []string{"yes", "no", "auto"}}
 	filterType   = &filter{name: "type", value: valueSetting, words: typeWords[1:]}
 	filterSelect = &filter{name: "select", value: valueSetting, words: selectWords[1:]}
@@ -79,12 +93,14 @@ var keywords = map[string]*filter{
 	"content": filterContent, "c": filterContent,
 	"regex": filterRegexp, "literal": filterLiteral,
 	"archived": filterArchived, "fork": filterFork, "visibility": filterVisibility,
+	"is": filterIs, "kind": filterKind, "line": filterLine,
 	"case": filterCase, "type": filterType, "t": filterType, "select": filterSelect,
 }
 
 // Words of the enumerations, by value.
 var (
 	accessWords = [...]string{Any: "any", Public: "public", Private: "private"}
+	traitWords  = [...]string{Test: "test", Vendored: "vendored", Generated: "generated", Docs: "docs"}
 	typeWords   = [...]string{TypeDefault: "", TypeFile: "file", TypeRepo: "repo", TypeSymbol: "symbol"}
 	selectWords = [...]string{SelectDefault: "", SelectRepo: "repo", SelectFile: "file", SelectSymbol: "symbol", SelectContent: "content"}
 )
@@ -95,17 +111,43 @@ func (i Inclusion) String() string { return inclusionWords[i] }
 // String gives the word that stands for the value in a query.
 func (a Access) String() string { return accessWords[a] }
 
+// String gives the word that stands for the value in a query.
+func (t Trait) String() string { return traitWords[t] }
+
 // String gives the word that stands for the value in a query; empty for TypeDefault.
 func (t TypeKind) String() string { return typeWords[t] }
 
 // String gives the word that stands for the value in a query; empty for SelectDefault.
 func (s SelectKind) String() string { return selectWords[s] }
 
-func inclusionOf(word string) Inclusion   { return Inclusion(indexOf(inclusionWords, word)) }
-func accessOf(word string) Access         { return Access(indexOf(accessWords[:], word)) }
-func typeOf(word string) TypeKind         { return TypeKind(indexOf(typeWords[:], word)) }
-func selectOf(word string) SelectKind     { return SelectKind(indexOf(selectWords[:], word)) }
-func (f *filter) allows(word string) bool { return indexOf(f.words, word) >= 0 }
+func inclusionOf(word string) Inclusion { return Inclusion(indexOf(inclusionWords, word)) }
+func accessOf(word string) Access       { return Access(indexOf(accessWords[:], word)) }
+func typeOf(word string) TypeKind       { return TypeKind(indexOf(typeWords[:], word)) }
+func selectOf(word string) SelectKind   { return SelectKind(indexOf(selectWords[:], word)) }
+
+// allows tells whether a value is one of f.words or, for valueWords, some of them.
+func (f *filter) allows(value string) bool {
+	if f.value != valueWords {
+		return indexOf(f.words, value) >= 0
+	}
+	for word := range strings.SplitSeq(value, ",") {
+		if indexOf(f.words, word) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isLeaf returns the leaf of is:. An archived repository and a fork have filters of their own.
+func isLeaf(v string, at Span) Query {
+	switch v {
+	case "archived":
+		return &Archived{Want: Only, At: at}
+	case "fork":
+		return &Fork{Want: Only, At: at}
+	}
+	return &Is{Trait: Trait(indexOf(traitWords[:], v)), At: at}
+}
 
 func indexOf(words []string, word string) int {
 	for i, w := range words {
@@ -167,11 +209,11 @@ func (s *scanner) filterAt(i, end int) (*filter, int) {
 	return f, v
 }
 
-// isPlainWord tells whether the token at i begins with a letter or digit and has nothing else up to its end, or to the
+// isPlainWord tells whether the token at i consists of letters and digits, with commas between, up to its end or to the
 // end of a group.
 func (s *scanner) isPlainWord(i, end int) bool {
 	j := i
-	for j < end && (isLetter(s.text[j]) || isDigit(s.text[j])) {
+	for j < end && (isLetter(s.text[j]) || isDigit(s.text[j]) || s.text[j] == ',' && j > i && j+1 < end && isLetter(s.text[j+1])) {
 		j++
 	}
 	return j > i && (s.endsToken(j, end) || s.text[j] == ')')

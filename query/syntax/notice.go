@@ -30,7 +30,8 @@ type Notice struct {
 	// Filter is the filter that the notice is about, as it is printed; empty if it is about something else.
 	Filter string
 	// Suggestions are at most MaxSuggestions: for DifferentMeaning the query that has the meaning of the established
-	// server here, else names that the value of the filter may have been meant to be.
+	// server here, for AmbiguousQuery queries that may have been meant, else names that the value of the filter may have
+	// been meant to be.
 	Suggestions []string
 }
 
@@ -66,8 +67,18 @@ func (p *parser) noticeKeyword(i, end int) {
 	if keywords[key] != nil && blank {
 		p.notice(at, fmt.Sprintf("%s: is read as text, because no value is attached to it; write %s:value without a blank to filter.", key, key))
 	}
-	if near := nearKeyword(key); near != "" && keywords[key] == nil && !blank && p.text[colon+1] != ':' && p.text[colon+1] != '/' {
-		p.notice(at, fmt.Sprintf("%s: is read as text; the filter is %s:.", key, near))
+	if keywords[key] != nil || blank || p.text[colon+1] == ':' || p.text[colon+1] == '/' {
+		return
+	}
+	if p.noticeUnknown(key, i, p.wordEnd(i, end)) {
+		return
+	}
+	if near := nearKeyword(key); near != "" {
+		n := Notice{Code: AmbiguousQuery, At: at, Message: fmt.Sprintf("%s: is read as text; the filter is %s:.", key, near)}
+		if corrected := p.replace(at, near+":"); corrected != "" {
+			n.Suggestions = []string{corrected}
+		}
+		p.addNotice(n)
 	}
 }
 
@@ -112,7 +123,7 @@ func restricts(q Query) bool {
 		q = not.Child
 	}
 	switch q.(type) {
-	case *File, *Repo, *Language, *Revision, *Archived, *Fork, *Visibility, *Context, *RepoSet:
+	case *File, *Repo, *Language, *Revision, *Archived, *Fork, *Visibility, *Context, *RepoSet, *Is, *Kinds, *Line:
 		return true
 	}
 	return false

@@ -33,6 +33,7 @@ type parser struct {
 	classes      int
 	notices      []Notice
 	additions    []addition
+	kind         TypeKind       // of the query, once it is read
 	bare         map[Query]bool // terms without a keyword: what type: is about
 }
 
@@ -99,6 +100,8 @@ func (p *parser) parse() (*Parsed, *Error) {
 		return nil, err
 	}
 	p.resolveDefaults(root)
+	p.kind = set.kind
+	root = p.bind(root)
 	return &Parsed{Root: p.retarget(root, set.kind), Type: set.kind, Select: set.sel, Text: p.text}, nil
 }
 
@@ -363,7 +366,7 @@ func (p *parser) filter(f *filter, i, v, end int) (Query, int, *Error) {
 	case valueLiteral, valuePattern:
 		q, err := p.term(at, raw, quoted, f.value == valuePattern)
 		return q, next, err
-	case valueWord:
+	case valueWord, valueWords:
 		if word := p.text[raw.Start:raw.End]; !f.allows(word) {
 			return nil, 0, p.badWord(f, i, v, word)
 		}
@@ -428,7 +431,14 @@ func (p *parser) value(f *filter, v, end int) (next int, raw Span, quoted bool, 
 
 func (p *parser) badWord(f *filter, i, v int, word string) *Error {
 	key := p.text[i : v-1]
-	return p.fail(v, fmt.Sprintf("%s: has no such value as %s", key, shorten(word)), wordAdvice(f, key, shorten(word)))
+	advice, corrected := wordAdvice(f, key, shorten(word)), ""
+	if near := nearWords(f, word); near != "" {
+		advice = fmt.Sprintf("Did you mean %s:%s? %s", key, near, advice)
+		corrected = p.replace(Span{v, v + len(word)}, near)
+	}
+	err := p.fail(v, fmt.Sprintf("%s: has no such value as %s", key, shorten(word)), advice)
+	err.corrected = corrected
+	return err
 }
 
 // setting reads case:, type: or select:.

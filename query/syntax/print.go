@@ -171,14 +171,65 @@ func minusIsText(q Query) bool {
 
 func (p *printer) leaf(q Query) {
 	c, given := p.caseOf(q)
-	if c == given || c == CaseDefault {
+	isPlain := c == given || c == CaseDefault
+	if isPlain && !hasConditions(q) {
 		p.bare(q)
 		return
 	}
-	p.b.WriteString("(" + caseSetting(c))
+	p.b.WriteByte('(')
+	if !isPlain {
+		p.b.WriteString(caseSetting(c))
+	}
+	p.conditions(q, c)
 	p.bare(q)
 	p.b.WriteByte(')')
 }
+
+// hasConditions tells whether a leaf has conditions on its matches.
+func hasConditions(q Query) bool {
+	switch q := q.(type) {
+	case *Text:
+		return len(q.Lines) > 0
+	case *Symbol:
+		return len(q.Kinds)+len(q.Lines) > 0
+	}
+	return false
+}
+
+// conditions writes those of a leaf, in parentheses with it, where c is the case of the parentheses.
+func (p *printer) conditions(q Query, c Case) {
+	var lines []Line
+	switch q := q.(type) {
+	case *Text:
+		lines = q.Lines
+	case *Symbol:
+		lines = q.Lines
+		for _, k := range q.Kinds {
+			p.minus(k.Not)
+			p.b.WriteString("kind:" + strings.Join(k.Words, ",") + " ")
+		}
+	}
+	for _, l := range lines {
+		p.minus(l.Not)
+		if l.Case != c {
+			p.b.WriteString("(" + caseSetting(l.Case))
+		}
+		p.line(l)
+		if l.Case != c {
+			p.b.WriteByte(')')
+		}
+		p.b.WriteByte(' ')
+	}
+}
+
+func (p *printer) minus(not bool) {
+	if not {
+		p.b.WriteByte('-')
+	}
+}
+
+// line writes a condition on lines.
+func (p *printer) line(l Line) { p.filter(filterLine, l.Pattern) }
 
 // bare writes a leaf without its case.
 func (p *printer) bare(q Query) {
@@ -205,6 +256,12 @@ func (p *printer) bare(q Query) {
 		p.b.WriteString("fork:" + q.Want.String())
 	case *Visibility:
 		p.b.WriteString("visibility:" + q.Want.String())
+	case *Is:
+		p.b.WriteString("is:" + q.Trait.String())
+	case *Kinds:
+		p.b.WriteString("kind:" + strings.Join(q.Words, ","))
+	case *Line:
+		p.line(*q)
 	}
 }
 

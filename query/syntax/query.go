@@ -42,6 +42,7 @@ type Text struct {
 	Pattern string // not empty; a regular expression if Regexp, else the very characters
 	Regexp  bool
 	Case    Case
+	Lines   []Line // conditions on the line of the match; all of them hold
 	At      Span
 }
 
@@ -63,8 +64,43 @@ type Repo struct {
 type Symbol struct {
 	Pattern string
 	Case    Case
+	Kinds   []Kinds // of the symbol; all of them hold
+	Lines   []Line  // conditions on the line of the symbol; all of them hold
 	At      Span
 }
+
+// Kinds is a condition on the kind of a symbol, the value of kind:. In a tree from Parse it is a part of a Symbol.
+type Kinds struct {
+	Words []string // at least one, each a key of kindWords
+	Not   bool     // the symbol is of none of them
+	At    Span
+}
+
+// Line is a condition on the line of a match: the regular expression matches in it, or, with Not, it does not. It is the
+// value of line:. In a tree from Parse it is a part of a Text or a Symbol.
+type Line struct {
+	Pattern string
+	Case    Case
+	Not     bool
+	At      Span
+}
+
+// Is says what a file is: the value of is:.
+type Is struct {
+	Trait Trait
+	At    Span
+}
+
+// Trait is a fact about a file.
+type Trait uint8
+
+// The traits. docs/query-language.md says how each is decided.
+const (
+	Test Trait = iota
+	Vendored
+	Generated
+	Docs // documentation
+)
 
 // Language is the name or alias of a language as it was written; the search resolves it, without regard to case.
 type Language struct {
@@ -193,6 +229,9 @@ func (q *Fork) Span() Span       { return q.At }
 func (q *Visibility) Span() Span { return q.At }
 func (q *Context) Span() Span    { return q.At }
 func (q *RepoSet) Span() Span    { return q.At }
+func (q *Line) Span() Span       { return q.At }
+func (q *Kinds) Span() Span      { return q.At }
+func (q *Is) Span() Span         { return q.At }
 
 func (*And) sealed()        {}
 func (*Or) sealed()         {}
@@ -209,6 +248,9 @@ func (*Fork) sealed()       {}
 func (*Visibility) sealed() {}
 func (*Context) sealed()    {}
 func (*RepoSet) sealed()    {}
+func (*Line) sealed()       {}
+func (*Kinds) sealed()      {}
+func (*Is) sealed()         {}
 
 func (q *And) String() string        { return Print(q, Options{}) }
 func (q *Or) String() string         { return Print(q, Options{}) }
@@ -225,3 +267,6 @@ func (q *Fork) String() string       { return Print(q, Options{}) }
 func (q *Visibility) String() string { return Print(q, Options{}) }
 func (q *Context) String() string    { return Print(q, Options{}) }
 func (q *RepoSet) String() string    { return Print(q, Options{}) }
+func (q *Line) String() string       { return Print(q, Options{}) }
+func (q *Kinds) String() string      { return Print(q, Options{}) }
+func (q *Is) String() string         { return Print(q, Options{}) }

@@ -28,7 +28,7 @@ func named(q *Text, kind TypeKind) Query {
 	case TypeRepo:
 		return &Repo{Pattern: pattern, Case: q.Case, At: q.At}
 	case TypeSymbol:
-		return &Symbol{Pattern: pattern, Case: q.Case, At: q.At}
+		return &Symbol{Pattern: pattern, Case: q.Case, Lines: q.Lines, At: q.At}
 	}
 	return q
 }

@@ -118,15 +118,17 @@ func dump(q Query) string {
 		return strconv.FormatBool(q.Value)
 	case *Text:
 		if !q.Regexp {
-			return strconv.Quote(q.Pattern) + dumpCase(q.Case)
+			return strconv.Quote(q.Pattern) + dumpCase(q.Case) + dumpLines(q.Lines)
 		}
-		return dumpRegexp(q.Pattern, q.Case)
+		return dumpRegexp(q.Pattern, q.Case) + dumpLines(q.Lines)
 	case *File:
 		return "file" + dumpRegexp(q.Pattern, q.Case)
 	case *Repo:
 		return "repo" + dumpRegexp(q.Pattern, q.Case)
 	case *Symbol:
-		return "sym" + dumpRegexp(q.Pattern, q.Case)
+		return "sym" + dumpRegexp(q.Pattern, q.Case) + dumpKinds(q.Kinds) + dumpLines(q.Lines)
+	case *Is:
+		return "is=" + q.Trait.String()
 	case *Language:
 		return "lang=" + q.Name
 	case *Revision:
@@ -151,6 +153,29 @@ func dumpAll(qs []Query) string {
 		parts = append(parts, dump(q))
 	}
 	return strings.Join(parts, " ")
+}
+
+func dumpKinds(kinds []Kinds) string {
+	s := ""
+	for _, k := range kinds {
+		s += "[" + dumpNot(k.Not) + "kind " + strings.Join(k.Words, ",") + "]"
+	}
+	return s
+}
+
+func dumpLines(lines []Line) string {
+	s := ""
+	for _, l := range lines {
+		s += "[" + dumpNot(l.Not) + "line " + dumpRegexp(l.Pattern, l.Case) + "]"
+	}
+	return s
+}
+
+func dumpNot(not bool) string {
+	if not {
+		return "not "
+	}
+	return ""
 }
 
 func dumpRegexp(pattern string, c Case) string { return "/" + pattern + "/" + dumpCase(c) }

@@ -85,7 +85,7 @@ func equalLeaf(a, b Query) bool {
 		return ok && a.Value == b.Value
 	case *Text:
 		b, ok := b.(*Text)
-		return ok && a.Pattern == b.Pattern && a.Regexp == b.Regexp && a.Case == b.Case
+		return ok && a.Pattern == b.Pattern && a.Regexp == b.Regexp && a.Case == b.Case && slices.EqualFunc(a.Lines, b.Lines, equalLine)
 	case *File:
 		b, ok := b.(*File)
 		return ok && a.Pattern == b.Pattern && a.Case == b.Case
@@ -94,9 +94,19 @@ func equalLeaf(a, b Query) bool {
 		return ok && a.Pattern == b.Pattern && a.Case == b.Case
 	case *Symbol:
 		b, ok := b.(*Symbol)
-		return ok && a.Pattern == b.Pattern && a.Case == b.Case
+		return ok && a.Pattern == b.Pattern && a.Case == b.Case && equalConditions(a, b)
 	}
 	return equalFilter(a, b)
+}
+
+func equalConditions(a, b *Symbol) bool {
+	return slices.EqualFunc(a.Kinds, b.Kinds, equalKinds) && slices.EqualFunc(a.Lines, b.Lines, equalLine)
+}
+
+func equalKinds(a, b Kinds) bool { return a.Not == b.Not && slices.Equal(a.Words, b.Words) }
+
+func equalLine(a, b Line) bool {
+	return a.Pattern == b.Pattern && a.Case == b.Case && a.Not == b.Not
 }
 
 func equalFilter(a, b Query) bool {
@@ -119,6 +129,15 @@ func equalFilter(a, b Query) bool {
 	case *Context:
 		b, ok := b.(*Context)
 		return ok && a.Name == b.Name
+	case *Is:
+		b, ok := b.(*Is)
+		return ok && a.Trait == b.Trait
+	case *Kinds:
+		b, ok := b.(*Kinds)
+		return ok && equalKinds(*a, *b)
+	case *Line:
+		b, ok := b.(*Line)
+		return ok && equalLine(*a, *b)
 	}
 	return false
 }

@@ -1,0 +1,224 @@
+package syntax
+
+import (
+	"slices"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// kindWords are the values of kind:, with the kinds of symbols that each is about, in the words of docs/languages.md.
+// Kinds that languages call differently and people do not tell apart have one word.
+var kindWords = map[string][]code.SymbolKind{
+	"accessor":   {"accessor"},
+	"alias":      {"alias", "typedef"},
+	"annotation": {"annotation"},
+	"class":      {"class"},
+	"const":      {"constant"},
+	"constant":   {"constant"},
+	"enum":       {"enum"},
+	"enumerator": {"enumerator"},
+	"event":      {"event"},
+	"field":      {"field", "member", "property", "accessor"},
+	"func":       {"function"},
+	"function":   {"function"},
+	"interface":  {"interface"},
+	"macro":      {"macro"},
+	"member":     {"field", "member", "property", "accessor"},
+	"method":     {"method", "methodSpec", "singletonMethod"},
+	"module":     {"module", "namespace", "package"},
+	"namespace":  {"module", "namespace", "package"},
+	"package":    {"module", "namespace", "package"},
+	"property":   {"property", "accessor"},
+	"struct":     {"struct"},
+	"trait":      {"trait"},
+	"type":       {"type", "struct", "class", "interface", "enum", "union", "trait", "typedef", "alias", "annotation"},
+	"typedef":    {"typedef", "alias"},
+	"union":      {"union"},
+	"var":        {"variable"},
+	"variable":   {"variable"},
+}
+
+// Has tells whether a symbol of a kind meets the condition.
+func (k *Kinds) Has(kind code.SymbolKind) bool {
+	isOne := slices.ContainsFunc(k.Words, func(word string) bool { return slices.Contains(kindWords[word], kind) })
+	return isOne != k.Not
+}
+
+// conditions are what kind: and line: say of the matches of one conjunction.
+type conditions struct {
+	kinds []Kinds
+	lines []Line
+}
+
+// bind makes kind: and line: a part of the patterns that they are about: those of the same conjunction, and of the
+// parentheses in it that have no such condition. Where there is kind:, terms are names of symbols, as with type:symbol.
+// A condition without a pattern is about every symbol, or every line with text.
+func (p *parser) bind(q Query) Query {
+	found := false
+	Walk(q, func(q Query) bool {
+		switch q.(type) {
+		case *Kinds, *Line:
+			found = true
+		}
+		return !found
+	})
+	if !found {
+		return q
+	}
+	return p.bindTo(q, conditions{})
+}
+
+func (p *parser) bindTo(q Query, c conditions) Query {
+	if own, rest := splitConditions(q); len(own.kinds)+len(own.lines) > 0 {
+		if len(own.kinds) == 0 {
+			own.kinds = c.kinds
+		}
+		if len(own.lines) == 0 {
+			own.lines = c.lines
+		}
+		return p.bindConjunction(q, rest, own)
+	}
+	switch q := q.(type) {
+	case *And:
+		return &And{Children: p.bindAll(q.Children, c), At: q.At}
+	case *Or:
+		return &Or{Children: p.bindAll(q.Children, c), At: q.At}
+	case *Not:
+		return &Not{Child: p.bindTo(q.Child, c), At: q.At}
+	}
+	return p.bindLeaf(q, c)
+}
+
+func (p *parser) bindAll(qs []Query, c conditions) []Query {
+	out := make([]Query, len(qs))
+	for i, q := range qs {
+		out[i] = p.bindTo(q, c)
+	}
+	return out
+}
+
+// bindConjunction binds the conditions of a conjunction to what is left of it.
+func (p *parser) bindConjunction(q Query, rest []Query, c conditions) Query {
+	bound := p.bindAll(rest, c)
+	hasPattern := false
+	for _, q := range bound {
+		hasPattern = hasPattern || p.finds(q)
+	}
+	if !hasPattern {
+		every := everyMatch(q, &c)
+		bound = append(bound, p.bindLeaf(every, c))
+	}
+	if len(bound) == 1 {
+		return bound[0]
+	}
+	return &And{Children: bound, At: q.Span()}
+}
+
+// finds tells whether a tree has a pattern in content that is not below a negation.
+func (p *parser) finds(q Query) bool {
+	switch q := q.(type) {
+	case *Text, *Symbol:
+		return !p.isName(q)
+	case *And, *Or:
+		return slices.ContainsFunc(children(q), p.finds)
+	}
+	return false
+}
+
+// isName tells whether a leaf is a term that type: makes the name of a file or a repository.
+func (p *parser) isName(q Query) bool {
+	return p.bare[q] && (p.kind == TypeFile || p.kind == TypeRepo)
+}
+
+// everyMatch returns the pattern for conditions alone. Of a line that contains something, that is the match.
+func everyMatch(q Query, c *conditions) Query {
+	if len(c.kinds) > 0 {
+		return &Symbol{Pattern: ".", Case: CaseNo, At: q.Span()}
+	}
+	for i, l := range c.lines {
+		if !l.Not {
+			c.lines = slices.Delete(slices.Clone(c.lines), i, i+1)
+			return &Text{Pattern: l.Pattern, Regexp: true, Case: l.Case, At: l.At}
+		}
+	}
+	return &Text{Pattern: ".+", Regexp: true, Case: CaseNo, At: q.Span()}
+}
+
+func (p *parser) bindLeaf(q Query, c conditions) Query {
+	if p.isName(q) {
+		return q
+	}
+	switch leaf := q.(type) {
+	case *Text:
+		if len(c.kinds) > 0 && p.bare[q] {
+			symbol := named(leaf, TypeSymbol).(*Symbol)
+			symbol.Kinds, symbol.Lines = c.kinds, c.lines
+			return symbol
+		}
+		if len(c.lines) == 0 {
+			return q
+		}
+		bound := *leaf
+		bound.Lines = c.lines
+		if p.bare[q] {
+			p.bare[&bound] = true
+		}
+		return &bound
+	case *Symbol:
+		bound := *leaf
+		bound.Kinds, bound.Lines = c.kinds, c.lines
+		return &bound
+	}
+	return q
+}
+
+// splitConditions returns the conditions of a conjunction and its other operands. A tree that is none is a conjunction
+// of one.
+func splitConditions(q Query) (c conditions, rest []Query) {
+	operands := conjuncts(q)
+	for _, operand := range operands {
+		if !c.add(operand) {
+			rest = append(rest, operand)
+		}
+	}
+	return c, rest
+}
+
+// add takes an operand that is a condition; of kinds, so is a choice of such.
+func (c *conditions) add(q Query) bool {
+	switch q := q.(type) {
+	case *Kinds:
+		c.kinds = append(c.kinds, *q)
+		return true
+	case *Line:
+		c.lines = append(c.lines, *q)
+		return true
+	case *Not:
+		switch child := q.Child.(type) {
+		case *Kinds:
+			c.kinds = append(c.kinds, Kinds{Words: child.Words, Not: !child.Not, At: q.At})
+			return true
+		case *Line:
+			line := *child
+			line.Not, line.At = !child.Not, q.At
+			c.lines = append(c.lines, line)
+			return true
+		}
+	case *Or:
+		return c.addChoice(q)
+	}
+	return false
+}
+
+func (c *conditions) addChoice(q *Or) bool {
+	var words []string
+	for _, child := range q.Children {
+		kinds, ok := child.(*Kinds)
+		if !ok {
+			return false
+		}
+		words = append(words, kinds.Words...)
+	}
+	c.kinds = append(c.kinds, Kinds{Words: words, At: q.At})
+	return true
+}
