@@ -110,6 +110,9 @@ func (o *Outline) Range(i int) (start, end uint32) {
 	return s.offset, s.offset + uint32(s.nameBytes)
 }
 
+// Kind returns the kind of symbol i.
+func (o *Outline) Kind(i int) code.SymbolKind { return o.r.kind(o.records[i].kind) }
+
 // At returns the number of the symbol whose name overlaps start to end in the
 // document's text, or -1.
 func (o *Outline) At(start, end uint32) int {

@@ -138,6 +138,9 @@ func (r *Reader) Language(d DocID) code.Language {
 // Languages returns the languages that occur; LanguageIndex numbers them.
 func (r *Reader) Languages() []string { return r.head.languages }
 
+// Kinds returns the kinds that symbols, and what encloses them, have.
+func (r *Reader) Kinds() []string { return r.head.kinds }
+
 // LanguageIndex returns the index of a document's language in Languages.
 func (r *Reader) LanguageIndex(d DocID) int { return int(r.docs.language[d]) }
 

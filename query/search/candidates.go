@@ -48,9 +48,21 @@ type lookup struct {
 	lists    []segment.ListRef
 }
 
-// find returns the blocks where an atom may match, by the set of literals that
-// the segment has least of.
+// find returns the blocks where an atom may match.
 func (l *lookup) find(a *atom) (finding, error) {
+	if !a.mayHaveKind(l.r) {
+		return finding{}, nil
+	}
+	f, err := l.findPattern(a)
+	if err != nil || f.none() || a.symbols {
+		return f, err
+	}
+	return l.findLines(a, f)
+}
+
+// findPattern returns the blocks where the pattern of an atom may match, by the set of
+// literals that the segment has least of.
+func (l *lookup) findPattern(a *atom) (finding, error) {
 	if a.re2 != nil {
 		return finding{all: true}, nil
 	}

@@ -39,6 +39,9 @@ type atom struct {
 	// written is the literal as it was written, in its letter case; empty for
 	// another expression.
 	written string
+	// kinds and lines are conditions on its matches.
+	kinds []syntax.Kinds
+	lines []lineCondition
 	// decides says that only whether there is a match counts, not which.
 	decides bool
 	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
@@ -67,6 +70,7 @@ type predicate struct {
 	language map[string]bool // lower-case names
 	path     *plan.Pattern
 	ref      func(*Repository, code.Ref) bool
+	place    func(seg Segment, place int) bool
 }
 
 // A compiled query is a tree over numbered atoms and predicates.
@@ -127,7 +131,7 @@ func (c *compiled) node(q syntax.Query) (node, error) {
 		return c.text(q)
 	case *syntax.Symbol:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
-		return c.atom(p, true, q, writtenLiteral(q.Pattern)), err
+		return c.conditional(c.atom(p, true, q, writtenLiteral(q.Pattern)), q.Kinds, q.Lines, err)
 	case *syntax.File:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
 		return c.predicate(q, &predicate{path: p}), err
@@ -136,6 +140,8 @@ func (c *compiled) node(q syntax.Query) (node, error) {
 		return c.predicate(q, &predicate{language: names, languageName: full}), nil
 	case *syntax.Revision:
 		return c.predicate(q, &predicate{ref: refMatcher(q.Pattern)}), nil
+	case *syntax.Is:
+		return c.predicate(q, &predicate{place: traitOf(q.Trait)}), nil
 	}
 	return c.repository(q)
 }
@@ -179,13 +185,13 @@ func dearest(kids []node) int {
 func (c *compiled) text(q *syntax.Text) (node, error) {
 	fold := q.Case != syntax.CaseYes
 	if !q.Regexp {
-		return c.atom(plan.Literal(q.Pattern, fold), false, q, q.Pattern), nil
+		return c.conditional(c.atom(plan.Literal(q.Pattern, fold), false, q, q.Pattern), nil, q.Lines, nil)
 	}
 	p, err := plan.Regexp(q.Pattern, fold)
-	return c.atom(p, false, q, writtenLiteral(q.Pattern)), err
+	return c.conditional(c.atom(p, false, q, writtenLiteral(q.Pattern)), nil, q.Lines, err)
 }
 
-func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query, written string) node {
+func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query, written string) *atomNode {
 	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), leaf: q, written: written, decides: c.negations > 0 || c.entriesOnly()}
 	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 && suitsRE2(p) {
 		a.re2, _ = re2.Compile(p.Expression)

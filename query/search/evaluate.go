@@ -207,7 +207,7 @@ func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
 			v.hold(matchBytes)
 			v.exceeded = v.exceeded || v.held > v.maxHeld
 		}
-		return (v.several || s.count <= v.limit) && !a.decides && !v.exceeded
+		return (v.several || s.count <= v.limit) && (!a.decides || a.isConditional()) && !v.exceeded
 	}
 	if v.sweep.works() && v.sweep.exact() {
 		err = v.sweep.each(lo, hi, emit)
@@ -218,9 +218,11 @@ func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
 		return nil, err
 	}
 	if a.symbols && len(s.matches) > 0 {
-		return s, v.numberSymbols(s, lo, hi)
+		if err := v.numberSymbols(s, lo, hi); err != nil {
+			return nil, err
+		}
 	}
-	return s, nil
+	return s, v.applyConditions(a, s)
 }
 
 // numberSymbols turns offsets in the symbol text into numbers of symbols, and, if

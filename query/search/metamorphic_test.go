@@ -79,7 +79,16 @@ func isConst(q syntax.Query) bool {
 
 func (a asker) leaf() syntax.Query {
 	c := syntax.CaseYes + syntax.Case(a.IntN(2))
-	switch a.IntN(30) {
+	switch a.IntN(34) {
+	case 30:
+		return &syntax.Is{Trait: syntax.Trait(a.IntN(4))}
+	case 31:
+		kinds := syntax.Kinds{Words: [][]string{{"struct"}, {"func"}, {"struct", "method"}, {"class"}, {"type"}}[a.IntN(5)], Not: a.IntN(3) == 0}
+		return &syntax.Symbol{Pattern: a.pick(".", "kmal", "^struct$", "^k"), Case: c, Kinds: []syntax.Kinds{kinds}, Lines: a.lines()}
+	case 32:
+		return &syntax.Text{Pattern: a.pick("if", "k", "a", "return", "struct", "kmalloc"), Case: c, Lines: a.lines()}
+	case 33:
+		return &syntax.Text{Pattern: a.expression(1), Regexp: true, Case: c, Lines: a.lines()}
 	case 0, 1:
 		return &syntax.File{Pattern: a.pick("src", "^test/", `\.c$`, "FILE1", ".", "x*", `(?s)lib.*\d`, "fiel1", "^scr/"), Case: c}
 	case 2:
@@ -106,6 +115,17 @@ func (a asker) leaf() syntax.Query {
 		return &syntax.Text{Pattern: a.pick("{", "a", "k", "ß", "if", "é", "世", "\ufffd", "12", "_", " ", "\t"), Case: c}
 	}
 	return &syntax.Text{Pattern: a.expression(2), Regexp: true, Case: c}
+}
+
+// lines are up to two conditions on lines.
+func (a asker) lines() []syntax.Line {
+	var all []syntax.Line
+	for range a.IntN(3) {
+		all = append(all, syntax.Line{
+			Pattern: a.pick("kfree", "x", "^ret", "STRUCT", "[{(]", "err|TODO", "const$", "foo.bar", "[0-9]"), Case: syntax.CaseYes + syntax.Case(a.IntN(2)), Not: a.IntN(2) == 0,
+		})
+	}
+	return all
 }
 
 // excerpt is a literal that stands somewhere in the corpus, or nearly.

@@ -132,7 +132,7 @@ func (m *model) addDocument(rng *rand.Rand, text []byte) {
 	m.documents = append(m.documents, d)
 	for range rng.IntN(4) {
 		p := modelPlace{
-			repo: rng.IntN(len(m.repos)), path: fmt.Sprintf("%s/file%d.c", []string{"src", "test", "lib"}[rng.IntN(3)], rng.IntN(1000)),
+			repo: rng.IntN(len(m.repos)), path: fmt.Sprintf("%s/file%d.c", []string{"src", "test", "lib", "src/docs"}[rng.IntN(4)], rng.IntN(1000)),
 			ref: m.refs[rng.IntN(len(m.refs))], doc: d,
 		}
 		m.places = append(m.places, p)
@@ -175,6 +175,7 @@ func (m *model) addSegment(t testing.TB, documents []*modelDocument) {
 		if bytes.IndexFunc(d.text, func(r rune) bool { return r >= 0x80 }) < 0 {
 			doc.Flags = code.FlagASCII
 		}
+		doc.Flags |= d.flags()
 		if err := b.Add(doc); err != nil {
 			t.Fatal(err)
 		}
@@ -195,14 +196,40 @@ func (m *model) addSegment(t testing.TB, documents []*modelDocument) {
 	}
 	for i, d := range documents {
 		for _, p := range of[d] {
-			every.Add(segment.DocID(i), uint32(p.repo), uint32(slices.Index(m.refs, p.ref)), 0, p.path)
+			every.Add(segment.DocID(i), uint32(p.repo), uint32(slices.Index(m.refs, p.ref)), pathFlags(p.path), p.path)
 			if p.ref == m.repos[p.repo].DefaultRef() {
-				main.Add(segment.DocID(i), uint32(p.repo), segment.NoRef, 0, p.path)
+				main.Add(segment.DocID(i), uint32(p.repo), segment.NoRef, pathFlags(p.path), p.path)
 			}
 		}
 	}
 	m.segments = append(m.segments, Segment{Reader: f.Reader, Places: main.Build()})
 	m.branches = append(m.branches, Segment{Reader: f.Reader, Places: every.Build()})
+}
+
+// pathFlags and flags are what the corpus says about files.
+func pathFlags(path string) (flags code.Flags) {
+	if strings.HasPrefix(path, "test/") {
+		flags |= code.FlagTest
+	}
+	if strings.HasPrefix(path, "lib/") {
+		flags |= code.FlagVendored
+	}
+	return flags
+}
+
+func (d *modelDocument) flags() code.Flags {
+	if bytes.Contains(d.text, []byte("TODO")) {
+		return code.FlagGenerated
+	}
+	return 0
+}
+
+// modelKind is what a symbol of that name is.
+func modelKind(name string) code.SymbolKind {
+	if strings.EqualFold(name, "struct") {
+		return "struct"
+	}
+	return "function"
 }
 
 // modelSymbols takes every kmalloc and struct for a definition.
@@ -211,7 +238,7 @@ func modelSymbols(text []byte) []code.Symbol {
 	for _, loc := range regexp.MustCompile(`(?i)kmalloc|struct`).FindAllIndex(text, -1) {
 		if len(out) < 300 {
 			out = append(out, code.Symbol{
-				Name: string(text[loc[0]:loc[1]]), Kind: "function", Offset: uint32(loc[0]),
+				Name: string(text[loc[0]:loc[1]]), Kind: modelKind(string(text[loc[0]:loc[1]])), Offset: uint32(loc[0]),
 				Line: uint32(bytes.Count(text[:loc[0]], newline)) + 1,
 			})
 		}

@@ -60,7 +60,7 @@ func (in *inspector) surveyPlaces() *placeSurvey {
 	v.survey = &placeSurvey{languages: map[string]bool{}, matched: make([]bool, len(c.predicates))}
 	v.conditions = slices.DeleteFunc(slices.Clone(c.conjuncts()), isAboutText)
 	for _, p := range c.predicates {
-		sought := p.language != nil && (in.empty || p.optional) || p.path != nil && in.empty
+		sought := p.language != nil && (in.empty || p.optional) || (p.path != nil || p.place != nil) && in.empty
 		if v.survey.matched[p.number] = !sought; sought {
 			v.left++
 		}
@@ -98,7 +98,10 @@ func (v *surveyor) lookAt(seg Segment, i int) {
 		v.addLanguage(string(seg.Reader.Language(doc)))
 	}
 	for _, p := range v.scope.c.predicates {
-		if p.path != nil && !v.survey.matched[p.number] && v.paths.matches(p, seg.Places.Path(i)) {
+		if v.survey.matched[p.number] {
+			continue
+		}
+		if p.path != nil && v.paths.matches(p, seg.Places.Path(i)) || p.place != nil && p.place(seg, i) {
 			v.survey.matched[p.number] = true
 			v.left--
 		}
@@ -189,6 +192,10 @@ func (in *inspector) inspectPlaces() {
 			if !s.matched[p.number] {
 				among := fmt.Sprintf("the %s in %s", plural(len(s.languages), "language", "languages"), in.repositories())
 				in.fault(p, among, suggest(leaf.Name, slices.Sorted(maps.Keys(s.languages))))
+			}
+		case *syntax.Is:
+			if !s.matched[p.number] && !p.negated {
+				in.fault(p, files, suggestions{})
 			}
 		case *syntax.File:
 			if !s.matched[p.number] && !p.negated {

@@ -62,7 +62,7 @@ type inspector struct {
 func (in *inspector) inspect(ctx context.Context, begin func() *admission.Worker) []syntax.Notice {
 	c := in.scope.c
 	in.noticeOtherNames()
-	if in.empty && (len(c.predicates) > 0 || c.soleSymbol() != nil) || slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.optional && p.path == nil }) {
+	if in.empty && (len(c.predicates) > 0 || c.soleSymbol() != nil) || slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.optional && p.path == nil && p.place == nil }) {
 		in.turn, in.began = begin(), time.Now()
 		defer in.turn.End()
 		in.inspectFilters(ctx)
@@ -181,7 +181,7 @@ func filterOf(leaf syntax.Query) string {
 	case *syntax.File:
 		leaf = &syntax.File{Pattern: q.Pattern, Case: syntax.CaseNo}
 	case *syntax.Symbol:
-		leaf = &syntax.Symbol{Pattern: q.Pattern, Case: syntax.CaseNo}
+		leaf = &syntax.Symbol{Pattern: q.Pattern, Case: syntax.CaseNo, Kinds: q.Kinds, Lines: q.Lines}
 	}
 	return leaf.String()
 }

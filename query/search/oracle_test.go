@@ -154,7 +154,7 @@ func (o *oracle) holds(q syntax.Query, p *modelPlace) (bool, []spot) {
 		ok, _ := o.holds(q.Child, p)
 		return !ok, nil
 	case *syntax.Text:
-		spots := o.scan(q.Pattern, q.Regexp, q.Case != syntax.CaseYes, p.doc.text)
+		spots := o.onLines(q.Lines, o.scan(q.Pattern, q.Regexp, q.Case != syntax.CaseYes, p.doc.text), p.doc.text)
 		return len(spots) > 0, spots
 	case *syntax.Symbol:
 		spots := o.symbols(q, p.doc)
@@ -166,11 +166,33 @@ func (o *oracle) holds(q syntax.Query, p *modelPlace) (bool, []spot) {
 func (o *oracle) symbols(q *syntax.Symbol, d *modelDocument) (spots []spot) {
 	re := o.regexp(q.Pattern, q.Case != syntax.CaseYes)
 	for _, s := range d.symbols {
-		if re.MatchString(s.Name) {
+		if re.MatchString(s.Name) && o.isOfKind(q.Kinds, s.Kind) {
 			spots = append(spots, spot{int(s.Offset), int(s.Offset) + len(s.Name), true})
 		}
 	}
-	return spots
+	return o.onLines(q.Lines, spots, d.text)
+}
+
+// isOfKind says by eye what the words of the test are about.
+func (o *oracle) isOfKind(all []syntax.Kinds, kind code.SymbolKind) bool {
+	words := map[code.SymbolKind][]string{"struct": {"struct", "type"}, "function": {"func"}}[kind]
+	return !slices.ContainsFunc(all, func(k syntax.Kinds) bool {
+		return k.Not == slices.ContainsFunc(k.Words, func(w string) bool { return slices.Contains(words, w) })
+	})
+}
+
+// onLines leaves the spots whose lines meet all conditions.
+func (o *oracle) onLines(all []syntax.Line, spots []spot, text []byte) []spot {
+	return slices.DeleteFunc(spots, func(s spot) bool {
+		start, end := bytes.LastIndexByte(text[:s.start], '\n')+1, len(text)
+		if n := bytes.IndexByte(text[s.end:], '\n'); n >= 0 {
+			end = s.end + n
+		}
+		lines := bytes.ReplaceAll(append(bytes.Clone(text[start:end]), '\n'), []byte("\r\n"), []byte("\n"))
+		return slices.ContainsFunc(all, func(l syntax.Line) bool {
+			return l.Not == o.regexp(l.Pattern, l.Case != syntax.CaseYes).Match(bytes.TrimSuffix(lines, []byte("\n")))
+		})
+	})
 }
 
 // passes evaluates a filter.
@@ -189,6 +211,17 @@ func (o *oracle) passes(q syntax.Query, p *modelPlace) bool {
 		return namesRef(q, p.ref)
 	case *syntax.RepoSet:
 		return slices.Contains(q.Names, repo.Name)
+	case *syntax.Is:
+		flags := pathFlags(p.path) | p.doc.flags()
+		switch q.Trait {
+		case syntax.Test:
+			return flags&code.FlagTest != 0
+		case syntax.Vendored:
+			return flags&code.FlagVendored != 0
+		case syntax.Generated:
+			return flags&code.FlagGenerated != 0
+		}
+		return strings.Contains(p.path, "/docs/")
 	case *syntax.Archived:
 		return q.Want == syntax.Yes || repo.Archived == (q.Want == syntax.Only)
 	case *syntax.Fork:
@@ -253,7 +286,7 @@ func isPattern(q syntax.Query) bool {
 // needsFiles tells whether a leaf is about more than the repository.
 func needsFiles(q syntax.Query) bool {
 	switch q.(type) {
-	case *syntax.File, *syntax.Language, *syntax.Revision:
+	case *syntax.File, *syntax.Language, *syntax.Revision, *syntax.Is:
 		return true
 	}
 	return isPattern(q)

@@ -51,6 +51,12 @@ func (s *scope) column(p *predicate, seg Segment) bitset {
 		}
 	case p.language != nil:
 		s.languageColumn(out, p, seg)
+	case p.place != nil:
+		for i := range places.Len() {
+			if p.place(seg, i) {
+				out.set(i)
+			}
+		}
 	case p.ref != nil:
 		for i, r := range places.Repo {
 			if repo := s.repos[r]; repo != nil && p.ref(repo, s.refOf(seg, i)) {
@@ -69,6 +75,8 @@ func (s *scope) holds(p *predicate, seg Segment, place int) bool {
 	switch {
 	case p.repo != nil:
 		return s.repoHas[p.number][r]
+	case p.place != nil:
+		return p.place(seg, place)
 	case p.language != nil:
 		return p.language[strings.ToLower(string(seg.Reader.Language(seg.Places.Doc[place])))]
 	}

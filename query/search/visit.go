@@ -103,7 +103,7 @@ type atomState struct {
 
 func newVisitor(s *scope, keep, limit int, stop func() bool) *visitor {
 	v := &visitor{
-		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1 || s.c.choosesSymbols(), maxHeld: maxHeld,
+		s: s, keep: keep, limit: limit, stop: stop, several: len(s.c.atoms) > 1 || s.c.choosesSymbols() || s.c.hasConditions(), maxHeld: maxHeld,
 		matchers: make([]*matcher, len(s.c.atoms)), paths: newPathMatcher(len(s.c.predicates)),
 		prospect: newProspect(s.c), state: make([]atomState, len(s.c.atoms)),
 	}

@@ -1586,8 +1586,8 @@ type SearchNotice struct {
 	// Filter The filter that the notice is about, such as lang:pyhton. Absent if it is about something else.
 	Filter string `json:"filter,omitempty,omitzero"`
 
-	// Suggestions What to write instead, the likeliest first. Of DIFFERENT_MEANING: the whole query, so that it means here what it
-	// means to the established server. Of FILTER_SELECTS_NOTHING: names that exist for the caller.
+	// Suggestions What to write instead, the likeliest first. Of AMBIGUOUS_QUERY: whole queries. Of DIFFERENT_MEANING: the whole
+	// query, so that it means here what it means to the established server. Of FILTER_SELECTS_NOTHING: names that exist for the caller.
 	Suggestions []string `json:"suggestions,omitempty,omitzero"`
 }
 

@@ -1,0 +1,144 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A lineCondition is on the lines of a match: one of them matches, or, with not, none does.
+type lineCondition struct {
+	regexp *regexp.Regexp
+	not    bool
+	// sets are literals of which a line that matches has one of each set.
+	sets [][]string
+}
+
+// conditional gives an atom the conditions on its matches. err is that of its pattern.
+func (c *compiled) conditional(a *atomNode, kinds []syntax.Kinds, lines []syntax.Line, err error) (node, error) {
+	if err != nil {
+		return nil, err
+	}
+	a.kinds = kinds
+	for _, l := range lines {
+		flags := "(?mi)"
+		if l.Case == syntax.CaseYes {
+			flags = "(?m)"
+		}
+		re, err := regexp.Compile(flags + l.Pattern)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", plan.ErrPattern, err)
+		}
+		p, err := plan.Regexp(l.Pattern, l.Case != syntax.CaseYes)
+		if err != nil {
+			return nil, err
+		}
+		a.lines = append(a.lines, lineCondition{regexp: re, not: l.Not, sets: p.Sets})
+	}
+	return a, nil
+}
+
+// isConditional reports whether a match of the pattern may be none of the atom.
+func (a *atom) isConditional() bool { return len(a.kinds)+len(a.lines) > 0 }
+
+func (c *compiled) hasConditions() bool { return slices.ContainsFunc(c.atoms, (*atom).isConditional) }
+
+// mayHaveKind reports whether a segment has a symbol of a kind that the atom is about.
+func (a *atom) mayHaveKind(r *segment.Reader) bool {
+	if len(a.kinds) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(r.Kinds(), func(kind string) bool { return a.hasKind(code.SymbolKind(kind)) })
+}
+
+func (a *atom) hasKind(kind code.SymbolKind) bool {
+	for i := range a.kinds {
+		if !a.kinds[i].Has(kind) {
+			return false
+		}
+	}
+	return true
+}
+
+// findLines adds what the index says of the lines on which an atom matches: their documents have the literals of the
+// conditions.
+func (l *lookup) findLines(a *atom, f finding) (finding, error) {
+	for i := range a.lines {
+		c := &a.lines[i]
+		if c.not || len(c.sets) == 0 || len(f.also) == maxAlso {
+			continue
+		}
+		best := slices.MinFunc(c.sets, func(x, y []string) int { return l.cost(x) - l.cost(y) })
+		other, err := l.union(best)
+		if err != nil {
+			return finding{}, err
+		}
+		if other.none() {
+			return finding{}, nil
+		}
+		if !other.all {
+			f.also = append(f.also, other.blocks)
+		}
+	}
+	return f, nil
+}
+
+// applyConditions leaves the matches of an atom in a document that meet its conditions. All matches are in s: there is no
+// limit for an atom with conditions.
+func (v *visitor) applyConditions(a *atom, s *atomState) error {
+	if !a.isConditional() || len(s.matches) == 0 || v.exceeded {
+		return nil
+	}
+	if a.symbols { // numberSymbols has read the outline
+		s.matches = slices.DeleteFunc(s.matches, func(m match) bool {
+			return int(m.symbol) >= v.outline.Len() || !a.hasKind(v.outline.Kind(int(m.symbol)))
+		})
+	}
+	if len(a.lines) > 0 {
+		lo, hi := v.seg.Reader.TextRange(s.doc)
+		text, err := v.text.Bytes(lo, hi)
+		if err != nil {
+			return err
+		}
+		j := lineJudge{text: text, conditions: a.lines}
+		s.matches = slices.DeleteFunc(s.matches, func(m match) bool { return !j.holds(int(m.start), int(m.end)) })
+	}
+	s.count = len(s.matches)
+	return nil
+}
+
+// A lineJudge decides the conditions on the lines of matches, in order of their places. Matches on one line share the
+// decision.
+type lineJudge struct {
+	text       []byte
+	conditions []lineCondition
+	start, end int // of the lines decided last
+	decided    bool
+	held       bool
+}
+
+func (j *lineJudge) holds(start, end int) bool {
+	if end > len(j.text) || start > end {
+		return false
+	}
+	if j.decided && start >= j.start && end <= j.end {
+		return j.held
+	}
+	j.start = bytes.LastIndexByte(j.text[:start], '\n') + 1
+	j.end = end
+	if n := bytes.IndexByte(j.text[end:], '\n'); n >= 0 {
+		j.end += n
+	} else {
+		j.end = len(j.text)
+	}
+	lines := bytes.TrimSuffix(bytes.ReplaceAll(j.text[j.start:j.end], []byte("\r\n"), newline), []byte("\r"))
+	j.held = !slices.ContainsFunc(j.conditions, func(c lineCondition) bool { return c.regexp.Match(lines) == c.not })
+	j.decided = true
+	return j.held
+}

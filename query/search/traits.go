@@ -1,0 +1,86 @@
+package search
+
+import (
+	"bytes"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// traitOf returns the condition of an is: filter. The index has it, or it follows from the path and the language: no text
+// is read.
+func traitOf(t syntax.Trait) func(seg Segment, place int) bool {
+	switch t {
+	case syntax.Test:
+		return hasFlag(code.FlagTest)
+	case syntax.Vendored:
+		return hasFlag(code.FlagVendored)
+	case syntax.Generated:
+		return hasFlag(code.FlagGenerated)
+	}
+	return func(seg Segment, place int) bool {
+		return documentLanguages[string(seg.Reader.Language(seg.Places.Doc[place]))] || isDocumentPath(seg.Places.Path(place))
+	}
+}
+
+// hasFlag returns the condition that a file has a flag, by its place or by its text.
+func hasFlag(f code.Flags) func(seg Segment, place int) bool {
+	return func(seg Segment, place int) bool {
+		return (seg.Places.Flags[place]|seg.Reader.Flags(seg.Places.Doc[place]))&f != 0
+	}
+}
+
+// documentLanguages are the languages that documentation is written in.
+var documentLanguages = map[string]bool{
+	"Markdown": true, "MDX": true, "reStructuredText": true, "AsciiDoc": true, "RDoc": true, "Textile": true, "Org": true, "TeX": true,
+	"Text": true, "Pod": true, "Roff": true, "Roff Manpage": true, "Creole": true, "MediaWiki": true,
+}
+
+// documentNames are the folders of documentation, and the names of files, without what follows the first dot, that
+// document a repository.
+var documentFolders, documentNames = wordSet("doc", "docs", "documentation", "javadoc", "javadocs", "man", "manual", "releasenotes"),
+	wordSet("readme", "changelog", "changes", "contributing", "copying", "copyright", "license", "licence", "install", "authors", "notice", "news")
+
+// maxDocumentName bounds the length of these words.
+const maxDocumentName = 16
+
+func wordSet(words ...string) map[string]bool {
+	set := make(map[string]bool, len(words))
+	for _, w := range words {
+		set[w] = true
+	}
+	return set
+}
+
+// isDocumentPath reports whether a file is documentation by its path.
+func isDocumentPath(path []byte) bool {
+	for {
+		slash := bytes.IndexByte(path, '/')
+		if slash < 0 {
+			break
+		}
+		if hasWord(documentFolders, path[:slash]) {
+			return true
+		}
+		path = path[slash+1:]
+	}
+	if dot := bytes.IndexByte(path, '.'); dot >= 0 {
+		path = path[:dot]
+	}
+	return hasWord(documentNames, path)
+}
+
+// hasWord reports whether a set has a word in any letter case of ASCII.
+func hasWord(set map[string]bool, word []byte) bool {
+	if len(word) > maxDocumentName {
+		return false
+	}
+	var lower [maxDocumentName]byte
+	for i, c := range word {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
+	}
+	return set[string(lower[:len(word)])]
+}
