@@ -70,14 +70,14 @@ func run(t *testing.T, program string, args ...string) string {
 func hums(t *testing.T, session *mcp.ClientSession) {
 	t.Helper()
 	tools, err := session.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 13 {
+	if err != nil || len(tools.Tools) != 14 {
 		t.Fatalf("tools/list: %+v, %v", tools, err)
 	}
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "find_symbol_definitions", Arguments: map[string]any{"symbol": "Hum", "repo": "demo"}})
 	if err != nil || result.IsError {
 		t.Fatalf("tools/call: %+v, %v", result, err)
 	}
-	if text := result.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, "[demo] kazoo.go:\n4: func Hum() {}\n") {
+	if text := result.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, "[demo]\nkazoo.go:\n4: func Hum() {}\n") {
 		t.Errorf("find_symbol_definitions: %s", text)
 	}
 }

@@ -22,7 +22,7 @@ type repositoryArgument struct {
 
 // refFlag names a revision.
 type refFlag struct {
-	Ref string `placeholder:"REF" help:"Branch, tag or commit, also with steps to an ancestor such as main~3. The default is the default branch."`
+	Ref string `placeholder:"REF" help:"Branch, tag or commit, also with steps to an ancestor such as main~3; of quarry log, base..head too. The default is the default branch."`
 }
 
 type blameCommand struct {

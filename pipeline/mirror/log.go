@@ -27,6 +27,8 @@ const (
 type LogQuery struct {
 	// Commit is where the history begins, newest first.
 	Commit code.CommitID
+	// Except leaves out what leads to this commit, and the commit itself; empty is none.
+	Except code.CommitID
 	// Path keeps the commits that change it or something below it.
 	Path string
 	// Follow goes on under the former name of a file that was renamed.
@@ -115,7 +117,14 @@ func (m *Mirror) runLog(ctx context.Context, args []string, q LogQuery, read fun
 		return m.wrap("read the history of", err)
 	}
 	args = append(args, q.filters()...)
-	args = append(args, "--end-of-options", string(q.Commit), "--")
+	args = append(args, "--end-of-options", string(q.Commit))
+	if q.Except != "" {
+		if err := validateCommit(q.Except); err != nil {
+			return m.wrap("read the history of", err)
+		}
+		args = append(args, "^"+string(q.Except))
+	}
+	args = append(args, "--")
 	c := command{gitDir: m.gitDir(), args: append(args, paths...), env: literalPaths}
 	if err := m.ms.git.stream(ctx, c, read); err != nil {
 		return fmt.Errorf("history of %s in repository %s: %w", q.Commit, m.id, err)

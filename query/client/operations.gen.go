@@ -160,7 +160,8 @@ type ListCommitsParams struct {
 	Author string
 	// A branch, a tag, a full ref, a commit or the first four characters of one at least, or HEAD, the
 	// default branch; then, if wanted, steps to an ancestor such as ~3 or ^2. The default branch if
-	// absent. A branch that is indexed means the commit that searches answer from.
+	// absent. Addition: base..head is the commits that head has and base has not; an empty side is the
+	// default branch.
 	Ref string
 	// Keeps what changes this file, or something below this directory.
 	Path string

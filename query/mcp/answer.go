@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,21 +9,33 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of answers.
+// Bounds of answers. Of source code with line numbers a token is some three bytes.
 const (
-	// MaxAnswerBytes is about 12,000 tokens: clients commonly cut at 25,000.
-	MaxAnswerBytes = 48 << 10
-	// maxLineBytes cuts a line: minified code, data.
-	maxLineBytes = 2000
+	bytesPerToken = 3
+	// DefaultTokens is the size of an answer unless the call says maxTokens, which is
+	// at most MaxTokens: clients commonly cut at 25,000.
+	DefaultTokens, MaxTokens, minTokens = 2000, 16_000, 300
+	// maxLineBytes cuts a line where the text is what was asked for, maxMatchBytes
+	// around a match: minified code, data.
+	maxLineBytes, maxMatchBytes = 2000, 300
 	// noteRoom is kept free for the notes at the end of an answer.
-	noteRoom = 2 << 10
+	noteRoom = 400
 )
 
-// answer is the text of a call, up to MaxAnswerBytes.
-type answer struct{ b strings.Builder }
+// answer is the text of a call, up to most bytes.
+type answer struct {
+	b    strings.Builder
+	most int
+}
+
+// setMaxTokens bounds the answer.
+func (a *answer) setMaxTokens(n int) { a.most = n * bytesPerToken }
+
+// room returns how many more bytes fit, with the notes left out of account.
+func (a *answer) room() int { return a.most - noteRoom - a.b.Len() }
 
 // fits reports whether n more bytes do.
-func (a *answer) fits(n int) bool { return a.b.Len()+n <= MaxAnswerBytes-noteRoom }
+func (a *answer) fits(n int) bool { return n <= a.room() }
 
 // linef adds a line.
 func (a *answer) linef(format string, args ...any) {
@@ -40,7 +53,7 @@ func (a *answer) line(s string) bool {
 	return true
 }
 
-// cutLine returns a line of a file without its end and without what is behind
+// cutLine returns a line of a file without its end and without what follows
 // maxLineBytes.
 func cutLine(line []byte) string {
 	s := strings.ToValidUTF8(strings.TrimRight(string(line[:min(len(line), maxLineBytes+utf8.UTFMax)]), "\r\n"), "\uFFFD")
@@ -48,6 +61,25 @@ func cutLine(line []byte) string {
 		return s
 	}
 	return cutText(s, maxLineBytes) + fmt.Sprintf(" [cut: the line has %d bytes]", len(line))
+}
+
+// cutAround returns the maxMatchBytes of a line around a match at the offset at, or the
+// line without its end if it is shorter.
+func cutAround(line []byte, at int) string {
+	line = bytes.TrimRight(line, "\r\n")
+	if len(line) <= maxMatchBytes {
+		return strings.ToValidUTF8(string(line), "\uFFFD")
+	}
+	from := max(0, min(at-maxMatchBytes/4, len(line)-maxMatchBytes))
+	for from > 0 && !utf8.RuneStart(line[from]) {
+		from--
+	}
+	before := ""
+	if from > 0 {
+		before = "… "
+	}
+	shown := cutText(strings.ToValidUTF8(string(line[from:min(len(line), from+maxMatchBytes+utf8.UTFMax)]), "\uFFFD"), maxMatchBytes)
+	return fmt.Sprintf("%s%s … [cut: the line has %d bytes]", before, shown, len(line))
 }
 
 // cutText returns at most the first n bytes of s, cut between characters.

@@ -21,65 +21,66 @@ type param struct {
 	// least and most bound a number, or the bytes of a text.
 	least, most int
 	words       []string
-	def         any // of the type that arguments holds; nil is the zero value
+	hidden      bool // taken, but left out of the schema
+	def         any  // of the type that arguments holds; nil is the zero value
 }
 
-// unsaid is the default of a number that depends on other arguments.
-const unsaid = -1
+// unset is the default of a number that depends on other arguments.
+const unset = -1
 
 type kind string
 
 const (
-	kindText  kind = "string"
-	kindWhole kind = "integer"
-	kindFlag  kind = "boolean"
+	kindText   kind = "string"
+	kindNumber kind = "integer"
+	kindFlag   kind = "boolean"
 )
 
-func text(name string, most int, about string) param {
+func textParam(name string, most int, about string) param {
 	return param{name: name, kind: kindText, most: most, about: about, def: ""}
 }
 
-func required(name string, most int, about string) param {
+func requiredParam(name string, most int, about string) param {
 	return param{name: name, kind: kindText, least: 1, most: most, about: about, required: true}
 }
 
-func whole(name string, least, most, def int, about string) param {
-	return param{name: name, kind: kindWhole, least: least, most: most, def: def, about: about}
+func numberParam(name string, least, most, def int, about string) param {
+	return param{name: name, kind: kindNumber, least: least, most: most, def: def, about: about}
 }
 
-func flag(name string, def bool, about string) param {
-	return param{name: name, kind: kindFlag, def: def, about: about}
+// flagParam is false unless it is given.
+func flagParam(name, about string) param {
+	return param{name: name, kind: kindFlag, def: false, about: about}
 }
 
-// optionalFlag is a flag whose absence means neither.
-func optionalFlag(name, about string) param { return param{name: name, kind: kindFlag, about: about} }
+// optionalFlagParam is a flag whose absence means neither.
+func optionalFlagParam(name, about string) param {
+	return param{name: name, kind: kindFlag, about: about}
+}
 
-// word is one of a few; the first is the default.
-func word(name, about string, words ...string) param {
+// choiceParam is one of a few words; the first is the default.
+func choiceParam(name, about string, words ...string) param {
 	return param{name: name, kind: kindText, words: words, def: words[0], about: about}
 }
 
-// property is a param as JSON Schema has it.
+// hide leaves a param out of the schema.
+func hide(p param) param {
+	p.hidden = true
+	return p
+}
+
+// property is a param as JSON Schema has it. Bounds are left out: agents pay for each
+// word of a schema, and an argument out of its bounds is answered with them.
 type property struct {
 	Type        kind     `json:"type"`
-	Description string   `json:"description"`
+	Description string   `json:"description,omitempty"`
 	Enum        []string `json:"enum,omitempty"`
-	MinLength   int      `json:"minLength,omitempty"`
-	MaxLength   int      `json:"maxLength,omitempty"`
-	Minimum     *int     `json:"minimum,omitempty"`
-	Maximum     *int     `json:"maximum,omitempty"`
 	Default     any      `json:"default,omitempty"`
 }
 
 func (p *param) property() property {
 	out := property{Type: p.kind, Description: p.about, Enum: p.words}
-	switch {
-	case p.kind == kindWhole:
-		out.Minimum, out.Maximum = &p.least, &p.most
-	case p.kind == kindText:
-		out.MinLength, out.MaxLength = p.least, p.most
-	}
-	if p.def != "" && p.def != unsaid {
+	if p.def != "" && p.def != unset && p.def != 0 && p.def != false && p.words == nil && p.name != "maxTokens" && p.about == "" {
 		out.Default = p.def
 	}
 	return out
@@ -88,23 +89,27 @@ func (p *param) property() property {
 // schemaOf returns the JSON Schema of the arguments, with the params in their
 // order: models fill them in as they come.
 func schemaOf(params []param) json.RawMessage {
-	needed := []string{}
+	needed, listed := []string{}, 0
 	var b bytes.Buffer
 	b.WriteString(`{"type":"object","properties":{`)
 	for i := range params {
-		if i > 0 {
+		p := &params[i]
+		if p.hidden {
+			continue
+		}
+		if listed++; listed > 1 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, "%q:%s", params[i].name, encode(params[i].property()))
-		if params[i].required {
-			needed = append(needed, params[i].name)
+		fmt.Fprintf(&b, "%q:%s", p.name, encode(p.property()))
+		if p.required {
+			needed = append(needed, p.name)
 		}
 	}
 	b.WriteByte('}')
 	if len(needed) > 0 {
 		fmt.Fprintf(&b, `,"required":%s`, encode(needed))
 	}
-	b.WriteString(`,"additionalProperties":false}`)
+	b.WriteByte('}')
 	return b.Bytes()
 }
 
@@ -113,7 +118,7 @@ func schemaOf(params []param) json.RawMessage {
 type arguments map[string]any
 
 func (a arguments) text(name string) string { return a[name].(string) }
-func (a arguments) whole(name string) int   { return a[name].(int) }
+func (a arguments) number(name string) int  { return a[name].(int) }
 func (a arguments) flag(name string) bool   { return a[name].(bool) }
 
 // given returns an optional flag, and whether it was given.
@@ -176,11 +181,11 @@ func (p *param) read(value any) (any, error) {
 			return v, nil
 		}
 	case float64:
-		if p.kind != kindWhole {
+		if p.kind != kindNumber {
 			break
 		}
 		if v != math.Trunc(v) || v < float64(p.least) || v > float64(p.most) {
-			return nil, fmt.Errorf("want a whole number of %d to %d, have %v", p.least, p.most, v)
+			return nil, fmt.Errorf("want a number of %d to %d, have %v", p.least, p.most, v)
 		}
 		return int(v), nil
 	}

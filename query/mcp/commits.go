@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/source"
@@ -11,22 +12,22 @@ import (
 )
 
 // maxListedBody bounds the message of a commit in a list; get_commit has all of it.
-const maxListedBody = 400
+const maxListedBody = 120
 
 var listCommitsTool = &tool{
-	name: "list_commits", title: "List commits", scope: account.ScopeGit,
-	about: "Lists commits of a branch, newest first, by page; of one file or directory with path. Use it to find out when and why something changed; get_diff shows what, get_blame who wrote which line. " +
-		"The answer is JSON: commits, and totalCount over all pages. Long messages are cut; get_commit has them whole.",
+	name: "list_commits", scope: account.ScopeGit,
+	about: "Commits as JSON, newest first; long messages are cut.",
 	params: []param{
 		repoParam,
-		text("query", source.MaxPatternBytes, "Regular expression (POSIX basic) that a line of the message has to match, in any case."),
-		text("since", 100, `Earliest time: 2026-01-31, 2026-01-31T12:00:00Z, "3 weeks ago", yesterday.`),
-		text("until", 100, "Latest time, in the same forms."),
-		text("author", source.MaxPatternBytes, "Regular expression on the author's name and e-mail address."),
-		refParam,
-		text("path", maxPathBytes, "File or directory that the commits have to change."),
+		textParam("query", source.MaxPatternBytes, "POSIX expression on the message"),
+		textParam("since", 100, `2026-01-31, "3 weeks ago"`),
+		textParam("until", 100, ""),
+		textParam("author", source.MaxPatternBytes, ""),
+		textParam("ref", 2*code.MaxRefBytes, "Revision, or base..head"),
+		textParam("path", maxPathBytes, "File or directory that changed"),
 		pageParam,
-		pageOfCommits,
+		perPageParam,
+		offsetParam, hiddenMaxTokens,
 	},
 	call: (*call).listCommits,
 }
@@ -60,18 +61,17 @@ func (c *call) listCommits(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, _, note := c.window(total)
-	out := commitList{Commits: []commitItem{}, Total: total, Note: note}
-	for room := MaxAnswerBytes - noteRoom; len(out.Commits) < len(commits); {
-		item := newCommitItem(&commits[len(out.Commits)], maxListedBody)
-		if room -= len(encode(item)); room < 0 {
-			out.Note = fmt.Sprintf("cut to %d commits: ask with perPage=%d", len(out.Commits), len(out.Commits))
+	page := c.pageOf(total)
+	out := commitList{Commits: []commitItem{}, Total: total}
+	for i := range commits {
+		item := newCommitItem(&commits[i], maxListedBody)
+		if !page.takes(item) {
 			break
 		}
 		out.Commits = append(out.Commits, item)
 	}
-	if total == 0 {
-		out.Note = "No commit is so; leave out query, author, path or the times."
+	if out.Note = page.note(len(out.Commits)); total == 0 {
+		out.Note = "No commit matches; leave out query, author, path or the times."
 	}
 	c.linef("%s", encode(out))
 	return nil
@@ -80,8 +80,8 @@ func (c *call) listCommits(ctx context.Context) error {
 func (c *call) commitsRequest() (source.CommitsRequest, error) {
 	q := source.CommitsRequest{Revision: c.args.text("ref")}
 	q.Message, q.Author, q.Path = c.args.text("query"), c.args.text("author"), c.args.text("path")
-	q.Limit = c.args.whole("perPage")
-	q.Skip = min((c.args.whole("page")-1)*q.Limit, source.MaxSkippedCommits)
+	q.Limit = c.args.number("perPage")
+	q.Skip = min(c.pageOf(math.MaxInt).from, source.MaxSkippedCommits)
 	now := c.o.Now()
 	var err error
 	if q.Since, err = source.ParseMoment(c.args.text("since"), now, false); err != nil {
@@ -102,11 +102,12 @@ func newCommitItem(c *source.Commit, maxBody int) commitItem {
 }
 
 var getCommitTool = &tool{
-	name: "get_commit", title: "Show a commit", scope: account.ScopeGit,
-	about: "Shows one commit: who made it when, its parents and its whole message. For what it changed call get_diff with its parent as base and itself as head. The answer is JSON.",
+	name: "get_commit", scope: account.ScopeGit,
+	about: "A commit with its message, as JSON; get_diff with ref~1..ref shows its changes.",
 	params: []param{
 		repoParam,
-		required("ref", code.MaxRefBytes, "Commit, or a branch or tag for its newest; v1~2 is two commits before v1."),
+		requiredParam("ref", code.MaxRefBytes, ""),
+		hiddenMaxTokens,
 	},
 	call: (*call).getCommit,
 }
@@ -126,6 +127,6 @@ func (c *call) getCommit(ctx context.Context) error {
 	c.linef("%s", encode(struct {
 		commitItem
 		Parents []code.CommitID `json:"parents"`
-	}{newCommitItem(&commit, maxCommitBody), append([]code.CommitID{}, commit.Parents...)}))
+	}{newCommitItem(&commit, min(maxCommitBody, c.out.room()/2)), append([]code.CommitID{}, commit.Parents...)}))
 	return nil
 }

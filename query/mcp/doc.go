@@ -26,7 +26,8 @@
 // # Answers
 //
 // An answer is one block of text. It begins with counts, cuts long lines, stops
-// at MaxAnswerBytes and says how to ask for what is missing. Where the established
+// at some DefaultTokens tokens, or those that the call allows, and says how to ask for
+// what is missing. Where the established
 // server answers JSON, so does this. There is no structured content beside the
 // text: it would double what a model reads. A failure is text too, marked isError,
 // and says what to do next.
@@ -35,7 +36,7 @@
 //
 //  1. A call sees what Options.Sight shows its principal: a hidden repository is not
 //     found, not counted, not suggested.
-//  2. A call has a bound in time (CallTimeout), in bytes (MaxAnswerBytes), and each
+//  2. A call has a bound in time (CallTimeout), in bytes (MaxTokens), and each
 //     principal one in calls at once (MaxCalls).
 //  3. Arguments are checked against the same table that makes their JSON schema.
 //  4. Nothing is changed: every tool reads.

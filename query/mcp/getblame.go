@@ -11,15 +11,15 @@ import (
 const maxBlameLines = 5000
 
 var getBlameTool = &tool{
-	name: "get_blame", title: "Who wrote the lines of a file", scope: account.ScopeGit,
-	about: "Shows for each run of lines of a file which commit wrote it, when and by whom. Use it with offset and limit around the lines in question; get_commit then has the reason. " +
-		"The answer has a line for each run: `first-last commit date author: subject`.",
+	name: "get_blame", scope: account.ScopeGit,
+	about: "Which commit wrote the lines of a file: `first-last commit date author: subject`.",
 	params: []param{
-		required("path", maxPathBytes, "Path of the file from the root of the repository."),
+		requiredParam("path", maxPathBytes, ""),
 		repoParam,
 		refParam,
-		whole("offset", 1, 100_000_000, 1, "First line, from 1."),
-		whole("limit", 1, maxBlameLines, 500, "Lines to look at."),
+		numberParam("offset", 1, 100_000_000, 1, "First line"),
+		numberParam("limit", 1, maxBlameLines, 500, "Lines"),
+		hiddenMaxTokens,
 	},
 	call: (*call).getBlame,
 }
@@ -37,11 +37,11 @@ func (c *call) getBlame(ctx context.Context) error {
 	if n := len(blame.Ranges); n > 0 {
 		total = blame.Ranges[n-1].Start + blame.Ranges[n-1].Lines - 1
 	}
-	first := c.args.whole("offset")
+	first := c.args.number("offset")
 	if first > max(total, 1) {
 		return pastTheEnd(total)
 	}
-	last := min(total, first+c.args.whole("limit")-1)
+	last := min(total, first+c.args.number("limit")-1)
 	c.linef("[%s] %s, lines %d to %d of %d:", r.Name, c.args.text("path"), min(first, last), last, total)
 	for i := range blame.Ranges {
 		run := &blame.Ranges[i]

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,19 +11,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-const maxDiffLines = 2000
+const (
+	maxDiffLines = 2000
+	// defaultRevision is the default branch.
+	defaultRevision = "HEAD"
+)
 
 var getDiffTool = &tool{
-	name: "get_diff", title: "Compare two revisions", scope: account.ScopeGit,
-	about: "Shows what differs between two revisions of a repository, as a unified diff: what head has that base has not, and the other way round. For one commit, base is its parent (v1~1) and head itself. " +
-		"The answer begins with a list of the files that differ. A long one is cut and says which offset goes on; with path it is of one file or directory.",
+	name: "get_diff", scope: account.ScopeGit,
+	about: "Unified diff of two revisions, after a list of the files that differ.",
 	params: []param{
 		repoParam,
-		required("base", code.MaxRefBytes, "Revision to compare from: branch, tag or commit."),
-		required("head", code.MaxRefBytes, "Revision to compare to."),
-		text("path", maxPathBytes, "File or directory to look at only."),
-		whole("offset", 0, 10_000_000, 0, "Lines to pass over; the answer before says which offset comes next."),
-		whole("limit", 1, maxDiffLines, 500, "Lines to show."),
+		requiredParam("base", code.MaxRefBytes, "Revision, or base..head"),
+		textParam("head", code.MaxRefBytes, "Absent: the default branch"),
+		textParam("path", maxPathBytes, "File or directory"),
+		numberParam("offset", 0, 10_000_000, 0, ""),
+		numberParam("limit", 1, maxDiffLines, 500, "Lines"),
+		maxTokensParam,
 	},
 	call: (*call).getDiff,
 }
@@ -32,7 +37,11 @@ func (c *call) getDiff(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := c.o.Source.Diff(ctx, r, c.args.text("base"), c.args.text("head"), c.args.text("path"))
+	base, head := c.args.text("base"), c.args.text("head")
+	if first, second, isRange := strings.Cut(base, ".."); isRange && head == "" {
+		base, head = first, second
+	}
+	files, err := c.o.Source.Diff(ctx, r, cmp.Or(base, defaultRevision), cmp.Or(head, defaultRevision), c.args.text("path"))
 	if err != nil {
 		return err
 	}
@@ -52,11 +61,11 @@ func (c *call) getDiff(ctx context.Context) error {
 		summary = append(summary, fmt.Sprintf("%s +%d -%d", diffTitle(&files[i]), plus, minus))
 		lines = append(lines, diffLines(&files[i])...)
 	}
-	offset := c.args.whole("offset")
+	offset := c.args.number("offset")
 	if c.linef("%s, +%d -%d lines.", plural(len(files), "file differs", "files differ"), added, removed); offset == 0 {
 		c.summary(summary)
 	}
-	next := c.out.pages(lines, offset, c.args.whole("limit"))
+	next := c.out.pages(lines, offset, c.args.number("limit"))
 	if next < len(lines) {
 		c.linef("%d more lines: offset=%d goes on; path narrows.", len(lines)-next, next)
 	} else if offset >= len(lines) {
@@ -66,7 +75,7 @@ func (c *call) getDiff(ctx context.Context) error {
 }
 
 // maxSummary bounds the files that are listed before a diff.
-const maxSummary = 100
+const maxSummary = 30
 
 func (c *call) summary(files []string) {
 	for i, line := range files {

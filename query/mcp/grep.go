@@ -26,52 +26,54 @@ const (
 )
 
 var grepTool = &tool{
-	name: "grep", title: "Search file contents", scope: account.ScopeSearch,
-	about: "Finds lines that match a regular expression in the contents of files, in all repositories or in one. " +
-		"Use it for calls, identifiers, error messages, any text. Where a symbol is declared, find_symbol_definitions tells more exactly; names of files are found with glob. " +
-		"The answer begins with the number of matches; then come the files, the best first, as `[repo] path:` with their lines as `line: text`. " +
-		"A file with many matches shows some of them only, unless path names it. With groupByRepo it tells how many matches each repository has, and no lines: good for finding out where to look. " +
-		"Searched are the default branches unless ref says otherwise; binary and very large files are not searched.",
+	name: "grep", scope: account.ScopeSearch,
+	about: "Lines of files that match a regular expression, with the number of all matches.",
 	params: []param{
-		required("pattern", maxPatternBytes, `Regular expression (RE2), matched within lines and with the case as written. Write \( \[ \{ \. \* for the characters themselves. Longer literal parts make it quicker.`),
+		requiredParam("pattern", maxPatternBytes, "RE2, within lines, case as written"),
+		flagParam("literal", "The pattern is plain text"),
+		flagParam("ignoreCase", ""),
 		repoFilter,
-		text("path", maxPathBytes, "A part of the path, literally: src/auth keeps the files whose path contains it."),
-		text("include", maxPathBytes, "Glob that the path has to match: *.go, src/**/*.{ts,tsx}. It may begin at any directory; / at its beginning is the root."),
+		pathFilter,
+		textParam("include", maxPathBytes, "Glob of paths: *.go, /src/**/*.{ts,tsx}"),
+		excludeParam,
 		indexedRef,
-		whole("limit", 1, maxCounted, unsaid, "Matches to show: 100 unless said. With groupByRepo, matches to count: 10000 unless said."),
-		flag("groupByRepo", false, "Count matches by repository instead of showing lines."),
-		flag("ignoreCase", false, "Match letters in any case."),
-		whole("context", 0, 10, 0, "Lines to show before and after each match."),
-		whole("offset", 0, maxCounted, 0, "Files to pass over; the answer before says which offset comes next."),
+		numberParam("limit", 1, maxCounted, unset, "Matches to show"),
+		flagParam("groupByRepo", "Only count, by repository"),
+		numberParam("context", 0, 10, 0, "Lines around each match"),
+		numberParam("offset", 0, maxCounted, 0, ""),
+		maxTokensParam,
 	},
 	call: (*call).grep,
 }
 
 func (c *call) grep(ctx context.Context) error {
-	q := query{pattern: c.args.text("pattern"), path: c.args.text("path"), repo: c.args.text("repo"), ref: c.args.text("ref"), fold: c.args.flag("ignoreCase")}
-	if err := q.setGlob("include", c.args.text("include")); err != nil {
+	q := query{
+		pattern: c.args.text("pattern"), literal: c.args.flag("literal"), fold: c.args.flag("ignoreCase"),
+		path: c.args.text("path"), repo: c.args.text("repo"), ref: c.args.text("ref"),
+	}
+	if err := q.setPaths("include", c.args.text("include"), c.args.text("exclude")); err != nil {
 		return err
 	}
-	limit := c.args.whole("limit")
-	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.whole("context")}
+	limit := c.args.number("limit")
+	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.number("context")}
 	switch grouped := c.args.flag("groupByRepo"); {
 	case grouped:
-		if limit == unsaid {
+		if limit == unset {
 			limit = maxCounted
 		}
 		r.Matches, r.Display, r.ContextLines = limit, limit, 0
-	case limit == unsaid:
+	case limit == unset:
 		limit = defaultLimit
 	}
-	if limit > firstWindow/4 || c.args.whole("offset") >= firstOffsets {
+	if limit > firstWindow/4 || c.args.number("offset") >= firstOffsets {
 		r.Display = max(r.Display, min(otherWindow, r.Matches))
 	}
 	return c.search(ctx, &q, r, func(found *search.Result) {
-		c.linef("%s", counted(found, "match", "matches"))
+		c.linef("%s", countLine(found, "match", "matches"))
 		if c.args.flag("groupByRepo") {
 			c.groups(found)
 		} else {
-			c.files(found, limit)
+			c.files(found, fileLimits{all: limit, file: max(leastOfFile, limit/10)})
 		}
 	})
 }
@@ -79,8 +81,8 @@ func (c *call) grep(ctx context.Context) error {
 // linef adds a line to the answer.
 func (c *call) linef(format string, args ...any) { c.out.linef(format, args...) }
 
-// counted is the first line of an answer.
-func counted(r *search.Result, one, many string) string {
+// countLine returns the first line of an answer.
+func countLine(r *search.Result, one, many string) string {
 	files := ""
 	if one != "file" {
 		files = " in " + plural(r.Stats.Files, "file", "files")
@@ -89,9 +91,9 @@ func counted(r *search.Result, one, many string) string {
 	case r.Exhaustive:
 		return "Found " + plural(r.Stats.Matches, one, many) + files + "."
 	case r.Stopped == search.StopMatchLimit:
-		return fmt.Sprintf("Found more than %d %s. Narrow it with repo, path, include or a longer pattern to have them all counted.", r.Stats.Matches-1, many)
+		return fmt.Sprintf("Found more than %d %s. Narrow to have them all counted.", r.Stats.Matches-1, many)
 	}
-	return fmt.Sprintf("Found at least %s%s; the search ended at its %s. Narrow it with repo, path, include or a longer pattern.", plural(r.Stats.Matches, one, many), files, r.Stopped)
+	return fmt.Sprintf("Found at least %s%s; the search ended at its %s. Narrow it.", plural(r.Stats.Matches, one, many), files, r.Stopped)
 }
 
 // groups writes how many matches each repository has.
@@ -129,71 +131,124 @@ func (c *call) groups(r *search.Result) {
 	}
 }
 
-// files writes the lines of the files from the offset on, up to limit matches.
-func (c *call) files(r *search.Result, limit int) {
-	offset := c.args.whole("offset")
-	ofFile := limit
-	if len(r.Files) > 1 {
-		ofFile = max(leastOfFile, limit/10)
+// fileLimits say how much of a result is shown.
+type fileLimits struct {
+	all  int  // matches of all files together
+	file int  // matches of a file, where there are several
+	best bool // those on the best lines of a file instead of the first
+}
+
+// files writes the lines of the files from the offset on, below their repositories.
+// Repositories come in the order of their best file.
+func (c *call) files(r *search.Result, limits fileLimits) {
+	offset := c.args.number("offset")
+	if len(r.Files) == 1 && !limits.best {
+		limits.file = limits.all
 	}
-	next := min(offset, len(r.Files))
-	for room := limit; next < len(r.Files) && room > 0; next++ {
-		lines, shown := fileLines(&r.Files[next], min(ofFile, room), c.args.whole("context"), c.args.text("ref") != "", r.Stats.Displayed >= r.Stats.Matches)
-		if !c.out.fits(len(lines)) && next > offset {
-			break
+	ref, _ := c.args["ref"].(string)
+	o := fileOptions{context: c.args.number("context"), refs: ref != "", complete: r.Stats.Displayed >= r.Stats.Matches, best: limits.best}
+	var groups []*fileGroup
+	byName := map[string]*fileGroup{}
+	next, used := min(offset, len(r.Files)), 0
+	for left := limits.all; next < len(r.Files) && left > 0; next++ {
+		f := &r.Files[next]
+		group := byName[f.Repo.Name]
+		if group == nil {
+			group = &fileGroup{name: f.Repo.Name}
 		}
-		c.out.b.WriteString(cutLines(lines, MaxAnswerBytes-noteRoom-c.out.b.Len()))
-		room -= shown
+		text, shown := fileText(f, min(limits.file, left), o)
+		if group.b.Len() == 0 {
+			used += len(group.name) + len("\n[]\n")
+		}
+		if used += len(text); used > c.out.room() {
+			if next > offset {
+				break
+			}
+			text = cutLines(text, c.out.room())
+		}
+		if byName[group.name] == nil {
+			byName[group.name] = group
+			groups = append(groups, group)
+		}
+		group.b.WriteString(text)
+		left -= shown
+	}
+	for _, group := range groups {
+		c.linef("\n[%s]", group.name)
+		c.out.b.WriteString(group.b.String())
 	}
 	c.rest(r, next)
+}
+
+// fileGroup is the text of the files of a repository.
+type fileGroup struct {
+	name string
+	b    strings.Builder
 }
 
 // rest says what was not shown.
 func (c *call) rest(r *search.Result, next int) {
 	switch {
 	case next < len(r.Files):
-		c.linef("\n%s: offset=%d goes on; path, include and repo narrow.", plural(r.Stats.Files-next, "more file", "more files"), next)
+		c.linef("\n%s: offset=%d goes on.", plural(r.Stats.Files-next, "more file", "more files"), next)
 	case next < r.Stats.Files:
-		c.linef("\n%s that cannot be paged to: narrow with path, include or repo.", plural(r.Stats.Files-next, "more file", "more files"))
-	case c.args.whole("offset") >= next && next > 0:
-		c.linef("There are no files from offset %d on.", c.args.whole("offset"))
+		c.linef("\n%s that cannot be paged to: narrow.", plural(r.Stats.Files-next, "more file", "more files"))
+	case c.args.number("offset") >= next && next > 0:
+		c.linef("There are no files from offset %d on.", c.args.number("offset"))
 	}
 }
 
-// cutLines returns the whole lines of s that fit into n bytes.
+// cutLines returns the complete lines of s that fit into n bytes.
 func cutLines(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return s[:strings.LastIndexByte(s[:max(n, 0)], '\n')+1] + "[cut: the answer is full; path=… with this file shows more]\n"
+	return s[:strings.LastIndexByte(s[:max(n, 0)], '\n')+1] + "[cut: more maxTokens show more of this file]\n"
 }
 
-// fileLines returns a file with at most limit of its matches, and how many those
-// are. Unless f is complete, it may have more than it says.
-func fileLines(f *search.FileMatch, limit, context int, refs, complete bool) (text string, shown int) {
+// fileOptions say how the matches of a file are written.
+type fileOptions struct {
+	context  int  // lines around a match
+	refs     bool // name the refs that have the file
+	complete bool // the result has all matches of its files
+	best     bool // the best lines, not the first
+}
+
+// fileText returns a file with at most limit of its matches, and how many those are.
+func fileText(f *search.FileMatch, limit int, o fileOptions) (text string, shown int) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n[%s] %s%s:\n", f.Repo.Name, pathText(f.Path), refsOf(f, refs))
-	all := 0
-	for i := range f.Chunks {
-		chunk := &f.Chunks[i]
-		all += len(chunk.Ranges)
-		if shown == limit {
-			continue
+	fmt.Fprintf(&b, "%s%s", pathText(f.Path), refsOf(f, o.refs))
+	if len(f.Chunks) == 0 {
+		b.WriteByte('\n')
+		return b.String(), 1
+	}
+	b.WriteString(":\n")
+	all, chunks := 0, f.Chunks
+	for i := range chunks {
+		all += len(chunks[i].Ranges)
+	}
+	if o.best {
+		chunks, _ = bestChunks(f, limit)
+		limit = all
+	}
+	for i := range chunks {
+		if shown >= limit {
+			break
 		}
-		if i > 0 && context > 0 {
+		if i > 0 && o.context > 0 {
 			b.WriteString("--\n")
 		}
-		take := min(limit-shown, len(chunk.Ranges))
-		chunkLines(&b, chunk, chunk.Ranges[:take], context)
+		take := min(limit-shown, len(chunks[i].Ranges))
+		chunkLines(&b, &chunks[i], chunks[i].Ranges[:take], o.context)
 		shown += take
 	}
 	switch {
-	case all > shown && complete:
-		fmt.Fprintf(&b, "(%s in this file: path=%q)\n", plural(all-shown, "more match", "more matches"), f.Path)
+	case all > shown && o.complete:
+		fmt.Fprintf(&b, "(%d more)\n", all-shown)
 	case all > shown:
-		fmt.Fprintf(&b, "(at least %s in this file: path=%q)\n", plural(all-shown, "more match", "more matches"), f.Path)
-	case !complete && shown >= leastOfFile:
-		fmt.Fprintf(&b, "(there may be more matches in this file: path=%q)\n", f.Path)
+		fmt.Fprintf(&b, "(at least %d more)\n", all-shown)
+	case !o.complete && shown >= leastOfFile:
+		b.WriteString("(there may be more)\n")
 	}
 	return b.String(), shown
 }
@@ -212,20 +267,20 @@ func refsOf(f *search.FileMatch, wanted bool) string {
 
 // chunkLines writes the lines of ranges, as grep does: "12: match", "13- context".
 func chunkLines(b *strings.Builder, chunk *search.Chunk, ranges []search.Range, context int) {
-	number := chunk.Start.LineNumber
+	number, start := chunk.Start.LineNumber, chunk.Start.ByteOffset
 	for line := range bytes.Lines(chunk.Content) {
 		near := false
-		matched := slices.ContainsFunc(ranges, func(r search.Range) bool {
+		matched := slices.IndexFunc(ranges, func(r search.Range) bool {
 			near = near || number >= r.Start.LineNumber-context && number <= lastLine(r)+context
 			return number >= r.Start.LineNumber && number <= lastLine(r)
 		})
 		switch {
-		case matched:
-			fmt.Fprintf(b, "%d: %s\n", number, cutLine(line))
+		case matched >= 0:
+			fmt.Fprintf(b, "%d: %s\n", number, cutAround(line, max(0, ranges[matched].Start.ByteOffset-start)))
 		case near:
-			fmt.Fprintf(b, "%d- %s\n", number, cutLine(line))
+			fmt.Fprintf(b, "%d- %s\n", number, cutAround(line, 0))
 		}
-		number++
+		number, start = number+1, start+len(line)
 	}
 }
 

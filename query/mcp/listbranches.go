@@ -11,15 +11,15 @@ import (
 )
 
 var listBranchesTool = &tool{
-	name: "list_branches", title: "List branches", scope: account.ScopeGit,
-	about: "Lists the branches of a repository by page: the default branch first, then the other indexed ones, then the rest, newest first within each. isIndexed tells which grep, glob and the symbols know; the others can be read with read_file, list_tree, list_commits and get_diff. " +
-		"The answer is JSON: defaultBranch, indexedAt, totalCount of the branches listed over all pages, indexedCount and unindexedCount of those that match query, and branches.",
+	name: "list_branches", scope: account.ScopeGit,
+	about: "Branches as JSON: the default one, then those that are indexed (isIndexed: search and grep know them), then others, which can only be read.",
 	params: []param{
 		repoParam,
-		text("query", code.MaxRefBytes, "A part of the name, in any case."),
-		optionalFlag("indexed", "true lists only the indexed branches, false only the others; absent: all."),
+		textParam("query", code.MaxRefBytes, "Part of the name"),
+		optionalFlagParam("indexed", "Only those, or only others"),
 		pageParam,
-		pageOfCommits,
+		perPageParam,
+		offsetParam, hiddenMaxTokens,
 	},
 	call: (*call).listBranches,
 }
@@ -74,14 +74,17 @@ func (c *call) listBranches(ctx context.Context) error {
 	if out.IndexedAt, err = c.indexedAt(ctx, r.ID); err != nil {
 		return err
 	}
-	var from, to int
 	out.Total = len(branches)
-	from, to, out.Note = c.window(len(branches))
-	if out.Total == 0 {
-		out.Note = "No branch is so; leave out query or indexed. A tag or commit is no branch, but read_file and list_commits take it as ref."
+	page := c.pageOf(out.Total)
+	for _, b := range branches[page.from:page.to] {
+		item := branchItem{b.Ref.Short(), b.Commit, timeText(b.Time), b.Default, b.Indexed}
+		if !page.takes(item) {
+			break
+		}
+		out.Branches = append(out.Branches, item)
 	}
-	for _, b := range branches[from:to] {
-		out.Branches = append(out.Branches, branchItem{b.Ref.Short(), b.Commit, timeText(b.Time), b.Default, b.Indexed})
+	if out.Note = page.note(len(out.Branches)); out.Total == 0 {
+		out.Note = "No branch matches; leave out query or indexed. A tag or commit is no branch, but read_file and list_commits take it as ref."
 	}
 	c.linef("%s", encode(out))
 	return nil

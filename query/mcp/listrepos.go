@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -10,15 +9,15 @@ import (
 )
 
 var listReposTool = &tool{
-	name: "list_repos", title: "List repositories", scope: account.ScopeSearch,
-	about: "Lists the repositories that can be searched, by page. Use it with query to find the full name of a repository, which other tools want. " +
-		"The answer is JSON: repos, and totalCount over all pages.",
+	name: "list_repos", scope: account.ScopeSearch,
+	about: "Repositories by part of their name, as JSON.",
 	params: []param{
-		text("query", 1024, "A part of the full name, in any case."),
+		textParam("query", 1024, "Part of the name, in any case"),
 		pageParam,
-		whole("perPage", 1, 100, 30, "Repositories on a page."),
-		word("sort", "What to sort by: name, or the time of the last push.", "name", "pushed"),
-		word("direction", "Ascending or descending; pushed with desc has the newest first.", "asc", "desc"),
+		perPageParam,
+		choiceParam("sort", "", "name", "pushed"),
+		choiceParam("direction", "", "asc", "desc"),
+		offsetParam, hiddenMaxTokens,
 	},
 	call: (*call).listRepos,
 }
@@ -44,35 +43,26 @@ func (c *call) listRepos(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	from, to, note := c.window(len(all))
-	out := repoList{Repos: make([]repoItem, 0, to-from), Total: len(all), Note: note}
-	for i := from; i < to; i++ {
+	page := c.pageOf(len(all))
+	out := repoList{Repos: []repoItem{}, Total: len(all)}
+	for i := page.from; i < page.to; i++ {
 		r := all[i]
 		if c.args.text("direction") == "desc" {
 			r = all[len(all)-1-i]
 		}
-		out.Repos = append(out.Repos, repoItem{
+		item := repoItem{
 			Name: r.Name, URL: r.WebURL, PushedAt: timeText(r.PushedAt), DefaultBranch: r.DefaultBranch, Fork: r.Fork, Archived: r.Archived,
-		})
+		}
+		if !page.takes(item) {
+			break
+		}
+		out.Repos = append(out.Repos, item)
 	}
-	if len(all) == 0 && c.args.text("query") != "" {
+	if out.Note = page.note(len(out.Repos)); len(all) == 0 && c.args.text("query") != "" {
 		out.Note = "No repository has that in its name; try a shorter part."
 	}
 	c.linef("%s", encode(out))
 	return nil
-}
-
-// window returns the page that is asked for of n entries, and how to go on.
-func (c *call) window(n int) (from, to int, note string) {
-	page, perPage := c.args.whole("page"), c.args.whole("perPage")
-	from, to = min((page-1)*perPage, n), min(page*perPage, n)
-	switch {
-	case to < n:
-		note = fmt.Sprintf("%d more: page=%d", n-to, page+1)
-	case from == n && n > 0:
-		note = fmt.Sprintf("there is no page %d: the last one is page=%d", page, (n+perPage-1)/perPage)
-	}
-	return from, to, note
 }
 
 func timeText(t time.Time) string {

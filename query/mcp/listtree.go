@@ -11,18 +11,17 @@ import (
 const maxTreeEntries = 10_000
 
 var listTreeTool = &tool{
-	name: "list_tree", title: "List a directory", scope: account.ScopeGit,
-	about: "Shows what lies in a directory of a repository, as an indented tree with / behind directories. Use it to see how a repository is laid out; to find a file whose name you know, glob is quicker. " +
-		"A directory followed by … was not opened: ask for it with path, or with more depth.",
+	name: "list_tree", scope: account.ScopeGit,
+	about: "What is in a directory, as an indented tree; … follows a directory that was not opened.",
 	params: []param{
 		repoParam,
-		text("path", maxPathBytes, "Directory; absent: the root."),
+		textParam("path", maxPathBytes, "Directory"),
 		refParam,
-		whole("depth", 1, 10, 1, "Levels to open."),
-		flag("includeFiles", true, "Show files."),
-		flag("includeDirectories", true, "Show directories; false lists the paths of files."),
-		whole("maxEntries", 1, maxTreeEntries, 1000, "Entries after which no more directories are opened."),
-		offsetParam,
+		numberParam("depth", 1, 10, 1, ""),
+		hide(param{name: "includeFiles", kind: kindFlag, def: true}),
+		hide(param{name: "includeDirectories", kind: kindFlag, def: true}),
+		hide(numberParam("maxEntries", 1, maxTreeEntries, 1000, "")),
+		offsetParam, hiddenMaxTokens,
 	},
 	call: (*call).listTree,
 }
@@ -32,12 +31,12 @@ func (c *call) listTree(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	most := c.args.whole("maxEntries")
+	most := c.args.number("maxEntries")
 	path := c.args.text("path")
 	if directory, ok := directoryPath(path); ok {
 		path = directory
 	}
-	root, err := c.o.Source.Subtree(ctx, r, c.args.text("ref"), path, c.args.whole("depth"), most)
+	root, err := c.o.Source.Subtree(ctx, r, c.args.text("ref"), path, c.args.number("depth"), most)
 	if err != nil {
 		return err
 	}
@@ -49,12 +48,12 @@ func (c *call) listTree(ctx context.Context) error {
 	}
 	c.linef("[%s] /%s: %s and %s", r.Name, at, plural(t.nFiles, "file", "files"), plural(t.nDirectories, "directory", "directories"))
 	lines := t.lines[:min(len(t.lines), most)]
-	next := c.out.pages(lines, c.args.whole("offset"), len(lines))
+	next := c.out.pages(lines, c.args.number("offset"), len(lines))
 	switch {
 	case next < len(lines):
 		c.linef("%d more lines: offset=%d goes on.", len(lines)-next, next)
-	case c.args.whole("offset") > 0 && c.args.whole("offset") >= len(lines):
-		c.noLines(c.args.whole("offset"), len(lines))
+	case c.args.number("offset") > 0 && c.args.number("offset") >= len(lines):
+		c.noLines(c.args.number("offset"), len(lines))
 	case len(lines) < len(t.lines):
 		c.linef("%s: raise maxEntries, or narrow with path.", plural(len(t.lines)-len(lines), "more line", "more lines"))
 	}

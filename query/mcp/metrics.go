@@ -28,7 +28,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"tool", "outcome"}),
 		bytes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_mcp_answer_bytes",
-			Help:    "Text that tools answered AI agents with, by tool; a token is about four bytes.",
+			Help:    "Text that tools answered AI agents with, by tool; a token is about three bytes.",
 			Buckets: []float64{256, 1024, 4096, 8192, 16384, 32768, 49152},
 		}, []string{"tool"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{

@@ -11,33 +11,63 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// query is what grep and glob search for.
+// query is what search, grep and glob look for.
 type query struct {
-	// pattern is a regular expression on contents, literal if it is so; empty looks
-	// for files.
+	// text is a query of the query language; nil means pattern.
+	text *syntax.Parsed
+	// pattern is a regular expression on contents, or plain text if literal is set;
+	// empty looks for files.
 	pattern string
 	literal bool
 	fold    bool
-	// path is a part of the path, glob an expression for it.
-	path, glob string
-	repo, ref  string
+	// path is a part of the path; glob and exclude are expressions that it must and
+	// must not match.
+	path, glob, exclude string
+	repo, ref           string
 	// globArgument is the name of the argument that has the glob.
 	globArgument string
 }
 
-// setGlob sets the glob that an argument has; empty is none.
-func (q *query) setGlob(argument, glob string) (err error) {
-	if glob == "" {
-		return nil
+// setPaths sets the globs that the argument named include and the argument exclude have;
+// empty is none. A glob to include that begins with ! is one to exclude.
+func (q *query) setPaths(include, glob, exclude string) (err error) {
+	if negated, ok := strings.CutPrefix(glob, "!"); ok {
+		if exclude != "" {
+			negated += "," + exclude
+		}
+		return q.setExclude(negated)
 	}
-	q.globArgument = argument
-	if q.glob, err = syntax.GlobRegexp(glob); err != nil {
-		return fmt.Errorf("%w: %s: %.200q is no glob: %w", errArguments, argument, glob, err)
+	q.globArgument = include
+	if q.glob, err = globExpression(include, glob); err != nil {
+		return err
 	}
-	return nil
+	return q.setExclude(exclude)
 }
 
-// parsed is q as a query tree.
+// setExclude sets the globs of paths to leave out.
+func (q *query) setExclude(globs string) (err error) {
+	q.exclude, err = globExpression("exclude", globs)
+	return err
+}
+
+// globExpression returns the expression for paths of a list of globs with commas
+// between them, which is the value of an argument.
+func globExpression(argument, globs string) (string, error) {
+	if globs == "" {
+		return "", nil
+	}
+	list := globs
+	if strings.Contains(globs, ",") && !strings.Contains(globs, "{") {
+		list = "{" + globs + "}"
+	}
+	expression, err := syntax.GlobRegexp(list)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s: %.200q is no glob: %w", errArguments, argument, globs, err)
+	}
+	return expression, nil
+}
+
+// parsed returns q as a query tree.
 func (q *query) parsed() *syntax.Parsed {
 	letters := syntax.CaseYes
 	if q.fold {
@@ -45,7 +75,10 @@ func (q *query) parsed() *syntax.Parsed {
 	}
 	var all []syntax.Query
 	out := &syntax.Parsed{}
-	if q.pattern != "" {
+	if q.text != nil {
+		*out = *q.text
+		all = append(all, q.text.Root)
+	} else if q.pattern != "" {
 		all = append(all, &syntax.Text{Pattern: q.pattern, Regexp: !q.literal, Case: letters})
 	} else {
 		out.Type = syntax.TypeFile
@@ -55,6 +88,9 @@ func (q *query) parsed() *syntax.Parsed {
 	}
 	if q.path != "" {
 		all = append(all, &syntax.File{Pattern: regexp.QuoteMeta(q.path), Case: syntax.CaseYes})
+	}
+	if q.exclude != "" {
+		all = append(all, &syntax.Not{Child: &syntax.File{Pattern: q.exclude, Case: syntax.CaseYes}})
 	}
 	if q.repo != "" {
 		all = append(all, &syntax.RepoSet{Names: []string{q.repo}})
@@ -66,7 +102,9 @@ func (q *query) parsed() *syntax.Parsed {
 	if len(all) > 1 {
 		out.Root = &syntax.And{Children: all}
 	}
-	out.Text = out.Root.String()
+	if q.text == nil {
+		out.Text = out.Root.String()
+	}
 	return out
 }
 
@@ -133,9 +171,22 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query, notices 
 		}
 	}
 	if c.out.b.Len() == before {
-		c.linef("Try a shorter pattern; list_repos tells whether the repository is here, list_branches which branches are searched.")
+		c.linef("%s", q.nextStep())
 	}
 	return nil
+}
+
+// nextStep says what to try where nothing else helps.
+func (q *query) nextStep() string {
+	switch {
+	case q.text == nil && q.pattern == "":
+		return "Try a shorter name with * around it."
+	case q.text == nil && strings.Contains(q.pattern, " "):
+		return "The pattern has to be within one line: search finds words that are apart."
+	case q.text == nil && (bareName.MatchString(q.pattern)):
+		return "No file that is searched has that text; list_branches says which branches are searched, and binary and very large files are not."
+	}
+	return "Try fewer or shorter words."
 }
 
 // suggestRef says so if a ref is not indexed, and how it can be read if it is a
@@ -187,11 +238,14 @@ func (q *query) others() []other {
 	if q.pattern != "" && !q.fold {
 		with("with ignoreCase=true", func(o *query) { o.fold = true })
 	}
-	if q.pattern != "" && strings.ContainsAny(q.pattern, `()[]{}.*+?|^$`) && !strings.Contains(q.pattern, `\`) {
-		with("of the pattern as plain text, each special character behind a backslash", func(o *query) { o.literal = true })
+	if q.pattern != "" && strings.ContainsAny(q.pattern, `()[]{}.*+?|^$`) && !strings.Contains(q.pattern, `\`) && !q.literal {
+		with("with literal=true, as plain text", func(o *query) { o.literal = true })
 	}
 	if q.pattern != "" && q.path+q.glob != "" {
 		with("without path and include", func(o *query) { o.path, o.glob = "", "" })
+	}
+	if q.exclude != "" {
+		with("without exclude", func(o *query) { o.exclude = "" })
 	}
 	if q.pattern == "" && q.path != "" {
 		with("without path", func(o *query) { o.path = "" })

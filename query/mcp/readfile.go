@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -12,20 +11,20 @@ import (
 
 // Bounds of read_file.
 const (
-	maxReadLines = 500
-	maxReadBytes = 5 << 10
+	maxReadLines     = 5000
+	defaultReadLines = 500
 )
 
 var readFileTool = &tool{
-	name: "read_file", title: "Read a file", scope: account.ScopeGit,
-	about: fmt.Sprintf("Reads lines of a file at any branch, tag or commit. Read around the lines that grep or find_symbol_definitions told, rather than whole files. "+
-		"The answer has the lines with their numbers, at most %d lines and %d KB at once, and says which offset comes next. Of a directory it lists what is in it. Binary files cannot be read.", maxReadLines, maxReadBytes>>10),
+	name: "read_file", scope: account.ScopeGit,
+	about: "Lines of a file with their numbers; of a directory, what is in it.",
 	params: []param{
-		required("path", maxPathBytes, "Path of the file from the root of the repository."),
+		requiredParam("path", maxPathBytes, "From the root"),
 		repoParam,
 		refParam,
-		whole("offset", 1, 100_000_000, 1, "First line to read, from 1."),
-		whole("limit", 1, maxReadLines, maxReadLines, "Lines to read."),
+		numberParam("offset", 1, 100_000_000, 1, "First line, from 1"),
+		numberParam("limit", 1, maxReadLines, defaultReadLines, "Lines"),
+		maxTokensParam,
 	},
 	call: (*call).readFile,
 }
@@ -47,12 +46,12 @@ func (c *call) readFile(ctx context.Context) error {
 		return err
 	}
 	total := lineCount(file.Text)
-	offset := c.args.whole("offset")
+	offset := c.args.number("offset")
 	if offset > max(total, 1) {
 		return pastTheEnd(total)
 	}
 	c.linef("<repo>%s</repo>\n<path>%s</path>\n<url>%s</url>\n<content>", r.Name, path, c.fileURL(r.Name, ref, path))
-	next := c.numbered(file.Text, offset, c.args.whole("limit"))
+	next := c.numbered(file.Text, offset, c.args.number("limit"))
 	c.linef("</content>")
 	switch {
 	case total == 0:
@@ -68,18 +67,17 @@ func (c *call) readFile(ctx context.Context) error {
 
 // numbered writes lines of a text and returns the number of the one after them.
 func (c *call) numbered(text []byte, offset, limit int) (next int) {
-	number, used := 1, 0
+	number := 1
 	for line := range bytes.Lines(text) {
 		if number < offset {
 			number++
 			continue
 		}
 		shown := cutLine(line)
-		if number >= offset+limit || used > 0 && used+len(shown) > maxReadBytes {
+		if number >= offset+limit || number > offset && !c.out.fits(len(shown)+len("100000: \n")) {
 			break
 		}
 		c.linef("%d: %s", number, shown)
-		used += len(shown) + 1
 		number++
 	}
 	return number

@@ -56,7 +56,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// permitted lists only the tools that the credential is good for, and refuses
+// permitted lists only the tools that the credential permits, and refuses
 // streams of notifications, which would be held open for nothing.
 func (s *Server) permitted(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
@@ -66,7 +66,7 @@ func (s *Server) permitted(next sdk.MethodHandler) sdk.MethodHandler {
 		result, err := next(ctx, method, r)
 		if list, ok := result.(*sdk.ListToolsResult); ok && err == nil {
 			p := auth.From(ctx)
-			list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(t *sdk.Tool) bool { return p.Need(s.byName[t.Name].scope) != nil })
+			list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(t *sdk.Tool) bool { return s.byName[t.Name].unlisted || p.Need(s.byName[t.Name].scope) != nil })
 		}
 		return result, err
 	}
@@ -84,15 +84,16 @@ func (s *Server) answer(ctx context.Context, t *tool, raw json.RawMessage) *sdk.
 	started := time.Now()
 	outcome := outcomeAnswered
 	c := &call{Server: s}
+	c.out.setMaxTokens(DefaultTokens)
 	err := s.guarded(ctx, t, c, raw)
 	if err != nil {
 		outcome = outcomeFailed
-		c.out = answer{}
-		c.out.linef("%s", c.advise(ctx, t, err))
+		c.out = answer{most: c.out.most}
+		c.linef("%s", c.advise(ctx, t, err))
 	}
 	if err := s.note(ctx, t, c.args, outcome); err != nil {
 		s.o.Logger.ErrorContext(ctx, "a call of a tool was not written down", "tool", t.name, "error", err)
-		c.out, outcome = answer{}, outcomeFailed
+		c.out, outcome = answer{most: c.out.most}, outcomeFailed
 		c.linef("The audit log cannot be written now, and what is not written down is not answered. Call again later.")
 	}
 	body := c.out.b.String()
@@ -120,6 +121,9 @@ func (s *Server) run(ctx context.Context, t *tool, c *call, raw json.RawMessage)
 	}
 	if c.args, err = parse(t.params, raw); err != nil {
 		return err
+	}
+	if n, ok := c.args["maxTokens"].(int); ok {
+		c.out.setMaxTokens(n)
 	}
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()

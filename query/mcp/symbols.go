@@ -13,31 +13,39 @@ import (
 )
 
 var symbolParams = []param{
-	required("symbol", code.MaxSymbolBytes, "Bare name of the symbol, such as NewReader: no package, receiver, parentheses or pattern. Case matters."),
-	text("repo", code.MaxNameBytes, "Full name of one repository, exactly as list_repos gives it; give it where you can. Absent: all repositories."),
-	text("language", 64, "Keep files in this language and its relatives: Go, TypeScript, C++."),
-	text("ref", code.MaxRefBytes, "Indexed branch; absent: the default branch."),
-	whole("limit", 1, navigate.MaxMatches, defaultLimit, "Matches to show."),
-	whole("offset", 0, navigate.MaxMatches, 0, "Matches to pass over; the answer before says which offset comes next."),
+	requiredParam("symbol", code.MaxSymbolBytes, "Bare name, case as written"),
+	repoFilter,
+	textParam("language", 64, ""),
+	textParam("ref", code.MaxRefBytes, ""),
+	hide(numberParam("limit", 1, navigate.MaxMatches, defaultLimit, "")),
+	numberParam("offset", 0, navigate.MaxMatches, 0, ""),
+	hiddenMaxTokens,
 }
 
 var findDefinitionsTool = &tool{
-	name: "find_symbol_definitions", title: "Find where a symbol is defined", scope: account.ScopeSearch,
-	about: "Finds where a function, type, class, method, constant or variable is declared, by its exact name. Prefer it to grep for `func NewReader` and the like; it knows how each language declares. " +
-		"The answer begins with the number of matches; then come the files as `[repo] path:` with their lines as `line: text`. If it finds nothing, the name may be local or generated: grep for it.",
-	params: symbolParams,
+	name: "find_symbol_definitions", scope: account.ScopeSearch,
+	about:  "Where a function, type, method, constant or variable is declared.",
+	params: append([]param{choiceParam("match", "", "exact", "prefix"), textParam("kind", 64, "struct, function, method, …")}, symbolParams...),
 	call: func(c *call, ctx context.Context) error {
 		return c.symbols(ctx, "definition", c.navigator.Definitions)
 	},
 }
 
 var findReferencesTool = &tool{
-	name: "find_symbol_references", title: "Find where a symbol is used", scope: account.ScopeSearch,
-	about: "Finds where a name occurs as a whole word, its definitions included: callers, uses, mentions. It goes by the name, so other symbols of the same name are among them; language and repo narrow. " +
-		"The answer begins with the number of matches; then come the files as `[repo] path:` with their lines as `line: text`.",
+	name: "find_symbol_references", scope: account.ScopeSearch,
+	about:  "Where a name occurs as a word, definitions included. Other symbols of the same name are among them.",
 	params: symbolParams,
 	call: func(c *call, ctx context.Context) error {
 		return c.symbols(ctx, "reference", c.navigator.References)
+	},
+}
+
+var findImplementationsTool = &tool{
+	name: "find_implementations", scope: account.ScopeSearch,
+	about:  "Types that implement or extend a type, by their declarations; for Go interfaces, by names of methods.",
+	params: symbolParams,
+	call: func(c *call, ctx context.Context) error {
+		return c.symbols(ctx, "implementation", c.navigator.Implementations)
 	},
 }
 
@@ -57,9 +65,16 @@ func (c *call) symbols(ctx context.Context, what string, find find) error {
 	}
 	defer view.Release()
 	r := navigate.Request{Symbol: c.args.text("symbol"), Language: c.args.text("language"), Revision: c.args.text("ref"), Repository: repo}
+	r.Prefix = c.args["match"] == "prefix"
 	found, err := find(ctx, view, r)
 	if err != nil {
 		return err
+	}
+	if kind, _ := c.args["kind"].(string); kind != "" && found.Matches > 0 {
+		if kinds := found.KeepKind(kind); found.Matches == 0 {
+			c.linef("Found no %s %s; its definitions are of the kinds %s.", kind, r.Symbol, strings.Join(kinds, ", "))
+			return nil
+		}
 	}
 	if found.Matches == 0 {
 		c.noSymbol(ctx, what, &r)
@@ -86,19 +101,23 @@ func (c *call) noSymbol(ctx context.Context, what string, r *navigate.Request) {
 	case r.Language != "":
 		c.linef("Leave language out, or grep for the name.")
 	case r.Repository != "":
-		c.linef("It may be defined in another repository: leave repo out. Or grep for the name with ignoreCase.")
+		c.linef("It may be in another repository: leave repo out. Or use search.")
 	default:
-		c.linef("grep for the name with ignoreCase finds other spellings.")
+		c.linef("search for the name finds other spellings and local names.")
 	}
 }
 
-// symbolLines writes the matches from the offset on.
+// symbolLines writes the matches from the offset on, below their repositories.
 func (c *call) symbolLines(r *navigate.Result) {
-	passed, offset := 0, c.args.whole("offset")
-	last := min(offset+c.args.whole("limit"), r.Matches)
+	passed, offset, repository := 0, c.args.number("offset"), ""
+	last := min(offset+c.args.number("limit"), r.Matches)
 	for i := range r.Files {
 		f := &r.Files[i]
-		heading, line := fmt.Sprintf("\n[%s] %s:\n", f.Repo.Name, pathText(f.Path)), 0
+		heading, line := "", 0
+		if f.Repo.Name != repository {
+			heading = "\n[" + f.Repo.Name + "]\n"
+		}
+		heading += pathText(f.Path) + ":\n"
 		for _, m := range f.Matches {
 			if passed >= last {
 				break
@@ -106,12 +125,12 @@ func (c *call) symbolLines(r *navigate.Result) {
 			if passed++; passed <= offset || m.Range.Start.LineNumber == line {
 				continue
 			}
-			if !c.out.line(fmt.Sprintf("%s%d: %s", heading, m.Range.Start.LineNumber, cutLine(m.Line))) {
+			if !c.out.line(fmt.Sprintf("%s%d: %s", heading, m.Range.Start.LineNumber, cutAround(m.Line, m.Range.Start.Column-1))) {
 				passed--
 				last = passed
 				break
 			}
-			heading, line = "", m.Range.Start.LineNumber
+			heading, line, repository = "", m.Range.Start.LineNumber, f.Repo.Name
 		}
 	}
 	if offset >= r.Matches {
@@ -119,6 +138,6 @@ func (c *call) symbolLines(r *navigate.Result) {
 		return
 	}
 	if last < r.Matches {
-		c.linef("\n%s: offset=%d goes on; repo and language narrow.", plural(r.Matches-last, "more match", "more matches"), last)
+		c.linef("\n%s: offset=%d goes on.", plural(r.Matches-last, "more match", "more matches"), last)
 	}
 }

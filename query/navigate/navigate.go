@@ -1,9 +1,11 @@
 package navigate
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -37,6 +39,8 @@ type Request struct {
 	Revision string
 	// Repository is the full name of a repository; empty means all.
 	Repository string
+	// Prefix finds the definitions of names that begin with Symbol, too.
+	Prefix bool
 }
 
 // Result lists the matches by file.
@@ -65,6 +69,8 @@ type Match struct {
 	// Line is the line of the match with its line end; lines, if it spans some.
 	Line  []byte
 	Range search.Range
+	// Symbol is what is defined here; nil if nothing is.
+	Symbol *code.Symbol
 }
 
 // Navigator answers requests by searches.
@@ -76,7 +82,11 @@ func New(s Searcher) *Navigator { return &Navigator{s} }
 // Definitions returns where r.Symbol is defined. Its errors wrap ErrInvalid or
 // are the search's.
 func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (*Result, error) {
-	return n.find(ctx, v, r, &syntax.Symbol{Pattern: wholeWord(r.Symbol), Case: syntax.CaseYes})
+	pattern := wholeWord(r.Symbol)
+	if r.Prefix {
+		pattern = "^" + regexp.QuoteMeta(r.Symbol)
+	}
+	return n.find(ctx, v, r, &syntax.Symbol{Pattern: pattern, Case: syntax.CaseYes})
 }
 
 // References returns where r.Symbol occurs, definitions included. Its errors
@@ -97,7 +107,12 @@ func (n *Navigator) find(ctx context.Context, v search.View, r Request, leaf syn
 		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)
 	}
 	defer found.Release()
-	out := result(found, r.Symbol)
+	out := newResult(found, func(content []byte, start, end int) bool {
+		if r.Prefix {
+			return bytes.HasPrefix(content[start:end], []byte(r.Symbol))
+		}
+		return hasWord(content, start, end, r.Symbol)
+	})
 	if out.Matches == 0 {
 		out.Notices = r.notices(found.Notices)
 	}
@@ -210,4 +225,26 @@ func (v exactRevision) Revisions(ctx context.Context, match func(*search.Reposit
 // tell that none has.
 func (v exactRevision) Admits(ref code.Ref) bool {
 	return string(ref) == v.name || ref.Short() == v.name
+}
+
+// KeepKind leaves the matches that define a symbol of a kind, in any case, and returns
+// the kinds that there were, in order.
+func (r *Result) KeepKind(kind string) (kinds []string) {
+	r.Matches = 0
+	for i := range r.Files {
+		f := &r.Files[i]
+		f.Matches = slices.DeleteFunc(f.Matches, func(m Match) bool {
+			if m.Symbol == nil {
+				return true
+			}
+			if has := string(m.Symbol.Kind); !slices.Contains(kinds, has) {
+				kinds = append(kinds, has)
+			}
+			return !strings.EqualFold(string(m.Symbol.Kind), kind)
+		})
+		r.Matches += len(f.Matches)
+	}
+	r.Files = slices.DeleteFunc(r.Files, func(f File) bool { return len(f.Matches) == 0 })
+	slices.Sort(kinds)
+	return kinds
 }

@@ -146,7 +146,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		var s recorder
 		if _, err := navigate.New(&s).Definitions(t.Context(), refs{}, r); !errors.Is(err, navigate.ErrInvalid) {
-			t.Errorf("%.60q: %v", r, err)
+			t.Errorf("%+v: %v", r, err)
 		}
 	}
 	broken := errors.New("disk")

@@ -55,11 +55,12 @@ func hasWord(content []byte, start, end int, name string) bool {
 	return false
 }
 
-// result turns a search's chunks into one match per occurrence of name.
-func result(found *search.Result, name string) *Result {
+// newResult turns a search's chunks into the matches that keep accepts: it gets the
+// content of a chunk and the place of the match in it.
+func newResult(found *search.Result, keep func(content []byte, start, end int) bool) *Result {
 	out := &Result{Exhaustive: found.Exhaustive}
 	for i := range found.Files {
-		f := file(&found.Files[i], name)
+		f := newFile(&found.Files[i], keep)
 		if len(f.Matches) > 0 {
 			out.Files = append(out.Files, f)
 			out.Matches += len(f.Matches)
@@ -68,16 +69,20 @@ func result(found *search.Result, name string) *Result {
 	return out
 }
 
-func file(m *search.FileMatch, name string) File {
+func newFile(m *search.FileMatch, keep func(content []byte, start, end int) bool) File {
 	f := File{Repo: m.Repo, Ref: m.Ref, Path: m.Path, Language: m.Language}
 	for i := range m.Chunks {
 		c := &m.Chunks[i]
-		for _, r := range c.Ranges {
+		for k, r := range c.Ranges {
 			start, end := r.Start.ByteOffset-c.Start.ByteOffset, r.End.ByteOffset-c.Start.ByteOffset
-			if start < 0 || end > len(c.Content) || !hasWord(c.Content, start, end, name) {
+			if start < 0 || end > len(c.Content) || !keep(c.Content, start, end) {
 				continue
 			}
-			f.Matches = append(f.Matches, Match{Line: line(c.Content, start, end), Range: r})
+			match := Match{Line: line(c.Content, start, end), Range: r}
+			if len(c.Symbols) > 0 {
+				match.Symbol = c.Symbols[k]
+			}
+			f.Matches = append(f.Matches, match)
 		}
 	}
 	return f

@@ -86,6 +86,8 @@ type Entry struct {
 // LogQuery selects commits. Only Commit is required; Log needs Limit as well.
 type LogQuery struct {
 	Commit code.CommitID
+	// Except leaves out what leads to this commit, and the commit itself; empty is none.
+	Except code.CommitID
 	// Path keeps the commits that change it or something below it.
 	Path string
 	// Follow goes on under the former name of a renamed file.

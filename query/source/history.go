@@ -11,9 +11,10 @@ import (
 
 // CommitsRequest selects a page of a history.
 type CommitsRequest struct {
-	// Revision is where it begins; empty for the default branch.
+	// Revision is where it begins; empty for the default branch. base..head is what head
+	// has and base has not; either side may be empty for the default branch.
 	Revision string
-	LogQuery // Commit is not used
+	LogQuery // Commit and Except are not used
 }
 
 // Commits returns a page of a history, newest first, and how many commits there
@@ -22,11 +23,22 @@ func (b *Browser) Commits(ctx context.Context, r *code.Repository, q CommitsRequ
 	if err := q.check(); err != nil {
 		return nil, 0, err
 	}
-	rev, err := b.revision(ctx, r, q.Revision)
+	base, head, isRange := strings.Cut(q.Revision, "..")
+	if !isRange {
+		base, head = "", q.Revision
+	}
+	rev, err := b.revision(ctx, r, head)
 	if err != nil {
 		return nil, 0, err
 	}
 	q.LogQuery.Commit = rev.commit
+	if isRange {
+		except, err := b.revision(ctx, r, base)
+		if err != nil {
+			return nil, 0, err
+		}
+		q.LogQuery.Except = except.commit
+	}
 	var commits []Commit
 	var total int
 	err = b.git(ctx, b.walks, operationLog, func(ctx context.Context) (err error) {

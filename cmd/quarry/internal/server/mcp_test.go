@@ -96,7 +96,7 @@ func TestMCPOfALargeRepository(t *testing.T) {
 	session := agent(t, s.URL())
 	for _, c := range []struct{ tool, arguments, want string }{
 		{"list_branches", `{"repo":"large"}`, `"totalCount":122,"indexedCount":2,"unindexedCount":120,"branches":[{"name":"main",`},
-		{"list_branches", `{"repo":"large","perPage":2}`, `"isDefault":false,"isIndexed":true}],"note":"120 more: page=2"}`},
+		{"list_branches", `{"repo":"large","perPage":2}`, `"isDefault":false,"isIndexed":true}],"note":"120 more: offset=2"}`},
 		{"list_branches", `{"repo":"large","perPage":2,"page":2}`, `"branches":[{"name":"topic/119",`},
 		{"list_branches", `{"repo":"large","indexed":false,"query":"TOPIC/00","perPage":1}`, `"totalCount":10,"indexedCount":0,"unindexedCount":10,"branches":[{"name":"topic/009",`},
 		{"read_file", `{"repo":"large","path":"skipped.txt","limit":1}`, "grep and the symbols do not find this file (too_large). The file is above the size limit"},

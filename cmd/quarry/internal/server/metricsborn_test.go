@@ -38,7 +38,7 @@ func wantedSeries() map[string][]string {
 	for _, a := range audit.Actions {
 		actions = append(actions, string(a))
 	}
-	tools := words("grep glob read_file list_tree list_repos find_symbol_definitions find_symbol_references list_commits get_commit get_diff get_blame list_branches list_language_models")
+	tools := words("search grep glob read_file list_tree list_repos find_symbol_definitions find_symbol_references find_implementations list_commits get_commit get_diff get_blame list_branches list_language_models")
 	stops := []string{"match limit", "time limit", "byte limit", "scan limit", "memory limit"}
 	return map[string][]string{
 		"quarry_webhook_deliveries_total":           append(append(cross([]string{"github,hub"}, results), cross([]string{"genericGitHost,ci"}, results)...), "unknown,unknown,unknown_connection"),

@@ -1,0 +1,39 @@
+package mcp
+
+import "fmt"
+
+// listPage is the part of a list that a call asks for, by page and perPage or from an
+// offset on, and that fits into the answer.
+type listPage struct {
+	total    int // entries of the list
+	from, to int
+	room     int // bytes that are left for entries
+}
+
+// pageOf returns the page that the call asks for of a list of n entries.
+func (c *call) pageOf(n int) *listPage {
+	perPage := c.args.number("perPage")
+	from := c.args.number("offset")
+	if from == 0 {
+		from = (c.args.number("page") - 1) * perPage
+	}
+	return &listPage{total: n, from: min(from, n), to: min(from+perPage, n), room: c.out.room()}
+}
+
+// takes reports whether an entry fits, and takes its room.
+func (p *listPage) takes(entry any) bool {
+	p.room -= len(encode(entry)) + 1
+	return p.room >= 0
+}
+
+// note says how to go on after so many entries of the page; empty at the end of the
+// list.
+func (p *listPage) note(shown int) string {
+	switch next := p.from + shown; {
+	case p.from == p.total && p.total > 0:
+		return fmt.Sprintf("there are only %d", p.total)
+	case next < p.total:
+		return fmt.Sprintf("%d more: offset=%d", p.total-next, next)
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// defaultBest and defaultOfOne are how many lines search shows of each of several
+// files, and of one, unless the call says limit.
+const defaultBest, defaultOfOne = 5, 20
+
+var searchTool = &tool{
+	name: "search", scope: account.ScopeSearch,
+	about: "Ranked search, best lines of the best files first. Words must all occur in a file, in any case; \"quoted\" is exact; /regex/; or, -not, (). " +
+		"Filters: repo: file: lang: sym: rev: and globs in file:. Pasted code and error messages work too.",
+	params: []param{
+		requiredParam("query", maxPatternBytes, ""),
+		flagParam("literal", "The query is text to find as it is"),
+		excludeParam,
+		repoFilter,
+		numberParam("limit", 1, 50, unset, "Lines of each file"),
+		numberParam("context", 0, 10, 0, "Lines around each"),
+		offsetParam, maxTokensParam,
+	},
+	call: (*call).rankedSearch,
+}
+
+func (c *call) rankedSearch(ctx context.Context) error {
+	q := query{repo: c.args.text("repo")}
+	if c.args.flag("literal") {
+		q.pattern, q.literal, q.fold = c.args.text("query"), true, true
+	} else {
+		parsed, err := syntax.Parse(c.args.text("query"), syntax.Options{})
+		if err != nil {
+			return err
+		}
+		q.text = parsed
+	}
+	if err := q.setExclude(c.args.text("exclude")); err != nil {
+		return err
+	}
+	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.number("context")}
+	if c.args.number("offset") >= firstOffsets {
+		r.Display = otherWindow
+	}
+	return c.search(ctx, &q, r, func(found *search.Result) {
+		if found.Repositories != nil {
+			c.repositories(found)
+		} else {
+			c.linef("%s", countLine(found, "match", "matches"))
+			c.files(found, fileLimits{file: c.linesOfFile(found), all: firstWindow, best: true})
+		}
+		c.writeNotices(found.Notices, q.argumentOf)
+	})
+}
+
+// linesOfFile returns how many lines search shows of a file.
+func (c *call) linesOfFile(found *search.Result) int {
+	limit := c.args.number("limit")
+	switch {
+	case limit != unset:
+		return limit
+	case len(found.Files) == 1:
+		return defaultOfOne
+	}
+	return defaultBest
+}
+
+// repositories writes the names of repositories from the offset on.
+func (c *call) repositories(found *search.Result) {
+	c.linef("Found %s.", plural(len(found.Repositories), "repository", "repositories"))
+	names := make([]string, len(found.Repositories))
+	for i, r := range found.Repositories {
+		names[i] = r.Name
+	}
+	if next := c.out.pages(names, c.args.number("offset"), len(names)); next < len(names) {
+		c.linef("%d more: offset=%d goes on.", len(names)-next, next)
+	}
+}
+
+// bestChunks leaves at most limit lines with matches of a file, its best ones and then
+// the first others, in the order of the file. It returns how many matches they have.
+func bestChunks(f *search.FileMatch, limit int) (chunks []search.Chunk, shown int) {
+	wanted := map[int]bool{}
+	for _, line := range f.BestLines[:min(limit, len(f.BestLines))] {
+		wanted[line] = true
+	}
+	for i := range f.Chunks {
+		for _, r := range f.Chunks[i].Ranges {
+			if len(wanted) < limit {
+				wanted[r.Start.LineNumber] = true
+			}
+		}
+	}
+	for i := range f.Chunks {
+		chunk := f.Chunks[i]
+		chunk.Ranges = nil
+		for _, r := range f.Chunks[i].Ranges {
+			if wanted[r.Start.LineNumber] {
+				chunk.Ranges = append(chunk.Ranges, r)
+			}
+		}
+		if len(chunk.Ranges) > 0 {
+			chunks = append(chunks, chunk)
+			shown += len(chunk.Ranges)
+		}
+	}
+	return chunks, shown
+}
