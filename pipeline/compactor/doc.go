@@ -60,6 +60,12 @@
 // Liveness nothing is known to be dead. So a Compactor belongs in a process that has
 // projections.
 //
+// # Lost segments
+//
+// A segment that the segment store lost is no input of a merge. Once its refs are indexed
+// again, and a View says that no document is missing, a merge without an output takes
+// it out: it would be named forever otherwise, by the log and by each rebuild.
+//
 // It does not read places or manifests, and it holds no state that the log could
 // not restore.
 package compactor

@@ -231,7 +231,7 @@ func (f *follower) consider(ctx context.Context) (acted bool, err error) {
 		f.erasing = false
 	}
 	p = f.choose(view != nil)
-	if len(p.inputs) == 0 || p.reason == reasonDead && view == nil {
+	if len(p.inputs) == 0 || (p.reason == reasonDead || p.reason == reasonLost) && view == nil {
 		return false, nil
 	}
 	return true, f.merge(ctx, p, view)
@@ -243,6 +243,9 @@ func (f *follower) choose(purge bool) plan {
 		if p := f.choosePurge(); len(p.inputs) > 0 {
 			return p
 		}
+	}
+	if inputs := f.c.o.Policy.replaced(f.state.segments); len(inputs) > 0 {
+		return plan{inputs, reasonLost}
 	}
 	p := f.c.o.Policy.choose(f.state.segments)
 	if len(p.inputs) > 0 || f.quietAt.IsZero() || time.Now().Before(f.quietAt) {
@@ -287,6 +290,10 @@ func (f *follower) correct(view View) {
 // merge makes a merge, which the next round appends.
 func (f *follower) merge(ctx context.Context, p plan, view View) error {
 	start := time.Now()
+	if p.reason == reasonLost {
+		f.pending = &pending{&merged{inputs: p.inputs}, p.reason, start}
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, f.c.o.MergeTimeout)
 	defer cancel()
 	out, err := f.c.merger.merge(ctx, f.partition, p.inputs, view)

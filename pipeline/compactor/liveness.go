@@ -18,8 +18,8 @@ type Liveness interface {
 // View is one moment of a projection. It never changes; the Compactor releases
 // it, and keeps it no longer than a merge takes.
 type View interface {
-	// Segments returns the segments of a partition that the projection has and can
-	// read, in any order.
+	// Segments returns the segments of a partition that the projection has, in any
+	// order.
 	Segments(partition int32) []SegmentInfo
 	// Liveness returns which documents of a segment must outlive it: bit d of
 	// live is set if document d must. code.ErrNotFound if the projection does not
@@ -41,4 +41,8 @@ type SegmentInfo struct {
 	RemovedAt time.Time
 	// Erase says that such text is to leave the disk now, whatever Options.PurgeAfter says.
 	Erase bool
+	// Absent says that the segment store lost the segment, and that the projection holds
+	// nothing of it. Replaced says that no document is missing all the same: its refs were
+	// indexed again.
+	Absent, Replaced bool
 }

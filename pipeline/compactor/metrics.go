@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		merges: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_compactor_merges_total",
-			Help: "Merges appended to the log, by reason: number of segments, dead text, what a quiet partition has left, or a purge of removed text.",
+			Help: "Merges appended to the log, by reason: number of segments, dead text, what a quiet partition has left, a purge of removed text, or lost segments whose documents others hold.",
 		}, []string{"reason"}),
 		inputs:       counter("input_segments_total", "Segments that were merged."),
 		outputs:      counter("output_segments_total", "Segments that merges made."),
@@ -58,7 +58,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Failures, by reason: log, store, input (it cannot be read), refused (by the projections).",
 		}, []string{"reason"}),
 	}
-	for _, reason := range []string{reasonNumber, reasonDead, reasonQuiet, reasonPurge} {
+	for _, reason := range []string{reasonNumber, reasonDead, reasonQuiet, reasonPurge, reasonLost} {
 		m.merges.WithLabelValues(reason)
 	}
 	for _, reason := range []string{failureLog, failureStore, failureInput, failureRefused} {
@@ -82,7 +82,7 @@ func (c *census) update(p Policy, segments []*entry) {
 	tiers, lost := make([]int, p.Tiers()+1), 0
 	for _, e := range segments {
 		tiers[p.tier(e.size())]++
-		if e.lost {
+		if e.isUnreadable() {
 			lost++
 		}
 	}

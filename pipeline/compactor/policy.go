@@ -70,6 +70,8 @@ type entry struct {
 	erase bool
 	// stuck: a rewrite for its dead documents dropped none.
 	stuck bool
+	// absent and replaced are those of SegmentInfo, by the last View.
+	absent, replaced bool
 }
 
 // size is what a segment counts in the choice of its tier.
@@ -114,6 +116,7 @@ const (
 	reasonDead   = "dead"
 	reasonQuiet  = "quiet"
 	reasonPurge  = "purge"
+	reasonLost   = "lost"
 )
 
 // choose returns the next merge; no inputs if there is none to be made. Merges
@@ -149,10 +152,25 @@ func (p Policy) crowded(segments []*entry) []*entry {
 	return p.oldest(segments, most)
 }
 
+// isUnreadable reports whether a merge would find nothing in the segment store.
+func (e *entry) isUnreadable() bool { return e.lost || e.absent }
+
+// replaced returns the oldest segments that the segment store lost and whose documents
+// other segments hold: a merge without an output takes them out of the log's list.
+func (p Policy) replaced(segments []*entry) []*entry {
+	var inputs []*entry
+	for _, e := range segments {
+		if e.absent && e.replaced && len(inputs) < MaxInputs {
+			inputs = append(inputs, e)
+		}
+	}
+	return inputs
+}
+
 // tierOf returns the tier of a segment; segments that are not to be merged by
 // number count as sealed.
 func (p Policy) tierOf(e *entry) int {
-	if e.full || e.lost {
+	if e.full || e.isUnreadable() {
 		return p.tier(p.sealedBytes())
 	}
 	return p.tier(e.size())
@@ -181,7 +199,7 @@ func (p Policy) oldest(segments []*entry, tier int) []*entry {
 func (p Policy) dying(segments []*entry) *entry {
 	var worst *entry
 	for _, e := range segments {
-		if e.live < 0 || e.whole || e.lost || e.full || e.ref.TextBytes < p.MaxTextBytes/rewriteShare {
+		if e.live < 0 || e.whole || e.isUnreadable() || e.full || e.ref.TextBytes < p.MaxTextBytes/rewriteShare {
 			continue
 		}
 		if e.deadBytes() > e.live && (worst == nil || e.deadBytes() > worst.deadBytes()) {

@@ -8,7 +8,7 @@ func (p Policy) purge(segments []*entry, before time.Time) []*entry {
 	var inputs []*entry
 	text := int64(0)
 	for _, e := range segments {
-		if !e.isDue(before) || e.lost || e.stuck {
+		if !e.isDue(before) || e.isUnreadable() || e.stuck {
 			continue
 		}
 		if len(inputs) > 0 && (e.full || inputs[0].full || len(inputs) == MaxInputs || text+e.ref.TextBytes > p.MaxTextBytes) {

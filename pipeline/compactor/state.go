@@ -147,6 +147,7 @@ func (e *entry) look(info *SegmentInfo) {
 		e.stuck = false
 	}
 	e.live, e.dead, e.removedAt, e.erase = info.LiveBytes, info.DeadDocuments, info.RemovedAt, info.Erase
+	e.absent, e.replaced = info.Absent, info.Replaced
 }
 
 // settle marks the segments lost that the segment store did not have although

@@ -42,10 +42,12 @@ func (v liveView) Release() {
 // Segments implements compactor.View.
 func (v liveView) Segments(partition int32) []compactor.SegmentInfo {
 	var out []compactor.SegmentInfo
+	missing, err := v.Missing()
 	for _, s := range v.SegmentInfos() {
-		if s.Partition == partition && !s.Absent {
+		if s.Partition == partition {
 			out = append(out, compactor.SegmentInfo{
 				ID: s.ID, LiveBytes: s.LiveBytes, DeadDocuments: s.Documents - s.LiveDocuments, RemovedAt: s.RemovedAt, Erase: s.Erase,
+				Absent: s.Absent, Replaced: s.Absent && err == nil && missing == places.Missing{},
 			})
 		}
 	}

@@ -131,3 +131,31 @@ func TestEveryLossHeals(t *testing.T) {
 		}
 	}
 }
+
+// TestLostSegmentsAreForgotten loses the segment store and the projections. Once the refs
+// are indexed again, no segment that was lost is named any more: not by the projections,
+// nor by a rebuild of them.
+func TestLostSegmentsAreForgotten(t *testing.T) {
+	w := newLossWorld(t, false)
+	absent := func() (n int) {
+		v := w.s.versions.live.Load().places.Acquire()
+		defer v.Release()
+		for _, s := range v.SegmentInfos() {
+			if s.Absent {
+				n++
+			}
+		}
+		return n
+	}
+	w.halt()
+	w.remove("segments", "projections")
+	w.start()
+	w.check("after the loss")
+	eventuallyOr(t, func() bool { return absent() == 0 }, func() string { return fmt.Sprint(absent(), " lost segments are still named") })
+	w.check("without the lost segments")
+	w.s.replayAll(t)
+	if n := absent(); n > 0 {
+		t.Errorf("a rebuild names %d lost segments", n)
+	}
+	w.check("after a rebuild")
+}

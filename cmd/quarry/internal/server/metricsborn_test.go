@@ -53,7 +53,7 @@ func wantedSeries() map[string][]string {
 		"quarry_worker_handling_seconds":            words("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"),
 		"quarry_mirror_fetch_seconds":               words("full ref"),
 		"quarry_mirror_fetch_failures_total":        codes,
-		"quarry_compactor_merges_total":             words("number dead quiet purge"),
+		"quarry_compactor_merges_total":             words("number dead quiet purge lost"),
 		"quarry_compactor_failures_total":           words("log store input refused"),
 		"quarry_reconcile_looks_total":              words("equal waiting told suspect drift failed"),
 		"quarry_projections_records_total":          words("applied duplicate poison passed"),
