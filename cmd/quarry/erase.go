@@ -17,6 +17,7 @@ type eraseCommand struct {
 	askFlags
 	Repository string        `arg:"" complete:"repository" help:"Full name or ID of the repository."`
 	Commit     string        `placeholder:"ID" help:"Erase this commit, to which no branch or tag leads any more, and keep the repository. The full ID is required."`
+	Path       string        `placeholder:"PATH" help:"Erase every version of this file, or of everything below this directory, and keep the repository. No commit to which a branch or tag leads may have it: rewrite the history at the code host first."`
 	Yes        bool          `help:"Confirm the erasure: it cannot be undone."`
 	Wait       time.Duration `placeholder:"TIME" default:"1h" help:"Wait at most this long. The erasure goes on without the command. The default is ${default}."`
 	JSON       bool          `help:"Print the erasure as a JSON object."`
@@ -24,12 +25,13 @@ type eraseCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*eraseCommand) Help() string {
-	return `For the right to be forgotten: removes a repository and takes its text out of every file of the data directory, and waits until that is done. With --commit, takes out a commit that was removed by a forced push or with a branch. The event log, the audit log and backups keep what they have; docs/erasure.md says what that is, and how to remove it.
+	return `For the right to be forgotten: removes a repository and takes its text out of every file of the data directory, and waits until that is done. With --commit, takes out a commit that was removed by a forced push or with a branch; with --path, every version of a file or directory that was taken out of the history. The event log, the audit log and backups keep what they have; docs/erasure.md says what that is, and how to remove it.
 
 Examples:
 
 	quarry erase github.com/meadow/kettle --yes
 	quarry erase kettle --commit 2b7e151628aed2a6abf7158809cf4f3c762e7160 --yes
+	quarry erase kettle --path deploy/secrets --yes
 
 Exit status: 0 if it is done, 1 if it failed or is not done in time.`
 }
@@ -47,7 +49,7 @@ func (c *eraseCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	begun, err := server.EraseRepository(ctx, ids[0], wire.EraseRequest{Commit: c.Commit})
+	begun, err := server.EraseRepository(ctx, ids[0], wire.EraseRequest{Commit: c.Commit, Path: c.Path})
 	if err != nil {
 		return err
 	}
@@ -121,8 +123,11 @@ func printErasure(display *terminal.Progress, e *wire.Erasure) {
 		return
 	}
 	what := e.RepoName
-	if e.Commit != "" {
+	switch {
+	case e.Commit != "":
 		what = "commit " + e.Commit + " of " + e.RepoName
+	case e.Path != "":
+		what = "path " + e.Path + " of " + e.RepoName
 	}
 	display.Print(fmt.Sprintf("%s is erased (%s); looked at %d segments with %d bytes", plain(what),
 		e.EndedAt.Sub(e.RequestedAt.Time).Round(time.Millisecond), e.Proof.Segments, e.Proof.SegmentBytes))

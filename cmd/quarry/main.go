@@ -63,7 +63,7 @@ type cli struct {
 	Serve   serveCommand   `cmd:"" group:"server" help:"Run the server."`
 	Replay  replayCommand  `cmd:"" group:"server" help:"Rebuild the index from the event log."`
 	Verify  verifyCommand  `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
-	Erase   eraseCommand   `cmd:"" group:"server" help:"Erase a repository, or a commit, from every file of the server."`
+	Erase   eraseCommand   `cmd:"" group:"server" help:"Erase a repository, a commit or a path from every file of the server."`
 	Backup  backupCommand  `cmd:"" group:"server" help:"Back up the data directory while the server runs."`
 	Restore restoreCommand `cmd:"" group:"server" help:"Restore a backup to an empty data directory, or check it."`
 	Topics  topicsCommand  `cmd:"" group:"server" help:"Show or create the topics of the event log."`

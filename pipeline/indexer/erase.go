@@ -14,13 +14,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// errOnDisk says that a copy would bring a commit back.
-var errOnDisk = errors.New("the repository on disk still holds the commit: run git reflog expire --expire=now --all and git gc --prune=now in it, then erase it again")
+// errOnDisk says that a copy would bring the text back.
+var errOnDisk = errors.New("the repository on disk still holds it: run git reflog expire --expire=now --all and git gc --prune=now in it, then erase it again")
 
-// eraseCommit removes a commit that no ref leads to from the mirror.
-func (x *Indexer) eraseCommit(ctx context.Context, ev *event.ErasureRequested, at event.Position, job *job) error {
+// erase removes text that no ref leads to from the mirror.
+func (x *Indexer) erase(ctx context.Context, ev *event.ErasureRequested, at event.Position, job *job) error {
 	m := x.o.Mirrors.Mirror(ev.Repository)
-	err := m.EraseCommit(ctx, ev.Commit)
+	var err error
+	if ev.Path != "" {
+		err = m.ErasePath(ctx, ev.Path)
+	} else {
+		err = m.EraseCommit(ctx, ev.Commit)
+	}
 	if errors.Is(err, mirror.ErrReachable) {
 		return fmt.Errorf("%w: %w", worker.ErrPermanent, err)
 	}
@@ -35,11 +40,11 @@ func (x *Indexer) eraseCommit(ctx context.Context, ev *event.ErasureRequested, a
 			return err
 		}
 	}
-	x.o.Logger.Info("commit erased from a mirror", "repository", nameOf(m), "repository_id", ev.Repository, "commit", string(ev.Commit), "position", at.String())
+	x.o.Logger.Info("text erased from a mirror", "repository", nameOf(m), "repository_id", ev.Repository, "commit", string(ev.Commit), "path", ev.Path, "position", at.String())
 	return nil
 }
 
-// copyAgain makes a copy of a repository on disk from scratch, without the commit.
+// copyAgain makes a copy of a repository on disk from scratch, without the text.
 func (x *Indexer) copyAgain(ctx context.Context, m *mirror.Mirror, ev *event.ErasureRequested, at event.Position, job *job) error {
 	r, err := x.repository(ctx, m, ev.Repository, at)
 	if errors.Is(err, code.ErrNotFound) {
@@ -51,7 +56,12 @@ func (x *Indexer) copyAgain(ctx context.Context, m *mirror.Mirror, ev *event.Era
 	if err != nil {
 		return err
 	}
-	has, err := m.HasCommit(ctx, ev.Commit)
+	has := false
+	if ev.Path != "" {
+		has, err = m.HasPath(ctx, ev.Path)
+	} else {
+		has, err = m.HasCommit(ctx, ev.Commit)
+	}
 	if err == nil && has {
 		err = fmt.Errorf("%w: %w", worker.ErrPermanent, errOnDisk)
 	}

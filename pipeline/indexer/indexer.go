@@ -183,7 +183,7 @@ func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, 
 	case *event.RepositoryChanged:
 		return x.registered(ctx, ev.Repository, visit{cause: sameCause(cause{at: at, was: ev.At})}, job)
 	case *event.ErasureRequested:
-		return x.eraseCommit(ctx, ev, at, job)
+		return x.erase(ctx, ev, at, job)
 	}
 	return nil
 }

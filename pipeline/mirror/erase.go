@@ -1,10 +1,12 @@
 package mirror
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,6 +46,89 @@ func (m *Mirror) EraseCommit(ctx context.Context, commit code.CommitID) error {
 		return errors.Join(err, m.wrap("erase a commit of", fmt.Errorf("it is still there: %w", ErrGit)))
 	}
 	return nil
+}
+
+// ErasePath removes every version of a path, and all else that no ref leads to, from the
+// mirror. It fails with ErrReachable, and names the newest such commit, if a ref leads to
+// a commit that adds, changes or removes a file at the path or below it. The objects of
+// a copy of a repository on disk are removed altogether, as EraseCommit does.
+func (m *Mirror) ErasePath(ctx context.Context, path string) error {
+	if err := m.acquire(ctx); err != nil {
+		return err
+	}
+	defer m.release()
+	if !m.exists() {
+		return nil
+	}
+	commit, err := m.ReachesPath(ctx, path)
+	switch {
+	case err != nil:
+		return err
+	case commit != "":
+		return m.wrap("erase a path of", fmt.Errorf("%w %s, which has it", ErrReachable, commit))
+	case m.isCopy():
+		return m.reset()
+	}
+	if err := m.repackReachable(ctx); err != nil {
+		return err
+	}
+	if has, err := m.HasPath(ctx, path); err != nil || has {
+		return errors.Join(err, m.wrap("erase a path of", fmt.Errorf("it is still there: %w", ErrGit)))
+	}
+	return nil
+}
+
+// ReachesPath returns the newest commit to which a ref leads and that adds, changes or
+// removes a file at a path or below it; empty for none. It takes one walk through the
+// history of all refs.
+func (m *Mirror) ReachesPath(ctx context.Context, path string) (code.CommitID, error) {
+	if !m.exists() {
+		return "", nil
+	}
+	return m.changesPath(ctx, path, nil, "--all")
+}
+
+// HasPath reports whether the mirror has a commit with a change at a path or below it,
+// whether a ref leads to the commit or not.
+func (m *Mirror) HasPath(ctx context.Context, path string) (bool, error) {
+	if !m.exists() {
+		return false, nil
+	}
+	var commits bytes.Buffer
+	c := command{gitDir: m.gitDir(), timeout: m.ms.o.FetchTimeout, args: []string{"cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"}}
+	err := m.ms.git.stream(ctx, c, func(r io.Reader) error {
+		lines := bufio.NewScanner(r)
+		for lines.Scan() {
+			if id, ok := bytes.CutPrefix(lines.Bytes(), []byte("commit ")); ok {
+				commits.Write(append(id, '\n'))
+			}
+		}
+		return lines.Err()
+	})
+	if err != nil {
+		return false, m.wrap("list the commits of", err)
+	}
+	if commits.Len() == 0 { // git would take HEAD
+		return false, nil
+	}
+	commit, err := m.changesPath(ctx, path, commits.Bytes(), "--stdin")
+	return commit != "", err
+}
+
+// changesPath returns the first commit of a walk that has a change at a path or below it.
+func (m *Mirror) changesPath(ctx context.Context, path string, stdin []byte, from string) (code.CommitID, error) {
+	if err := code.ValidatePath(path); err != nil {
+		return "", err
+	}
+	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), stdin: stdin, env: literalPaths, timeout: m.ms.o.FetchTimeout,
+		args: []string{"log", from, "--full-history", "--max-count=1", "--format=%H", "--", path}})
+	if err != nil {
+		return "", m.wrap("look for a path in", err)
+	}
+	if len(out) == 0 {
+		return "", nil
+	}
+	return code.ParseCommitID(strings.TrimSpace(string(out)))
 }
 
 // HasCommit reports whether the mirror has an object of that name.

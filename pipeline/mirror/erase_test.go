@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
@@ -73,6 +74,71 @@ func TestEraseCommit(t *testing.T) {
 	}
 	if err := m.EraseCommit(ctx, "main"); err == nil {
 		t.Error("the name of a branch was taken for a commit")
+	}
+}
+
+// TestErasePath erases a directory that a rewritten history lacks: not while a branch
+// leads to a commit that has it, were it deleted since, and then with every version.
+func TestErasePath(t *testing.T) {
+	ctx := t.Context()
+	repo := gittest.New(t)
+	first := repo.CommitFiles("a", "first\n")
+	repo.CommitFiles("secrets/key", "one\n")
+	repo.CommitFiles("secrets/key", "two\n", "secretsandmore", "stays\n")
+	repo.Git("rm", "--quiet", "-r", "secrets")
+	dropped := repo.CommitFiles("a", "removed again\n")
+	server := httptest.NewServer(httpBackend(t, repo))
+	defer server.Close()
+	ms, err := Open(ctx, Options{
+		Dir:    filepath.Join(t.TempDir(), "mirrors"),
+		Policy: Policy{Schemes: []string{"http"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ms.Close() }()
+	r := repo.Code("erased")
+	r.CloneURL = server.URL + "/repository"
+	m := ms.Mirror(r.ID)
+	fetch := func() {
+		t.Helper()
+		if _, err := m.Fetch(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has := func(path string) bool {
+		t.Helper()
+		has, err := m.HasPath(ctx, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return has
+	}
+	if err := m.ErasePath(ctx, "secrets"); err != nil {
+		t.Errorf("without a mirror: %v", err)
+	}
+	fetch()
+	if err := m.ErasePath(ctx, "secrets"); !errors.Is(err, ErrReachable) || !strings.Contains(err.Error(), string(dropped)) {
+		t.Errorf("a path in the history of a branch: %v", err)
+	}
+	repo.Git("reset", "--quiet", "--hard", string(first))
+	repo.CommitFiles("secretsandmore", "stays\n")
+	fetch()
+	if !has("secrets") || !has("secrets/key") || has("secret") || has("*/key") {
+		t.Fatal("the mirror does not have the path before: the test sees nothing")
+	}
+	for range 2 {
+		if err := m.ErasePath(ctx, "secrets/key"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if has("secrets") || has("secrets/key") || !has("secretsandmore") || !has("a") {
+		t.Error("want all paths but secrets after the erasure")
+	}
+	for _, path := range []string{"", "/a", "../a", "a//b"} {
+		if err := m.ErasePath(ctx, path); err == nil {
+			t.Errorf("path %q was accepted", path)
+		}
 	}
 }
 

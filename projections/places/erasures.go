@@ -25,8 +25,9 @@ type Erasure struct {
 	// At is where the log asks for it.
 	At         event.Position    `json:"-"`
 	Repository code.RepositoryID `json:"repository"`
-	// Commit is the commit to erase; empty for the whole repository.
+	// Commit or Path is what to erase; both are empty for the whole repository.
 	Commit      code.CommitID `json:"commit,omitempty"`
+	Path        string        `json:"path,omitempty"`
 	RequestedAt time.Time     `json:"requestedAt"`
 	// EndedAt is when this directory was done with it, zero before; Error says why the
 	// workers refused it.
@@ -59,11 +60,11 @@ func (c *change) noteErasure(e Erasure) error {
 	return writeRow(c.b, erasureKey(c.at), &e)
 }
 
-// erase marks every segment of the partition that has dead documents: text of the
-// commit is among them, and nothing says where.
+// erase marks every segment of the partition that has dead documents: the
+// erased text is among them, and nothing says where.
 func (c *change) erase(ev *event.ErasureRequested) error {
 	c.removedAt, c.everything = ev.At, true
-	return firstError(c.noteErasure(Erasure{Repository: ev.Repository, Commit: ev.Commit, RequestedAt: ev.At}), c.flush())
+	return firstError(c.noteErasure(Erasure{Repository: ev.Repository, Commit: ev.Commit, Path: ev.Path, RequestedAt: ev.At}), c.flush())
 }
 
 // erases reports whether text that a removal left in a segment is to go at once.
@@ -76,7 +77,7 @@ func (p *Places) addErasure(part *partition, e Erasure) {
 	if e.RequestedAt.After(part.eraseUntil) {
 		part.eraseUntil = e.RequestedAt
 	}
-	if e.Commit == "" {
+	if e.Commit == "" && e.Path == "" {
 		part.erased[e.Repository] = e.RequestedAt
 	}
 	p.mu.Lock()

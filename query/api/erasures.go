@@ -24,9 +24,14 @@ type Erasures interface {
 // ErasureRequest names what is to be erased.
 type ErasureRequest struct {
 	Repository code.RepositoryID
-	// Commit is a commit that no ref leads to; empty is the whole repository.
+	// Commit is a commit that no ref leads to, Path a file or directory that no commit
+	// has to which a ref leads; both are empty for the whole repository.
 	Commit code.CommitID
+	Path   string
 }
+
+// IsRepository reports whether the whole repository is to be erased.
+func (r ErasureRequest) IsRepository() bool { return r.Commit == "" && r.Path == "" }
 
 // ErasureState is how far an erasure is.
 type ErasureState string
@@ -53,6 +58,7 @@ type Erasure struct {
 	At         event.Position
 	Repository code.RepositoryID
 	Commit     code.CommitID
+	Path       string
 	State      ErasureState
 	WaitsFor   ErasureWait
 	// Error says why the workers refused it.
@@ -78,6 +84,7 @@ type ErasureProof struct {
 // eraseRequest is the body of POST /api/repos/{repoId}/erase.
 type eraseRequest struct {
 	Commit code.CommitID `json:"commit"`
+	Path   string        `json:"path"`
 }
 
 var errNoErasures = fmt.Errorf("%w: this process has no projections", ErrUnavailable)
@@ -94,8 +101,16 @@ func (s *Server) eraseRepository(r *http.Request) (*reply, error) {
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	s.target(r, audit.TargetRepository, known.Name, "commit", string(in.Commit))
-	begun, err := s.o.Erasures.Erase(r.Context(), ErasureRequest{known.ID, in.Commit})
+	s.target(r, audit.TargetRepository, known.Name, "commit", string(in.Commit), "path", in.Path)
+	if in.Commit != "" && in.Path != "" {
+		return nil, fmt.Errorf("%w: want a commit or a path, not both", errBody)
+	}
+	if in.Path != "" {
+		if err := code.ValidatePath(in.Path); err != nil {
+			return nil, fmt.Errorf("%w: %w", errBody, err)
+		}
+	}
+	begun, err := s.o.Erasures.Erase(r.Context(), ErasureRequest{known.ID, in.Commit, in.Path})
 	if err != nil {
 		return nil, fmt.Errorf("erase %s: %w", known.Name, err)
 	}
@@ -122,7 +137,7 @@ func (s *Server) listErasures(r *http.Request) (*reply, error) {
 // newErasure is an erasure as it is written. What was erased has no name any more.
 func (s *Server) newErasure(e Erasure) wire.Erasure {
 	out := wire.Erasure{
-		ID: fmt.Sprintf("%d-%d", e.At.Partition, e.At.Offset), RepoID: int(s.numberOf(e.Repository)), Commit: string(e.Commit),
+		ID: fmt.Sprintf("%d-%d", e.At.Partition, e.At.Offset), RepoID: int(s.numberOf(e.Repository)), Commit: string(e.Commit), Path: e.Path,
 		State: wire.ErasureState(e.State), WaitsFor: wire.ErasureWaitsFor(e.WaitsFor), Error: e.Error,
 		RequestedAt: wire.At(e.RequestedAt), EndedAt: wire.At(e.EndedAt),
 	}

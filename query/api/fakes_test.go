@@ -393,7 +393,7 @@ type fakeErasures struct{ *world }
 func (e fakeErasures) Erase(_ context.Context, r api.ErasureRequest) (api.Erasure, error) {
 	at, err := e.append("erase %d %s", r.Repository, r.Commit)
 	return api.Erasure{
-		At: at, Repository: r.Repository, Commit: r.Commit, State: api.ErasureWorking, WaitsFor: api.ErasureWaitsForWorkers, SharedFiles: 2, RequestedAt: day,
+		At: at, Repository: r.Repository, Commit: r.Commit, Path: r.Path, State: api.ErasureWorking, WaitsFor: api.ErasureWaitsForWorkers, SharedFiles: 2, RequestedAt: day,
 	}, err
 }
 

@@ -819,12 +819,13 @@ func (c *Client) SetRepositoryAccess(ctx context.Context, repoID int64, body wir
 	return receive[*wire.Access](ctx, c, request{method: "PUT", path: fmt.Sprintf("/api/repos/%s/access", escape(repoID)), body: body})
 }
 
-// EraseRepository: Erase a repository, or a commit of it. It sends POST /api/repos/{repoId}/erase.
+// EraseRepository: Erase a repository, or a commit or a path of it. It sends POST /api/repos/{repoId}/erase.
 //
 // Addition, for the right to be forgotten. Takes a repository out, and its text out of every file of
 // the data directory, now: out of segments, mirrors, the version of the projections before the live
-// one, and the quarantine. With `commit`, a commit that no branch or tag leads to any more. GET
-// /api/erasures tells how it goes on. The event log, the audit log and backups stay as they are.
+// one, and the quarantine. With `commit`, a commit that no branch or tag leads to any more; with
+// `path`, every version of a file or directory that was taken out of the history. GET /api/erasures
+// tells how it goes on. The event log, the audit log and backups stay as they are.
 func (c *Client) EraseRepository(ctx context.Context, repoID int64, body wire.EraseRequest) (*wire.Erasure, error) {
 	return receive[*wire.Erasure](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/erase", escape(repoID)), body: body})
 }

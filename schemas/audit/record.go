@@ -37,7 +37,7 @@ const (
 const (
 	RegisteredRepository Action = "repo.registered"
 	RemovedRepository    Action = "repo.removed"
-	ErasedRepository     Action = "repo.erased" // metadata: commit, if it is one alone
+	ErasedRepository     Action = "repo.erased" // metadata: commit or path, if it is one alone
 	ReindexedRepository  Action = "repo.reindex_requested"
 	ChangedOperations    Action = "operations.changed"
 	SignInFailed         Action = "user.sign_in_failed"

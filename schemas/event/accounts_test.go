@@ -104,6 +104,7 @@ func otherEvents() []Event {
 	}
 	return []Event{
 		&indexed,
+		&ErasureRequested{Repository: 3141592653589793, Path: "deploy/secrets", At: at("2026-11-21T10:00:00Z")},
 		changed(func(e *UserChanged) { e.Change, e.Role = UserRoleChanged, account.RoleOwner }),
 		changed(func(e *UserChanged) { e.Change, e.Name = UserRenamed, "Zoë" }),
 		changed(func(e *UserChanged) { e.Change, e.PasswordHash = UserPasswordChanged, samplePasswordHash }),

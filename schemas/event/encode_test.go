@@ -123,6 +123,8 @@ func TestInvalid(t *testing.T) {
 		{"too many pushes", "pushes", handled(func(e *PushesHandled) { e.Pushes = make([]HandledPush, MaxHandledPushes+1) })},
 		{"pushes out of order", "pushes", handled(func(e *PushesHandled) { e.Pushes = []HandledPush{{2, PushAbsent, ""}, {2, PushAbsent, ""}} })},
 		{"unknown push outcome", "pushes.outcome", handled(func(e *PushesHandled) { e.Pushes = []HandledPush{{2, "lost", ""}} })},
+		{"erasure of a path outside", "path", &ErasureRequested{Repository: 1, Path: "../a", At: at("2026-11-21T10:00:00Z")}},
+		{"erasure of a commit and a path", "commit", &ErasureRequested{Repository: 1, Commit: commitA, Path: "a", At: at("2026-11-21T10:00:00Z")}},
 		{"erasure of no commit", "commit", &ErasureRequested{Repository: 1, At: at("2026-11-21T10:00:00Z")}},
 		{"erasure of a branch", "commit", &ErasureRequested{Repository: 1, Commit: "main", At: at("2026-11-21T10:00:00Z")}},
 		{"output size", "output.documents", merged(func(e *SegmentsMerged) { e.Output = &SegmentRef{ID: e.Inputs[0], Documents: -1} })},

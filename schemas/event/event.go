@@ -97,12 +97,14 @@ type RepositoryRemoved struct {
 	At    time.Time `json:"at"`
 }
 
-// ErasureRequested asks for the text of a commit that no ref leads to any more to
-// leave the disk.
+// ErasureRequested asks for text that no ref leads to any more to leave the disk: that
+// of a commit, or every version of a path. One of Commit and Path is set.
 type ErasureRequested struct {
 	Repository code.RepositoryID `json:"repository"`
-	Commit     code.CommitID     `json:"commit"`
-	At         time.Time         `json:"at"`
+	Commit     code.CommitID     `json:"commit,omitempty"`
+	// Path is a file, or a directory with everything below it.
+	Path string    `json:"path,omitempty"`
+	At   time.Time `json:"at"`
 }
 
 // SegmentRef names a segment in the segment store.

@@ -53,10 +53,14 @@ func validateEvent(env Envelope, ev Event) error {
 		c.time("at", e.At)
 	case *ErasureRequested:
 		c.repositoryID(e.Repository)
-		if e.Commit == "" {
-			c.failf("commit: want one")
+		if (e.Commit == "") == (e.Path == "") {
+			c.failf("want a commit or a path")
 		}
 		c.commit("commit", e.Commit)
+		if e.Path != "" {
+			c.text("path", e.Path, 1, code.MaxPathBytes)
+			c.check("path", code.ValidatePath(e.Path))
+		}
 		c.time("at", e.At)
 	case *RevisionIndexed:
 		c.revisionIndexed(e)

@@ -861,6 +861,9 @@ type Duplicates struct {
 type EraseRequest struct {
 	// Commit The full ID of a commit that no branch or tag leads to; absent for the whole repository.
 	Commit string `json:"commit,omitempty,omitzero"`
+
+	// Path A file, or a directory with everything below it, instead of a commit. No commit to which a branch or tag leads may have it.
+	Path string `json:"path,omitempty,omitzero"`
 }
 
 // Erasure defines model for Erasure.
@@ -874,6 +877,7 @@ type Erasure struct {
 	// RepoName In the answer to the request alone.
 	RepoName string       `json:"repoName,omitempty,omitzero"`
 	Commit   string       `json:"commit,omitempty,omitzero"`
+	Path     string       `json:"path,omitempty,omitzero"`
 	State    ErasureState `json:"state"`
 
 	// WaitsFor Workers have to come to the event, segments to be rewritten, or a replay to end.

@@ -85,7 +85,7 @@ func (e *eraser) work(ctx context.Context, asked places.Erasure) {
 		delete(e.mu.waits, asked.At)
 	}
 	e.mu.Unlock()
-	log := e.v.o.Logger.With("repository_id", asked.Repository, "commit", string(asked.Commit), "position", asked.At.String())
+	log := e.v.o.Logger.With("repository_id", asked.Repository, "commit", string(asked.Commit), "path", asked.Path, "position", asked.At.String())
 	if err != nil {
 		if e.failures[asked.At] != err.Error() {
 			log.Warn("cannot erase text now, trying again", "error", err)
@@ -167,14 +167,20 @@ func (e *eraser) eraseMirror(ctx context.Context, asked *places.Erasure) (bool, 
 		return false, nil
 	}
 	m := mirrors.Mirror(asked.Repository)
-	if asked.Commit == "" {
+	if asked.Commit == "" && asked.Path == "" {
 		if _, again := e.i.catalog.Snapshot().ByID(asked.Repository); again {
 			return false, nil // it was registered after the erasure
 		}
 		return true, m.Remove(ctx)
 	}
-	if err := m.EraseCommit(ctx, asked.Commit); err != nil {
-		asked.Error = fmt.Sprintf("the mirror has the commit: %v", err)
+	var err error
+	if asked.Path != "" {
+		err = m.ErasePath(ctx, asked.Path)
+	} else {
+		err = m.EraseCommit(ctx, asked.Commit)
+	}
+	if err != nil {
+		asked.Error = fmt.Sprintf("the mirror still has the text: %v", err)
 		return false, nil
 	}
 	return true, nil
@@ -226,15 +232,15 @@ func (x erasures) Erase(ctx context.Context, r api.ErasureRequest) (api.Erasure,
 		return api.Erasure{}, err
 	}
 	var ev event.Event = &event.RepositoryRemoved{Repository: r.Repository, Reason: "erased by the API", Erase: true, At: now().UTC()}
-	if r.Commit != "" {
-		ev = &event.ErasureRequested{Repository: r.Repository, Commit: r.Commit, At: now().UTC()}
+	if !r.IsRepository() {
+		ev = &event.ErasureRequested{Repository: r.Repository, Commit: r.Commit, Path: r.Path, At: now().UTC()}
 	}
 	at, err := x.s.registrar.appendOne(ctx, ev)
 	if err != nil {
 		return api.Erasure{}, err
 	}
 	return api.Erasure{
-		At: at, Repository: r.Repository, Commit: r.Commit, State: api.ErasureWorking, WaitsFor: api.ErasureWaitsForWorkers,
+		At: at, Repository: r.Repository, Commit: r.Commit, Path: r.Path, State: api.ErasureWorking, WaitsFor: api.ErasureWaitsForWorkers,
 		SharedFiles: shared, RequestedAt: now(),
 	}, nil
 }
@@ -246,10 +252,17 @@ func (x erasures) check(ctx context.Context, r api.ErasureRequest) error {
 		return fmt.Errorf("%w: the index shows %s, and nothing is deleted meanwhile; return to the present first: quarry replay --rollback", api.ErrConflict, asOf)
 	case x.s.compactor == nil:
 		return fmt.Errorf("%w: segments are not rewritten, because pipeline.mergeInterval is 0; set it, restart the server, and erase again", api.ErrConflict)
-	case r.Commit == "" || x.s.pipeline == nil:
+	case r.IsRepository() || x.s.pipeline == nil:
 		return nil
 	}
 	m := x.s.pipeline.mirrors.Mirror(r.Repository)
+	if r.Path != "" {
+		commit, err := m.ReachesPath(ctx, r.Path)
+		if err == nil && commit != "" {
+			err = fmt.Errorf("%w: a branch or tag leads to commit %s, which has the path; rewrite the history at the code host (git filter-repo --invert-paths), wait until it is indexed or refresh the repository, and erase the path again", api.ErrConflict, commit)
+		}
+		return sourceError(err)
+	}
 	has, err := m.HasCommit(ctx, r.Commit)
 	if err != nil || !has {
 		return sourceError(err)
@@ -263,7 +276,7 @@ func (x erasures) check(ctx context.Context, r api.ErasureRequest) error {
 
 // countShared returns how many documents of the repository others have as well.
 func (x erasures) countShared(r api.ErasureRequest) (int, error) {
-	if r.Commit != "" {
+	if !r.IsRepository() {
 		return 0, nil
 	}
 	i := x.s.versions.acquire()
@@ -284,7 +297,7 @@ func (x erasures) List(context.Context) ([]api.Erasure, error) {
 	list := i.places.Erasures()
 	out := make([]api.Erasure, len(list))
 	for n, from := range list {
-		e := api.Erasure{At: from.At, Repository: from.Repository, Commit: from.Commit, Error: from.Error, RequestedAt: from.RequestedAt, EndedAt: from.EndedAt}
+		e := api.Erasure{At: from.At, Repository: from.Repository, Commit: from.Commit, Path: from.Path, Error: from.Error, RequestedAt: from.RequestedAt, EndedAt: from.EndedAt}
 		switch {
 		case from.EndedAt.IsZero():
 			e.State = api.ErasureWorking

@@ -257,6 +257,63 @@ func TestErasedCommitIsGone(t *testing.T) {
 	checkErased(t, c, s.awaitErasure(t, s.erase(t, g, bad).At), secret) // twice
 }
 
+// TestErasedPathIsGone erases a directory that a rewritten history lacks, with each of its
+// versions, of which a push had replaced one before. While a branch leads to a commit with
+// it, that is refused; while the repository on disk holds it, it fails. What has the same
+// text at another path stays.
+func TestErasedPathIsGone(t *testing.T) {
+	const one, two, kept = "firstcanaryqzjxkv", "secondcanarywqzjx", "sharedcanaryvkxqj"
+	g := newGitRepository(t, "filtered")
+	first := g.commit("a.txt", "a\n", "copy.txt", kept+"\n")
+	g.commit("keys/key.txt", one+"\n", "keys/copy.txt", kept+"\n")
+	c := erasureConfig(t, g)
+	s := running(t, c)
+	s.registerAt(t, g, code.CommitID(g.git("rev-parse", "HEAD")))
+	refresh := func(commit code.CommitID) {
+		t.Helper()
+		if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+	}
+	refresh(g.commit("keys/key.txt", two+"\n"))
+	for _, word := range []string{one, two, kept} {
+		if found := below(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
+			t.Fatalf("%s is in files of %q: the test sees nothing", word, found)
+		}
+	}
+	request := api.ErasureRequest{Repository: g.ID, Path: "keys"}
+	erase := func() event.Position {
+		t.Helper()
+		e, err := s.apiOptions.Erasures.Erase(t.Context(), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.At
+	}
+	if _, err := s.apiOptions.Erasures.Erase(t.Context(), request); !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "leads to commit") {
+		t.Errorf("erasing a path of a branch: %v", err)
+	}
+	g.git("reset", "--quiet", "--hard", string(first))
+	good := g.commit("b.txt", "b\n")
+	refresh(good)
+	failed := s.awaitErasure(t, erase())
+	if failed.State != api.ErasureFailed || !strings.Contains(failed.Error, "git gc") {
+		t.Errorf("erasure of what the repository holds: %+v", failed)
+	}
+	g.git("reflog", "expire", "--expire=now", "--all")
+	g.git("gc", "--quiet", "--prune=now")
+	ended := s.awaitErasure(t, erase())
+	checkErased(t, c, ended, one, two)
+	if ended.Path != "keys" {
+		t.Errorf("the path of the erasure is %q", ended.Path)
+	}
+	if found := below(filesWith(t, c.Data, kept)); !strings.HasSuffix(found, "projections segments") || s.defaultAt(g.ID) != good { // in the mirror it may be a delta
+		t.Errorf("the text of another path is in files of %q, main is at %s", found, s.defaultAt(g.ID))
+	}
+	checkErased(t, c, s.awaitErasure(t, erase()), one, two) // twice
+}
+
 // TestErasureIsRefused asks for what cannot be done as things are.
 func TestErasureIsRefused(t *testing.T) {
 	g := newGitRepository(t, "unmerged")
@@ -323,6 +380,9 @@ func TestOnlyOwnersErase(t *testing.T) {
 	}{
 		{"16000000", "{}", http.StatusNotFound},
 		{id, `{"commit":"main"}`, http.StatusBadRequest},
+		{id, `{"path":"../etc/passwd"}`, http.StatusBadRequest},
+		{id, `{"path":"a.txt","commit":"0123456789012345678901234567890123456789"}`, http.StatusBadRequest},
+		{id, `{"path":"a.txt"}`, http.StatusConflict},
 		{id, "{}", http.StatusAccepted},
 	} {
 		if status := ask("owner", row.id, row.body); status != row.want {
