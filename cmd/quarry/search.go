@@ -125,7 +125,7 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 		if n.Code == wire.SearchNoticeCodeDIFFERENTMEANING {
 			continue
 		}
-		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", n.Message)
+		_, _ = fmt.Fprintf(s.err, "quarry: %s%s\n", n.Message, retry(&n))
 	}
 	if err := p.flush(); err != nil {
 		return found, err
@@ -151,6 +151,14 @@ func (c *searchCommand) receive(ctx context.Context, server *client.Client, requ
 		return nil, err
 	}
 	return response, show(response.Files)
+}
+
+// retry says what to search for instead, where that is more than a name.
+func retry(n *wire.SearchNotice) string {
+	if len(n.Queries) == 0 || n.Queries[0] == n.Suggestions[0] {
+		return ""
+	}
+	return " Search for: " + n.Queries[0]
 }
 
 // isCut reports whether an answer is incomplete because less was asked for than there is.

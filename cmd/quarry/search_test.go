@@ -84,3 +84,21 @@ func TestRemainder(t *testing.T) {
 		}
 	}
 }
+
+// TestRetry holds that the command line shows the query to send where a name alone is not it.
+func TestRetry(t *testing.T) {
+	for _, c := range []struct {
+		suggestion, query, want string
+	}{
+		{"kmalloc", "kmalloc", ""},
+		{"kmalloc", "kmalloc lang:c", " Search for: kmalloc lang:c"},
+	} {
+		n := wire.SearchNotice{Suggestions: []string{c.suggestion}, Queries: []string{c.query}}
+		if have := retry(&n); have != c.want {
+			t.Errorf("%s: %q, want %q", c.query, have, c.want)
+		}
+	}
+	if have := retry(&wire.SearchNotice{}); have != "" {
+		t.Errorf("without queries: %q", have)
+	}
+}

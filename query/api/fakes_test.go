@@ -162,7 +162,7 @@ func (w *world) Search(ctx context.Context, _ search.View, r search.Request) (*s
 		at := syntax.Span{Start: n, End: n + len("lang:pyhton")}
 		out = search.Result{Exhaustive: true, Notices: []syntax.Notice{{
 			Code: syntax.FilterSelectsNothing, At: at, Message: "lang:pyhton selects none of the 2 languages in 1 repository. Did you mean Python?",
-			Filter: "lang:pyhton", Suggestions: []string{"Python"},
+			Filter: "lang:pyhton", Suggestions: []string{"Python"}, Queries: []string{"kmalloc lang:Python"},
 		}}}
 	}
 	if r.Query.Type == syntax.TypeRepo {

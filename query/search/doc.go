@@ -22,7 +22,8 @@
 //	rank       files are scored and sorted, and cut to what is displayed
 //	render     lines, columns and symbols are looked up for what is displayed
 //	notices    if nothing was found, filters that select nothing are named, with
-//	           the nearest names there are (notices.go)
+//	           the nearest names there are (notices.go), or else terms without a
+//	           match, with the names near them (advice.go, nearnames.go)
 //
 // # Invariants
 //

@@ -79,7 +79,9 @@ func isConst(q syntax.Query) bool {
 
 func (a asker) leaf() syntax.Query {
 	c := syntax.CaseYes + syntax.Case(a.IntN(2))
-	switch a.IntN(34) {
+	switch a.IntN(36) {
+	case 34, 35:
+		return &syntax.Text{Pattern: a.pick("kmaloc", "kmallco", "strcut", "k_malloc", "structt", "retrun", "istabnul", "0123456789012435", "unique"), Case: c}
 	case 30:
 		return &syntax.Is{Trait: syntax.Trait(a.IntN(4))}
 	case 31:

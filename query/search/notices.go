@@ -44,6 +44,7 @@ const (
 // Refs, languages and paths are looked for in these.
 type inspector struct {
 	view         View
+	query        *syntax.Parsed
 	scope        *scope
 	segments     []Segment
 	turn         *admission.Worker
@@ -170,6 +171,7 @@ func (in *inspector) fault(p *predicate, among string, names suggestions) {
 	in.add(syntax.Notice{
 		Code: syntax.FilterSelectsNothing, At: p.leaf.Span(), Message: message, Filter: filter,
 		Suggestions: slices.Concat(names.near, names.all),
+		Queries:     correctedQueries(in.query, p.leaf, slices.Concat(names.near, names.all)),
 	})
 }
 

@@ -61,6 +61,9 @@ func (s *Searcher) describeNotices(t *testing.T, view View, text string, o synta
 	out := fmt.Sprintf("    %d matches\n", r.Stats.Matches)
 	for _, n := range r.Notices {
 		out += fmt.Sprintf("    %s %d-%d %q: %s %q\n", n.Code, n.At.Start, n.At.End, n.Filter, n.Message, n.Suggestions)
+		for _, q := range n.Queries {
+			out += "        " + q + "\n"
+		}
 	}
 	return out
 }

@@ -25,6 +25,9 @@ type Request struct {
 	// Public says which repositories visibility:public is about; nil: those that
 	// are not code.Repository.Private.
 	Public func(*code.Repository) bool
+
+	// isProbe says that the search finds out what to advise about another one.
+	isProbe bool
 }
 
 // shown returns how many matches may be displayed.

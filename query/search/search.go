@@ -114,6 +114,10 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 	if err != nil {
 		return nil, err
 	}
+	if result.Stats.Matches == 0 && result.Exhaustive && !r.isProbe && !explainsNothing(result.Notices) {
+		ticket.Leave()
+		result.Notices = addAdvice(result.Notices, s.advise(ctx, view, r))
+	}
 	result.Stats.Wait = waited
 	result.Stats.Duration = time.Since(start)
 	if result.Explain != nil {
@@ -151,7 +155,7 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	}
 	if r.Query.Type == syntax.TypeRepo && c.shown == syntax.SelectRepo && len(c.atoms) == 0 && onlyRepositories(c) {
 		result := repositories(sc, r)
-		in := inspector{view: view, scope: sc, segments: segments, empty: len(result.Repositories) == 0}
+		in := inspector{view: view, query: r.Query, scope: sc, segments: segments, empty: len(result.Repositories) == 0}
 		result.Notices = in.inspect(ctx, func() *admission.Worker { return w })
 		return result, nil
 	}
@@ -169,7 +173,10 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 		if err := run.all(ctx, s.options.MaxDuration, crew{ticket, s.helpers}); err != nil || run.halted.Load() {
 			return err
 		}
-		in := inspector{view: view, scope: sc, segments: segments, empty: run.mu.count == 0, listsSymbols: r.Query.Type == syntax.TypeSymbol}
+		if r.isProbe {
+			return nil
+		}
+		in := inspector{view: view, query: r.Query, scope: sc, segments: segments, empty: run.mu.count == 0, listsSymbols: r.Query.Type == syntax.TypeSymbol}
 		notices = in.inspect(ctx, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
 		return nil
 	}

@@ -1,8 +1,13 @@
 package search
 
 import (
+	"flag"
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // BenchmarkSmallSearch runs searches on a corpus of some files, with and without an answer: what they cost beside
@@ -15,6 +20,56 @@ func BenchmarkSmallSearch(b *testing.B) {
 		{"filters", "kmalloc repo:^host/ lang:c -file:^test/"},
 		{"nothing", "nosuchword"},
 		{"filter selects nothing", "kmalloc lang:nosuch"},
+	} {
+		r := Request{Query: parse(b, c.query), Matches: 100}
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				result, err := s.Search(b.Context(), m, r)
+				if err != nil {
+					b.Fatal(err)
+				}
+				result.Release()
+			}
+		})
+	}
+}
+
+var symbolsFlag = flag.Int("symbols", 50_000, "symbols of BenchmarkAdvice")
+
+// BenchmarkAdvice searches for names with a typing error, and in another style, among many symbols.
+func BenchmarkAdvice(b *testing.B) {
+	const perFile = 500
+	rng := rand.New(rand.NewPCG(1, 92))
+	words := make([]string, 3000)
+	for i := range words {
+		for range 2 + rng.IntN(3) {
+			words[i] += string("bcdfghlmnprstvwz"[rng.IntN(16)]) + string("aeiou"[rng.IntN(5)])
+		}
+	}
+	m := &model{refs: []code.Ref{"refs/heads/main"}}
+	m.repos = []*Repository{{Repository: code.Repository{ID: 1, Name: "host/many", DefaultBranch: "main"}}}
+	var names []string
+	for file := range *symbolsFlag / perFile {
+		d := &modelDocument{lang: "Go"}
+		for line := range perFile {
+			name := words[rng.IntN(len(words))]
+			for range 1 + rng.IntN(3) {
+				w := words[rng.IntN(len(words))]
+				name += strings.ToUpper(w[:1]) + w[1:]
+			}
+			names = append(names, name)
+			d.symbols = append(d.symbols, code.Symbol{Name: name, Kind: "function", Offset: uint32(len(d.text)), Line: uint32(line) + 1})
+			d.text = append(append(d.text, name...), "(x int) { return x }\n"...)
+		}
+		m.documents = append(m.documents, d)
+		m.places = append(m.places, modelPlace{0, fmt.Sprintf("f%d.go", file), "refs/heads/main", d})
+	}
+	m.build(b, 4)
+	name := names[len(names)/2]
+	swapped := name[:4] + string(name[5]) + string(name[4]) + name[6:]
+	s := New(Options{})
+	for _, c := range []struct{ name, query string }{
+		{"swapped letters", swapped}, {"eight letters", "bacedofq"}, {"style", strings.Join(wordsOf(name), "_")}, {"nothing near", "qqqqxxqqqqxxqqq"},
 	} {
 		r := Request{Query: parse(b, c.query), Matches: 100}
 		b.Run(c.name, func(b *testing.B) {

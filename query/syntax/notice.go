@@ -20,6 +20,8 @@ const (
 	DifferentMeaning NoticeCode = "DIFFERENT_MEANING"
 	// FilterSelectsNothing is for a filter that leaves nothing to search, or, negated, excludes nothing.
 	FilterSelectsNothing NoticeCode = "FILTER_SELECTS_NOTHING"
+	// TermFindsNothing is for a term without a match in a search that found nothing.
+	TermFindsNothing NoticeCode = "TERM_FINDS_NOTHING"
 )
 
 // Notice tells the writer of a valid query what it may not have been meant to say.
@@ -33,6 +35,8 @@ type Notice struct {
 	// server here, for AmbiguousQuery queries that may have been meant, else names that the value of the filter may have
 	// been meant to be.
 	Suggestions []string
+	// Queries are, where Suggestions are names, the queries with each of them in place.
+	Queries []string
 }
 
 func (p *parser) notice(at Span, message string) {

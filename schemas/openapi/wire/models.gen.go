@@ -281,6 +281,7 @@ const (
 	SearchNoticeCodeAMBIGUOUSQUERY       SearchNoticeCode = "AMBIGUOUS_QUERY"
 	SearchNoticeCodeDIFFERENTMEANING     SearchNoticeCode = "DIFFERENT_MEANING"
 	SearchNoticeCodeFILTERSELECTSNOTHING SearchNoticeCode = "FILTER_SELECTS_NOTHING"
+	SearchNoticeCodeTERMFINDSNOTHING     SearchNoticeCode = "TERM_FINDS_NOTHING"
 )
 
 // Defines values for SearchStatsFlushReason.
@@ -1038,7 +1039,8 @@ type FindSymbolsResponse struct {
 	IsSearchExhaustive bool `json:"isSearchExhaustive"`
 
 	// Notices Addition. Which of repoName, language and revisionName select nothing, as filters of the query language
-	// (reposet, lang, rev), without a place; only if there are no matches.
+	// (reposet, lang, rev), without a place, and the names near symbolName (TERM_FINDS_NOTHING); only if there are no
+	// matches.
 	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
 }
 
@@ -1573,11 +1575,11 @@ type SearchFile struct {
 	Content string `json:"content"`
 }
 
-// SearchNotice Example: {"code":"FILTER_SELECTS_NOTHING","end":16,"filter":"lang:pyhton","message":"lang:pyhton selects nothing among the 12 languages of 3 repositories. Did you mean Python?","start":5,"suggestions":["Python"]}
+// SearchNotice Example: {"code":"FILTER_SELECTS_NOTHING","end":16,"filter":"lang:pyhton","message":"lang:pyhton selects nothing among the 12 languages of 3 repositories. Did you mean Python?","queries":["boil lang:Python"],"start":5,"suggestions":["Python"]}
 type SearchNotice struct {
 	// Code AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
 	// the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
-	// or, negated, excludes nothing.
+	// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match.
 	Code SearchNoticeCode `json:"code"`
 
 	// Message One line.
@@ -1591,13 +1593,17 @@ type SearchNotice struct {
 	Filter string `json:"filter,omitempty,omitzero"`
 
 	// Suggestions What to write instead, the likeliest first. Of AMBIGUOUS_QUERY: whole queries. Of DIFFERENT_MEANING: the whole
-	// query, so that it means here what it means to the established server. Of FILTER_SELECTS_NOTHING: names that exist for the caller.
+	// query, so that it means here what it means to the established server. Of FILTER_SELECTS_NOTHING and
+	// TERM_FINDS_NOTHING: names that exist for the caller.
 	Suggestions []string `json:"suggestions,omitempty,omitzero"`
+
+	// Queries Where suggestions are names, the whole query with each of them in place, ready to be sent.
+	Queries []string `json:"queries,omitempty,omitzero"`
 }
 
 // SearchNoticeCode AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
 // the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
-// or, negated, excludes nothing.
+// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match.
 type SearchNoticeCode string
 
 // SearchRequest defines model for SearchRequest.

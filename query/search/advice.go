@@ -1,0 +1,307 @@
+package search
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// A search without a match says which of its terms has none, and which names are near it: the same name in another style,
+// then symbols and identifiers with few typing errors. What is said follows from the text that the caller may read. A
+// search with a match does none of this work.
+
+// Bounds of advice.
+const (
+	// maxAdvisedTerms bounds the terms that are looked at, and maxTriedNames the near names of one that are tried.
+	maxAdvisedTerms = 4
+	maxTriedNames   = 8
+	// maxAdviceDuration bounds the time of advice.
+	maxAdviceDuration = 500 * time.Millisecond
+	// minNearBytes is the length from which a name has near ones: shorter names are near to half of all others.
+	minNearBytes = 4
+)
+
+// adviser finds what to say about the terms of a search without a match.
+type adviser struct {
+	s       *Searcher
+	view    View
+	request Request
+	filters []syntax.Query // conditions on files that all matches meet
+	notices []syntax.Notice
+}
+
+// advise returns notices about the terms of a request that found nothing.
+func (s *Searcher) advise(ctx context.Context, view View, r Request) []syntax.Notice {
+	a := &adviser{s: s, view: view, request: r}
+	operands := syntax.Operands(r.Query.Root)
+	var terms []syntax.Query
+	for _, q := range operands {
+		if hasPattern(q) {
+			terms = append(terms, patternsOf(q)...)
+		} else {
+			a.filters = append(a.filters, q)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxAdviceDuration)
+	defer cancel()
+	for _, leaf := range terms[:min(len(terms), maxAdvisedTerms)] {
+		if ctx.Err() != nil {
+			break
+		}
+		a.term(ctx, leaf, len(terms) > 1)
+	}
+	return a.notices
+}
+
+// explainsNothing reports whether notices say already why nothing was found: a filter on files selects nothing.
+func explainsNothing(notices []syntax.Notice) bool {
+	return slices.ContainsFunc(notices, func(n syntax.Notice) bool {
+		return n.Code == syntax.FilterSelectsNothing && n.Filter != "" && !strings.Contains(n.Filter, "sym:")
+	})
+}
+
+// addAdvice adds the advice about terms to the other notices of a search. Of a sym: that selects nothing there is a notice
+// already: it gets the names.
+func addAdvice(notices, advice []syntax.Notice) []syntax.Notice {
+	for _, a := range advice {
+		i := slices.IndexFunc(notices, func(n syntax.Notice) bool {
+			return n.Code == syntax.FilterSelectsNothing && n.Filter != "" && n.At == a.At
+		})
+		switch {
+		case i >= 0 && len(a.Suggestions) > 0:
+			notices[i].Message += " Did you mean " + showNames(a.Suggestions, " or ") + "?"
+			notices[i].Suggestions, notices[i].Queries = a.Suggestions, a.Queries
+		case i < 0 && len(notices) < syntax.MaxNotices:
+			notices = append(notices, a)
+		}
+	}
+	return notices
+}
+
+// hasPattern reports whether a tree has a pattern in text or among symbols.
+func hasPattern(q syntax.Query) bool {
+	found := false
+	syntax.Walk(q, func(q syntax.Query) bool {
+		switch q.(type) {
+		case *syntax.Text, *syntax.Symbol:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// patternsOf returns the patterns of an operand that are not below a negation.
+func patternsOf(q syntax.Query) (leaves []syntax.Query) {
+	syntax.Walk(q, func(q syntax.Query) bool {
+		switch q.(type) {
+		case *syntax.Not:
+			return false
+		case *syntax.Text, *syntax.Symbol:
+			leaves = append(leaves, q)
+		}
+		return true
+	})
+	return leaves
+}
+
+// wordOf returns the name that a leaf asks for, empty if it is no name.
+func wordOf(leaf syntax.Query) string {
+	switch q := leaf.(type) {
+	case *syntax.Text:
+		if !q.Regexp {
+			return trimName(q.Pattern)
+		}
+		return trimName(writtenLiteral(q.Pattern))
+	case *syntax.Symbol:
+		return trimName(writtenLiteral(q.Pattern))
+	}
+	return ""
+}
+
+// withName returns a leaf with another name in place of its own.
+func withName(leaf syntax.Query, word, name string) syntax.Query {
+	switch q := leaf.(type) {
+	case *syntax.Text:
+		other := *q
+		if other.Pattern = strings.Replace(q.Pattern, word, name, 1); q.Regexp {
+			other.Pattern = strings.Replace(q.Pattern, regexp.QuoteMeta(word), regexp.QuoteMeta(name), 1)
+		}
+		return &other
+	case *syntax.Symbol:
+		other := *q
+		other.Pattern = strings.Replace(q.Pattern, regexp.QuoteMeta(word), regexp.QuoteMeta(name), 1)
+		return &other
+	}
+	return leaf
+}
+
+// term adds the notice of one term, if it has no match. Among several terms, this is looked up.
+func (a *adviser) term(ctx context.Context, leaf syntax.Query, several bool) {
+	word := wordOf(leaf)
+	if several && a.finds(ctx, leaf, true) {
+		return
+	}
+	var names []string
+	if len(word) >= minNearBytes && len(word) <= maxNameBytes {
+		names = a.names(ctx, leaf, word)
+	}
+	if ctx.Err() != nil && len(names) == 0 || len(names) == 0 && !several {
+		return
+	}
+	n := syntax.Notice{Code: syntax.TermFindsNothing, At: leaf.Span(), Suggestions: names}
+	shown := word
+	if shown == "" {
+		shown = leaf.String()
+	}
+	n.Message = cutFilter(shown) + " has no match."
+	if len(a.filters) > 0 {
+		n.Message = cutFilter(shown) + " has no match in what the filters select."
+	}
+	if len(names) > 0 {
+		n.Message += " Did you mean " + showNames(names, " or ") + "?"
+		for _, name := range names {
+			n.Queries = append(n.Queries, a.request.Query.Correct(leaf, word, name))
+		}
+	}
+	a.notices = append(a.notices, n)
+}
+
+// names returns names that may have been meant and with which the whole query has a match.
+func (a *adviser) names(ctx context.Context, leaf syntax.Query, word string) (names []string) {
+	candidates := stylesOf(word)
+	near, err := a.s.nearNames(ctx, a.view, word)
+	if err == nil {
+		candidates = append(candidates, near...)
+	}
+	tried := 0
+	for _, name := range candidates {
+		if tried == maxTriedNames || len(names) == syntax.MaxSuggestions {
+			break
+		}
+		if strings.EqualFold(name, word) && !isExact(leaf) || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+			continue
+		}
+		tried++
+		root := syntax.Replace(a.request.Query.Root, leaf, withName(leaf, word, name))
+		found := a.search(ctx, root)
+		if found == "" {
+			continue
+		}
+		if strings.EqualFold(found, name) && !slices.Contains(near, name) {
+			name = found // as it is written there
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// isExact reports whether a leaf respects letter case.
+func isExact(leaf syntax.Query) bool {
+	switch q := leaf.(type) {
+	case *syntax.Text:
+		return q.Case == syntax.CaseYes
+	case *syntax.Symbol:
+		return q.Case == syntax.CaseYes
+	}
+	return false
+}
+
+// finds reports whether a term has a match in the files that the filters select; otherwise is the answer where it is not
+// known.
+func (a *adviser) finds(ctx context.Context, leaf syntax.Query, otherwise bool) bool {
+	root := leaf
+	if len(a.filters) > 0 {
+		root = &syntax.And{Children: append(slices.Clone(a.filters), leaf)}
+	}
+	result, err := a.probe(ctx, root)
+	if err != nil {
+		return otherwise
+	}
+	defer result.Release()
+	return result.Stats.Matches > 0 || result.Stopped != StopNone
+}
+
+// search returns the text of a match of a query; a blank if it has a match without text, and empty if it has none.
+func (a *adviser) search(ctx context.Context, root syntax.Query) string {
+	result, err := a.probe(ctx, root)
+	if err != nil || result.Stats.Matches == 0 {
+		return ""
+	}
+	defer result.Release()
+	for i := range result.Files {
+		for _, c := range result.Files[i].Chunks {
+			for _, r := range c.Ranges {
+				from, to := r.Start.ByteOffset-c.Start.ByteOffset, r.End.ByteOffset-c.Start.ByteOffset
+				return string(c.Content[from:to])
+			}
+		}
+	}
+	return " "
+}
+
+func (a *adviser) probe(ctx context.Context, root syntax.Query) (*Result, error) {
+	return a.s.admit(ctx, a.view, Request{
+		Query:   &syntax.Parsed{Root: root, Type: a.request.Query.Type, Select: a.request.Query.Select},
+		Matches: 1, Public: a.request.Public, isProbe: true,
+	}, nil)
+}
+
+// stylesOf returns a name in the other styles of identifiers, all in small letters: memtable_size, memtable-size,
+// memtablesize. Words end at a capital letter and at what is neither letter nor digit. None for a name of one word.
+func stylesOf(name string) []string {
+	words := wordsOf(name)
+	if len(words) < 2 {
+		return nil
+	}
+	lower := strings.ToLower(name)
+	var styles []string
+	for _, between := range []string{"", "_", "-", ".", " "} {
+		if style := strings.Join(words, between); style != lower {
+			styles = append(styles, style)
+		}
+	}
+	return styles
+}
+
+// wordsOf takes an identifier apart into its words, in small letters.
+func wordsOf(name string) (words []string) {
+	runes := []rune(name)
+	start := 0
+	cut := func(end int) {
+		if end > start {
+			words = append(words, strings.ToLower(string(runes[start:end])))
+		}
+	}
+	for i, r := range runes {
+		switch {
+		case strings.ContainsRune("_-.:$", r):
+			cut(i)
+			start = i + 1
+		case i > start && isCapital(r) && (!isCapital(runes[i-1]) || i+1 < len(runes) && isSmall(runes[i+1])):
+			cut(i)
+			start = i
+		}
+	}
+	cut(len(runes))
+	return words
+}
+
+func isCapital(r rune) bool { return 'A' <= r && r <= 'Z' }
+
+func isSmall(r rune) bool { return 'a' <= r && r <= 'z' }
+
+// correctedQueries returns the whole query for each name that the value of a filter may have been meant to be.
+func correctedQueries(q *syntax.Parsed, leaf syntax.Query, names []string) []string {
+	var queries []string
+	for _, name := range names {
+		if text := q.Correct(leaf, "", name); text != "" {
+			queries = append(queries, text)
+		}
+	}
+	return queries
+}

@@ -1,0 +1,303 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
+	"github.com/quarrysearch/quarry/schemas/spelling"
+)
+
+// Bounds of near names.
+const (
+	// nearRunBlocks is how many blocks are read together, maxFoundNames how many different near names are kept.
+	nearRunBlocks = 16
+	maxFoundNames = 1000
+	// maxTextBlocks bounds the blocks of text, of all segments, that are looked through for identifiers that are no
+	// symbols; beyond, there are none.
+	maxTextBlocks = 2000
+	// lostGrams is how many trigrams of a name a typing error can take: those that have one of two letters which changed
+	// places.
+	lostGrams = 4
+	// minTextGrams is how many of a word's trigrams a block of text must have.
+	minTextGrams = 4
+)
+
+// nearErrors returns how many typing errors a name may have that is near a word.
+func nearErrors(word string) int {
+	if len(word) < 8 {
+		return 1
+	}
+	return 2
+}
+
+// nearName is a name with its distance from the word and how often it is there.
+type nearName struct {
+	name            string
+	distance, count int
+}
+
+// nameFinder looks for the names near a word.
+type nameFinder struct {
+	word    string // folded
+	letters uint64
+	errors  int
+	found   map[string]*nearName
+	folded  []byte
+}
+
+// nearNames returns the symbols, or else the identifiers, with the fewest typing errors, the most frequent first.
+// They stand in documents that the view shows.
+func (s *Searcher) nearNames(ctx context.Context, view View, word string) ([]string, error) {
+	ticket, err := s.admission.Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer ticket.Leave()
+	w := ticket.Worker(ctx.Done())
+	defer w.End()
+	fold := string(postings.AppendFold(nil, []byte(word)))
+	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: nearErrors(fold), found: map[string]*nearName{}}
+	segments := view.Segments()
+	for i := range segments {
+		if err := f.symbols(w, &segments[i]); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.found) == 0 {
+		f.errors = 1
+		if err := f.identifiers(w, segments); err != nil {
+			return nil, err
+		}
+	}
+	names := slices.SortedFunc(maps.Values(f.found), func(a, b *nearName) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.count, a.count), strings.Compare(a.name, b.name))
+	})
+	out := make([]string, 0, len(names))
+	for _, n := range names {
+		out = append(out, n.name)
+	}
+	return out, nil
+}
+
+// blockGrams counts, for the blocks of a segment from first on, how many of some trigrams each has.
+func blockGrams(l *lookup, grams []postings.Trigram, first int) ([]uint8, error) {
+	counts := make([]uint8, max(l.r.Blocks()-first, 0))
+	for _, t := range grams[:min(len(grams), 200)] {
+		ref := l.list(t)
+		if ref.Bytes() == 0 {
+			continue
+		}
+		list, err := l.read(ref)
+		if err != nil {
+			return nil, err
+		}
+		set, err := postings.Tail(&list, first, l.r.Blocks())
+		if err != nil {
+			return nil, err
+		}
+		for b := set.Next(first); b >= 0; b = set.Next(b + 1) {
+			counts[b-first]++
+		}
+	}
+	return counts, nil
+}
+
+// symbols looks through the names of symbols of a segment. A block that lacks more trigrams of the word than its typing
+// errors can take has no near name.
+func (f *nameFinder) symbols(w *admission.Worker, seg *Segment) (err error) {
+	r := seg.Reader
+	start, end := r.TextEnd(), r.SpaceEnd()
+	if start == end {
+		return nil
+	}
+	var cursor segment.Cursor
+	defer func() { err = errors.Join(err, cursor.Close()) }()
+	l := &lookup{r: r, cursor: &cursor, stats: &Stats{}}
+	first := start / postings.BlockBytes
+	grams := l.trigramsOf("\n" + f.word + "\n")
+	least := len(grams) - lostGrams*f.errors
+	var counts []uint8
+	if least > 0 {
+		if counts, err = blockGrams(l, grams, first); err != nil {
+			return err
+		}
+	}
+	may := func(b int) bool { return least <= 0 || int(counts[b-first]) >= least }
+	text := segment.NewText(r, &cursor)
+	last := (end - 1) / postings.BlockBytes
+	for b := first; b <= last; b++ {
+		if !may(b) {
+			continue
+		}
+		to := b + 1
+		for to <= last && to-b < nearRunBlocks && may(to) {
+			to++
+		}
+		if !w.Step() {
+			return context.Canceled
+		}
+		if err := f.names(seg, text, max(b*postings.BlockBytes, start), min(to*postings.BlockBytes, end)); err != nil {
+			return err
+		}
+		b = to - 1
+	}
+	return nil
+}
+
+// names looks at the names of symbols that begin from lo on and before hi.
+func (f *nameFinder) names(seg *Segment, text *segment.Text, lo, hi int) error {
+	r := seg.Reader
+	from := max(lo-1, r.TextEnd())
+	piece, err := text.Bytes(from, min(hi+postings.OverhangBytes, r.SpaceEnd()))
+	if err != nil {
+		return err
+	}
+	at := bytes.IndexByte(piece, '\n') + 1
+	if at == 0 {
+		return nil
+	}
+	for from+at < hi {
+		n := bytes.IndexByte(piece[at:], '\n')
+		if n < 0 {
+			return nil // longer than what is compared
+		}
+		if d := f.distance(piece[at : at+n]); d >= 0 && seg.firstPlace(r.DocumentOfSymbol(from+at)) >= 0 {
+			f.add(piece[at:at+n], d)
+		}
+		at += n + 1
+	}
+	return nil
+}
+
+// identifiers looks through the text for words that are no symbols.
+func (f *nameFinder) identifiers(w *admission.Worker, segments []Segment) error {
+	grams := postings.AppendTrigrams(nil, []byte(f.word))
+	slices.Sort(grams)
+	grams = slices.Compact(grams)
+	least := len(grams) - lostGrams*f.errors
+	if least < minTextGrams {
+		return nil
+	}
+	left := maxTextBlocks
+	for i := range segments {
+		if err := f.identifiersOf(w, &segments[i], grams, least, &left); err != nil {
+			return err
+		}
+		if left < 0 {
+			clear(f.found)
+			return nil
+		}
+	}
+	return nil
+}
+
+func (f *nameFinder) identifiersOf(w *admission.Worker, seg *Segment, grams []postings.Trigram, least int, left *int) (err error) {
+	r := seg.Reader
+	if r.TextEnd() == 0 {
+		return nil
+	}
+	var cursor segment.Cursor
+	defer func() { err = errors.Join(err, cursor.Close()) }()
+	counts, err := blockGrams(&lookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, 0)
+	if err != nil {
+		return err
+	}
+	text := segment.NewText(r, &cursor)
+	for b := 0; b*postings.BlockBytes < r.TextEnd(); b++ {
+		if int(counts[b]) < least {
+			continue
+		}
+		if *left--; *left < 0 {
+			return nil
+		}
+		if !w.Step() {
+			return context.Canceled
+		}
+		if err := f.words(seg, text, b*postings.BlockBytes, min((b+1)*postings.BlockBytes, r.TextEnd())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// words looks at the words of the text that begin from lo on and before hi. Those of two documents do not touch.
+func (f *nameFinder) words(seg *Segment, text *segment.Text, lo, hi int) error {
+	r := seg.Reader
+	from := max(lo-1, 0)
+	piece, err := text.Bytes(from, min(hi+postings.OverhangBytes, r.TextEnd()))
+	if err != nil {
+		return err
+	}
+	d := r.DocumentAt(lo)
+	_, end := r.TextRange(d)
+	start := -1
+	for i := 0; i <= len(piece); i++ {
+		isEnd := from+i == end
+		if i < len(piece) && !isEnd && isNameByte(piece[i]) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 && from+start >= lo && from+start < hi {
+			if distance := f.distance(piece[start:i]); distance >= 0 && seg.firstPlace(d) >= 0 {
+				f.add(piece[start:i], distance)
+			}
+		}
+		if start = -1; from+i >= hi {
+			return nil
+		}
+		if isEnd && i < len(piece) {
+			d = r.DocumentAt(end)
+			if _, end = r.TextRange(d); isNameByte(piece[i]) {
+				start = i
+			}
+		}
+	}
+	return nil
+}
+
+func isNameByte(c byte) bool { return isWord(c) || c >= 0x80 }
+
+// distance returns how many typing errors a name has, -1 if they are too many or none, or it is no name that can be
+// written as a term.
+func (f *nameFinder) distance(name []byte) int {
+	if difference := len(name) - len(f.word); difference > f.errors || -difference > f.errors {
+		return -1
+	}
+	if bits.OnesCount64(f.letters^letterSet(name)) > 2*f.errors {
+		return -1
+	}
+	f.folded = postings.AppendFold(f.folded[:0], name)
+	d := spelling.Distance(f.word, string(f.folded))
+	if d == 0 || d > f.errors || trimName(string(name)) != string(name) {
+		return -1
+	}
+	return d
+}
+
+// letterSet is the set of bytes of a name, in any letter case, several of which may share a bit.
+func letterSet(name []byte) uint64 {
+	var set uint64
+	for _, c := range name {
+		set |= 1 << (c & 31)
+	}
+	return set
+}
+
+func (f *nameFinder) add(name []byte, distance int) {
+	if n := f.found[string(name)]; n != nil {
+		n.count++
+	} else if len(f.found) < maxFoundNames {
+		f.found[string(name)] = &nearName{string(name), distance, 1}
+	}
+}
