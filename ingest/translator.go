@@ -49,6 +49,8 @@ type Connection struct {
 	// Branches are the branch globs a repository registered by this connection
 	// gets.
 	Branches []string
+	// Tags are the tag globs that it gets.
+	Tags []string
 }
 
 // Open checks c and returns its translator.
@@ -101,7 +103,7 @@ type Delivery struct {
 	// Reason says in a few words why the delivery is ignored.
 	Reason string
 	// Repository is what the payload tells of the repository, its ID derived from
-	// the host's own identity of it. Connection and Branches are not set.
+	// the host's own identity of it. Connection, Branches and Tags are not set.
 	Repository code.Repository
 	// Pushes are at most MaxPushes. The receiver fills Repository, Connection,
 	// DeliveryID, BodySHA256 and ReceivedAt.

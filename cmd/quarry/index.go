@@ -22,6 +22,7 @@ type indexCommand struct {
 	Targets []string `arg:"" name:"path-or-url" complete:"path" help:"Repositories: directories that the server can read, or clone URLs."`
 	Name    string   `placeholder:"NAME" help:"Name of the repository. By default it is derived from the path or the URL. Only for a single repository."`
 	Branch  []string `placeholder:"GLOB" sep:"none" help:"Index the branches that match GLOB, in addition to the default branch. May be repeated."`
+	Tag     []string `placeholder:"GLOB" sep:"none" help:"Index the tags that match GLOB. May be repeated."`
 }
 
 const (
@@ -42,7 +43,7 @@ A server reads only paths below its --git-root.
 Examples:
 
 	quarry index https://github.com/golang/example.git
-	quarry index /srv/git/app.git --name app --branch 'release/*'
+	quarry index /srv/git/app.git --name app --branch 'release/*' --tag 'v1.*'
 
 Exit status: 0 if all repositories are searchable, 1 if one failed.`
 }
@@ -71,7 +72,7 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 
 // registration turns a target into what the server is asked.
 func (c *indexCommand) registration(target string) (wire.RegisterRequest, error) {
-	r := wire.RegisterRequest{Name: c.Name, Branches: c.Branch}
+	r := wire.RegisterRequest{Name: c.Name, Branches: c.Branch, Tags: c.Tag}
 	path, err := filepath.Abs(target)
 	if err != nil {
 		return r, err
@@ -115,6 +116,8 @@ type pending struct {
 	target string
 	*wire.Accepted
 	progress wire.ImportProgress
+	// selection is what was printed of the selected refs.
+	selection string
 }
 
 func (i *indexing) register(ctx context.Context, c *indexCommand) {
@@ -133,7 +136,10 @@ func (i *indexing) register(ctx context.Context, c *indexCommand) {
 			i.fail(target, advised(err).Error())
 			continue
 		}
-		i.pending = append(i.pending, &pending{target: target, Accepted: registered})
+		if m := registered.Selection.Message; m != "" {
+			i.progress.Print(target + ": " + plain(m))
+		}
+		i.pending = append(i.pending, &pending{target: target, Accepted: registered, selection: registered.Selection.Message})
 	}
 }
 
@@ -246,6 +252,9 @@ func (i *indexing) finished(p *pending, s *wire.RepositoryStatus) bool {
 	if s.LastError != (wire.ImportFailure{}) {
 		i.fail(p.target, failureText(&s.LastError))
 		return true
+	}
+	if m := s.Selection.Message; m != p.selection && (len(s.Selection.Unmatched) > 0 || s.Selection.LeftOut > 0 || s.Selection.Branches.Selected > 1 || s.Selection.Tags.Selected > 0) {
+		i.progress.Print(p.target + ": " + plain(m))
 	}
 	i.done++
 	i.doneFiles += s.Files

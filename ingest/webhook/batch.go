@@ -72,7 +72,7 @@ func (r *Receiver) find(ctx context.Context, c *connection, candidate code.Repos
 func (r *Receiver) register(ctx context.Context, b *batch, d ingest.Delivery) error {
 	b.repository = d.Repository
 	b.repository.Connection = b.connection.Name
-	b.repository.Branches = b.connection.Branches
+	b.repository.Branches, b.repository.Tags = b.connection.Branches, b.connection.Tags
 	if err := r.o.Admit(ctx, b.repository); err != nil {
 		return fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(b.repository), err)
 	}

@@ -283,6 +283,8 @@ func (x *Indexer) registered(ctx context.Context, r code.Repository, v visit, jo
 type look struct {
 	head code.Ref
 	refs map[code.Ref]became
+	// leavesOut reports whether a ref is selected and beyond the limit of refs.
+	leavesOut func(code.Ref) bool
 }
 
 // became is where a ref stands, empty if it is gone, and whether that was news.
@@ -298,11 +300,14 @@ type became struct {
 func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, v visit, job *job) (look, error) {
 	started := x.o.Now()
 	state, err := m.Fetch(ctx, r)
-	l := look{state.Default, map[code.Ref]became{}}
+	l := look{state.Default, map[code.Ref]became{}, state.LeavesOut}
 	if err != nil {
 		return l, err
 	}
 	x.logFetched(r, v.cause(""), "refs", len(state.Revisions), "duration", x.o.Now().Sub(started))
+	if err := x.noteSelection(m, r, &state.Selection); err != nil {
+		return l, err
+	}
 	before, err := m.Indexed(ctx)
 	complete := v.first && len(before) == 0 || m.IndexedComplete() && len(before) > 0
 	if err == nil && !complete {

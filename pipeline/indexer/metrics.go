@@ -33,6 +33,7 @@ type metrics struct {
 	skipped        *prometheus.CounterVec
 	symbolFailures prometheus.Counter
 	caughtUp       prometheus.Counter
+	leftOut        prometheus.Counter
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -49,6 +50,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_indexer_revision_seconds", Help: "Time from the fetched commit to its event in the log.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
+		}),
+		leftOut: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_indexer_left_out_refs_total", Help: "Refs that were selected and not indexed, since pipeline.maxRefs others have newer commits; counted each time all refs of a repository are looked at.",
 		}),
 		read: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_read_blobs_total", Help: "Blobs read to be analyzed.",
@@ -85,7 +89,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		m.skipped.WithLabelValues(string(reason))
 	}
 	if reg != nil {
-		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.read, m.known, m.documents, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp)
+		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.read, m.known, m.documents, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp, m.leftOut)
 	}
 	return m
 }

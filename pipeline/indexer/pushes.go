@@ -44,6 +44,11 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 	if len(wanted) == 0 {
 		return nil
 	}
+	if full, err := x.exceedsLimit(ctx, m, wanted); err != nil {
+		return err
+	} else if full {
+		return x.whole(ctx, m, r, g, job) // which refs are the newest?
+	}
 	refs := make([]code.Ref, len(wanted))
 	for i, of := range wanted {
 		refs[i] = of.ref
@@ -104,7 +109,7 @@ func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository
 		switch {
 		case of.ref == "":
 			of.outcome = event.PushRefreshed
-		case !known && !mirror.Selected(r, l.head, of.ref):
+		case !known && (!mirror.Selected(r, l.head, of.ref) || l.leavesOut(of.ref)):
 			of.outcome = event.PushUnselected
 		case !known: // the mirror may have forgotten it
 			if b.told, err = x.gone(ctx, m, revision{repo: r.ID, Revision: code.Revision{Ref: of.ref}, head: l.head}, g.cause(of.ref)); err != nil {

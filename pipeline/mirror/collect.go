@@ -120,7 +120,7 @@ func (m *Mirror) collect(ctx context.Context, all bool) error {
 	all = all || len(tips) == 0
 	dropped := all
 	if !all {
-		if dropped, err = m.dropped(ctx, tips, "--branches", "--glob="+indexedPrefix+"*"); err != nil {
+		if dropped, err = m.dropped(ctx, tips, "--branches", "--tags", "--glob="+indexedPrefix+"*"); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (m *Mirror) collect(ctx context.Context, all bool) error {
 		}
 	}
 	// What only an indexed ref leads to is dropped once that moves: look again then.
-	if waits, err := m.dropped(ctx, tips, "--branches"); err != nil || waits {
+	if waits, err := m.dropped(ctx, tips, "--branches", "--tags"); err != nil || waits {
 		return err
 	}
 	return removeIfThere(path)

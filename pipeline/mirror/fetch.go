@@ -16,8 +16,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Fetch brings the mirror to the state of the repository: its default branch
-// and the branches that r.Branches select; others go. It creates the mirror.
+// Fetch brings the mirror to the state of the repository: its default branch and the
+// branches and tags that r.Branches and r.Tags select; others go. It creates the
+// mirror. Refs beyond Options.MaxRefs are fetched too, since only their commits say
+// which are the newest, and are not part of the State.
 func (m *Mirror) Fetch(ctx context.Context, r code.Repository) (State, error) {
 	start := time.Now()
 	s, err := m.fetch(ctx, r)
@@ -44,7 +46,7 @@ func (m *Mirror) fetch(ctx context.Context, r code.Repository) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	listed, err := m.listRemote(ctx, src, env, maxRefsOutput, branchPrefix+"*")
+	listed, err := m.listRemote(ctx, src, env, maxRefsOutput, listedPatterns(r)...)
 	if err != nil {
 		return State{}, err
 	}
@@ -58,7 +60,19 @@ func (m *Mirror) fetch(ctx context.Context, r code.Repository) (State, error) {
 	if err := m.endCopy(); err != nil {
 		return State{}, err
 	}
-	return s, m.fetchBranches(ctx, src, env, s)
+	if s, err = m.fetchSelected(ctx, src, env, s); err != nil {
+		return State{}, err
+	}
+	return m.limitRefs(ctx, s)
+}
+
+// listedPatterns are the refs that a host is to name: tags only if some are selected.
+func listedPatterns(r code.Repository) []string {
+	patterns := []string{branchPrefix + "*"}
+	if len(r.Tags) > 0 {
+		patterns = append(patterns, tagPrefix+"*")
+	}
+	return patterns
 }
 
 // listRemote asks the host for HEAD and the refs that patterns match: names, not
@@ -72,9 +86,13 @@ func (m *Mirror) listRemote(ctx context.Context, src source, env []string, limit
 	return parseListing(out)
 }
 
+// peeledSuffix follows the name of an annotated tag in the line that has the object
+// that it is of.
+const peeledSuffix = "^{}"
+
 // parseListing reads the output of ls-remote --symref.
 func parseListing(out []byte) (listing, error) {
-	l := listing{branches: make(map[code.Ref]code.CommitID), format: "sha1"}
+	l := listing{refs: make(map[code.Ref]code.CommitID), format: "sha1"}
 	for line := range bytes.Lines(out) {
 		value, name, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), "\t")
 		if !ok {
@@ -93,25 +111,30 @@ func parseListing(out []byte) (listing, error) {
 		if len(id) == 64 {
 			l.format = "sha256"
 		}
-		switch ref := code.Ref(name); {
+		switch ref := code.Ref(strings.TrimSuffix(name, peeledSuffix)); {
 		case name == "HEAD":
 			l.headCommit = id
-		case ref.IsBranch() && nameable(ref):
-			l.branches[ref] = id
+		case (ref.IsBranch() || ref.IsTag()) && nameable(ref):
+			l.refs[ref] = id
 		}
 	}
-	if len(l.branches) > maxRefs {
-		return l, fmt.Errorf("%d branches, at most %d: %w", len(l.branches), maxRefs, ErrTooLarge)
-	}
-	return l, nil
+	return l, checkRefs(l.refs)
 }
 
-// fetchBranches fetches the selected branches that differ from the mirror's and
-// drops the others.
-func (m *Mirror) fetchBranches(ctx context.Context, src source, env []string, s State) error {
-	have, err := m.branches(ctx)
+// checkRefs holds the number of refs against maxRefs.
+func checkRefs(refs map[code.Ref]code.CommitID) error {
+	if len(refs) > maxRefs {
+		return fmt.Errorf("%d branches and tags, at most %d: %w", len(refs), maxRefs, ErrTooLarge)
+	}
+	return nil
+}
+
+// fetchSelected fetches the selected refs that differ from the mirror's, drops the
+// others, and returns the state with the commits that were fetched.
+func (m *Mirror) fetchSelected(ctx context.Context, src source, env []string, s State) (State, error) {
+	have, err := m.refs(ctx)
 	if err != nil {
-		return err
+		return s, err
 	}
 	var refs []code.Ref
 	for _, r := range s.Revisions {
@@ -122,41 +145,44 @@ func (m *Mirror) fetchBranches(ctx context.Context, src source, env []string, s 
 	}
 	// First what goes, so that branch a makes room for a/b.
 	if err := m.addTips(slices.Collect(maps.Values(have))); err != nil {
-		return err
+		return s, err
 	}
 	var u refUpdate
 	for ref := range have {
 		if err := u.set(string(ref), ""); err != nil {
-			return err
+			return s, err
 		}
 	}
-	if err := m.updateRefs(ctx, u); err != nil {
-		return err
-	}
-	if len(refs) == 0 {
-		return nil
+	if err := m.updateRefs(ctx, u); err != nil || len(refs) == 0 {
+		return s, err
 	}
 	if err := m.transfer(ctx, src, env, refs); err != nil {
-		return err
+		return s, err
 	}
 	return m.reread(ctx, s)
 }
 
-// reread puts what was fetched into s: a branch may have moved since it was
-// listed.
-func (m *Mirror) reread(ctx context.Context, s State) error {
-	have, err := m.branches(ctx)
+// reread returns the state with what was fetched: a ref may have moved since it was
+// listed. A tag of something else than a commit is left out.
+func (m *Mirror) reread(ctx context.Context, s State) (State, error) {
+	have, err := m.refs(ctx)
 	if err != nil {
-		return err
+		return s, err
 	}
-	for i, r := range s.Revisions {
+	revisions := s.Revisions[:0]
+	for _, r := range s.Revisions {
 		id, ok := have[r.Ref]
-		if !ok {
-			return fmt.Errorf("%s was fetched, but is no commit: %w", r.Ref, ErrGit)
+		switch {
+		case ok:
+			revisions = append(revisions, code.Revision{Ref: r.Ref, Commit: id})
+		case r.Ref.IsTag():
+			s.Selection.drop(r.Ref)
+		default:
+			return s, fmt.Errorf("%s was fetched, but is no commit: %w", r.Ref, ErrGit)
 		}
-		s.Revisions[i].Commit = id
 	}
-	return nil
+	s.Revisions = revisions
+	return s, nil
 }
 
 // transfer is the fetch itself: one process, no listing, no tags, no maintenance

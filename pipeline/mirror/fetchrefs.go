@@ -10,19 +10,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxFetchRefs bounds the branches that one fetch brings; more take several.
+// maxFetchRefs bounds the refs that one fetch brings; more take several.
 const maxFetchRefs = 256
 
-// FetchRefs brings branches, as many as wait with one fetch, and returns the
+// FetchRefs brings branches and tags, as many as wait with one fetch, and returns the
 // commit of each. What the repository does not have (any more) is missing in the
-// result and goes from the mirror. The mirror must exist: without one, it fails
+// result and goes from the mirror; a tag of something else than a commit is missing, too. The mirror must exist: without one, it fails
 // with code.ErrNotFound and the caller takes Fetch.
 func (m *Mirror) FetchRefs(ctx context.Context, r code.Repository, refs ...code.Ref) (map[code.Ref]code.CommitID, error) {
 	start := time.Now()
 	commits, err := m.fetchRefs(ctx, r, refs)
 	m.ms.metrics.observeFetch(fetchRef, start, err)
 	if err != nil {
-		return nil, m.wrap(fmt.Sprintf("fetch %d branches into", len(refs)), err)
+		return nil, m.wrap(fmt.Sprintf("fetch %d refs into", len(refs)), err)
 	}
 	return commits, nil
 }
@@ -64,8 +64,8 @@ func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.R
 	return commits, nil
 }
 
-// transferRefs fetches branches and puts their commits into commits. One fetch
-// fails for all if one branch is gone; of several the host is then asked which.
+// transferRefs fetches refs and puts their commits into commits. One fetch fails for
+// all if one ref is gone; of several the host is then asked which.
 func (m *Mirror) transferRefs(ctx context.Context, src source, env []string, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
 	err := m.transfer(ctx, src, env, refs)
 	if errors.Is(err, ErrRefNotFound) {
@@ -78,14 +78,19 @@ func (m *Mirror) transferRefs(ctx context.Context, src source, env []string, ref
 		return err
 	}
 	for _, ref := range refs {
-		if commits[ref], err = m.Branch(ctx, ref); err != nil {
+		commit, err := m.FetchedCommit(ctx, ref)
+		if errors.Is(err, ErrMissing) && ref.IsTag() {
+			continue // of something else than a commit
+		}
+		if err != nil {
 			return err
 		}
+		commits[ref] = commit
 	}
 	return nil
 }
 
-// dropAbsent removes the branches that the repository no longer has from the
+// dropAbsent removes the refs that the repository no longer has from the
 // mirror, and returns the others.
 func (m *Mirror) dropAbsent(ctx context.Context, src source, env []string, refs []code.Ref) ([]code.Ref, error) {
 	there := map[code.Ref]code.CommitID{}
@@ -98,7 +103,7 @@ func (m *Mirror) dropAbsent(ctx context.Context, src source, env []string, refs 
 		if err != nil {
 			return nil, err
 		}
-		there = listed.branches
+		there = listed.refs
 	}
 	var left []code.Ref
 	var gone refUpdate

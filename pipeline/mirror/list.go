@@ -19,10 +19,12 @@ const (
 	maxListOutput = 16 << 20
 )
 
-// List asks the repository where its default branch and the branches that
-// r.Branches select are now, by git ls-remote, or where it lies on disk. It
+// List asks the repository where its default branch and the branches and tags that
+// r.Branches and r.Tags select are now, by git ls-remote, or where it lies on disk. It
 // fetches nothing, changes nothing, needs no mirror and waits for no fetch. It is
-// behind the same policy and credentials as Fetch, and takes listTimeout at most.
+// behind the same policy and credentials as Fetch, and takes listTimeout at most. Where
+// more than Options.MaxRefs are selected, a ref that moved since the last fetch counts
+// as one of the newest. Without globs the Selection counts no others.
 func (m *Mirror) List(ctx context.Context, r code.Repository) (State, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, fmt.Errorf("%w: more than %s", ErrTimeout, listTimeout))
 	defer cancel()
@@ -42,28 +44,35 @@ func (m *Mirror) list(ctx context.Context, r code.Repository) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	return listed.state(r)
+	s, err := listed.state(r)
+	if err != nil || !m.exists() {
+		return s.keepFirst(m.ms.o.MaxRefs), err
+	}
+	if s, err = m.peelKnown(ctx, s); err != nil {
+		return State{}, err
+	}
+	return m.limitRefs(ctx, s)
 }
 
 func (m *Mirror) listing(ctx context.Context, r code.Repository, src source) (listing, error) {
 	if src.local() {
-		read, err := m.listDisk(ctx, src, listTimeout)
+		read, err := m.listDisk(ctx, r, src, listTimeout)
 		return read.listing, err
 	}
 	env, err := m.remoteEnv(ctx, r, src)
 	if err != nil {
 		return listing{}, err
 	}
-	if len(r.Branches) > 0 {
-		return m.listRemote(ctx, src, env, maxListOutput, branchPrefix+"*")
+	if len(r.Branches) > 0 || len(r.Tags) > 0 {
+		return m.listRemote(ctx, src, env, maxListOutput, listedPatterns(r)...)
 	}
 	l, err := m.listRemote(ctx, src, env, maxListOutput, defaultCandidates(r)...)
 	if err == nil && l.head == "" && l.headCommit != "" {
 		// HEAD is detached, or the host does not say: every branch may be the one.
-		return m.listRemote(ctx, src, env, maxListOutput, branchPrefix+"*")
+		return m.listRemote(ctx, src, env, maxListOutput, listedPatterns(r)...)
 	}
-	if _, listed := l.branches[l.head]; !listed && l.headCommit != "" && l.head.IsBranch() && nameable(l.head) {
-		l.branches[l.head] = l.headCommit
+	if _, listed := l.refs[l.head]; !listed && l.headCommit != "" && l.head.IsBranch() && nameable(l.head) {
+		l.refs[l.head] = l.headCommit
 	}
 	return l, err
 }

@@ -18,11 +18,14 @@ func TestListSaysWhatFetchWould(t *testing.T) {
 	tests := []struct {
 		name     string
 		branches []string
+		tags     []string
 		def      string
 		setup    func(r *gittest.Repository)
 	}{
 		{name: "default branch alone"},
 		{name: "globs", branches: []string{"release/*"}},
+		{name: "tags", branches: []string{"**"}, tags: []string{"v*"}},
+		{name: "all tags", tags: []string{"**"}},
 		{name: "registered default branch", def: "trunk"},
 		{name: "registered default branch that is not there", def: "gone"},
 		{name: "another branch in HEAD", setup: func(r *gittest.Repository) { r.Git("symbolic-ref", "HEAD", "refs/heads/trunk") }},
@@ -38,12 +41,18 @@ func TestListSaysWhatFetchWould(t *testing.T) {
 				g.Git("branch", "other")
 				g.Git("checkout", "--quiet", "-b", "trunk")
 				g.CommitFiles("b.go", "package b\n")
+				g.Git("tag", "v1", "main")
+				g.Git("tag", "-a", "-m", "annotated", "v2", "main")
+				g.Git("tag", "-a", "-m", "of a tag", "v2-again", "v2")
+				g.Git("tag", "deep/v3", "trunk")
+				g.Git("tag", "v-tree", "main^{tree}")
+				g.Git("tag", "-a", "-m", "of a tree", "v-annotated-tree", "main^{tree}")
 				g.Git("checkout", "--quiet", "main")
 				if test.setup != nil {
 					test.setup(g)
 				}
 				r := g.Code("anvil", test.branches...)
-				r.CloneURL, r.DefaultBranch = clone(g), test.def
+				r.CloneURL, r.DefaultBranch, r.Tags = clone(g), test.def, test.tags
 				ms := open(t, mirror.Options{})
 				listed, err := ms.List(t.Context(), r)
 				if err != nil {
@@ -56,8 +65,20 @@ func TestListSaysWhatFetchWould(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				// A listing knows what a tag is of once its object was fetched.
+				if listed, err = ms.List(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
 				if listed.Default != fetched.Default || !slices.Equal(listed.Revisions, fetched.Revisions) {
 					t.Errorf("listed %+v, fetched %+v", listed, fetched)
+				}
+				if listed, fetched := listed.Selection, fetched.Selection; len(test.branches)+len(test.tags) > 0 && listed.String() != fetched.String() {
+					t.Errorf("listed %s, fetched %s", listed, fetched)
+				}
+				for _, rev := range fetched.Revisions {
+					if rev.Ref.IsTag() && string(rev.Commit) != g.Git("rev-parse", string(rev.Ref)+"^{commit}") {
+						t.Errorf("%s is at %s", rev.Ref, rev.Commit)
+					}
 				}
 			})
 		}

@@ -92,21 +92,25 @@ func diskError(src source, err error) error {
 	return err
 }
 
-// listDisk reads HEAD and the branches of a repository on disk.
-func (m *Mirror) listDisk(ctx context.Context, src source, timeout time.Duration) (diskRead, error) {
+// listDisk reads HEAD and the branches of a repository on disk, and its tags if some
+// are selected.
+func (m *Mirror) listDisk(ctx context.Context, r code.Repository, src source, timeout time.Duration) (diskRead, error) {
 	return m.readDisk(ctx, src, timeout, func(ctx context.Context, repo *ondisk.Repository) (diskRead, error) {
-		read := diskRead{listing: listing{format: repo.Format(), branches: map[code.Ref]code.CommitID{}}}
-		branches, err := repo.List(ctx, branchPrefix)
-		if err != nil {
-			return read, err
-		}
-		for ref, id := range branches {
-			if nameable(ref) {
-				read.branches[ref] = id
+		read := diskRead{listing: listing{format: repo.Format(), refs: map[code.Ref]code.CommitID{}}}
+		for _, pattern := range listedPatterns(r) {
+			refs, err := repo.List(ctx, strings.TrimSuffix(pattern, "*"))
+			if err != nil {
+				return read, err
+			}
+			for ref, id := range refs {
+				if nameable(ref) {
+					read.listing.refs[ref] = id
+				}
 			}
 		}
-		if len(read.branches) > maxRefs {
-			return read, fmt.Errorf("%d branches, at most %d: %w", len(read.branches), maxRefs, ErrTooLarge)
+		err := checkRefs(read.listing.refs)
+		if err != nil {
+			return read, err
 		}
 		if read.head, read.headCommit, err = repo.Head(); err != nil {
 			return read, err
@@ -118,7 +122,7 @@ func (m *Mirror) listDisk(ctx context.Context, src source, timeout time.Duration
 
 // copyRepository brings the mirror to the state of a repository on disk.
 func (m *Mirror) copyRepository(ctx context.Context, r code.Repository, src source) (State, error) {
-	listed, err := m.listDisk(ctx, src, m.ms.o.FetchTimeout)
+	listed, err := m.listDisk(ctx, r, src, m.ms.o.FetchTimeout)
 	if err != nil {
 		return State{}, err
 	}
@@ -135,6 +139,9 @@ func (m *Mirror) copyRepository(ctx context.Context, r code.Repository, src sour
 		return State{}, err
 	}
 	s, err := m.selectCommits(ctx, r, listed.listing)
+	if err == nil {
+		s, err = m.limitRefs(ctx, s)
+	}
 	if err != nil {
 		return State{}, err
 	}
@@ -216,8 +223,8 @@ func (m *Mirror) writeShallow(commits []code.CommitID) error {
 	return writeFile(file, []byte(b.String()))
 }
 
-// selectCommits returns the state of a listing. A branch that names something else
-// than a commit does not count.
+// selectCommits returns the state of a listing. A ref that names something else than a
+// commit, or a tag of one, does not count.
 func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing) (State, error) {
 	for {
 		s, err := l.state(r)
@@ -228,55 +235,76 @@ func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing
 		for _, rev := range s.Revisions {
 			commits[rev.Ref] = rev.Commit
 		}
-		if err := m.dropOthers(ctx, commits); err != nil {
+		missing, err := m.peel(ctx, commits)
+		if err := errors.Join(err, missing); err != nil {
 			return State{}, err
 		}
 		if len(commits) == len(s.Revisions) {
+			for i, rev := range s.Revisions {
+				s.Revisions[i].Commit = commits[rev.Ref]
+			}
 			return s, nil
 		}
 		for _, rev := range s.Revisions {
 			if _, ok := commits[rev.Ref]; !ok {
-				delete(l.branches, rev.Ref)
+				delete(l.refs, rev.Ref)
 			}
 		}
 		l.headCommit = "" // with no branch left, the repository has no commits
 	}
 }
 
-// dropOthers removes the refs that name no commit. It fails with ErrMissing if the
-// object of one is missing.
-func (m *Mirror) dropOthers(ctx context.Context, refs map[code.Ref]code.CommitID) error {
+// peel replaces tag objects by the commits that they are of, and removes the refs that
+// name something else. What the mirror does not have is kept; missing then wraps
+// ErrMissing.
+func (m *Mirror) peel(ctx context.Context, refs map[code.Ref]code.CommitID) (missing, err error) {
 	if len(refs) == 0 {
-		return nil
+		return nil, nil
 	}
 	reader, err := m.Reader(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer reader.Close()
 	names, ids := make([]code.Ref, 0, len(refs)), make([]ObjectID, 0, len(refs))
 	for ref, commit := range refs {
 		id, err := ParseObjectID([]byte(commit))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		names, ids = append(names, ref), append(ids, id)
 	}
-	var missing error
+	var tags []code.Ref
 	err = reader.Kinds(ctx, ids, func(i int, kind string) {
-		if kind == "" {
+		switch {
+		case kind == "":
 			missing = fmt.Errorf("%s names %s: %w", names[i], ids[i], ErrMissing)
-		}
-		if kind != "commit" {
+		case kind == "tag" && names[i].IsTag():
+			tags = append(tags, names[i])
+		case kind != "commit":
 			delete(refs, names[i])
 		}
 	})
-	return errors.Join(err, missing)
+	if err != nil {
+		return missing, err
+	}
+	for _, ref := range tags {
+		c, err := reader.commit(ctx, string(refs[ref]))
+		if errors.Is(err, ErrMissing) {
+			delete(refs, ref)
+			continue
+		}
+		if err != nil {
+			return missing, err
+		}
+		refs[ref] = c.ID
+	}
+	return missing, nil
 }
 
-// copyRefs makes the branches of the mirror those of s.
+// copyRefs makes the branches and tags of the mirror those of s.
 func (m *Mirror) copyRefs(ctx context.Context, s State) error {
-	have, err := m.branches(ctx)
+	have, err := m.refs(ctx)
 	if err != nil {
 		return err
 	}
@@ -301,8 +329,8 @@ func (m *Mirror) copyRefs(ctx context.Context, s State) error {
 	return m.updateRefs(ctx, update)
 }
 
-// copyPushed copies branches of a repository on disk and puts their commits into
-// commits. One branch takes no process as a rule; of several, one process writes
+// copyPushed copies refs of a repository on disk and puts their commits into commits.
+// One branch takes no process as a rule; of several refs, one process writes
 // those that exist and one removes the others.
 func (m *Mirror) copyPushed(ctx context.Context, src source, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
 	read, err := m.copyObjects(ctx, src, refs)
@@ -312,7 +340,8 @@ func (m *Mirror) copyPushed(ctx context.Context, src source, refs []code.Ref, co
 	if err := m.writeShallow(read.shallow); err != nil {
 		return err
 	}
-	if err := m.dropOthers(ctx, read.refs); err != nil {
+	missing, err := m.peel(ctx, read.refs)
+	if err := errors.Join(err, missing); err != nil {
 		return err
 	}
 	var update, remove refUpdate

@@ -89,7 +89,7 @@ func TestFetch(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, want := fmt.Sprint(s), fmt.Sprintf("{refs/heads/main [{refs/heads/main %s} {refs/heads/release/1 %s}]}", first, first); got != want {
+				if got, want := fmt.Sprint(s.Default, " ", s.Revisions), fmt.Sprintf("refs/heads/main [{refs/heads/main %s} {refs/heads/release/1 %s}]", first, first); got != want {
 					t.Fatalf("state %s, want %s", got, want)
 				}
 				second := repo.CommitFiles("a.txt", "two\n", "b/c.txt", "new\n")
@@ -152,10 +152,10 @@ func TestFetchRefs(t *testing.T) {
 		if err != nil || !maps.Equal(got, want) {
 			t.Fatalf("%d commits, want %d: %v", len(got), len(want), err)
 		}
-		if _, err := m.Branch(ctx, "refs/heads/gone"); !errors.Is(err, mirror.ErrMissing) {
+		if _, err := m.FetchedCommit(ctx, "refs/heads/gone"); !errors.Is(err, mirror.ErrMissing) {
 			t.Fatalf("a branch that is gone: %v", err)
 		}
-		if _, err := m.Branch(ctx, "refs/heads/stays"); err != nil {
+		if _, err := m.FetchedCommit(ctx, "refs/heads/stays"); err != nil {
 			t.Fatalf("a branch that nobody asked for: %v", err)
 		}
 	})

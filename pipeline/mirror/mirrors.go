@@ -56,6 +56,9 @@ func Open(ctx context.Context, o Options) (*Mirrors, error) {
 	return ms, nil
 }
 
+// MaxRefs returns Options.MaxRefs.
+func (ms *Mirrors) MaxRefs() int { return ms.o.MaxRefs }
+
 // Close ends the idle readers. Mirrors and readers in use stay usable, but a
 // reader closed later ends as well.
 func (ms *Mirrors) Close() error {

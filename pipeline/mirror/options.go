@@ -19,11 +19,12 @@ const (
 	DefaultReadTimeout    = 5 * time.Minute
 	DefaultMaxMirrorBytes = 50 << 30
 	DefaultIdleReaders    = 16
+	DefaultMaxRefs        = 5000
 )
 
 // Bounds that are not options.
 const (
-	// maxRefs bounds the branches of one repository that a listing may name.
+	// maxRefs bounds the branches and tags of one repository that a listing may name.
 	maxRefs = 200_000
 	// maxRefsOutput is room for maxRefs lines of ordinary length.
 	maxRefsOutput = 64 << 20
@@ -58,6 +59,9 @@ type Options struct {
 	// MaxMirrorBytes bounds the size of a mirror on disk. A fetch that exceeds it
 	// is stopped.
 	MaxMirrorBytes int64
+	// MaxRefs bounds the refs of a repository that are indexed: of more that are
+	// selected, those with the newest commits are.
+	MaxRefs int
 	// CollectAfter is how old a commit that no ref leads to any more may get in a mirror
 	// that is fetched. 0: there is no bound.
 	CollectAfter time.Duration
@@ -109,6 +113,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.MaxMirrorBytes <= 0 {
 		o.MaxMirrorBytes = DefaultMaxMirrorBytes
+	}
+	if o.MaxRefs <= 0 {
+		o.MaxRefs = DefaultMaxRefs
 	}
 	if o.IdleReaders <= 0 {
 		o.IdleReaders = DefaultIdleReaders

@@ -113,7 +113,7 @@ func TestOldGit(t *testing.T) {
 	if _, err := m.Fetch(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := m.Branch(t.Context(), "refs/heads/main"); err != nil || got != commit {
+	if got, err := m.FetchedCommit(t.Context(), "refs/heads/main"); err != nil || got != commit {
 		t.Fatalf("branch %s, %v; want %s", got, err, commit)
 	}
 	absent, _ := ParseObjectID(bytes.Repeat([]byte("ab"), 20))
@@ -145,7 +145,7 @@ func FuzzParseGitOutput(f *testing.F) {
 	for _, s := range []string{
 		"100644 blob " + name + "    12\tpath", "160000 commit " + name + "       -\tsub",
 		"100644 path\x00" + name[:20],
-		"ref: refs/heads/main\tHEAD\n" + name + "\tHEAD\n", name + " commit refs/heads/main\n", "tree " + name + "\ncommitter A <a@b> 12 +0000\n\nm",
+		"ref: refs/heads/main\tHEAD\n" + name + "\tHEAD\n", name + " commit refs/heads/main  \n", name + " tag refs/tags/v1 " + name + " commit\n", name + "\tHEAD\n" + name + "\trefs/tags/v1^{}\n", "tree " + name + "\ncommitter A <a@b> 12 +0000\n\nm",
 		"committer > 1", "committer A <> 99999999999999999999 +0000", "",
 	} {
 		f.Add([]byte(s))
@@ -155,7 +155,7 @@ func FuzzParseGitOutput(f *testing.F) {
 			t.Fatalf("%q: %q %+v", b, path, e)
 		}
 		_, _ = parseTree(b, 20)
-		if refs, err := parseRefs(b); err == nil {
+		if refs, _, err := parseRefs(b); err == nil {
 			for ref := range refs {
 				if err := ref.Validate(); err != nil {
 					t.Fatal(err)
@@ -163,7 +163,7 @@ func FuzzParseGitOutput(f *testing.F) {
 			}
 		}
 		if l, err := parseListing(b); err == nil {
-			if s, err := l.state(code.Repository{Branches: []string{"**"}}); err == nil && len(l.branches) > 0 && s.Revisions[0].Ref != s.Default {
+			if s, err := l.state(code.Repository{Branches: []string{"**"}}); err == nil && len(s.Revisions) > 0 && s.Revisions[0].Ref != s.Default {
 				t.Fatalf("%+v: the default branch is not first", s)
 			}
 		}

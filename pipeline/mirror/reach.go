@@ -22,7 +22,7 @@ type Reach int
 const (
 	// ReachNone: no ref does.
 	ReachNone Reach = iota
-	// ReachFetched: a branch as last fetched does, or a ref that only the repository on
+	// ReachFetched: a branch or a tag as last fetched does, or a ref that only the repository on
 	// disk has. What is fetched next may change that, and it shows in no indexed ref.
 	ReachFetched
 	// ReachIndexed: a ref at its indexed commit does. It stays true until one is
@@ -38,7 +38,7 @@ func (m *Mirror) Reach(ctx context.Context, commit code.CommitID) (Reach, error)
 		return ReachNone, m.wrap("read", err)
 	}
 	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput,
-		args: []string{"for-each-ref", "--contains=" + string(commit), "--format=%(refname)", indexedPrefix, branchPrefix}})
+		args: []string{"for-each-ref", "--contains=" + string(commit), "--format=%(refname)", indexedPrefix, branchPrefix, tagPrefix}})
 	switch {
 	case err != nil:
 		return ReachNone, m.wrap("look for the refs that lead to a commit of", err)

@@ -20,6 +20,7 @@ const unannounced code.Ref = "refs/heads/quarry-unannounced"
 
 const (
 	branchPrefix  = "refs/heads/"
+	tagPrefix     = "refs/tags/"
 	indexedPrefix = "refs/quarry/indexed/"
 	// indexedSuffix keeps the indexed state of refs/heads/a and refs/heads/a/b
 	// apart: git cannot have both as refs. No element of a valid code.Ref begins
@@ -55,9 +56,9 @@ func (m *Mirror) commit(ctx context.Context, name string) (Commit, error) {
 	return r.commit(ctx, name)
 }
 
-// Branch returns the commit of a branch as last fetched. It fails with
-// ErrMissing if there is none.
-func (m *Mirror) Branch(ctx context.Context, ref code.Ref) (code.CommitID, error) {
+// FetchedCommit returns the commit of a branch or of a tag as last fetched. It fails
+// with ErrMissing if there is none.
+func (m *Mirror) FetchedCommit(ctx context.Context, ref code.Ref) (code.CommitID, error) {
 	if err := ref.Validate(); err != nil {
 		return "", m.wrap("read", err)
 	}
@@ -211,38 +212,63 @@ func (m *Mirror) updateRefs(ctx context.Context, u refUpdate) error {
 	return nil
 }
 
-// branches returns the branches of the mirror as last fetched.
-func (m *Mirror) branches(ctx context.Context) (map[code.Ref]code.CommitID, error) {
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix}})
+// refs returns the branches and tags of the mirror as last fetched, with the commit of
+// each.
+func (m *Mirror) refs(ctx context.Context) (map[code.Ref]code.CommitID, error) {
+	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix, tagPrefix}})
 	if err != nil {
 		return nil, m.wrap("list", err)
 	}
-	return parseRefs(out)
-}
-
-const refFormat = "%(objectname) %(objecttype) %(refname)"
-
-// parseRefs reads lines of refFormat. A branch that is no commit, or has a name
-// that we would not hand to git, is left out: it cannot be indexed.
-func parseRefs(out []byte) (map[code.Ref]code.CommitID, error) {
-	refs := make(map[code.Ref]code.CommitID)
-	for line := range bytes.Lines(out) {
-		fields := strings.SplitN(strings.TrimSuffix(string(line), "\n"), " ", 3)
-		if len(fields) != 3 {
-			return nil, fmt.Errorf("%w: unexpected line %.200q in a list of refs", ErrGit, line)
-		}
-		id, err := code.ParseCommitID(fields[0])
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrGit, err)
-		}
-		if ref := code.Ref(fields[2]); fields[1] == "commit" && nameable(ref) {
-			refs[ref] = id
-		}
+	refs, nested, err := parseRefs(out)
+	if err != nil {
+		return nil, m.wrap("list", err)
 	}
-	if len(refs) > maxRefs {
-		return nil, fmt.Errorf("%d branches, at most %d: %w", len(refs), maxRefs, ErrTooLarge)
+	for _, ref := range nested {
+		c, err := m.commit(ctx, string(ref))
+		if errors.Is(err, ErrMissing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		refs[ref] = c.ID
 	}
 	return refs, nil
+}
+
+// refFormat has, of an annotated tag, the object that it is of.
+const refFormat = "%(objectname) %(objecttype) %(refname) %(*objectname) %(*objecttype)"
+
+// parseRefs reads lines of refFormat. A ref that is no commit, or has a name that we
+// would not hand to git, is left out: it cannot be indexed. Tags of tags are returned
+// as nested: some versions of git peel one layer only.
+func parseRefs(out []byte) (refs map[code.Ref]code.CommitID, nested []code.Ref, err error) {
+	refs = make(map[code.Ref]code.CommitID)
+	for line := range bytes.Lines(out) {
+		fields := strings.Split(strings.TrimSuffix(string(line), "\n"), " ")
+		if len(fields) != 5 {
+			return nil, nil, fmt.Errorf("%w: unexpected line %.200q in a list of refs", ErrGit, line)
+		}
+		name, kind, ref := fields[0], fields[1], code.Ref(fields[2])
+		if kind == "tag" && ref.IsTag() {
+			name, kind = fields[3], fields[4]
+		}
+		if kind == "" {
+			continue // a tag whose object is damaged
+		}
+		id, err := code.ParseCommitID(name)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%w: %w", ErrGit, err)
+		}
+		switch {
+		case !nameable(ref):
+		case kind == "commit":
+			refs[ref] = id
+		case kind == "tag" && ref.IsTag():
+			nested = append(nested, ref)
+		}
+	}
+	return refs, nested, checkRefs(refs)
 }
 
 // nameable reports whether ref can go to git and into an event, which is UTF-8.

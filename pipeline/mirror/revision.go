@@ -13,7 +13,7 @@ import (
 
 // clientPrefixes begin the refs of a mirror that a client may name: those of the
 // repository. The others are our own notes.
-var clientPrefixes = []string{branchPrefix, "refs/tags/"}
+var clientPrefixes = []string{branchPrefix, tagPrefix}
 
 // Exists reports whether the mirror is there. One that is not comes with the
 // next Fetch.

@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // Defaults and bounds of Options.
@@ -129,6 +130,9 @@ type Options struct {
 	Numbers   Numbers
 	Registrar Registrar
 	Status    Status
+	// SelectRefs says which refs the globs of a repository select, by a look at the
+	// code host; nothing if that fails. It is nil in a process without mirrors.
+	SelectRefs func(ctx context.Context, r code.Repository) wire.RefSelection
 	// Deliveries is the ledger.
 	Deliveries  Deliveries
 	DeadLetters DeadLetters

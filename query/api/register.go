@@ -1,11 +1,13 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -22,6 +24,7 @@ type registerRequest struct {
 	CloneURL    string        `json:"cloneUrl"`
 	Path        string        `json:"path"`
 	Branches    []string      `json:"branches"`
+	Tags        []string      `json:"tags"`
 	Kind        code.HostKind `json:"codeHostType"`
 	WebURL      string        `json:"webUrl"`
 }
@@ -49,7 +52,23 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
 	}
-	return accepted(newAccepted(number, &repository, position)), nil
+	out := newAccepted(number, &repository, position)
+	out.Selection = s.selectRefs(r.Context(), repository)
+	return accepted(out), nil
+}
+
+// selectTimeout bounds the time that an answer waits for a code host to list its refs.
+const selectTimeout = 5 * time.Second
+
+// selectRefs says which refs the globs of a repository select; nothing if it has none,
+// or if that cannot be said now.
+func (s *Server) selectRefs(ctx context.Context, repository code.Repository) wire.RefSelection {
+	if s.o.SelectRefs == nil || len(repository.Branches)+len(repository.Tags) == 0 {
+		return wire.RefSelection{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, selectTimeout)
+	defer cancel()
+	return s.o.SelectRefs(ctx, repository)
 }
 
 // repository checks the request and fills in what it leaves out.
@@ -61,7 +80,7 @@ func (in *registerRequest) repository() (code.Repository, error) {
 	}
 	r := code.Repository{
 		ID: clone.RepositoryID(), Kind: in.Kind, Name: in.Name, DisplayName: in.DisplayName,
-		CloneURL: address, WebURL: in.WebURL, Branches: in.Branches,
+		CloneURL: address, WebURL: in.WebURL, Branches: in.Branches, Tags: in.Tags,
 	}
 	if r.Name == "" {
 		r.Name = clone.Name()
@@ -103,15 +122,23 @@ func checkRepository(r *code.Repository) error {
 		return fmt.Errorf("%w: displayName: want at most %d bytes of one line", errBody, code.MaxNameBytes)
 	case r.WebURL != "" && (externalURL(r) == "" || len(r.WebURL) > code.MaxURLBytes || hasControl(r.WebURL)):
 		return fmt.Errorf("%w: webUrl: want an http(s) URL of at most %d bytes", errBody, code.MaxURLBytes)
-	case len(r.Branches) > code.MaxBranchGlobs:
-		return fmt.Errorf("%w: branches: want at most %d globs, have %d", errBody, code.MaxBranchGlobs, len(r.Branches))
 	}
-	for _, glob := range r.Branches {
-		if glob == "" || len(glob) > code.MaxBranchGlobBytes || hasControl(glob) {
-			return fmt.Errorf("%w: branches: want globs of 1 to %d bytes, have %.40q", errBody, code.MaxBranchGlobBytes, glob)
-		}
+	if err := errors.Join(checkGlobs("branches", r.Branches), checkGlobs("tags", r.Tags)); err != nil {
+		return err
 	}
 	return checkName(r.Name)
+}
+
+func checkGlobs(field string, globs []string) error {
+	if len(globs) > code.MaxRefGlobs {
+		return fmt.Errorf("%w: %s: want at most %d globs, have %d", errBody, field, code.MaxRefGlobs, len(globs))
+	}
+	for _, glob := range globs {
+		if glob == "" || len(glob) > code.MaxRefGlobBytes || hasControl(glob) {
+			return fmt.Errorf("%w: %s: want globs of 1 to %d bytes, have %.40q", errBody, field, code.MaxRefGlobBytes, glob)
+		}
+	}
+	return nil
 }
 
 // checkName keeps names within what a page's address and a query can say.
@@ -127,7 +154,7 @@ func checkName(name string) error {
 
 func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }
 
-// reconcile keeps the ID, and unless others are asked for the name and branches,
+// reconcile keeps the ID, and unless others are given the name and the globs,
 // of a repository that is registered under the same clone URL, and refuses a
 // name that another repository has.
 func (s *Server) reconcile(r *http.Request, repository code.Repository, named bool) (code.Repository, error) {
@@ -139,6 +166,9 @@ func (s *Server) reconcile(r *http.Request, repository code.Repository, named bo
 		repository.Fork, repository.Archived, repository.Private = known.Fork, known.Archived, known.Private
 		if repository.Branches == nil {
 			repository.Branches = known.Branches
+		}
+		if repository.Tags == nil {
+			repository.Tags = known.Tags
 		}
 		if !named {
 			repository.Name, repository.DisplayName = known.Name, known.DisplayName
@@ -177,7 +207,9 @@ func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("refresh %s: %w", known.Name, err)
 	}
-	return accepted(newAccepted(s.numberOf(known.ID), &known, position)), nil
+	out := newAccepted(s.numberOf(known.ID), &known, position)
+	out.Selection = s.selectRefs(r.Context(), known)
+	return accepted(out), nil
 }
 
 // known returns the registered repository of {repoId}, which is about to change.

@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // State is how far the indexing of a repository is.
@@ -46,7 +47,10 @@ type RepositoryStatus struct {
 	// Reconciliation is the last look for pushes that no web hook told of; nil if
 	// this process does not look.
 	Reconciliation *Reconciliation
-	Freshness      Freshness
+	// Selection is which refs the globs of the repository selected at the last fetch
+	// of all; nil if this process does not know.
+	Selection *wire.RefSelection
+	Freshness Freshness
 }
 
 // Reconciliation is a look at a repository for pushes that no web hook told of.
@@ -96,6 +100,7 @@ type statusResponse struct {
 	IndexedAt    *jsonTime             `json:"indexedAt,omitempty"`
 	PushedAt     *jsonTime             `json:"pushedAt,omitempty"`
 	Applied      *event.Position       `json:"appliedPosition,omitempty"`
+	Selection    *wire.RefSelection    `json:"selection,omitempty"`
 	Reconcile    *reconcileItem        `json:"reconciliation,omitempty"`
 }
 
@@ -154,6 +159,7 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 		ID: s.numberOf(id), Name: st.Repository.Name, State: st.State, Refs: make([]refItem, len(st.Refs)),
 		Segments: st.Segments, Files: st.Files, SkippedFiles: st.SkippedFiles,
 		IndexedAt: optionalTime(st.Repository.IndexedAt), PushedAt: optionalTime(st.Repository.PushedAt), Applied: st.Applied,
+		Selection: st.Selection,
 	}
 	out.Commit, out.Freshness = st.Repository.IndexedCommit, newFreshnessItem(&st.Freshness, s.o.Now())
 	if out.Skipped, err = s.firstSkipped(r.Context(), id); err != nil {

@@ -792,7 +792,7 @@ func (c *Client) ListRepositoriesAll(ctx context.Context, params ListRepositorie
 //
 // Addition. Registers a repository by clone URL or by path on the server; its first import follows. A
 // repository that is registered under the same clone URL is registered again with the new values and
-// keeps its ID.
+// keeps its ID. With globs, the answer says how many branches and tags they select.
 func (c *Client) RegisterRepository(ctx context.Context, body wire.RegisterRequest) (*wire.Accepted, error) {
 	return receive[*wire.Accepted](ctx, c, request{method: "POST", path: "/api/repos", body: body})
 }

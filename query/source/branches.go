@@ -31,7 +31,8 @@ func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, e
 	if err != nil {
 		return nil, fmt.Errorf("branches of %s: %w", r.Name, err)
 	}
-	head, branches := s.Default(r.ID), s.Branches(r.ID)
+	head := s.Default(r.ID)
+	branches := slices.DeleteFunc(s.Branches(r.ID), func(b Branch) bool { return !b.Ref.IsBranch() })
 	s.Release()
 	for i := range branches {
 		branches[i].Indexed = true

@@ -90,6 +90,8 @@ type Repository struct {
 	// Branches are globs on short branch names that are indexed beside the
 	// default branch.
 	Branches []string `json:"branches,omitempty"`
+	// Tags are globs on short tag names that are indexed, too.
+	Tags []string `json:"tags,omitempty"`
 	// Connection is the configured connection it came by; empty for one that
 	// was registered by hand.
 	Connection string `json:"connection,omitempty"`
@@ -100,8 +102,9 @@ type Repository struct {
 
 // Bounds of the fields of a Repository, enforced where one enters the system.
 const (
-	MaxNameBytes       = 512
-	MaxURLBytes        = 2048
-	MaxBranchGlobs     = 256
-	MaxBranchGlobBytes = 256
+	MaxNameBytes = 512
+	MaxURLBytes  = 2048
+	// MaxRefGlobs bounds Branches, and Tags as well.
+	MaxRefGlobs     = 256
+	MaxRefGlobBytes = 256
 )

@@ -53,6 +53,9 @@ func (r Ref) Short() string {
 // IsBranch reports whether r is a branch.
 func (r Ref) IsBranch() bool { return strings.HasPrefix(string(r), branchPrefix) }
 
+// IsTag reports whether r is a tag.
+func (r Ref) IsTag() bool { return strings.HasPrefix(string(r), tagPrefix) }
+
 // Validate checks r by the rules of git-check-ref-format, as far as they
 // protect a command line and a key: a full name, no control characters, no "..",
 // no element that begins with a dot or a dash or ends in ".lock".

@@ -209,11 +209,16 @@ func (c *checker) repository(r *code.Repository) {
 	c.text("repository.imageUrl", r.ImageURL, 0, code.MaxURLBytes)
 	c.text("repository.connection", r.Connection, 0, MaxConnectionBytes)
 	c.branch("repository.defaultBranch", r.DefaultBranch)
-	if len(r.Branches) > code.MaxBranchGlobs {
-		c.failf("repository.branches: %d globs, at most %d", len(r.Branches), code.MaxBranchGlobs)
+	c.globs("repository.branches", r.Branches)
+	c.globs("repository.tags", r.Tags)
+}
+
+func (c *checker) globs(field string, globs []string) {
+	if len(globs) > code.MaxRefGlobs {
+		c.failf("%s: %d globs, at most %d", field, len(globs), code.MaxRefGlobs)
 	}
-	for _, glob := range r.Branches {
-		c.text("repository.branches", glob, 1, code.MaxBranchGlobBytes)
+	for _, glob := range globs {
+		c.text(field, glob, 1, code.MaxRefGlobBytes)
 	}
 }
 

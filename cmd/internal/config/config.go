@@ -107,6 +107,7 @@ type Pipeline struct {
 	SegmentBytes  Bytes    `yaml:"segmentBytes" doc:"Text of the largest segment. 0: 128 MiB, or less for want of memory: a query visits every segment."`
 	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
 	MaxFiles      int      `yaml:"maxFiles" doc:"Files of the largest repository that is indexed, about 600 bytes of memory each while it is imported. 0: what a third of runtime.memoryBytes holds, at most 4,000,000."`
+	MaxRefs       int      `yaml:"maxRefs" doc:"Branches and tags of one repository that are indexed, at most 200,000. Of more that are selected, those with the newest commits are; the others are listed in the status of the repository. The default is 5,000."`
 	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`
 	PurgeAfter    Duration `yaml:"purgeAfter" doc:"Time in which the text of a removed repository or branch is gone from disk. 0: when a merge happens to drop it."`
 	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
@@ -205,6 +206,7 @@ type Connection struct {
 	AutoRegister bool              `yaml:"autoRegister" doc:"Register a repository at its first delivery. Otherwise its deliveries are refused."`
 	Repositories map[string]string `yaml:"repositories" doc:"Names that a delivery may use instead of a clone URL."`
 	Branches     []string          `yaml:"branches" doc:"Globs of branches that a repository registered by this connection gets beside its default branch."`
+	Tags         []string          `yaml:"tags" doc:"Globs of tags that a repository registered by this connection gets."`
 }
 
 // Default returns the settings of a server for one team on one machine. What is 0
@@ -225,7 +227,7 @@ func Default() Config {
 		},
 		Ingest: Ingest{MaxBodyBytes: 25 << 20, AppendTimeout: Duration(8 * time.Second), MaxBacklog: 1_000_000},
 		Pipeline: Pipeline{
-			MaxAhead: 10_000, MaxFileBytes: 2 << 20, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5,
+			MaxAhead: 10_000, MaxFileBytes: 2 << 20, MaxRefs: 5000, MergeInterval: Duration(30 * time.Second), MaxAttempts: 5,
 			PurgeAfter:        Duration(time.Hour),
 			HostPatience:      Duration(10 * time.Minute),
 			ReconcileInterval: Duration(time.Hour), ReconcileGrace: Duration(30 * time.Second), ReconcileConcurrency: 2,

@@ -111,6 +111,7 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("pipeline.builders", int64(c.Pipeline.Builders), 0)
 	zeroOrAtLeast("pipeline.segmentBytes", int64(c.Pipeline.SegmentBytes), max(8<<20, 2*int64(c.Pipeline.MaxFileBytes)))
 	atLeast("pipeline.maxFiles", int64(c.Pipeline.MaxFiles), 0)
+	atLeast("pipeline.maxRefs", int64(c.Pipeline.MaxRefs), 1)
 	atLeast("pipeline.maxFileBytes", int64(c.Pipeline.MaxFileBytes), 1<<10)
 	atLeast("pipeline.purgeAfter in nanoseconds", int64(c.Pipeline.PurgeAfter), 0)
 	atLeast("pipeline.maxAttempts", int64(c.Pipeline.MaxAttempts), 1)

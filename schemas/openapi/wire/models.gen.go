@@ -317,6 +317,12 @@ const (
 	TreeNodeTypeTree   TreeNodeType = "tree"
 )
 
+// Defines values for UnmatchedGlobKind.
+const (
+	UnmatchedGlobKindBranch UnmatchedGlobKind = "branch"
+	UnmatchedGlobKindTag    UnmatchedGlobKind = "tag"
+)
+
 // Defines values for UserState.
 const (
 	UserStateActive    UserState = "active"
@@ -371,9 +377,10 @@ type AcceptInvitationRequest struct {
 
 // Accepted defines model for Accepted.
 type Accepted struct {
-	RepoID   RepositoryNumber `json:"repoId"`
-	RepoName string           `json:"repoName"`
-	Position Position         `json:"position"`
+	RepoID    RepositoryNumber `json:"repoId"`
+	RepoName  string           `json:"repoName"`
+	Position  Position         `json:"position"`
+	Selection RefSelection     `json:"selection,omitempty,omitzero"`
 }
 
 // Access What counts, and decided, the decision of an owner, which is absent if there is none.
@@ -1327,6 +1334,35 @@ type Redelivered struct {
 	Positions  []Position `json:"positions"`
 }
 
+// RefCount defines model for RefCount.
+type RefCount struct {
+	// Selected With the default branch, and with those beyond the limit.
+	Selected int `json:"selected"`
+	Total    int `json:"total"`
+}
+
+// RefSelection Which branches and tags the globs of a repository select. In the answer to a registration or a refresh, as the
+// code host lists them now; absent for a repository without globs, from a process without the role pipeline, and if
+// the host does not answer within five seconds. In the status of a repository, as they were last fetched.
+type RefSelection struct {
+	// Message All of it in one line, such as "237 of 3,175 branches; ** takes all".
+	Message  string   `json:"message"`
+	Branches RefCount `json:"branches"`
+	Tags     RefCount `json:"tags,omitempty,omitzero"`
+
+	// Unmatched Globs that select nothing.
+	Unmatched []UnmatchedGlob `json:"unmatched,omitempty,omitzero"`
+
+	// Limit Branches and tags that are indexed at most: pipeline.maxRefs.
+	Limit int `json:"limit"`
+
+	// LeftOut Selected ones that are not indexed, since as many as the limit have newer commits.
+	LeftOut int `json:"leftOut"`
+
+	// LeftOutRefs The first of them, by full name. In the status, the newest commit comes first; before the first fetch the commits are not known.
+	LeftOutRefs []string `json:"leftOutRefs,omitempty,omitzero"`
+}
+
 // RefStatus defines model for RefStatus.
 type RefStatus struct {
 	Ref       string `json:"ref"`
@@ -1355,7 +1391,10 @@ type RegisterRequest struct {
 	Path string `json:"path,omitempty,omitzero"`
 
 	// Branches Globs on the short names of branches that are indexed beside the default branch.
-	Branches     []string     `json:"branches,omitempty,omitzero"`
+	Branches []string `json:"branches,omitempty,omitzero"`
+
+	// Tags Globs on the short names of tags that are indexed.
+	Tags         []string     `json:"tags,omitempty,omitzero"`
 	CodeHostType CodeHostType `json:"codeHostType,omitempty,omitzero"`
 
 	// WebURL The repository's page on its code host.
@@ -1482,6 +1521,7 @@ type RepositoryStatus struct {
 	IndexedAt         Time           `json:"indexedAt,omitempty,omitzero"`
 	PushedAt          Time           `json:"pushedAt,omitempty,omitzero"`
 	AppliedPosition   Position       `json:"appliedPosition,omitempty,omitzero"`
+	Selection         RefSelection   `json:"selection,omitempty,omitzero"`
 	Reconciliation    Reconciliation `json:"reconciliation,omitempty,omitzero"`
 }
 
@@ -1811,6 +1851,18 @@ type TreeRequest struct {
 type TreeResponse struct {
 	Tree TreeNode `json:"tree"`
 }
+
+// UnmatchedGlob defines model for UnmatchedGlob.
+type UnmatchedGlob struct {
+	Glob string            `json:"glob"`
+	Kind UnmatchedGlobKind `json:"kind"`
+
+	// Near Names, or globs that select some, that may have been meant.
+	Near []string `json:"near,omitempty,omitzero"`
+}
+
+// UnmatchedGlobKind defines model for UnmatchedGlob.Kind.
+type UnmatchedGlobKind string
 
 // User defines model for User.
 type User struct {

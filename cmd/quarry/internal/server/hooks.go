@@ -73,7 +73,7 @@ func connectionsOf(c *config.Config) ([]ingest.Connection, error) {
 		}
 		connections = append(connections, ingest.Connection{
 			Name: from.Name, Kind: from.Kind, URL: from.URL, Secrets: secrets, AllowToken: from.AllowToken,
-			AutoRegister: from.AutoRegister, Repositories: from.Repositories, Branches: from.Branches,
+			AutoRegister: from.AutoRegister, Repositories: from.Repositories, Branches: from.Branches, Tags: from.Tags,
 		})
 	}
 	return connections, nil

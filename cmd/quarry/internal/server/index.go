@@ -217,6 +217,7 @@ func (s *Server) openAPI() error {
 		Catalog:        s.repositories,
 		Numbers:        s.accounts.numbers,
 		Registrar:      s.registrar,
+		SelectRefs:     s.selectRefs(),
 		Status:         s.statuses(),
 		Deliveries:     &ledger{versions: s.versions, registrar: s.registrar, letters: s.letters.follower},
 		DeadLetters:    s.letters,

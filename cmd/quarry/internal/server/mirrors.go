@@ -35,6 +35,7 @@ func openMirrors(ctx context.Context, c *config.Config, policy mirror.Policy, ex
 		Policy:         policy,
 		FetchTimeout:   c.Git.FetchTimeout.Std(),
 		MaxMirrorBytes: int64(c.Git.MaxMirrorBytes),
+		MaxRefs:        c.Pipeline.MaxRefs,
 		CollectAfter:   c.Git.CollectAfter.Std(),
 		MaxObjectBytes: min(c.PlannedBytes()/4, maxGitObjectBytes),
 		PackThreads:    c.Pipeline.Builders,

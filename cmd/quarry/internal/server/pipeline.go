@@ -142,10 +142,10 @@ func (s *Server) working(id code.RepositoryID) (work, bool) {
 	if s.pipeline == nil {
 		return work{}, false
 	}
-	w := work{look: s.pipeline.look(id)}
+	w := work{look: s.pipeline.look(id), selection: s.pipeline.selection(id)}
 	status, ok := s.pipeline.indexer.Status(id)
 	if !ok {
-		return w, w.look != nil
+		return w, w.look != nil || w.selection != nil
 	}
 	w.failed = failureOf(status.Code, status.Detail, status.FailedAt)
 	if status.Running {

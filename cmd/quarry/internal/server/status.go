@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // statuses says how far the indexing of a repository is. It implements
@@ -31,6 +32,8 @@ type work struct {
 	progress *api.Progress // nil if nothing runs
 	// failed is how the last attempt failed; nil if it did not.
 	failed *api.Failure
+	// selection is which refs are indexed; nil if no fetch of all refs is known.
+	selection *wire.RefSelection
 	// look is nil where another process looks for lost pushes, or none does.
 	look *api.Reconciliation
 }
@@ -164,7 +167,7 @@ func (s *statuses) addWork(out *api.RepositoryStatus) {
 	if !ok {
 		return
 	}
-	out.Progress, out.LastError, out.Reconciliation = w.progress, w.failed, w.look
+	out.Progress, out.LastError, out.Reconciliation, out.Selection = w.progress, w.failed, w.look, w.selection
 	if out.State == api.StateIndexed {
 		return
 	}

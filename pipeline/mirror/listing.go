@@ -11,23 +11,41 @@ import (
 type State struct {
 	// Default is the default branch; empty if the repository has no commits.
 	Default code.Ref
-	// Revisions are the default branch, first, and the other selected branches
-	// by name.
+	// Revisions are the default branch, first, and the other selected refs by name.
+	// They are at most Options.MaxRefs.
 	Revisions []code.Revision
+	// Selection counts the refs, and names those that are selected and not among
+	// Revisions.
+	Selection Selection
+
+	leftOut map[code.Ref]bool
 }
 
-// Selected reports whether ref is indexed: it is the default branch or a branch
-// that one of the globs matches.
+// LeavesOut reports whether a ref is selected, and not among Revisions because
+// Options.MaxRefs others have newer commits.
+func (s *State) LeavesOut(ref code.Ref) bool { return s.leftOut[ref] }
+
+// Selected reports whether the globs of a repository select ref: it is the default
+// branch, or a branch or a tag that one of them matches.
 func Selected(r code.Repository, defaultRef, ref code.Ref) bool {
-	if ref == defaultRef {
-		return true
+	return ref == defaultRef || slices.ContainsFunc(globsFor(r, ref), func(glob string) bool { return MatchGlob(glob, ref.Short()) })
+}
+
+// globsFor returns the globs that select refs of the kind of ref.
+func globsFor(r code.Repository, ref code.Ref) []string {
+	switch {
+	case ref.IsBranch():
+		return r.Branches
+	case ref.IsTag():
+		return r.Tags
 	}
-	return ref.IsBranch() && slices.ContainsFunc(r.Branches, func(glob string) bool { return MatchGlob(glob, ref.Short()) })
+	return nil
 }
 
 // listing is what a repository says of itself.
 type listing struct {
-	branches map[code.Ref]code.CommitID
+	// refs are the branches and, as far as they were listed, the tags.
+	refs map[code.Ref]code.CommitID
 	// head is what HEAD points to: a branch, or "" if it is detached or the host
 	// does not say.
 	head code.Ref
@@ -36,9 +54,9 @@ type listing struct {
 	format     string
 }
 
-// state selects the branches of l that are indexed.
+// state selects the refs of l that are indexed.
 func (l listing) state(r code.Repository) (State, error) {
-	if len(l.branches) == 0 && l.headCommit == "" {
+	if l.headCommit == "" && !l.hasBranches() {
 		return State{}, nil
 	}
 	def := l.defaultBranch(r)
@@ -46,12 +64,29 @@ func (l listing) state(r code.Repository) (State, error) {
 		return State{}, ErrNoDefaultBranch
 	}
 	s := State{Default: def}
-	for ref, commit := range l.branches {
+	for ref, commit := range l.refs {
 		if Selected(r, def, ref) {
 			s.Revisions = append(s.Revisions, code.Revision{Ref: ref, Commit: commit})
 		}
 	}
-	slices.SortFunc(s.Revisions, func(a, b code.Revision) int {
+	sortRevisions(s.Revisions, def)
+	s.Selection = l.count(r, s)
+	return s, nil
+}
+
+func (l listing) hasBranches() bool {
+	for ref := range l.refs {
+		if ref.IsBranch() {
+			return true
+		}
+	}
+	return false
+}
+
+// sortRevisions puts the default branch first, and the others in the order of their
+// names.
+func sortRevisions(revisions []code.Revision, def code.Ref) {
+	slices.SortFunc(revisions, func(a, b code.Revision) int {
 		if (a.Ref == def) != (b.Ref == def) {
 			if a.Ref == def {
 				return -1
@@ -60,7 +95,6 @@ func (l listing) state(r code.Repository) (State, error) {
 		}
 		return strings.Compare(string(a.Ref), string(b.Ref))
 	})
-	return s, nil
 }
 
 // defaultBranch is the registered one if it exists; then what HEAD names; then,
@@ -72,7 +106,7 @@ func (l listing) defaultBranch(r code.Repository) code.Ref {
 	}
 	candidates = append(candidates, "refs/heads/main", "refs/heads/master")
 	for _, ref := range candidates {
-		if _, ok := l.branches[ref]; ok {
+		if _, ok := l.refs[ref]; ok && ref.IsBranch() {
 			return ref
 		}
 	}
@@ -83,8 +117,8 @@ func (l listing) defaultBranch(r code.Repository) code.Ref {
 // name.
 func (l listing) branchesAt(commit code.CommitID) []code.Ref {
 	var refs []code.Ref
-	for ref, c := range l.branches {
-		if c == commit {
+	for ref, c := range l.refs {
+		if c == commit && ref.IsBranch() {
 			refs = append(refs, ref)
 		}
 	}

@@ -1,0 +1,356 @@
+package mirror
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/spelling"
+)
+
+// Bounds of a Selection.
+const (
+	// MaxLeftOutRefs bounds the refs that a Selection names as left out.
+	MaxLeftOutRefs = 1000
+	// maxNearRefs bounds what is suggested for a glob that selects nothing,
+	// maxComparedRefs the refs that are compared with it, and maxAdvisedGlobs the globs
+	// for which that is done.
+	maxNearRefs     = 3
+	maxAdvisedGlobs = 8
+	maxComparedRefs = 20_000
+)
+
+// A Selection says how many refs of a repository its globs select.
+type Selection struct {
+	Branches Count `json:"branches"`
+	// Tags is zero unless tags are selected.
+	Tags Count `json:"tags"`
+	// Unmatched are the globs that select nothing.
+	Unmatched []UnmatchedGlob `json:"unmatched,omitempty"`
+	// Limit is Options.MaxRefs. LeftOut counts the selected refs beyond it, and
+	// LeftOutRefs names the first MaxLeftOutRefs of them, the newest commit first.
+	Limit       int        `json:"limit"`
+	LeftOut     int        `json:"leftOut,omitempty"`
+	LeftOutRefs []code.Ref `json:"leftOutRefs,omitempty"`
+}
+
+// A Count is how many of the refs of one kind are selected.
+type Count struct {
+	// Selected includes the default branch and the refs beyond the limit.
+	Selected int `json:"selected"`
+	Total    int `json:"total"`
+	// Wider is how many would be selected with ** in place of each *.
+	Wider int `json:"wider"`
+}
+
+// An UnmatchedGlob selects nothing.
+type UnmatchedGlob struct {
+	Glob string `json:"glob"`
+	Tag  bool   `json:"tag,omitempty"`
+	// Near are names of refs, or globs that select some, that may have been meant.
+	Near []string `json:"near,omitempty"`
+}
+
+// String returns one line such as "237 of 3,175 branches; ** takes all".
+func (s Selection) String() string {
+	parts := []string{s.Branches.text("branches")}
+	if s.Tags != (Count{}) {
+		parts = append(parts, s.Tags.text("tags"))
+	}
+	for _, u := range s.Unmatched {
+		parts = append(parts, u.text())
+	}
+	if s.LeftOut > 0 {
+		parts = append(parts, fmt.Sprintf("%s are left out: at most %s are indexed, those with the newest commits (pipeline.maxRefs)", thousands(s.LeftOut), thousands(s.Limit)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (c Count) text(noun string) string {
+	out := fmt.Sprintf("%s of %s %s", thousands(c.Selected), thousands(c.Total), noun)
+	switch {
+	case c.Wider <= c.Selected:
+	case c.Wider == c.Total:
+		out += "; ** takes all"
+	default:
+		out += fmt.Sprintf("; ** in place of * takes %s", thousands(c.Wider))
+	}
+	return out
+}
+
+func (u UnmatchedGlob) text() string {
+	noun := "branch"
+	if u.Tag {
+		noun = "tag"
+	}
+	out := fmt.Sprintf("%q selects no %s", u.Glob, noun)
+	if len(u.Near) > 0 {
+		out += "; near are " + strings.Join(u.Near, ", ")
+	}
+	return out
+}
+
+// thousands writes a number with commas.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// drop takes a selected ref out of the counts.
+func (s *Selection) drop(ref code.Ref) {
+	c := &s.Branches
+	if ref.IsTag() {
+		c = &s.Tags
+	}
+	c.Selected, c.Total, c.Wider = c.Selected-1, c.Total-1, c.Wider-1
+}
+
+// count returns what the globs of r select of l.
+func (l listing) count(r code.Repository, s State) Selection {
+	selected := make(map[code.Ref]bool, len(s.Revisions))
+	for _, rev := range s.Revisions {
+		selected[rev.Ref] = true
+	}
+	wide := code.Repository{Branches: widen(r.Branches), Tags: widen(r.Tags)}
+	var out Selection
+	for ref := range l.refs {
+		c := &out.Branches
+		if ref.IsTag() {
+			c = &out.Tags
+		}
+		c.Total++
+		switch {
+		case selected[ref]:
+			c.Selected++
+			c.Wider++
+		case Selected(wide, "", ref):
+			c.Wider++
+		}
+	}
+	out.checkGlobs(l, r.Branches, false)
+	out.checkGlobs(l, r.Tags, true)
+	return out
+}
+
+// checkGlobs notes the globs that select nothing.
+func (s *Selection) checkGlobs(l listing, globs []string, tags bool) {
+	if len(globs) == 0 {
+		return
+	}
+	var names []string
+	for ref := range l.refs {
+		if ref.IsTag() == tags {
+			names = append(names, ref.Short())
+		}
+	}
+	slices.Sort(names)
+	for _, glob := range globs {
+		if slices.ContainsFunc(names, func(name string) bool { return MatchGlob(glob, name) }) {
+			continue
+		}
+		u := UnmatchedGlob{Glob: glob, Tag: tags}
+		if len(s.Unmatched) < maxAdvisedGlobs {
+			u.Near = nearGlobs(glob, names[:min(len(names), maxComparedRefs)])
+		}
+		s.Unmatched = append(s.Unmatched, u)
+	}
+}
+
+// widen returns the globs that select more with ** in place of each *.
+func widen(globs []string) []string {
+	var out []string
+	for _, glob := range globs {
+		if wide := widenGlob(glob); wide != glob {
+			out = append(out, wide)
+		}
+	}
+	return out
+}
+
+func widenGlob(glob string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(glob, "**", "*"), "*", "**")
+}
+
+// nearGlobs returns what the writer of a glob that selects none of names may have
+// meant: the glob with ** in place of *, or globs on the directories of names that are
+// spelled like it, or names.
+func nearGlobs(glob string, names []string) []string {
+	if wide := widenGlob(glob); slices.ContainsFunc(names, func(name string) bool { return MatchGlob(wide, name) }) {
+		return []string{wide}
+	}
+	literal := glob
+	if i := strings.IndexAny(glob, "*?"); i >= 0 {
+		literal = glob[:i]
+		if near := spelling.Nearest(strings.TrimSuffix(literal, "/")+"/*", slices.Values(directoryGlobs(names)), maxNearRefs); len(near) > 0 {
+			return near
+		}
+	}
+	if near := spelling.Nearest(literal, slices.Values(names), maxNearRefs); len(near) > 0 || literal == "" {
+		return near
+	}
+	var near []string
+	for _, name := range names {
+		if len(near) < maxNearRefs && strings.Contains(name, literal) {
+			near = append(near, name)
+		}
+	}
+	return near
+}
+
+// directoryGlobs returns a glob for each directory that has some of names, which are
+// sorted.
+func directoryGlobs(names []string) []string {
+	var globs []string
+	for _, name := range names {
+		if i := strings.LastIndexByte(name, '/'); i >= 0 {
+			globs = append(globs, name[:i+1]+"*")
+		}
+	}
+	return slices.Compact(globs)
+}
+
+// keepFirst keeps at most most revisions, of which nothing but the names is known.
+func (s State) keepFirst(most int) State {
+	s.Selection.Limit = most
+	if len(s.Revisions) <= most {
+		return s
+	}
+	s.leaveOut(s.Revisions[most:])
+	s.Revisions = s.Revisions[:most]
+	return s
+}
+
+// leaveOut notes refs that are selected and not indexed.
+func (s *State) leaveOut(revisions []code.Revision) {
+	s.leftOut = make(map[code.Ref]bool, len(revisions))
+	for _, rev := range revisions {
+		s.leftOut[rev.Ref] = true
+		if len(s.Selection.LeftOutRefs) < MaxLeftOutRefs {
+			s.Selection.LeftOutRefs = append(s.Selection.LeftOutRefs, rev.Ref)
+		}
+	}
+	s.Selection.LeftOut = len(revisions)
+}
+
+// limitRefs keeps the default branch and, up to Options.MaxRefs, the refs whose commits
+// are the newest by the time of the committer. A commit that the mirror does not have
+// counts as newer than all others.
+func (m *Mirror) limitRefs(ctx context.Context, s State) (State, error) {
+	most := m.ms.o.MaxRefs
+	if len(s.Revisions) <= most {
+		return s.keepFirst(most), nil
+	}
+	times, err := m.commitTimes(ctx, s.Revisions)
+	if err != nil {
+		return State{}, err
+	}
+	slices.SortFunc(s.Revisions, func(a, b code.Revision) int {
+		switch {
+		case a.Ref == s.Default:
+			return -1
+		case b.Ref == s.Default:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(times[b.Commit], times[a.Commit]), strings.Compare(string(a.Ref), string(b.Ref)))
+	})
+	s = s.keepFirst(most)
+	s.Revisions = slices.Clone(s.Revisions)
+	sortRevisions(s.Revisions, s.Default)
+	return s, nil
+}
+
+// commitTimes returns the committer's times, in seconds, of the commits of revisions.
+func (m *Mirror) commitTimes(ctx context.Context, revisions []code.Revision) (map[code.CommitID]int64, error) {
+	reader, err := m.Reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer reader.Close()
+	times := make(map[code.CommitID]int64, len(revisions))
+	for _, rev := range revisions {
+		if _, known := times[rev.Commit]; known {
+			continue
+		}
+		c, err := reader.commit(ctx, string(rev.Commit))
+		switch {
+		case err == nil:
+			times[rev.Commit] = c.Time.Unix()
+		case errors.Is(err, ErrMissing):
+			times[rev.Commit] = math.MaxInt64
+		default:
+			return nil, err
+		}
+	}
+	return times, nil
+}
+
+// peelKnown replaces the tag objects of a state by their commits, as far as the mirror
+// has them, and leaves out tags of something else.
+func (m *Mirror) peelKnown(ctx context.Context, s State) (State, error) {
+	tags := map[code.Ref]code.CommitID{}
+	for _, rev := range s.Revisions {
+		if rev.Ref.IsTag() {
+			tags[rev.Ref] = rev.Commit
+		}
+	}
+	all := maps.Clone(tags)
+	if _, err := m.peel(ctx, tags); err != nil {
+		return s, err
+	}
+	revisions := s.Revisions[:0]
+	for _, rev := range s.Revisions {
+		if _, isTag := all[rev.Ref]; isTag {
+			commit, ok := tags[rev.Ref]
+			if !ok {
+				s.Selection.drop(rev.Ref)
+				continue
+			}
+			rev.Commit = commit
+		}
+		revisions = append(revisions, rev)
+	}
+	s.Revisions = revisions
+	return s, nil
+}
+
+// selectionName is a file beside the mirror.
+const selectionName = "selection.json"
+
+// SaveSelection stores what was selected at the last look at all refs.
+func (m *Mirror) SaveSelection(s Selection) error {
+	b, err := json.Marshal(s)
+	if err == nil {
+		err = writeFile(filepath.Join(m.dir, selectionName), withChecksum(b))
+	}
+	if err != nil {
+		return m.wrap("save", err)
+	}
+	return nil
+}
+
+// Selection returns what SaveSelection stored; false if there is nothing.
+func (m *Mirror) Selection() (s Selection, ok bool) {
+	b, err := os.ReadFile(filepath.Join(m.dir, selectionName))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			m.ms.o.Logger.Warn("cannot read which refs of a repository are selected", "repository_id", m.id, "error", err)
+		}
+		return s, false
+	}
+	text, intact := checkedText(b)
+	return s, intact && json.Unmarshal(text, &s) == nil
+}
