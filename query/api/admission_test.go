@@ -214,6 +214,7 @@ func TestNothingIsChangedOnAFullDisk(t *testing.T) {
 	w := closedWorld()
 	o := without429(w.options())
 	o.Writable = func() error { return errors.New("the disk has 3 MiB left") }
+	o.Removable = o.Writable
 	s := newServer(t, o)
 	for _, rt := range s.Access() {
 		rec := ask(s, rt.Method, address(rt.Path), "{}", "owner")
@@ -225,6 +226,19 @@ func TestNothingIsChangedOnAFullDisk(t *testing.T) {
 	}
 	if w.audit.durable != 0 {
 		t.Errorf("%d changes in the audit log", w.audit.durable)
+	}
+
+	// A removal frees space.
+	o.Removable = func() error { return nil }
+	s = newServer(t, o)
+	for _, rt := range s.Access() {
+		rec := ask(s, rt.Method, address(rt.Path), "{}", "owner")
+		if rt.Method == "DELETE" && rt.Path == "/api/repos/{repoId}" && rec.Code == 503 {
+			t.Errorf("a removal on a full disk: %d %s", rec.Code, rec.Body)
+		}
+		if rt.Method == "POST" && rt.Path == "/api/repos/{repoId}/refresh" && rec.Code != 503 {
+			t.Errorf("a refresh on a full disk: %d %s", rec.Code, rec.Body)
+		}
 	}
 }
 

@@ -69,10 +69,14 @@ var errNotChanged = errors.New("nothing was changed")
 
 // checkWritable refuses a request that changes something while nothing can be kept.
 func (s *Server) checkWritable(rt *route) error {
-	if !rt.changes() || s.o.Writable == nil {
+	check := s.o.Writable
+	if rt.frees && s.o.Removable != nil {
+		check = s.o.Removable
+	}
+	if !rt.changes() || check == nil {
 		return nil
 	}
-	if err := s.o.Writable(); err != nil {
+	if err := check(); err != nil {
 		return fmt.Errorf("%w: %w", errNotChanged, err)
 	}
 	return nil

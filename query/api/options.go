@@ -160,6 +160,9 @@ type Options struct {
 	// Writable says why nothing may be changed now; nil is always writable. What is read
 	// is not affected.
 	Writable func() error
+	// Removable says why no repository may be removed now, which frees space; nil is
+	// Writable.
+	Removable func() error
 	// Version is what GET /api/version says.
 	Version string
 	// Secret signs the IDs of sessions of the Model Context Protocol; processes with

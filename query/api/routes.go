@@ -19,6 +19,8 @@ type route struct {
 	// access says who may ask, action what the audit log calls it; empty: nothing.
 	access access
 	action audit.Action
+	// frees says that the request frees space, and so is let in when others are not.
+	frees bool
 	// One of the two: stream where the answer is written as it comes.
 	handler handler
 	stream  streamHandler
@@ -47,7 +49,7 @@ func (s *Server) routes() []route {
 		{method: http.MethodGet, path: "/api/repos", access: accessSearch, action: audit.ListedRepositories, handler: s.listRepositories},
 		{method: http.MethodGet, path: "/api/connections", access: accessSearch, action: audit.ListedConnections, handler: s.listConnections},
 		{method: http.MethodPost, path: "/api/repos", access: accessOwner, action: audit.RegisteredRepository, handler: s.registerRepository},
-		{method: http.MethodDelete, path: "/api/repos/{repoId}", access: accessOwner, action: audit.RemovedRepository, handler: s.removeRepository},
+		{method: http.MethodDelete, path: "/api/repos/{repoId}", access: accessOwner, action: audit.RemovedRepository, frees: true, handler: s.removeRepository},
 		{method: http.MethodPost, path: "/api/repos/{repoId}/erase", access: accessOwner, action: audit.ErasedRepository, handler: s.eraseRepository},
 		{method: http.MethodGet, path: "/api/erasures", access: accessOwner, action: audit.ReadOperations, handler: s.listErasures},
 		{method: http.MethodPost, path: "/api/repos/{repoId}/refresh", access: accessOwner, action: audit.ReindexedRepository, handler: s.refreshRepository},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -46,7 +47,7 @@ func (l *Log) append(ctx context.Context, name event.Topic, number int32, record
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
-	if err := l.CheckSpace(name); err != nil {
+	if err := l.checkSpace(name, records); err != nil {
 		l.metrics.refused.WithLabelValues(refusedDiskFull).Inc()
 		return nil, err
 	}
@@ -126,12 +127,12 @@ func (l *Log) write(batch []*appending) error {
 	return nil
 }
 
-// CheckSpace returns ErrFull while the disk has too little space for records of a
+// checkSpace returns ErrFull while the disk has too little space for records of a
 // topic; see doc.go. A file system that cannot say how full it is counts as having
 // room.
-func (l *Log) CheckSpace(topic event.Topic) error {
+func (l *Log) checkSpace(topic event.Topic, records []event.Record) error {
 	usage, err := l.opts.fs.GetDiskUsage(l.dir)
-	least := l.minFreeBytes(topic)
+	least := l.minFreeBytes(topic, records)
 	if err != nil || usage.AvailBytes >= least {
 		return nil
 	}
@@ -139,9 +140,16 @@ func (l *Log) CheckSpace(topic event.Topic) error {
 }
 
 // minFreeBytes returns the space below which records of a topic are refused.
-func (l *Log) minFreeBytes(topic event.Topic) uint64 {
-	if topic == event.TopicEvents {
+func (l *Log) minFreeBytes(topic event.Topic, records []event.Record) uint64 {
+	if topic == event.TopicEvents && slices.ContainsFunc(records, takesSpace) {
 		return l.opts.MinFreeBytes
 	}
 	return l.opts.MinFreeBytes / 2
+}
+
+// takesSpace reports whether more is written because of a record. A removal frees space,
+// and is handled after the pushes before it are answered.
+func takesSpace(rec event.Record) bool {
+	t := event.TypeOf(rec)
+	return t != event.TypeRepositoryRemoved && t != event.TypePushesHandled
 }

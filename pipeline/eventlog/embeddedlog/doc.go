@@ -37,7 +37,7 @@
 // so that a full disk is an answer and not a crash, Append refuses records with
 // ErrFull while less than Options.MinFreeBytes are free: records of
 // event.TopicEvents first, and others at half of that, so that the audit log can be
-// written when changes are refused. Options.DiskFull is called where other programs
+// written when changes are refused, and repositories removed, which frees space. Options.DiskFull is called where other programs
 // take the rest.
 //
 // # Concurrency

@@ -18,8 +18,8 @@ type Options struct {
 	// what was just written from memory, so it matters only to a replay.
 	CacheBytes int64
 	// MinFreeBytes is the free space below which Append answers ErrFull to records of
-	// event.TopicEvents, and to others below the half of it: what people do can still
-	// be recorded when nothing new is indexed. 0 means 256 MiB, which is what Pebble
+	// event.TopicEvents, and to others and to removals of repositories below the half of
+	// it: what people do can still be recorded when nothing new is indexed. 0 means 256 MiB, which is what Pebble
 	// may need to write out what it holds in memory.
 	MinFreeBytes uint64
 	// DiskFull is called when a write fails for want of space, which is then tried once

@@ -226,6 +226,7 @@ func (s *Server) openAPI() error {
 		Connections:    connectionKinds(c),
 		Ready:          s.ready,
 		Writable:       s.writable,
+		Removable:      s.removable,
 		Replays:        s.versions.replays,
 		Erasures:       erasures{s},
 		Backups:        s.backups,

@@ -140,3 +140,7 @@ func (g spaceGate) Handle(ctx context.Context, records []event.Record) (int, err
 
 // writable implements api.Options.Writable.
 func (s *Server) writable() error { return s.disks.check(directoryData, directoryLog) }
+
+// removable implements api.Options.Removable: removals free space, and are let in until
+// half of storage.minFreeBytes is left. The log takes them as long.
+func (s *Server) removable() error { return s.disks.checkHalf(directoryData, directoryLog) }

@@ -174,23 +174,32 @@ func (g *diskGuard) measure(context.Context) {
 	}
 }
 
-func (g *diskGuard) isLow(s boot.Space) bool {
-	return s.FreeBytes < g.minFree || s.TotalFiles > 0 && s.FreeFiles < minFreeFiles
+func (g *diskGuard) isLow(s boot.Space) bool { return isBelow(s, g.minFree, minFreeFiles) }
+
+func isBelow(s boot.Space, bytes int64, files int64) bool {
+	return s.FreeBytes < bytes || s.TotalFiles > 0 && s.FreeFiles < files
 }
 
 // check returns errDiskFull if one of the named directories has too little space. It
 // names no path: the error is shown to callers.
-func (g *diskGuard) check(names ...string) error {
+func (g *diskGuard) check(names ...string) error { return g.checkAbove(g.minFree, minFreeFiles, names) }
+
+// checkHalf is check with half of the bounds.
+func (g *diskGuard) checkHalf(names ...string) error {
+	return g.checkAbove(g.minFree/2, minFreeFiles/2, names)
+}
+
+func (g *diskGuard) checkAbove(bytes, files int64, names []string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, name := range names {
 		s, ok := g.mu.space[name]
 		switch {
-		case !ok || !g.isLow(s):
-		case s.FreeBytes < g.minFree:
-			return fmt.Errorf("%w: the disk of the directory %s has %d MiB left, and storage.minFreeBytes is %d MiB; free some space", errDiskFull, name, s.FreeBytes>>20, g.minFree>>20)
+		case !ok || !isBelow(s, bytes, files):
+		case s.FreeBytes < bytes:
+			return fmt.Errorf("%w: the disk of the directory %s has %d MiB left, and %d MiB are needed (storage.minFreeBytes); free some space", errDiskFull, name, s.FreeBytes>>20, bytes>>20)
 		default:
-			return fmt.Errorf("%w: the disk of the directory %s has room for %d more files, and %d are needed; remove some", errDiskFull, name, s.FreeFiles, minFreeFiles)
+			return fmt.Errorf("%w: the disk of the directory %s has room for %d more files, and %d are needed; remove some", errDiskFull, name, s.FreeFiles, files)
 		}
 	}
 	return nil

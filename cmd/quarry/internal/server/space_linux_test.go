@@ -102,7 +102,6 @@ func (s *Server) changeRefused(t *testing.T, g *gitRepository) {
 	began := time.Now()
 	for _, r := range []asked{
 		{method: http.MethodPost, path: "/api/repos/" + g.ID.String() + "/refresh"},
-		{method: http.MethodDelete, path: "/api/repos/" + g.ID.String()},
 		{method: http.MethodPost, path: "/api/repos", body: `{"cloneUrl":"` + g.dir + `","name":"other"}`},
 	} {
 		status, body := s.asOperator(t, r.method, r.path, r.body, "refused")
@@ -114,7 +113,7 @@ func (s *Server) changeRefused(t *testing.T, g *gitRepository) {
 		t.Errorf("a hook on a full disk: %d, Retry-After %q", status, retry)
 	}
 	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("four refusals took %v", took)
+		t.Errorf("three refusals took %v", took)
 	}
 	if after := fmt.Sprint(s.log.HighWater(t.Context(), event.TopicEvents)); after != before {
 		t.Errorf("the log went from %s to %s", before, after)
@@ -194,4 +193,45 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("the kept records are still there: %v", err)
 	}
 	eventually(t, func() bool { _, err := os.Stat(reserve); return err == nil })
+}
+
+// TestRemovalOnAFullDisk removes a repository, of which a push waits for space, while the
+// disk is almost full: it is gone, and its mirror with it. At half of
+// storage.minFreeBytes that is refused as everything else is.
+func TestRemovalOnAFullDisk(t *testing.T) {
+	d := newSmallDisk(t, smallDiskBytes)
+	g := newGitRepository(t, "kettle")
+	first := g.commit("main.go", "package main\n\nfunc Boil() {}\n")
+	c := fullDiskConfig(t, d, g)
+	s, _, _ := runUntilStopped(t, c)
+	s.registerAt(t, g, first)
+	mirror := filepath.Join(c.MirrorsDir(), fmt.Sprintf("%02x", byte(g.ID)), g.ID.String())
+	if _, err := os.Stat(mirror); err != nil {
+		t.Fatal(err)
+	}
+	remove := func(id string) (int, string) {
+		return s.asOperator(t, http.MethodDelete, "/api/repos/"+g.ID.String(), "", id)
+	}
+	d.leave(smallMinFree / 4)
+	eventually(t, func() bool { return s.removable() != nil })
+	if status, body := remove("refused"); status != http.StatusServiceUnavailable || !strings.Contains(body, "nothing was changed") {
+		t.Errorf("a removal with a quarter of the space: %d %s", status, body)
+	}
+
+	d.leave(smallMinFree * 2)
+	eventually(t, func() bool { return s.writable() == nil })
+	g.commit("main.go", "package main\n\nfunc Boil() { boil() }\n")
+	d.leave(smallMinFree + 4<<20) // it is accepted, and has no room to be handled a moment later
+	if status, _ := s.pushTo(t, g, 1); status != http.StatusAccepted {
+		t.Fatalf("a hook: %d", status)
+	}
+	d.leave(smallMinFree * 3 / 4)
+	eventually(t, func() bool { return s.writable() != nil && s.removable() == nil })
+	if status, body := remove("taken"); status != http.StatusAccepted {
+		t.Fatalf("a removal on a full disk: %d %s", status, body)
+	}
+	eventually(t, func() bool {
+		_, err := os.Stat(mirror)
+		return errors.Is(err, os.ErrNotExist) && s.defaultAt(g.ID) == ""
+	})
 }
