@@ -91,12 +91,14 @@ func (f *Fleet) RepositoriesDir() string { return filepath.Join(f.dir, "git") }
 func (f *Fleet) store() string { return filepath.Join(f.dir, "store") }
 
 // writeConfig writes JSON, which is YAML as well. Nothing looks for pushes without
-// a web hook: that would hide the ones that were lost.
+// a web hook: that would hide the ones that were lost. Memory is planned below the bound
+// of the rounds, however much the machine has.
 func (f *Fleet) writeConfig() error {
 	text, err := json.MarshalIndent(map[string]any{
 		"git":      map[string]any{"allowedRoots": []string{f.RepositoriesDir()}},
 		"pipeline": map[string]any{"reconcileInterval": "0s", "builders": 1},
 		"cache":    map[string]any{"framesBytes": "32MiB", "blocksBytes": "16MiB"},
+		"runtime":  map[string]any{"memoryBytes": "768MiB", "pprof": true},
 		"connections": []any{map[string]any{
 			"name": "chaos", "kind": "genericGitHost", "secrets": []string{host.Secret(secret)},
 		}},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -67,6 +68,25 @@ func (m *Member) Running() bool {
 	default:
 		return true
 	}
+}
+
+// SaveHeap writes a heap profile of the process beside its log, as NAME.heap.
+func (m *Member) SaveHeap(ctx context.Context) (err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL()+"/debug/pprof/heap", nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	f, err := os.Create(filepath.Join(m.fleet.dir, m.Name+".heap"))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, response.Body)
+	return errors.Join(err, f.Close())
 }
 
 func (m *Member) logPath() string { return filepath.Join(m.fleet.dir, m.Name+".log") }

@@ -38,7 +38,8 @@ func (r *run) healthy(ctx context.Context) error {
 		for name, bound := range bounds {
 			r.tally.most(name, figures[name])
 			if figures[name] > bound {
-				return fmt.Errorf("%s: %w: %s is %.0f, at most %.0f", m.Name, errGrowth, name, figures[name], bound)
+				err := fmt.Errorf("%s: %w: %s is %.0f, at most %.0f", m.Name, errGrowth, name, figures[name], bound)
+				return errors.Join(err, m.SaveHeap(ctx))
 			}
 		}
 	}
