@@ -53,6 +53,7 @@ type cli struct {
 	MCP    mcpCommand    `cmd:"" name:"mcp" group:"search" help:"Connect an AI agent to the server over standard input and output."`
 
 	Files filesCommand `cmd:"" group:"code" help:"List the files of a repository."`
+	Find  findCommand  `cmd:"" group:"code" help:"Find files by letters of their paths."`
 	Defs  defsCommand  `cmd:"" group:"code" help:"Find where a symbol is defined, or used."`
 	Show  showCommand  `cmd:"" group:"code" help:"Print a file or a commit."`
 	Log   logCommand   `cmd:"" group:"code" help:"List commits."`

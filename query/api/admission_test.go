@@ -156,6 +156,7 @@ func TestTargets(t *testing.T) {
 		{"POST", "/api/search", `{"query":"boil","matches":1}`, audit.TargetInstance, "", map[string]string{"query": "boil"}},
 		{"POST", "/api/stream_search", `{"query":"boil","matches":1}`, audit.TargetInstance, "", map[string]string{"query": "boil"}},
 		{"POST", "/api/find_references", `{"symbolName":"Boil","repoName":"x"}`, audit.TargetInstance, "", map[string]string{"symbol": "Boil", "repo": "x"}},
+		{"GET", "/api/find_files?query=boil", "", audit.TargetInstance, "", map[string]string{"query": "boil"}},
 		{"GET", "/api/repos?query=ket", "", audit.TargetInstance, "", map[string]string{"query": "ket"}},
 		{"GET", "/api/repos/42/status", "", audit.TargetRepository, "github.com/meadow/kettle", nil},
 		{"DELETE", "/api/repos/42", "", audit.TargetRepository, "github.com/meadow/kettle", nil},

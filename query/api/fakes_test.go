@@ -171,6 +171,19 @@ func (w *world) Search(ctx context.Context, _ search.View, r search.Request) (*s
 	return &out, nil
 }
 
+// FindFiles finds the files of the world whose path has the letters together.
+func (w *world) FindFiles(_ context.Context, _ search.View, r search.FileRequest) (*search.FoundFiles, error) {
+	out := &search.FoundFiles{}
+	for i := range w.result.Files {
+		f := &w.result.Files[i]
+		if n := strings.Index(f.Path, r.Letters); n >= 0 && out.Total < r.Limit {
+			out.Files = append(out.Files, search.FoundFile{Repo: f.Repo, Path: f.Path, Score: 20, Positions: []int{n}})
+			out.Total++
+		}
+	}
+	return out, nil
+}
+
 // Stream emits each file in a part of its own; what is wrong comes after the first
 // if the query says late.
 func (w *world) Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error) {

@@ -51,6 +51,8 @@ type Searcher interface {
 	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
 	// Stream is Search with the files given to emit in parts, in this goroutine.
 	Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error)
+	// FindFiles returns files by letters of their paths.
+	FindFiles(ctx context.Context, v search.View, r search.FileRequest) (*search.FoundFiles, error)
 }
 
 // Views gives the current state of the index.

@@ -46,6 +46,7 @@ func (s *Server) routes() []route {
 		{method: http.MethodPost, path: "/api/stream_search", access: accessSearch, action: audit.Searched, stream: s.streamSearch},
 		{method: http.MethodPost, path: "/api/find_definitions", access: accessSearch, action: audit.FoundDefinitions, handler: s.findDefinitions},
 		{method: http.MethodPost, path: "/api/find_references", access: accessSearch, action: audit.FoundReferences, handler: s.findReferences},
+		{method: http.MethodGet, path: "/api/find_files", access: accessSearch, action: audit.Searched, handler: s.findFiles},
 		{method: http.MethodGet, path: "/api/repos", access: accessSearch, action: audit.ListedRepositories, handler: s.listRepositories},
 		{method: http.MethodGet, path: "/api/connections", access: accessSearch, action: audit.ListedConnections, handler: s.listConnections},
 		{method: http.MethodPost, path: "/api/repos", access: accessOwner, action: audit.RegisteredRepository, handler: s.registerRepository},

@@ -602,6 +602,34 @@ func (c *Client) FindDefinitions(ctx context.Context, body wire.FindSymbolsReque
 	return receive[*wire.FindSymbolsResponse](ctx, c, request{method: "POST", path: "/api/find_definitions", body: body, reads: true})
 }
 
+// FindFilesParams are the parameters of FindFiles.
+type FindFilesParams struct {
+	// The letters; blanks count for nothing.
+	Query string
+	// Full name of the only repository whose files count.
+	Repo string
+	// How many files are returned.
+	Limit int
+}
+
+func (p *FindFilesParams) values() url.Values {
+	v := make(url.Values)
+	require(v, "query", p.Query)
+	set(v, "repo", p.Repo)
+	set(v, "limit", p.Limit)
+	return v
+}
+
+// FindFiles: Find files by letters of their paths. It sends GET /api/find_files.
+//
+// Addition. Files of default branches whose path has the letters of query in their order, in any
+// letter case and with others between: cmppckr finds compaction_picker.go. Best first: letters count
+// more at the beginning of a word, in the name of the file, and together. Every indexed path that the
+// caller may read is looked at.
+func (c *Client) FindFiles(ctx context.Context, params FindFilesParams) (*wire.FindFilesResponse, error) {
+	return receive[*wire.FindFilesResponse](ctx, c, request{method: "GET", path: "/api/find_files", query: params.values(), reads: true})
+}
+
 // FindReferences: Find symbol references. It sends POST /api/find_references.
 //
 // Returns the locations where a symbol occurs in text, its definitions among them. Rules as of

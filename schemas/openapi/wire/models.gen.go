@@ -1009,6 +1009,13 @@ type FindFile struct {
 	Matches  []FindMatch `json:"matches"`
 }
 
+// FindFilesResponse Example: {"files":[{"path":"src/boil.go","positions":[4,5,7],"repository":"github.com/meadow/kettle","repositoryId":42,"score":97,"webUrl":"https://code.example/browse/github.com/meadow/kettle@refs/heads/trunk/-/blob/src%2Fboil.go"}],"totalCount":1}
+type FindFilesResponse struct {
+	// TotalCount How many files have the letters.
+	TotalCount int         `json:"totalCount"`
+	Files      []FoundFile `json:"files"`
+}
+
 // FindMatch defines model for FindMatch.
 type FindMatch struct {
 	// LineContent The line of the match with its line end.
@@ -1068,6 +1075,22 @@ type FolderItem struct {
 
 // FolderItemType defines model for FolderItem.Type.
 type FolderItemType string
+
+// FoundFile defines model for FoundFile.
+type FoundFile struct {
+	Repository   string           `json:"repository"`
+	RepositoryID RepositoryNumber `json:"repositoryId"`
+	Path         string           `json:"path"`
+
+	// WebURL The file's page on this server.
+	WebURL string `json:"webUrl"`
+
+	// Score Higher is better; of use only to compare.
+	Score int `json:"score"`
+
+	// Positions Byte offsets in path of the letters, ascending.
+	Positions []int `json:"positions"`
+}
 
 // Freshness How far searches are behind the pushes. Ref, commit and times are those of what was indexed last.
 type Freshness struct {

@@ -75,6 +75,7 @@ func requestsOf(g *gitRepository, first, second string) []asked {
 		{"POST", "/api/stream_search", `{"query":"Boil","matches":10}`, "user.performed_code_search", "org", "1"},
 		{"POST", "/api/find_definitions", `{"symbolName":"Boil"}`, "user.performed_goto_definition", "org", "1"},
 		{"POST", "/api/find_references", `{"symbolName":"Boil"}`, "user.performed_find_references", "org", "1"},
+		{"GET", "/api/find_files?query=main", "", "user.performed_code_search", "org", "1"},
 		{"GET", "/api/repos", "", "user.listed_repos", "org", "1"},
 		{"GET", "/api/connections", "", "user.listed_connections", "org", "1"},
 		{"GET", "/api/repos/" + id + "/status", "", "user.read_repo", "repo", "kettle"},

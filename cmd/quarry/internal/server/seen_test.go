@@ -49,6 +49,7 @@ func about(text string) func(*secret) string {
 var seenRows = map[string]seenRow{
 	"POST /api/search":                                  {path: at("/api/search"), body: about(`{"query":"{mark}word or common rev:*","matches":100,"explain":true,"whole":true}`), status: 200},
 	"POST /api/stream_search":                           {path: at("/api/stream_search"), body: about(`{"query":"{mark}word or sharedtext","matches":100}`), status: 200},
+	"GET /api/find_files":                               {path: about("/api/find_files?query=main&repo={name}"), status: 200},
 	"POST /api/find_definitions":                        {path: at("/api/find_definitions"), body: about(`{"symbolName":"{mark}Symbol","repoName":"{name}"}`), status: 200},
 	"POST /api/find_references":                         {path: at("/api/find_references"), body: about(`{"symbolName":"common","revisionName":"{branch}"}`), status: 200},
 	"GET /api/repos":                                    {path: about("/api/repos?query={mark}"), status: 200},

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/client"
+)
+
+type findCommand struct {
+	askFlags
+	Letters []string `arg:"" help:"Letters of the path in their order; others may be between. Blanks count for nothing."`
+	Repo    string   `complete:"repository" placeholder:"NAME" help:"Only files of the repository with this full name."`
+	Limit   int      `short:"n" default:"20" help:"Print at most this many files, up to 100."`
+	JSON    bool     `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*findCommand) Help() string {
+	return `Prints REPOSITORY:PATH for each file whose path has the letters, the best first. Files of all default branches are looked at.
+
+Examples:
+
+	quarry find cmppckr
+	quarry find cfg yaml --repo app
+
+Exit status: 0 if something was found, 1 if nothing was, 2 on wrong usage.`
+}
+
+// Run implements the command.
+func (c *findCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.client()
+	if err != nil {
+		return err
+	}
+	found, err := server.FindFiles(ctx, client.FindFilesParams{Query: strings.Join(c.Letters, " "), Repo: c.Repo, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSONLines(s.out, found.Files)
+	} else {
+		for _, f := range found.Files {
+			if _, err = fmt.Fprintf(s.out, "%s:%s\n", f.Repository, f.Path); err != nil {
+				break
+			}
+		}
+	}
+	if err == nil && len(found.Files) == 0 {
+		return exitError(exitFailed)
+	}
+	return err
+}

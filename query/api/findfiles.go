@@ -1,0 +1,45 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// findFiles finds files by letters of their paths.
+func (s *Server) findFiles(r *http.Request) (*reply, error) {
+	p := queryParams(r)
+	letters, repository, limit := p.text("query", search.MaxFileLetters), p.text("repo", code.MaxNameBytes), p.number("limit")
+	if p.err == nil && strings.TrimSpace(letters) == "" {
+		p.failf("query: has no letters")
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	s.target(r, audit.TargetInstance, "", "query", letters, "repo", repository)
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
+	defer cancel()
+	view, err := s.view(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find files: %w", err)
+	}
+	defer view.Release()
+	found, err := s.o.Searcher.FindFiles(ctx, view, search.FileRequest{Letters: letters, Repository: repository, Limit: limit})
+	if err != nil {
+		return nil, searchError(r, err)
+	}
+	out := &wire.FindFilesResponse{TotalCount: found.Total, Files: make([]wire.FoundFile, len(found.Files))}
+	for i, f := range found.Files {
+		out.Files[i] = wire.FoundFile{
+			Repository: f.Repo.Name, RepositoryID: s.numberOf(f.Repo.ID), Path: f.Path, Score: f.Score, Positions: f.Positions,
+			WebURL: s.fileURL(f.Repo.Name, f.Repo.DefaultRef(), f.Path),
+		}
+	}
+	return ok(out), nil
+}

@@ -1,0 +1,316 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds of a search for files by the letters of their paths.
+const (
+	// MaxFileLetters bounds the letters, in bytes, MaxFoundFiles the files found.
+	MaxFileLetters = 128
+	MaxFoundFiles  = 100
+	// maxScoredPath bounds the end of a path in which letters are placed as well as possible.
+	maxScoredPath = 256
+	// fileStep is how many paths are looked at before other searches get their turn.
+	fileStep = 4096
+)
+
+// FileRequest asks for files by letters of their paths, in their order, with others between.
+type FileRequest struct {
+	// Letters are looked for in any letter case; blanks count for nothing. At least one, at most MaxFileLetters bytes.
+	Letters string
+	// Repository is the full name of the only repository that counts; empty for all.
+	Repository string
+	Limit      int // 1 to MaxFoundFiles
+}
+
+// FoundFiles are the files with the highest scores, and how many there are in all.
+type FoundFiles struct {
+	Files []FoundFile
+	Total int
+}
+
+// FoundFile is a file on the default branch of its repository.
+type FoundFile struct {
+	Repo  *Repository
+	Path  string
+	Score int
+	// Positions are the byte offsets in Path of the letters, ascending.
+	Positions []int
+}
+
+// FindFiles finds files by letters of their paths, the best first: letters count more at the beginning of a word, in the
+// name of the file, and together. It looks at every path that the view shows, so that Total is exact. It fails with
+// ErrBusy or the error of ctx.
+func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*FoundFiles, error) {
+	letters := strings.ToLower(strings.Join(strings.Fields(r.Letters), ""))
+	if letters == "" || len(letters) > MaxFileLetters || r.Limit < 1 || r.Limit > MaxFoundFiles {
+		return nil, fmt.Errorf("find files: %d letters, limit %d: out of bounds", len(letters), r.Limit)
+	}
+	ticket, err := s.admission.Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer ticket.Leave()
+	w := ticket.Worker(ctx.Done())
+	defer w.End()
+	f := &fileFinder{letters: letters, rare: rareLetters(letters), keep: 4 * r.Limit, repos: view.Repositories()}
+	looked := 0
+	for _, seg := range view.Segments() {
+		for i := range seg.Places.Len() {
+			if looked++; looked%fileStep == 0 && !w.Step() {
+				return nil, cmp.Or(ctx.Err(), ticket.Err(), context.Canceled)
+			}
+			if path := seg.Places.Path(i); f.mayMatch(path) && seg.shows(i) {
+				f.add(&seg, i, path, r.Repository)
+			}
+		}
+	}
+	return f.best(r.Limit), nil
+}
+
+// fileFinder keeps the files with the highest scores by a quick placement of the letters.
+type fileFinder struct {
+	letters string
+	rare    [][2]byte // in both letter cases
+	keep    int
+	repos   []*Repository
+	total   int
+	kept    []scoredFile
+	floor   scoredFile // the last one of kept, once that is full
+	full    bool
+}
+
+type scoredFile struct {
+	score int
+	repo  *Repository
+	path  []byte // of the view
+}
+
+// compareFiles orders files: higher scores first, then shorter paths, then names.
+func compareFiles(a, b scoredFile) int {
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(len(a.path), len(b.path)),
+		cmp.Compare(a.repo.Name, b.repo.Name), bytes.Compare(a.path, b.path), cmp.Compare(a.repo.ID, b.repo.ID))
+}
+
+// byRarity are letters, those first that the fewest paths have.
+const byRarity = "qzjxkywvbghfpudlmcnrotasei"
+
+// rareLetters returns the two letters that exclude most paths.
+func rareLetters(letters string) (rare [][2]byte) {
+	for i := range len(byRarity) {
+		if c := byRarity[i]; len(rare) < 2 && strings.IndexByte(letters, c) >= 0 {
+			rare = append(rare, [2]byte{c, c - 'a' + 'A'})
+		}
+	}
+	return rare
+}
+
+// mayMatch reports whether a path has the rare letters.
+func (f *fileFinder) mayMatch(path []byte) bool {
+	if len(path) < len(f.letters) {
+		return false
+	}
+	for _, c := range f.rare {
+		if bytes.IndexByte(path, c[0]) < 0 && bytes.IndexByte(path, c[1]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// placeBackward places letters as far behind as they go, and reports whether all have a place.
+func placeBackward(path []byte, letters string, positions []int) bool {
+	j := len(letters) - 1
+	for i := len(path) - 1; i >= 0 && j >= 0; i-- {
+		if lower[path[i]] == letters[j] {
+			positions[j] = i
+			j--
+		}
+	}
+	return j < 0
+}
+
+// lower has the small letter of each capital of ASCII, and every other byte as it is.
+var lower = func() (table [256]byte) {
+	for c := range table {
+		if table[c] = byte(c); isCapital(rune(c)) {
+			table[c] += 'a' - 'A'
+		}
+	}
+	return table
+}()
+
+func (f *fileFinder) add(seg *Segment, place int, path []byte, only string) {
+	repo := f.repos[seg.Places.Repo[place]]
+	if repo == nil || only != "" && repo.Name != only {
+		return
+	}
+	score, ok := quickScore(path, f.letters)
+	if !ok {
+		return
+	}
+	f.total++
+	file := scoredFile{score: score, repo: repo, path: path}
+	if f.full && compareFiles(file, f.floor) >= 0 {
+		return
+	}
+	f.kept = append(f.kept, file)
+	if len(f.kept) >= 2*f.keep {
+		f.cut()
+	}
+}
+
+// cut leaves the best files.
+func (f *fileFinder) cut() {
+	slices.SortFunc(f.kept, compareFiles)
+	if len(f.kept) >= f.keep {
+		f.kept = f.kept[:f.keep]
+		f.floor, f.full = f.kept[f.keep-1], true
+	}
+}
+
+func (f *fileFinder) best(limit int) *FoundFiles {
+	f.cut()
+	files := make([]FoundFile, 0, len(f.kept))
+	for _, k := range f.kept {
+		score, positions := placeLetters(k.path, f.letters)
+		files = append(files, FoundFile{Repo: k.repo, Path: strings.ReplaceAll(string(k.path), "\x00", "\n"), Score: score, Positions: positions})
+	}
+	slices.SortFunc(files, func(a, b FoundFile) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(len(a.Path), len(b.Path)),
+			cmp.Compare(a.Repo.Name, b.Repo.Name), strings.Compare(a.Path, b.Path), cmp.Compare(a.Repo.ID, b.Repo.ID))
+	})
+	return &FoundFiles{Files: files[:min(len(files), limit)], Total: f.total}
+}
+
+// Points of a placement.
+const (
+	pointsLetter   = 16
+	pointsTogether = 8  // behind the letter before
+	pointsFolder   = 9  // at the beginning of a name in the path
+	pointsWord     = 8  // at the beginning of a word
+	pointsCapital  = 7  // a capital behind a small letter
+	pointsBase     = 4  // in the name of the file
+	pointsStart    = 12 // at the beginning of that
+	pointsGap      = -3 // letters between
+	pointsBetween  = -1 // each further one
+)
+
+// pointsAt returns the points of a letter at a position of a path whose last name begins at base.
+func pointsAt(path []byte, i, base int) int {
+	points := pointsLetter
+	if i >= base {
+		points += pointsBase
+	}
+	switch {
+	case i == base:
+		points += pointsStart
+	case i == 0 || path[i-1] == '/':
+		points += pointsFolder
+	case strings.IndexByte("_-. ", path[i-1]) >= 0:
+		points += pointsWord
+	case isCapital(rune(path[i])) && isSmall(rune(path[i-1])):
+		points += pointsCapital
+	}
+	return points
+}
+
+// quickScore returns the score of the letters in the name of the file, if it has them all, or as far behind as they go;
+// false if the path does not have them.
+func quickScore(path []byte, letters string) (score int, ok bool) {
+	base := bytes.LastIndexByte(path, '/') + 1
+	var buffer [MaxFileLetters]int
+	positions := buffer[:len(letters)]
+	if !placeForward(path, base, letters, positions) && !placeBackward(path, letters, positions) {
+		return 0, false
+	}
+	for j, i := range positions {
+		score += pointsAt(path, i, base)
+		if j > 0 {
+			score += pointsOfGap(i - positions[j-1] - 1)
+		}
+	}
+	return score, true
+}
+
+func pointsOfGap(between int) int {
+	if between == 0 {
+		return pointsTogether
+	}
+	return pointsGap + pointsBetween*(between-1)
+}
+
+// placeForward places letters from an offset on, as far in front as they go.
+func placeForward(path []byte, from int, letters string, positions []int) bool {
+	j := 0
+	for i := from; i < len(path) && j < len(letters); i++ {
+		if lower[path[i]] == letters[j] {
+			positions[j] = i
+			j++
+		}
+	}
+	return j == len(letters)
+}
+
+// impossible is the score of a placement that there is not.
+const impossible = -1 << 30
+
+// placeLetters returns the highest score of the letters in the end of a path, and their places.
+func placeLetters(path []byte, letters string) (score int, positions []int) {
+	base := bytes.LastIndexByte(path, '/') + 1
+	skip := max(len(path)-maxScoredPath, 0)
+	positions = make([]int, len(letters))
+	if skip > 0 && !placeBackward(path[skip:], letters, positions) {
+		placeBackward(path, letters, positions)
+		score, _ = quickScore(path, letters)
+		return score, positions
+	}
+	n := len(path) - skip
+	// before[i] is the score with the last letter at i; from[j][i] is where the one before it is then.
+	before, next := make([]int, n), make([]int, n)
+	from := make([][]int16, len(letters))
+	for j := range letters {
+		from[j] = make([]int16, n)
+		gap, gapAt := impossible, -1 // the best place before i-1, with the points of the gap to i
+		for i := range n {
+			if gap > impossible {
+				gap += pointsBetween
+			}
+			if j > 0 && i >= 2 && before[i-2] > impossible && before[i-2]+pointsGap > gap {
+				gap, gapAt = before[i-2]+pointsGap, i-2
+			}
+			next[i] = impossible
+			if lower[path[skip+i]] != letters[j] {
+				continue
+			}
+			points := pointsAt(path, skip+i, base)
+			switch {
+			case j == 0:
+				next[i] = points
+			case i > 0 && before[i-1] > impossible && before[i-1]+pointsTogether >= gap:
+				next[i], from[j][i] = points+before[i-1]+pointsTogether, int16(i-1)
+			case gap > impossible:
+				next[i], from[j][i] = points+gap, int16(gapAt)
+			}
+		}
+		before, next = next, before
+	}
+	last := 0
+	for i := range n {
+		if before[i] > before[last] {
+			last = i
+		}
+	}
+	score = before[last]
+	for j := len(letters) - 1; j >= 0; j-- {
+		positions[j] = skip + last
+		last = int(from[j][last])
+	}
+	return score, positions
+}
