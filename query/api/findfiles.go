@@ -34,7 +34,7 @@ func (s *Server) findFiles(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
-	out := &wire.FindFilesResponse{TotalCount: found.Total, Files: make([]wire.FoundFile, len(found.Files))}
+	out := &wire.FoundFiles{TotalCount: found.Total, Files: make([]wire.FoundFile, len(found.Files))}
 	for i, f := range found.Files {
 		out.Files[i] = wire.FoundFile{
 			Repository: f.Repo.Name, RepositoryID: s.numberOf(f.Repo.ID), Path: f.Path, Score: f.Score, Positions: f.Positions,

@@ -626,8 +626,8 @@ func (p *FindFilesParams) values() url.Values {
 // letter case and with others between: cmppckr finds compaction_picker.go. Best first: letters count
 // more at the beginning of a word, in the name of the file, and together. Every indexed path that the
 // caller may read is looked at.
-func (c *Client) FindFiles(ctx context.Context, params FindFilesParams) (*wire.FindFilesResponse, error) {
-	return receive[*wire.FindFilesResponse](ctx, c, request{method: "GET", path: "/api/find_files", query: params.values(), reads: true})
+func (c *Client) FindFiles(ctx context.Context, params FindFilesParams) (*wire.FoundFiles, error) {
+	return receive[*wire.FoundFiles](ctx, c, request{method: "GET", path: "/api/find_files", query: params.values(), reads: true})
 }
 
 // FindReferences: Find symbol references. It sends POST /api/find_references.

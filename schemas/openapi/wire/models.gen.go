@@ -1009,13 +1009,6 @@ type FindFile struct {
 	Matches  []FindMatch `json:"matches"`
 }
 
-// FindFilesResponse Example: {"files":[{"path":"src/boil.go","positions":[4,5,7],"repository":"github.com/meadow/kettle","repositoryId":42,"score":97,"webUrl":"https://code.example/browse/github.com/meadow/kettle@refs/heads/trunk/-/blob/src%2Fboil.go"}],"totalCount":1}
-type FindFilesResponse struct {
-	// TotalCount How many files have the letters.
-	TotalCount int         `json:"totalCount"`
-	Files      []FoundFile `json:"files"`
-}
-
 // FindMatch defines model for FindMatch.
 type FindMatch struct {
 	// LineContent The line of the match with its line end.
@@ -1090,6 +1083,13 @@ type FoundFile struct {
 
 	// Positions Byte offsets in path of the letters, ascending.
 	Positions []int `json:"positions"`
+}
+
+// FoundFiles defines model for FoundFiles.
+type FoundFiles struct {
+	// TotalCount How many files have the letters.
+	TotalCount int         `json:"totalCount"`
+	Files      []FoundFile `json:"files"`
 }
 
 // Freshness How far searches are behind the pushes. Ref, commit and times are those of what was indexed last.
