@@ -54,7 +54,37 @@ func (s *Searcher) advise(ctx context.Context, view View, r Request) []syntax.No
 		}
 		a.term(ctx, leaf, len(terms) > 1)
 	}
+	if len(terms) == 1 {
+		a.files(ctx, terms[0])
+	}
 	return a.notices
+}
+
+// files adds the files that are named like the only term, if no name is near it.
+func (a *adviser) files(ctx context.Context, leaf syntax.Query) {
+	text, ok := leaf.(*syntax.Text)
+	q := a.request.Query
+	if !ok || text.Regexp || len(a.notices) > 0 || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault {
+		return
+	}
+	named := &syntax.File{Pattern: regexp.QuoteMeta(text.Pattern), Case: text.Case}
+	result, err := a.s.admit(ctx, a.view, Request{
+		Query:   &syntax.Parsed{Root: syntax.Replace(q.Root, leaf, named), Select: syntax.SelectFile},
+		Matches: syntax.MaxSuggestions, Public: a.request.Public, isProbe: true,
+	}, nil)
+	if err != nil {
+		return
+	}
+	defer result.Release()
+	n := syntax.Notice{Code: syntax.TermFindsNothing, At: leaf.Span()}
+	for i := range result.Files {
+		n.Suggestions = append(n.Suggestions, result.Files[i].Path)
+		n.Queries = append(n.Queries, fileQuery(q, leaf, result.Files[i].Path))
+	}
+	if len(n.Suggestions) > 0 {
+		n.Message = cutFilter(text.Pattern) + " has no match in the text of files, but in their names: " + showNames(n.Suggestions, ", ") + "."
+		a.notices = append(a.notices, n)
+	}
 }
 
 // explainsNothing reports whether notices say already why nothing was found: a filter on files selects nothing.
@@ -198,6 +228,16 @@ func (a *adviser) names(ctx context.Context, leaf syntax.Query, word string) (na
 		names = append(names, name)
 	}
 	return names
+}
+
+// fileQuery returns a query with file: and a path in place of a term.
+func fileQuery(q *syntax.Parsed, leaf syntax.Query, path string) string {
+	at := leaf.Span()
+	if at.Start >= at.End || at.End > len(q.Text) {
+		return ""
+	}
+	file := &syntax.File{Pattern: "^" + regexp.QuoteMeta(path) + "$", Case: syntax.CaseNo}
+	return q.Text[:at.Start] + file.String() + q.Text[at.End:]
 }
 
 // isExact reports whether a leaf respects letter case.
