@@ -93,7 +93,7 @@ func (p *parser) acceptEstablished(refusal *Error) *Parsed {
 	}
 	p.notices = []Notice{{Code: AmbiguousQuery, At: at, Message: message, Suggestions: printed}}
 	p.noticeRevisions(q)
-	return &Parsed{Root: q, Text: p.text}
+	return &Parsed{Root: q, Text: p.text, Options: p.o}
 }
 
 // isEstablishedBlank tells whether c separates tokens there.

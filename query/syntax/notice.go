@@ -22,6 +22,8 @@ const (
 	FilterSelectsNothing NoticeCode = "FILTER_SELECTS_NOTHING"
 	// TermFindsNothing is for a term without a match in a search that found nothing.
 	TermFindsNothing NoticeCode = "TERM_FINDS_NOTHING"
+	// PastedText is for a query that was read as something pasted: code, an error message or a stack trace.
+	PastedText NoticeCode = "PASTED_TEXT"
 )
 
 // Notice tells the writer of a valid query what it may not have been meant to say.
@@ -32,8 +34,8 @@ type Notice struct {
 	// Filter is the filter that the notice is about, as it is printed; empty if it is about something else.
 	Filter string
 	// Suggestions are at most MaxSuggestions: for DifferentMeaning the query that has the meaning of the established
-	// server here, for AmbiguousQuery queries that may have been meant, else names that the value of the filter may have
-	// been meant to be.
+	// server here, for PastedText the query for the literal meaning, for AmbiguousQuery queries that may have been meant,
+	// else names that the value of the filter may have been meant to be.
 	Suggestions []string
 	// Queries are, where Suggestions are names, the queries with each of them in place.
 	Queries []string

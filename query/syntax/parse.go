@@ -102,7 +102,7 @@ func (p *parser) parse() (*Parsed, *Error) {
 	p.resolveDefaults(root)
 	p.kind = set.kind
 	root = p.bind(root)
-	return &Parsed{Root: p.retarget(root, set.kind), Type: set.kind, Select: set.sel, Text: p.text}, nil
+	return &Parsed{Root: p.retarget(root, set.kind), Type: set.kind, Select: set.sel, Text: p.text, Options: p.o}, nil
 }
 
 func (p *parser) checkText() *Error {

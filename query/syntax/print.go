@@ -9,7 +9,15 @@ func Print(q Query, o Options) string { return printTyped(q, o, TypeDefault) }
 
 // printTyped prints a tree as the root of a query of that type: where there is one, a term needs its keyword.
 func printTyped(q Query, o Options, kind TypeKind) string {
-	p := printer{o: o, keywords: kind != TypeDefault, terms: CaseNo, repos: CaseNo}
+	p := newPrinter(q, o)
+	p.keywords = kind != TypeDefault
+	p.root(q)
+	return p.b.String()
+}
+
+// newPrinter begins with the case of all leaves of a tree, where it has to be written.
+func newPrinter(q Query, o Options) *printer {
+	p := &printer{o: o, terms: CaseNo, repos: CaseNo}
 	if o.CaseSensitive {
 		p.terms = CaseYes
 	}
@@ -17,8 +25,7 @@ func printTyped(q Query, o Options, kind TypeKind) string {
 		p.terms, p.repos = c, c
 		p.b.WriteString(caseSetting(c))
 	}
-	p.root(q)
-	return p.b.String()
+	return p
 }
 
 // Print writes the whole query as Parse reads it with the same Options.
@@ -33,6 +40,18 @@ func (q *Parsed) Print(o Options) string {
 	return settings + printTyped(q.Root, o, q.Type)
 }
 
+// PrintLiteral writes the whole query with each term in quotes or behind a keyword, as Parse reads it with the same Options:
+// a text that is taken for nothing but a query, whatever it looks like.
+func (q *Parsed) PrintLiteral(o Options) string {
+	if q.Type != TypeDefault || q.Select != SelectDefault {
+		return q.Print(o)
+	}
+	p := newPrinter(q.Root, o)
+	p.quoted = true
+	p.root(q.Root)
+	return p.b.String()
+}
+
 // String writes the whole query as Parse reads it with zero Options.
 func (q *Parsed) String() string { return q.Print(Options{}) }
 
@@ -40,6 +59,7 @@ func (q *Parsed) String() string { return q.Print(Options{}) }
 type printer struct {
 	o            Options
 	keywords     bool // content: is written
+	quoted       bool // terms are in quotes
 	terms, repos Case
 	b            strings.Builder
 }
@@ -269,7 +289,7 @@ func (p *printer) text(q *Text) {
 	switch {
 	case q.Regexp == p.o.Regexp && p.keywords:
 		p.filter(filterContent, q.Pattern)
-	case q.Regexp == p.o.Regexp && isBareTerm(q.Pattern, q.Regexp):
+	case q.Regexp == p.o.Regexp && !p.quoted && isBareTerm(q.Pattern, q.Regexp):
 		p.b.WriteString(q.Pattern)
 	case q.Regexp == p.o.Regexp && q.Pattern != "":
 		p.b.WriteString(quote(q.Pattern))

@@ -205,6 +205,7 @@ type Parsed struct {
 	Type    TypeKind
 	Select  SelectKind
 	Text    string   // as it was given to Parse
+	Options Options  // that it was read with
 	Notices []Notice // what the writer may not have meant, in order of place; at most MaxNotices
 }
 

@@ -149,6 +149,10 @@ func TestPrintThenParseIsIdentityUnderType(t *testing.T) {
 			if !Equal(q.Root, again.Root) || q.Type != again.Type || q.Select != again.Select {
 				t.Fatalf("seed %d: %s %+v\nprinted %s\nread    %s", seed, dump(q.Root), o, printed, dump(again.Root))
 			}
+			literal, err := Parse(q.PrintLiteral(o), o)
+			if err != nil || !Equal(q.Root, literal.Root) || q.Type != literal.Type || q.Select != literal.Select {
+				t.Fatalf("seed %d: %s %+v\nprinted in quotes %s\n%v", seed, dump(q.Root), o, q.PrintLiteral(o), err)
+			}
 		}
 	}
 }
