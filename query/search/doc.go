@@ -21,6 +21,8 @@
 //	           all documents at once
 //	rank       files are scored and sorted, and cut to what is displayed
 //	render     lines, columns and symbols are looked up for what is displayed
+//	readings   a query that is something pasted is run as what it may mean, one
+//	           query after the other until one has a match (reread.go)
 //	notices    if nothing was found, filters that select nothing are named, with
 //	           the nearest names there are (notices.go), or else terms without a
 //	           match, with the names near them (advice.go, nearnames.go)

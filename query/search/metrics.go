@@ -3,6 +3,7 @@ package search
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/reading"
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 )
 
@@ -14,6 +15,7 @@ type metrics struct {
 	scanned    prometheus.Counter
 	index      prometheus.Counter
 	files      prometheus.Counter
+	readings   *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *pool) *metrics {
@@ -42,11 +44,19 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *pool
 			Name: "quarry_search_files_loaded_total", Help: "Documents whose text searches looked at.",
 		}),
 	}
+	m.readings = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_search_readings_total", Help: "Queries recognized as something pasted, by what it is and whether that reading had a match.",
+	}, []string{"kind", "result"})
+	for _, kind := range reading.Kinds {
+		for _, result := range []string{readingAnswered, readingNothing} {
+			m.readings.WithLabelValues(string(kind), result)
+		}
+	}
 	for _, reason := range StopReasons {
 		m.incomplete.WithLabelValues(string(reason))
 	}
 	if reg != nil {
-		reg.MustRegister(m.seconds, m.wait, m.incomplete, m.content, m.index, m.files)
+		reg.MustRegister(m.seconds, m.wait, m.incomplete, m.content, m.index, m.files, m.readings)
 		reg.MustRegister(admissionMetrics(c)...)
 		reg.MustRegister(m.scanned, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_search_memory_bytes", Help: "What searches hold of matches and files, beyond the first MiB of each.",
@@ -89,6 +99,21 @@ func (m *metrics) observe(r *Result) {
 	m.scanned.Add(float64(r.Stats.ScannedBytes))
 	m.index.Add(float64(r.Stats.IndexBytes))
 	m.files.Add(float64(r.Stats.FilesLoaded))
+}
+
+// Results of readings.
+const (
+	readingAnswered = "answered"
+	readingNothing  = "nothing"
+)
+
+// countReading counts a query that was recognized as something pasted.
+func (m *metrics) countReading(kind reading.Kind, answered bool) {
+	result := readingNothing
+	if answered {
+		result = readingAnswered
+	}
+	m.readings.WithLabelValues(string(kind), result).Inc()
 }
 
 type screenMetrics struct{ misses prometheus.Counter }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -67,6 +68,11 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 		return f, err
 	}
 	f.Blob = key.Blob
+	if len(h.matches) == 0 && r.run.request.line > 0 {
+		if h.matches, err = r.lineMatch(h, r.run.request.line); err != nil {
+			return f, err
+		}
+	}
 	if len(h.matches) > 0 {
 		if err := seg.Reader.Outline(&r.cursor, h.doc, &r.outline); err != nil {
 			return f, err
@@ -102,6 +108,30 @@ func (r *renderer) use(reader *segment.Reader) {
 		r.name.Reset(reader)
 	}
 	r.of = reader
+}
+
+// lineMatch returns a line of a document as a match, without the blanks at its ends; none if
+// the document has fewer lines, or if it is blank.
+func (r *renderer) lineMatch(h *hit, number int) ([]match, error) {
+	lo, hi := r.of.TextRange(h.doc)
+	text, err := r.text.Bytes(lo, hi)
+	if err != nil {
+		return nil, err
+	}
+	start := 0
+	for ; number > 1; number-- {
+		n := bytes.IndexByte(text[start:], '\n')
+		if n < 0 {
+			return nil, nil
+		}
+		start += n + 1
+	}
+	line, _, _ := bytes.Cut(text[start:], newline)
+	start += len(line) - len(bytes.TrimLeft(line, " \t"))
+	if line = bytes.TrimSpace(line); len(line) == 0 {
+		return nil, nil
+	}
+	return []match{{uint32(start), uint32(start + len(line)), -1}}, nil
 }
 
 // placeSymbols replaces numbers of symbols by where their names are, and orders

@@ -28,6 +28,11 @@ type Request struct {
 
 	// isProbe says that the search finds out what to advise about another one.
 	isProbe bool
+	// line is the line that is shown of each file without matches in its text, from 1; 0
+	// for none.
+	line int
+	// most bounds the time, if it is less than Options.MaxDuration; 0 for that.
+	most time.Duration
 }
 
 // shown returns how many matches may be displayed.
@@ -36,6 +41,14 @@ func (r *Request) shown() int {
 		return r.Matches
 	}
 	return r.Display
+}
+
+// duration returns the bound of the time of a search.
+func (r *Request) duration(most time.Duration) time.Duration {
+	if r.most > 0 {
+		return min(r.most, most)
+	}
+	return most
 }
 
 // StopReason says why a search did not look at everything.

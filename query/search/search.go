@@ -96,8 +96,10 @@ func New(o Options) *Searcher {
 // that does not compile, code.ErrNotFound on an unknown search context, ErrBusy,
 // or the error of ctx; a search that ran out of time is no failure but has a
 // StopReason.
+//
+// A query that is something pasted is read as such: see reread.go.
 func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, error) {
-	return s.admit(ctx, view, r, nil)
+	return s.read(ctx, view, r, nil)
 }
 
 // admit runs a request once there is a place for it. Files go to emit, unless it
@@ -170,7 +172,7 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 	var notices []syntax.Notice
 	work := func(ctx context.Context) error {
 		defer ticket.Leave() // whoever reads the answer slowly holds no place
-		if err := run.all(ctx, s.options.MaxDuration, crew{ticket, s.helpers}); err != nil || run.halted.Load() {
+		if err := run.all(ctx, r.duration(s.options.MaxDuration), crew{ticket, s.helpers}); err != nil || run.halted.Load() {
 			return err
 		}
 		if r.isProbe {

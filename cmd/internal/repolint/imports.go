@@ -23,12 +23,13 @@ var directions = []direction{
 	{"pipeline", append([]string{"schemas", "pipeline"}, formats...)},
 	{"projections", []string{"schemas", "projections"}},
 	{"query/syntax", []string{"schemas", "query/syntax"}},
+	{"query/reading", []string{"schemas", "query/syntax", "query/reading"}},
 	{"query/plan", append([]string{"schemas", "query/syntax", "query/plan"}, formats...)},
 	{"query/api", append([]string{"schemas", "query"}, formats...)},
 	{"query/mcp", append([]string{"schemas", "query"}, formats...)},
 	{"query/web", append([]string{"schemas", "query"}, formats...)},
 	// search, navigate, source and auth: everything below api and web.
-	{"query", append([]string{"schemas", "query/syntax", "query/plan", "query/search", "query/navigate", "query/source", "query/auth"}, formats...)},
+	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/navigate", "query/source", "query/auth"}, formats...)},
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
 }
 

@@ -281,6 +281,7 @@ const (
 	SearchNoticeCodeAMBIGUOUSQUERY       SearchNoticeCode = "AMBIGUOUS_QUERY"
 	SearchNoticeCodeDIFFERENTMEANING     SearchNoticeCode = "DIFFERENT_MEANING"
 	SearchNoticeCodeFILTERSELECTSNOTHING SearchNoticeCode = "FILTER_SELECTS_NOTHING"
+	SearchNoticeCodePASTEDTEXT           SearchNoticeCode = "PASTED_TEXT"
 	SearchNoticeCodeTERMFINDSNOTHING     SearchNoticeCode = "TERM_FINDS_NOTHING"
 )
 
@@ -1642,7 +1643,8 @@ type SearchFile struct {
 type SearchNotice struct {
 	// Code AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
 	// the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
-	// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match.
+	// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match. PASTED_TEXT:
+	// the query was read as pasted code, an error message or a stack trace.
 	Code SearchNoticeCode `json:"code"`
 
 	// Message One line.
@@ -1656,8 +1658,8 @@ type SearchNotice struct {
 	Filter string `json:"filter,omitempty,omitzero"`
 
 	// Suggestions What to write instead, the likeliest first. Of AMBIGUOUS_QUERY: whole queries. Of DIFFERENT_MEANING: the whole
-	// query, so that it means here what it means to the established server. Of FILTER_SELECTS_NOTHING and
-	// TERM_FINDS_NOTHING: names that exist for the caller.
+	// query, so that it means here what it means to the established server. Of PASTED_TEXT: the whole query for its
+	// literal meaning. Of FILTER_SELECTS_NOTHING and TERM_FINDS_NOTHING: names that exist for the caller.
 	Suggestions []string `json:"suggestions,omitempty,omitzero"`
 
 	// Queries Where suggestions are names, the whole query with each of them in place, ready to be sent.
@@ -1666,7 +1668,8 @@ type SearchNotice struct {
 
 // SearchNoticeCode AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
 // the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
-// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match.
+// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match. PASTED_TEXT:
+// the query was read as pasted code, an error message or a stack trace.
 type SearchNoticeCode string
 
 // SearchRequest defines model for SearchRequest.

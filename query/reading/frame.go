@@ -1,0 +1,230 @@
+package reading
+
+import (
+	"net/url"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Frame is a line of a stack trace: a place in a file, a symbol, or both.
+type Frame struct {
+	Language string // of Go, Java, Python, JavaScript, Rust, C++, C#; empty if the shape does not tell
+	// Path is as the trace has it, with slashes, without host, drive and versions of modules; empty if there is none.
+	Path string
+	Line int // from 1; 0 if there is none
+	// Package has the path or the dotted name of a package or namespace, Type the type or class that Function is of.
+	Package, Type, Function string
+	// Text is the line that it was read from.
+	Text string
+	// sure says that nothing but a trace has such lines.
+	sure bool
+}
+
+// HasSymbol reports whether the frame names a function.
+func (f *Frame) HasSymbol() bool { return f.Function != "" }
+
+// isTrace recognizes a stack trace by its lines.
+func (p *Paste) isTrace() bool {
+	if !strings.ContainsAny(p.Text, ":(#\"@") {
+		return false
+	}
+	sure := 0
+	for _, line := range strings.Split(p.Text, "\n") {
+		f, ok := parseFrame(strings.TrimSpace(line))
+		if !ok {
+			continue
+		}
+		if f.sure {
+			sure++
+		}
+		if n := len(p.Frames); n > 0 && p.Frames[n-1].takes(&f) {
+			continue
+		}
+		if p.Frames = append(p.Frames, f); len(p.Frames) == MaxFrames {
+			break
+		}
+	}
+	if len(p.Frames) == 0 || sure == 0 && len(p.Lines) > 1 {
+		p.Frames = nil
+		return false
+	}
+	if p.Frames[0].Language == "Python" { // the frame that failed is the last
+		for i, j := 0, len(p.Frames)-1; i < j; i, j = i+1, j-1 {
+			p.Frames[i], p.Frames[j] = p.Frames[j], p.Frames[i]
+		}
+	}
+	p.Kinds, p.Sure = []Kind{Trace}, sure > 0
+	return true
+}
+
+// takes adds the place of the line after a symbol, as Go and Rust write them.
+func (f *Frame) takes(next *Frame) bool {
+	if f.Path != "" || next.Path == "" || next.HasSymbol() || f.Language != "Go" && f.Language != "Rust" {
+		return false
+	}
+	f.Path, f.Line, f.Text = next.Path, next.Line, f.Text+" "+next.Text
+	return true
+}
+
+// frameShape is a shape that lines of traces have.
+type frameShape struct {
+	language   string
+	expression *regexp.Regexp // names groups: package, type, function, symbol, path, line
+	sure       bool
+}
+
+const pathLine = `(?P<path>[^\s()"':]*[^\s()"':/\\]\.[A-Za-z]\w{0,5})`
+
+var frameShapes = []frameShape{
+	{"Python", regexp.MustCompile(`^File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<symbol>\S+))?`), true},
+	{"Java", regexp.MustCompile(`^(?:at )?(?:[\w.@-]*/)*(?P<package>(?:\w+\.)*?)(?P<type>[A-Z\p{Lu}][\w$]*)\.(?P<function>[\w$<>]+)\((?:(?P<path>\w+\.(?:java|kt|scala|groovy))(?::(?P<line>\d+))?|Native Method|Unknown Source)\)`), true},
+	{"C#", regexp.MustCompile(`^at (?P<symbol>[\w.<>` + "`" + `+|\[\],]+)\([^()]*\) in (?:[A-Za-z]:)?(?P<path>.+?):line (?P<line>\d+)`), true},
+	{"C#", regexp.MustCompile(`^at (?P<symbol>(?:\w+\.)+[\w<>` + "`" + `+|\[\]]+)\((?:\w[\w.\[\]&` + "`" + `]* \w+(?:, )?)*\)$`), true},
+	{"C++", regexp.MustCompile(`^#\d+\s+(?:0x[0-9a-fA-F]+ in )?(?P<symbol>[^()]+?) ?\(.*?\)(?: at (?P<path>[^\s:]+):(?P<line>\d+)| from \S+)?`), true},
+	{"JavaScript", regexp.MustCompile(`^at (?:async )?(?:new )?(?P<symbol>[^()\s]+)(?: \[as [^\]]+\])? \((?P<path>[^()]+?):(?P<line>\d+):\d+\)$`), true},
+	{"", regexp.MustCompile(`^at (?:async )?(?P<path>[^()\s]+?\.\w+):(?P<line>\d+)(?::\d+)?$`), true},
+	{"JavaScript", regexp.MustCompile(`^(?P<symbol>[\w$./<]*)@(?P<path>\S+?\.\w+):(?P<line>\d+):\d+$`), true},
+	{"Go", regexp.MustCompile(`^(?:created by )?(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?:\(\*?(?P<type>\w+)(?:\[[^\]]*\])?\)\.)?(?P<function>\w+)(?:\[\.\.\.\])?(?:\.func\d+|\.gowrap\d+|\.\d+|-range\d+|-fm)*\((?:0x|\{0x|\.\.\.|…|\{\.\.\.|\{\{0x)`), true},
+	{"Go", regexp.MustCompile(`^(?:created by )?(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?:\(\*?(?P<type>\w+)(?:\[[^\]]*\])?\)\.)(?P<function>\w+)(?:\.func\d+|\.gowrap\d+|\.\d+|-fm)*(?:\(\))?(?: in goroutine \d+)?$`), true},
+	{"Go", regexp.MustCompile(`^(?:created by )(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?P<function>\w+)(?:\.func\d+|\.gowrap\d+|\.\d+)*(?: in goroutine \d+)?$`), true},
+	{"Go", regexp.MustCompile(`^(?P<package>(?:[\w.~%-]+/)*[\w%-]+)\.(?P<function>\w+)(?:\.func\d+|\.\d+)*\(\)$`), false},
+	{"Go", regexp.MustCompile(`^(?P<path>\S+\.(?:go|s)):(?P<line>\d+) \+0x[0-9a-f]+$`), true},
+	{"Rust", regexp.MustCompile(`^\d+:\s+(?:0x[0-9a-f]+ - )?(?P<symbol><?[\w:<>&{}#, ]*::[\w<>{}#]+)$`), true},
+	{"Rust", regexp.MustCompile(`^thread '[^']*'(?: \(\d+\))? panicked at (?:'.*', )?(?P<path>\S+?\.rs):(?P<line>\d+):\d+`), true},
+	{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:?$`), false},
+	{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:\s?`), true},
+}
+
+// maxFrameBytes bounds a line that is taken for a frame.
+const maxFrameBytes = 2 << 10
+
+func parseFrame(line string) (f Frame, ok bool) {
+	if line == "" || len(line) > maxFrameBytes {
+		return f, false
+	}
+	for i := range frameShapes {
+		shape := &frameShapes[i]
+		m := shape.expression.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		f = Frame{Language: shape.language, Text: line, sure: shape.sure}
+		for j, name := range shape.expression.SubexpNames() {
+			f.set(name, m[j])
+		}
+		if f.finish() {
+			return f, true
+		}
+	}
+	return Frame{}, false
+}
+
+func (f *Frame) set(name, value string) {
+	switch name {
+	case "path":
+		f.Path = cleanPath(value)
+	case "line":
+		f.Line, _ = strconv.Atoi(value)
+	case "package":
+		f.Package = strings.TrimSuffix(value, ".")
+	case "type":
+		f.Type = value
+	case "function":
+		f.Function = value
+	case "symbol":
+		f.setSymbol(value)
+	}
+}
+
+var (
+	moduleVersion = regexp.MustCompile(`@v[^/]+`)
+	typeArguments = regexp.MustCompile(`<[^<>]*>|\[[^\[\]]*\]|` + "`" + `\d+`)
+	rustHash      = regexp.MustCompile(`::h[0-9a-f]{16}$`)
+)
+
+// cleanPath returns a path with slashes, without what stands before it in a URL.
+func cleanPath(p string) string {
+	p = strings.ReplaceAll(p, `\`, "/")
+	if i := strings.Index(p, "://"); i >= 0 {
+		if u, err := url.Parse(p); err == nil {
+			p = u.Path
+		} else {
+			p = p[i+len("://"):]
+		}
+	}
+	if len(p) > 1 && p[1] == ':' {
+		p = p[2:]
+	}
+	if p == "" || strings.HasPrefix(p, "<") {
+		return ""
+	}
+	return moduleVersion.ReplaceAllString(strings.TrimPrefix(path.Clean("/"+p), "/"), "")
+}
+
+// setSymbol takes a qualified name apart.
+func (f *Frame) setSymbol(symbol string) {
+	if strings.Contains(symbol, "<anonymous>") {
+		return
+	}
+	symbol = rustHash.ReplaceAllString(strings.TrimSpace(symbol), "")
+	if f.Language == "Rust" {
+		symbol = strings.NewReplacer("::{{closure}}", "", "::{closure#0}", "", "{impl#0}::", "").Replace(symbol)
+		if strings.HasPrefix(symbol, "<") { // <type as trait>::function
+			inner, rest, _ := strings.Cut(symbol[1:], ">::")
+			of, _, _ := strings.Cut(inner, " as ")
+			symbol = of + "::" + rest
+		}
+	}
+	for i := 0; i < 4 && typeArguments.MatchString(symbol) && !strings.HasPrefix(symbol, "<"); i++ {
+		symbol = typeArguments.ReplaceAllString(symbol, "")
+	}
+	separated := strings.FieldsFunc(symbol, func(c rune) bool { return strings.ContainsRune(".:/+", c) })
+	if len(separated) == 0 {
+		return
+	}
+	if f.Language == "C++" { // a type may stand before the name
+		last := strings.Fields(separated[len(separated)-1])
+		if len(last) == 0 {
+			return
+		}
+		separated[len(separated)-1] = last[len(last)-1]
+	}
+	n := len(separated)
+	f.Function = separated[n-1]
+	if n > 1 {
+		f.Type = separated[n-2]
+	}
+	if n > 2 {
+		f.Package = strings.Join(separated[:n-2], ".")
+	}
+}
+
+var plainName = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*$`)
+
+// finish drops names that no source has, and adds the path that follows from a class. It reports whether anything is left.
+func (f *Frame) finish() bool {
+	if f.Language == "Java" {
+		if lambda := strings.Split(f.Function, "$"); len(lambda) == 3 && lambda[0] == "lambda" {
+			f.Function = lambda[1]
+		}
+		f.Type, _, _ = strings.Cut(f.Type, "$")
+		if f.Function == "<init>" || f.Function == "<clinit>" {
+			f.Function = f.Type
+		}
+		if f.Path == "" {
+			f.Path = f.Type + ".java"
+		}
+		if f.Package != "" {
+			f.Path = strings.ReplaceAll(f.Package, ".", "/") + "/" + f.Path
+		}
+	}
+	if !plainName.MatchString(f.Function) {
+		f.Function = ""
+	}
+	if !plainName.MatchString(f.Type) || f.Type == "Object" && f.Language == "JavaScript" {
+		f.Type = ""
+	}
+	return f.Function != "" || f.Path != "" && f.Line > 0
+}

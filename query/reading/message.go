@@ -1,0 +1,321 @@
+package reading
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+const (
+	// minMessageWords is how many words make a message; one less if it has values.
+	minMessageWords = 3
+	// maxMessageBytes bounds the part of a message that is looked at.
+	maxMessageBytes = 2 << 10
+)
+
+// value is what programs fill into format strings: numbers with or without a unit, hexadecimal digits, UUIDs, paths,
+// addresses, times, and what has an equals sign or an at.
+var value = regexp.MustCompile(`^[("'\[<{]*(?:` +
+	`[-+]?\d[\d.,_]*(?:[a-zA-Z%µ]{0,3}\d*)*` + // 12, 1.5s, 2h3m, 99%, 10GiB
+	`|(?:0x)?[0-9a-fA-F]*\d[0-9a-fA-F]*` + // hexadecimal digits
+	`|[0-9a-fA-F]+(?:-[0-9a-fA-F]+){2,}` + // UUID
+	`|[^\s]*[/\\@=][^\s]*` + // paths, addresses, key=value
+	`|\d[\d.:TZ+-]*` +
+	`|[\w.-]+:\d+` +
+	`)[)"'\]>},;:.!?]*$`)
+
+// isMessage recognizes an error message: words with values between, or a few words.
+func (p *Paste) isMessage(t *terms) bool {
+	if t.words < minMessageWords-1 || len(p.Lines) > MaxCodeLines || t.operators && !strings.Contains(p.Text, ": ") {
+		return false
+	}
+	words, values := 0, 0
+	for chunk := range strings.FieldsSeq(cutMessage(p.Text)) {
+		switch {
+		case value.MatchString(chunk) || strings.ContainsAny(chunk, "\"'`") && strings.Trim(chunk, "\"'`") != chunk:
+			values++
+		case strings.ContainsFunc(chunk, unicode.IsLetter) && len(chunk) > 1:
+			words++
+		}
+	}
+	if values > 0 {
+		words++
+	}
+	if words < minMessageWords {
+		return false
+	}
+	p.Sure = values > 0 || strings.Contains(p.Text, ": ")
+	return true
+}
+
+func cutMessage(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), maxMessageBytes)], "")
+}
+
+// Words is a message as a text of one line, and the runs of words in it that may be constant: the values between them are
+// left out. Each word is a range of the text.
+type Words struct {
+	Text string
+	Runs [][]Range
+}
+
+// Range is half-open, in bytes.
+type Range struct{ Start, End int }
+
+// Words takes a message apart. A run ends at a value, a quote, a colon and an equals sign.
+func (p *Paste) Words() *Words {
+	w := &Words{Text: strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) {
+			return ' '
+		}
+		return c
+	}, cutMessage(p.Text))}
+	masked := []byte(w.Text)
+	for _, at := range filledIn.FindAllStringIndex(w.Text, -1) {
+		if at[0] > 0 && w.Text[at[0]] == '\'' && isWordRune(rune(w.Text[at[0]-1])) {
+			continue // an apostrophe
+		}
+		for i := at[0]; i < at[1]; i++ {
+			masked[i] = '"'
+		}
+	}
+	var run []Range
+	last := 0
+	for _, at := range messageWord.FindAllIndex(masked, MaxWords) {
+		end := at[0] + len(bytes.TrimRight(masked[at[0]:at[1]], ".-'"))
+		if len(run) > 0 && bytes.ContainsAny(masked[last:at[0]], "\"`\\%{}$:=<>|0123456789") {
+			w.Runs = append(w.Runs, run)
+			run = nil
+		}
+		run = append(run, Range{at[0], end})
+		last = end
+	}
+	if len(run) > 0 {
+		w.Runs = append(w.Runs, run)
+	}
+	return w
+}
+
+var (
+	messageWord = regexp.MustCompile(`[\pL_][\pL\pN_.\-']*`)
+	// filledIn are the values that may hold words: quoted text, paths, UUIDs, hexadecimal digits, numbers with units.
+	filledIn = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\S*[/\\@]\S*|\b[0-9a-fA-F]+(?:-[0-9a-fA-F]+){2,}\b|\b(?:0x)?[0-9a-fA-F]*\d[0-9a-fA-F]{3,}\b|\b\d[\d.,:]*[a-zA-Z%µ]{0,3}(?:\d+[a-zA-Zµ]{1,3})*\b`)
+)
+
+// Letters counts the letters of the words that may be constant.
+func (w *Words) Letters() int {
+	n := 0
+	for _, run := range w.Runs {
+		for _, r := range run {
+			n += r.End - r.Start
+		}
+	}
+	return n
+}
+
+// Template is a string literal that can have been the format of a message.
+type Template struct {
+	// Literal is the text of the literal as it is written, in pieces that stand one behind the other on the line.
+	Literal []string
+	// Weight is the number of its letters and digits that the message has as well, Words of its words.
+	Weight, Words int
+	// Gaps is the number of its placeholders.
+	Gaps int
+	// Ends counts the ends of the message, or of a part between colons, at which the template begins or ends: 0 to 2.
+	Ends int
+	// Quoted says that it stands in quotes: not as text of its own line.
+	Quoted bool
+	// Covers are the ranges of the message that are its constant parts.
+	Covers []Range
+}
+
+// placeholder is a gap of a format string, in the ways of many languages: %s %5.2f %(name)s {} {0} {name:>5} ${x} #{x} \(x)
+// {{.X}}.
+var placeholder = regexp.MustCompile(`%\(\w+\)[-+#0 ]*[\d.]*[a-zA-Z]|%[-+# 0]*(?:\[\d+\])?[*\d]*(?:\.[*\d]+)?(?:hh|h|ll|l|z|j|t|L|I64)?[a-zA-Z]|\{\{[^{}]*\}\}|[$#]?\{[^{}]*\}|\\\([^()]*\)|\$\w+`)
+
+// stringLiterals are the literals of a line, by their quotes.
+var stringLiterals = []*regexp.Regexp{
+	regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`), regexp.MustCompile("`([^`]*)`"), regexp.MustCompile(`'((?:[^'\\]|\\.)*)'`),
+}
+
+const (
+	// maxTemplateLine bounds a line that is looked at for literals, maxTemplates the literals of it.
+	maxTemplateLine = 1 << 10
+	maxTemplates    = 16
+	// minTemplateWeight is the weight below which a template says nothing.
+	minTemplateWeight = 6
+)
+
+// BestTemplate returns the literal of a line that explains most of a message; ok is false if none explains any.
+func (w *Words) BestTemplate(line string) (best Template, ok bool) {
+	if len(line) > maxTemplateLine {
+		return best, false
+	}
+	try := func(literal []string, quoted bool) {
+		if t, fits := w.fit(literal); fits {
+			t.Quoted = quoted
+			if !ok || t.Better(&best) {
+				best, ok = t, true
+			}
+		}
+	}
+	for _, expression := range stringLiterals {
+		found := expression.FindAllStringSubmatch(line, maxTemplates)
+		var pieces []string
+		for _, m := range found {
+			try([]string{m[1]}, true)
+			if m[1] != "" {
+				pieces = append(pieces, m[1])
+			}
+		}
+		if len(pieces) > 1 {
+			try(pieces, true) // put together by an operator
+		}
+	}
+	if !ok {
+		try([]string{strings.TrimSpace(line)}, false)
+	}
+	return best, ok
+}
+
+// Better reports whether t explains a message better than o.
+func (t *Template) Better(o *Template) bool {
+	if a, b := t.score(), o.score(); a != b {
+		return a > b
+	}
+	return len(t.Literal) < len(o.Literal)
+}
+
+// About reports whether t explains nearly as much as o.
+func (t *Template) About(o *Template) bool { return t.score()*20 >= o.score()*19 }
+
+func (t *Template) score() int {
+	score := t.Weight * (4 + t.Ends)
+	if t.Gaps > 0 {
+		score += t.Weight
+	}
+	if !t.Quoted {
+		score /= 2
+	}
+	return score
+}
+
+// fit compares a literal with the message.
+func (w *Words) fit(literal []string) (t Template, ok bool) {
+	var expression strings.Builder
+	constants := 0
+	add := func(constant string) {
+		constant = unescape(constant)
+		constants += len(letters.FindAllString(constant, -1))
+		expression.WriteString("(" + blanks.ReplaceAllString(regexp.QuoteMeta(constant), `\s+`) + ")")
+	}
+	for i, piece := range literal {
+		if i > 0 {
+			expression.WriteString(`.*?`)
+			t.Gaps++
+		}
+		if i == len(literal)-1 {
+			piece = strings.TrimSuffix(strings.TrimRight(piece, " "), `\n`)
+		}
+		last := 0
+		for _, at := range placeholder.FindAllStringIndex(strings.ReplaceAll(piece, "%%", "\x00\x00"), -1) {
+			add(piece[last:at[0]])
+			expression.WriteString(gapOf(piece[at[0]:at[1]]))
+			t.Gaps++
+			last = at[1]
+		}
+		add(piece[last:])
+	}
+	if constants < minTemplateWeight {
+		return t, false
+	}
+	e, err := regexp.Compile(expression.String())
+	if err != nil {
+		return t, false
+	}
+	at := e.FindStringSubmatchIndex(w.Text)
+	if at == nil {
+		return t, false
+	}
+	for i := 2; i+1 < len(at); i += 2 {
+		if at[i] < at[i+1] {
+			constant := w.Text[at[i]:at[i+1]]
+			t.Weight += len(letters.FindAllString(constant, -1))
+			t.Words += len(wordsOf.FindAllString(constant, -1))
+			t.Covers = append(t.Covers, Range{at[i], at[i+1]})
+		}
+	}
+	if isBoundary(w.Text[:at[0]], true) {
+		t.Ends++
+	}
+	if isBoundary(w.Text[at[1]:], false) || strings.HasSuffix(expression.String(), ".*?()") {
+		t.Ends++
+	}
+	t.Literal = literal
+	return t, t.Words > 0
+}
+
+var (
+	letters = regexp.MustCompile(`[\pL\pN]`)
+	wordsOf = regexp.MustCompile(`[\pL]{2,}`)
+	blanks  = regexp.MustCompile(`(?:\s|\\n|\\t)+`)
+)
+
+// isBoundary reports whether a message, or the part between colons, begins after or ends before a text.
+func isBoundary(text string, before bool) bool {
+	if before {
+		text = strings.TrimRight(text, " ")
+		return text == "" || strings.ContainsAny(text[len(text)-1:], ":]>-\"'=(;")
+	}
+	return text == "" || strings.ContainsAny(text[:1], ":;,.\"')]\n")
+}
+
+// gapOf returns an expression for the values that a placeholder can be filled with.
+func gapOf(placeholder string) string {
+	if placeholder[0] != '%' {
+		return `.*?`
+	}
+	switch placeholder[len(placeholder)-1] {
+	case 'q':
+		return `\[?["` + "`" + `'].*?["` + "`" + `']\]?`
+	case 'd':
+		return `[-+\[]?\d[\d ]*\]?`
+	case 'x', 'X':
+		return `(?:0[xX])?[0-9a-fA-F ]+?`
+	case 'T':
+		return `[\w.*\[\]]+?`
+	}
+	return `.*?`
+}
+
+// unescape decodes the escapes of a literal that messages show.
+func unescape(s string) string {
+	if !strings.ContainsAny(s, `\%`) {
+		return s
+	}
+	return unescaper.Replace(s)
+}
+
+var unescaper = strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\\`, `\`, `\n`, ` `, `\t`, ` `, "%%", "%", "\\`", "`")
+
+// Overlaps reports whether a fifth of the letters that t covers are covered by o as well.
+func (t *Template) Overlaps(o *Template) bool {
+	shared, all := 0, 0
+	for _, a := range t.Covers {
+		all += a.End - a.Start
+		for _, b := range o.Covers {
+			shared += max(min(a.End, b.End)-max(a.Start, b.Start), 0)
+		}
+	}
+	return shared*5 > all
+}
+
+// Expression returns a regular expression for the literal as it is written.
+func (t *Template) Expression() string {
+	pieces := make([]string, len(t.Literal))
+	for i, piece := range t.Literal {
+		pieces[i] = regexp.QuoteMeta(piece)
+	}
+	return strings.Join(pieces, ".*")
+}

@@ -1,0 +1,182 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/reading"
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// A query that is something pasted has readings beyond the literal one. They are queries like
+// any other, run one after the other until one has a match: that is the answer, and a notice
+// names the reading and the text for the literal one. So what is counted is always what one
+// query finds.
+
+const (
+	// maxReadDuration bounds the time of a search for one reading, maxProbeDuration that of all
+	// probes, by which the pieces of a paste are found.
+	maxReadDuration  = 5 * time.Second
+	maxProbeDuration = 2 * time.Second
+	// maxProbes bounds the probes.
+	maxProbes = 100
+	// maxLinesApart is how many lines of pasted code are tried apart, if they are not found
+	// together.
+	maxLinesApart = 3
+)
+
+// attempt is a reading to try.
+type attempt struct {
+	root syntax.Query
+	line int // is shown of files without matches
+	// as is how the query is read, for the notice.
+	as string
+}
+
+// pasteReader finds the reading of a paste that has matches.
+type pasteReader struct {
+	s       *Searcher
+	view    View
+	request Request
+	paste   *reading.Paste
+	emit    Emit
+	probes  int
+	until   time.Time // probes end then
+}
+
+// read answers a request, by the reading of its query that is likely meant.
+func (s *Searcher) read(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+	started := time.Now()
+	paste := reading.Recognize(r.Query)
+	if paste == nil {
+		return s.admit(ctx, view, r, emit)
+	}
+	var literal *Result
+	if !paste.Sure {
+		var err error
+		if literal, err = s.admit(ctx, view, r, emit); err != nil || literal.Stats.Matches > 0 || literal.Stopped != StopNone {
+			return literal, err
+		}
+	}
+	p := &pasteReader{s: s, view: view, request: r, paste: paste, emit: emit, until: time.Now().Add(maxProbeDuration)}
+	result, err := p.try(ctx)
+	if err == nil && result == nil && literal != nil {
+		return literal, nil
+	}
+	if err == nil && result == nil {
+		result, err = s.admit(ctx, view, r, emit)
+	}
+	if err == nil {
+		result.Stats.Duration = time.Since(started)
+	}
+	return result, err
+}
+
+// try returns the answer of the first reading that has a match; nil if none has.
+func (p *pasteReader) try(ctx context.Context) (*Result, error) {
+	for _, kind := range p.paste.Kinds {
+		result, err := p.tryKind(ctx, kind)
+		p.s.metrics.countReading(kind, result != nil)
+		if err != nil || result != nil {
+			return result, err
+		}
+	}
+	return nil, nil
+}
+
+func (p *pasteReader) tryKind(ctx context.Context, kind reading.Kind) (*Result, error) {
+	switch kind {
+	case reading.Code:
+		return p.tryCode(ctx)
+	case reading.Message:
+		return p.tryMessage(ctx)
+	}
+	return p.tryTrace(ctx)
+}
+
+func (p *pasteReader) tryCode(ctx context.Context) (*Result, error) {
+	lines := p.paste.Lines
+	as := "a line of code, whatever blanks are between its tokens"
+	if len(lines) > 1 {
+		as = "lines of code, one behind the other, whatever blanks are between their tokens"
+	}
+	result, err := p.answer(ctx, &attempt{root: codeLine(lines), as: as})
+	if err != nil || result != nil || len(lines) == 1 {
+		return result, err
+	}
+	apart := slices.Clone(lines)
+	slices.SortStableFunc(apart, func(a, b string) int { return len(b) - len(a) })
+	for _, line := range apart[:min(len(apart), maxLinesApart)] {
+		as := fmt.Sprintf("one of its lines of code, %s, whatever blanks are between its tokens", cutFilter(line))
+		if result, err = p.answer(ctx, &attempt{root: codeLine([]string{line}), as: as}); err != nil || result != nil {
+			return result, err
+		}
+	}
+	return nil, nil
+}
+
+// codeLine returns the query for pasted lines; nil if they have no tokens.
+func codeLine(lines []string) syntax.Query {
+	expression := reading.Expression(lines)
+	if expression == "" {
+		return nil
+	}
+	return &syntax.Text{Pattern: expression, Regexp: true, Case: syntax.CaseYes}
+}
+
+// answer runs a reading; it returns nil if that has no match.
+func (p *pasteReader) answer(ctx context.Context, a *attempt) (*Result, error) {
+	if a.root == nil {
+		return nil, nil
+	}
+	r := p.request
+	r.Query = p.parsed(a.root)
+	r.line, r.most, r.isProbe = a.line, maxReadDuration, true // filters are inspected, and advice is given, for the literal reading
+	result, err := p.s.admit(ctx, p.view, r, p.emit)
+	if errors.Is(err, plan.ErrPattern) {
+		return nil, nil // too long
+	}
+	if err != nil {
+		return nil, err
+	}
+	if result.Stats.Matches == 0 {
+		result.Release()
+		return nil, nil
+	}
+	literal := p.request.Query.PrintLiteral(p.request.Query.Options)
+	notice := syntax.Notice{
+		Code: syntax.PastedText, At: p.paste.At, Suggestions: []string{literal},
+		Message: fmt.Sprintf("Read as %s. For the literal meaning, put each term in quotes.", a.as),
+	}
+	result.Notices = slices.Insert(result.Notices, 0, notice)
+	result.Notices = result.Notices[:min(len(result.Notices), syntax.MaxNotices)]
+	return result, nil
+}
+
+// parsed returns a query with the filters of the paste.
+func (p *pasteReader) parsed(root syntax.Query) *syntax.Parsed {
+	if len(p.paste.Filters) > 0 {
+		root = &syntax.And{Children: append(slices.Clone(p.paste.Filters), root)}
+	}
+	return &syntax.Parsed{Root: root, Text: root.String()}
+}
+
+// probe returns the files that a query finds, with at most so many matches; none if there is no
+// time for it. Release the result.
+func (p *pasteReader) probe(ctx context.Context, root syntax.Query, matches int) (*Result, error) {
+	left := time.Until(p.until)
+	if p.probes == maxProbes || left <= 0 {
+		return &Result{}, nil
+	}
+	p.probes++
+	r := Request{Query: p.parsed(root), Matches: matches, Public: p.request.Public, most: left, isProbe: true}
+	result, err := p.s.admit(ctx, p.view, r, nil)
+	if errors.Is(err, plan.ErrPattern) {
+		return &Result{}, nil
+	}
+	return result, err
+}

@@ -1,0 +1,115 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TestReadings runs testdata/readings: how queries that are something pasted are read. Commands:
+//
+//	repository, segment      as in testdata/ranking
+//	read [each] [hide=name]  the lines that are shown for a query, each on a line of the input with each, and the
+//	                         notice; hide leaves out the repositories with name in their name
+func TestReadings(t *testing.T) {
+	m := &model{}
+	s := New(Options{})
+	screen := NewScreen(ScreenOptions{})
+	datadriven.RunTest(t, "testdata/readings", func(t *testing.T, d *datadriven.TestData) string {
+		switch d.Cmd {
+		case "repository":
+			m.describe(t, d)
+			return ""
+		case "segment":
+			m.rankingSegment(t, d.Input)
+			return ""
+		case "read":
+			view, hide := View(m), ""
+			if d.MaybeScanArgs(t, "hide", &hide); hide != "" {
+				view = screen.Hide(m, hide, func(r *code.Repository) bool { return !strings.Contains(r.Name, hide) })
+			}
+			texts := []string{d.Input}
+			if d.HasArg("each") {
+				texts = strings.Split(d.Input, "\n")
+			}
+			var b strings.Builder
+			for _, text := range texts {
+				if len(texts) > 1 {
+					b.WriteString(text + "\n")
+				}
+				b.WriteString(s.describeReading(t, view, text))
+			}
+			return b.String()
+		}
+		d.Fatalf(t, "unknown command")
+		return ""
+	})
+}
+
+func (s *Searcher) describeReading(t *testing.T, view View, text string) string {
+	parsed, err := syntax.Parse(text, syntax.Options{})
+	if err != nil {
+		return "    " + err.Error() + "\n"
+	}
+	r, err := s.Search(t.Context(), view, Request{Query: parsed, Matches: 100})
+	if err != nil {
+		return "    " + err.Error() + "\n"
+	}
+	files := 0
+	streamed, err := s.Stream(t.Context(), view, Request{Query: parsed, Matches: 100}, func(f []FileMatch, _ Stats) error {
+		files += len(f)
+		return nil
+	})
+	if err != nil || fmt.Sprint(streamed.Notices) != fmt.Sprint(r.Notices) || files != len(r.Files) || streamed.Stats.Matches != r.Stats.Matches {
+		t.Errorf("%s: %d files, %v streamed, %d, %v at once: %v", text, files, streamed.Notices, len(r.Files), r.Notices, err)
+	}
+	out := fmt.Sprintf("    %d matches, exhaustive %v\n", r.Stats.Matches, r.Exhaustive)
+	for _, f := range r.Files {
+		for _, c := range f.Chunks {
+			out += fmt.Sprintf("    %s %s:%d: %s\n", f.Repo.Name, f.Path, c.Ranges[0].Start.LineNumber, strings.ReplaceAll(strings.TrimSuffix(string(c.Content), "\n"), "\n", "\n        "))
+		}
+		if len(f.Chunks) == 0 {
+			out += fmt.Sprintf("    %s %s\n", f.Repo.Name, f.Path)
+		}
+	}
+	for _, n := range r.Notices {
+		if n.Code == syntax.PastedText {
+			out += fmt.Sprintf("    %s %d-%d: %s %q\n", n.Code, n.At.Start, n.At.End, n.Message, n.Suggestions)
+			s.checkLiteral(t, view, parsed, n.Suggestions[0])
+		}
+	}
+	return out
+}
+
+// checkLiteral holds the text for the literal reading: it counts what the query itself finds.
+func (s *Searcher) checkLiteral(t *testing.T, view View, q *syntax.Parsed, text string) {
+	t.Helper()
+	literal, err := syntax.Parse(text, q.Options)
+	if err != nil || !syntax.Equal(literal.Root, q.Root) {
+		t.Fatalf("%s is not the literal reading of %s: %v", text, q.Text, err)
+	}
+	r, err := s.Search(t.Context(), view, Request{Query: literal, Matches: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct, err := s.admit(t.Context(), view, Request{Query: q, Matches: 1000}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Notices) != 0 && r.Notices[0].Code == syntax.PastedText || r.Stats.Matches != direct.Stats.Matches || !r.Exhaustive {
+		t.Errorf("%s: %d matches, %v; the query itself has %d", text, r.Stats.Matches, r.Notices, direct.Stats.Matches)
+	}
+}
+
+// A search for a reading ends at its bound of time, and the literal one is the answer.
+func TestReadingsAreBounded(t *testing.T) {
+	r := Request{most: 1}
+	if r.duration(5) != 1 || (&Request{}).duration(5) != 5 || (&Request{most: 9}).duration(5) != 5 {
+		t.Error("the bound of a reading is not the least")
+	}
+}
