@@ -24,6 +24,7 @@ type cli struct {
 	Core      coreCommand      `cmd:"" hidden:"" help:"Feed source trees to the segment builder; for run."`
 	Verify    verifyCommand    `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
 	Relevance relevanceCommand `cmd:"" help:"Report how high Quarry and zoekt put the file that people look for."`
+	Answers   answersCommand   `cmd:"" help:"Report whether the right line is among the first ten that Quarry, zoekt and ripgrep show."`
 	Growth    growthCommand    `cmd:"" help:"Measure how the figures grow with text, repositories and pushes."`
 	Hooks     hooksCommand     `cmd:"" help:"Measure how long web hooks wait for 202 beside searches, imports and refused deliveries."`
 }

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/answers"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+type answersCommand struct {
+	Work     string            `required:"" type:"path" help:"Folder for repositories, data and indexes; replaced."`
+	Quarry   []string          `required:"" help:"Quarry binaries, each with a server of its own: PATH or NAME=PATH."`
+	ZoektBin string            `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries."`
+	Corpora  string            `type:"path" help:"Where searchbench corpora built some: more sources."`
+	Tree     map[string]string `help:"More sources: NAME=FOLDER."`
+	Only     []string          `help:"These families alone, by a part of their names."`
+	Seed     []uint64          `default:"1" help:"Seeds that tasks are drawn with."`
+	Tasks    int               `default:"100" help:"Tasks of each family and seed."`
+	Alone    bool              `help:"Measure Quarry alone."`
+	Reuse    bool              `help:"Take the data of an earlier run with the same sources and seeds."`
+	Misses   bool              `help:"List the tasks that the last Quarry does not answer in ten lines."`
+}
+
+// Run prints a table for each seed.
+func (c *answersCommand) Run(ctx context.Context) (err error) {
+	if !c.Reuse {
+		if err := errors.Join(os.RemoveAll(c.Work), os.MkdirAll(c.Work, 0o755)); err != nil {
+			return err
+		}
+	}
+	sources, err := c.sources(ctx)
+	if err != nil {
+		return err
+	}
+	tasks := make([][]answers.Task, len(c.Seed))
+	for i, seed := range c.Seed {
+		frames, missing, err := answers.Frames(ctx, seed, filepath.Join(c.Work, "failing"), sources)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			logLine("not run: " + strings.Join(missing, ", "))
+		}
+		families := append(answers.Families(sources), frames)
+		families = slices.DeleteFunc(families, func(f answers.Family) bool {
+			return len(c.Only) > 0 && !slices.ContainsFunc(c.Only, func(part string) bool { return strings.Contains(f.Name, part) })
+		})
+		if tasks[i], err = answers.Tasks(families, seed, c.Tasks); err != nil {
+			return err
+		}
+	}
+	programs, err := answers.OpenSource(answers.ProgramsName, filepath.Join(c.Work, "failing"))
+	if err != nil {
+		return err
+	}
+	sources = append(sources, programs)
+	repositories, trees := map[string]string{}, map[string]string{}
+	for i, s := range sources {
+		repositories[s.Name], trees[s.Name] = filepath.Join(c.Work, "git", fmt.Sprintf("%d.git", i)), s.Dir
+		if c.Reuse {
+			continue
+		}
+		if err := s.Write(ctx, repositories[s.Name]); err != nil {
+			return err
+		}
+	}
+	engines, stop, err := c.engines(ctx, repositories, trees)
+	defer func() { err = errors.Join(err, stop()) }()
+	if err != nil {
+		return err
+	}
+	for i, seed := range c.Seed {
+		fmt.Printf("\nSeed %d\n\n", seed)
+		var runs []answers.Run
+		for _, e := range engines {
+			run, err := answers.Measure(ctx, e.name, tasks[i], e.show)
+			if err != nil {
+				return err
+			}
+			runs = append(runs, run)
+		}
+		if err := answers.Report(os.Stdout, tasks[i], runs); err != nil {
+			return err
+		}
+		if c.Misses {
+			answers.Misses(os.Stderr, tasks[i], runs[len(c.Quarry)-1])
+		}
+	}
+	return nil
+}
+
+func (c *answersCommand) sources(ctx context.Context) (answers.Sources, error) {
+	sources, err := answers.InstalledSources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	trees := map[string]string{}
+	if c.Corpora != "" {
+		manifest, err := corpus.ReadManifest(c.Corpora)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range manifest.Repositories {
+			trees[r.Name] = corpus.TreePath(c.Corpora, r.Name)
+		}
+	}
+	for name, dir := range c.Tree {
+		trees[name] = dir
+	}
+	for name, dir := range trees {
+		s, err := answers.OpenSource(name, dir)
+		if err != nil {
+			return nil, err
+		}
+		sources = slices.DeleteFunc(sources, func(o *answers.Source) bool { return o.Name == name })
+		sources = append(sources, s)
+	}
+	slices.SortFunc(sources, func(a, b *answers.Source) int { return strings.Compare(a.Name, b.Name) })
+	return sources, nil
+}
+
+// shower is an engine that shows lines.
+type shower struct {
+	name string
+	show answers.Show
+}
+
+// engines starts the engines. stop ends those that were started, after an error, too.
+func (c *answersCommand) engines(ctx context.Context, repositories, trees map[string]string) (all []shower, stop func() error, err error) {
+	var stops []func() error
+	stop = func() (err error) {
+		for _, s := range stops {
+			err = errors.Join(err, s())
+		}
+		return err
+	}
+	for i, binary := range c.Quarry {
+		name, path, found := strings.Cut(binary, "=")
+		if !found {
+			name, path = "Quarry", binary
+		}
+		program, err := engine.OpenQuarry(path, nil)
+		if err != nil {
+			return nil, stop, err
+		}
+		server, err := program.Serve(ctx, filepath.Join(c.Work, fmt.Sprintf("quarry-%d", i)), []string{filepath.Join(c.Work, "git")})
+		if err != nil {
+			return nil, stop, err
+		}
+		stops = append(stops, server.Stop)
+		if !c.Reuse {
+			if _, err := server.Index(ctx, repositories); err != nil {
+				return nil, stop, err
+			}
+		}
+		all = append(all, shower{name, func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
+			return linesOf(server.Shown(ctx, t.Text, answers.LinesOfFile))
+		}})
+	}
+	more, stopMore, err := c.others(ctx, repositories, trees)
+	stops = append(stops, stopMore)
+	return append(all, more...), stop, err
+}
+
+// others starts zoekt and ripgrep, where they are installed.
+func (c *answersCommand) others(ctx context.Context, repositories, trees map[string]string) (all []shower, stop func() error, err error) {
+	stop = func() error { return nil }
+	if c.Alone {
+		return nil, stop, nil
+	}
+	if zoekt, err := engine.OpenZoekt(c.ZoektBin); err == nil {
+		index := filepath.Join(c.Work, "zoekt")
+		var paths []string
+		names := map[string]string{}
+		for name, path := range repositories {
+			paths = append(paths, path)
+			names[strings.TrimSuffix(filepath.Base(path), ".git")] = name
+		}
+		if _, err := zoekt.Index(ctx, index, false, paths...); err != nil {
+			return nil, stop, err
+		}
+		server, err := zoekt.Serve(ctx, index, len(paths), false)
+		if err != nil {
+			return nil, stop, err
+		}
+		stop = server.Stop
+		all = append(all, shower{"zoekt", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
+			lines, err := linesOf(server.Shown(ctx, t.Text, answers.LinesOfFile))
+			for i := range lines {
+				lines[i].Repository = names[lines[i].Repository]
+			}
+			return lines, err
+		}})
+	}
+	if rg, err := engine.OpenRipgrep(); err == nil {
+		all = append(all, shower{"ripgrep", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
+			return linesOf(rg.Shown(ctx, t.Text, trees, answers.LinesOfFile))
+		}})
+	}
+	return all, stop, nil
+}
+
+func linesOf(shown []engine.ShownLine, err error) ([]answers.Line, error) {
+	lines := make([]answers.Line, len(shown))
+	for i, l := range shown {
+		lines[i] = answers.Line(l)
+	}
+	return lines, err
+}

@@ -1,0 +1,16 @@
+// Package answers measures whether a search shows the line that a programmer looks for.
+//
+// It answers: of tasks drawn from real sources, for how many is the right line among the first ten lines that an engine
+// shows, and for how many is it the first?
+//
+//	Source   a tree of files that the engines have indexed under its name
+//	Family   a kind of task; it draws tasks from the sources with a random generator
+//	Task     the text that is searched for, and which lines are right
+//	Measure  gives an engine all tasks; Report prints the figures of all engines
+//
+// Nothing is written by hand but the rules: a new seed draws new tasks, so that an engine cannot be tuned to them. The
+// traces of frames.go come from programs that are written with names drawn by the seed, and are run; those of languages
+// that are not installed are made from the documented format and counted apart.
+//
+// The lines that an engine shows are those of its files in their order, up to LinesOfFile of each.
+package answers

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ShownLine is a line that an engine shows.
+type ShownLine struct {
+	Repository, Path string
+	Number           int // from 1
+	Text             string
+}
+
+// shownMatches is how many matches an engine shows at most.
+const shownMatches = 200
+
+// Shown returns the lines of an answer: of each file in its order up to perFile, the best first.
+func (s *QuarryServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
+	data, _, err := s.search(ctx, quarrySearch{Query: text, Matches: 1000, Display: shownMatches})
+	if errors.Is(err, ErrStatus) {
+		return nil, nil // it refuses the query
+	}
+	if err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Files []struct {
+			FileName   struct{ Text string } `json:"fileName"`
+			Repository string                `json:"repository"`
+			BestLines  []int                 `json:"bestLines"`
+			Chunks     []struct {
+				Content      string `json:"content"`
+				ContentStart struct {
+					LineNumber int `json:"lineNumber"`
+				} `json:"contentStart"`
+			} `json:"chunks"`
+		} `json:"files"`
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return nil, fmt.Errorf("quarry: decode answer to %s: %w", text, err)
+	}
+	var shown []ShownLine
+	for _, f := range reply.Files {
+		content := map[int]string{}
+		for _, c := range f.Chunks {
+			for i, l := range strings.Split(c.Content, "\n") {
+				content[c.ContentStart.LineNumber+i] = l
+			}
+		}
+		if len(content) == 0 {
+			shown = append(shown, ShownLine{Repository: f.Repository, Path: f.FileName.Text})
+		}
+		for _, n := range f.BestLines[:min(len(f.BestLines), perFile)] {
+			shown = append(shown, ShownLine{f.Repository, f.FileName.Text, n, content[n]})
+		}
+	}
+	return shown, nil
+}
+
+// Shown returns the lines of an answer to a text in quotes: of each file in its order up to perFile, the best first.
+func (s *ZoektServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
+	quoted := `"` + strings.ReplaceAll(regexp.QuoteMeta(text), `"`, `\"`) + `"`
+	opts := map[string]any{"MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout}
+	body, err := json.Marshal(map[string]any{"Q": quoted, "Opts": opts})
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/search", jsonHeader(), body)
+	if errors.Is(err, ErrStatus) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Result struct {
+			Files []struct {
+				FileName, Repository string
+				LineMatches          []struct {
+					Line       []byte
+					LineNumber int
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return nil, fmt.Errorf("zoekt: decode answer to %s: %w", text, err)
+	}
+	var shown []ShownLine
+	for _, f := range reply.Result.Files {
+		for _, l := range f.LineMatches[:min(len(f.LineMatches), perFile)] {
+			shown = append(shown, ShownLine{f.Repository, f.FileName, l.LineNumber, strings.TrimSuffix(string(l.Line), "\n")})
+		}
+	}
+	return shown, nil
+}
+
+// Shown returns the lines that have a text, in the order of paths: of each file up to perFile.
+func (r *Ripgrep) Shown(ctx context.Context, text string, trees map[string]string, perFile int) ([]ShownLine, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	args := []string{
+		"--no-config", "--no-ignore", "--ignore-case", "--fixed-strings", "--null", "--with-filename", "--line-number", "--no-heading", "--sort=path",
+		"--max-filesize", "1M", "--max-columns", "4000", "--no-messages", "--max-count", strconv.Itoa(perFile),
+	}
+	if strings.Contains(text, "\n") {
+		args = append(args, "--multiline")
+	}
+	args = append(args, "--regexp", text, "--")
+	for _, tree := range trees {
+		args = append(args, tree)
+	}
+	slices.Sort(args[len(args)-len(trees):])
+	var stdout bytes.Buffer
+	cmd := exec.CommandContext(ctx, r.Path, args...)
+	cmd.Stdout = &stdout
+	if err := cmd.Run(); err != nil && stdout.Len() == 0 {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			return nil, nil // no match, or none that it can look for
+		}
+		return nil, err
+	}
+	var shown []ShownLine
+	for line := range strings.SplitSeq(stdout.String(), "\n") {
+		path, rest, ok := strings.Cut(line, "\x00")
+		number, content, found := strings.Cut(rest, ":")
+		if !ok || !found || len(shown) == shownMatches {
+			continue
+		}
+		n, err := strconv.Atoi(number)
+		if place, ok := placeOf(filepath.Clean(path), trees); ok && err == nil {
+			shown = append(shown, ShownLine{place.Repository, place.Path, n, content})
+		}
+	}
+	return shown, nil
+}
