@@ -28,6 +28,9 @@ type Request struct {
 
 	// isProbe says that the search finds out what to advise about another one.
 	isProbe bool
+	// isReading says that the search is for one of several readings of a query: what the
+	// literal one lacks is advised about, if none has a match.
+	isReading bool
 	// line is the line that is shown of each file without matches in its text, from 1; 0
 	// for none.
 	line int

@@ -135,7 +135,7 @@ func (p *pasteReader) answer(ctx context.Context, a *attempt) (*Result, error) {
 	}
 	r := p.request
 	r.Query = p.parsed(a.root)
-	r.line, r.most, r.isProbe = a.line, maxReadDuration, true // filters are inspected, and advice is given, for the literal reading
+	r.line, r.most, r.isReading = a.line, maxReadDuration, true
 	result, err := p.s.admit(ctx, p.view, r, p.emit)
 	if errors.Is(err, plan.ErrPattern) {
 		return nil, nil // too long

@@ -106,6 +106,19 @@ func (s *Searcher) checkLiteral(t *testing.T, view View, q *syntax.Parsed, text 
 	}
 }
 
+// What differs from the established server has its notice also where a query was read as pasted.
+func TestReadingsKeepTheNoticesOfFilters(t *testing.T) {
+	m := &model{}
+	m.rankingSegment(t, `host/Pebble db.go - Go func (d *DB) makeRoomForWrite(b *Batch) error {\n}\n`)
+	r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "repo:pebble func (d*DB)makeRoomForWrite(b *Batch) error {"), Matches: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Stats.Matches != 1 || len(r.Notices) != 2 || r.Notices[0].Code != syntax.PastedText || r.Notices[1].Code != syntax.DifferentMeaning {
+		t.Errorf("%d matches, notices %v", r.Stats.Matches, r.Notices)
+	}
+}
+
 // A search for a reading ends at its bound of time, and the literal one is the answer.
 func TestReadingsAreBounded(t *testing.T) {
 	r := Request{most: 1}

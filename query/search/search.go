@@ -116,7 +116,7 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 	if err != nil {
 		return nil, err
 	}
-	if result.Stats.Matches == 0 && result.Exhaustive && !r.isProbe && !explainsNothing(result.Notices) {
+	if result.Stats.Matches == 0 && result.Exhaustive && !r.isProbe && !r.isReading && !explainsNothing(result.Notices) {
 		ticket.Leave()
 		result.Notices = addAdvice(result.Notices, s.advise(ctx, view, r))
 	}
