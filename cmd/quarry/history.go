@@ -94,6 +94,7 @@ type logCommand struct {
 	Since  string `placeholder:"TIME" help:"Only commits of this time or later, such as 2026-01-31 or \"3 weeks ago\"."`
 	Until  string `placeholder:"TIME" help:"Only commits of this time or earlier."`
 	Follow bool   `help:"Continue with the former name of a file that was renamed."`
+	Lines  string `placeholder:"FIRST-LAST" help:"Only commits that changed these lines of the file, wherever they were then."`
 	Count  int    `short:"n" default:"20" placeholder:"N" help:"Print up to N commits. The default is ${default}."`
 	JSON   bool   `help:"Print one JSON object per line."`
 }
@@ -105,7 +106,8 @@ func (*logCommand) Help() string {
 Examples:
 
 	quarry log app
-	quarry log app cmd/main.go --follow --since 2026-01-31`
+	quarry log app cmd/main.go --follow --since 2026-01-31
+	quarry log app cmd/main.go --lines 12-20`
 }
 
 // Run implements the command.
@@ -115,7 +117,7 @@ func (c *logCommand) Run(ctx context.Context, s streams) error {
 		return err
 	}
 	params := client.ListCommitsParams{
-		Repo: c.Repository, Path: c.Path, Ref: c.Ref, Author: c.Author, Query: c.Grep, Since: c.Since, Until: c.Until, Follow: c.Follow,
+		Repo: c.Repository, Path: c.Path, Ref: c.Ref, Author: c.Author, Query: c.Grep, Since: c.Since, Until: c.Until, Follow: c.Follow, Lines: c.Lines,
 		PerPage: min(max(c.Count, 1), 100),
 	}
 	var commits []wire.Commit

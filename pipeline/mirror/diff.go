@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,9 @@ func (m *Mirror) Diff(ctx context.Context, before, after code.CommitID, path str
 	if err != nil {
 		return nil, m.wrap("compare", err)
 	}
+	if paths, err = m.addRenamed(ctx, before, after, paths); err != nil {
+		return nil, m.wrap("compare", err)
+	}
 	args := []string{"diff-tree", "-r", "-z", "--raw", "--patch", "--unified=3", "-M", renameLimit, "--no-ext-diff", "--no-textconv", "--no-color",
 		"--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", string(before), string(after), "--"}
 	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: append(args, paths...), limit: maxBytes, env: literalPaths})
@@ -54,6 +58,43 @@ func (m *Mirror) Diff(ctx context.Context, before, after code.CommitID, path str
 	}
 	return nil, fmt.Errorf("compare %s with %s in repository %s: %w", before, after, m.id, err)
 }
+
+// maxRenames bounds git's list of files that were renamed.
+const maxRenames = 4 << 20
+
+// addRenamed adds to the paths of a difference the other names of files that were
+// renamed into them or out of them: git looks for renames among the paths that it is
+// given only.
+func (m *Mirror) addRenamed(ctx context.Context, before, after code.CommitID, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return paths, nil
+	}
+	args := []string{"diff-tree", "-r", "-z", "--name-status", "-M", renameLimit, "--diff-filter=R", "--end-of-options", string(before), string(after)}
+	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: args, limit: maxRenames, env: literalPaths})
+	if errors.Is(err, ErrTooLarge) {
+		return paths, nil // each rename is then a removal and an addition
+	}
+	if err != nil {
+		return nil, err
+	}
+	within := func(name string) bool {
+		return slices.ContainsFunc(paths, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
+	}
+	all := slices.Clone(paths)
+	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") // status, old name, new name
+	for ; len(fields) >= 3 && len(all) < maxRenamedPaths; fields = fields[3:] {
+		switch from, to := fields[1], fields[2]; {
+		case within(to) && !within(from):
+			all = append(all, from)
+		case within(from) && !within(to):
+			all = append(all, to)
+		}
+	}
+	return all, nil
+}
+
+// maxRenamedPaths bounds the paths that a difference is of.
+const maxRenamedPaths = 1000
 
 // parseDiff reads the raw list, which has the paths as they are, a NUL, and the
 // patches in the same order.

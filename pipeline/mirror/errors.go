@@ -39,6 +39,8 @@ var (
 	// ErrPattern says that git cannot compile a regular expression; the error is a
 	// *PatternError.
 	ErrPattern = errors.New("not a regular expression")
+	// ErrNoLine says that a file has fewer lines.
+	ErrNoLine = errors.New("file has fewer lines")
 	// ErrGit is any other failure of git.
 	ErrGit = failure.New(failure.Git, "git failed")
 )

@@ -100,6 +100,8 @@ func (h *historyScript) run(d *datadriven.TestData) error {
 			q.Path = a.Vals[0]
 		case "follow":
 			q.Follow = true
+		case "lines":
+			d.ScanArgs(h.t, "lines", &q.FirstLine, &q.LastLine)
 		case "message":
 			q.Message = a.Vals[0]
 		case "author":

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -33,6 +34,9 @@ type LogQuery struct {
 	Path string
 	// Follow goes on under the former name of a file that was renamed.
 	Follow bool
+	// FirstLine and LastLine keep the commits that changed these lines of the file Path,
+	// where they were then and under its former names; 0 is none.
+	FirstLine, LastLine int
 	// Message and Author keep commits of which a line matches: basic regular
 	// expressions, in any case.
 	Message, Author string
@@ -90,8 +94,8 @@ func (m *Mirror) Log(ctx context.Context, q LogQuery) ([]LogEntry, error) {
 // CountLog returns how many commits a query selects, its page aside.
 func (m *Mirror) CountLog(ctx context.Context, q LogQuery) (int, error) {
 	n := 0
-	if q.Author != "" || q.Follow {
-		// rev-list knows neither the mailmap nor --follow.
+	if q.Author != "" || q.Follow || q.FirstLine > 0 {
+		// rev-list knows neither the mailmap nor --follow nor -L.
 		err := m.runLog(ctx, []string{"log", "-z", "--no-color", "--no-show-signature", "--format=tformat:%x25"}, q, func(r io.Reader) error {
 			return eachToken(r, 1, func([]byte) { n++ })
 		})
@@ -117,6 +121,15 @@ func (m *Mirror) runLog(ctx context.Context, args []string, q LogQuery, read fun
 		return m.wrap("read the history of", err)
 	}
 	args = append(args, q.filters()...)
+	if q.FirstLine > 0 {
+		raw, err := m.checkLines(ctx, &q)
+		if errors.Is(err, ErrNoLine) {
+			return err // clients see its text
+		} else if err != nil {
+			return m.wrap("read the history of", err)
+		}
+		args, paths = append(args, "--no-patch", fmt.Sprintf("-L%d,%d:%s", q.FirstLine, q.LastLine, raw)), nil
+	}
 	args = append(args, "--end-of-options", string(q.Commit))
 	if q.Except != "" {
 		if err := validateCommit(q.Except); err != nil {
@@ -130,6 +143,43 @@ func (m *Mirror) runLog(ctx context.Context, args []string, q LogQuery, read fun
 		return fmt.Errorf("history of %s in repository %s: %w", q.Commit, m.id, err)
 	}
 	return nil
+}
+
+// maxLinesFile bounds the file whose lines' history is read.
+const maxLinesFile = 8 << 20
+
+// checkLines returns the path of the file of q as git has it. It fails with ErrNoPath, or
+// with ErrNoLine if the file has fewer lines, and cuts LastLine to those that there are.
+func (m *Mirror) checkLines(ctx context.Context, q *LogQuery) (raw string, err error) {
+	r, err := m.Reader(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	c, err := r.commit(ctx, string(q.Commit))
+	if err != nil {
+		return "", err
+	}
+	n, raw, err := r.Find(ctx, c.Tree, q.Path)
+	if err != nil {
+		return "", err
+	}
+	if !n.Mode.IsFile() {
+		return "", fmt.Errorf("%.200q is no file: %w", q.Path, ErrNoPath)
+	}
+	text, _, err := r.Blob(ctx, n.ID, maxLinesFile)
+	if err != nil {
+		return "", err
+	}
+	lines := bytes.Count(text, []byte("\n"))
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		lines++
+	}
+	if q.FirstLine > lines {
+		return "", fmt.Errorf("line %d: %w: it has %d", q.FirstLine, ErrNoLine, lines)
+	}
+	q.LastLine = min(q.LastLine, lines)
+	return raw, nil
 }
 
 // filters are arguments of the form --name=value: the value cannot become an

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/source"
@@ -25,6 +26,7 @@ func (s *Server) commits(r *http.Request) (*reply, error) {
 	q.Path = p.directory("path")
 	q.Since, q.Until = p.moment("since", s.o.Now(), false), p.moment("until", s.o.Now(), true)
 	q.Follow = p.flag("follow")
+	q.FirstLine, q.LastLine = p.lines("lines")
 	q.Skip, q.Limit = min(window.offset(), source.MaxSkippedCommits), window.perPage
 	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
 		p.failf("since: want a time before until")
@@ -42,8 +44,28 @@ func (s *Server) commits(r *http.Request) (*reply, error) {
 		items[i] = newCommit(c)
 	}
 	out := ok(items)
-	out.header = window.header("/api/commits", total, p, "repo", "query", "since", "until", "author", "ref", "path", "follow")
+	out.header = window.header("/api/commits", total, p, "repo", "query", "since", "until", "author", "ref", "path", "follow", "lines")
 	return out, nil
+}
+
+// lines reads a parameter that is a line or a range of lines: "12", "12-15".
+func (p *params) lines(name string) (first, last int) {
+	text := p.word(name)
+	if text == "" {
+		return 0, 0
+	}
+	from, to, isRange := strings.Cut(text, "-")
+	if !isRange {
+		to = from
+	}
+	var errs [2]error
+	first, errs[0] = strconv.Atoi(from)
+	last, errs[1] = strconv.Atoi(to)
+	if errors.Join(errs[:]...) != nil || first < 1 || last < first {
+		p.failf("%s: want a line or a range of lines such as 12-15, have %.40q", name, text)
+		return 0, 0
+	}
+	return first, last
 }
 
 func (s *Server) commit(r *http.Request) (*reply, error) {

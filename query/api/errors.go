@@ -85,6 +85,7 @@ var failures = []errorStatus{
 	{ErrReplaying, http.StatusConflict, "REPLAY_CONFLICT"},
 	{source.ErrInvalidPath, http.StatusNotFound, "FILE_NOT_FOUND"},
 	{source.ErrNoPath, http.StatusNotFound, "FILE_NOT_FOUND"},
+	{source.ErrNoLine, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{errBodySlow, http.StatusRequestTimeout, "REQUEST_TIMEOUT"},
 	{errConflict, http.StatusConflict, "REPOSITORY_ALREADY_EXISTS"},
 	{ErrConflict, http.StatusConflict, "CONFLICT"},

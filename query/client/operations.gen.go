@@ -167,6 +167,10 @@ type ListCommitsParams struct {
 	Path string
 	// Addition. Goes on under the former name of a file that was renamed; path has to be a file.
 	Follow bool
+	// Addition. Keeps the commits that changed these lines of the file path: a line, or a range of at most
+	// 1,000. Lines are those at ref; they are followed to where they were before, and under former names
+	// of the file.
+	Lines string
 	// Which page, from 1. One beyond the last is empty.
 	Page int
 	// Elements of a page.
@@ -183,6 +187,7 @@ func (p *ListCommitsParams) values() url.Values {
 	set(v, "ref", p.Ref)
 	set(v, "path", p.Path)
 	set(v, "follow", p.Follow)
+	set(v, "lines", p.Lines)
 	set(v, "page", p.Page)
 	set(v, "perPage", p.PerPage)
 	return v

@@ -37,6 +37,7 @@ var advices = []advice{
 	{source.ErrInvalidPath, true, "Paths are relative to the root of the repository, without . or .. in them; list_tree and glob show them."},
 	{source.ErrInvalidPattern, true, "Give a plain word."},
 	{source.ErrMoment, true, ""},
+	{source.ErrNoLine, true, ""},
 	{source.ErrBinary, true, "It cannot be shown as text."},
 	{source.ErrTooLarge, true, "Ask for less, with path."},
 	{errBusy, true, "Make fewer calls at once, and call again."},

@@ -25,6 +25,7 @@ var listCommitsTool = &tool{
 		textParam("author", source.MaxPatternBytes, ""),
 		textParam("ref", 2*code.MaxRefBytes, "Revision, or base..head"),
 		textParam("path", maxPathBytes, "File or directory that changed"),
+		numberParam("line", 0, 100_000_000, 0, "Line of path that changed"),
 		pageParam,
 		perPageParam,
 		offsetParam, hiddenMaxTokens,
@@ -80,6 +81,7 @@ func (c *call) listCommits(ctx context.Context) error {
 func (c *call) commitsRequest() (source.CommitsRequest, error) {
 	q := source.CommitsRequest{Revision: c.args.text("ref")}
 	q.Message, q.Author, q.Path = c.args.text("query"), c.args.text("author"), c.args.text("path")
+	q.FirstLine, q.LastLine = c.args.number("line"), c.args.number("line")
 	q.Limit = c.args.number("perPage")
 	q.Skip = min(c.pageOf(math.MaxInt).from, source.MaxSkippedCommits)
 	now := c.o.Now()

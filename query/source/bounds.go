@@ -12,6 +12,8 @@ const (
 	maxTreeDirectories = 2000
 	// MaxPatternBytes bounds a regular expression on commits.
 	MaxPatternBytes = 1024
+	// MaxHistoryLines bounds the lines whose history is read.
+	MaxHistoryLines = 1000
 	// MaxSkippedCommits bounds how far behind the newest commit a page may lie.
 	MaxSkippedCommits = 10_000_000
 )

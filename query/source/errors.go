@@ -28,6 +28,8 @@ var (
 	// ErrInvalidPattern says that a regular expression is refused. The error's text
 	// names the parameter, query or author, and what is wrong.
 	ErrInvalidPattern = errors.New("pattern is not allowed")
+	// ErrNoLine says that lines are not in the file, or no range of lines.
+	ErrNoLine = errors.New("no such lines")
 	// ErrTimeout says that git took longer than it may.
 	ErrTimeout = errors.New("git took too long")
 	// ErrBusy says that too many calls wait.

@@ -92,6 +92,9 @@ type LogQuery struct {
 	Path string
 	// Follow goes on under the former name of a renamed file.
 	Follow bool
+	// FirstLine and LastLine keep the commits that changed these lines of the file Path,
+	// where they were then and under its former names; 0 is none.
+	FirstLine, LastLine int
 	// Message and Author keep commits of which a line matches: POSIX basic regular
 	// expressions, in any case.
 	Message, Author string

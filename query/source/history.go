@@ -108,6 +108,16 @@ func (q *CommitsRequest) check() (err error) {
 	if q.Skip < 0 || q.Skip > MaxSkippedCommits {
 		return fmt.Errorf("%w: page behind more than %d commits", ErrTooLarge, MaxSkippedCommits)
 	}
+	if q.FirstLine != 0 || q.LastLine != 0 {
+		switch {
+		case q.Path == "":
+			return fmt.Errorf("%w: want path, the file that has them", ErrNoLine)
+		case q.Follow:
+			return fmt.Errorf("%w: their history follows renames by itself: leave follow out", ErrNoLine)
+		case q.FirstLine < 1 || q.LastLine < q.FirstLine || q.LastLine-q.FirstLine >= MaxHistoryLines:
+			return fmt.Errorf("%w: want a range of 1 to %d lines", ErrNoLine, MaxHistoryLines)
+		}
+	}
 	return cmp.Or(checkPattern("query", q.Message), checkPattern("author", q.Author))
 }
 

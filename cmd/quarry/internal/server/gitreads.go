@@ -36,6 +36,7 @@ var gitErrors = []struct {
 }{
 	{mirror.ErrRefNotFound, source.ErrNoRevision, false},
 	{mirror.ErrNoPath, source.ErrNoPath, false},
+	{mirror.ErrNoLine, source.ErrNoLine, true},
 	{mirror.ErrTooLarge, source.ErrTooLarge, true},
 	{mirror.ErrTimeout, source.ErrTimeout, false},
 	{mirror.ErrMissing, source.ErrUnavailable, false},
