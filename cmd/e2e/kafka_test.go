@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // TestScriptsOnKafka runs the scripts that hold on any log, each on a broker of
 // its own: the topics have fixed names.
 func TestScriptsOnKafka(t *testing.T) {
-	for _, script := range []string{"first_light", "branches", "replay", "deliveries", "deadletters"} {
+	for _, script := range []string{"first_light", "branches", "replay", "deliveries", "deadletters", "backup", "erase"} {
 		t.Run(script, func(t *testing.T) {
 			broker := kafkatest.Start(t)
 			t.Logf("the event log of this script is a real Kafka broker at %s", broker.Addresses)
@@ -67,10 +68,44 @@ func TestRolesOnKafka(t *testing.T) {
 	}
 	c.await("cittern")
 	followPush(t, "msg_roles", commitOf(c.tree, "HEAD"), servers["ingest"], servers["pipeline"], servers["query"])
+	eraseByRole(t, c, servers["query"], filepath.Join(dir, "pipeline", "mirrors"))
 	if testing.Short() {
 		return
 	}
 	brokersAway(t, brokers, c, servers["ingest"].url)
+}
+
+// eraseByRole erases a second repository: the process with the projections has no mirrors
+// and says that it checked none, and the worker has removed its own.
+func eraseByRole(t *testing.T, c *crashing, query *server, mirrors string) {
+	t.Helper()
+	count := func() int {
+		found, err := filepath.Glob(filepath.Join(mirrors, "[0-9a-f][0-9a-f]", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	other := &crashing{t: t, dir: c.dir, tree: filepath.Join(c.dir, "other"), server: query}
+	if err := git("", "init", "-q", "-b", "main", other.tree); err != nil {
+		t.Fatal(err)
+	}
+	other.commit("first", "here is a bandora")
+	if out, err := exec.Command("quarry", "index", "--server", query.url, "--data", query.data, "--name", "other", other.tree).CombinedOutput(); err != nil {
+		t.Fatalf("quarry index: %v\n%s", err, out)
+	}
+	other.await("bandora")
+	if n := count(); n != 2 {
+		t.Fatalf("%d mirrors before the erasure, want 2", n)
+	}
+	out, err := exec.Command("quarry", "erase", "other", "--yes", "--json", "--server", query.url, "--data", query.data).Output()
+	if err != nil || !bytes.Contains(out, []byte(`"state":"done"`)) || !bytes.Contains(out, []byte(`"mirrorChecked":false`)) {
+		t.Errorf("quarry erase: %v\n%s", err, out)
+	}
+	if n := count(); n != 1 {
+		t.Errorf("%d mirrors after the erasure, want 1", n)
+	}
+	c.await("cittern")
 }
 
 // pushBound is how long a web hook may take to be refused: ingest.appendTimeout,
