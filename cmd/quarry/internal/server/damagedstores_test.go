@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -133,6 +134,35 @@ func TestDamageWhileRunning(t *testing.T) {
 			w.start()
 			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 0 {
 				t.Errorf("the store is rebuilt again: %v", n)
+			}
+		})
+	}
+}
+
+// TestScrubHasDamagedRowsRebuilt damages rows that no request reads. The scrub finds them, and
+// the next start rebuilds the store, once.
+func TestScrubHasDamagedRowsRebuilt(t *testing.T) {
+	for name, pattern := range map[string]string{scrubbedProjections: "projections/projections-*/*.sst", scrubbedAccounts: "accounts/*.sst"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newLossWorld(t, false)
+			w.halt()
+			w.start() // makes tables of the write-ahead logs
+			w.halt()
+			w.s = openOnly(t, w.c)
+			if w.damageRows(pattern) == 0 {
+				t.Fatal("there is no such file")
+			}
+			c := &scrubber{s: w.s, logger: w.s.o.Logger, metrics: w.s.damage, pace: integrity.NewPace(1<<30, func(int) {})}
+			w.must(c.pass(t.Context()))
+			if c.found[name] == 0 {
+				t.Fatal("the scrub finds nothing")
+			}
+			w.must(w.s.Close())
+			w.start()
+			w.check("after the scrub")
+			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 1 {
+				t.Errorf("%v rebuilt stores are counted, want 1", n)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
@@ -28,8 +29,8 @@ const (
 
 // A scrubber reads the files of the data directory from the disk, slowly, to find
 // damage before a reader does. Objects of the segment store are moved to the
-// quarantine, segments of the projections restored; other damage is logged and
-// counted.
+// quarantine, segments of the projections restored, and stores with damaged rows rebuilt
+// at the next start; other damage is logged and counted.
 type scrubber struct {
 	s       *Server
 	logger  *slog.Logger
@@ -95,6 +96,16 @@ func (c *scrubber) report(name, path string, err error) {
 	c.found[name]++
 	c.metrics.damaged.WithLabelValues(name).Set(float64(c.found[name]))
 	c.logger.Error("a file is damaged", "store", name, "path", path, "error", err)
+}
+
+// reportRows reports a damaged file of rows, and has the next start rebuild the store: what
+// is read of the file before may be what is intact, and the start opens it without reading
+// all of it.
+func (c *scrubber) reportRows(name, dir string, d *store.DamageError) {
+	c.report(name, d.Path, d)
+	if err := projections.MarkDamaged(dir, d); err != nil {
+		c.logger.Error("a store with a damaged file could not be marked; remove it, and start the server again", "directory", dir, "error", err)
+	}
 }
 
 // checkObjects reads the objects of the segment store, in random order: a process
@@ -164,7 +175,7 @@ func (c *scrubber) checkProjections(ctx context.Context) error {
 			i.heal.note(d)
 			return
 		}
-		c.report(scrubbedProjections, d.Path, d)
+		c.reportRows(scrubbedProjections, i.store.Dir(), d)
 	})
 }
 
@@ -175,6 +186,6 @@ func (c *scrubber) checkAccounts(ctx context.Context) error {
 		return err
 	}
 	return files.Check(ctx, c.pace, func(string, []byte) bool { return false }, func(d *store.DamageError) {
-		c.report(scrubbedAccounts, d.Path, d)
+		c.reportRows(scrubbedAccounts, c.s.accounts.store.Dir(), d)
 	})
 }
