@@ -75,11 +75,7 @@ func (m *Mirror) blamable(ctx context.Context, commit code.CommitID, path string
 		return "", err
 	}
 	defer r.Close()
-	c, err := r.commit(ctx, string(commit))
-	if err != nil {
-		return "", err
-	}
-	n, raw, err := r.Find(ctx, c.Tree, path)
+	n, raw, err := r.findAt(ctx, commit, path)
 	if err != nil {
 		return "", err
 	}

@@ -44,9 +44,23 @@ func (m *Mirror) Diff(ctx context.Context, before, after code.CommitID, path str
 	if err != nil {
 		return nil, m.wrap("compare", err)
 	}
-	if paths, err = m.addRenamed(ctx, before, after, paths); err != nil {
+	files, err := m.comparePaths(ctx, before, after, paths, maxBytes)
+	if err != nil || len(paths) == 0 || !slices.ContainsFunc(files, func(f FileDiff) bool { return f.Old != f.New }) {
+		return files, err
+	}
+	renamed, err := m.addRenamed(ctx, before, after, paths)
+	if err != nil {
 		return nil, m.wrap("compare", err)
 	}
+	if len(renamed) == len(paths) {
+		return files, nil
+	}
+	return m.comparePaths(ctx, before, after, renamed, maxBytes)
+}
+
+// comparePaths returns what differs between two commits below the paths; anywhere if
+// there are none.
+func (m *Mirror) comparePaths(ctx context.Context, before, after code.CommitID, paths []string, maxBytes int64) ([]FileDiff, error) {
 	args := []string{"diff-tree", "-r", "-z", "--raw", "--patch", "--unified=3", "-M", renameLimit, "--no-ext-diff", "--no-textconv", "--no-color",
 		"--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", string(before), string(after), "--"}
 	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: append(args, paths...), limit: maxBytes, env: literalPaths})
@@ -66,9 +80,6 @@ const maxRenames = 4 << 20
 // renamed into them or out of them: git looks for renames among the paths that it is
 // given only.
 func (m *Mirror) addRenamed(ctx context.Context, before, after code.CommitID, paths []string) ([]string, error) {
-	if len(paths) == 0 {
-		return paths, nil
-	}
 	args := []string{"diff-tree", "-r", "-z", "--name-status", "-M", renameLimit, "--diff-filter=R", "--end-of-options", string(before), string(after)}
 	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: args, limit: maxRenames, env: literalPaths})
 	if errors.Is(err, ErrTooLarge) {

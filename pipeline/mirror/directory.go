@@ -100,6 +100,15 @@ func FindName(names []Name, element string) (n Name, ok bool) {
 	return n, ok
 }
 
+// findAt is Find in the tree of a commit.
+func (r *Reader) findAt(ctx context.Context, commit code.CommitID, path string) (n Name, raw string, err error) {
+	c, err := r.commit(ctx, string(commit))
+	if err != nil {
+		return n, "", err
+	}
+	return r.Find(ctx, c.Tree, path)
+}
+
 // Blob returns the content of a blob of at most max bytes, valid until the next
 // call, and its size. It fails with ErrTooLarge, with the size, or ErrMissing.
 func (r *Reader) Blob(ctx context.Context, id ObjectID, max int64) (content []byte, size int64, err error) {

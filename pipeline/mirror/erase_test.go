@@ -12,6 +12,30 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
 )
 
+// mirrorOverHTTP returns the mirror of a repository on a host, and what fetches it.
+func mirrorOverHTTP(t *testing.T, repo *gittest.Repository) (m *Mirror, fetch func()) {
+	t.Helper()
+	server := httptest.NewServer(httpBackend(t, repo))
+	t.Cleanup(server.Close)
+	ms, err := Open(t.Context(), Options{
+		Dir:    filepath.Join(t.TempDir(), "mirrors"),
+		Policy: Policy{Schemes: []string{"http"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ms.Close() })
+	r := repo.Code("erased")
+	r.CloneURL = server.URL + "/repository"
+	m = ms.Mirror(r.ID)
+	return m, func() {
+		t.Helper()
+		if _, err := m.Fetch(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestEraseCommit erases a commit that a forced push dropped from the mirror of a
 // repository on a host: not while a branch or an indexed ref leads to it, and then at
 // once.
@@ -20,25 +44,7 @@ func TestEraseCommit(t *testing.T) {
 	repo := gittest.New(t)
 	first := repo.CommitFiles("a", "first\n")
 	dropped := repo.CommitFiles("a", "dropped\n")
-	server := httptest.NewServer(httpBackend(t, repo))
-	defer server.Close()
-	ms, err := Open(ctx, Options{
-		Dir:    filepath.Join(t.TempDir(), "mirrors"),
-		Policy: Policy{Schemes: []string{"http"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ms.Close() }()
-	r := repo.Code("erased")
-	r.CloneURL = server.URL + "/repository"
-	m := ms.Mirror(r.ID)
-	fetch := func() {
-		t.Helper()
-		if _, err := m.Fetch(ctx, r); err != nil {
-			t.Fatal(err)
-		}
-	}
+	m, fetch := mirrorOverHTTP(t, repo)
 	if err := m.EraseCommit(ctx, dropped); err != nil {
 		t.Errorf("without a mirror: %v", err)
 	}
@@ -87,25 +93,7 @@ func TestErasePath(t *testing.T) {
 	repo.CommitFiles("secrets/key", "two\n", "secretsandmore", "stays\n")
 	repo.Git("rm", "--quiet", "-r", "secrets")
 	dropped := repo.CommitFiles("a", "removed again\n")
-	server := httptest.NewServer(httpBackend(t, repo))
-	defer server.Close()
-	ms, err := Open(ctx, Options{
-		Dir:    filepath.Join(t.TempDir(), "mirrors"),
-		Policy: Policy{Schemes: []string{"http"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = ms.Close() }()
-	r := repo.Code("erased")
-	r.CloneURL = server.URL + "/repository"
-	m := ms.Mirror(r.ID)
-	fetch := func() {
-		t.Helper()
-		if _, err := m.Fetch(ctx, r); err != nil {
-			t.Fatal(err)
-		}
-	}
+	m, fetch := mirrorOverHTTP(t, repo)
 	has := func(path string) bool {
 		t.Helper()
 		has, err := m.HasPath(ctx, path)

@@ -156,11 +156,7 @@ func (m *Mirror) checkLines(ctx context.Context, q *LogQuery) (raw string, err e
 		return "", err
 	}
 	defer r.Close()
-	c, err := r.commit(ctx, string(q.Commit))
-	if err != nil {
-		return "", err
-	}
-	n, raw, err := r.Find(ctx, c.Tree, q.Path)
+	n, raw, err := r.findAt(ctx, q.Commit, q.Path)
 	if err != nil {
 		return "", err
 	}
