@@ -34,6 +34,11 @@ type adviser struct {
 	notices []syntax.Notice
 }
 
+// wantsAdvice reports whether a search found nothing, and no notice says why.
+func wantsAdvice(r *Result) bool {
+	return r.Stats.Matches == 0 && r.Exhaustive && !explainsNothing(r.Notices)
+}
+
 // advise returns notices about the terms of a request that found nothing.
 func (s *Searcher) advise(ctx context.Context, view View, r Request) []syntax.Notice {
 	a := &adviser{s: s, view: view, request: r}

@@ -72,7 +72,7 @@ func (p *pasteReader) tryMessage(ctx context.Context) (*Result, error) {
 	if len(arms) > 1 {
 		root = &syntax.Or{Children: arms}
 	}
-	return p.answer(ctx, &attempt{root: root, as: fmt.Sprintf("a message made from %s", strings.Join(shown, " and "))})
+	return p.runAttempt(ctx, &attempt{root: root, as: fmt.Sprintf("a message made from %s", strings.Join(shown, " and "))})
 }
 
 // finds reports whether a query has a match.

@@ -71,14 +71,14 @@ func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *locate
 		if f.Line == 0 {
 			a = &attempt{root: &syntax.And{Children: []syntax.Query{anyFile(files), symbolOf(f)}}, as: "the function in the stack frame " + cutFilter(f.Text)}
 		}
-		return p.answer(ctx, a)
+		return p.runAttempt(ctx, a)
 	}
 	if !f.HasSymbol() || strict != (f.Path == "") || f.Path != "" && several {
 		return nil, nil // the symbol is tried once: it is all there is, or the file is not here
 	}
 	for _, root := range definitionsOf(f) {
 		a := &attempt{root: root, as: "the function in the stack frame " + cutFilter(f.Text)}
-		if result, err := p.answer(ctx, a); err != nil || result != nil {
+		if result, err := p.runAttempt(ctx, a); err != nil || result != nil {
 			return result, err
 		}
 	}

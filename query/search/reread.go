@@ -48,8 +48,8 @@ type pasteReader struct {
 	until   time.Time // probes end then
 }
 
-// read answers a request, by the reading of its query that is likely meant.
-func (s *Searcher) read(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+// searchReadings answers a request by the likely reading of its query.
+func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	started := time.Now()
 	paste := reading.Recognize(r.Query)
 	if paste == nil {
@@ -57,15 +57,23 @@ func (s *Searcher) read(ctx context.Context, view View, r Request, emit Emit) (*
 	}
 	var literal *Result
 	if !paste.Sure {
+		first := r
+		first.isReading = true
 		var err error
-		if literal, err = s.admit(ctx, view, r, emit); err != nil || literal.Stats.Matches > 0 || literal.Stopped != StopNone {
+		if literal, err = s.admit(ctx, view, first, emit); err != nil || literal.Stats.Matches > 0 || literal.Stopped != StopNone {
 			return literal, err
 		}
 	}
 	p := &pasteReader{s: s, view: view, request: r, paste: paste, emit: emit, until: time.Now().Add(maxProbeDuration)}
-	result, err := p.try(ctx)
-	if err == nil && result == nil && literal != nil {
-		return literal, nil
+	result, err := p.tryReadings(ctx)
+	if literal != nil {
+		if err == nil && result == nil {
+			if wantsAdvice(literal) {
+				literal.Notices = addAdvice(literal.Notices, s.advise(ctx, view, r))
+			}
+			return literal, nil
+		}
+		literal.Release()
 	}
 	if err == nil && result == nil {
 		result, err = s.admit(ctx, view, r, emit)
@@ -76,8 +84,8 @@ func (s *Searcher) read(ctx context.Context, view View, r Request, emit Emit) (*
 	return result, err
 }
 
-// try returns the answer of the first reading that has a match; nil if none has.
-func (p *pasteReader) try(ctx context.Context) (*Result, error) {
+// tryReadings returns the answer of the first reading that has a match; nil if none has.
+func (p *pasteReader) tryReadings(ctx context.Context) (*Result, error) {
 	for _, kind := range p.paste.Kinds {
 		result, err := p.tryKind(ctx, kind)
 		p.s.metrics.countReading(kind, result != nil)
@@ -104,7 +112,7 @@ func (p *pasteReader) tryCode(ctx context.Context) (*Result, error) {
 	if len(lines) > 1 {
 		as = "lines of code, one behind the other, whatever blanks are between their tokens"
 	}
-	result, err := p.answer(ctx, &attempt{root: codeLine(lines), as: as})
+	result, err := p.runAttempt(ctx, &attempt{root: codeLine(lines), as: as})
 	if err != nil || result != nil || len(lines) == 1 {
 		return result, err
 	}
@@ -112,7 +120,7 @@ func (p *pasteReader) tryCode(ctx context.Context) (*Result, error) {
 	slices.SortStableFunc(apart, func(a, b string) int { return len(b) - len(a) })
 	for _, line := range apart[:min(len(apart), maxLinesApart)] {
 		as := fmt.Sprintf("one of its lines of code, %s, whatever blanks are between its tokens", cutFilter(line))
-		if result, err = p.answer(ctx, &attempt{root: codeLine([]string{line}), as: as}); err != nil || result != nil {
+		if result, err = p.runAttempt(ctx, &attempt{root: codeLine([]string{line}), as: as}); err != nil || result != nil {
 			return result, err
 		}
 	}
@@ -128,8 +136,8 @@ func codeLine(lines []string) syntax.Query {
 	return &syntax.Text{Pattern: expression, Regexp: true, Case: syntax.CaseYes}
 }
 
-// answer runs a reading; it returns nil if that has no match.
-func (p *pasteReader) answer(ctx context.Context, a *attempt) (*Result, error) {
+// runAttempt searches for a reading. It returns nil if the reading has no match.
+func (p *pasteReader) runAttempt(ctx context.Context, a *attempt) (*Result, error) {
 	if a.root == nil {
 		return nil, nil
 	}

@@ -99,7 +99,7 @@ func New(o Options) *Searcher {
 //
 // A query that is something pasted is read as such: see reread.go.
 func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, error) {
-	return s.read(ctx, view, r, nil)
+	return s.searchReadings(ctx, view, r, nil)
 }
 
 // admit runs a request once there is a place for it. Files go to emit, unless it
@@ -116,7 +116,7 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 	if err != nil {
 		return nil, err
 	}
-	if result.Stats.Matches == 0 && result.Exhaustive && !r.isProbe && !r.isReading && !explainsNothing(result.Notices) {
+	if !r.isProbe && !r.isReading && wantsAdvice(result) {
 		ticket.Leave()
 		result.Notices = addAdvice(result.Notices, s.advise(ctx, view, r))
 	}

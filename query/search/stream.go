@@ -25,7 +25,7 @@ const (
 // files, matches and counts that Search would return; the order is that of Search
 // within each part. While emit takes its time, the search goes on.
 func (s *Searcher) Stream(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
-	return s.read(ctx, view, r, emit)
+	return s.searchReadings(ctx, view, r, emit)
 }
 
 // stream answers while the work goes on.
