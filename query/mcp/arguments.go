@@ -80,7 +80,7 @@ type property struct {
 
 func (p *param) property() property {
 	out := property{Type: p.kind, Description: p.about, Enum: p.words}
-	if p.def != "" && p.def != unset && p.def != 0 && p.def != false && p.words == nil && p.name != "maxTokens" && p.about == "" {
+	if p.def != "" && p.def != unset && p.def != 0 && p.def != false && p.words == nil && p.about == "" {
 		out.Default = p.def
 	}
 	return out

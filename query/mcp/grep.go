@@ -228,7 +228,7 @@ func fileText(f *search.FileMatch, limit int, o fileOptions) (text string, shown
 		all += len(chunks[i].Ranges)
 	}
 	if o.best {
-		chunks, _ = bestChunks(f, limit)
+		chunks = bestChunks(f, limit)
 		limit = all
 	}
 	for i := range chunks {

@@ -82,8 +82,8 @@ func (c *call) repositories(found *search.Result) {
 }
 
 // bestChunks leaves at most limit lines with matches of a file, its best ones and then
-// the first others, in the order of the file. It returns how many matches they have.
-func bestChunks(f *search.FileMatch, limit int) (chunks []search.Chunk, shown int) {
+// the first others, in the order of the file.
+func bestChunks(f *search.FileMatch, limit int) (chunks []search.Chunk) {
 	wanted := map[int]bool{}
 	for _, line := range f.BestLines[:min(limit, len(f.BestLines))] {
 		wanted[line] = true
@@ -105,8 +105,7 @@ func bestChunks(f *search.FileMatch, limit int) (chunks []search.Chunk, shown in
 		}
 		if len(chunk.Ranges) > 0 {
 			chunks = append(chunks, chunk)
-			shown += len(chunk.Ranges)
 		}
 	}
-	return chunks, shown
+	return chunks
 }

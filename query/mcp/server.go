@@ -122,7 +122,7 @@ func (s *Server) run(ctx context.Context, t *tool, c *call, raw json.RawMessage)
 	if c.args, err = parse(t.params, raw); err != nil {
 		return err
 	}
-	if n, ok := c.args["maxTokens"].(int); ok {
+	if n, ok := c.args["maxTokens"].(int); ok && n != unset {
 		c.out.setMaxTokens(n)
 	}
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)

@@ -39,7 +39,7 @@ var (
 	offsetParam    = numberParam("offset", 0, 1_000_000, 0, "")
 	pageParam      = hide(numberParam("page", 1, 1_000_000, 1, "")) // of the established server; offset does as well
 	perPageParam   = hide(numberParam("perPage", 1, 100, 30, ""))
-	maxTokensParam = numberParam("maxTokens", minTokens, MaxTokens, DefaultTokens, "")
+	maxTokensParam = numberParam("maxTokens", minTokens, MaxTokens, unset, "")
 	// The instructions say that every tool takes it; schemas name it where it is likely
 	// to be wanted.
 	hiddenMaxTokens = hide(maxTokensParam)
