@@ -16,7 +16,7 @@ import (
 
 type answersCommand struct {
 	Work     string            `required:"" type:"path" help:"Folder for repositories, data and indexes; replaced."`
-	Quarry   []string          `required:"" help:"Quarry binaries, each with a server of its own: PATH or NAME=PATH."`
+	Quarry   []string          `required:"" help:"Quarry binaries, each with its own server: PATH or NAME=PATH."`
 	ZoektBin string            `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries."`
 	Corpora  string            `type:"path" help:"Where searchbench corpora built some: more sources."`
 	Tree     map[string]string `help:"More sources: NAME=FOLDER."`

@@ -327,7 +327,7 @@ func (m *Mirror) peelKnown(ctx context.Context, s State) (State, error) {
 	return s, nil
 }
 
-// selectionName is a file beside the mirror.
+// selectionName is a file next to the mirror.
 const selectionName = "selection.json"
 
 // SaveSelection stores what was selected at the last look at all refs.

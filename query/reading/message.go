@@ -124,7 +124,7 @@ type Template struct {
 	Gaps int
 	// Ends counts the ends of the message, or of a part between colons, at which the template begins or ends: 0 to 2.
 	Ends int
-	// Quoted says that it stands in quotes: not as text of its own line.
+	// Quoted says that it is in quotes, and not all text of a line.
 	Quoted bool
 	// Covers are the ranges of the message that are its constant parts.
 	Covers []Range

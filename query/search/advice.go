@@ -158,7 +158,7 @@ func wordOf(leaf syntax.Query) string {
 	return ""
 }
 
-// withName returns a leaf with another name in place of its own.
+// withName returns a leaf with its name replaced.
 func withName(leaf syntax.Query, word, name string) syntax.Query {
 	switch q := leaf.(type) {
 	case *syntax.Text:

@@ -70,7 +70,7 @@ func (m *Member) Running() bool {
 	}
 }
 
-// SaveHeap writes a heap profile of the process beside its log, as NAME.heap.
+// SaveHeap writes a heap profile of the process next to its log, as NAME.heap.
 func (m *Member) SaveHeap(ctx context.Context) (err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL()+"/debug/pprof/heap", nil)
 	if err != nil {
