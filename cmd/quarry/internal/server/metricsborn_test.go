@@ -71,6 +71,7 @@ func wantedSeries() map[string][]string {
 		"quarry_source_refused_calls_total":         words("reads walks"),
 		"quarry_source_cache_requests_total":        cross(words("count authors blame"), words("yes no")),
 		"quarry_search_incomplete_total":            stops,
+		"quarry_search_readings_total":              cross(words("code message trace"), words("answered nothing")),
 		"quarry_api_incomplete_searches_total":      append(slices.Clone(stops), "display limit", "server match limit", "not all was searched"),
 		"quarry_api_limited_requests_total":         words("rate streams"),
 		"quarry_mcp_call_duration_seconds":          cross(tools, words("answered failed")),

@@ -191,10 +191,22 @@ func (c *call) readRef(name string) code.CommitID {
 
 // listRefs answers for-each-ref with one of the formats of package mirror.
 func (c *call) listRefs() error {
-	prefix := c.args[len(c.args)-1]
-	withType := strings.Contains(strings.Join(c.args, " "), "%(objecttype)")
 	var out bytes.Buffer
-	err := filepath.WalkDir(filepath.Join(c.dir, prefix), func(path string, d fs.DirEntry, err error) error {
+	for _, arg := range c.args {
+		if strings.HasPrefix(arg, "refs/") {
+			if err := c.listRefsBelow(&out, arg); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := c.e.Stdout.Write(out.Bytes())
+	return err
+}
+
+// listRefsBelow writes the refs with a prefix. All of them are commits.
+func (c *call) listRefsBelow(out *bytes.Buffer, prefix string) error {
+	format := strings.Join(c.args, " ")
+	return filepath.WalkDir(filepath.Join(c.dir, prefix), func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || err == nil && d.IsDir() {
 			return nil
 		}
@@ -209,17 +221,16 @@ func (c *call) listRefs() error {
 		if c.find(id) == nil {
 			return fatal("fatal: missing object " + string(id) + " for " + ref)
 		}
-		if withType {
-			fmt.Fprintf(&out, "%s commit %s\n", id, ref)
-		} else {
-			fmt.Fprintf(&out, "%s %s\n", id, ref)
+		switch {
+		case strings.Contains(format, "%(*objectname)"): // empty but for annotated tags
+			fmt.Fprintf(out, "%s commit %s  \n", id, ref)
+		case strings.Contains(format, "%(objecttype)"):
+			fmt.Fprintf(out, "%s commit %s\n", id, ref)
+		default:
+			fmt.Fprintf(out, "%s %s\n", id, ref)
 		}
 		return nil
 	})
-	if err == nil {
-		_, err = c.e.Stdout.Write(out.Bytes())
-	}
-	return err
 }
 
 // updateRefs answers update-ref --stdin.
