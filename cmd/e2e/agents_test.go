@@ -133,9 +133,9 @@ func TestInspector(t *testing.T) {
 		connection, program []string
 		tools               int
 	}{
-		"http":            {[]string{s.url + "/api/mcp", "--transport", "http", "--header", "Authorization: Bearer " + key}, nil, 6},
-		"pipes, operator": {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--data", s.data}, 13},
-		"pipes, key":      {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--api-key", key}, 6},
+		"http":            {[]string{s.url + "/api/mcp", "--transport", "http", "--header", "Authorization: Bearer " + key}, nil, 7},
+		"pipes, operator": {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--data", s.data}, 14},
+		"pipes, key":      {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--api-key", key}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inspect := func(args ...string) string {
