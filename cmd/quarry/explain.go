@@ -38,6 +38,9 @@ func printExplain(w io.Writer, e *wire.SearchExplain) {
 	for _, f := range e.Files {
 		_, _ = fmt.Fprintf(w, "score %.0f %s %s: %s\n", f.Score, f.Repository, f.Path, strings.Join(f.Reasons, ", "))
 	}
+	for _, p := range e.Probes {
+		_, _ = fmt.Fprintf(w, "besides: %s: %d matches, %v\n", p.Query, p.Matches, time.Duration(p.Micros)*time.Microsecond)
+	}
 	stopped := e.Stopped
 	if stopped == "" {
 		stopped = "all candidates were searched"

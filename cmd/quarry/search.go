@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,7 +32,7 @@ type searchCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*searchCommand) Help() string {
-	return `Files are printed with the best first. On a terminal, the matching lines are below the name of each file, and long lines are cut. Otherwise prints REPOSITORY:PATH:LINE:TEXT for each line; with --context, the number of a line without a match is followed by "-" instead of ":", and "--" separates groups of lines that are not adjacent. Control characters in files and names are escaped on a terminal.
+	return `Files are printed with the best first. What may be meant besides, such as another spelling where nothing is found, another style of an identifier or files with that name, follows apart: on a terminal below the files, otherwise on standard error. On a terminal, the matching lines are below the name of each file, and long lines are cut. Otherwise prints REPOSITORY:PATH:LINE:TEXT for each line; with --context, the number of a line without a match is followed by "-" instead of ":", and "--" separates groups of lines that are not adjacent. Control characters in files and names are escaped on a terminal.
 
 The query needs quotes only for characters that the shell interprets. A minus sign before a filter or a parenthesis (-file:_test) excludes what matches it; so does one before a word that follows another word (foo -bar). A query that begins with an excluded word goes after "--".
 
@@ -127,7 +128,7 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 		}
 		_, _ = fmt.Fprintf(s.err, "quarry: %s%s\n", n.Message, retry(&n))
 	}
-	if err := p.flush(); err != nil {
+	if err := errors.Join(p.flush(), c.printRelated(s, p.style, response.Related)); err != nil {
 		return found, err
 	}
 	cut := isCut(response.IncompleteReason)
@@ -138,6 +139,36 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", remainder(p, response))
 	}
 	return found, nil
+}
+
+// relatedReasons say why files may be meant.
+var relatedReasons = map[wire.RelatedReason]string{
+	wire.RelatedReasonSpelling: "another spelling", wire.RelatedReasonStyle: "another style", wire.RelatedReasonAccents: "other accents",
+	wire.RelatedReasonFileName: "files named so",
+}
+
+// printRelated prints the files that may be meant besides those that match: on a terminal below them, otherwise to
+// standard error, so that what reads the output has the matches alone.
+func (c *searchCommand) printRelated(s streams, style terminal.Style, groups []wire.RelatedFiles) error {
+	w := s.err
+	if style.Terminal {
+		w = s.screen
+	}
+	for _, g := range groups {
+		p := newPrinter(w, style)
+		p.editor = c.EditorLinks
+		if style.Terminal {
+			p.line("")
+		}
+		p.line("quarry: " + relatedReasons[g.Reason] + ", not counted: " + style.Clean(g.Query))
+		for i := range g.Files {
+			p.file(&g.Files[i])
+		}
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // receive gives the files that the server finds to show, those of a request for few matches

@@ -28,6 +28,11 @@ func TestSearchSays(t *testing.T) {
 			`"repositoryInfo":[{"name":"r"}],"isSearchExhaustive":true}`, "r:f\nr:g\n", "", exitOK},
 		{"a notice", `{"notices":[{"message":"lang: is read as text"}],"isSearchExhaustive":true}`,
 			"", "quarry: lang: is read as text\n", exitFailed},
+		{"related files", `{"files":[{"repository":"r","fileName":{"text":"f"}}],"isSearchExhaustive":true,"related":[{"reason":"fileName","query":"file:x","files":[{"repository":"r","fileName":{"text":"x"}}]}]}`,
+			"r:f\n", "quarry: files named so, not counted: file:x\nr:x\n", exitOK},
+		{"related files alone", `{"isSearchExhaustive":true,"related":[{"reason":"spelling","query":"y","files":[{"repository":"r","fileName":{"text":"f"},` +
+			`"chunks":[{"content":"y\n","contentStart":{"lineNumber":3}}]}]}]}`,
+			"", "quarry: another spelling, not counted: y\nr:f:3-y\n", exitFailed},
 		{"match limit", stopped("match limit"), "",
 			"quarry: stopped after 7 matches; there are more, and -n raises the limit\n", exitFailed},
 		{"time limit", stopped("time limit"), "",

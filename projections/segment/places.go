@@ -2,6 +2,7 @@ package segment
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -28,6 +29,8 @@ type Places struct {
 	First []uint32
 	// Live has bit d set if document d has a place.
 	Live []uint64
+
+	names atomic.Pointer[nameFilter]
 }
 
 // Len returns the number of places.
@@ -47,7 +50,7 @@ func (p *Places) IsLive(d DocID) bool { return p.Live[d/64]>>(d%64)&1 != 0 }
 
 // SizeBytes returns the memory the columns take.
 func (p *Places) SizeBytes() int {
-	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.Stem)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live)
+	return 4*(len(p.Doc)+len(p.Repo)+len(p.Ref)+len(p.PathEnd)+len(p.Stem)+len(p.First)) + len(p.Flags) + len(p.Paths) + 8*len(p.Live) + nameFilterBytes(len(p.Paths))
 }
 
 // A PlacesBuilder collects places in order.

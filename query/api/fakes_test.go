@@ -165,6 +165,17 @@ func (w *world) Search(ctx context.Context, _ search.View, r search.Request) (*s
 			Filter: "lang:pyhton", Suggestions: []string{"Python"}, Queries: []string{"kmalloc lang:Python"},
 		}}}
 	}
+	if r.Query.Text == "boil(k*Kettle)" {
+		out.Notices = []syntax.Notice{{
+			Code: syntax.PastedText, At: syntax.Span{End: len(r.Query.Text)}, Suggestions: []string{`"boil(k*Kettle)"`},
+			Message: "Read as a line of code, whatever blanks are between its tokens. For the literal meaning, put each term in quotes.",
+		}}
+	}
+	if r.Query.Text == "biol" && r.Related {
+		out = search.Result{Exhaustive: true, Notices: []syntax.Notice{{
+			Code: syntax.TermFindsNothing, At: syntax.Span{End: len("biol")}, Message: "biol has no match. Did you mean boil?", Suggestions: []string{"boil"}, Queries: []string{"boil"},
+		}}, Related: []search.Related{{Reason: search.RelatedSpelling, Query: "boil", Files: w.result.Files[1:]}}}
+	}
 	if r.Query.Type == syntax.TypeRepo {
 		out = search.Result{Repositories: w.repositories, Exhaustive: true}
 	}

@@ -24,20 +24,28 @@ type fileWriter struct {
 // writeFiles writes an object with files, one by one, and the members of another
 // object.
 func (s *Server) writeFiles(out *jsonout.Writer, files []search.FileMatch, others any) error {
+	out.Raw(`{"files":`)
+	if s.writeFileArray(out, files); out.Err() != nil {
+		return out.Err()
+	}
+	err := out.Members(others)
+	out.Raw("}")
+	return err
+}
+
+// writeFileArray writes an array of files, until the first error.
+func (s *Server) writeFileArray(out *jsonout.Writer, files []search.FileMatch) {
 	w := fileWriter{server: s, out: out}
-	out.Raw(`{"files":[`)
+	out.Raw("[")
 	for i := range files {
 		if i > 0 {
 			out.Raw(",")
 		}
 		if w.file(&files[i]); out.Err() != nil {
-			return out.Err()
+			return
 		}
 	}
 	out.Raw("]")
-	err := out.Members(others)
-	out.Raw("}")
-	return err
 }
 
 func (w *fileWriter) file(m *search.FileMatch) {

@@ -45,7 +45,7 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 func bounds(in *wire.SearchRequest, maxMatches int) *parsedSearch {
 	return &parsedSearch{
 		Request: search.Request{
-			Matches: min(in.Matches, maxMatches), Display: min(in.Display, maxMatches), ContextLines: in.ContextLines, Whole: in.Whole, Explain: in.Explain,
+			Matches: min(in.Matches, maxMatches), Display: min(in.Display, maxMatches), ContextLines: in.ContextLines, Whole: in.Whole, Explain: in.Explain, Related: true,
 		},
 		capped: in.Matches > maxMatches,
 	}
@@ -74,7 +74,11 @@ func (s *Server) search(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
-	response := s.newSearchResponse(in, result)
+	response, err := s.newSearchResponse(in, result)
+	if err != nil {
+		result.Release()
+		return nil, err
+	}
 	if response.IncompleteReason != "" {
 		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
 	}

@@ -1,7 +1,10 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
@@ -23,10 +26,36 @@ type searchResponse struct {
 	// Additions.
 	IncompleteReason string              `json:"incompleteReason,omitempty"`
 	Notices          []wire.SearchNotice `json:"notices,omitempty"`
+	Related          []relatedFiles      `json:"related,omitempty"`
 	Explain          *search.Explain     `json:"explain,omitempty"`
 }
 
-func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchResponse {
+// relatedFiles is a group of files that may be meant besides those that match.
+type relatedFiles struct {
+	Reason wire.RelatedReason `json:"reason"`
+	Query  string             `json:"query"`
+	Files  fileArray          `json:"files"`
+}
+
+// fileArray is an array of files as fileWriter writes it.
+type fileArray json.RawMessage
+
+// MarshalJSON implements json.Marshaler.
+func (l fileArray) MarshalJSON() ([]byte, error) { return l, nil }
+
+func (s *Server) newRelated(groups []search.Related) (out []relatedFiles, err error) {
+	for _, g := range groups {
+		var b bytes.Buffer
+		w := jsonout.New(&b)
+		s.writeFileArray(w, g.Files)
+		err = errors.Join(err, w.Flush())
+		w.Free()
+		out = append(out, relatedFiles{wire.RelatedReason(g.Reason), g.Query, b.Bytes()})
+	}
+	return out, err
+}
+
+func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) (*searchResponse, error) {
 	out := &searchResponse{
 		server: s, files: r.Files, IncompleteReason: s.incompleteReason(in, r), Explain: r.Explain,
 	}
@@ -45,7 +74,9 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 		out.Explain.Stages.Parse = in.took.Microseconds()
 	}
 	out.Notices = newNotices(r.Notices, in.Query.Notices)
-	return out
+	var err error
+	out.Related, err = s.newRelated(r.Related)
+	return out, err
 }
 
 // newNotices converts the notices of a search and of its query, in the order of their places; nil if there are none.

@@ -53,7 +53,7 @@ func TestBodiesByHandHaveTheirShape(t *testing.T) {
 			maps.Copy(left, members(reflect.TypeOf(hand)))
 		}
 		if name := generated.Name(); name == "SearchResult" || name == "StreamFrame" {
-			left["files"] = reflect.TypeFor[wire.SearchFile]() // TestFilesAreThoseOfEncodingJSON has their shape
+			left["files"] = reflect.TypeFor[fileArray]()
 		}
 		for _, fault := range compareMembers(left, members(generated), generated.Name(), 0) {
 			t.Error(fault)
@@ -96,6 +96,9 @@ func compareMembers(left, right map[string]reflect.Type, path string, depth int)
 
 // element takes pointers and lists off a type.
 func element(t reflect.Type) reflect.Type {
+	if t == reflect.TypeFor[fileArray]() {
+		return reflect.TypeFor[wire.SearchFile]() // TestFilesAreThoseOfEncodingJSON has their shape
+	}
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8 {
 		t = t.Elem()
 	}

@@ -40,6 +40,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 		return f.files(s.newStreamChunk(files, stats))
 	})
 	if err == nil {
+		defer result.Release()
 		return s.finishStream(f, in, result)
 	}
 	if err = searchError(r, err); !f.begun {
@@ -53,17 +54,19 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 
 // finishStream sends what is said at the end.
 func (s *Server) finishStream(f *frames, in *parsedSearch, result *search.Result) error {
-	response := s.newSearchResponse(in, result)
+	response, err := s.newSearchResponse(in, result)
+	if err != nil {
+		return &begunError{err}
+	}
 	if response.IncompleteReason != "" {
 		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
 	}
-	var err error
 	if len(result.Repositories) > 0 {
 		err = f.frame(&streamChunk{Type: "chunk", Stats: response.Stats, Files: []struct{}{}, RepositoryInfo: response.RepositoryInfo})
 	}
 	err = errors.Join(err, f.frame(&streamFinal{
 		Type: "final", Stats: response.Stats, Exhaustive: response.Exhaustive,
-		IncompleteReason: response.IncompleteReason, Notices: response.Notices, Explain: response.Explain,
+		IncompleteReason: response.IncompleteReason, Notices: response.Notices, Related: response.Related, Explain: response.Explain,
 	}), f.line("[DONE]"))
 	if err != nil {
 		return &begunError{err}
@@ -110,6 +113,7 @@ type streamFinal struct {
 	Exhaustive       bool                `json:"isSearchExhaustive"`
 	IncompleteReason string              `json:"incompleteReason,omitempty"`
 	Notices          []wire.SearchNotice `json:"notices,omitempty"`
+	Related          []relatedFiles      `json:"related,omitempty"`
 	Explain          *search.Explain     `json:"explain,omitempty"`
 }
 

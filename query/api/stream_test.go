@@ -101,10 +101,10 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamNotices holds that the final frame has the notices of the answer: of the query and of the search.
+// TestStreamNotices holds that the final frame has the notices of the answer, of the query and of the search, and its related files.
 func TestStreamNotices(t *testing.T) {
 	s := newServer(t, newWorld().options())
-	for query, want := range map[string][]string{"boil": nil, "boil -kettle lang:pyhton": {"DIFFERENT_MEANING", "FILTER_SELECTS_NOTHING"}} {
+	for query, want := range map[string][]string{"boil": nil, "boil -kettle lang:pyhton": {"DIFFERENT_MEANING", "FILTER_SELECTS_NOTHING"}, "biol": {"TERM_FINDS_NOTHING"}} {
 		body := fmt.Sprintf(`{"query":%q,"matches":10}`, query)
 		streamed := frames(t, post(s, "/api/stream_search", body).Body)
 		for _, answer := range []string{post(s, "/api/search", body).Body.String(), streamed[len(streamed)-2]} {
@@ -118,6 +118,9 @@ func TestStreamNotices(t *testing.T) {
 			}
 			if !slices.Equal(codes, want) || (want == nil) == strings.Contains(answer, `"notices"`) {
 				t.Errorf("%s: notices %q, want %q, in %.300s", query, codes, want, answer)
+			}
+			if strings.Contains(answer, `"related":[{"reason":"spelling","query":"boil","files":[{`) != (query == "biol") {
+				t.Errorf("%s: related files in %.300s", query, answer)
 			}
 		}
 	}

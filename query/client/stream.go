@@ -83,7 +83,7 @@ func (c *Client) Collect(ctx context.Context, r wire.SearchRequest, each func([]
 			}
 		case wire.StreamFrameTypeFinal:
 			out.Stats, out.Notices, out.IsSearchExhaustive = f.AccumulatedStats, f.Notices, f.IsSearchExhaustive
-			out.IncompleteReason, out.Explain = f.IncompleteReason, f.Explain
+			out.IncompleteReason, out.Related, out.Explain = f.IncompleteReason, f.Related, f.Explain
 		}
 	}
 	return out, nil

@@ -127,7 +127,7 @@ func (c *call) search(ctx context.Context, q *query, r search.Request, show func
 	}
 	defer found.Release()
 	if found.Stats.Matches == 0 && found.Exhaustive {
-		return c.suggest(ctx, view, q, found.Notices)
+		return c.suggest(ctx, view, q, found)
 	}
 	show(found)
 	return nil
@@ -141,9 +141,9 @@ const (
 
 // suggest answers a search without matches: it says which arguments select nothing,
 // and what a few other searches would find.
-func (c *call) suggest(ctx context.Context, view search.View, q *query, notices []syntax.Notice) error {
+func (c *call) suggest(ctx context.Context, view search.View, q *query, found *search.Result) error {
 	c.linef("Found no matches.")
-	before := c.out.b.Len()
+	before, notices := c.out.b.Len(), found.Notices
 	if q.repo != "" { // suggestRef says more of its branches
 		notices = slices.DeleteFunc(slices.Clone(notices), func(n syntax.Notice) bool { return filterKey(n) == "rev" })
 	}
@@ -151,6 +151,7 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query, notices 
 	if !slices.ContainsFunc(notices, func(n syntax.Notice) bool { return len(n.Suggestions) > 0 }) {
 		before = c.out.b.Len() // nothing yet says what to do
 	}
+	c.related(found.Related)
 	c.suggestRef(ctx, q.repo, q.ref)
 	probes := 0
 	for _, other := range q.others() {
@@ -158,7 +159,7 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query, notices 
 			break
 		}
 		probes++
-		found, err := c.o.Searcher.Search(ctx, view, search.Request{Query: other.parsed(), Matches: maxProbeMatches, Display: 1})
+		found, err := c.o.Searcher.Search(ctx, view, search.Request{Query: other.parsed(), Matches: maxProbeMatches, Display: 1, WithoutAdvice: true})
 		if err != nil {
 			return nil // there are no matches, which is an answer
 		}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -42,7 +43,7 @@ func (c *call) rankedSearch(ctx context.Context) error {
 	if err := q.setExclude(c.args.text("exclude")); err != nil {
 		return err
 	}
-	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.number("context")}
+	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.number("context"), Related: c.args.number("offset") == 0}
 	if c.args.number("offset") >= firstOffsets {
 		r.Display = otherWindow
 	}
@@ -52,9 +53,40 @@ func (c *call) rankedSearch(ctx context.Context) error {
 		} else {
 			c.linef("%s", countLine(found, "match", "matches"))
 			c.files(found, fileLimits{file: c.linesOfFile(found), all: firstWindow, best: true})
+			c.related(found.Related)
 		}
 		c.writeNotices(found.Notices, q.argumentOf)
 	})
+}
+
+// relatedReasons say why files may be meant.
+var relatedReasons = map[search.RelatedReason]string{
+	search.RelatedSpelling: "another spelling", search.RelatedStyle: "another style", search.RelatedAccents: "other accents", search.RelatedFileName: "named so",
+}
+
+// related writes the groups of files that may be meant besides those that match, as far as
+// there is room for a file of a group.
+func (c *call) related(groups []search.Related) {
+	for _, g := range groups {
+		repository, text := "", fmt.Sprintf("\nNot counted, %s (query %s):\n", relatedReasons[g.Reason], g.Query)
+		written := 0
+		for i := range g.Files {
+			f := &g.Files[i]
+			if f.Repo.Name != repository {
+				repository = f.Repo.Name
+				text += "[" + repository + "]\n"
+			}
+			lines, _ := fileText(f, defaultBest, fileOptions{best: true, complete: true})
+			if !c.out.fits(len(text) + len(lines)) {
+				break
+			}
+			c.out.b.WriteString(text + lines)
+			text, written = "", written+1
+		}
+		if written < len(g.Files) {
+			return
+		}
+	}
 }
 
 // linesOfFile returns how many lines search shows of a file.

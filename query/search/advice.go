@@ -32,6 +32,24 @@ type adviser struct {
 	request Request
 	filters []syntax.Query // conditions on files that all matches meet
 	notices []syntax.Notice
+	// meanings are the queries with other names that find something.
+	meanings []meaning
+}
+
+// addAdvice adds to a result what there is to say about the terms of its request, and the files that may be meant besides.
+func (s *Searcher) addAdvice(ctx context.Context, view View, r Request, result *Result) {
+	if r.WithoutAdvice {
+		return
+	}
+	var advised []meaning
+	if wantsAdvice(result) {
+		a := s.advise(ctx, view, r)
+		result.Notices = mergeAdvice(result.Notices, a.notices)
+		advised = a.meanings
+	}
+	if r.Related {
+		s.addRelated(ctx, view, r, result, advised)
+	}
 }
 
 // wantsAdvice reports whether a search found nothing, and no notice says why.
@@ -39,8 +57,8 @@ func wantsAdvice(r *Result) bool {
 	return r.Stats.Matches == 0 && r.Exhaustive && !explainsNothing(r.Notices)
 }
 
-// advise returns notices about the terms of a request that found nothing.
-func (s *Searcher) advise(ctx context.Context, view View, r Request) []syntax.Notice {
+// advise finds out about the terms of a request that found nothing.
+func (s *Searcher) advise(ctx context.Context, view View, r Request) *adviser {
 	a := &adviser{s: s, view: view, request: r}
 	operands := syntax.Operands(r.Query.Root)
 	var terms []syntax.Query
@@ -62,7 +80,7 @@ func (s *Searcher) advise(ctx context.Context, view View, r Request) []syntax.No
 	if len(terms) == 1 {
 		a.files(ctx, terms[0])
 	}
-	return a.notices
+	return a
 }
 
 // files adds the files that are named like the only term, if no name is near it.
@@ -75,7 +93,7 @@ func (a *adviser) files(ctx context.Context, leaf syntax.Query) {
 	named := &syntax.File{Pattern: regexp.QuoteMeta(text.Pattern), Case: text.Case}
 	result, err := a.s.admit(ctx, a.view, Request{
 		Query:   &syntax.Parsed{Root: syntax.Replace(q.Root, leaf, named), Select: syntax.SelectFile},
-		Matches: syntax.MaxSuggestions, Public: a.request.Public, isProbe: true,
+		Matches: syntax.MaxSuggestions, Public: a.request.Public, WithoutAdvice: true, probes: a.request.probes,
 	}, nil)
 	if err != nil {
 		return
@@ -99,9 +117,9 @@ func explainsNothing(notices []syntax.Notice) bool {
 	})
 }
 
-// addAdvice adds the advice about terms to the other notices of a search. Of a sym: that selects nothing there is a notice
+// mergeAdvice adds the advice about terms to the other notices of a search. Of a sym: that selects nothing there is a notice
 // already: it gets the names.
-func addAdvice(notices, advice []syntax.Notice) []syntax.Notice {
+func mergeAdvice(notices, advice []syntax.Notice) []syntax.Notice {
 	for _, a := range advice {
 		i := slices.IndexFunc(notices, func(n syntax.Notice) bool {
 			return n.Code == syntax.FilterSelectsNothing && n.Filter != "" && n.At == a.At
@@ -200,7 +218,15 @@ func (a *adviser) term(ctx context.Context, leaf syntax.Query, several bool) {
 	if len(names) > 0 {
 		n.Message += " Did you mean " + showNames(names, " or ") + "?"
 		for _, name := range names {
-			n.Queries = append(n.Queries, a.request.Query.Correct(leaf, word, name))
+			text := a.request.Query.Correct(leaf, word, name)
+			n.Queries = append(n.Queries, text)
+			reason := RelatedSpelling
+			if isSameName(word, name) {
+				reason = RelatedStyle
+			}
+			if text != "" {
+				a.meanings = append(a.meanings, meaning{reason, text, syntax.Replace(a.request.Query.Root, leaf, withName(leaf, word, name))})
+			}
 		}
 	}
 	a.notices = append(a.notices, n)
@@ -208,7 +234,13 @@ func (a *adviser) term(ctx context.Context, leaf syntax.Query, several bool) {
 
 // names returns names that may have been meant and with which the whole query has a match.
 func (a *adviser) names(ctx context.Context, leaf syntax.Query, word string) (names []string) {
-	candidates := stylesOf(word)
+	var candidates []string
+	text, ok := leaf.(*syntax.Text)
+	if expression := anyStyle(word); ok && !text.Regexp && text.Pattern == word && expression != "" {
+		candidates = a.s.writtenForms(ctx, a.view, a.request, text, expression)
+	} else if expression != "" {
+		candidates = stylesOf(word)
+	}
 	near, err := a.s.nearNames(ctx, a.view, word)
 	if err == nil {
 		candidates = append(candidates, near...)
@@ -292,7 +324,7 @@ func (a *adviser) search(ctx context.Context, root syntax.Query) string {
 func (a *adviser) probe(ctx context.Context, root syntax.Query) (*Result, error) {
 	return a.s.admit(ctx, a.view, Request{
 		Query:   &syntax.Parsed{Root: root, Type: a.request.Query.Type, Select: a.request.Query.Select},
-		Matches: 1, Public: a.request.Public, isProbe: true,
+		Matches: 1, Public: a.request.Public, WithoutAdvice: true, probes: a.request.probes,
 	}, nil)
 }
 

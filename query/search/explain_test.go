@@ -27,7 +27,7 @@ func TestExplain(t *testing.T) {
 		case "search":
 			matches := 1000
 			d.MaybeScanArgs(t, "matches", &matches)
-			r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, d.Input), Matches: matches, Explain: true})
+			r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, d.Input), Matches: matches, Explain: true, Related: true})
 			if err != nil {
 				return err.Error()
 			}
@@ -91,6 +91,9 @@ func printExplain(r *Result) string {
 	}
 	if e.Stopped != StopNone {
 		fmt.Fprintf(&b, "stopped %s\n", e.Stopped)
+	}
+	for _, p := range e.Probes {
+		fmt.Fprintf(&b, "probe %s: %d matches\n", p.Query, p.Matches)
 	}
 	for _, f := range r.Files {
 		fmt.Fprintf(&b, "file %s %s: %v\n", f.Repo.Name, f.Path, f.Reasons)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"fmt"
 	"path/filepath"
@@ -79,7 +80,10 @@ func (m *model) rankingSegment(t *testing.T, input string) {
 	for i, line := range lines {
 		f := strings.SplitN(line, " ", 5)
 		text := []byte(strings.ReplaceAll(f[4], `\n`, "\n"))
-		flags := code.FlagASCII
+		var flags code.Flags
+		if bytes.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) < 0 {
+			flags = code.FlagASCII
+		}
 		for name, flag := range map[string]code.Flags{"test": code.FlagTest, "vendored": code.FlagVendored, "generated": code.FlagGenerated} {
 			if strings.Contains(f[2], name) {
 				flags |= flag

@@ -26,8 +26,17 @@ type Request struct {
 	// are not code.Repository.Private.
 	Public func(*code.Repository) bool
 
-	// isProbe says that the search finds out what to advise about another one.
-	isProbe bool
+	// Related asks for files that may be meant besides those that match: Result.Related.
+	Related bool
+	// WithoutAdvice leaves out Result.Notices and Related, for searches that find out what to
+	// say about another one.
+	WithoutAdvice bool
+
+	// probes collects the searches that a search makes besides its own; nil if nobody wants
+	// to know.
+	probes *[]ProbeExplain
+	// emitted collects the first files that a stream has emitted; nil for another search.
+	emitted *[]fileID
 	// isReading says that the search is for one of several readings of a query: what the
 	// literal one lacks is advised about, if none has a match.
 	isReading bool
@@ -91,8 +100,12 @@ type Result struct {
 	// Notices say which filters select nothing, and which select by other names than
 	// the established server; at most syntax.MaxNotices.
 	Notices []syntax.Notice
+	// Related are files that the query may mean besides those that match. Nothing else of
+	// the result counts them. At most maxRelated.
+	Related []Related
 
 	holding *holding
+	parts   []*Result // whose files Related has
 }
 
 // Release says that the files of the result are not needed any more: until then
@@ -101,6 +114,9 @@ type Result struct {
 func (r *Result) Release() {
 	if r.holding != nil {
 		r.holding.release()
+	}
+	for _, part := range r.parts {
+		part.Release()
 	}
 }
 
@@ -208,6 +224,19 @@ type Explain struct {
 	// Files say how the scores came about, the best first, up to maxFilesExplained.
 	Files   []FileExplain `json:"files,omitempty"`
 	Stopped StopReason    `json:"stopped,omitempty"`
+	// Probes are the searches for readings, advice and related files, in their order, up to
+	// maxProbesExplained.
+	Probes []ProbeExplain `json:"probes,omitempty"`
+}
+
+// maxProbesExplained bounds Explain.Probes.
+const maxProbesExplained = 200
+
+// ProbeExplain is a search that was made besides the one that was asked for.
+type ProbeExplain struct {
+	Query   string `json:"query"`
+	Matches int    `json:"matches"`
+	Micros  int64  `json:"micros"`
 }
 
 // FileExplain is the score of a file and its parts.
@@ -244,4 +273,11 @@ type SegmentExplain struct {
 	ContentBytes    int64  `json:"contentBytes"`
 	ScannedBytes    int64  `json:"scannedBytes"`
 	Micros          int64  `json:"micros"`
+}
+
+// addProbe notes what a search found that was made besides the one that was asked for.
+func (r *Request) addProbe(found *Result) {
+	if r.probes != nil && (r.WithoutAdvice || r.isReading) && len(*r.probes) < maxProbesExplained {
+		*r.probes = append(*r.probes, ProbeExplain{r.Query.Root.String(), found.Stats.Matches, found.Stats.Duration.Microseconds()})
+	}
 }

@@ -51,6 +51,27 @@ type pasteReader struct {
 // searchReadings answers a request by the likely reading of its query.
 func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	started := time.Now()
+	var probes []ProbeExplain
+	if r.Explain {
+		r.probes = &probes
+	}
+	result, err := s.read(ctx, view, r, emit)
+	if err == nil {
+		result.Stats.Duration = time.Since(started)
+		if result.Explain != nil {
+			result.Explain.Stages.Total = result.Stats.Duration.Microseconds()
+			if result.Explain.Probes = probes; Restricted(view) {
+				for i := range probes {
+					probes[i].Micros = 0 // it says how much text was hidden
+				}
+			}
+		}
+	}
+	return result, err
+}
+
+// read finds the reading of a query that has matches.
+func (s *Searcher) read(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	paste := reading.Recognize(r.Query)
 	if paste == nil {
 		return s.admit(ctx, view, r, emit)
@@ -68,18 +89,13 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 	result, err := p.tryReadings(ctx)
 	if literal != nil {
 		if err == nil && result == nil {
-			if wantsAdvice(literal) {
-				literal.Notices = addAdvice(literal.Notices, s.advise(ctx, view, r))
-			}
+			s.addAdvice(ctx, view, r, literal)
 			return literal, nil
 		}
 		literal.Release()
 	}
 	if err == nil && result == nil {
 		result, err = s.admit(ctx, view, r, emit)
-	}
-	if err == nil {
-		result.Stats.Duration = time.Since(started)
 	}
 	return result, err
 }
@@ -181,7 +197,7 @@ func (p *pasteReader) probe(ctx context.Context, root syntax.Query, matches int)
 		return &Result{}, nil
 	}
 	p.probes++
-	r := Request{Query: p.parsed(root), Matches: matches, Public: p.request.Public, most: left, isProbe: true}
+	r := Request{Query: p.parsed(root), Matches: matches, Public: p.request.Public, most: left, WithoutAdvice: true, probes: p.request.probes}
 	result, err := p.s.admit(ctx, p.view, r, nil)
 	if errors.Is(err, plan.ErrPattern) {
 		return &Result{}, nil

@@ -116,9 +116,9 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 	if err != nil {
 		return nil, err
 	}
-	if !r.isProbe && !r.isReading && wantsAdvice(result) {
+	if !r.isReading {
 		ticket.Leave()
-		result.Notices = addAdvice(result.Notices, s.advise(ctx, view, r))
+		s.addAdvice(ctx, view, r, result)
 	}
 	result.Stats.Wait = waited
 	result.Stats.Duration = time.Since(start)
@@ -129,6 +129,7 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 		}
 		result.Explain.Stages = stages(&result.Stats)
 	}
+	r.addProbe(result)
 	s.metrics.observe(result)
 	if Restricted(view) {
 		result.conceal()
@@ -175,7 +176,7 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 		if err := run.all(ctx, r.duration(s.options.MaxDuration), crew{ticket, s.helpers}); err != nil || run.halted.Load() {
 			return err
 		}
-		if r.isProbe {
+		if r.WithoutAdvice {
 			return nil
 		}
 		in := inspector{view: view, query: r.Query, scope: sc, segments: segments, empty: run.mu.count == 0, listsSymbols: r.Query.Type == syntax.TypeSymbol}

@@ -25,7 +25,17 @@ const (
 // files, matches and counts that Search would return; the order is that of Search
 // within each part. While emit takes its time, the search goes on.
 func (s *Searcher) Stream(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
-	return s.searchReadings(ctx, view, r, emit)
+	if !r.Related {
+		return s.searchReadings(ctx, view, r, emit)
+	}
+	var emitted []fileID
+	r.emitted = &emitted
+	return s.searchReadings(ctx, view, r, func(files []FileMatch, stats Stats) error {
+		for i := range files[:min(len(files), maxMatchesToRelate-len(emitted))] {
+			emitted = append(emitted, keyOf(&files[i]))
+		}
+		return emit(files, stats)
+	})
 }
 
 // stream answers while the work goes on.

@@ -24,6 +24,8 @@ const (
 	TermFindsNothing NoticeCode = "TERM_FINDS_NOTHING"
 	// PastedText is for a query that was read as something pasted: code, an error message or a stack trace.
 	PastedText NoticeCode = "PASTED_TEXT"
+	// RelatedMatches is for a term that stands in files in other forms as well, which come behind the answer.
+	RelatedMatches NoticeCode = "RELATED_MATCHES"
 )
 
 // Notice tells the writer of a valid query what it may not have been meant to say.

@@ -233,6 +233,14 @@ const (
 	ReconciliationResultWaiting ReconciliationResult = "waiting"
 )
 
+// Defines values for RelatedReason.
+const (
+	RelatedReasonAccents  RelatedReason = "accents"
+	RelatedReasonFileName RelatedReason = "fileName"
+	RelatedReasonSpelling RelatedReason = "spelling"
+	RelatedReasonStyle    RelatedReason = "style"
+)
+
 // Defines values for ReplayState.
 const (
 	ReplayStateBuilding  ReplayState = "building"
@@ -282,6 +290,7 @@ const (
 	SearchNoticeCodeDIFFERENTMEANING     SearchNoticeCode = "DIFFERENT_MEANING"
 	SearchNoticeCodeFILTERSELECTSNOTHING SearchNoticeCode = "FILTER_SELECTS_NOTHING"
 	SearchNoticeCodePASTEDTEXT           SearchNoticeCode = "PASTED_TEXT"
+	SearchNoticeCodeRELATEDMATCHES       SearchNoticeCode = "RELATED_MATCHES"
 	SearchNoticeCodeTERMFINDSNOTHING     SearchNoticeCode = "TERM_FINDS_NOTHING"
 )
 
@@ -1271,6 +1280,15 @@ type Position struct {
 	Offset    int64  `json:"offset"`
 }
 
+// ProbeExplain defines model for ProbeExplain.
+type ProbeExplain struct {
+	Query   string `json:"query"`
+	Matches int    `json:"matches"`
+
+	// Micros Time in microseconds; 0 for callers who may not read every repository.
+	Micros int64 `json:"micros"`
+}
+
 // ProjectionVersion defines model for ProjectionVersion.
 type ProjectionVersion struct {
 	Name string `json:"name"`
@@ -1424,6 +1442,22 @@ type RegisterRequest struct {
 	// WebURL The repository's page on its code host.
 	WebURL string `json:"webUrl,omitempty,omitzero"`
 }
+
+// RelatedFiles defines model for RelatedFiles.
+type RelatedFiles struct {
+	Reason RelatedReason `json:"reason"`
+
+	// Query Finds these files, and all others of the kind.
+	Query string `json:"query"`
+
+	// Files The first few, best first; those of fileName without chunks.
+	Files []SearchFile `json:"files"`
+}
+
+// RelatedReason spelling: a term has no match, and its name is near to one that has. style: an identifier is written in another style,
+// such as max_size for MaxSize. accents: a word is written with accents, or without. fileName: the words are in the name
+// of the file.
+type RelatedReason string
 
 // Removed defines model for Removed.
 type Removed struct {
@@ -1611,6 +1645,9 @@ type SearchExplain struct {
 	Segments []SegmentExplain `json:"segments"`
 	Files    []FileExplain    `json:"files,omitempty,omitzero"`
 	Stopped  string           `json:"stopped,omitempty,omitzero"`
+
+	// Probes The searches for readings, advice and related files, in their order.
+	Probes []ProbeExplain `json:"probes,omitempty,omitzero"`
 }
 
 // SearchFile defines model for SearchFile.
@@ -1644,7 +1681,8 @@ type SearchNotice struct {
 	// Code AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
 	// the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
 	// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match. PASTED_TEXT:
-	// the query was read as pasted code, an error message or a stack trace.
+	// the query was read as pasted code, an error message or a stack trace. RELATED_MATCHES: a term is written in other
+	// forms as well, with accents or in another style of identifiers; what has these is in related.
 	Code SearchNoticeCode `json:"code"`
 
 	// Message One line.
@@ -1659,7 +1697,7 @@ type SearchNotice struct {
 
 	// Suggestions What to write instead, the likeliest first. Of AMBIGUOUS_QUERY: whole queries. Of DIFFERENT_MEANING: the whole
 	// query, so that it means here what it means to the established server. Of PASTED_TEXT: the whole query for its
-	// literal meaning. Of FILTER_SELECTS_NOTHING and TERM_FINDS_NOTHING: names that exist for the caller.
+	// literal meaning. Of the others: names that exist for the caller.
 	Suggestions []string `json:"suggestions,omitempty,omitzero"`
 
 	// Queries Where suggestions are names, the whole query with each of them in place, ready to be sent.
@@ -1669,7 +1707,8 @@ type SearchNotice struct {
 // SearchNoticeCode AMBIGUOUS_QUERY: a part of the query was read in one way, where another was likely meant. DIFFERENT_MEANING:
 // the established server reads the query differently. FILTER_SELECTS_NOTHING: a filter leaves nothing to search,
 // or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match. PASTED_TEXT:
-// the query was read as pasted code, an error message or a stack trace.
+// the query was read as pasted code, an error message or a stack trace. RELATED_MATCHES: a term is written in other
+// forms as well, with accents or in another style of identifiers; what has these is in related.
 type SearchNoticeCode string
 
 // SearchRequest defines model for SearchRequest.
@@ -1718,6 +1757,10 @@ type SearchResult struct {
 
 	// Notices Addition. What the query may not have been meant to do; absent if there is nothing to say. docs/query-language.md describes it.
 	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
+
+	// Related Addition. Files that may be meant besides those that match, in groups; nothing else of the answer counts them.
+	// Absent if there are none, and for answers with more than 100 matches.
+	Related []RelatedFiles `json:"related,omitempty,omitzero"`
 	Explain SearchExplain  `json:"explain,omitempty,omitzero"`
 }
 
@@ -1822,10 +1865,11 @@ type StreamFrame struct {
 	RepositoryInfo   []RepositoryInfo `json:"repositoryInfo,omitempty,omitzero"`
 	AccumulatedStats SearchStats      `json:"accumulatedStats,omitempty,omitzero"`
 
-	// IsSearchExhaustive Of the final frame, as are the next three; they are those of SearchResult.
+	// IsSearchExhaustive Of the final frame, as are the next four; they are those of SearchResult.
 	IsSearchExhaustive bool           `json:"isSearchExhaustive,omitempty,omitzero"`
 	IncompleteReason   string         `json:"incompleteReason,omitempty,omitzero"`
 	Notices            []SearchNotice `json:"notices,omitempty,omitzero"`
+	Related            []RelatedFiles `json:"related,omitempty,omitzero"`
 	Explain            SearchExplain  `json:"explain,omitempty,omitzero"`
 	Error              Error          `json:"error,omitempty,omitzero"`
 }

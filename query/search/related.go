@@ -1,0 +1,399 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// A query may mean more than it says: an identifier that is written in another style elsewhere, a word with accents, a
+// file that is named so; or, where it finds nothing, a name that is spelled otherwise. What is found of these comes with
+// the answer, apart from it: files, counts and exhaustiveness are those of the literal question.
+
+// Related is a group of files that may be meant besides those that match.
+type Related struct {
+	Reason RelatedReason
+	// Query is the text of the query that finds them, and all others of the kind.
+	Query string
+	// Files are the first few of those, the best first. Files of RelatedFileName have no chunks.
+	Files []FileMatch
+}
+
+// RelatedReason says why files may be meant.
+type RelatedReason string
+
+// The reasons.
+const (
+	// RelatedSpelling: a term without a match has a name near it.
+	RelatedSpelling RelatedReason = "spelling"
+	// RelatedStyle: an identifier is written in another style, such as max_size for MaxSize.
+	RelatedStyle RelatedReason = "style"
+	// RelatedAccents: a word is written with accents, or without.
+	RelatedAccents RelatedReason = "accents"
+	// RelatedFileName: the words are in the name of the file.
+	RelatedFileName RelatedReason = "fileName"
+)
+
+// RelatedReasons lists them.
+var RelatedReasons = []RelatedReason{RelatedSpelling, RelatedStyle, RelatedAccents, RelatedFileName}
+
+// Bounds of related files.
+const (
+	// maxRelated bounds the groups, maxRelatedMatches the matches of all groups of names together, and minRelatedMatches
+	// is what each has at least.
+	maxRelated        = 6
+	maxRelatedMatches = 10
+	minRelatedMatches = 2
+	// maxRelatedFiles bounds the files that are shown because of their names, maxNamedFiles those they are chosen from.
+	maxRelatedFiles = 5
+	maxNamedFiles   = 200
+	// maxMatchesToRelate is the number of matches up to which an answer has related files: they come behind it.
+	maxMatchesToRelate = 100
+	// maxRelatedTerms bounds the terms that files may be named by, minFileWord their length.
+	maxRelatedTerms = 3
+	minFileWord     = 3
+	// maxRelatedDuration bounds the time of all searches for related files.
+	maxRelatedDuration = 250 * time.Millisecond
+	// maxAccented bounds the ways to write a word with accents that are looked for; maxForms the forms of a name that are
+	// shown, maxFormMatches the matches in which they are looked for.
+	maxAccented    = 24
+	maxForms       = 3
+	maxFormMatches = 50
+)
+
+// meaning is a query that may be meant.
+type meaning struct {
+	reason RelatedReason
+	query  string
+	root   syntax.Query
+}
+
+// relater finds the related files of a request.
+type relater struct {
+	s       *Searcher
+	view    View
+	request Request
+	result  *Result
+	seen    map[fileLine]bool // lines of the groups of names
+}
+
+// addRelated adds the related files to the result of a request. If it found nothing, advised are the queries that may be
+// meant.
+func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result *Result, advised []meaning) {
+	q := r.Query
+	if !result.Exhaustive || result.Stats.Matches > maxMatchesToRelate || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxRelatedDuration)
+	defer cancel()
+	l := &relater{s: s, view: view, request: r, result: result, seen: map[fileLine]bool{}}
+	terms := plainTerms(q)
+	if result.Stats.Matches == 0 {
+		l.addMeanings(ctx, advised[:min(len(advised), maxRelated)])
+	}
+	if len(terms) == 1 && terms[0].Case != syntax.CaseYes && isBare(q, terms[0]) {
+		if result.Stats.Matches > 0 {
+			l.addForms(ctx, terms[0], RelatedStyle, anyStyle(terms[0].Pattern))
+		}
+		l.addForms(ctx, terms[0], RelatedAccents, oneOf(accentsOf(terms[0].Pattern)))
+	}
+	if len(terms) > 0 && !syntax.HasRevision(q.Root) {
+		l.addNamedFiles(ctx, terms)
+	}
+}
+
+// plainTerms returns the terms of a query of up to maxRelatedTerms literals and filters; nil for another query.
+func plainTerms(q *syntax.Parsed) (terms []*syntax.Text) {
+	for _, operand := range syntax.Operands(q.Root) {
+		text, ok := operand.(*syntax.Text)
+		_, negated := operand.(*syntax.Not)
+		switch {
+		case negated: // a filter, whatever it is about
+		case ok && !text.Regexp && len(text.Lines) == 0 && len(terms) < maxRelatedTerms:
+			terms = append(terms, text)
+		case hasPattern(operand):
+			return nil
+		}
+	}
+	return terms
+}
+
+// isBare reports whether a term is written without quotes and keyword.
+func isBare(q *syntax.Parsed, t *syntax.Text) bool {
+	return t.At.End <= len(q.Text) && q.Text[t.At.Start:t.At.End] == t.Pattern
+}
+
+// addMeanings adds a group for each query that finds something.
+func (l *relater) addMeanings(ctx context.Context, all []meaning) {
+	for _, m := range all {
+		r := l.request
+		r.Query = &syntax.Parsed{Root: m.root, Text: m.query}
+		r.Matches, r.Display = minLooked, max(maxRelatedMatches/len(all), minRelatedMatches)
+		found := l.search(ctx, r)
+		if found == nil {
+			continue
+		}
+		l.add(Related{m.reason, m.query, l.unseen(found.Files)})
+	}
+}
+
+// unseen leaves out the files whose lines with matches are in a group already.
+func (l *relater) unseen(files []FileMatch) []FileMatch {
+	return slices.DeleteFunc(files, func(f FileMatch) bool {
+		fresh := len(f.Chunks) == 0
+		for _, c := range f.Chunks {
+			for _, at := range c.Ranges {
+				line := fileLine{keyOf(&f), at.Start.LineNumber}
+				fresh = fresh || !l.seen[line]
+				l.seen[line] = true
+			}
+		}
+		return !fresh
+	})
+}
+
+// fileLine is a line of a file.
+type fileLine struct {
+	fileID
+	number int
+}
+
+// search returns the result of a search whose files stay as long as the result does, nil if it found nothing.
+func (l *relater) search(ctx context.Context, r Request) *Result {
+	r.WithoutAdvice, r.Related, r.Explain, r.Whole = true, false, false, false
+	found, err := l.s.admit(ctx, l.view, r, nil)
+	if err != nil {
+		return nil // the answer is complete without
+	}
+	if len(found.Files) == 0 {
+		found.Release()
+		return nil
+	}
+	l.result.parts = append(l.result.parts, found)
+	return found
+}
+
+func (l *relater) add(group Related) {
+	if len(l.result.Related) < maxRelated && len(group.Files) > 0 {
+		l.result.Related = append(l.result.Related, group)
+	}
+}
+
+// addForms adds what is found of other forms of a term, which an expression has, and a notice that names them.
+func (l *relater) addForms(ctx context.Context, term *syntax.Text, reason RelatedReason, expression string) {
+	if expression == "" {
+		return
+	}
+	q := l.request.Query
+	names := l.s.writtenForms(ctx, l.view, l.request, term, expression)
+	var all []meaning
+	notice := syntax.Notice{Code: syntax.RelatedMatches, At: term.At}
+	for _, name := range names {
+		text := q.Correct(term, term.Pattern, name)
+		if text == "" {
+			continue
+		}
+		all = append(all, meaning{reason, text, syntax.Replace(q.Root, term, withName(term, term.Pattern, name))})
+		notice.Suggestions, notice.Queries = append(notice.Suggestions, name), append(notice.Queries, text)
+	}
+	if len(all) == 0 {
+		return
+	}
+	l.addMeanings(ctx, all)
+	if len(l.result.Notices) < syntax.MaxNotices {
+		notice.Message = cutFilter(term.Pattern) + " is also written " + showNames(notice.Suggestions, " and ") + ": the matches of that are listed apart, and not counted."
+		l.result.Notices = append(l.result.Notices, notice)
+	}
+}
+
+// writtenForms returns how other forms of a term, which an expression has, are written in the files that the filters
+// select, those in the best files first.
+func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term *syntax.Text, expression string) (names []string) {
+	root := syntax.Replace(r.Query.Root, term, &syntax.Text{Pattern: expression, Regexp: true, Case: syntax.CaseNo})
+	found, err := s.admit(ctx, view, Request{
+		Query: &syntax.Parsed{Root: root}, Matches: minLooked, Display: maxFormMatches, Public: r.Public, WithoutAdvice: true, probes: r.probes,
+	}, nil)
+	if err != nil {
+		return nil
+	}
+	defer found.Release()
+	for i := range found.Files {
+		for _, c := range found.Files[i].Chunks {
+			for _, at := range c.Ranges {
+				name := string(c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset])
+				if len(names) < maxForms && !strings.EqualFold(name, term.Pattern) && !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// anyStyle returns an expression for a name in any style of identifiers: its words with nothing, a blank, or one of the
+// marks - _ . between. It is empty for a name of one word.
+func anyStyle(name string) string {
+	words := wordsOf(name)
+	if len(words) < 2 {
+		return ""
+	}
+	for i := range words {
+		words[i] = regexp.QuoteMeta(words[i])
+	}
+	return strings.Join(words, "[-_. ]?")
+}
+
+// oneOf returns an expression for some words, empty if there are none.
+func oneOf(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return "(?:" + strings.Join(words, "|") + ")"
+}
+
+// addNamedFiles adds the files that have the terms in their names and are not in the answer.
+func (l *relater) addNamedFiles(ctx context.Context, terms []*syntax.Text) {
+	q := l.request.Query
+	root, text := q.Root, q.Text
+	words := make([]string, 0, len(terms))
+	for i := len(terms) - 1; i >= 0; i-- { // so that places in the text stay what they are
+		t := terms[i]
+		if len(t.Pattern) < minFileWord || strings.ContainsAny(t.Pattern, " /\n") || t.At.End > len(text) {
+			return
+		}
+		words = append(words, strings.ToLower(t.Pattern))
+		file := &syntax.File{Pattern: regexp.QuoteMeta(t.Pattern) + "[^/]*$", Case: t.Case}
+		root = syntax.Replace(root, t, file)
+		text = text[:t.At.Start] + file.String() + text[t.At.End:]
+	}
+	if !l.mayBeNamed(words) {
+		return
+	}
+	r := l.request
+	r.Query = &syntax.Parsed{Root: root, Text: text}
+	r.Matches, r.Display, r.ContextLines = minLooked, maxNamedFiles, 0
+	found := l.search(ctx, r)
+	if found == nil {
+		return
+	}
+	answered := l.answered()
+	files := slices.DeleteFunc(found.Files, func(f FileMatch) bool { return answered[keyOf(&f)] })
+	slices.SortStableFunc(files, func(a, b FileMatch) int {
+		return cmp.Or(-cmp.Compare(nameShare(a.Path, words), nameShare(b.Path, words)), -cmp.Compare(a.Score, b.Score))
+	})
+	l.add(Related{RelatedFileName, text, files[:min(len(files), maxRelatedFiles)]})
+}
+
+// fileID names a file on the default branch of its repository.
+type fileID struct {
+	repo *Repository
+	path string
+}
+
+func keyOf(f *FileMatch) fileID { return fileID{f.Repo, f.Path} }
+
+// answered returns the files that the answer has already.
+func (l *relater) answered() map[fileID]bool {
+	files := map[fileID]bool{}
+	for i := range l.result.Files {
+		files[keyOf(&l.result.Files[i])] = true
+	}
+	if l.request.emitted != nil {
+		for _, key := range *l.request.emitted {
+			files[key] = true
+		}
+	}
+	return files
+}
+
+// nameShare is how much of the name of a file some words are, of which it has each: 1 if it is called so.
+func nameShare(path string, words []string) float64 {
+	if len(words) == 1 && isNameOf(words[0], path) {
+		return 1
+	}
+	letters := 0
+	for _, w := range words {
+		letters += len(w)
+	}
+	return min(1, float64(letters)/float64(len(path)-strings.LastIndexByte(path, '/')-1))
+}
+
+// mayBeNamed reports whether a file that the view has may have all words in its name.
+func (l *relater) mayBeNamed(words []string) bool {
+	for _, seg := range l.view.Segments() {
+		if !slices.ContainsFunc(words, func(w string) bool { return !seg.Places.MayName(w) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// accents has, for a letter, the letters that are the same without accents, the most frequent first.
+var accents = map[rune][]rune{
+	'a': []rune("äáàâåã"), 'c': []rune("çčć"), 'e': []rune("éèêë"), 'i': []rune("íïîì"), 'n': []rune("ñ"), 'o': []rune("öóôøòõ"),
+	's': []rune("š"), 'u': []rune("üúûù"), 'y': []rune("ý"), 'z': []rune("ž"),
+}
+
+// plainLetters has the letter without accent of each letter with one.
+var plainLetters = func() map[rune]rune {
+	plain := map[rune]rune{}
+	for letter, all := range accents {
+		for _, accented := range all {
+			plain[accented] = letter
+		}
+	}
+	return plain
+}()
+
+// Lengths in letters of words that may have accents.
+const minAccentWord, maxAccentWord = 4, 24
+
+// accentsOf returns the forms of a word with an accent on one of its letters, or the same on all letters of a kind; of a
+// word with accents the one without. None for what is not a single word.
+func accentsOf(word string) (forms []string) {
+	letters := []rune(strings.ToLower(word))
+	if len(letters) < minAccentWord || len(letters) > maxAccentWord || len(wordsOf(word)) > 1 {
+		return nil
+	}
+	plain := slices.Clone(letters)
+	for i, r := range letters {
+		if p, ok := plainLetters[r]; ok {
+			plain[i] = p
+		} else if !isSmall(r) {
+			return nil
+		}
+	}
+	if !slices.Equal(plain, letters) {
+		return []string{string(plain)}
+	}
+	// The first accents of all letters come before the second ones.
+	for n := range 6 {
+		for i, r := range letters {
+			if n >= len(accents[r]) {
+				continue
+			}
+			one := slices.Clone(letters)
+			if one[i] = accents[r][n]; slices.Index(letters, r) == i && slices.Contains(letters[i+1:], r) {
+				forms = append(forms, strings.ReplaceAll(string(letters), string(r), string(accents[r][n])))
+			}
+			forms = append(forms, string(one))
+		}
+	}
+	return forms[:min(len(forms), maxAccented)]
+}
+
+// isSameName reports whether two names have the same letters and digits.
+func isSameName(a, b string) bool {
+	strip := func(r rune) rune {
+		if r < 0x80 && (!isWord(byte(r)) || r == '_') {
+			return -1
+		}
+		return r
+	}
+	return strings.EqualFold(strings.Map(strip, a), strings.Map(strip, b))
+}
