@@ -1,0 +1,110 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
+)
+
+// TestSharedSegmentsHealOnKafka damages an object of a segment directory that two processes
+// share, and starts both again: each of them scrubs the same objects at the same time, one
+// moves the damaged one to the quarantine, and both answer as before.
+func TestSharedSegmentsHealOnKafka(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a broker and two servers")
+	}
+	brokers := kafkatest.StartCluster(t, 1)
+	dir := t.TempDir()
+	c := &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}
+	write(t, c.config, kafkaConfiguration(dir, map[string]any{"brokers": brokers.Addresses, "replicationFactor": 1}))
+	if err := git("", "init", "-q", "-b", "main", c.tree); err != nil {
+		t.Fatal(err)
+	}
+	// Enough files that the segment store has a manifest as well.
+	for i := range largeImport {
+		write(t, filepath.Join(c.tree, fmt.Sprintf("file%04d.txt", i)), fmt.Sprintf("kettle %d stands on shelf %d\n", i, i*i))
+	}
+	c.commit("first", "here is a theorbo")
+
+	var servers [2]*server
+	startServers := func() {
+		t.Helper()
+		for i := range servers {
+			s, err := startServer(dir, os.Environ(), "--config", c.config, "--data", filepath.Join(dir, fmt.Sprint("data-", i)),
+				"--set", "storage.segments="+filepath.Join(dir, "segments"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.kill)
+			servers[i] = s
+		}
+	}
+	stopServers := func() {
+		t.Helper()
+		for i, s := range servers {
+			if err := s.stop(); err != nil {
+				t.Errorf("server %d: %v\n%s", i, err, s.output)
+			}
+		}
+	}
+	awaitAnswers := func(what string) {
+		t.Helper()
+		for i, s := range servers {
+			wrong := ""
+			if !poll(awaitDeadline, func() bool { wrong = wrongAnswer(s); return wrong == "" }) {
+				t.Fatalf("%s: server %d: %s\n%s\nthe other:\n%s", what, i, wrong, s.output, servers[1-i].output)
+			}
+		}
+	}
+	startServers()
+	c.server = servers[0]
+	c.index()
+	awaitAnswers("before")
+
+	for _, damage := range []struct {
+		name        string
+		kind        damagedKind
+		quarantined int
+	}{
+		{"the object alone", damagedKind{pattern: "segments/segment-*", apart: true}, 1},
+		{"the object and both projections", damagedKind{pattern: "segments/segment-*"}, 2},
+		{"a manifest", damagedKind{pattern: "segments/manifest-*"}, 3},
+	} {
+		stopServers()
+		_, what := damageFile(t, dir, damage.kind, 0)
+		what = damage.name + ": " + what
+		startServers()
+		quarantined := func() int {
+			moved, err := filepath.Glob(filepath.Join(dir, "segments", "quarantine", "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(moved)
+		}
+		if !poll(awaitDeadline, func() bool { return quarantined() >= damage.quarantined }) {
+			t.Errorf("%s: %d objects in the quarantine, want %d\n%s\n%s", what, quarantined(), damage.quarantined,
+				servers[0].output, servers[1].output)
+		}
+		awaitAnswers(what)
+		t.Logf("%s: healed, %d objects in the quarantine", what, quarantined())
+	}
+	stopServers()
+}
+
+// wrongAnswer says what a server answers wrongly, or that a comparison with git finds
+// differences.
+func wrongAnswer(s *server) string {
+	for word, want := range map[string]int{"theorbo": 1, "kettle": largeImport} {
+		if n, err := search(s.url, word); err != nil || n != want {
+			return fmt.Sprintf("%s: %d matches, want %d, %v", word, n, want, err)
+		}
+	}
+	verify, said := s.command("verify", "--json")
+	if out, err := verify.Output(); err != nil {
+		return fmt.Sprintf("verify: %v: %s%s", err, out, said)
+	}
+	return ""
+}
