@@ -12,15 +12,16 @@ ZOEKT_BIN ?=
 QUICK    ?=
 OUT      ?= .cache/bench.md
 RELEASE  ?=
+VERSION  ?=
 SCHEMATHESIS = .cache/schemathesis-4.32.5
 CLIENT_TOOLS = .cache/clients
-GENERATED = ./cmd/internal/apigen ./cmd/internal/config ./cmd/quarry ./cmd/quarry/internal/server ./schemas/failure
+GENERATED = ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/tasks ./cmd/quarry ./cmd/quarry/internal/server ./schemas/failure
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
 export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help build run generate fmt lint test race golden fuzz metamorphic e2e api-test clients-test chaos simulate cover bench bench-compare corpora docs-check kafka node tidy clean check
+.PHONY: help build run release generate fmt lint test race golden fuzz metamorphic e2e api-test clients-test chaos simulate cover bench bench-compare corpora docs-check kafka node tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +32,9 @@ build: ## bin/quarry and bin/searchbench; RELEASE=v1.2.3 stamps a release, else 
 run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard library indexed
 	$(GO) build -o .cache/run/ ./cmd/internal/tasks
 	.cache/run/tasks run
+
+release: ## archives of VERSION=v1.2.3 in .cache/release, with checksums and bills of materials, and a tag
+	$(GO) run ./cmd/internal/tasks release --version $(VERSION)
 
 generate: ## files that follow from others: Go of the OpenAPI document, the schema of settings, the pages with tables
 	QUARRY_GENERATE=1 $(GO) test -count=1 -run 'IsCurrent$$' $(GENERATED)

@@ -6,6 +6,7 @@
 //	                      Go standard library, print what to try
 //	tasks fuzz            every fuzz test of the module, one after the other
 //	tasks upgrade-sample  a data directory that an older commit has written
+//	tasks release         archives of a release, with checksums and bills of materials
 //	tasks bench-compare   benchmarks of two commits, ten runs each, through benchstat
 //
 // # Invariants

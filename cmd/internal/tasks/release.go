@@ -1,0 +1,178 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// releaseVersion is what a release may be called.
+var releaseVersion = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$`)
+
+// releasedFiles are in every archive, beside the binary.
+var releasedFiles = []string{"LICENSE", "README.md", "CHANGELOG.md", noticesFile}
+
+type releaseTask struct {
+	Version string `required:"" help:"Version, such as v0.2.0; CHANGELOG.md must have a section of it."`
+	Out     string `default:".cache/release" help:"Directory of the archives; it is made anew."`
+	NoTag   bool   `help:"Do not tag the commit."`
+}
+
+// Run implements the task. Two runs at one commit write the same bytes: the binaries have
+// no path of this machine, and files in the archives have the time of the commit.
+func (r *releaseTask) Run(ctx context.Context) error {
+	when, err := r.checkTree(ctx)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(r.Out), os.MkdirAll(r.Out, 0o755)); err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, platform := range platforms {
+		names, err := r.releasePlatform(ctx, platform, when)
+		if err != nil {
+			return fmt.Errorf("%s: %w", platform, err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(filepath.Join(r.Out, name))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(text), name)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(r.Out, "SHA256SUMS"), []byte(sums.String()), 0o644); err != nil {
+		return err
+	}
+	fmt.Print(sums.String())
+	if r.NoTag {
+		return nil
+	}
+	_, err = output(ctx, ".", "git", "tag", "-a", "-m", "Quarry "+r.Version, r.Version)
+	return err
+}
+
+// checkTree returns the time of the commit, if it can be released.
+func (r *releaseTask) checkTree(ctx context.Context) (time.Time, error) {
+	if !releaseVersion.MatchString(r.Version) {
+		return time.Time{}, fmt.Errorf("%q is no version of a release; write v1.2.3", r.Version)
+	}
+	changes, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		return time.Time{}, err
+	}
+	if !strings.Contains(string(changes), "\n## "+strings.TrimPrefix(r.Version, "v")+" ") {
+		return time.Time{}, fmt.Errorf("CHANGELOG.md has no section %s; name the unreleased changes so", strings.TrimPrefix(r.Version, "v"))
+	}
+	status, err := output(ctx, ".", "git", "status", "--porcelain")
+	if err != nil {
+		return time.Time{}, err
+	}
+	if status != "" {
+		return time.Time{}, fmt.Errorf("the tree has changes that are not committed:\n%s", status)
+	}
+	seconds, err := output(ctx, ".", "git", "log", "-1", "--format=%ct")
+	if err != nil {
+		return time.Time{}, err
+	}
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	return time.Unix(n, 0).UTC(), err
+}
+
+// releasePlatform writes an archive and the list of what is in the binary, and returns
+// their names.
+func (r *releaseTask) releasePlatform(ctx context.Context, platform string, when time.Time) ([]string, error) {
+	system, processor, _ := strings.Cut(platform, "/")
+	name := fmt.Sprintf("quarry-%s-%s-%s", strings.TrimPrefix(r.Version, "v"), system, processor)
+	binary := filepath.Join(r.Out, name, "quarry")
+	build := command(ctx, ".", "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", "-s -w -buildid= -X github.com/quarrysearch/quarry/cmd/internal/boot.release="+r.Version, "-o", binary, "./cmd/quarry")
+	build.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0")
+	if err := build.Run(); err != nil {
+		return nil, fmt.Errorf("go build: %w", err)
+	}
+	if err := writeBOM(binary, r.Version, filepath.Join(r.Out, name+".cdx.json")); err != nil {
+		return nil, err
+	}
+	if err := packRelease(filepath.Join(r.Out, name+".tar.gz"), name, binary, when); err != nil {
+		return nil, err
+	}
+	return []string{name + ".tar.gz", name + ".cdx.json"}, os.RemoveAll(filepath.Dir(binary))
+}
+
+// packRelease writes an archive whose bytes depend on the contents and the time alone.
+func packRelease(out, folder, binary string, when time.Time) (err error) {
+	f, err := os.Create(out)
+	if err != nil {
+		return err
+	}
+	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	w := tar.NewWriter(z)
+	defer func() { err = errors.Join(err, w.Close(), z.Close(), f.Close()) }()
+	for _, path := range append([]string{binary}, releasedFiles...) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		mode := int64(0o644)
+		if path == binary {
+			mode = 0o755
+		}
+		header := &tar.Header{Name: folder + "/" + filepath.Base(path), Mode: mode, Size: int64(len(text)), ModTime: when, Typeflag: tar.TypeReg}
+		if err := w.WriteHeader(header); err != nil {
+			return err
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A component is one module in a bill of materials (CycloneDX 1.5).
+type component struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	PURL    string `json:"purl,omitempty"`
+}
+
+// writeBOM writes the modules that are linked into a binary, as the binary itself names
+// them.
+func writeBOM(binary, version, out string) error {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return err
+	}
+	components := []component{{Type: "library", Name: "std", Version: strings.TrimPrefix(info.GoVersion, "go"), PURL: "pkg:golang/std@" + strings.TrimPrefix(info.GoVersion, "go")}}
+	for _, m := range info.Deps {
+		if m.Replace != nil {
+			m = m.Replace
+		}
+		components = append(components, component{Type: "library", Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version})
+	}
+	text, err := json.MarshalIndent(map[string]any{
+		"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+		"metadata":   map[string]any{"component": component{Type: "application", Name: "quarry", Version: version}},
+		"components": components,
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(out, append(text, '\n'), 0o644)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestReleaseIsReproducible packs twice, at different times, and wants the same bytes.
+func TestReleaseIsReproducible(t *testing.T) {
+	t.Chdir("../../..")
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "quarry")
+	if err := os.WriteFile(binary, []byte("a binary"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var archives [2][]byte
+	for i := range archives {
+		if err := os.Chtimes(binary, time.Unix(int64(i), 0), time.Unix(int64(i), 0)); err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(dir, "quarry.tar.gz")
+		if err := packRelease(out, "quarry-1.2.3", binary, time.Unix(1_700_000_000, 0).UTC()); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if archives[i], err = os.ReadFile(out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(archives[0], archives[1]) {
+		t.Error("two archives of the same files differ")
+	}
+}
+
+// TestBOMNamesLinkedModules reads the bill of materials of this test's own binary.
+func TestBOMNamesLinkedModules(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "bom.json")
+	if err := writeBOM(self, "v1.2.3", out); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bom struct{ Components []component }
+	if err := json.Unmarshal(text, &bom); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, c := range bom.Components {
+		found = found || c.Name == "github.com/alecthomas/kong" && c.PURL == "pkg:golang/"+c.Name+"@"+c.Version
+	}
+	if !found {
+		t.Errorf("the bill does not name kong, which this program links: %s", text)
+	}
+}
+
+// TestReleaseRefusesVersions wants three numbers, as go and semver do.
+func TestReleaseRefusesVersions(t *testing.T) {
+	for version, want := range map[string]bool{"v1.2.3": true, "v0.10.0": true, "1.2.3": false, "v1.2": false, "v01.2.3": false, "v1.2.3-rc1": false} {
+		if got := releaseVersion.MatchString(version); got != want {
+			t.Errorf("%s: taken %v, want %v", version, got, want)
+		}
+	}
+}
