@@ -49,14 +49,42 @@ func (a *answer) all(ctx context.Context, work func(context.Context) error) erro
 	if err != nil {
 		return err
 	}
+	if err := a.renderAll(ctx, shown); err != nil {
+		return err
+	}
+	a.conclude()
+	a.sortFiles()
+	return nil
+}
+
+// renderAll renders the files of an answer. Those of a segment are rendered together,
+// unless it is the order that decides which of them fit into the answer.
+func (a *answer) renderAll(ctx context.Context, shown []hit) error {
 	a.result.Files = make([]FileMatch, 0, len(shown))
+	if !a.run.ordered() {
+		return a.renderHits(ctx, shown)
+	}
+	left, stats := a.renderer.left, a.result.Stats
+	bySegment := slices.Clone(shown)
+	slices.SortStableFunc(bySegment, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.place, b.place))
+	})
+	if err := a.renderHits(ctx, bySegment); err != nil || a.renderer.left > 0 {
+		return err
+	}
+	for i := range a.result.Files {
+		a.run.holding.hold(-a.result.Files[i].size)
+	}
+	a.renderer.left, a.result.Stats, a.result.Files, a.explained = left, stats, a.result.Files[:0], nil
+	return a.renderHits(ctx, shown)
+}
+
+func (a *answer) renderHits(ctx context.Context, shown []hit) error {
 	for i := range shown {
 		if err := a.render(ctx, &shown[i]); err != nil {
 			return err
 		}
 	}
-	a.conclude()
-	a.sortFiles()
 	return nil
 }
 
@@ -67,9 +95,8 @@ func (a *answer) last() int { return min(len(a.run.mu.done), int(a.run.cutoff.Lo
 func (a *answer) take(to int) []hit {
 	var shown []hit
 	stats := &a.result.Stats
-	for ; a.next < to; a.next++ {
-		d := &a.run.mu.done[a.next]
-		for _, h := range a.run.distinct(d.hits, a.seen) {
+	for a.next < to {
+		for _, h := range a.run.distinct(a.nextHits(to), a.seen) {
 			if a.looked > a.run.limit {
 				break
 			}
@@ -84,13 +111,29 @@ func (a *answer) take(to int) []hit {
 				shown, a.room = appendShown(shown, h, a.room)
 			}
 		}
-		d.hits = nil
 	}
 	if a.run.scope.c.shown == syntax.SelectRepo {
 		a.listed = append(a.listed, shown...)
 		return nil
 	}
 	return shown
+}
+
+// nextHits returns the hits of the next task up to, but without, to; or those of all
+// tasks of a band, in the order of their files.
+func (a *answer) nextHits(to int) (hits []hit) {
+	done, last := a.run.mu.done, a.next
+	if a.run.ordered() {
+		last = min(a.run.agenda.lastOfBand(a.next), to-1)
+	}
+	for ; a.next <= last; a.next++ {
+		hits = append(hits, done[a.next].hits...)
+		done[a.next].hits = nil
+	}
+	if a.run.ordered() {
+		a.run.sortHits(hits)
+	}
+	return hits
 }
 
 // rest returns the hits to show of the tasks that were not taken, at the end.
@@ -128,6 +171,7 @@ func (a *answer) render(ctx context.Context, h *hit) error {
 	}
 	a.result.Stats.Rendering += time.Since(started)
 	a.result.Stats.Displayed += max(len(h.matches), 1)
+	f.size, f.displayed = before-a.renderer.left, max(len(h.matches), 1)
 	a.result.Files = append(a.result.Files, f)
 	if a.run.request.Explain {
 		a.explained = append(a.explained, FileExplain{Repository: f.Repo.Name, Path: f.Path, Score: f.Score, Reasons: f.Reasons})

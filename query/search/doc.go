@@ -40,6 +40,8 @@
 //     it gives way to other searches (internal/admission), and there it ends.
 //  5. The parts of a stream have the files of the blocking answer.
 //  6. Notices count and suggest only what the view shows.
+//  7. Who may not see everything gets an answer, and the parts of a stream, that do not
+//     depend on which segment holds what (firstfiles.go).
 //
 // A Searcher is safe for concurrent use. It does not know how views come to be,
 // nor who is asking: a restriction of the caller is part of the query tree.

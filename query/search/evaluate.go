@@ -199,7 +199,7 @@ func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
 	v.stats.FilesLoaded++
 	emit := func(start, end int) bool {
 		s.count++
-		if v.several || len(s.matches) < v.keep-v.kept || v.picks && len(s.matches) < max(v.keep, minLooked) {
+		if v.several || len(s.matches) < v.keep-v.kept || v.first != nil && len(s.matches) < v.keep || v.picks && len(s.matches) < max(v.keep, minLooked) {
 			s.matches = append(s.matches, match{uint32(start - lo), uint32(end - lo), -1})
 		}
 		if v.several {

@@ -81,6 +81,10 @@ type agenda struct {
 	together []int     // atoms that must all match, if several
 	phrase   string    // what these are together; empty if nothing that was written so
 	needed   int       // candidates from which on the order counts
+	// bands is how many bands of files each tier is visited in, one after the other, and
+	// first has the first files of each; 1 and nil for who may see everything.
+	bands int
+	first []firstFiles
 }
 
 // An outlook is what is known of a segment between its tasks.
@@ -100,7 +104,7 @@ type outlook struct {
 // must be surveyed to know whether another is worth while.
 func newAgenda(sc *scope, segments []Segment, r *Request) (a *agenda, survey bool) {
 	c := sc.c
-	a = &agenda{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c)}
+	a = &agenda{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c), bands: 1}
 	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.shown == syntax.SelectRepo {
 		return a, false
 	}
@@ -143,9 +147,11 @@ func (a *agenda) order(c *compiled, rest ...tier) {
 	}
 }
 
-// surveyed decides by the number of candidates.
-func (a *agenda) surveyed(c *compiled, candidates int) {
-	if candidates <= a.needed {
+// surveyed decides by the number of candidates. That counts blocks, which documents that
+// are hidden share: where there may be such, the tiers are always visited in order.
+func (a *agenda) surveyed(sc *scope, candidates int) {
+	c := sc.c
+	if candidates <= a.needed && !sc.restricted {
 		return
 	}
 	for _, n := range conjuncts(c.root) {
@@ -181,9 +187,22 @@ func phraseOf(c *compiled) string {
 }
 
 // tasks is the number of tasks, and task what the i'th is about.
-func (a *agenda) tasks() int { return a.segments * len(a.tiers) }
+func (a *agenda) tasks() int { return a.segments * len(a.tiers) * a.bands }
 
-func (a *agenda) task(i int) (segment int, t tier) { return i % a.segments, a.tiers[i/a.segments] }
+func (a *agenda) task(i int) (segment int, t tier) {
+	return i % a.segments, a.tiers[i/a.segments/a.bands]
+}
+
+// firstOf returns the first files of the band of a task, nil for who may see everything.
+func (a *agenda) firstOf(i int) *firstFiles {
+	if a.first == nil {
+		return nil
+	}
+	return &a.first[i/a.segments]
+}
+
+// lastOfBand returns the last task of the tier and band of a task.
+func (a *agenda) lastOfBand(i int) int { return (i/a.segments+1)*a.segments - 1 }
 
 // indexed reports whether the index says which documents a node can be true for.
 func indexed(n node) bool {
@@ -272,6 +291,9 @@ func (v *visitor) visitTier(number int, seg Segment, t tier, a *agenda) (hits []
 	if t == tierAll && o == nil {
 		return v.visit(number, seg, a.names)
 	}
+	if a.first != nil && v.hasNoHit(o) {
+		return nil, 0, nil
+	}
 	if len(a.names) > 0 && (t != tierAll || v.picks) {
 		if err := v.lookAtNames(o, a); err != nil {
 			return nil, 0, err
@@ -323,6 +345,18 @@ func (v *visitor) ask(o *outlook) error {
 	return err
 }
 
+// hasNoHit reports whether the index was asked about the current segment, which can have
+// no hit.
+func (v *visitor) hasNoHit(o *outlook) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.prospect == nil || o.prospect.possible {
+		return false
+	}
+	v.prospect = o.prospect
+	return true
+}
+
 func (o *outlook) asked() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -347,13 +381,15 @@ func (v *visitor) visitNamed(number int, o *outlook, docs []segment.DocID, a *ag
 		if v.halts() || v.foundAll() {
 			break
 		}
+		if !v.mayCount(int(d)) {
+			continue
+		}
 		found, n, err := v.document(number, d)
 		if err != nil {
 			return nil, 0, err
 		}
-		hits = append(hits, found...)
-		v.thin(hits)
-		if count += n; count > v.limit {
+		var enough bool
+		if hits, count, enough = v.keepHits(hits, found, count+n); enough {
 			break
 		}
 	}
@@ -392,6 +428,18 @@ func (n *run) surveySegment(v *visitor, i int) {
 func (n *run) surveyed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.agenda.surveyed(n.scope.c, n.mu.candidates)
+	n.agenda.surveyed(n.scope, n.mu.candidates)
+	n.setTasks()
+}
+
+// setTasks gets ready for the tasks of the agenda.
+func (n *run) setTasks() {
+	if n.ordered() {
+		n.setBands()
+	}
 	n.mu.done = make([]visited, n.agenda.tasks())
 }
+
+// ordered reports whether the files that count, where there are more than the limit,
+// follow from what the caller may see alone: see firstfiles.go.
+func (n *run) ordered() bool { return n.scope.restricted }

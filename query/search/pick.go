@@ -41,6 +41,9 @@ func (v *visitor) worthOf(h *hit) float32 {
 // a copy.
 func (v *visitor) retain(h *hit) error {
 	room := v.keep - v.kept
+	if v.first != nil {
+		room = v.keep // which are kept in the end is not known yet
+	}
 	if v.picks {
 		room = v.keep
 		if h.worth = v.worthOf(h); h.worth <= v.floor && len(h.matches) > 0 {

@@ -140,6 +140,9 @@ type FileMatch struct {
 	Score   float64
 	// Reasons say how Score came about; only with Request.Explain.
 	Reasons []string
+
+	size      int64 // bytes that it takes of an answer
+	displayed int   // matches that it shows
 }
 
 // Chunk is a run of whole lines with matches.

@@ -10,11 +10,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Restricted reports whether a view may leave out what is in the index. An answer
-// then depends on nothing that is left out, as far as documents and counts go: two
-// files in one block of the index (postings.BlockBytes) are told apart by their
-// text alone, so which of more matches than were asked for come first may depend on
-// a neighbor in the block. Times depend on all that there is.
+// Restricted reports whether a view may leave out what is in the index. An answer,
+// with the order of its files, then depends on nothing that is left out
+// (firstfiles.go), but for two things. For a query of several terms with more matches
+// than are looked at, files with all terms in one block of the index
+// (postings.BlockBytes) come first, and a block may hold the end of a neighbor. Times
+// depend on all that there is, and what is stopped by time or by Options.MaxScanBytes
+// on times.
 func Restricted(v View) bool {
 	r, ok := v.(interface{ Restricted() bool })
 	return ok && r.Restricted()

@@ -331,3 +331,57 @@ func TestScreenIsSafe(t *testing.T) {
 	}
 	group.Wait()
 }
+
+// TestHiddenRepositoriesDoNotOrder compares answers with fewer files than there are:
+// which files these are, and the order in which a stream has them, must not depend on
+// documents that are hidden, however these and the others lie in segments.
+func TestHiddenRepositoriesDoNotOrder(t *testing.T) {
+	for round := range *roundsFlag {
+		seed := firstSeed(t) + uint64(round)
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 83))
+			m := newModel(t, rng)
+			for range 60 {
+				m.addDocument(rng, fillerText(rng, 2<<10))
+			}
+			m.build(t, 1+rng.IntN(5))
+			h := newHiding(t, rng, m)
+			s, screen := New(Options{}), NewScreen(ScreenOptions{})
+			hidden, rest := screen.Hide(h.whole, 1, h.visible), screen.Hide(h.rest, 2, everything)
+			for _, text := range []string{"return", "r", "regex:return.*struct", "kmalloc or kfree or return", "file:src", "e rev:*", "return select:file", "e select:repo", "sym:k rev:*"} {
+				for _, r := range []Request{{Matches: 1}, {Matches: 20}, {Matches: 1100}, {Matches: 1500, Display: 7}, {Matches: 3000, ContextLines: 1}} {
+					r.Query = parse(t, text)
+					got, err := s.Search(t.Context(), hidden, r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					want, err := s.Search(t.Context(), rest, r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if a, b := told(t, got), told(t, want); a != b {
+						t.Fatalf("%s, %d of %d matches: what is hidden orders the answer: %s", text, r.Display, r.Matches, firstDifference(a, b))
+					}
+					got.Release()
+					want.Release()
+					streamed, parts := collect(t, s, hidden, r)
+					alone, partsAlone := collect(t, s, rest, r)
+					if a, b := told(t, streamed), told(t, alone); a != b || parts != partsAlone {
+						t.Fatalf("%s, %d of %d matches: what is hidden orders a stream: %s", text, r.Display, r.Matches, firstDifference(a, b))
+					}
+				}
+			}
+		})
+	}
+}
+
+// firstDifference returns where two texts differ first, with the line.
+func firstDifference(a, b string) string {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return fmt.Sprintf("line %d of %d and %d: %q, without it %q", i, len(x), len(y), x[i], y[i])
+		}
+	}
+	return fmt.Sprintf("%d lines, without it %d", len(x), len(y))
+}

@@ -265,7 +265,7 @@ func newRun(sc *scope, segments []Segment, r Request) *run {
 		n.limit = max(n.limit, minLooked)
 	}
 	n.agenda, n.survey = newAgenda(sc, segments, &r)
-	n.mu.done = make([]visited, n.agenda.tasks())
+	n.setTasks()
 	if r.Explain {
 		n.mu.explain = make([]SegmentExplain, len(segments))
 	}
@@ -286,6 +286,7 @@ func (n *run) take() (int, bool) {
 func (n *run) visit(v *visitor, i int) {
 	before, started := v.stats, time.Now()
 	segment, t := n.agenda.task(i)
+	v.first = n.agenda.firstOf(i)
 	hits, count, err := v.visitTier(segment, n.segments[segment], t, n.agenda)
 	if v.exceeded {
 		n.exceeded.Store(true)
@@ -298,10 +299,17 @@ func (n *run) visit(v *visitor, i int) {
 	n.failLocked(segment, err)
 	n.explainLocked(v, segment, &before, count, time.Since(started))
 	n.mu.done[i] = d
+	if v.first != nil {
+		v.first.add(n.firstHits(hits))
+	}
 	for n.mu.prefix < len(n.mu.done) && n.mu.done[n.mu.prefix].ok {
 		n.mu.count += n.fresh(&n.mu.done[n.mu.prefix], n.mu.seen)
 		if n.mu.count > n.limit {
-			n.cutoff.Store(min(n.cutoff.Load(), int32(n.mu.prefix)))
+			last := n.mu.prefix
+			if n.ordered() {
+				last = n.agenda.lastOfBand(last)
+			}
+			n.cutoff.Store(min(n.cutoff.Load(), int32(last)))
 		}
 		n.mu.prefix++
 		n.tell()

@@ -24,6 +24,9 @@ func shownOf(q *syntax.Parsed) syntax.SelectKind {
 	return syntax.SelectDefault
 }
 
+// listsRepositories reports whether repositories are the answer.
+func (c *compiled) listsRepositories() bool { return c.shown == syntax.SelectRepo }
+
 // entriesOnly reports whether only files or repositories are shown: of each
 // pattern it is enough to know whether it matches.
 func (c *compiled) entriesOnly() bool {

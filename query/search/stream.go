@@ -24,6 +24,9 @@ const (
 // the calling goroutine. The result has no files. All parts together have the
 // files, matches and counts that Search would return; the order is that of Search
 // within each part. While emit takes its time, the search goes on.
+//
+// Which file is found first depends on all that is in the index. So to a caller who may
+// not see everything the parts are sent at the end, in the order of Search.
 func (s *Searcher) Stream(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	if !r.Related {
 		return s.searchReadings(ctx, view, r, emit)
@@ -82,16 +85,13 @@ func (p *part) follow(ctx context.Context, done chan error) error {
 		case err := <-done:
 			done <- err // for who waits for the end of the work
 			if err == nil {
-				var rest []hit
-				if rest, err = p.rest(); err == nil {
-					err = p.add(ctx, rest)
-				}
-			}
-			if err == nil {
-				err = p.flush()
+				err = p.finish(ctx)
 			}
 			return err
 		case <-p.run.progress:
+			if p.run.ordered() {
+				continue
+			}
 			if err := p.add(ctx, p.ready()); err != nil {
 				return err
 			}
@@ -101,6 +101,48 @@ func (p *part) follow(ctx context.Context, done chan error) error {
 			}
 		}
 	}
+}
+
+// finish renders and emits what is left at the end.
+func (p *part) finish(ctx context.Context) error {
+	rest, err := p.rest()
+	if err != nil {
+		return err
+	}
+	if p.run.ordered() {
+		return p.emitInOrder(ctx, rest)
+	}
+	if err := p.add(ctx, rest); err != nil {
+		return err
+	}
+	return p.flush()
+}
+
+// emitInOrder renders all files of the answer, and emits them in the order of Search.
+func (p *part) emitInOrder(ctx context.Context, hits []hit) error {
+	p.worker.Resume()
+	err := p.renderAll(ctx, hits)
+	p.sortFiles()
+	p.worker.Pause()
+	if err != nil {
+		return err
+	}
+	stats := Stats{Matches: p.result.Stats.Matches, Files: p.result.Stats.Files}
+	for files := p.result.Files; len(files) > 0; {
+		n, size := 0, int64(0)
+		for ; n < len(files) && size < partBytes; n++ {
+			size += files[n].size
+			stats.Displayed += files[n].displayed
+		}
+		now := time.Now()
+		stats.Duration, p.since = now.Sub(p.since), now
+		if err := p.emit(files[:n:n], stats); err != nil {
+			return err
+		}
+		p.run.holding.hold(-size)
+		files, stats = files[n:], Stats{}
+	}
+	return nil
 }
 
 // ready returns what is to be shown of the segments done so far.

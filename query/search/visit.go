@@ -68,6 +68,10 @@ type visitor struct {
 	unsaid   int64           // bytes of it that are not counted there yet
 	outline  segment.Outline // symbols of the document in hand, where they decide what is a match
 	sought   map[uint32]bool // repositories still to be found; nil unless they are the answer
+
+	first   *firstFiles // of the tier in hand; nil for who may see everything
+	passed  int         // documents that were passed because they are behind its bound
+	counted int         // matches when hits behind it were dropped last
 }
 
 // A prospect is what is known of a segment before its text is looked at.
@@ -147,6 +151,7 @@ func (v *visitor) open(seg Segment) {
 // walk visits the documents that can match and that wanted, if not nil, wants.
 func (v *visitor) walk(number int, wanted func(segment.DocID) bool) (hits []hit, count int, err error) {
 	defer v.begin()()
+	v.narrow()
 	if v.sweep != nil {
 		v.sweep.begin(wanted)
 		defer v.sweep.end()
@@ -162,16 +167,18 @@ func (v *visitor) walk(number int, wanted func(segment.DocID) bool) (hits []hit,
 		if v.halts() || v.foundAll() {
 			break
 		}
-		if wanted == nil || wanted(segment.DocID(d)) {
+		if (wanted == nil || wanted(segment.DocID(d))) && v.mayCount(d) {
 			found, n, err := v.document(number, segment.DocID(d))
 			if err != nil {
 				return nil, 0, err
 			}
-			hits = append(hits, found...)
-			v.thin(hits)
-			if count += n; count > v.limit {
+			var enough bool
+			if hits, count, enough = v.keepHits(hits, found, count+n); enough {
 				break
 			}
+		}
+		if v.passed >= narrowEvery {
+			v.narrow()
 		}
 		d = v.nextAllowed(d + 1)
 	}
@@ -181,10 +188,22 @@ func (v *visitor) walk(number int, wanted func(segment.DocID) bool) (hits []hit,
 	return hits, count, err
 }
 
+// keepHits adds the hits of a document to those of a task, which then have count
+// matches, and reports whether these are enough.
+func (v *visitor) keepHits(hits, found []hit, count int) ([]hit, int, bool) {
+	hits = append(hits, found...)
+	v.thin(hits)
+	if v.first == nil {
+		return hits, count, count > v.limit
+	}
+	hits, count = v.cutBehind(hits, count)
+	return hits, count, false
+}
+
 // begin gets ready to look at the text of the current segment, and returns what to
 // do afterwards.
 func (v *visitor) begin() (end func()) {
-	v.looked = true
+	v.looked, v.counted = true, 0
 	v.seek()
 	for i := range v.s.c.atoms {
 		v.state[i] = atomState{matches: v.state[i].matches[:0]}

@@ -66,6 +66,18 @@ func writeSecret(t *testing.T, mark string) *written {
 	return &written{g, secret{mark: mark, id: g.ID, name: g.Name, head: head, old: code.CommitID(old)}}
 }
 
+// writeFork returns a hidden fork of a secret: its history, with a commit behind it that
+// adds files and leaves those of the secret as they are.
+func writeFork(t *testing.T, of *written) *written {
+	f := writeSecret(t, "qzfork")
+	f.git("fetch", "--quiet", of.dir, "main")
+	f.git("checkout", "--quiet", "--force", "-B", "main", "FETCH_HEAD")
+	f.old = code.CommitID(f.git("rev-parse", "HEAD"))
+	f.head = f.commit("qzforkdir/qzforkfile.go", "package qzforkp\n\n// common words, and qzforkword\n", "aaa/first.go", "package first\n\nfunc common() { sharedtext() }\n")
+	f.git("branch", "--force", f.branch())
+	return f
+}
+
 // A role is somebody who asks.
 type role struct {
 	name      string
@@ -166,7 +178,7 @@ type seenWorld struct {
 	secrets map[string]*secret
 }
 
-// newSeenWorld has the repositories of some marks.
+// newSeenWorld has the repositories of some marks, registered in their order.
 func newSeenWorld(t *testing.T, repositories map[string]*written, present ...string) *seenWorld {
 	t.Helper()
 	var roots []string
@@ -176,27 +188,26 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	s := running(t, testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "publicUrl=https://code.example"))
 	w := &seenWorld{t: t, secrets: map[string]*secret{}}
 	ids := map[string]code.RepositoryID{}
-	for _, mark := range marks { // in this order, so that numbers are the same in every world
-		r := repositories[mark]
-		if r == nil {
-			continue
-		}
+	for mark, r := range repositories {
 		ids[mark] = r.ID
-		if slices.Contains(present, mark) {
-			s.registerAt(t, r.gitRepository, r.head)
-			w.secrets[mark] = &r.secret
-			r.number = s.accounts.numbers.OfRepository(r.ID)
-			eventually(t, func() bool {
-				v := s.versions.live.Load().places.Acquire()
-				defer v.Release()
-				return v.Repository(r.ID).Ref(code.BranchRef(r.branch())) != nil
-			})
-		}
+	}
+	for _, mark := range present {
+		r := repositories[mark]
+		s.registerAt(t, r.gitRepository, r.head)
+		registered := r.secret
+		registered.number = s.accounts.numbers.OfRepository(r.ID)
+		w.secrets[mark] = &registered
+		eventually(t, func() bool {
+			v := s.versions.live.Load().places.Acquire()
+			defer v.Release()
+			return v.Repository(r.ID).Ref(code.BranchRef(r.branch())) != nil
+		})
 	}
 	service, err := auth.NewService(auth.Options{Directory: &decisions{access: map[code.RepositoryID]*account.Access{
 		ids["qzint"]:  {Repository: ids["qzint"], Visibility: account.Internal},
 		ids["qzpriv"]: {Repository: ids["qzpriv"], Visibility: account.Private, Members: []account.UserID{"named"}},
 		ids["qzhid"]:  {Repository: ids["qzhid"], Visibility: account.Private},
+		ids["qzfork"]: {Repository: ids["qzfork"], Visibility: account.Private},
 	}}, Appender: noAppender{}, Secret: make([]byte, auth.MinSecretBytes), Catalog: s.repositories})
 	if err != nil {
 		t.Fatal(err)
