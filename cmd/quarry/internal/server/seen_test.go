@@ -424,7 +424,7 @@ var counted = func() *regexp.Regexp {
 // times are members that are never the same.
 var times = map[string]bool{
 	"duration": true, "wait": true, "matchTreeConstruction": true, "matchTreeSearch": true, "stages": true, "indexedAt": true, "receivedAt": true, "lagSeconds": true, "staleSeconds": true,
-	"reconciliation": true, "segments": true, "score": true, "reasons": true,
+	"reconciliation": true, "segments": true, "score": true, "reasons": true, "micros": true,
 }
 
 // withoutTimes parses each JSON document of an answer, without what may differ.
