@@ -30,13 +30,14 @@ type merger struct {
 	objects segmentstore.Store
 	tempDir string
 	maxText int64
+	slots   *segment.Slots
 	// turn holds a value while a merge is made.
 	turn    chan struct{}
 	builder *segment.Builder
 }
 
 func newMerger(o Options) *merger {
-	return &merger{objects: o.Objects, tempDir: o.TempDir, maxText: o.Policy.MaxTextBytes, turn: make(chan struct{}, 1)}
+	return &merger{objects: o.Objects, tempDir: o.TempDir, maxText: o.Policy.MaxTextBytes, slots: o.Slots, turn: make(chan struct{}, 1)}
 }
 
 // merged is a merge that was made and not yet appended.
@@ -57,6 +58,12 @@ func (m *merger) merge(ctx context.Context, partition int32, inputs []*entry, vi
 		return nil, ctx.Err()
 	}
 	defer func() { <-m.turn }()
+	if sumText(inputs) >= segment.SmallBytes {
+		if err := m.slots.Acquire(ctx); err != nil {
+			return nil, err
+		}
+		defer m.slots.Release()
+	}
 	if err := os.MkdirAll(m.tempDir, 0o700); err != nil { // it may be emptied at any time
 		return nil, failed(failureStore, "make room for a merge", err)
 	}
@@ -260,11 +267,16 @@ func (m *merged) record(partition int32, o *Options) (event.Record, error) {
 
 // textBytes returns the text of the inputs and of the output.
 func (m *merged) textBytes() (in, out int64) {
-	for _, e := range m.inputs {
-		in += e.ref.TextBytes
-	}
 	if m.output != nil {
 		out = m.output.TextBytes
 	}
-	return in, out
+	return sumText(m.inputs), out
+}
+
+// sumText returns the text of segments.
+func sumText(segments []*entry) (bytes int64) {
+	for _, e := range segments {
+		bytes += e.ref.TextBytes
+	}
+	return bytes
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -62,6 +63,9 @@ type Options struct {
 	Topic event.Topic
 	// Policy bounds the merges.
 	Policy Policy
+	// Slots bounds the large segments built at once, in the whole process: a merge of
+	// segment.SmallBytes or more waits for one. Default: one slot.
+	Slots *segment.Slots
 	// Interval is how often a partition is looked at for dead text, and how often
 	// its position is committed for display. Merges by number follow each record
 	// at once. Default: DefaultInterval.
@@ -94,6 +98,9 @@ func (o *Options) ensureDefaults() {
 		o.Topic = event.TopicEvents
 	}
 	o.Policy.ensureDefaults()
+	if o.Slots == nil {
+		o.Slots = segment.NewSlots(1, nil)
+	}
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval
 	}

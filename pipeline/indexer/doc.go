@@ -27,7 +27,7 @@
 // live segment holds its documents, which is so for the blobs in the trees of the
 // commits that the log announced last. The blobs to read are cut into units of adjacent
 // paths; each unit becomes one segment, or more if its text grows in decoding. Units of
-// all repositories share Options.Builders places.
+// all repositories share Options.Slots, with the merges of the process.
 //
 // # Invariants
 //

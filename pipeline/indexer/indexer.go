@@ -52,9 +52,9 @@ type Options struct {
 	// SegmentBytes is the text of the largest segment. Default:
 	// segment.DefaultMaxTextBytes.
 	SegmentBytes int64
-	// Builders bounds the segments built at once, in the whole process. Default
-	// the number of processors.
-	Builders int
+	// Slots bounds the large segments built at once, in the whole process. Default:
+	// as many as there are processors.
+	Slots *segment.Slots
 	// Now is the clock, for IndexedAt. Default time.Now.
 	Now        func() time.Time
 	Logger     *slog.Logger
@@ -77,8 +77,8 @@ func (o *Options) ensureDefaults() error {
 	if o.SegmentBytes <= 0 {
 		o.SegmentBytes = segment.DefaultMaxTextBytes
 	}
-	if o.Builders <= 0 {
-		o.Builders = runtime.GOMAXPROCS(0)
+	if o.Slots == nil {
+		o.Slots = segment.NewSlots(runtime.GOMAXPROCS(0), nil)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -92,8 +92,7 @@ func (o *Options) ensureDefaults() error {
 // An Indexer implements worker.Handler.
 type Indexer struct {
 	o          Options
-	places     chan struct{} // one for each segment that is built
-	small      chan struct{} // the same for what is below smallBytes
+	small      *segment.Slots // of segments below segment.SmallBytes
 	partitions partitions
 	// markEvery is the constant but in tests.
 	markEvery int
@@ -109,7 +108,7 @@ func New(o Options) (*Indexer, error) {
 	if err := o.ensureDefaults(); err != nil {
 		return nil, err
 	}
-	x := &Indexer{o: o, places: make(chan struct{}, o.Builders), small: make(chan struct{}, smallPlaces), metrics: newMetrics(o.Registerer), markEvery: markEvery}
+	x := &Indexer{o: o, small: segment.NewSlots(smallSlots, nil), metrics: newMetrics(o.Registerer), markEvery: markEvery}
 	x.builders.New = func() any { return segment.NewBuilder(segment.Options{}) }
 	return x, nil
 }

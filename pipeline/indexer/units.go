@@ -26,10 +26,9 @@ import (
 const (
 	unitShare  = 15 // sixteenths
 	wholeBelow = 16 << 20
-	// A push of less than smallBytes does not wait for the large imports; at most
-	// smallPlaces are built at once.
-	smallBytes  = 4 << 20
-	smallPlaces = 8
+	// smallSlots bounds the segments built at once for pushes of less than
+	// segment.SmallBytes, which do not wait for imports and merges.
+	smallSlots = 8
 )
 
 // units cuts items into runs of about equal size.
@@ -72,20 +71,17 @@ func (h *handling) seal(ctx context.Context, b *batch) (map[code.DocumentKey]boo
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group sync.WaitGroup
-	places := h.x.places
-	if total < smallBytes {
-		places = h.x.small
+	slots := h.x.o.Slots
+	if total < segment.SmallBytes {
+		slots = h.x.small
 	}
 	for i, items := range cut {
-		select {
-		case places <- struct{}{}:
-		case <-ctx.Done():
-			errs[i] = ctx.Err()
+		if errs[i] = slots.Acquire(ctx); errs[i] != nil {
 			continue
 		}
 		done[i] = &unit{handling: h, batch: b, items: items, readings: map[readingKey]reading{}}
 		group.Go(func() {
-			defer func() { <-places }()
+			defer slots.Release()
 			if errs[i] = done[i].run(ctx); errs[i] != nil {
 				cancel()
 			}

@@ -11,7 +11,7 @@ import (
 // Bounds of Trees.
 const (
 	// treeCacheBytes bounds the directories that Trees keeps.
-	treeCacheBytes = 64 << 20
+	treeCacheBytes = 24 << 20
 	// nameBytes is what a Name takes beside its bytes.
 	nameBytes = 80
 	// maxKeptSizes bounds the sizes of blobs that Trees keeps, at about 100 bytes each.

@@ -3,6 +3,8 @@ package boot
 import (
 	"os"
 	"runtime/debug"
+	"sync"
+	"time"
 )
 
 // ApplyMemoryLimit tells the garbage collector to keep the Go heap near limit
@@ -19,5 +21,44 @@ func ApplyMemoryLimit(limit int64, gcPercent int) {
 	}
 	if gcPercent > 0 && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+}
+
+// Constants of CollectWhileBuilding.
+const (
+	// buildingGCPercent is the growth of the heap between collections while large
+	// segments are built: with Go's default, what they hold would be there twice. It
+	// has no pointers, so that a collection is cheap.
+	buildingGCPercent = 60
+	// buildingPause is how long after the last segment the percentage goes back: what
+	// was held is garbage first.
+	buildingPause = 10 * time.Second
+)
+
+// CollectWhileBuilding returns what to call with true when building large segments
+// begins and with false when it ends; nil if GOGC is set, which overrides it. In
+// between, the heap grows by at most buildingGCPercent, else by gcPercent.
+func CollectWhileBuilding(gcPercent int) func(building bool) {
+	if os.Getenv("GOGC") != "" {
+		return nil
+	}
+	if gcPercent <= 0 {
+		gcPercent = 100 // Go's default
+	}
+	var mu struct {
+		sync.Mutex
+		reset *time.Timer
+	}
+	return func(building bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if mu.reset != nil {
+			mu.reset.Stop()
+		}
+		if building {
+			debug.SetGCPercent(min(gcPercent, buildingGCPercent))
+			return
+		}
+		mu.reset = time.AfterFunc(buildingPause, func() { debug.SetGCPercent(gcPercent) })
 	}
 }

@@ -103,7 +103,7 @@ type Ingest struct {
 type Pipeline struct {
 	Concurrency   int      `yaml:"concurrency" doc:"Repositories whose events are handled at once. 0: twice the number of CPUs, since fetches wait for the network, or fewer for want of memory."`
 	MaxAhead      int      `yaml:"maxAhead" doc:"Records that the projections may be behind the log; beyond that the workers begin nothing until it is half."`
-	Builders      int      `yaml:"builders" doc:"Segments built at once; each takes 1.6 times pipeline.segmentBytes. 0: one per CPU, or fewer for want of memory."`
+	Builders      int      `yaml:"builders" doc:"Large segments built at once, by imports and merges together; each takes 1.6 times pipeline.segmentBytes. 0: one per CPU, or fewer for want of memory."`
 	SegmentBytes  Bytes    `yaml:"segmentBytes" doc:"Text of the largest segment. 0: 128 MiB, or less for want of memory: a query visits every segment."`
 	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
 	MaxFiles      int      `yaml:"maxFiles" doc:"Files of the largest repository that is indexed, about 600 bytes of memory each while it is imported. 0: what a third of runtime.memoryBytes holds, at most 4,000,000."`
@@ -191,7 +191,7 @@ type Cache struct {
 type Runtime struct {
 	MemoryBytes      Bytes    `yaml:"memoryBytes" doc:"Memory that the server and its git commands take together. 0: 85 % of the limit of the control group; where there is none, of the machine and at most 1 GiB and 256 MiB per CPU. GOMEMLIMIT lowers it."`
 	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap. 0: what the caches leave of runtime.memoryBytes."`
-	GCPercent        int      `yaml:"gcPercent" doc:"Growth of the heap between collections, as GOGC, which wins where it is set. 0: Go's default."`
+	GCPercent        int      `yaml:"gcPercent" doc:"Growth of the heap between collections, as GOGC, which wins where it is set; at most 60 while large segments are built. 0: Go's default."`
 	DrainTimeout     Duration `yaml:"drainTimeout" doc:"Longest time from SIGTERM to the end."`
 	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ beside the metrics. For a listener that strangers cannot reach."`
 }

@@ -131,7 +131,7 @@ func (c *Config) workBytes() int64 {
 	if !c.Has("pipeline") {
 		return int64(c.Query.TotalMemoryBytes)
 	}
-	// A merge builds a segment beside those of imports.
+	// One more than the builders is for segments too small to wait for one, and garbage.
 	builders := int64(c.Pipeline.SegmentBytes) / 100 * builderFactor * int64(c.Pipeline.Builders+1)
 	return builders + int64(c.Query.TotalMemoryBytes)
 }

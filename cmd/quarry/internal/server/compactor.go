@@ -5,6 +5,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/pipeline/compactor"
+	"github.com/quarrysearch/quarry/projections/segment"
 )
 
 // openCompactor opens what merges segments, unless the configuration says never. It
@@ -17,8 +18,17 @@ func (s *Server) openCompactor(context.Context) error {
 	}
 	s.compactor = compactor.New(compactor.Options{
 		Log: s.log, Objects: s.segments, Liveness: liveness{s.versions}, TempDir: s.o.Config.MergesDir(),
-		Policy:   compactor.Policy{MaxTextBytes: int64(c.SegmentBytes)},
+		Policy: compactor.Policy{MaxTextBytes: int64(c.SegmentBytes)}, Slots: s.buildSlots(),
 		Interval: c.MergeInterval.Std(), PurgeAfter: c.PurgeAfter.Std(), Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	return nil
+}
+
+// buildSlots returns what bounds the large segments that imports and merges build at
+// once.
+func (s *Server) buildSlots() *segment.Slots {
+	if s.slots == nil {
+		s.slots = segment.NewSlots(s.o.Config.Pipeline.Builders, boot.CollectWhileBuilding(s.o.Config.Runtime.GCPercent))
+	}
+	return s.slots
 }

@@ -64,7 +64,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes),
 		MaxFiles:     s.o.Config.Pipeline.MaxFiles,
 		SegmentBytes: int64(s.o.Config.Pipeline.SegmentBytes),
-		Builders:     s.o.Config.Pipeline.Builders,
+		Slots:        s.buildSlots(),
 		Logger:       s.o.Logger,
 		Registerer:   s.o.Registerer,
 	})

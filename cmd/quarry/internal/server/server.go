@@ -71,6 +71,7 @@ type Server struct {
 	disks     *diskGuard
 	log       eventlog.Log
 	segments  *segmentstore.Directory
+	slots     *segment.Slots // of imports and merges
 	damage    *damageMetrics
 	policy    mirror.Policy
 	registrar *registrar

@@ -1,0 +1,44 @@
+package compactor
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// TestLargeMergeWaitsForASlot merges while imports have all slots: a small merge goes
+// on, a large one waits until a slot is free, and gives it back.
+func TestLargeMergeWaitsForASlot(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 14)
+	entries := func(lines int) []*entry {
+		var inputs []*entry
+		for range 4 {
+			d := s.documentOf(lines)
+			id := s.push(0, d)
+			inputs = append(inputs, &entry{id: id, ref: event.SegmentRef{ID: id.String(), TextBytes: int64(len(d.Text))}})
+		}
+		return inputs
+	}
+	large, small := entries(segment.SmallBytes/120), entries(10)
+	slots := segment.NewSlots(1, nil)
+	s.check(slots.Acquire(s.ctx))
+	m := newMerger(Options{Objects: s.store, TempDir: t.TempDir(), Slots: slots})
+	_, err := m.merge(s.ctx, 0, small, nil)
+	s.check(err)
+	ctx, cancel := context.WithTimeout(s.ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := m.merge(ctx, 0, large, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a large merge beside an import that has the only slot: %v", err)
+	}
+	slots.Release()
+	out, err := m.merge(s.ctx, 0, large, nil)
+	s.check(err)
+	if out.output.Documents != 4 || slots.Taken() != 0 {
+		t.Errorf("%d documents, %d slots still taken", out.output.Documents, slots.Taken())
+	}
+}
