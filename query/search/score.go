@@ -45,6 +45,8 @@ var kindWeights = map[code.SymbolKind]float64{
 	"class": 1, "struct": 1, "interface": 1, "type": 1, "trait": 1, "enum": 1, "union": 1, "typedef": 0.97, "object": 1, "record": 1, "protocol": 1,
 	"function": 1, "func": 1, "method": 0.95, "macro": 0.9, "constructor": 0.8, "subroutine": 1, "procedure": 1, "generator": 1, "annotation": 1,
 	"module": 0.7, "namespace": 0.5, "package": 0.5, "constant": 0.8, "variable": 0.6, "property": 0.6, "enumerator": 0.7,
+	"rpc": 0.95, "callback": 0.9, "task": 0.95, "contract": 1, "message": 1, "service": 1, "actor": 1, "mixin": 1, "entity": 1, "table": 1, "view": 1,
+	"extension": 0.6, "category": 0.6, "target": 0.7, "test": 0.5, "key": 0.35,
 	"field": 0.45, "member": 0.45, "prototype": 0.6, "externvar": 0.4, "local": 0.2, "parameter": 0.2, "label": 0.2, "implementation": 0.6, "anonMember": 0.3,
 }
 

@@ -145,14 +145,18 @@ func compare(t *testing.T, ctags string, c corpus) scores {
 		}
 		checkInvariants(t, text, symbols)
 		for _, s := range symbols {
-			group := groups[string(s.Kind)]
-			if group == "" {
+			name, group := s.Name, groups[string(s.Kind)]
+			if o, ok := oracles[c.language]; ok {
+				if group = oracleGroup(o.ours, string(s.Kind)); group == "" {
+					continue
+				}
+			} else if group == "" {
 				group = string(s.Kind)
 			}
 			if c.language == "PHP" && s.Kind == "property" {
 				group = "variable" // as ctags calls it
 			}
-			ours[key{file, int(s.Line), strings.ReplaceAll(s.Name, " ", ""), group}] = true
+			ours[key{file, int(s.Line), spelling(c.language, name), group}] = true
 		}
 	}
 	result := scores{}
@@ -208,7 +212,7 @@ func show(t *testing.T, what string, keys []key) {
 func pick(c corpus) []string {
 	var all []string
 	_ = filepath.WalkDir(c.dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() && slices.Contains(extensions[c.language], filepath.Ext(path)) {
+		if err == nil && e.Type().IsRegular() && hasExtension(c.language, path) {
 			all = append(all, path)
 		}
 		return nil
@@ -223,10 +227,36 @@ func pick(c corpus) []string {
 	return picked
 }
 
+func hasExtension(language code.Language, path string) bool {
+	if o, ok := oracles[language]; ok {
+		list := strings.Fields(o.extensions)
+		return slices.Contains(list, filepath.Ext(path)) || slices.Contains(list, filepath.Base(path))
+	}
+	return slices.Contains(extensions[language], filepath.Ext(path))
+}
+
+// spelling returns a name as it is compared: without blanks, and without what one side
+// leaves away.
+func spelling(language code.Language, name string) string {
+	name = strings.ReplaceAll(name, " ", "")
+	switch language {
+	case "Erlang":
+		name = strings.Trim(name, "'")
+	case "Objective-C":
+		name, _, _ = strings.Cut(name, ":") // the first part of a selector
+	case "Pascal", "Lua", "Julia", "Perl", "SQL", "Elixir":
+		name = name[strings.LastIndexAny(name, ".:")+1:]
+	}
+	return name
+}
+
 func runCtags(t *testing.T, ctags string, language code.Language, files []string) map[key]bool {
 	name := string(language)
 	if n := ctagsNames[language]; n != "" {
 		name = n
+	}
+	if o := oracles[language]; o.ctags != "" {
+		name = o.ctags
 	}
 	cmd := exec.Command(ctags, "--options=NONE", "--output-format=json", "--fields=NFnKzs", "--language-force="+name, "-L", "-", "-f", "-")
 	cmd.Stdin = strings.NewReader(strings.Join(files, "\n") + "\n")
@@ -234,7 +264,7 @@ func runCtags(t *testing.T, ctags string, language code.Language, files []string
 	if err != nil {
 		t.Fatalf("%v: %v", cmd, err)
 	}
-	tags := map[key]bool{}
+	tags, sources, last := map[key]bool{}, sourceLines{}, key{}
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -242,10 +272,16 @@ func runCtags(t *testing.T, ctags string, language code.Language, files []string
 			Name, Path, Kind, Scope, ScopeKind string
 			Line                               int
 		}
-		if json.Unmarshal(lines.Bytes(), &tag) != nil || strings.HasPrefix(tag.Name, "__anon") || strings.HasPrefix(tag.Name, "AnonymousFunction") {
+		if json.Unmarshal(lines.Bytes(), &tag) != nil || strings.HasPrefix(tag.Name, "__anon") || strings.HasPrefix(tag.Name, "AnonymousFunction") ||
+			isUnnamed(language, tag.Name, tag.Kind, tag.ScopeKind) || isMistaken(language, tag.Kind, sources.line(tag.Path, tag.Line)) {
 			continue
 		}
 		if k, ok := normalize(language, tag.Kind, tag.Name); ok {
+			if repeated := (key{file: tag.Path, name: k.name, group: k.group}); byClause(language) && repeated == last {
+				continue // a further clause of the same function
+			} else {
+				last = repeated
+			}
 			tags[key{tag.Path, tag.Line, k.name, k.group}] = true
 		}
 	}
@@ -255,6 +291,10 @@ func runCtags(t *testing.T, ctags string, language code.Language, files []string
 // normalize maps a tag's kind to its group, and its name to our spelling; false
 // for kinds that are no definitions.
 func normalize(language code.Language, kind, name string) (key, bool) {
+	if o, ok := oracles[language]; ok {
+		group := oracleGroup(o.theirs, kind)
+		return key{name: spelling(language, name), group: group}, group != ""
+	}
 	group := groups[kind]
 	if group == "" {
 		return key{}, false

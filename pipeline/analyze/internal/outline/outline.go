@@ -23,33 +23,31 @@ type grammar struct {
 	run func(s scanner)
 }
 
+// grammars are how the languages are read that tables do not carry.
+var grammars = map[code.Language]grammar{
+	"C":          {cLexis, declarations(cDialect{})},
+	"C++":        {cppLexis, declarations(cDialect{cpp: true})},
+	"Go":         {goLexis, runGo},
+	"Java":       {javaLexis, declarations(javaDialect{})},
+	"C#":         {csharpLexis, declarations(csharpDialect{})},
+	"PHP":        {phpLexis, runPHP},
+	"Rust":       {rustLexis, runRust},
+	"JavaScript": {jsLexis, runJavaScript(false)},
+	"TypeScript": {tsLexis, runJavaScript(true)},
+	"TSX":        {tsLexis, runJavaScript(true)},
+	"Ruby":       {rubyLexis, runRuby},
+	"Shell":      {shellLexis, runShell},
+	"Python":     {pythonLexis, runPython},
+}
+
 // grammarOf returns how a language is read.
 func grammarOf(language code.Language) (grammar, bool) {
-	switch language {
-	case "C":
-		return grammar{cLexis, declarations(cDialect{})}, true
-	case "C++":
-		return grammar{cppLexis, declarations(cDialect{cpp: true})}, true
-	case "Go":
-		return grammar{goLexis, runGo}, true
-	case "Java":
-		return grammar{javaLexis, declarations(javaDialect{})}, true
-	case "C#":
-		return grammar{csharpLexis, declarations(csharpDialect{})}, true
-	case "PHP":
-		return grammar{phpLexis, runPHP}, true
-	case "Rust":
-		return grammar{rustLexis, runRust}, true
-	case "JavaScript":
-		return grammar{jsLexis, runJavaScript(false)}, true
-	case "TypeScript", "TSX":
-		return grammar{tsLexis, runJavaScript(true)}, true
-	case "Ruby":
-		return grammar{rubyLexis, runRuby}, true
-	case "Shell":
-		return grammar{shellLexis, runShell}, true
-	case "Python":
-		return grammar{pythonLexis, runPython}, true
+	if g, ok := grammars[language]; ok {
+		return g, true
+	}
+	if compile, ok := tablesByLanguage[language]; ok {
+		c := compile()
+		return grammar{c.lex, c.run}, true
 	}
 	return grammar{}, false
 }
@@ -68,8 +66,9 @@ const bytesPerSymbol = 384
 
 // Supported reports whether symbols of the language are found.
 func Supported(language code.Language) bool {
-	_, ok := grammarOf(language)
-	return ok
+	_, byHand := grammars[language]
+	_, byTable := tablesByLanguage[language]
+	return byHand || byTable
 }
 
 // Extract returns the symbols that text defines, in order of Offset; none for a

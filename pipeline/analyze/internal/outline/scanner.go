@@ -15,6 +15,7 @@ const (
 	classSpecial              // something the lexis' special function reads
 	classWord                 // letter: words, and below it digits, go on with these
 	classDigit
+	classColumn // letter that begins a comment in some column
 )
 
 // lexis is the lexical table of a language.
@@ -27,6 +28,14 @@ type lexis struct {
 	// special reads what begins with the byte c at s.pos, and moves s.pos beyond
 	// it. It returns tokNone for trivia.
 	special func(s *scanner, c byte) token
+
+	// openers are the comments and literals of a table; nil for a lexis by hand.
+	openers    *openers
+	quoteWords map[string]bool
+	// suffix marks bytes that may end a word. irregularWords says that there are any, or
+	// that words are written in any case or begin literals.
+	suffix         [256]bool
+	irregularWords bool
 }
 
 // newLexis returns the table of a language whose irregular bytes are specials
@@ -81,6 +90,11 @@ type scanner struct {
 	noAngleTil   int  // no type arguments end before this offset
 
 	prev token // last token, for the grammars that need to look back
+	// holes says that a literal is left at the expressions inside of it, which are then
+	// in literals; otherwise they are skipped, at most maxLiteralDepth deep.
+	holes        bool
+	literals     []openLiteral
+	literalDepth int
 	// heredocs are the terminators of heredocs that begin after this line.
 	heredocs []heredoc
 }
@@ -122,6 +136,10 @@ func (s *scanner) scan() token {
 			}
 		case classWord:
 			return s.scanWord()
+		case classColumn:
+			if !s.columnComment(c) {
+				return s.scanWord()
+			}
 		case classDigit:
 			return s.scanNumber()
 		case classSpecial:
@@ -142,8 +160,33 @@ func (s *scanner) scanWord() token {
 	for pos < len(src) && class[src[pos]] >= classWord {
 		pos++
 	}
+	if s.lex.irregularWords {
+		return s.irregularWord(start, pos)
+	}
 	s.pos = pos
 	return token{shape: shape{kind: tokWord, word: s.lex.words.lookup(src[start:pos])}, start: int32(start), end: int32(pos)}
+}
+
+// irregularWord reads a word of a table from start to pos, where words may be more
+// than letters: have suffixes, begin a literal, or be written in any case.
+func (s *scanner) irregularWord(start, pos int) token {
+	src := s.src
+	for pos < len(src) && s.lex.suffix[src[pos]] && (pos+1 >= len(src) || src[pos+1] != '=') {
+		pos++
+	}
+	s.pos = pos
+	if s.lex.quoteWords != nil && pos-start <= 2 && s.lex.quoteWords[string(src[start:pos])] {
+		if t := s.quoteWord(start); t.kind != tokNone {
+			return t
+		}
+	}
+	t := token{shape: shape{kind: tokWord}, start: int32(start), end: int32(pos)}
+	if s.lex.words.fold {
+		t.word = s.lex.words.lookupFold(src[start:pos])
+	} else {
+		t.word = s.lex.words.lookup(src[start:pos])
+	}
+	return t
 }
 
 // scanNumber reads a numeric literal roughly: letters, digits, and a point or

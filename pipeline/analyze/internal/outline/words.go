@@ -9,7 +9,24 @@ type word uint8
 type wordTable struct {
 	slots  [wordSlots]wordSlot
 	maxLen int
+	fold   bool // words are looked up in lower case
+	flags  [256]wordFlag
 }
+
+// wordFlag says what a word of a table is for.
+type wordFlag uint16
+
+const (
+	wordReserved   wordFlag = 1 << iota // never a name
+	wordKeyword                         // shown as a keyword
+	wordHead                            // some rule begins with it
+	wordOpens                           // opens a block
+	wordOpensFirst                      // opens a block at the beginning of a statement
+	wordCloses                          // closes a block
+	wordBlock                           // opens a block where a rule says so
+	wordEnds                            // ends a statement
+	wordContinues                       // goes on with the statement of the line before
+)
 
 type wordSlot struct {
 	text string
@@ -28,14 +45,18 @@ func newWordTable(words ...word) *wordTable {
 		if text == "" {
 			panic("outline: keyword without a spelling")
 		}
-		t.maxLen = max(t.maxLen, len(text))
-		slot := wordHash([]byte(text))
-		for t.slots[slot].text != "" {
-			slot = (slot + 1) % wordSlots
-		}
-		t.slots[slot] = wordSlot{text, w}
+		t.insert(text, w)
 	}
 	return t
+}
+
+func (t *wordTable) insert(text string, w word) {
+	t.maxLen = max(t.maxLen, len(text))
+	slot := wordHash([]byte(text))
+	for t.slots[slot].text != "" {
+		slot = (slot + 1) % wordSlots
+	}
+	t.slots[slot] = wordSlot{text, w}
 }
 
 func (t *wordTable) lookup(b []byte) word {
@@ -52,6 +73,24 @@ func (t *wordTable) lookup(b []byte) word {
 		}
 	}
 }
+
+// lookupFold finds a keyword that is written in any case.
+func (t *wordTable) lookupFold(b []byte) word {
+	var lower [maxFoldedWord]byte
+	if len(b) > len(lower) {
+		return wNone
+	}
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
+	}
+	return t.lookup(lower[:len(b)])
+}
+
+// maxFoldedWord is the length of the longest keyword that is written in any case.
+const maxFoldedWord = 32
 
 func wordHash(b []byte) uint {
 	n := uint(len(b))

@@ -1,0 +1,168 @@
+package outline
+
+import (
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// block notes the block that a definition opens.
+func (p *tableParser) block(r *compiledRule, def int32, kind code.SymbolKind, level int) {
+	p.plain = r.body == bodyPlain
+	f := frame{scope: scope{name: p.m.name, kind: kind, def: def}, items: r.items, section: level, column: p.column, local: p.top().local}
+	if def < 0 {
+		f.name, f.kind = p.top().name, p.top().kind
+		if r.kind != "" && r.body == bodyEnter {
+			f.kind = r.kind
+		}
+	}
+	how := r.body
+	if how == bodyAuto {
+		switch {
+		case typeKinds[kind] || moduleKinds[kind]:
+			how = bodyEnter
+		case valueKinds[kind]:
+			how = bodyNone
+		case p.table.blocks == blockBraces && !p.table.locals:
+			how = bodySkip
+		default:
+			how = bodyEnter
+			f.local = true
+		}
+	}
+	switch {
+	case how == bodySection:
+		p.push(f)
+	case r.opens:
+		if !p.push(f) {
+			p.plain = true
+		}
+	case how == bodyNone, how == bodyPlain:
+		if p.table.blocks == blockIndent {
+			f.local = true
+			p.push(f)
+		}
+	case p.table.blocks == blockIndent:
+		p.push(f)
+	case p.table.blocks == blockBraces && how == bodySkip:
+		f.local = true
+		p.pending, p.waiting = f, true
+		p.pending.form = formFunction
+	case p.table.blocks == blockBraces, p.table.blocks == blockWords:
+		p.pending, p.waiting = f, true
+		p.pending.form = formType
+	}
+}
+
+// repeats returns how often the first byte of the statement is repeated.
+func (p *tableParser) repeats() int {
+	n := 1
+	for n < len(p.stmt) && p.stmt[n].kind == tokPunct && p.stmt[n].ch == p.stmt[0].ch {
+		n++
+	}
+	return n
+}
+
+// endSections closes the sections of a level and below.
+func (p *tableParser) endSections(level int) {
+	for len(p.frames) > 1 && p.top().section >= level {
+		p.pop(int(p.stmt[0].start))
+	}
+}
+
+// parent returns the innermost definition that is open.
+func (p *tableParser) parent() scope {
+	top := p.top()
+	return scope{name: top.name, kind: top.kind}
+}
+
+func (p *tableParser) push(f frame) bool {
+	if len(p.frames) >= maxScopes {
+		return false
+	}
+	f.first = int32(len(p.rec.defs))
+	p.frames = append(p.frames, f)
+	return true
+}
+
+func (p *tableParser) pop(end int) {
+	if p.top().def >= 0 {
+		p.rec.close(p.top().def, end)
+	}
+	p.frames = p.frames[:len(p.frames)-1]
+}
+
+// openBrace ends the statement at a "{" and enters or skips the block.
+func (p *tableParser) openBrace() {
+	p.waiting = false
+	found := false
+	if len(p.stmt) > 0 && p.top().items == "" {
+		found = p.judge('{')
+	}
+	inItems := p.top().items != ""
+	if inItems {
+		p.skipGroup('{') // what an item holds
+		return
+	}
+	p.stmt = p.stmt[:0]
+	f := p.pending
+	switch {
+	case found && p.waiting && f.form == formType:
+		p.waiting = false
+		if p.table.maxDepth > 0 && len(p.frames) > p.table.maxDepth || !p.push(f) {
+			p.skipGroup('{')
+			p.rec.close(f.def, p.pos)
+		}
+	case found && p.waiting:
+		p.waiting = false
+		p.skipGroup('{')
+		p.rec.close(f.def, p.pos)
+	case p.table.descend && len(p.frames) < maxScopes:
+		p.push(frame{scope: scope{def: -1, name: p.top().name, kind: p.top().kind}, local: p.top().local})
+	default:
+		p.skipGroup('{')
+	}
+}
+
+func (p *tableParser) closeBrace(end int) {
+	p.waiting = false
+	if len(p.frames) > 1 {
+		p.pop(end)
+	}
+}
+
+// openWord opens a block at a word.
+func (p *tableParser) openWord(t token) {
+	f := frame{scope: scope{def: -1, name: p.top().name, kind: p.top().kind}, local: p.top().local}
+	if p.waiting {
+		f, p.waiting = p.pending, false
+	}
+	f.opener = t.word
+	p.push(f)
+}
+
+// closeWord closes the block that t ends, and those inside of it.
+func (p *tableParser) closeWord(t token) {
+	p.waiting = false
+	opening := p.table.closed[t.word]
+	last := len(p.frames) - 1
+	if opening != wNone {
+		for last > 0 && p.frames[last].opener != opening {
+			last--
+		}
+	}
+	for last > 0 && len(p.frames) > last {
+		p.pop(int(t.end))
+	}
+}
+
+// dedent closes the blocks that a line in the given column ends.
+func (p *tableParser) dedent(column int32, at int) {
+	for len(p.frames) > 1 && p.top().section == 0 && p.top().column >= column {
+		end := at
+		for end > 0 && isBlank(p.src[end-1]) && at-end < maxColumn {
+			end--
+		}
+		p.pop(end)
+	}
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }

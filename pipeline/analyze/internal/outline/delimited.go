@@ -1,0 +1,141 @@
+package outline
+
+import "bytes"
+
+// heredocMark reads the mark of a heredoc (<<NAME, <<~NAME, <<-"NAME"), else "<".
+// Where bodies are skipped, the heredoc is skipped at once.
+func (s *scanner) heredocMark() token {
+	start := s.pos
+	if s.peek(1) != '<' {
+		return s.punct(1)
+	}
+	i := start + 2
+	indented := i < len(s.src) && (s.src[i] == '-' || s.src[i] == '~')
+	if indented {
+		i++
+	}
+	quote := byte(0)
+	if i < len(s.src) && (s.src[i] == '"' || s.src[i] == '\'') {
+		quote = s.src[i]
+		i++
+	}
+	from := i
+	for i < len(s.src) && s.lex.class[s.src[i]] >= classWord {
+		i++
+	}
+	if i == from || s.lex.class[s.src[from]] == classDigit {
+		return s.punct(1)
+	}
+	name := s.src[from:i]
+	if quote != 0 && i < len(s.src) && s.src[i] == quote {
+		i++
+	}
+	s.pos = i
+	if s.skipSerial == 0 {
+		s.addHeredoc(name, indented)
+		return s.literal(start)
+	}
+	s.skipLine()
+	s.pos = min(s.pos+1, len(s.src))
+	s.skipHeredoc(heredoc{name, indented})
+	return s.literal(start)
+}
+
+// sigil reads a literal of Elixir: ~s(…), ~r/…/i, ~S"""…""".
+func (s *scanner) sigil() token {
+	start := s.pos
+	i := start + 1
+	for i < len(s.src) && isLetter(s.src[i]) && i < start+maxEscape {
+		i++
+	}
+	if i >= len(s.src) {
+		return s.punct(1)
+	}
+	open := s.src[i]
+	if three := []byte{open, open, open}; (open == '"' || open == '\'') && bytes.HasPrefix(s.src[i:], three) {
+		return s.until(start, i+3, string(three))
+	}
+	closing := closingDelimiter(open)
+	if closing == 0 || bytes.IndexByte([]byte("/|\"'([{<"), open) < 0 {
+		return s.punct(1)
+	}
+	s.pos = i + 1
+	s.delimited(open, closing)
+	return s.literal(start)
+}
+
+// quoteWord reads the literal of Perl that the word from start to s.pos begins:
+// q{…}, qw(…), m/…/, s/…/…/. It returns tokNone if it is none.
+func (s *scanner) quoteWord(start int) token {
+	word := s.src[start:s.pos]
+	if start > 0 && bytes.IndexByte([]byte("$@%&>:{-"), s.src[start-1]) >= 0 {
+		return token{} // a variable, a method or a key
+	}
+	i := s.pos
+	for i < len(s.src) && (s.src[i] == ' ' || s.src[i] == '\t') {
+		i++
+	}
+	if i >= len(s.src) {
+		return token{}
+	}
+	open := s.src[i]
+	closing := closingDelimiter(open)
+	blank := i > s.pos
+	if closing == 0 || open == '=' && (blank || s.peek(1) == '>') || open == ',' || open == ';' || open == ')' || open == '}' || open == '#' && blank {
+		return token{}
+	}
+	s.pos = i + 1
+	s.delimited(open, closing)
+	if w := string(word); w == "s" || w == "tr" || w == "y" {
+		if open != closing {
+			for s.pos < len(s.src) && isBlank(s.src[s.pos]) {
+				s.pos++
+			}
+			if s.pos >= len(s.src) || closingDelimiter(s.src[s.pos]) == 0 {
+				return s.literal(start)
+			}
+			open, closing = s.src[s.pos], closingDelimiter(s.src[s.pos])
+			s.pos++
+		}
+		s.delimited(open, closing)
+	}
+	return s.literal(start)
+}
+
+// closingDelimiter returns what ends a literal that begins with c, 0 if c cannot.
+func closingDelimiter(c byte) byte {
+	switch c {
+	case '(':
+		return ')'
+	case '[':
+		return ']'
+	case '{':
+		return '}'
+	case '<':
+		return '>'
+	}
+	if c <= ' ' || c >= 0x7f || isLetter(c) || c >= '0' && c <= '9' || c == '_' {
+		return 0
+	}
+	return c
+}
+
+// delimited passes over the rest of a literal up to its closing delimiter; brackets
+// nest, and a backslash takes the meaning of the next byte.
+func (s *scanner) delimited(open, closing byte) {
+	depth := 1
+	for s.pos < len(s.src) {
+		c := s.src[s.pos]
+		s.pos++
+		switch {
+		case c == '\\':
+			s.pos = min(s.pos+1, len(s.src))
+		case c == closing:
+			if depth--; depth == 0 {
+				return
+			}
+		case c == open:
+			depth++
+		}
+	}
+}

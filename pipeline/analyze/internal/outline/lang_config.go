@@ -1,0 +1,86 @@
+package outline
+
+// maxKeyDepth bounds how deep the keys of data are symbols: what lies deeper is the
+// data, of which a file may hold any amount.
+const maxKeyDepth = 3
+
+var ini = table{
+	languages: "INI",
+	lexicon: lexicon{
+		letters:  "-.",
+		comments: []comment{{open: ";", first: true}, {open: "#", first: true}},
+	},
+	blocks: blockNone, newlines: true, flat: "([{", separators: "\x00",
+	rules: []rule{
+		{match: "^ [ @~ ]", kind: "section", body: bodySection, level: 1},
+		{match: "^ @~ =", kind: "key"},
+	},
+}
+
+var toml = table{
+	languages: "TOML",
+	lexicon: lexicon{
+		letters:  "-",
+		soft:     "true false inf nan",
+		comments: []comment{hash},
+		strings: []quote{
+			{open: `"""`, close: `"""`, escape: '\\', multiline: true},
+			{open: "'''", close: "'''", multiline: true},
+			doubleQuoted, {open: "'", close: "'"},
+		},
+	},
+	blocks: blockNone, newlines: true, flat: "[", quotes: `"'`, separators: "\x00",
+	rules: []rule{
+		{match: "^ [ [ @* ] ]", kind: "table", body: bodySection, level: 1},
+		{match: "^ [ @* ]", kind: "table", body: bodySection, level: 1},
+		{match: "^ @* =", kind: "key"},
+	},
+}
+
+var yaml = table{
+	languages: "YAML",
+	lexicon: lexicon{
+		letters:  "-./$@*+",
+		soft:     "true false null yes no on off",
+		comments: []comment{{open: "#", apart: true}},
+		strings: []quote{
+			{open: `"`, close: `"`, escape: '\\', multiline: true, apart: true},
+			{open: "'", close: "'", doubled: true, multiline: true, apart: true},
+		},
+	},
+	blocks: blockIndent, newlines: true, quotes: `"'`, separators: "\x00", textMarks: "|>", locals: true, flat: "(", maxDepth: maxKeyDepth,
+	rules: []rule{
+		{match: `^ @" :`, kind: "key", body: bodyEnter},
+	},
+}
+
+var jsonData = table{
+	languages: "JSON, JSON with Comments, JSON5",
+	lexicon: lexicon{
+		letters:  "$-",
+		soft:     "true false null",
+		comments: []comment{slashSlash, slashStar},
+		strings:  []quote{doubleQuoted, singleQuoted},
+	},
+	separators: ",", descend: true, quotes: `"'`, maxDepth: maxKeyDepth,
+	rules: []rule{
+		{match: "^ @ : {", kind: "key", body: bodyEnter},
+		{match: "^ @ :", kind: "key", body: bodyNone},
+	},
+}
+
+var markdown = table{
+	languages: "Markdown, RMarkdown",
+	lexicon: lexicon{
+		letters:  "-'",
+		comments: []comment{{open: "<!--", close: "-->"}},
+		strings:  []quote{{open: "```", close: "```", multiline: true}, {open: "~~~", close: "~~~", multiline: true}},
+	},
+	blocks: blockNone, newlines: true, lineStart: "#`~<", flat: "([{", separators: "\x00",
+	rules: []rule{
+		{match: "^ # # # # @~ $", kind: "subsubsection", column: 1, levels: true, body: bodySection},
+		{match: "^ # # # @~ $", kind: "subsection", column: 1, levels: true, body: bodySection},
+		{match: "^ # # @~ $", kind: "section", column: 1, levels: true, body: bodySection},
+		{match: "^ # @~ $", kind: "chapter", column: 1, levels: true, body: bodySection},
+	},
+}

@@ -1,0 +1,42 @@
+package outline
+
+var dlang = table{
+	languages: "D",
+	lexicon: lexicon{
+		keywords: "abstract alias align asm assert auto body bool break byte case cast catch char class const continue dchar debug default delegate delete deprecated do double else enum export extern false final finally float for foreach foreach_reverse function goto if immutable import in inout int interface invariant is lazy long macro mixin module new nothrow null out override package pragma private protected public pure real ref return scope shared short static struct super switch synchronized template this throw true try typeid typeof ubyte uint ulong union unittest ushort version void wchar while with __gshared __traits",
+		comments: []comment{slashSlash, slashStar, {open: "/+", close: "+/", nested: true}, {open: "#!", column: 1}},
+		strings: []quote{
+			{open: `"`, close: `"`, prefix: "r", multiline: true},
+			{open: "`", close: "`", multiline: true},
+			{open: `"(`, close: `)"`, prefix: "q", multiline: true},
+			{open: `"[`, close: `]"`, prefix: "q", multiline: true},
+			{open: `"{`, close: `}"`, prefix: "q", multiline: true},
+			longDouble, charQuoted,
+		},
+	},
+	starts: "@",
+	rules: []rule{
+		{match: "^ module @*", kind: "module", in: "file", body: bodyNone},
+		{match: "^ version|debug () {", body: bodyEnter},
+		{match: "^ static if () {", body: bodyEnter},
+		{match: "^ else {", body: bodyEnter},
+		{match: "^ extern () {", body: bodyEnter},
+		{match: "^ public|private|protected|package|static|final|pure|nothrow|shared|const {", body: bodyEnter},
+		{match: "^ unittest|import|invariant|assert|pragma", body: bodyNone},
+		{match: "^ mixin () ", body: bodyNone},
+		{match: "interface @", kind: "interface"},
+		{match: "class @", kind: "class"},
+		{match: "struct @", kind: "struct"},
+		{match: "union @", kind: "union"},
+		{match: "mixin? template @", kind: "template"},
+		{match: "enum @ =", kind: "constant"},
+		{match: "enum @", kind: "enum", body: bodyItems, items: "enumerator"},
+		{match: "enum . @ =", kind: "constant"},
+		{match: "^ enum {", body: bodyItems, items: "enumerator"},
+		{match: "alias @ ()? =", kind: "alias"},
+		{match: "alias @ this", body: bodyNone},
+		{match: "alias ... @ $", kind: "alias"},
+		{match: "@=this ()", kind: "function", in: "type"},
+	},
+	functions: "function", variables: "variable", prototypes: true,
+}

@@ -1,0 +1,42 @@
+package outline
+
+var elixir = table{
+	languages: "Elixir",
+	lexicon: lexicon{
+		sigils:   true,
+		suffixes: "?!",
+		keywords: "after and catch do else end false fn in nil not or rescue true when",
+		soft:     "alias case cond def defcallback defdelegate defexception defguard defguardp defimpl defmacro defmacrop defmodule defoverridable defp defprotocol defstruct for if import quote raise receive require test try unless use with",
+		comments: []comment{hash},
+		strings: []quote{
+			{open: "?", char: true, escape: '\\', apart: true},
+			{open: `"""`, close: `"""`, escape: '\\', multiline: true, hole: "#{"},
+			{open: "'''", close: "'''", escape: '\\', multiline: true, hole: "#{"},
+			{open: `"`, close: `"`, escape: '\\', multiline: true, hole: "#{"},
+			{open: "'", close: "'", escape: '\\', multiline: true, hole: "#{"},
+		},
+	},
+	blocks: blockWords, opens: "do fn", closes: "end", keyColon: true,
+	newlines: true, trailing: ",=|\\+<>", continues: "when do |", flat: "",
+	locals: true,
+	rules: []rule{
+		{match: "defmodule @*", kind: "module", body: bodyEnter},
+		{match: "defprotocol @*", kind: "protocol", body: bodyEnter},
+		{match: "defimpl @* , for: ", kind: "implementation"},
+		{match: "defimpl @*", kind: "implementation"},
+		{match: "defexception", kind: "exception", body: bodyNone},
+		{match: "defmacro|defmacrop @ ()", kind: "macro"},
+		{match: "defmacro|defmacrop @ do|when", kind: "macro"},
+		{match: "defmacro|defmacrop @ ,", kind: "macro"},
+		{match: "defmacro|defmacrop @ $", kind: "macro"},
+		{match: "defguard|defguardp @", kind: "guard", body: bodyNone},
+		{match: "defdelegate @", kind: "delegate", body: bodyNone},
+		{match: "def|defp @ ()", kind: "function"},
+		{match: "def|defp @ do|when", kind: "function"},
+		{match: "def|defp @ ,", kind: "function"},
+		{match: "def|defp @ $", kind: "function"},
+		{match: `^ \@ callback|macrocallback @`, kind: "callback", body: bodyNone},
+		{match: `^ \@ type|typep|opaque @`, kind: "type", body: bodyNone},
+		{match: `^ test @"`, kind: "test"},
+	},
+}

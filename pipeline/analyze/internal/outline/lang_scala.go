@@ -1,0 +1,35 @@
+package outline
+
+var scala = table{
+	languages: "Scala",
+	lexicon: lexicon{
+		letters:  "$",
+		keywords: "abstract case catch class def do else extends false final finally for forSome if implicit import lazy match new null object override package private protected return sealed super this throw trait true try type val var while with yield",
+		soft:     "as derives end enum export extension given infix inline opaque open then transparent using",
+		comments: []comment{slashSlash, nestedStar},
+		strings: []quote{
+			{open: `"""`, close: `"""`, multiline: true},
+			{open: `"`, close: `"`, escape: '\\', hole: "${"},
+			charQuoted,
+			{open: "`", close: "`"},
+		},
+	},
+	newlines: true, trailing: ",.=+-*/|&:", continues: ". = : with extends",
+	quotes: "`",
+	rules: []rule{
+		{match: "package object @", kind: "object"},
+		{match: "package @*", kind: "package", in: "file"},
+		{match: "case class @", kind: "class"},
+		{match: "case object @", kind: "object"},
+		{match: "case @,", kind: "enumerator", in: "enum"},
+		{match: "class @", kind: "class"},
+		{match: "trait @", kind: "trait"},
+		{match: "object @", kind: "object"},
+		{match: "enum @", kind: "enum"},
+		{match: "type @", kind: "alias"},
+		{match: "given @ :", kind: "constant"},
+		{match: "def @", kind: "function"},
+		{match: "val @,", kind: "constant"},
+		{match: "var @,", kind: "variable"},
+	},
+}

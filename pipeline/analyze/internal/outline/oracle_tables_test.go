@@ -1,0 +1,131 @@
+package outline
+
+import (
+	"os"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// oracle says how universal-ctags sees a language that is read by a table.
+type oracle struct {
+	ctags      string // its name for the language; that of go-enry if empty
+	extensions string
+	// theirs and ours map kinds to what is compared, as "kind=group", or "kind" for a
+	// group of that name. Kinds that are not listed are left out.
+	theirs, ours string
+}
+
+// oracles are the languages of tables that universal-ctags reads.
+var oracles = map[code.Language]oracle{
+	"Kotlin": {extensions: ".kt", theirs: "class=type interface=type object=type typealias=type method=function package constant=property variable=property",
+		ours: "class=type interface=type object=type enum=type annotation=type alias=type function method=function package property"},
+	"Lua":        {extensions: ".lua", theirs: "function", ours: "function method=function"},
+	"Perl":       {extensions: ".pm .pl", theirs: "subroutine=function package constant", ours: "subroutine=function package constant"},
+	"R":          {extensions: ".R .r", theirs: "function", ours: "function"},
+	"Julia":      {extensions: ".jl", theirs: "function macro module struct=type type constant", ours: "function method=function macro module struct=type type constant"},
+	"Elixir":     {extensions: ".ex .exs", theirs: "macro callback delegate=function function guard implementation=module module protocol=module type test", ours: "macro callback delegate=function function guard implementation=module module protocol=module type test"},
+	"Erlang":     {extensions: ".erl .hrl", theirs: "macro function module record type", ours: "macro function module record type"},
+	"Haskell":    {extensions: ".hs", theirs: "function module type", ours: "function module type class=type"},
+	"OCaml":      {extensions: ".ml .mli", theirs: "module class=type function=value method type val=value var=value Exception=exception", ours: "module interface=module class=type function=value variable=value method type exception"},
+	"Clojure":    {extensions: ".clj .cljs .cljc", theirs: "function namespace", ours: "function namespace"},
+	"PowerShell": {extensions: ".ps1 .psm1", theirs: "function", ours: "function"},
+	"SQL":        {extensions: ".sql", theirs: "table view function procedure=function index trigger package", ours: "table view function procedure=function index trigger package"},
+	"Protocol Buffer": {ctags: "Protobuf", extensions: ".proto", theirs: "enum=type message=type service=type package rpc=function oneof field enumerator",
+		ours: "enum=type message=type service=type package rpc=function oneof field enumerator"},
+	"D": {extensions: ".d", theirs: "function class=type struct=type interface=type union=type enum=type template module alias enumerator", ours: "function method=function class=type struct=type interface=type union=type enum=type template module alias enumerator"},
+	"Objective-C": {ctags: "ObjectiveC", extensions: ".m .mm", theirs: "category=type implementation=type interface=type protocol=type class=function method=function function property macro typedef=typedef",
+		ours: "category=type implementation=type interface=type protocol=type method=function function property macro typedef"},
+	"Makefile":          {ctags: "Make", extensions: ".mk Makefile", theirs: "macro=variable target", ours: "variable target"},
+	"CMake":             {extensions: ".cmake CMakeLists.txt", theirs: "option function macro=function project target variable", ours: "option function macro=function project target variable"},
+	"HTML":              {extensions: ".html .htm", theirs: "id anchor", ours: "id anchor"},
+	"CSS":               {extensions: ".css", theirs: "class id", ours: "class id"},
+	"SCSS":              {extensions: ".scss", theirs: "function mixin=function variable placeholder", ours: "function variable placeholder"},
+	"Markdown":          {extensions: ".md", theirs: "chapter section subsection subsubsection", ours: "chapter section subsection subsubsection"},
+	"JSON":              {extensions: ".json", theirs: "array=key boolean=key number=key object=key string=key null=key", ours: "key"},
+	"INI":               {ctags: "Iniconf", extensions: ".ini .cfg .conf", theirs: "key section", ours: "key section"},
+	"SystemVerilog":     {extensions: ".sv .v .svh", theirs: "class=type interface=type package module program function=function task=function typedef constant=constant", ours: "class=type interface=type package module program function method=function task=function typedef constant"},
+	"VHDL":              {extensions: ".vhd .vhdl", theirs: "architecture entity=type package procedure=function function type record=type subtype=type process", ours: "architecture entity=type package procedure=function function type record=type subtype=type process"},
+	"Unix Assembly":     {ctags: "Asm", extensions: ".s .S .asm", theirs: "define=constant label macro", ours: "constant label macro function=label"},
+	"Fortran":           {extensions: ".f .for", theirs: "function=function subroutine=function module program type submodule", ours: "function subroutine=function module program type submodule"},
+	"Fortran Free Form": {ctags: "Fortran", extensions: ".f90 .F90 .f95", theirs: "function=function subroutine=function module program type submodule", ours: "function subroutine=function module program type submodule"},
+	"Pascal":            {extensions: ".pas .pp", theirs: "function procedure=function", ours: "function method=function"},
+	"MATLAB":            {ctags: "MatLab", extensions: ".m", theirs: "function class", ours: "function method=function class"},
+	"COBOL":             {ctags: "Cobol", extensions: ".cob .cbl", theirs: "program paragraph section", ours: "program paragraph section"},
+	"Common Lisp":       {ctags: "Lisp", extensions: ".lisp .lsp", theirs: "function macro variable const=constant", ours: "function macro variable constant"},
+	"Emacs Lisp":        {ctags: "EmacsLisp", extensions: ".el", theirs: "function subst=function inline=function macro variable const=constant custom=variable group face alias", ours: "function macro variable constant group face alias"},
+	"Scheme":            {extensions: ".scm .ss", theirs: "function set=variable", ours: "function variable macro=variable"},
+}
+
+// isUnnamed reports whether a tag is for something that has no name in the text, or is
+// local to a function.
+func isUnnamed(language code.Language, name, kind, scope string) bool {
+	switch language {
+	case "Kotlin":
+		return name == "<lambda>" || kind != "method" && scope == "method" || name == "Companion"
+	case "R":
+		return strings.HasPrefix(name, "anonFunc")
+	case "Elixir":
+		return !isWordByte(name[0]) // an operator
+	}
+	return false
+}
+
+func isWordByte(c byte) bool { return isLetter(c) || c == '_' || c >= '0' && c <= '9' || c >= 0x80 }
+
+// byClause reports whether ctags has a tag for every clause of a function, where we
+// have one for the first.
+func byClause(language code.Language) bool { return language == "Erlang" || language == "Haskell" }
+
+// isMistaken reports whether the line of a tag shows that there is no definition.
+func isMistaken(language code.Language, kind, line string) bool {
+	switch language {
+	case "Kotlin":
+		return kind == "method" && !strings.Contains(line, "fun ") && !strings.Contains(line, "fun<")
+	case "Elixir":
+		return line == inText
+	}
+	return false
+}
+
+// inText stands for a line inside of a documentation text.
+const inText = "\x00"
+
+// sourceLines are the lines of files by path.
+type sourceLines map[string][]string
+
+// line returns a line of a file, or inText if it is in a text between three quotes.
+func (s sourceLines) line(path string, n int) string {
+	if s[path] == nil {
+		text, _ := os.ReadFile(path)
+		lines := strings.Split(string(text), "\n")
+		inside := false
+		for i, line := range lines {
+			quotes := strings.Count(line, `"""`)
+			if inside && quotes == 0 {
+				lines[i] = inText
+			}
+			inside = inside != (quotes%2 == 1)
+		}
+		s[path] = lines
+	}
+	if n < 1 || n > len(s[path]) {
+		return ""
+	}
+	return s[path][n-1]
+}
+
+// oracleGroup returns what a kind is compared as; empty for a kind that is left out.
+func oracleGroup(kinds, kind string) string {
+	for _, entry := range strings.Fields(kinds) {
+		name, as, ok := strings.Cut(entry, "=")
+		if name != kind {
+			continue
+		}
+		if ok {
+			return as
+		}
+		return name
+	}
+	return ""
+}

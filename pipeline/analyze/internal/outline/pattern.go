@@ -1,0 +1,366 @@
+package outline
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A pattern says how a definition begins, in elements separated by blanks:
+//
+//	word      that word; a|b one of several
+//	= ::      that punctuation, byte by byte
+//	@         the name
+//	@.        a name behind others: of a.b.c the name is c, its parent b
+//	@*        a name with others before it: all of a.b.c
+//	@"        the text of a string, or a name
+//	@,        names separated by commas, each with what follows it up to the comma
+//	@+        names separated by blanks
+//	@~        all up to what the next element matches, as one name
+//	@=init    that word, which is the name; @=a|b one of several
+//	0         a number
+//	()        a group in round brackets; so [] and <> and {}
+//	...       anything, as little as possible
+//	.         any one token; \. and \@ are those bytes
+//	^         the beginning of the statement
+//	$         its end; $: where a ":" ends it
+//	(@)       the last word in a group in round brackets, as the name
+//	{         its end, where a brace follows
+//
+// "?" behind an element makes it optional. A pattern that begins with a word is
+// tried where that stands; all others at the beginning of a statement.
+type pattern []element
+
+type element struct {
+	op       op
+	words    []word // opWord
+	text     string // opPunct
+	optional bool
+}
+
+type op uint8
+
+const (
+	opWord op = iota
+	opPunct
+	opName
+	opLast
+	opPath
+	opText
+	opNames
+	opSpan
+	opSelf
+	opRun
+	opNumber
+	opInside
+	opGroup
+	opSkip
+	opAny
+	opStart
+	opEnd
+	opBrace
+)
+
+var patternOps = map[string]op{
+	"@": opName, "@.": opLast, "@*": opPath, `@"`: opText, "@,": opNames, "@~": opSpan, "@+": opRun, "0": opNumber, "(@)": opInside, "$:": opEnd, "$;": opEnd,
+	"()": opGroup, "[]": opGroup, "<>": opGroup, "{}": opGroup, "...": opSkip, ".": opAny, "^": opStart, "$": opEnd, "{": opBrace,
+}
+
+// patternWords returns the words of a pattern, for the word table.
+func patternWords(text string) []string {
+	var words []string
+	for _, e := range strings.Fields(text) {
+		e = strings.TrimPrefix(strings.TrimSuffix(e, "?"), "@=")
+		if _, isOp := patternOps[e]; isOp || e == "" || !isWordText(e) {
+			continue
+		}
+		words = append(words, strings.Split(e, "|")...)
+	}
+	return words
+}
+
+// isWordText reports whether an element is made of words, not of punctuation.
+func isWordText(e string) bool {
+	return len(e) > 1 && (isLetter(e[0]) || e[0] == '_' || e[0] == '.' && isLetter(e[1]))
+}
+
+// compilePattern returns the pattern of a text, whose words are in the table. It
+// panics if there is a mistake in it, which is one of this package's own tables.
+func compilePattern(text string, words *wordTable) pattern {
+	var p pattern
+	for _, field := range strings.Fields(text) {
+		e := element{}
+		if len(field) > 1 && strings.HasSuffix(field, "?") {
+			e.optional = true
+			field = field[:len(field)-1]
+		}
+		known, isOp := patternOps[field]
+		switch {
+		case isOp:
+			e.op, e.text = known, field
+		case isWordText(strings.TrimPrefix(field, "@=")):
+			e.op = opWord
+			if rest, self := strings.CutPrefix(field, "@="); self {
+				e.op, field = opSelf, rest
+			}
+			for _, text := range strings.Split(field, "|") {
+				w := words.lookup([]byte(text))
+				if w == wNone {
+					panic(fmt.Sprintf("outline: %q of the pattern %q is not in the table of words", text, field))
+				}
+				e.words = append(e.words, w)
+			}
+		default:
+			e.op, e.text = opPunct, strings.TrimPrefix(field, `\`)
+		}
+		p = append(p, e)
+	}
+	return p
+}
+
+// head returns the words with which the pattern begins, nil if it is tried at the
+// beginning of statements.
+func (p pattern) head() []word {
+	if len(p) > 1 && p[0].op == opStart {
+		p = p[1:]
+	}
+	if len(p) > 0 && (p[0].op == opWord || p[0].op == opSelf) && !p[0].optional {
+		return p[0].words
+	}
+	return nil
+}
+
+// maxNames bounds the names of one list.
+const maxNames = 64
+
+// matcher matches patterns with the tokens of a statement.
+type matcher struct {
+	src      []byte
+	flags    *[256]wordFlag
+	stmt     []token
+	end      byte // what ended the statement: '{', '}', ';', '\n' or 0
+	name     span
+	parent   span
+	names    []span
+	pathSeps string
+	quotes   string // bytes that begin a quoted name
+}
+
+// match reports whether the pattern matches from token i on. What was captured is
+// in name, parent and names.
+func (m *matcher) match(p pattern, i int) bool {
+	m.name, m.parent, m.names = span{}, span{}, m.names[:0]
+	return m.matchAt(p, i)
+}
+
+func (m *matcher) matchAt(p pattern, i int) bool {
+	for k := range p {
+		e := &p[k]
+		if e.op == opSkip || e.op == opSpan {
+			return m.search(e, p[k+1:], i)
+		}
+		n := m.element(e, i)
+		if e.optional && n > 0 && m.matchAt(p[k+1:], i+n) {
+			return true
+		}
+		if n < 0 || e.optional {
+			if !e.optional {
+				return false
+			}
+			n = 0
+		}
+		i += n
+	}
+	return true
+}
+
+// search tries the rest of a pattern from every token on.
+func (m *matcher) search(e *element, rest pattern, from int) bool {
+	for i := from; i <= len(m.stmt); i++ {
+		if e.op == opSpan {
+			if i == from {
+				continue
+			}
+			m.name = span{m.stmt[from].start, m.stmt[i-1].end}
+		}
+		if m.matchAt(rest, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// element returns how many tokens from i on the element takes, -1 for no match.
+func (m *matcher) element(e *element, i int) int {
+	switch e.op {
+	case opStart:
+		return taken(i == 0, 0)
+	case opEnd:
+		return taken(i == len(m.stmt) && (len(e.text) == 1 || m.end == e.text[1]), 0)
+	case opBrace:
+		return taken(i == len(m.stmt) && m.end == '{', 0)
+	}
+	if i >= len(m.stmt) {
+		return -1
+	}
+	t := m.stmt[i]
+	switch e.op {
+	case opWord, opSelf:
+		if t.kind == tokWord && t.word != wNone {
+			for _, w := range e.words {
+				if w == t.word {
+					if e.op == opSelf {
+						m.name = t.span()
+					}
+					return 1
+				}
+			}
+		}
+		return -1
+	case opPunct:
+		return m.punct(e.text, i)
+	case opAny:
+		return 1
+	case opGroup:
+		return taken(t.isGroup(e.text[0]), 1)
+	case opName:
+		if !m.isName(t) {
+			return -1
+		}
+		m.name = m.nameSpan(t)
+		return 1
+	case opText:
+		return m.text(t)
+	case opNames:
+		return m.list(i)
+	case opInside:
+		return m.inside(t)
+	case opNumber:
+		return taken(t.kind == tokNumber, 1)
+	case opRun:
+		from := i
+		for i < len(m.stmt) && m.isName(m.stmt[i]) && len(m.names) < maxNames {
+			m.names = append(m.names, m.stmt[i].span())
+			i++
+		}
+		return taken(i > from, i-from)
+	case opLast, opPath:
+		return m.path(e.op, i)
+	}
+	return -1
+}
+
+func taken(ok bool, n int) int {
+	if ok {
+		return n
+	}
+	return -1
+}
+
+// isName reports whether t is a word that may be a name, or a quoted one.
+func (m *matcher) isName(t token) bool {
+	switch t.kind {
+	case tokWord:
+		return t.word == wNone || m.flags[t.word]&wordReserved == 0
+	case tokString, tokGroup:
+		return m.quotes != "" && t.end-t.start > 2 && strings.IndexByte(m.quotes, m.src[t.start]) >= 0
+	}
+	return false
+}
+
+// nameSpan returns where the name stands that t is, without quotes.
+func (m *matcher) nameSpan(t token) span {
+	s := t.span()
+	if t.kind != tokWord {
+		for n := 0; n < 2 && s.end-s.start > 2 && strings.IndexByte(m.quotes, m.src[s.start]) >= 0; n++ {
+			s.start, s.end = s.start+1, s.end-1
+		}
+	}
+	return s
+}
+
+func (m *matcher) punct(text string, i int) int {
+	for k := range len(text) {
+		if i+k >= len(m.stmt) || !m.stmt[i+k].is(text[k]) || k > 0 && m.stmt[i+k].start != m.stmt[i+k-1].end {
+			return -1
+		}
+	}
+	return len(text)
+}
+
+// text takes a string's text without its quotes, or a name.
+func (m *matcher) text(t token) int {
+	switch {
+	case m.isName(t):
+		m.name = m.nameSpan(t)
+		return 1
+	case t.kind == tokString && t.end-t.start > 2:
+		s := span{t.start + 1, t.end - 1}
+		for s.end-s.start > 2 && m.src[s.start] == m.src[t.start] && m.src[s.end-1] == m.src[t.end-1] {
+			s.start, s.end = s.start+1, s.end-1
+		}
+		m.name = s
+		return 1
+	}
+	return -1
+}
+
+// path takes names joined by the separators of the table.
+func (m *matcher) path(o op, i int) int {
+	first, n := m.stmt[i], 1
+	if !m.isName(first) {
+		return -1
+	}
+	m.name, m.parent = m.nameSpan(first), span{}
+	for {
+		k := i + n
+		seps := 0
+		for k < len(m.stmt) && m.stmt[k].kind == tokPunct && seps < 2 && strings.IndexByte(m.pathSeps, m.stmt[k].ch) >= 0 && m.stmt[k].start == m.stmt[k-1].end {
+			k, seps = k+1, seps+1
+		}
+		if seps == 0 || k >= len(m.stmt) || m.stmt[k].kind != tokWord && !m.isName(m.stmt[k]) || m.stmt[k].start != m.stmt[k-1].end {
+			return n
+		}
+		n = k + 1 - i
+		if o == opPath {
+			m.name.end = m.stmt[k].end
+			continue
+		}
+		m.parent = span{m.nameSpan(first).start, m.name.end}
+		m.name = m.nameSpan(m.stmt[k])
+	}
+}
+
+// inside takes the last word in a group as the name.
+func (m *matcher) inside(t token) int {
+	if !t.isGroup('(') {
+		return -1
+	}
+	end := t.end - 1
+	for end > t.start && isBlank(m.src[end-1]) {
+		end--
+	}
+	start := end
+	for start > t.start && (isLetter(m.src[start-1]) || m.src[start-1] == '_' || m.src[start-1] >= '0' && m.src[start-1] <= '9') {
+		start--
+	}
+	m.name = span{start, end}
+	return taken(start < end, 1)
+}
+
+// list takes names separated by commas. What follows a name up to the comma, such as
+// a type or a value, is passed over.
+func (m *matcher) list(i int) int {
+	from := i
+	for i < len(m.stmt) && m.isName(m.stmt[i]) && len(m.names) < maxNames {
+		m.names = append(m.names, m.nameSpan(m.stmt[i]))
+		for i < len(m.stmt) && !m.stmt[i].is(',') {
+			i++
+		}
+		i++
+	}
+	if i == from {
+		return -1
+	}
+	m.name = m.names[0]
+	return min(i, len(m.stmt)) - from
+}

@@ -1,0 +1,462 @@
+package outline
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// frame is a block that is open.
+type frame struct {
+	scope
+	opener word
+	column int32
+	// local says that the block belongs to a function.
+	local bool
+	// items is the kind of names that the block lists, empty for an ordinary block.
+	items code.SymbolKind
+	// section is its level, 0 for what is no section.
+	section int
+}
+
+// tableParser finds definitions by a table. It collects the tokens of a statement and
+// matches the rules with them when it ends.
+type tableParser struct {
+	scanner
+	table  *compiledTable
+	m      matcher
+	frames []frame
+	stmt   []token
+	// pending is the definition whose block has not begun yet.
+	pending frame
+	waiting bool
+	// plain says that the statement opens no block.
+	plain bool
+	// last is the name that was defined last, for rules that record it once.
+	last     span
+	lastKind code.SymbolKind
+	// column is that of the first token of the statement.
+	column int32
+	// brackets is how many flat brackets are open.
+	brackets int
+}
+
+// maxStatement bounds the tokens of a statement. What comes later is dropped, or is a
+// statement of its own where words open blocks.
+const maxStatement = 128
+
+// maxAttempts bounds how many keywords of one statement rules are tried at.
+const maxAttempts = 8
+
+func (c *compiledTable) run(s scanner) {
+	if c.table.run != nil {
+		c.table.run(s)
+		return
+	}
+	p := &tableParser{scanner: s, table: c, stmt: make([]token, 0, maxStatement)}
+	p.frames = append(make([]frame, 0, 16), frame{scope: scope{def: -1}, column: -1})
+	p.m = matcher{src: s.src, flags: &s.lex.words.flags, pathSeps: c.path, quotes: c.quotes}
+	p.parse()
+}
+
+func (p *tableParser) parse() {
+	c := p.table
+	if c.lineStart != "" {
+		p.skipLines()
+	}
+	for {
+		t := p.next()
+		if t.kind == tokEOF {
+			break
+		}
+		if t.newline && c.newlines && len(p.stmt) > 0 && !p.goesOn(t) {
+			last := p.stmt[len(p.stmt)-1]
+			p.endStatement('\n')
+			if last.kind == tokPunct && c.textMark[last.ch] && p.skipText(t) || c.lineStart != "" && p.skipToLine(t) {
+				continue
+			}
+		}
+		if t.newline && t.kind == tokPunct && c.start[t.ch] {
+			p.endStatement('\n')
+		}
+		p.take(t)
+	}
+	p.endStatement(0)
+	for len(p.frames) > 1 {
+		p.pop(len(p.src))
+	}
+}
+
+// take adds a token to the statement, or ends that.
+func (p *tableParser) take(t token) {
+	c := p.table
+	if t.kind == tokPunct {
+		switch {
+		case t.ch == '{' && c.blocks == blockBraces:
+			p.openBrace()
+			return
+		case t.ch == '}' && c.blocks == blockBraces:
+			p.endStatement('}')
+			p.closeBrace(int(t.end))
+			return
+		case c.blocks == blockLists && (t.ch == '(' || t.ch == ')'):
+			if t.ch == '(' && len(p.stmt) == 1 && p.stmt[0].word != wNone && p.lex.words.flags[p.stmt[0].word]&wordHead != 0 {
+				p.stmt = append(p.stmt, t) // (define (name …
+				return
+			}
+			p.endStatement(';')
+			return
+		case (t.ch == '(' || t.ch == '[' || t.ch == '{') && !c.flatOpen[t.ch]:
+			t = p.group(t)
+		case t.ch == '<' && c.angles && p.angleMayBegin():
+			if end, ok := p.angleEnd(); ok {
+				p.pos = end
+				t.kind, t.end = tokGroup, int32(end)
+			}
+		case c.separator[t.ch]:
+			p.endStatement(t.ch)
+			return
+		}
+	}
+	if len(p.stmt) >= maxStatement {
+		if c.blocks != blockWords {
+			return
+		}
+		p.endStatement(',') // blocks may open and close in what follows
+	}
+	if len(p.stmt) == 0 && c.labels && t.is(':') {
+		p.next() // the label of a block
+		return
+	}
+	if len(p.stmt) == 0 && c.columns {
+		p.column = p.columnOf(t)
+		if c.blocks == blockIndent {
+			p.dedent(p.column, int(t.start))
+		}
+	}
+	p.stmt = append(p.stmt, t)
+	if t.word != wNone && p.lex.words.flags[t.word]&wordEnds != 0 {
+		p.endStatement(';')
+	}
+}
+
+func (p *tableParser) angleMayBegin() bool {
+	if len(p.stmt) == 0 {
+		return false
+	}
+	last := p.stmt[len(p.stmt)-1]
+	return last.kind == tokWord
+}
+
+// goesOn reports whether the statement goes on with t, the first token of a line.
+func (p *tableParser) goesOn(t token) bool {
+	last := p.stmt[len(p.stmt)-1]
+	switch {
+	case last.kind == tokPunct && p.table.trail[last.ch]:
+		return true
+	case t.kind == tokPunct:
+		return p.table.goesOn[t.ch] || t.ch == '{' && p.table.blocks == blockBraces
+	case t.kind == tokWord && t.word != wNone:
+		return p.lex.words.flags[t.word]&wordContinues != 0
+	}
+	return false
+}
+
+// columnOf returns the column of t, from 0, at most maxColumn.
+func (p *tableParser) columnOf(t token) int32 {
+	from := max(0, int(t.start)-maxColumn)
+	return t.start - int32(from) - int32(bytes.LastIndexByte(p.src[from:t.start], '\n')+1)
+}
+
+// maxColumn bounds the columns that are told apart.
+const maxColumn = 1000
+
+// endStatement looks for definitions in the statement that ends here.
+func (p *tableParser) endStatement(end byte) {
+	if len(p.stmt) == 0 {
+		return
+	}
+	waited := p.waiting
+	if p.top().items != "" {
+		p.listItems(end)
+	} else {
+		p.judge(end)
+	}
+	if waited {
+		p.waiting = false // only the next statement may begin the block
+	}
+	p.stmt = p.stmt[:0]
+}
+
+func (p *tableParser) top() *frame { return &p.frames[len(p.frames)-1] }
+
+// judge looks for what the statement defines, and reports whether it is anything.
+func (p *tableParser) judge(end byte) bool {
+	c := p.table
+	p.m.stmt, p.m.end = p.stmt, end
+	if c.read != nil {
+		c.read(p, end)
+		return false
+	}
+	if c.blocks == blockWords {
+		return p.judgeWords()
+	}
+	attempts := 0
+	flags := &p.lex.words.flags
+	for i, t := range p.stmt {
+		if t.word == wNone || flags[t.word]&wordHead == 0 || i > 0 && p.stmt[i-1].kind == tokPunct && c.notHead[p.stmt[i-1].ch] {
+			continue
+		}
+		if attempts++; attempts > maxAttempts {
+			break
+		}
+		if p.tryRules(c.byWord[t.word], i) {
+			return true
+		}
+	}
+	return p.tryRules(c.anchored, 0) || p.implicit(end)
+}
+
+// judgeWords does the same where words open and close blocks.
+func (p *tableParser) judgeWords() bool {
+	c, flags, attempts := p.table, &p.lex.words.flags, 0
+	p.plain = false
+	found := p.tryRules(c.anchored, 0)
+	if found && p.plain {
+		return true
+	}
+	for i, t := range p.stmt {
+		if t.kind != tokWord || t.word == wNone {
+			continue
+		}
+		flag := flags[t.word]
+		if flag&(wordHead|wordOpens|wordOpensFirst|wordCloses) == 0 || i > 0 && p.stmt[i-1].kind == tokPunct && c.notHead[p.stmt[i-1].ch] && p.stmt[i-1].end == t.start {
+			continue
+		}
+		if i+1 < len(p.stmt) && p.stmt[i+1].is(':') && p.stmt[i+1].start == t.end && c.keyColon {
+			continue
+		}
+		closes := flag&wordCloses != 0
+		if closes && (!c.endNames || p.endsBlock(i)) {
+			p.closeWord(t)
+		}
+		if flag&wordHead != 0 && attempts < maxAttempts {
+			attempts++
+			if p.tryRules(c.byWord[t.word], i) {
+				if found = true; p.plain {
+					return true
+				}
+			}
+		}
+		first := i == 0 || p.stmt[i-1].is('=') || p.stmt[i-1].is(':')
+		if (flag&wordOpens != 0 || flag&wordOpensFirst != 0 && first) && !(closes && i > 0) && !p.afterCloser(i) {
+			p.openWord(t)
+		}
+	}
+	return found
+}
+
+// endsBlock reports whether the closing word at i ends a block that is followed:
+// "end type" does, "end if" does not.
+func (p *tableParser) endsBlock(i int) bool {
+	if i+1 >= len(p.stmt) || p.stmt[i+1].kind != tokWord || p.stmt[i+1].word == wNone || p.table.closed[p.stmt[i].word] != wNone {
+		return i+1 >= len(p.stmt) || p.stmt[i+1].kind == tokWord
+	}
+	return p.lex.words.flags[p.stmt[i+1].word]&(wordBlock|wordOpens|wordOpensFirst) != 0
+}
+
+// afterCloser reports whether the word at i only says what "end" ends.
+func (p *tableParser) afterCloser(i int) bool {
+	return i > 0 && p.stmt[i-1].kind == tokWord && p.stmt[i-1].word != wNone &&
+		p.table.endNames && p.lex.words.flags[p.stmt[i-1].word]&wordCloses != 0
+}
+
+func (p *tableParser) tryRules(rules []*compiledRule, i int) bool {
+	top := p.top()
+	for _, r := range rules {
+		switch {
+		case p.table.maxDepth > 0 && len(p.frames) > p.table.maxDepth,
+			r.in != nil && !r.in[top.kind] && !(r.inFile && len(p.frames) == 1),
+			top.local && (!p.table.locals || valueKinds[r.kind]),
+			r.column > 0 && p.column != r.column-1:
+			continue
+		}
+		if p.m.match(r.pattern, i) {
+			p.define(r)
+			return true
+		}
+	}
+	return false
+}
+
+// define records what a rule has found, and notes its block.
+func (p *tableParser) define(r *compiledRule) {
+	level := r.level
+	if r.levels {
+		level = p.repeats()
+	}
+	if level > 0 {
+		p.endSections(level)
+	}
+	parent := p.parent()
+	kind := r.kind
+	if r.again && p.lastKind != "" {
+		kind = p.lastKind
+	}
+	p.lastKind = kind
+	if !p.m.parent.empty() && r.owner != ownerNone {
+		owner := r.owner
+		if owner == "" {
+			owner = "class"
+		}
+		parent = scope{name: p.m.parent, kind: owner}
+		if kind == "function" {
+			kind = "method"
+		}
+	} else if kind == "function" && typeKinds[p.top().kind] {
+		kind = "method"
+	}
+	def := int32(-1)
+	if kind == "" {
+		p.m.name = span{} // a block that defines nothing
+	} else if len(p.m.names) > 0 {
+		for _, name := range p.m.names {
+			p.rec.add(name, kind, parent)
+		}
+	} else if !p.m.name.empty() {
+		if r.once && bytes.Equal(p.src[p.last.start:p.last.end], p.src[p.m.name.start:p.m.name.end]) {
+			return
+		}
+		p.last = p.m.name
+		def = p.rec.add(p.m.name, kind, parent)
+	}
+	p.block(r, def, kind, level)
+	if r.until != "" {
+		p.skipUntil(r.until)
+	}
+	if len(r.fields) > 0 {
+		p.headFields(r, kind)
+	}
+}
+
+// skipUntil moves to the line that begins with a word.
+func (p *tableParser) skipUntil(word string) {
+	for p.pos < len(p.src) {
+		p.tick()
+		p.skipLine()
+		p.pos = min(p.pos+1, len(p.src))
+		p.skipBlanks()
+		if p.at(word) {
+			p.skipLine()
+			return
+		}
+	}
+}
+
+// headFields records the properties in the group that follows a name.
+func (p *tableParser) headFields(r *compiledRule, kind code.SymbolKind) {
+	for _, t := range p.stmt {
+		if !t.isGroup('(') || t.start < p.m.name.end {
+			continue
+		}
+		in := p.scanner
+		in.src, in.pos = p.src[:t.end], int(t.start)+1
+		property := false
+		for depth := 0; depth >= 0; {
+			t := in.next()
+			switch {
+			case t.kind == tokEOF:
+				return
+			case t.is('('), t.is('['), t.is('{'):
+				in.group(t)
+			case t.is(')'):
+				depth--
+			case t.kind == tokWord && slices.Contains(r.fields, t.word):
+				property = true
+			case property && p.m.isName(t):
+				p.rec.add(p.m.nameSpan(t), "property", scope{name: p.m.name, kind: kind})
+				property = false
+			}
+		}
+		return
+	}
+}
+
+// listItems records the names that begin the items of the statement.
+func (p *tableParser) listItems(end byte) {
+	top := p.top()
+	p.m.stmt = p.stmt
+	expect := true
+	for _, t := range p.stmt {
+		switch {
+		case t.is(','):
+			expect = true
+		case t.is('@') || t.isGroup('['):
+		case t.kind == tokWord && expect:
+			if p.m.isName(t) {
+				p.rec.add(t.span(), top.items, p.parent())
+			}
+			expect = false
+		default:
+			expect = expect && t.isGroup('(')
+		}
+	}
+	if end == ';' {
+		top.items = "" // members follow
+	}
+}
+
+// skipText passes over the lines of a text whose first token is t, and reports
+// whether they are one: deeper than the line before, which ended with a mark.
+func (p *tableParser) skipText(t token) bool {
+	if p.columnOf(t) <= p.column {
+		return false
+	}
+	p.pos = int(t.start)
+	for p.pos < len(p.src) {
+		p.tick()
+		p.skipLine()
+		p.pos = min(p.pos+1, len(p.src))
+		i := p.pos
+		for i < len(p.src) && (p.src[i] == ' ' || p.src[i] == '\n' || p.src[i] == '\r') {
+			if p.src[i] == '\n' {
+				p.pos = i + 1
+			}
+			i++
+		}
+		if int32(i-p.pos) <= p.column {
+			break
+		}
+	}
+	p.newline = true
+	return true
+}
+
+// skipLines moves to the next line that matters.
+func (p *tableParser) skipLines() {
+	for p.pos < len(p.src) {
+		i := p.pos
+		for i < len(p.src) && (p.src[i] == ' ' || p.src[i] == '\t') {
+			i++
+		}
+		if i >= len(p.src) || p.table.lineFirst[p.src[i]] {
+			return
+		}
+		p.pos = i
+		p.tick()
+		p.skipLine()
+		if p.pos < len(p.src) {
+			p.pos++
+		}
+	}
+}
+
+// skipToLine goes back to t, the first token of a line, and moves to the next line
+// that matters.
+func (p *tableParser) skipToLine(t token) bool {
+	p.pos = int(t.start)
+	p.skipLines()
+	p.newline = true
+	return true
+}
