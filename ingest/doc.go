@@ -3,7 +3,7 @@
 //
 // It answers the question "what does a delivery of any host say, and who checks
 // that the host sent it?". The receiver (ingest/webhook) knows HTTP and the log
-// and no host; a translator (ingest/github, ingest/generic) knows one host and
+// and no host; a translator (ingest/github, ingest/gitlab, …) knows one host and
 // neither HTTP routing nor the log. A new kind of host is one more Open in the
 // receiver's table.
 //

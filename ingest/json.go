@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,10 +9,10 @@ import (
 )
 
 // DecodeJSON decodes a payload. Fields that into does not name are passed over:
-// hosts add new ones. Its errors wrap ErrNotJSON or ErrInvalidPayload, and tell
+// hosts add new ones. A byte order mark is passed over, too. Its errors wrap ErrNotJSON or ErrInvalidPayload, and tell
 // the field.
 func DecodeJSON(payload []byte, into any) error {
-	err := json.Unmarshal(payload, into)
+	err := json.Unmarshal(bytes.TrimPrefix(payload, []byte("\xef\xbb\xbf")), into)
 	if err == nil {
 		return nil
 	}

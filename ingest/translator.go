@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -59,6 +60,8 @@ type Open func(c Connection) (Translator, error)
 // Request is one delivery as it came in.
 type Request struct {
 	Header http.Header
+	// Query is that of the URL, for hosts that neither sign nor send headers.
+	Query url.Values
 	// Body is the raw body. The translator must not keep or change it.
 	Body []byte
 	// ReceivedAt is the receiver's clock; signatures with a time are checked

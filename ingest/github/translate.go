@@ -41,7 +41,7 @@ type repository struct {
 
 // Translate reads the payload of an event of the host. The result's ID is not
 // set: it is in a header.
-func Translate(host, eventName string, payload []byte) (ingest.Delivery, error) {
+func Translate(host ingest.Host, eventName string, payload []byte) (ingest.Delivery, error) {
 	switch eventName {
 	case "push", "repository":
 	case "":
@@ -52,7 +52,7 @@ func Translate(host, eventName string, payload []byte) (ingest.Delivery, error) 
 		if !json.Valid(payload) {
 			return ingest.Delivery{}, ingest.ErrNotJSON
 		}
-		return ignored("event %.40q is of no concern to the index", eventName), nil
+		return ingest.Ignore("event %.40q is of no concern to the index", eventName), nil
 	}
 	var b body
 	if err := ingest.DecodeJSON(payload, &b); err != nil {
@@ -64,7 +64,7 @@ func Translate(host, eventName string, payload []byte) (ingest.Delivery, error) 
 	return translateRepository(host, &b)
 }
 
-func translatePush(host string, b *body) (ingest.Delivery, error) {
+func translatePush(host ingest.Host, b *body) (ingest.Delivery, error) {
 	r, err := identity(host, b.Repository)
 	if err != nil {
 		return ingest.Delivery{}, err
@@ -86,7 +86,7 @@ func translatePush(host string, b *body) (ingest.Delivery, error) {
 	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}, nil
 }
 
-func translateRepository(host string, b *body) (ingest.Delivery, error) {
+func translateRepository(host ingest.Host, b *body) (ingest.Delivery, error) {
 	r, err := identity(host, b.Repository)
 	if err != nil {
 		return ingest.Delivery{}, err
@@ -97,11 +97,7 @@ func translateRepository(host string, b *body) (ingest.Delivery, error) {
 	case "renamed", "edited", "transferred", "archived", "unarchived", "privatized", "publicized":
 		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, nil
 	}
-	d := ignored("repository action %.40q is of no concern to the index", b.Action)
+	d := ingest.Ignore("repository action %.40q is of no concern to the index", b.Action)
 	d.Repository = r
 	return d, nil
-}
-
-func ignored(format, word string) ingest.Delivery {
-	return ingest.Delivery{Outcome: ingest.Ignored, Reason: fmt.Sprintf(format, word)}
 }

@@ -25,7 +25,7 @@ func TestTranslate(t *testing.T) {
 			host, name := "github.com", ""
 			d.MaybeScanArgs(t, "host", &host)
 			d.MaybeScanArgs(t, "event", &name)
-			delivery, err := github.Translate(host, name, []byte(d.Input))
+			delivery, err := github.Translate(ingest.Host{Name: host, Address: host}, name, []byte(d.Input))
 			if err != nil {
 				return fmt.Sprintf("error: %v\n", err)
 			}
@@ -78,7 +78,7 @@ func FuzzTranslate(f *testing.F) {
 	f.Add("repository", []byte(`{"action":"renamed","repository":{"id":1,"full_name":"o/n","clone_url":"https://github.com/o/n.git"}}`))
 	f.Add("ping", []byte(`{}`))
 	f.Fuzz(func(t *testing.T, name string, payload []byte) {
-		d, err := github.Translate("github.com", name, payload)
+		d, err := github.Translate(ingest.Host{Name: "github.com", Address: "github.com"}, name, payload)
 		if err != nil {
 			if !errors.Is(err, ingest.ErrNotJSON) && !errors.Is(err, ingest.ErrInvalidPayload) {
 				t.Fatalf("an error without a sentinel: %v", err)

@@ -210,7 +210,7 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, c *connecti
 		return answer{}, err
 	}
 	defer r.leave(place)
-	in := &ingest.Request{Header: req.Header, Body: body, ReceivedAt: r.o.Now().UTC()}
+	in := &ingest.Request{Header: req.Header, Query: req.URL.Query(), Body: body, ReceivedAt: r.o.Now().UTC()}
 	a, err := r.judge(req.Context(), c, in, place)
 	r.tell(c, in, a, err)
 	return a, err

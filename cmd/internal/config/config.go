@@ -196,13 +196,13 @@ type Runtime struct {
 	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ beside the metrics. For a listener that strangers cannot reach."`
 }
 
-// Connection is a code host that sends web hooks to /webhooks/{kind}/{name}.
+// Connection is a code host that sends webhooks to /webhooks/{kind}/{name}.
 type Connection struct {
 	Name         string            `yaml:"name" doc:"Last part of the web hook's URL: letters, digits, dash and underscore."`
-	Kind         code.HostKind     `yaml:"kind" enum:"github,genericGitHost" doc:"Kind of code host."`
-	URL          string            `yaml:"url" doc:"Base URL of the host. Empty: the kind's public host, where there is one."`
+	Kind         code.HostKind     `yaml:"kind" enum:"github,gitlab,gitea,gerrit,bitbucketServer,bitbucketCloud,genericGitHost,azuredevops" doc:"Kind of code host."`
+	URL          string            `yaml:"url" doc:"Base URL of the host, such as https://git.example.org. Empty: the public host of the kind; gerrit and bitbucketServer have none."`
 	Secrets      []Secret          `yaml:"secrets" doc:"Secrets that sign the deliveries. More than one while a secret is changed."`
-	AllowToken   bool              `yaml:"allowToken" doc:"Take a secret itself as Authorization: Bearer, from senders that cannot sign."`
+	AllowToken   bool              `yaml:"allowToken" doc:"Accept a secret itself from senders that cannot sign: as Authorization: Bearer, or for bitbucketServer as user:password."`
 	AutoRegister bool              `yaml:"autoRegister" doc:"Register a repository at its first delivery. Otherwise its deliveries are refused."`
 	Repositories map[string]string `yaml:"repositories" doc:"Names that a delivery may use instead of a clone URL."`
 	Branches     []string          `yaml:"branches" doc:"Globs of branches that a repository registered by this connection gets beside its default branch."`

@@ -1,0 +1,311 @@
+package e2e
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// hostSecret is the secret of every connection of TestCodeHosts.
+const hostSecret = "mira:a secret of the code hosts"
+
+// zeros is the commit of a ref that does not exist.
+const zeros = "0000000000000000000000000000000000000000"
+
+// codeHost says how a kind of host announces what happened: with the path of its
+// repository below the host, the name that Quarry gives it, and the payloads. base is the
+// URL of the host, path that of the repository.
+type codeHost struct {
+	kind, path, name string
+	// authenticate adds what proves the delivery; the URL may get a query.
+	authenticate func(h http.Header, body []byte) (query string)
+	event        http.Header // of a push
+	push         func(base, ref, before, after string) any
+	removed      func(base string) (event http.Header, body any) // nil: the host announces none
+}
+
+func hmacHeader(name, prefix string) func(http.Header, []byte) string {
+	return func(h http.Header, body []byte) string {
+		mac := hmac.New(sha256.New, []byte(hostSecret))
+		_, _ = mac.Write(body)
+		h.Set(name, prefix+hex.EncodeToString(mac.Sum(nil)))
+		return ""
+	}
+}
+
+type object = map[string]any
+
+// codeHosts are all kinds but genericGitHost, which the other tests use.
+func codeHosts() []codeHost {
+	github := func(base string) object {
+		return object{"id": 1, "full_name": "meadow/github", "clone_url": base + "/meadow/github.git", "html_url": base + "/meadow/github", "default_branch": "main"}
+	}
+	gitlab := func(base string) object {
+		return object{"id": 2, "path_with_namespace": "meadow/tools/gitlab", "git_http_url": base + "/meadow/tools/gitlab.git", "visibility_level": 20, "default_branch": "main"}
+	}
+	gitea := func(base string) object {
+		return object{"id": 3, "full_name": "meadow/gitea", "clone_url": base + "/meadow/gitea.git", "default_branch": "main"}
+	}
+	server := func(string) object {
+		return object{"id": 4, "slug": "stash", "public": true, "project": object{"key": "MEADOW"}}
+	}
+	cloud := func(string) object {
+		return object{"uuid": "{5}", "full_name": "meadow/cloud", "is_private": false, "project": object{"key": "TOOLS"}}
+	}
+	azure := func(base string) object {
+		return object{
+			"id": "6", "name": "azure", "project": object{"name": "Tools", "visibility": "public"}, "defaultBranch": "refs/heads/main",
+			"remoteUrl": strings.Replace(base, "://", "://meadow@", 1) + "/meadow/Tools/_git/azure",
+		}
+	}
+	refState := func(ref, commit string) any {
+		if commit == zeros {
+			return nil
+		}
+		return object{"type": "branch", "name": strings.TrimPrefix(ref, "refs/heads/"), "target": object{"hash": commit}}
+	}
+	return []codeHost{
+		{
+			"github", "meadow/github.git", "meadow/github", hmacHeader("X-Hub-Signature-256", "sha256="), http.Header{"X-Github-Event": {"push"}},
+			func(base, ref, before, after string) any {
+				return object{"ref": ref, "before": before, "after": after, "repository": github(base)}
+			},
+			func(base string) (http.Header, any) {
+				return http.Header{"X-Github-Event": {"repository"}}, object{"action": "deleted", "repository": github(base)}
+			},
+		},
+		{
+			"gitlab", "meadow/tools/gitlab.git", "meadow/tools/gitlab",
+			func(h http.Header, _ []byte) string { h.Set("X-Gitlab-Token", hostSecret); return "" }, http.Header{"X-Gitlab-Event": {"Push Hook"}},
+			func(base, ref, before, after string) any {
+				return object{"event_name": "push", "ref": ref, "before": before, "after": after, "project_id": 2, "project": gitlab(base)}
+			},
+			func(string) (http.Header, any) {
+				return http.Header{"X-Gitlab-Event": {"System Hook"}}, object{"event_name": "project_destroy", "project_id": 2, "path_with_namespace": "meadow/tools/gitlab"}
+			},
+		},
+		{
+			"gitea", "meadow/gitea.git", "meadow/gitea", hmacHeader("X-Gitea-Signature", ""), http.Header{"X-Gitea-Event": {"push"}},
+			func(base, ref, before, after string) any {
+				return object{"ref": ref, "before": before, "after": after, "repository": gitea(base)}
+			},
+			func(base string) (http.Header, any) {
+				return http.Header{"X-Gitea-Event": {"repository"}}, object{"action": "deleted", "repository": gitea(base)}
+			},
+		},
+		{
+			"gerrit", "tools/gerrit", "tools/gerrit",
+			func(http.Header, []byte) string { return "?token=" + strings.ReplaceAll(hostSecret, " ", "+") }, http.Header{},
+			func(_, ref, before, after string) any {
+				return object{"type": "ref-updated", "refUpdate": object{"oldRev": before, "newRev": after, "refName": ref, "project": "tools/gerrit"}}
+			},
+			nil,
+		},
+		{
+			"bitbucketServer", "scm/meadow/stash.git", "MEADOW/stash", hmacHeader("X-Hub-Signature", "sha256="), http.Header{"X-Event-Key": {"repo:refs_changed"}},
+			func(base, ref, before, after string) any {
+				return object{"repository": server(base), "changes": []object{{"ref": object{"id": ref}, "fromHash": before, "toHash": after}}}
+			},
+			func(base string) (http.Header, any) {
+				return http.Header{"X-Event-Key": {"repo:deleted"}}, object{"repository": server(base)}
+			},
+		},
+		{
+			"bitbucketCloud", "meadow/cloud.git", "meadow/TOOLS/cloud", hmacHeader("X-Hub-Signature", "sha256="), http.Header{"X-Event-Key": {"repo:push"}},
+			func(base, ref, before, after string) any {
+				return object{"repository": cloud(base), "push": object{"changes": []object{{"old": refState(ref, before), "new": refState(ref, after)}}}}
+			},
+			func(base string) (http.Header, any) {
+				return http.Header{"X-Event-Key": {"repo:deleted"}}, object{"repository": cloud(base)}
+			},
+		},
+		{
+			"azuredevops", "meadow/Tools/_git/azure", "Tools/azure",
+			func(h http.Header, _ []byte) string {
+				r := &http.Request{Header: h}
+				user, password, _ := strings.Cut(hostSecret, ":")
+				r.SetBasicAuth(user, password)
+				return ""
+			}, http.Header{},
+			func(base, ref, before, after string) any {
+				return object{"id": "event-" + after, "eventType": "git.push", "resource": object{
+					"repository": azure(base), "refUpdates": []object{{"name": ref, "oldObjectId": before, "newObjectId": after}},
+				}}
+			},
+			func(base string) (http.Header, any) {
+				return http.Header{}, object{"id": "gone", "eventType": "git.repo.deleted", "resource": object{"repository": azure(base)}}
+			},
+		},
+	}
+}
+
+// TestCodeHosts walks through the life of a repository on each kind of code host, over a
+// real git server: registered by its first push, pushed to, a branch created, forced and
+// deleted, and removed. Each delivery is forged once before it is sent.
+func TestCodeHosts(t *testing.T) {
+	root := t.TempDir()
+	repositories := filepath.Join(root, "repositories")
+	host := httptest.NewServer(gitBackend(t, repositories))
+	t.Cleanup(host.Close)
+	var connections []any
+	for _, h := range codeHosts() {
+		connections = append(connections, object{
+			"name": "hub-" + strings.ToLower(h.kind), "kind": h.kind, "url": host.URL, "secrets": []string{hostSecret}, "autoRegister": true, "branches": []string{"*"},
+		})
+	}
+	config, err := json.Marshal(object{"connections": connections, "git": object{"allowedNetworks": []string{"127.0.0.0/8"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(root, "quarry.yaml"), string(config))
+	s, err := startServer(root, os.Environ(), "--config", filepath.Join(root, "quarry.yaml"), "--data", filepath.Join(root, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Errorf("stop: %v\n%s", err, s.output)
+		}
+	})
+	for _, h := range codeHosts() {
+		t.Run(h.kind, func(t *testing.T) {
+			w := &hostWalk{t: t, h: h, base: host.URL, server: s, bare: filepath.Join(repositories, h.path), tree: filepath.Join(root, "trees", h.kind)}
+			w.walk()
+		})
+	}
+	// Gerrit's secret is in the URL.
+	for _, secret := range []string{hostSecret, strings.ReplaceAll(hostSecret, " ", "+")} {
+		if strings.Contains(s.output.String(), secret) {
+			t.Errorf("the log has the secret %q", secret)
+		}
+	}
+}
+
+// gitBackend serves the repositories below root as a code host does.
+func gitBackend(t *testing.T, root string) http.Handler {
+	t.Helper()
+	path, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &cgi.Handler{
+		Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
+		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+	}
+}
+
+// hostWalk is one repository of one host.
+type hostWalk struct {
+	t          *testing.T
+	h          codeHost
+	base       string
+	server     *server
+	bare, tree string
+}
+
+func (w *hostWalk) walk() {
+	w.must(os.MkdirAll(filepath.Dir(w.bare), 0o755))
+	w.must(git("", "init", "-q", "--bare", "-b", "main", w.bare))
+	w.must(git("", "init", "-q", "-b", "main", w.tree))
+
+	first := w.commit("vuvuzela")
+	w.push("main", zeros, first)
+	w.await("vuvuzela", 1)
+	second := w.commit("ocarina")
+	w.push("main", first, second)
+	w.await("ocarina", 1)
+
+	w.must(git(w.tree, "checkout", "-q", "-b", "next"))
+	third := w.commit("theorbo")
+	w.push("next", zeros, third)
+	w.await("theorbo rev:next", 1)
+	w.must(git(w.tree, "reset", "-q", "--hard", "HEAD~1"))
+	forced := w.commit("cittern")
+	w.push("next", third, forced)
+	w.await("cittern rev:next", 1)
+	w.await("theorbo rev:next", 0)
+	w.must(git(w.bare, "branch", "-q", "-D", "next"))
+	w.announce(w.h.event, w.h.push(w.base, "refs/heads/next", forced, zeros))
+	w.await("cittern rev:*", 0)
+
+	if w.h.removed != nil {
+		event, body := w.h.removed(w.base)
+		w.announce(event, body)
+		w.await("vuvuzela", 0)
+	}
+}
+
+func (w *hostWalk) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// commit adds a file that holds the word and returns the commit.
+func (w *hostWalk) commit(word string) string {
+	w.t.Helper()
+	w.must(os.WriteFile(filepath.Join(w.tree, word+".txt"), []byte("here is a "+word+"\n"), 0o600))
+	w.must(git(w.tree, "add", "-A"))
+	w.must(git(w.tree, "commit", "-q", "-m", word))
+	return commitOf(w.tree, "HEAD")
+}
+
+// push moves a branch on the host, which announces it.
+func (w *hostWalk) push(branch, before, after string) {
+	w.t.Helper()
+	w.must(git(w.tree, "push", "-q", "--force", w.bare, "HEAD:refs/heads/"+branch))
+	w.announce(w.h.event, w.h.push(w.base, "refs/heads/"+branch, before, after))
+}
+
+// announce sends a delivery, after a forged one that must be refused.
+func (w *hostWalk) announce(event http.Header, payload any) {
+	w.t.Helper()
+	body, err := json.Marshal(payload)
+	w.must(err)
+	address := w.server.url + "/webhooks/" + w.h.kind + "/hub-" + strings.ToLower(w.h.kind)
+	if status, answer, err := send(http.MethodPost, address, event.Clone(), body); err != nil || status != http.StatusUnauthorized {
+		w.t.Fatalf("a forged delivery: %d %s, %v", status, answer, err)
+	}
+	header := event.Clone()
+	header.Set("Content-Type", "application/json")
+	query := w.h.authenticate(header, body)
+	if status, answer, err := send(http.MethodPost, address+query, header, body); err != nil || status != http.StatusAccepted {
+		w.t.Fatalf("%s: %d %s, %v", body, status, answer, err)
+	}
+}
+
+// await waits until the repository has that many matches of a query, for the operator:
+// some hosts do not say that a repository is public.
+func (w *hostWalk) await(query string, want int) {
+	w.t.Helper()
+	name := strings.TrimPrefix(w.base, "http://") + "/" + w.h.name
+	said := ""
+	if !poll(awaitDeadline, func() bool {
+		command, stderr := w.server.command("search", "--json", query+` repo:^`+name+`$`)
+		out, err := command.Output()
+		var found struct {
+			Stats struct {
+				ActualMatchCount int `json:"actualMatchCount"`
+			} `json:"stats"`
+		}
+		if jsonErr := json.Unmarshal(out, &found); jsonErr != nil {
+			said = fmt.Sprintf("%v: %v: %s%s", err, jsonErr, out, stderr)
+			return false
+		}
+		said = fmt.Sprintf("%d matches, %s", found.Stats.ActualMatchCount, out)
+		return found.Stats.ActualMatchCount == want
+	}) {
+		w.t.Fatalf("%s in %s: %.600s, want %d matches\n%s", query, name, said, want, w.server.output)
+	}
+}

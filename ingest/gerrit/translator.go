@@ -1,0 +1,154 @@
+package gerrit
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/ingest/signature"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// queryToken is the parameter of the URL that holds the secret.
+const queryToken = "token"
+
+// Translator reads the deliveries of one Gerrit connection.
+type Translator struct {
+	host    ingest.Host
+	secrets [][]byte
+}
+
+var _ ingest.Translator = (*Translator)(nil)
+
+// Open is the ingest.Open of Gerrit.
+func Open(c ingest.Connection) (ingest.Translator, error) {
+	host, err := ingest.ParseHost(c, "")
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := ingest.ParseSecrets(c, "make one, and end the URL in webhooks.config with ?token=SECRET")
+	if err != nil {
+		return nil, err
+	}
+	return &Translator{host: host, secrets: secrets}, nil
+}
+
+// Verify implements ingest.Translator.
+func (t *Translator) Verify(r *ingest.Request) error {
+	if err := signature.Token(r.Query.Get(queryToken), t.secrets...); err != nil {
+		return fmt.Errorf("%w: parameter %s of the URL: %w", ingest.ErrUnauthenticated, queryToken, err)
+	}
+	return nil
+}
+
+// DeliveryID implements ingest.Translator: Gerrit gives none.
+func (t *Translator) DeliveryID(*ingest.Request) string { return "" }
+
+// body holds the fields that are read of all events.
+type body struct {
+	Type      string `json:"type"`
+	Submitter struct {
+		Username string `json:"username"`
+	} `json:"submitter"`
+	RefUpdate      *refUpdate  `json:"refUpdate"`
+	RefUpdates     []refUpdate `json:"refUpdates"`
+	EventCreatedOn int64       `json:"eventCreatedOn"`
+
+	ProjectName string `json:"projectName"`
+	NewHead     string `json:"newHead"`
+}
+
+type refUpdate struct {
+	OldRev  string `json:"oldRev"`
+	NewRev  string `json:"newRev"`
+	RefName string `json:"refName"`
+	Project string `json:"project"`
+}
+
+// Translate implements ingest.Translator. The delivery is identified by its content,
+// which is the same when the plugin tries again.
+func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
+	d, err := t.translate(r.Body)
+	d.ID = ingest.BodyID("gerrit_", r.Body)
+	return d, err
+}
+
+func (t *Translator) translate(payload []byte) (ingest.Delivery, error) {
+	var b body
+	if err := ingest.DecodeJSON(payload, &b); err != nil {
+		return ingest.Delivery{}, err
+	}
+	switch b.Type {
+	case "":
+		return ingest.Delivery{}, fmt.Errorf("%w: type is missing", ingest.ErrInvalidPayload)
+	case "ref-updated":
+		if b.RefUpdate == nil {
+			return ingest.Delivery{}, fmt.Errorf("%w: refUpdate is missing", ingest.ErrInvalidPayload)
+		}
+		return t.translateRefs(&b, []refUpdate{*b.RefUpdate})
+	case "batch-ref-updated":
+		if len(b.RefUpdates) == 0 || len(b.RefUpdates) > ingest.MaxPushes {
+			return ingest.Delivery{}, fmt.Errorf("%w: refUpdates: want 1 to %d, have %d", ingest.ErrInvalidPayload, ingest.MaxPushes, len(b.RefUpdates))
+		}
+		return t.translateRefs(&b, b.RefUpdates)
+	case "project-head-updated":
+		r, err := t.repository(b.ProjectName)
+		r.DefaultBranch = strings.TrimPrefix(b.NewHead, "refs/heads/")
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, err
+	}
+	return ingest.Ignore("event %.40q does not concern the index", b.Type), nil
+}
+
+func (t *Translator) translateRefs(b *body, updates []refUpdate) (ingest.Delivery, error) {
+	r, err := t.repository(updates[0].Project)
+	if err != nil {
+		return ingest.Delivery{}, err
+	}
+	var pushes []event.Push
+	for _, u := range updates {
+		if u.Project != updates[0].Project {
+			return ingest.Delivery{}, fmt.Errorf("%w: the refs are of more than one project", ingest.ErrInvalidPayload)
+		}
+		ref := u.RefName
+		if !strings.HasPrefix(ref, "refs/") { // versions before 2.12 send short names
+			ref = ingest.FullRef("branch", ref)
+		}
+		if !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/") {
+			continue
+		}
+		if u.OldRev == "" || u.NewRev == "" {
+			return ingest.Delivery{}, fmt.Errorf("%w: oldRev and newRev are required", ingest.ErrInvalidPayload)
+		}
+		p, err := ingest.Move(ref, u.OldRev, u.NewRev)
+		if err != nil {
+			return ingest.Delivery{}, err
+		}
+		if b.EventCreatedOn > 0 {
+			p.HostTime = time.Unix(b.EventCreatedOn, 0).UTC()
+		}
+		p.Pusher = ingest.Text(b.Submitter.Username, event.MaxPusherBytes)
+		pushes = append(pushes, p)
+	}
+	if len(pushes) == 0 {
+		d := ingest.Ignore("ref %.80q is neither a branch nor a tag", updates[0].RefName)
+		d.Repository = r
+		return d, nil
+	}
+	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}, nil
+}
+
+func (t *Translator) repository(project string) (code.Repository, error) {
+	clone, err := t.host.ProjectURL("project", project)
+	if err != nil {
+		return code.Repository{}, err
+	}
+	// Links lead to the pages for people, not to those below /a/ that want a password.
+	web, name := strings.TrimSuffix(t.host.Base, "/a"), strings.TrimSuffix(t.host.Name, "/a")
+	return code.Repository{
+		ID: code.NewRepositoryID(name, project), Kind: code.Gerrit,
+		Name: name + "/" + project, DisplayName: project,
+		CloneURL: clone, WebURL: web + "/plugins/gitiles/" + project, Private: true,
+	}, nil
+}
