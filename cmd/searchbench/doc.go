@@ -10,7 +10,7 @@
 // It answers: how fast, how large and how right is this build, compared with what, on which machine?
 //
 // The pieces: internal/corpus (what is searched), internal/suite (what is asked), internal/proc (processes and their memory), internal/engine (one
-// file per program that is measured), internal/growth (the experiments of growth), internal/hooks (web hooks beside other load), internal/report (tables).
+// file per program that is measured), internal/branches (many branches of one repository), internal/growth (the experiments of growth), internal/hooks (web hooks beside other load), internal/report (tables).
 //
 // Everything is bounded in time and count, every server listens on loopback, and every process that is started is ended by its process group.
 // A comparison that cannot be made (no zoekt binaries) is reported as such, never left out.

@@ -62,7 +62,7 @@ func (c *corporaCommand) Run(ctx context.Context) error {
 }
 
 func printSets(manifest corpus.Manifest) {
-	for _, set := range []string{"linux", "go", "mixed"} {
+	for _, set := range []string{"linux", "go", "mixed", "history"} {
 		var files int
 		var text int64
 		repositories := manifest.Set(set)
@@ -70,6 +70,6 @@ func printSets(manifest corpus.Manifest) {
 			files += b.TextFiles
 			text += b.TextBytes
 		}
-		fmt.Printf("%-6s %3d repositories, %6d text files, %7.1f MB of text\n", set, len(repositories), files, float64(text)/1e6)
+		fmt.Printf("%-7s %3d repositories, %6d text files, %7.1f MB of text\n", set, len(repositories), files, float64(text)/1e6)
 	}
 }

@@ -80,7 +80,7 @@ func (c *runCommand) options() (bench.Options, error) {
 	if c.Quick {
 		opts.Runs, opts.Pushes, opts.QueryBudget = quickRuns, quickPushes, quickQueryBudget
 		opts.SkipNormalPush, opts.SkipCapped = true, true
-		opts.LoadDuration, opts.CoreSet = quickLoad, quickCoreSet
+		opts.LoadDuration, opts.CoreSet, opts.BranchRounds = quickLoad, quickCoreSet, 1
 	}
 	var err error
 	if opts.Backbone, err = c.backbone(); err != nil {

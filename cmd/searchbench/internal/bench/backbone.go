@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/backbone"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/branches"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
@@ -36,6 +37,20 @@ func (b *bench) measureBackbone(ctx context.Context) {
 	}
 }
 
+// measureBranches takes the step branches.
+func (b *bench) measureBranches(ctx context.Context) {
+	if !b.does(StepBranches) || ctx.Err() != nil {
+		return
+	}
+	var err error
+	b.branches, err = branches.Measure(ctx, branches.Options{
+		Quarry: b.Quarry, Zoekt: b.Zoekt, Corpora: b.Corpora, Manifest: b.manifest, Work: filepath.Join(b.Work, "branches"), Rounds: b.BranchRounds, Log: b.Log,
+	})
+	if err != nil {
+		b.missing("branches: %v", err)
+	}
+}
+
 func requests(queries []suite.Query, translate word) []engine.Request {
 	var all []engine.Request
 	for _, q := range queries {
@@ -50,5 +65,8 @@ func (b *bench) addBackbone(r *report.Report) {
 	}
 	if b.throughput != nil {
 		r.Rows, r.Tables = append(r.Rows, b.throughput.Rows()...), append(r.Tables, b.throughput.Table())
+	}
+	if b.branches != nil {
+		r.Rows, r.Tables = append(r.Rows, b.branches.Rows()...), append(r.Tables, b.branches.Table())
 	}
 }

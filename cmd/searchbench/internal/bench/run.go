@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/backbone"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/branches"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
@@ -57,7 +58,9 @@ type Options struct {
 	Again bool
 	// Backbone sizes the steps freshness and throughput; programs, corpora and questions are filled in.
 	Backbone backbone.Options
-	Log      func(format string, args ...any)
+	// BranchRounds is how often each import of the step branches is made. Default: branches.DefaultRounds.
+	BranchRounds int
+	Log          func(format string, args ...any)
 }
 
 const (
@@ -124,6 +127,7 @@ func Run(ctx context.Context, opts Options) (report.Report, error) {
 	}
 	if opts.Quarry != nil && ctx.Err() == nil {
 		b.measureBackbone(ctx)
+		b.measureBranches(ctx)
 	}
 	return b.report(), ctx.Err()
 }
@@ -139,6 +143,8 @@ type bench struct {
 	// freshness and throughput are nil where they were not measured.
 	freshness  *backbone.Freshness
 	throughput *backbone.Throughput
+	// branches is nil where it was not measured.
+	branches *branches.Figures
 	// bandwidth is that of this machine's memory.
 	bandwidth machine.Bandwidth
 	// zoektLedger keeps ripgrep's figures as well: both are what is compared with. quarryLedger is never replayed.

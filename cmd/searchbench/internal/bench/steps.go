@@ -24,13 +24,14 @@ const (
 	StepScans   Step = "scans"   // exact counts that an index helps little
 	StepPushes  Step = "pushes"  // freshness
 
-	// These two make indexes of their own and are taken last.
+	// These make indexes of their own and are taken last.
 	StepFreshness  Step = "freshness"  // pushes at given rates, on every log
 	StepThroughput Step = "throughput" // a backlog of pushes, on every log
+	StepBranches   Step = "branches"   // many branches of one repository
 )
 
 // Steps are all of them.
-var Steps = []Step{StepMachine, StepImport, StepCore, StepCold, StepSuite, StepClasses, StepLoad, StepStable, StepStream, StepScans, StepPushes, StepFreshness, StepThroughput}
+var Steps = []Step{StepMachine, StepImport, StepCore, StepCold, StepSuite, StepClasses, StepLoad, StepStable, StepStream, StepScans, StepPushes, StepFreshness, StepThroughput, StepBranches}
 
 // ErrStep is returned for a name that is no step's.
 var ErrStep = errors.New("no such step")
@@ -51,7 +52,7 @@ func ParseSteps(names []string) ([]Step, error) {
 }
 
 // ownSteps make their own indexes.
-var ownSteps = []Step{StepFreshness, StepThroughput}
+var ownSteps = []Step{StepFreshness, StepThroughput, StepBranches}
 
 // doesBeside says whether any step is taken that wants the indexes of the sets.
 func (b *bench) doesBeside() bool {

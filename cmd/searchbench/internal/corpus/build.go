@@ -150,6 +150,9 @@ func (b *builder) build(ctx context.Context, r Repository) (Built, error) {
 	if err := os.MkdirAll(scratch, 0o755); err != nil {
 		return Built{}, err
 	}
+	if r.Steps > 0 {
+		return b.buildHistory(ctx, r, scratch)
+	}
 	built := Built{Name: r.Name, Set: r.Set}
 	var err error
 	if built.Served, err = b.fetch(ctx, r, tree); err != nil {

@@ -16,6 +16,7 @@ type command struct {
 	dir     string
 	env     []string // added to the environment of this process
 	timeout time.Duration
+	input   []byte // on standard input
 	args    []string
 }
 
@@ -37,7 +38,7 @@ func (c command) output(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
-	cmd.Dir = c.dir
+	cmd.Dir, cmd.Stdin = c.dir, bytes.NewReader(c.input)
 	cmd.Env = append(os.Environ(), c.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -28,7 +28,7 @@ const (
 type Repository struct {
 	// Name is the folder, and the name under which queries know it.
 	Name string `json:"name"`
-	// Set groups repositories that are imported and reported together: linux, go, mixed.
+	// Set groups repositories that are imported and reported together: linux, go, mixed, history.
 	Set string `json:"set"`
 	// From is the package manager.
 	From Origin `json:"from"`
@@ -36,6 +36,9 @@ type Repository struct {
 	Packages []string `json:"packages,omitempty"`
 	// Pushes is the number of one-file commits to prepare on the side; at most MaxPushes.
 	Pushes int `json:"pushes,omitempty"`
+	// Steps, if it is not 0, says that the packages are versions of one, the oldest first, and become the history of the repository, with that many
+	// commits from each to the next; at most MaxSteps.
+	Steps int `json:"steps,omitempty"`
 }
 
 // List is the content of corpora.json.
@@ -100,6 +103,9 @@ func (r Repository) validate() error {
 	}
 	if r.Pushes < 0 || r.Pushes > MaxPushes {
 		return fmt.Errorf("%w: %s: %d pushes, at most %d", ErrInvalidList, r.Name, r.Pushes, MaxPushes)
+	}
+	if r.Steps < 0 || r.Steps > MaxSteps || r.Steps > 0 && (r.Pushes > 0 || r.From == FromGoRoot) {
+		return fmt.Errorf("%w: %s: %d steps, at most %d, of packages and without pushes", ErrInvalidList, r.Name, r.Steps, MaxSteps)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -147,14 +148,14 @@ func writeQuarryConfig(path string, roots []string, secret []byte) error {
 }
 
 // Index registers repositories by name (name → bare repository) and waits until all are searchable. One quarry index each, since a name is given
-// to one repository; they only wait, so they run at the same time.
-func (s *QuarryServer) Index(ctx context.Context, repositories map[string]string) (time.Duration, error) {
+// to one repository; they only wait, so they run at the same time. flags are further flags of quarry index.
+func (s *QuarryServer) Index(ctx context.Context, repositories map[string]string, flags ...string) (time.Duration, error) {
 	start := time.Now()
 	failures := make(chan error, len(repositories))
 	for name, path := range repositories {
 		go func() {
 			_, err := proc.Run(ctx, proc.Spec{
-				Path: s.quarry.Path, Args: append([]string{"index", path, "--name", name}, s.Flags()...), Unmetered: true,
+				Path: s.quarry.Path, Args: slices.Concat([]string{"index", path, "--name", name}, flags, s.Flags()), Unmetered: true,
 			})
 			if err != nil {
 				err = fmt.Errorf("quarry index %s: %w", name, err)

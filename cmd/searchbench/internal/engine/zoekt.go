@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
@@ -50,6 +51,12 @@ func (z *Zoekt) Index(ctx context.Context, indexDir string, delta bool, reposito
 	if delta {
 		args = append(args, "-delta")
 	}
+	return z.index(ctx, append(args, repositories...))
+}
+
+// IndexBranches indexes the branches that globs select of bare repositories, at most 64 of each.
+func (z *Zoekt) IndexBranches(ctx context.Context, indexDir string, globs []string, repositories ...string) (proc.Usage, error) {
+	args := []string{"-index", indexDir, "-require_ctags", "-submodules=false", "-branches", strings.Join(globs, ",")}
 	return z.index(ctx, append(args, repositories...))
 }
 

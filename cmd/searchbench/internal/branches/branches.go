@@ -1,0 +1,266 @@
+package branches
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/store"
+)
+
+// Set is the set of the manifest whose first repository is measured.
+const Set = "history"
+
+// Sizes of the experiments, in branches.
+const (
+	Sixty     = 60
+	Many      = 237
+	Thousands = 3000
+	clones    = 3
+)
+
+// DefaultRounds is how often each import is made.
+const DefaultRounds = 3
+
+// Options of Measure. Zoekt may be nil.
+type Options struct {
+	Quarry   *engine.Quarry
+	Zoekt    *engine.Zoekt
+	Corpora  string
+	Manifest corpus.Manifest
+	// Work is made anew, and removed at the end.
+	Work string
+	// Rounds is how often each import is made. Default: DefaultRounds.
+	Rounds int
+	// Sixty, Many and Thousands are numbers of branches. Default: the constants.
+	Sixty, Many, Thousands int
+	// SettleTime is how long no merge may have happened for merges to have ended. Default: engine.SettleTime.
+	SettleTime time.Duration
+	Log        func(format string, args ...any)
+}
+
+func (o *Options) ensureDefaults() {
+	for _, n := range []struct {
+		value     *int
+		otherwise int
+	}{{&o.Rounds, DefaultRounds}, {&o.Sixty, Sixty}, {&o.Many, Many}, {&o.Thousands, Thousands}} {
+		if *n.value == 0 {
+			*n.value = n.otherwise
+		}
+	}
+	if o.SettleTime == 0 {
+		o.SettleTime = engine.SettleTime
+	}
+}
+
+// An Import is one run of Quarry.
+type Import struct {
+	Wall      time.Duration
+	PeakBytes int64
+	// Documents were written to segments, with TextBytes; Dropped of them were dropped by merges until these ended.
+	Documents, Dropped, TextBytes float64
+	// LogBytes were appended to the log; Rows are the bytes of keys and values of the projection of places, without those of segments.
+	LogBytes, RowBytes float64
+}
+
+// Figures are what was measured: the median run of each experiment, zero where there is none.
+type Figures struct {
+	Zoekt                                time.Duration
+	Sixty, Many, Text, Clones, Thousands Import
+	// DistinctDocuments and DistinctBytes are those of the branches of Many.
+	DistinctDocuments int
+	DistinctBytes     int64
+	Branches          struct{ Sixty, Many, Thousands int }
+	Repository        string
+}
+
+// ErrNoHistory says that the corpora have no history to make branches of.
+var ErrNoHistory = errors.New("the corpora have no history; build them with searchbench corpora")
+
+type measurement struct {
+	Options
+	figures Figures
+	source  string
+}
+
+// Measure makes the repositories and imports them in turns.
+func Measure(ctx context.Context, o Options) (*Figures, error) {
+	o.ensureDefaults()
+	m := &measurement{Options: o}
+	m.figures.Branches.Sixty, m.figures.Branches.Many, m.figures.Branches.Thousands = o.Sixty, o.Many, o.Thousands
+	histories := o.Manifest.Set(Set)
+	if len(histories) == 0 {
+		return &m.figures, ErrNoHistory
+	}
+	m.figures.Repository, m.source = histories[0].Name, corpus.GitPath(o.Corpora, histories[0].Name)
+	if err := os.RemoveAll(o.Work); err != nil {
+		return &m.figures, err
+	}
+	defer os.RemoveAll(o.Work)
+	if err := m.prepare(ctx); err != nil {
+		return &m.figures, err
+	}
+	return &m.figures, m.measure(ctx)
+}
+
+func (m *measurement) repository(name string) string {
+	return filepath.Join(m.Work, "git", name+".git")
+}
+
+// prepare makes the repositories.
+func (m *measurement) prepare(ctx context.Context) error {
+	for _, n := range []int{m.Sixty, m.Many, m.Thousands} {
+		if _, err := corpus.AddBranches(ctx, m.source, m.repository(strconv.Itoa(n)), n); err != nil {
+			return err
+		}
+	}
+	distinct, err := corpus.CollectText(ctx, m.repository(strconv.Itoa(m.Many)), m.repository("text"))
+	m.figures.DistinctDocuments, m.figures.DistinctBytes = distinct.Files, distinct.Bytes
+	return err
+}
+
+// all selects every branch.
+var all = []string{"--branch", "**"}
+
+// measure takes the experiments in turns.
+func (m *measurement) measure(ctx context.Context) error {
+	sixty, many, thousands := strconv.Itoa(m.Sixty), strconv.Itoa(m.Many), strconv.Itoa(m.Thousands)
+	cloned := map[string]string{}
+	for i := range clones {
+		cloned[fmt.Sprintf("clone-%d", i)] = m.repository("text")
+	}
+	experiments := []struct {
+		name         string
+		figure       *Import
+		repositories map[string]string
+		flags        []string
+		rounds       int
+	}{
+		{sixty + " branches", &m.figures.Sixty, map[string]string{"sixty": m.repository(sixty)}, all, m.Rounds},
+		{many + " branches", &m.figures.Many, map[string]string{"many": m.repository(many)}, all, m.Rounds},
+		{"distinct text", &m.figures.Text, map[string]string{"text": m.repository("text")}, nil, m.Rounds},
+		{thousands + " branches", &m.figures.Thousands, map[string]string{"thousands": m.repository(thousands)}, all, 1},
+		{"three clones", &m.figures.Clones, cloned, nil, 1},
+	}
+	runs := make([][]Import, len(experiments))
+	var zoekt []time.Duration
+	for round := range m.Rounds {
+		if m.Zoekt != nil {
+			took, err := m.importZoekt(ctx, m.repository(sixty))
+			if err != nil {
+				return err
+			}
+			m.Log("branches: zoekt, %s branches: %s", sixty, took)
+			zoekt = append(zoekt, took)
+		}
+		for i, e := range experiments {
+			if round >= e.rounds {
+				continue
+			}
+			run, err := m.importQuarry(ctx, e.repositories, e.flags, round == e.rounds-1)
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.name, err)
+			}
+			m.Log("branches: %s: %+v", e.name, run)
+			runs[i] = append(runs[i], run)
+		}
+	}
+	for i, e := range experiments {
+		*e.figure = median(runs[i])
+	}
+	if len(zoekt) > 0 {
+		slices.Sort(zoekt)
+		m.figures.Zoekt = zoekt[len(zoekt)/2]
+	}
+	return nil
+}
+
+// median returns the run of median time with the highest peak of all, and what only the last run counted.
+func median(runs []Import) Import {
+	last := runs[len(runs)-1]
+	sorted := slices.SortedFunc(slices.Values(runs), func(a, b Import) int { return int(a.Wall - b.Wall) })
+	out := sorted[len(sorted)/2]
+	out.Dropped, out.RowBytes = last.Dropped, last.RowBytes
+	for _, r := range runs {
+		out.PeakBytes = max(out.PeakBytes, r.PeakBytes)
+	}
+	return out
+}
+
+// importZoekt indexes all branches of a repository.
+func (m *measurement) importZoekt(ctx context.Context, repository string) (time.Duration, error) {
+	index := filepath.Join(m.Work, "zoekt")
+	defer os.RemoveAll(index)
+	usage, err := m.Zoekt.IndexBranches(ctx, index, []string{corpus.Branch, "b*", "topic/*"}, repository)
+	return usage.Wall, err
+}
+
+// importQuarry imports repositories into an empty server. settle waits for its merges and counts what they dropped, and rows.
+func (m *measurement) importQuarry(ctx context.Context, repositories map[string]string, flags []string, settle bool) (run Import, err error) {
+	data := filepath.Join(m.Work, "data")
+	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		return run, err
+	}
+	server, err := m.Quarry.Serve(ctx, data, []string{filepath.Join(m.Work, "git")})
+	if err != nil {
+		return run, err
+	}
+	before, err := server.Metrics(ctx)
+	if err == nil {
+		run.Wall, err = server.Index(ctx, repositories, flags...)
+	}
+	if err == nil && settle {
+		_, err = server.Settle(ctx, m.SettleTime)
+	}
+	var after map[string]float64
+	if err == nil {
+		after, err = server.Metrics(ctx)
+	}
+	run.PeakBytes = server.Usage().PeakBytes
+	if err = errors.Join(err, server.Stop()); err != nil {
+		return run, err
+	}
+	since := func(name string) float64 { return after[name] - before[name] }
+	run.Documents, run.TextBytes = since("quarry_indexer_documents_total"), since("quarry_indexer_text_bytes_total")
+	run.Dropped, run.LogBytes = since("quarry_compactor_dropped_documents_total"), since("quarry_embeddedlog_appended_bytes_total")
+	if settle {
+		run.RowBytes, err = placesBytes(filepath.Join(data, "projections"))
+	}
+	return run, err
+}
+
+// placesBytes returns the bytes of keys and values of the projection of places in a directory of projections that no process uses.
+func placesBytes(dir string) (bytes float64, err error) {
+	home, err := projections.OpenHome(dir)
+	if err != nil {
+		return 0, err
+	}
+	current, err := home.Current()
+	if err != nil {
+		return 0, err
+	}
+	s, err := store.Open(current, store.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	family := []byte{byte(store.FamilyPlaces)}
+	rows, err := s.Iter(family, store.Successor(family))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for ok := rows.First(); ok; ok = rows.Next() {
+		bytes += float64(len(rows.Key()) + len(rows.Value()))
+	}
+	return bytes, rows.Err()
+}
