@@ -336,17 +336,17 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 			return l, err
 		}
 	}
+	var gone []code.Ref
 	for _, rev := range indexed {
-		if _, there := l.refs[rev.Ref]; there {
-			continue
+		if _, there := l.refs[rev.Ref]; !there {
+			gone = append(gone, rev.Ref)
 		}
-		told, err := x.gone(ctx, m, revision{repo: r.ID, Revision: code.Revision{Ref: rev.Ref}, head: state.Default}, v.cause(rev.Ref))
-		if err != nil {
-			return l, err
-		}
-		l.refs[rev.Ref] = became{"", told}
 	}
-	return l, nil
+	removed, err := x.removeRefs(ctx, m, r.ID, state.Default, gone, v.cause)
+	for _, ref := range gone {
+		l.refs[ref] = became{"", removed[ref]}
+	}
+	return l, err
 }
 
 // containsRefs reports whether every ref of some is a ref of all.

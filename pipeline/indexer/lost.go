@@ -44,17 +44,15 @@ func (x *Indexer) takeBack(ctx context.Context, m *mirror.Mirror, repo code.Repo
 	for _, rev := range state.Revisions {
 		delete(commits, rev.Ref)
 	}
+	var removals []refRemoval
 	for _, ref := range slices.Sorted(maps.Keys(commits)) {
-		rev := revision{repo: repo, Revision: code.Revision{Ref: ref}, head: state.Default}
-		if x.overtaken(rev, v.cause(ref)) {
+		r := refRemoval{ref: ref, was: commits[ref], cause: v.cause(ref)}
+		if x.overtaken(revision{repo: repo, Revision: code.Revision{Ref: ref}}, r.cause) {
 			all = false
 			continue
 		}
-		ev := &event.RevisionIndexed{Repository: repo, Ref: ref, BaseRef: ref, BaseCommit: commits[ref]}
-		if err := x.announce(ctx, m, ev, rev, v.cause(ref)); err != nil {
-			return false, err
-		}
+		removals = append(removals, r)
 		l.refs[ref] = became{"", true}
 	}
-	return all, nil
+	return all, x.announceRemovals(ctx, m, repo, state.Default, removals)
 }

@@ -75,15 +75,18 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 	if err != nil {
 		return err
 	}
+	var gone []code.Ref
 	for _, of := range wanted {
-		news := told[of.ref]
 		if commits[of.ref] == "" {
-			rev := revision{repo: r.ID, Revision: code.Revision{Ref: of.ref}, head: head}
-			if news, err = x.gone(ctx, m, rev, g.cause(of.ref)); err != nil {
-				return err
-			}
+			gone = append(gone, of.ref)
 		}
-		of.found(became{commits[of.ref], news})
+	}
+	removed, err := x.removeRefs(ctx, m, r.ID, head, gone, g.cause)
+	if err != nil {
+		return err
+	}
+	for _, of := range wanted {
+		of.found(became{commits[of.ref], told[of.ref] || removed[of.ref]})
 	}
 	return nil
 }
@@ -104,6 +107,7 @@ func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository
 	if err != nil {
 		return err
 	}
+	var forgotten []code.Ref // by the mirror, perhaps
 	for _, of := range g.refs {
 		b, known := l.refs[of.ref]
 		switch {
@@ -111,14 +115,18 @@ func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository
 			of.outcome = event.PushRefreshed
 		case !known && (!mirror.Selected(r, l.head, of.ref) || l.leavesOut(of.ref)):
 			of.outcome = event.PushUnselected
-		case !known: // the mirror may have forgotten it
-			if b.told, err = x.gone(ctx, m, revision{repo: r.ID, Revision: code.Revision{Ref: of.ref}, head: l.head}, g.cause(of.ref)); err != nil {
-				return err
-			}
-			of.found(b)
+		case !known:
+			forgotten = append(forgotten, of.ref)
 		default:
 			of.found(b)
 		}
+	}
+	removed, err := x.removeRefs(ctx, m, r.ID, l.head, forgotten, g.cause)
+	if err != nil {
+		return err
+	}
+	for _, ref := range forgotten {
+		g.byRef[ref].found(became{"", removed[ref]})
 	}
 	return nil
 }

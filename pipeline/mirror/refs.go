@@ -119,6 +119,32 @@ func (m *Mirror) SetIndexed(ctx context.Context, ref code.Ref, commit code.Commi
 	if err := m.setIndexed(ctx, indexedName(ref), commit); err != nil {
 		return err
 	}
+	return m.setAnnouncedDefault(ctx, head)
+}
+
+// RemoveIndexed stores that the log has it that refs are gone, in one transaction, and
+// makes head the default branch that was announced, as SetIndexed does.
+func (m *Mirror) RemoveIndexed(ctx context.Context, refs []code.Ref, head code.Ref) error {
+	if !m.exists() {
+		return m.wrap("update", errNoMirror)
+	}
+	var u refUpdate
+	for _, ref := range refs {
+		err := ref.Validate()
+		if err == nil {
+			err = u.set(indexedName(ref), "")
+		}
+		if err != nil {
+			return m.wrap("update", err)
+		}
+	}
+	if err := m.updateRefs(ctx, u); err != nil {
+		return err
+	}
+	return m.setAnnouncedDefault(ctx, head)
+}
+
+func (m *Mirror) setAnnouncedDefault(ctx context.Context, head code.Ref) error {
 	if head == "" || head == m.AnnouncedDefault() {
 		return nil
 	}

@@ -65,6 +65,9 @@ func (b *bench) inputs() []string {
 	var lines []string
 	for _, set := range b.Sets {
 		repositories := b.manifest.Set(set)
+		if len(repositories) == 0 {
+			continue
+		}
 		files := 0
 		for _, r := range repositories {
 			files += r.TextFiles

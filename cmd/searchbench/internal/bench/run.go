@@ -160,7 +160,7 @@ func (b *bench) missing(format string, args ...any) {
 // prepare checks the corpora and opens the work directory.
 func (b *bench) prepare() error {
 	for _, set := range b.Sets {
-		if len(b.manifest.Set(set)) == 0 {
+		if len(b.manifest.Set(set)) == 0 && b.needsSets() {
 			return fmt.Errorf("%w: the corpora lack the set %q; build them all", ErrSets, set)
 		}
 	}

@@ -59,6 +59,11 @@ func (b *bench) doesBeside() bool {
 	return slices.ContainsFunc(b.Steps, func(s Step) bool { return !slices.Contains(ownSteps, s) })
 }
 
+// needsSets says whether any step is taken that wants the repositories of the sets.
+func (b *bench) needsSets() bool {
+	return slices.ContainsFunc(b.Steps, func(s Step) bool { return s != StepBranches })
+}
+
 func (b *bench) does(s Step) bool { return slices.Contains(b.Steps, s) }
 
 // ParseSets reads names of sets and gives them in the order in which they are imported; none means all.

@@ -122,10 +122,18 @@ func (m *measurement) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	distinct, err := corpus.CollectText(ctx, m.repository(strconv.Itoa(m.Many)), m.repository("text"))
-	m.figures.DistinctDocuments, m.figures.DistinctBytes = distinct.Files, distinct.Bytes
-	return err
+	for i := range clones {
+		distinct, err := corpus.CollectText(ctx, m.repository(strconv.Itoa(m.Many)), m.repository(cloneName(i)))
+		if err != nil {
+			return err
+		}
+		m.figures.DistinctDocuments, m.figures.DistinctBytes = distinct.Files, distinct.Bytes
+	}
+	return nil
 }
+
+// cloneName names a repository with the distinct text.
+func cloneName(i int) string { return fmt.Sprintf("text-%d", i) }
 
 // all selects every branch.
 var all = []string{"--branch", "**"}
@@ -135,7 +143,7 @@ func (m *measurement) measure(ctx context.Context) error {
 	sixty, many, thousands := strconv.Itoa(m.Sixty), strconv.Itoa(m.Many), strconv.Itoa(m.Thousands)
 	cloned := map[string]string{}
 	for i := range clones {
-		cloned[fmt.Sprintf("clone-%d", i)] = m.repository("text")
+		cloned[cloneName(i)] = m.repository(cloneName(i))
 	}
 	experiments := []struct {
 		name         string
@@ -146,7 +154,7 @@ func (m *measurement) measure(ctx context.Context) error {
 	}{
 		{sixty + " branches", &m.figures.Sixty, map[string]string{"sixty": m.repository(sixty)}, all, m.Rounds},
 		{many + " branches", &m.figures.Many, map[string]string{"many": m.repository(many)}, all, m.Rounds},
-		{"distinct text", &m.figures.Text, map[string]string{"text": m.repository("text")}, nil, m.Rounds},
+		{"distinct text", &m.figures.Text, map[string]string{cloneName(0): m.repository(cloneName(0))}, nil, m.Rounds},
 		{thousands + " branches", &m.figures.Thousands, map[string]string{"thousands": m.repository(thousands)}, all, 1},
 		{"three clones", &m.figures.Clones, cloned, nil, 1},
 	}

@@ -69,8 +69,8 @@ func (f *Figures) Rows() []report.Row {
 func (f *Figures) Table() report.Table {
 	t := report.Table{
 		Title: "Many branches of one repository",
-		Note: fmt.Sprintf("Branches lie evenly on the history of %s. For each branch: time and bytes beyond those of the distinct text alone; rows are keys and values of the "+
-			"projection of places. The peak is the highest of all rounds, with the git commands.", f.Repository),
+		Note: fmt.Sprintf("Branches lie evenly on the history of %s. For each branch: what the import takes beyond that of %d branches, for each "+
+			"branch more; rows are keys and values of the projection of places. The peak is the highest of all rounds, with the git commands.", f.Repository, f.Branches.Sixty),
 		Header: []string{"import", "seconds", "documents", "dropped by merges", "MB of text", "peak", "ms for each branch", "log, bytes for each branch", "rows, bytes for each branch", "rows, bytes for each document"},
 	}
 	for _, e := range []struct {
@@ -88,11 +88,11 @@ func (f *Figures) Table() report.Table {
 			e.name, fmt.Sprintf("%.1f", e.run.Wall.Seconds()), fmt.Sprintf("%.0f", e.run.Documents), fmt.Sprintf("%.0f", e.run.Dropped),
 			fmt.Sprintf("%.0f", e.run.TextBytes/1e6), report.MiB(e.run.PeakBytes),
 		}
-		n := float64(e.branches)
-		if e.branches > clones {
-			row = append(row, fmt.Sprintf("%.1f", 1000*(e.run.Wall-f.Text.Wall).Seconds()/n), fmt.Sprintf("%.0f", e.run.LogBytes/n), fmt.Sprintf("%.0f", (e.run.RowBytes-f.Text.RowBytes)/n))
+		if more := float64(e.branches - f.Branches.Sixty); more > 0 {
+			row = append(row, fmt.Sprintf("%.1f", 1000*(e.run.Wall-f.Sixty.Wall).Seconds()/more), fmt.Sprintf("%.0f", (e.run.LogBytes-f.Sixty.LogBytes)/more),
+				fmt.Sprintf("%.0f", (e.run.RowBytes-f.Sixty.RowBytes)/more))
 		} else {
-			row = append(row, "", fmt.Sprintf("%.0f", e.run.LogBytes/n), "")
+			row = append(row, "", "", "")
 		}
 		t.Rows = append(t.Rows, append(row, fmt.Sprintf("%.0f", e.run.RowBytes/e.run.Documents)))
 	}

@@ -210,7 +210,7 @@ type Text struct {
 }
 
 // CollectText makes the bare repository dir with one commit on Branch that has every distinct file of the branches of another one, of which it has
-// the objects: each in a folder with a number before its path. dir is removed first.
+// the objects. Versions of a file follow each other: each is in folders with the path of the file and a number. dir is removed first.
 func CollectText(ctx context.Context, bare, dir string) (Text, error) {
 	var text Text
 	trees, err := git(bare, "for-each-ref", "--format=%(objectname)^{tree}", "refs/heads").output(ctx)
@@ -264,7 +264,7 @@ func (t *Text) add(w *bufio.Writer, listed []byte, number int, seen map[string]b
 			return err
 		}
 		t.Files, t.Bytes = t.Files+1, t.Bytes+size
-		if _, err := fmt.Fprintf(w, "M %s %s %s\n", fields[0], fields[2], quotePath(fmt.Sprintf("%04d/%s", number, path))); err != nil {
+		if _, err := fmt.Fprintf(w, "M %s %s %s\n", fields[0], fields[2], quotePath(fmt.Sprintf("%s/%04d/%s", path, number, path[strings.LastIndexByte(path, '/')+1:]))); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,100 @@
+package indexer
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// A refRemoval is a ref that the repository does not have any more, and the commit at
+// which the log has it.
+type refRemoval struct {
+	ref   code.Ref
+	was   code.CommitID
+	cause cause
+}
+
+// removeRefs announces that refs are gone of which the log knows, and reports which
+// these were.
+func (x *Indexer) removeRefs(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, head code.Ref, refs []code.Ref, causeOf func(code.Ref) cause) (announced map[code.Ref]bool, err error) {
+	announced = map[code.Ref]bool{}
+	var removals []refRemoval
+	for _, ref := range refs {
+		if c := causeOf(ref); !x.overtaken(revision{repo: repo, Revision: code.Revision{Ref: ref}}, c) {
+			removals = append(removals, refRemoval{ref: ref, cause: c})
+		}
+	}
+	if len(removals) == 0 {
+		return announced, nil
+	}
+	known, err := indexedCommits(ctx, m)
+	if err != nil {
+		return announced, err
+	}
+	var fromLog map[code.Ref]code.CommitID
+	n := 0
+	for _, r := range removals {
+		if r.was = known[r.ref]; r.was == "" {
+			// The mirror may have forgotten it.
+			if fromLog == nil {
+				if fromLog, err = x.lastTold(ctx, repo, r.cause.at); err != nil {
+					return announced, err
+				}
+			}
+			r.was = fromLog[r.ref]
+		}
+		if r.was != "" {
+			removals[n], announced[r.ref] = r, true
+			n++
+		}
+	}
+	return announced, x.announceRemovals(ctx, m, repo, head, removals[:n])
+}
+
+// announceRemovals announces that refs are gone, in as few appends as the bound of one
+// allows, and moves the indexed state on after each.
+func (x *Indexer) announceRemovals(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, head code.Ref, removals []refRemoval) error {
+	var records []event.Record
+	size, first := 0, 0
+	flush := func(end int) error {
+		if len(records) == 0 {
+			return nil
+		}
+		_, err := x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...)
+		if err != nil {
+			err = fmt.Errorf("announce that %d refs are gone, from %s: %w", len(records), removals[first].ref, err)
+		} else {
+			refs := make([]code.Ref, 0, end-first)
+			for _, r := range removals[first:end] {
+				refs = append(refs, r.ref)
+			}
+			err = m.RemoveIndexed(ctx, refs, head)
+		}
+		if err != nil { // the log may have what the mirror does not know
+			for _, r := range removals[first:end] {
+				x.partitions.doubt(r.cause.at.Partition, repo, r.cause.at.Offset)
+			}
+		}
+		records, size, first = nil, 0, end
+		return err
+	}
+	for i, r := range removals {
+		ev := &event.RevisionIndexed{Repository: repo, Ref: r.ref, BaseRef: r.ref, BaseCommit: r.was}
+		x.complete(ev, revision{head: head}, r.cause)
+		rec, err := event.Encode(event.Envelope{ID: eventID(ev), Source: source, Time: ev.IndexedAt}, ev)
+		if err != nil {
+			return err
+		}
+		if size+rec.SizeBytes() > maxAppendBytes {
+			if err := flush(i); err != nil {
+				return err
+			}
+		}
+		records, size = append(records, rec), size+rec.SizeBytes()
+	}
+	return flush(len(removals))
+}
