@@ -143,7 +143,7 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 
 // relatedReasons say why files may be meant.
 var relatedReasons = map[wire.RelatedReason]string{
-	wire.RelatedReasonSpelling: "another spelling", wire.RelatedReasonStyle: "another style", wire.RelatedReasonAccents: "other accents",
+	wire.RelatedReasonSpelling: "another spelling", wire.RelatedReasonDefinition: "definitions", wire.RelatedReasonStyle: "another style", wire.RelatedReasonAccents: "other accents",
 	wire.RelatedReasonFileName: "files named so",
 }
 

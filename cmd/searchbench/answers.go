@@ -25,6 +25,7 @@ type answersCommand struct {
 	Tasks    int               `default:"100" help:"Tasks of each family and seed."`
 	Alone    bool              `help:"Measure Quarry alone."`
 	Reuse    bool              `help:"Take the data of an earlier run with the same sources and seeds."`
+	Agents   bool              `help:"Measure how many calls and tokens an AI agent needs as well."`
 	Misses   bool              `help:"List the tasks that the last Quarry does not answer in ten lines."`
 }
 
@@ -48,7 +49,7 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 		if len(missing) > 0 {
 			logLine("not run: " + strings.Join(missing, ", "))
 		}
-		families := append(answers.Families(sources), frames)
+		families := append(append(answers.Families(sources), frames), answers.NameFamilies(sources)...)
 		families = slices.DeleteFunc(families, func(f answers.Family) bool {
 			return len(c.Only) > 0 && !slices.ContainsFunc(c.Only, func(part string) bool { return strings.Contains(f.Name, part) })
 		})
@@ -89,8 +90,29 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 		if err := answers.Report(os.Stdout, tasks[i], runs); err != nil {
 			return err
 		}
+		if err := c.reportAgents(ctx, engines, tasks[i]); err != nil {
+			return err
+		}
 		if c.Misses {
 			answers.Misses(os.Stderr, tasks[i], runs[len(c.Quarry)-1])
+		}
+	}
+	return nil
+}
+
+// reportAgents prints what it takes an agent to have the answers.
+func (c *answersCommand) reportAgents(ctx context.Context, engines []shower, tasks []answers.Task) error {
+	for _, e := range engines {
+		if e.call == nil || !c.Agents {
+			continue
+		}
+		run, err := answers.MeasureAgent(ctx, tasks, e.call)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("\n%s, by an AI agent\n", e.name)
+		if err := answers.ReportAgent(os.Stdout, tasks, run); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -130,6 +152,7 @@ func (c *answersCommand) sources(ctx context.Context) (answers.Sources, error) {
 type shower struct {
 	name string
 	show answers.Show
+	call answers.Call // of its tools for AI agents; nil if it has none
 }
 
 // engines starts the engines. stop ends those that were started, after an error, too.
@@ -161,8 +184,11 @@ func (c *answersCommand) engines(ctx context.Context, repositories, trees map[st
 			}
 		}
 		all = append(all, shower{name, func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
+			if t.Files {
+				return linesOf(server.Found(ctx, t.Text))
+			}
 			return linesOf(server.Shown(ctx, t.Text, answers.LinesOfFile))
-		}})
+		}, server.CallTool})
 	}
 	more, stopMore, err := c.others(ctx, repositories, trees)
 	stops = append(stops, stopMore)
@@ -192,17 +218,24 @@ func (c *answersCommand) others(ctx context.Context, repositories, trees map[str
 		}
 		stop = server.Stop
 		all = append(all, shower{"zoekt", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
-			lines, err := linesOf(server.Shown(ctx, t.Text, answers.LinesOfFile))
+			shown, err := server.Shown(ctx, t.Text, answers.LinesOfFile)
+			if t.Files {
+				shown, err = server.Found(ctx, t.Text)
+			}
+			lines, err := linesOf(shown, err)
 			for i := range lines {
 				lines[i].Repository = names[lines[i].Repository]
 			}
 			return lines, err
-		}})
+		}, nil})
 	}
 	if rg, err := engine.OpenRipgrep(); err == nil {
 		all = append(all, shower{"ripgrep", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
+			if t.Files {
+				return linesOf(rg.Found(ctx, t.Text, trees))
+			}
 			return linesOf(rg.Shown(ctx, t.Text, trees, answers.LinesOfFile))
-		}})
+		}, nil})
 	}
 	return all, stop, nil
 }

@@ -218,10 +218,10 @@ func TestSearchRequest(t *testing.T) {
 		want search.Request
 		root string
 	}{
-		{`{"query":"foo bar","matches":10}`, search.Request{Matches: 10}, "foo bar"},
-		{`{"query":"foo","matches":1e3,"contextLines":3,"whole":true,"explain":true,"display":5}`, search.Request{Matches: 1000, ContextLines: 3, Whole: true, Explain: true, Display: 5}, "foo"},
-		{`{"query":"foo","matches":1e300}`, search.Request{Matches: 1000}, "foo"},
-		{`{"query":"a.b","matches":1,"isRegexEnabled":true,"isCaseSensitivityEnabled":true,"unknown":[]}`, search.Request{Matches: 1}, "case:yes regex:a.b"},
+		{`{"query":"foo bar","matches":10}`, search.Request{Related: true, Matches: 10}, "foo bar"},
+		{`{"query":"foo","matches":1e3,"contextLines":3,"whole":true,"explain":true,"display":5}`, search.Request{Related: true, Matches: 1000, ContextLines: 3, Whole: true, Explain: true, Display: 5}, "foo"},
+		{`{"query":"foo","matches":1e300}`, search.Request{Related: true, Matches: 1000}, "foo"},
+		{`{"query":"a.b","matches":1,"isRegexEnabled":true,"isCaseSensitivityEnabled":true,"unknown":[]}`, search.Request{Related: true, Matches: 1}, "case:yes regex:a.b"},
 	} {
 		if rec := post(s, "/api/search", tc.body); rec.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", tc.body, rec.Code, rec.Body)

@@ -21,6 +21,9 @@ const (
 	maxTriedNames   = 8
 	// maxAdviceDuration bounds the time of advice.
 	maxAdviceDuration = 500 * time.Millisecond
+	// maxAdvisedBytes is the length up to which a name is looked for in other styles, maxNameBytes that up to which it has
+	// near names.
+	maxAdvisedBytes = 200
 	// minNearBytes is the length from which a name has near ones: shorter names are near to half of all others.
 	minNearBytes = 4
 )
@@ -200,7 +203,7 @@ func (a *adviser) term(ctx context.Context, leaf syntax.Query, several bool) {
 		return
 	}
 	var names []string
-	if len(word) >= minNearBytes && len(word) <= maxNameBytes {
+	if len(word) >= minNearBytes && len(word) <= maxAdvisedBytes {
 		names = a.names(ctx, leaf, word)
 	}
 	if ctx.Err() != nil && len(names) == 0 || len(names) == 0 && !several {
@@ -241,8 +244,9 @@ func (a *adviser) names(ctx context.Context, leaf syntax.Query, word string) (na
 	} else if expression != "" {
 		candidates = stylesOf(word)
 	}
-	near, err := a.s.nearNames(ctx, a.view, word)
-	if err == nil {
+	var near []string
+	if len(word) <= maxNameBytes {
+		near, _ = a.s.nearNames(ctx, a.view, word) // without, there are fewer names
 		candidates = append(candidates, near...)
 	}
 	tried := 0

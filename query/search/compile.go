@@ -90,6 +90,7 @@ type compiled struct {
 	named     []namedContext // that the query names
 	public    func(*code.Repository) bool
 	written   []string // what the atoms that find matches are as literals, as written
+	joined    string   // the letters and digits of written, if several words may be one identifier
 }
 
 // compile turns a parsed query into a compiled one, where contexts are the known
@@ -107,7 +108,31 @@ func compile(r *Request, contexts map[string]Context) (*compiled, error) {
 	}
 	root, err := c.node(tree)
 	c.root = root
+	c.joined = joinWords(c.written)
 	return c, err
+}
+
+// maxJoinedWords bounds the terms that may be the words of one identifier.
+const maxJoinedWords = 8
+
+// joinWords returns the letters and digits of terms that may be the words of one identifier, in small letters; empty if
+// they may not.
+func joinWords(terms []string) string {
+	if len(terms) < 2 || len(terms) > maxJoinedWords {
+		return ""
+	}
+	joined := strings.Join(terms, "")
+	for i := range len(joined) {
+		if c := joined[i]; !isWord(c) || c >= 0x80 {
+			return ""
+		}
+	}
+	return strings.ToLower(strings.ReplaceAll(joined, "_", ""))
+}
+
+// isJoined reports whether a name consists of the terms of the query.
+func (c *compiled) isJoined(name string) bool {
+	return c.joined != "" && len(name) >= len(c.joined) && isSameName(c.joined, name)
 }
 
 func (c *compiled) node(q syntax.Query) (node, error) {

@@ -13,6 +13,7 @@ import (
 // Weights of the score of a line. A term on the line counts its rarity, from 1 up.
 const (
 	lineWholeWord  = 0.5  // of its rarity, if the term is a whole word
+	lineWordPart   = 0.2  // of its rarity, if the term is some words of an identifier
 	lineExactCase  = 0.15 // of its rarity, in its letter case
 	lineAdjacent   = 0.75 // of its rarity, if the next term follows with only punctuation and blanks between
 	lineDefinition = 3    // a match is the whole name of a symbol
@@ -185,7 +186,15 @@ func (s *lineScorer) defines(m match) bool {
 		return false
 	}
 	start, end := s.v.outline.Range(i)
-	return start == m.start && end == m.end
+	if start == m.start && end == m.end {
+		return true
+	}
+	c := s.v.s.c
+	if c.joined == "" || int(end-start) < len(c.joined) || int(end-start) > 2*len(c.joined) {
+		return false
+	}
+	name, err := s.v.text.Bytes(s.lo+int(start), s.lo+int(end))
+	return err == nil && c.isJoined(string(name))
 }
 
 // scoreLine returns what the matches of a line say of it, but whether they are definitions.
@@ -227,6 +236,8 @@ func (s *scope) termShare(text []byte, base int, a appearance) float64 {
 	share := 1.0
 	if isWholeWord(text, start, end) {
 		share += lineWholeWord
+	} else if isWordPart(text, start, end) {
+		share += lineWordPart
 	}
 	if a.atom >= 0 && s.c.atoms[a.atom].written != "" && s.c.atoms[a.atom].written == string(text[start:end]) {
 		share += lineExactCase
@@ -242,7 +253,7 @@ func isFollowed(text []byte, base int, matches, next []appearance) bool {
 		switch from, to := matches[i].end, next[j].start; {
 		case to < from:
 			j++
-		case to-from <= phraseGap && !bytes.ContainsFunc(text[int(from)-base:int(to)-base], isWordRune):
+		case to-from <= phraseGap && !bytes.ContainsFunc(text[int(from)-base:int(to)-base], isPhraseRune):
 			return true
 		default:
 			i++
@@ -268,7 +279,10 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 			found = found[:0]
 			for ; j < len(c.Ranges) && c.Ranges[j].Start.LineNumber == number; j++ {
 				at := c.Ranges[j]
-				defines = defines || len(c.Symbols) > 0 && c.Symbols[j] != nil && at.End.ByteOffset-at.Start.ByteOffset == len(c.Symbols[j].Name)
+				if len(c.Symbols) > 0 && c.Symbols[j] != nil {
+					name := c.Symbols[j].Name
+					defines = defines || at.End.ByteOffset-at.Start.ByteOffset == len(name) || r.run.scope.c.isJoined(name)
+				}
 				if j-first < maxLineMatches {
 					m := match{start: uint32(at.Start.ByteOffset), end: uint32(at.End.ByteOffset)}
 					found = append(found, appearance{m, r.run.scope.c.atomOf(c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset])})

@@ -162,12 +162,16 @@ func isPhrase(text []byte, run []appearance, start uint32, terms int) bool {
 		if run[i].atom <= run[i-1].atom || to < from || to-from > phraseGap {
 			return false
 		}
-		if bytes.ContainsFunc(text[from-start:to-start], isWordRune) {
+		if bytes.ContainsFunc(text[from-start:to-start], isPhraseRune) {
 			return false
 		}
 	}
 	return true
 }
+
+// isPhraseRune reports whether a rune between two terms keeps them from being a phrase. Underscores do not: terms may be the
+// words of an identifier.
+func isPhraseRune(r rune) bool { return r != '_' && isWordRune(r) }
 
 // maxRaritySegments bounds the segments that are asked how rare terms are.
 const maxRaritySegments = 64

@@ -15,6 +15,8 @@ import (
 type name struct {
 	exact string // as written
 	fold  string // folded
+	// joined says that its words are all terms of the query.
+	joined bool
 }
 
 const (
@@ -30,8 +32,14 @@ const (
 // namesOf returns the names that the terms of a query can be.
 func namesOf(c *compiled) []name {
 	var names []name
+	if c.joined != "" {
+		names = appendName(appendName(names, c.joined), strings.Join(c.written, "_"))
+		for i := range names {
+			names[i].joined = true
+		}
+	}
 	if len(c.written) > maxNamingTerms {
-		return nil
+		return names
 	}
 	for _, a := range c.atoms {
 		switch {
@@ -94,15 +102,17 @@ func writtenLiteral(expression string) string {
 
 // A namer finds the documents of one segment that have the name of a term.
 type namer struct {
-	v     *visitor
-	exact bitset // documents that define it in its letter case
-	any   bitset // all of them, exact included
+	v      *visitor
+	joined bitset // documents that define it, and it is joined
+	exact  bitset // documents that define it in its letter case
+	any    bitset // all of them, joined and exact included
 }
 
 // named returns the documents of the current segment that have one of the names,
-// by tier from tierDefines on, and all of them as a set; nil if there are none.
-func (v *visitor) named(names []name) (tiers [3][]segment.DocID, defines, any bitset, err error) {
-	n := &namer{v: v, exact: newBitset(v.seg.Reader.Documents()), any: newBitset(v.seg.Reader.Documents())}
+// by tier from tierJoined on, and all of them as a set; nil if there are none.
+func (v *visitor) named(names []name) (tiers [namedTiers][]segment.DocID, defines, any bitset, err error) {
+	documents := v.seg.Reader.Documents()
+	n := &namer{v: v, joined: newBitset(documents), exact: newBitset(documents), any: newBitset(documents)}
 	for i := range names {
 		if err := n.symbols(&names[i]); err != nil {
 			return tiers, nil, nil, err
@@ -119,7 +129,10 @@ func (v *visitor) named(names []name) (tiers [3][]segment.DocID, defines, any bi
 		} else if n.exact.has(d) {
 			t = tierDefines
 		}
-		tiers[t-tierDefines] = append(tiers[t-tierDefines], segment.DocID(d))
+		if n.joined.has(d) {
+			t = tierJoined
+		}
+		tiers[t-tierJoined] = append(tiers[t-tierJoined], segment.DocID(d))
 	}
 	return tiers, n.exact, n.any, nil
 }
@@ -185,7 +198,10 @@ func (n *namer) block(x *name, finder *scan.Literals, b, start, end int) error {
 		if at = hi; lo > 0 && text[lo-1] == '\n' {
 			d := int(n.v.seg.Reader.DocumentOfSymbol(from + lo))
 			n.any.set(d)
-			if bytes.Equal(text[lo:hi-1], []byte(x.exact)) {
+			if x.joined {
+				n.joined.set(d)
+				n.exact.set(d) // in whatever style it is written
+			} else if bytes.Equal(text[lo:hi-1], []byte(x.exact)) {
 				n.exact.set(d)
 			}
 		}

@@ -26,6 +26,8 @@ const (
 	// other, a blank between: as a pasted line has them; tierPhraseAside those of
 	// them that stand back.
 	tierPhrase
+	// tierJoined has documents that define a symbol whose words are the terms.
+	tierJoined
 	// tierDefines has documents that define a symbol with the name of a term, in
 	// its letter case; tierNamed those that do so in another case, and the files
 	// that are called so; tierAside those of both that are test code, vendored or
@@ -46,6 +48,9 @@ const (
 	// decompress frames twice.
 	tierAny
 )
+
+// namedTiers is the number of tiers from tierJoined to tierAside.
+const namedTiers = int(tierAside-tierJoined) + 1
 
 const (
 	// maxOrderedAtoms and maxOrderedMatches bound the searches that look for an
@@ -90,9 +95,9 @@ type agenda struct {
 // An outlook is what is known of a segment between its tasks.
 type outlook struct {
 	mu sync.Mutex
-	// named are the documents of tierDefines, tierNamed and tierAside, and taken
+	// named are the documents of tierJoined, tierDefines, tierNamed and tierAside, and taken
 	// all of them.
-	named    [3][]segment.DocID
+	named    [namedTiers][]segment.DocID
 	taken    bitset
 	defines  bitset // those that define a symbol
 	searched bool   // for names
@@ -140,6 +145,9 @@ func (a *agenda) order(c *compiled, rest ...tier) {
 	a.tiers = rest
 	if len(a.names) > 0 {
 		a.tiers = append([]tier{tierDefines, tierNamed, tierAside}, rest...)
+		if c.joined != "" {
+			a.tiers = slices.Insert(a.tiers, 0, tierJoined)
+		}
 		a.unasked = unasked(c)
 	}
 	if a.outlooks == nil {
@@ -148,10 +156,12 @@ func (a *agenda) order(c *compiled, rest ...tier) {
 }
 
 // surveyed decides by the number of candidates. That counts blocks, which documents that
-// are hidden share: where there may be such, the tiers are always visited in order.
+// are hidden share: where there may be such, the tiers are always visited in order. And few
+// files with all terms may have so many matches that the one with an identifier of these
+// words comes too late.
 func (a *agenda) surveyed(sc *scope, candidates int) {
 	c := sc.c
-	if candidates <= a.needed && !sc.restricted {
+	if candidates <= a.needed && !sc.restricted && (c.joined == "" || candidates <= 1) {
 		return
 	}
 	for _, n := range conjuncts(c.root) {
@@ -299,8 +309,8 @@ func (v *visitor) visitTier(number int, seg Segment, t tier, a *agenda) (hits []
 			return nil, 0, err
 		}
 	}
-	if t >= tierDefines && t <= tierAside && len(a.together) == 0 {
-		return v.visitNamed(number, o, o.named[t-tierDefines], a)
+	if t >= tierJoined && t <= tierAside && len(a.together) == 0 {
+		return v.visitNamed(number, o, o.named[t-tierJoined], a)
 	}
 	if err := v.ask(o); err != nil || !v.possible {
 		return nil, 0, err

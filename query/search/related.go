@@ -35,20 +35,23 @@ const (
 	RelatedStyle RelatedReason = "style"
 	// RelatedAccents: a word is written with accents, or without.
 	RelatedAccents RelatedReason = "accents"
+	// RelatedDefinition: a name behind that of its package, type or module, as in sstable.NewReader, is defined there.
+	RelatedDefinition RelatedReason = "definition"
 	// RelatedFileName: the words are in the name of the file.
 	RelatedFileName RelatedReason = "fileName"
 )
 
 // RelatedReasons lists them.
-var RelatedReasons = []RelatedReason{RelatedSpelling, RelatedStyle, RelatedAccents, RelatedFileName}
+var RelatedReasons = []RelatedReason{RelatedSpelling, RelatedDefinition, RelatedStyle, RelatedAccents, RelatedFileName}
 
 // Bounds of related files.
 const (
-	// maxRelated bounds the groups, maxRelatedMatches the matches of all groups of names together, and minRelatedMatches
-	// is what each has at least.
+	// maxRelated bounds the groups. maxRelatedMatches are shown of all groups of names together: minRelatedMatches of each
+	// but the first, which has the others, and minFirstMatches at least.
 	maxRelated        = 6
 	maxRelatedMatches = 10
 	minRelatedMatches = 2
+	minFirstMatches   = 4
 	// maxRelatedFiles bounds the files that are shown because of their names, maxNamedFiles those they are chosen from.
 	maxRelatedFiles = 5
 	maxNamedFiles   = 200
@@ -93,6 +96,9 @@ func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result 
 	defer cancel()
 	l := &relater{s: s, view: view, request: r, result: result, seen: map[fileLine]bool{}}
 	terms := plainTerms(q)
+	if len(terms) == 1 && isBare(q, terms[0]) {
+		l.addDefinitions(ctx, terms[0])
+	}
 	if result.Stats.Matches == 0 {
 		l.addMeanings(ctx, advised[:min(len(advised), maxRelated)])
 	}
@@ -130,10 +136,13 @@ func isBare(q *syntax.Parsed, t *syntax.Text) bool {
 
 // addMeanings adds a group for each query that finds something.
 func (l *relater) addMeanings(ctx context.Context, all []meaning) {
-	for _, m := range all {
+	for i, m := range all {
 		r := l.request
 		r.Query = &syntax.Parsed{Root: m.root, Text: m.query}
-		r.Matches, r.Display = minLooked, max(maxRelatedMatches/len(all), minRelatedMatches)
+		r.Matches, r.Display = minLooked, minRelatedMatches
+		if i == 0 {
+			r.Display = max(maxRelatedMatches-minRelatedMatches*(len(all)-1), minFirstMatches)
+		}
 		found := l.search(ctx, r)
 		if found == nil {
 			continue
@@ -254,6 +263,29 @@ func oneOf(words []string) string {
 		return ""
 	}
 	return "(?:" + strings.Join(words, "|") + ")"
+}
+
+// qualifiedName is a name behind that of what it belongs to.
+var qualifiedName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\.|::|#|->)([A-Za-z_][A-Za-z0-9_]*)$`)
+
+// addDefinitions adds the definitions of a qualified name: those on a line with the qualifier, as of a method behind its
+// receiver, and those in a file, folder or repository of that name.
+func (l *relater) addDefinitions(ctx context.Context, term *syntax.Text) {
+	m := qualifiedName.FindStringSubmatch(term.Pattern)
+	if m == nil {
+		return
+	}
+	q := l.request.Query
+	qualifier, name := m[1], m[2]
+	symbol := &syntax.Symbol{Pattern: "^" + name + "$", Case: term.Case}
+	onLine := *symbol
+	onLine.Lines = []syntax.Line{{Pattern: `\b` + qualifier + `\b`, Case: term.Case}}
+	place := &syntax.Or{Children: []syntax.Query{
+		&syntax.File{Pattern: "(^|/)" + qualifier + "[/.]", Case: syntax.CaseNo}, &syntax.Repo{Pattern: "(^|/)" + qualifier + "(/v[0-9]+)?$", Case: syntax.CaseNo},
+	}}
+	defined := &syntax.Or{Children: []syntax.Query{&onLine, &syntax.And{Children: []syntax.Query{symbol, place}}}}
+	text := q.Text[:term.At.Start] + "(" + syntax.Print(defined, q.Options) + ")" + q.Text[term.At.End:]
+	l.addMeanings(ctx, []meaning{{RelatedDefinition, text, syntax.Replace(q.Root, term, defined)}})
 }
 
 // addNamedFiles adds the files that have the terms in their names and are not in the answer.

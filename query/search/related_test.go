@@ -110,6 +110,9 @@ func TestDocumentedRelatedFiles(t *testing.T) {
 		`host/db words.txt - Text naïve, naive and resume\n`,
 		`host/db .golangci.yaml - YAML linters\n`,
 		`host/db token_bucket.go - Go package limit\n`,
+		`host/db sstable/reader.go - Go func NewReader() {}\n`,
+		`host/db db.go - Go type DB struct\nfunc Close() {} // DB\n`,
+		`host/db other.go - Go func NewReader() {}\nfunc Close() {}\n`,
 	}, "\n"))
 	s, examples := New(Options{}), 0
 	for i, block := range strings.Split(string(page), "```") {

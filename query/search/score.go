@@ -12,8 +12,10 @@ import (
 const (
 	scoreDefinition     = 1000 // a match is the whole name of a symbol, by its kind
 	scoreDefinitionFold = 0.75 // of that, in another letter case
-	scoreDefinitionPart = 0.25 // of that, if the match is a part of the name
+	scoreDefinitionPart = 0.15 // of that, if the match is some of the words of the name
+	scoreDefinitionBit  = 0.05 // of that, if the match cuts words of the name
 	scoreWholeWord      = 300
+	scoreWordPart       = 60 // a match is some words of an identifier
 	scoreExactCase      = 60
 	scoreString         = 120 // a match is all of a string
 	scoreLineStart      = 60  // a match is the first of its line
@@ -90,7 +92,7 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 	terms := r.run.scope.c.written
 	best, own, seen := 0.0, 0.0, 0
 	var defined *code.Symbol
-	var words, exact uint64
+	var words, parts, exact uint64
 	for i := range s.f.Chunks {
 		c := &s.f.Chunks[i]
 		for j := range c.Ranges {
@@ -105,9 +107,12 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 			if isWholeWord(c.Content, start, end) {
 				words |= 1 << term.number
 				own = max(own, ownOf(c.Content, start, end))
+			} else if isWordPart(c.Content, start, end) {
+				parts |= 1 << term.number
 			}
 			if len(c.Symbols) > 0 && c.Symbols[j] != nil {
-				if points := r.definition(h, c.Symbols[j], c.Ranges[j], term); points > best {
+				cuts := !isWordPart(c.Content, start, end)
+				if points := r.definition(h, c.Symbols[j], c.Ranges[j], term, cuts); points > best {
 					best, defined = points, c.Symbols[j]
 				}
 			}
@@ -118,6 +123,7 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 	}
 	n := float64(max(len(terms), 1))
 	s.add(scoreWholeWord*float64(min(ones(words), int(n)))/n, "whole words")
+	s.add(scoreWordPart*float64(min(ones(parts&^words), int(n)))/n, "words of identifiers")
 	if own /= n; defined == nil {
 		s.add(own, "a string or line of its own")
 	}
@@ -125,14 +131,19 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 }
 
 // definition returns what it counts that a match lies on the name of a symbol. Of
-// several terms one alone says little, unless the others are there as well.
-func (r *renderer) definition(h *hit, sym *code.Symbol, at Range, term term) float64 {
+// several terms one alone says little, unless the others are there as well. cuts says that the match ends within a word.
+func (r *renderer) definition(h *hit, sym *code.Symbol, at Range, term term, cuts bool) float64 {
 	weight, ok := kindWeights[sym.Kind]
 	if !ok {
 		weight = kindOther
 	}
 	points := scoreDefinition * weight
+	if r.run.scope.c.isJoined(sym.Name) {
+		return points * scoreDefinitionFold
+	}
 	switch size := at.End.ByteOffset - at.Start.ByteOffset; {
+	case size < len(sym.Name) && cuts:
+		points *= scoreDefinitionBit
 	case size < len(sym.Name):
 		points *= scoreDefinitionPart
 	case !term.exact && len(r.run.scope.c.written) > 0:
@@ -173,6 +184,31 @@ func isWholeWord(text []byte, start, end int) bool {
 		(end >= len(text) || !isWord(text[end]) || end > 0 && !isWord(text[end-1]))
 }
 
+// isWordPart reports whether a piece of text is one or more words of an identifier: it begins and ends where a letter
+// follows what is none, or a capital a small letter; a capital that a small letter follows begins a word as well.
+func isWordPart(text []byte, start, end int) bool {
+	return isWordStart(text, start) && isWordStart(text, end)
+}
+
+// isWordStart reports whether a word of an identifier may begin, or have ended, at an offset.
+func isWordStart(text []byte, at int) bool {
+	if at <= 0 || at >= len(text) {
+		return true
+	}
+	before, after := text[at-1], text[at]
+	switch {
+	case !isWord(before) || !isWord(after) || before == '_' || after == '_':
+		return true
+	case isDigit(before) || isDigit(after):
+		return isDigit(before) != isDigit(after)
+	case isCapital(rune(after)):
+		return !isCapital(rune(before)) || at+1 < len(text) && isSmall(rune(text[at+1]))
+	}
+	return false
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
 // ownOf returns what it counts that a whole word is all of a string, or the first
 // of its line: keys of a configuration are defined so.
 func ownOf(text []byte, start, end int) float64 {
@@ -212,13 +248,24 @@ func (r *renderer) scoreName(s *scorer) {
 		case isNameOf(n.fold, s.f.Path):
 			best = max(best, scoreFileName)
 		case len(n.fold) > 2 && strings.Contains(stem, n.fold):
-			best = max(best, scoreFileNamePart+(scoreFileName-scoreFileNamePart)*float64(len(n.fold))/float64(len(stem))/2)
+			best = max(best, partOfFileName(n.fold, stem, segment.Stem(s.f.Path)))
 		}
 	}
 	if n := len(r.run.scope.c.written); n > 1 {
 		best /= 2
 	}
 	s.add(best, "the name of the file")
+}
+
+// partOfFileName returns what it counts that the name of a file, whose small letters are stem, has a name in it: half if
+// words are cut.
+func partOfFileName(fold, stem, written string) float64 {
+	points := scoreFileNamePart + (scoreFileName-scoreFileNamePart)*float64(len(fold))/float64(len(stem))/2
+	at := strings.Index(stem, fold)
+	if len(stem) == len(written) && !isWordPart([]byte(written), at, at+len(fold)) {
+		return points / 2
+	}
+	return points
 }
 
 // scorePlace scores where the file is and what it is.

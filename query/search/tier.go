@@ -30,7 +30,7 @@ func (v *visitor) tierOf(d segment.DocID, o *outlook, a *agenda) tier {
 	if len(a.together) > 0 {
 		lo, hi := v.seg.Reader.TextRange(d)
 		together = hasBlock(&v.together, lo, hi)
-		switch phrase := hasBlock(&v.phrase, lo, hi) && (named != tierDefines || !together); {
+		switch phrase := hasBlock(&v.phrase, lo, hi) && (named != tierDefines && named != tierJoined || !together); {
 		case phrase && v.isAside(d):
 			return tierPhraseAside
 		case phrase:
@@ -67,7 +67,7 @@ func (o *outlook) tierOfName(d segment.DocID) tier {
 	}
 	for i, docs := range o.named {
 		if _, ok := slices.BinarySearch(docs, d); ok {
-			return tierDefines + tier(i)
+			return tierJoined + tier(i)
 		}
 	}
 	return tierAll

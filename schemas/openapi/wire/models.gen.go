@@ -235,10 +235,11 @@ const (
 
 // Defines values for RelatedReason.
 const (
-	RelatedReasonAccents  RelatedReason = "accents"
-	RelatedReasonFileName RelatedReason = "fileName"
-	RelatedReasonSpelling RelatedReason = "spelling"
-	RelatedReasonStyle    RelatedReason = "style"
+	RelatedReasonAccents    RelatedReason = "accents"
+	RelatedReasonDefinition RelatedReason = "definition"
+	RelatedReasonFileName   RelatedReason = "fileName"
+	RelatedReasonSpelling   RelatedReason = "spelling"
+	RelatedReasonStyle      RelatedReason = "style"
 )
 
 // Defines values for ReplayState.
@@ -1454,7 +1455,8 @@ type RelatedFiles struct {
 	Files []SearchFile `json:"files"`
 }
 
-// RelatedReason spelling: a term has no match, and its name is near to one that has. style: an identifier is written in another style,
+// RelatedReason spelling: a term has no match, and its name is near to one that has. definition: a name behind
+// that of its package or type, such as sstable.NewReader, is defined there. style: an identifier is written in another style,
 // such as max_size for MaxSize. accents: a word is written with accents, or without. fileName: the words are in the name
 // of the file.
 type RelatedReason string

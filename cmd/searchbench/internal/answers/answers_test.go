@@ -3,9 +3,11 @@ package answers
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,6 +67,94 @@ func TestTasksHaveARightLine(t *testing.T) {
 	}
 	var b bytes.Buffer
 	if err := Report(&b, tasks, []Run{run}); err != nil || !strings.Contains(b.String(), "| **error message** | 2 | 1.00 | 0.00 |") {
+		t.Errorf("%s, %v", &b, err)
+	}
+}
+
+// nameSample has definitions of every kind that tasks are drawn from.
+const nameSample = `package sample
+
+// ReadFrameHeader decodes the header of a compressed frame, which begins with a magic number,
+// checks its checksum and leaves the reader behind the bytes.
+func (r *Reader) ReadFrameHeader() error { return nil }
+
+// NewReader wraps buffered input streams without copying: callers close underlying files afterwards.
+func NewReader() *Reader { return nil }
+
+type Reader struct{}
+
+type OtherFrameReader struct{}
+
+func (o *OtherFrameReader) NewReader() {}
+
+func (o *Reader) NewReader() {}
+`
+
+// Every family of names draws tasks whose right lines are in the file that they were drawn from.
+func TestNameTasksHaveARightLine(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "frames"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := "frames/frame_reader_sample.go"
+	if err := os.WriteFile(filepath.Join(dir, file), []byte(nameSample), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenSource("sample", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, err := Tasks(NameFamilies(Sources{s}), 5, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	families := map[string]int{}
+	for _, task := range tasks {
+		families[task.Family]++
+		right := 0
+		for n, text := range strings.Split(nameSample, "\n") {
+			if task.Right(Line{"sample", file, n + 1, text}) {
+				right++
+			}
+		}
+		if right == 0 || task.Files != (task.Family == "abbreviated file name") {
+			t.Errorf("%s, %s: %q has %d right lines", task.Family, task.Variant, task.Text, right)
+		}
+	}
+	if len(families) != 7 {
+		t.Errorf("families %v", families)
+	}
+}
+
+// An agent does what answers suggest, and its tokens are those of all answers.
+func TestAgentsDoWhatAnswersSuggest(t *testing.T) {
+	answers := map[string]string{
+		"wirte":        "Found no matches.\nwirte has no match. Did you mean write or wire?\n",
+		"write":        "Found 2 matches in 2 files.\n\n[r]\na.go:\n1: other\n\n1 more file: offset=1 goes on.\n",
+		"write 1":      "Found 2 matches in 2 files.\n\n[r]\nb.go (main):\n7: write\n",
+		"nothing":      "Found no matches.\n",
+		"kind:x wirte": "Found no matches.\n\nNot counted, another spelling (query kind:x write):\n[r]\nb.go:\n7: write\n",
+	}
+	tasks := []Task{{Family: "f", Text: "wirte"}, {Family: "f", Text: "nothing"}, {Family: "f", Text: "kind:x wirte"}, {Family: "files", Text: "w", Files: true}}
+	for i := range tasks {
+		tasks[i].Right = func(l Line) bool { return l == Line{"r", "b.go", 7, "write"} }
+	}
+	run, err := MeasureAgent(t.Context(), tasks, func(_ context.Context, tool string, arguments map[string]any) (string, error) {
+		key := arguments["query"].(string)
+		if offset, ok := arguments["offset"]; ok {
+			key = fmt.Sprintf("%s %v", key, offset)
+		}
+		answer, ok := answers[key]
+		if !ok || tool != "search" {
+			t.Errorf("the agent calls %s with %v", tool, arguments)
+		}
+		return answer, nil
+	})
+	if err != nil || !slices.Equal(run.Calls, []int{3, 0, 1, 0}) {
+		t.Fatalf("calls %v, %v", run.Calls, err)
+	}
+	var b bytes.Buffer
+	if err := ReportAgent(&b, tasks, run); err != nil || !strings.Contains(b.String(), "| **f** | 3 | 0.33 | 0.67 |") || strings.Contains(b.String(), "files") {
 		t.Errorf("%s, %v", &b, err)
 	}
 }

@@ -7,10 +7,13 @@
 //	Family   a kind of task; it draws tasks from the sources with a random generator
 //	Task     the text that is searched for, and which lines are right
 //	Measure  gives an engine all tasks; Report prints the figures of all engines
+//	Call     a tool for AI agents; MeasureAgent gives the tasks to an agent that does what answers suggest
 //
 // Nothing is written by hand but the rules: a new seed draws new tasks, so that an engine cannot be tuned to them. The
 // traces of frames.go come from programs that are written with names drawn by the seed, and are run; those of languages
 // that are not installed are made from the documented format and counted apart.
+//
+// A misspelt or restyled name that stands in the sources as a word is no task: it has an answer of its own.
 //
 // The lines that an engine shows are those of its files in their order, up to LinesOfFile of each.
 package answers

@@ -1,6 +1,14 @@
 package answers
 
-// Families are the families whose tasks are drawn from sources alone.
+// Families are those that only need sources.
 func Families(sources Sources) []Family {
 	return []Family{Pasted(sources), Messages(sources)}
+}
+
+// NameFamilies are those about names of symbols and files, and what is said of them.
+func NameFamilies(sources Sources) []Family {
+	words := newVocabulary(sources)
+	return []Family{
+		Misspelt(sources, words), Restyled(sources, words), Parts(sources), Hinted(sources), Described(sources), Abbreviated(sources), Classified(sources),
+	}
 }

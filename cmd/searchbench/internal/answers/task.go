@@ -27,6 +27,8 @@ type Task struct {
 	// Variant says how the text was made.
 	Variant string
 	Text    string
+	// Files says that it is letters of the path of a file, for an engine's finder of files.
+	Files bool
 	// From is where the text was drawn from, for reports.
 	From string
 	// Right reports whether a line is one that is looked for.

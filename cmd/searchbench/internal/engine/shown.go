@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -35,23 +36,56 @@ func (s *QuarryServer) Shown(ctx context.Context, text string, perFile int) ([]S
 		return nil, err
 	}
 	var reply struct {
-		Files []struct {
-			FileName   struct{ Text string } `json:"fileName"`
-			Repository string                `json:"repository"`
-			BestLines  []int                 `json:"bestLines"`
-			Chunks     []struct {
-				Content      string `json:"content"`
-				ContentStart struct {
-					LineNumber int `json:"lineNumber"`
-				} `json:"contentStart"`
-			} `json:"chunks"`
-		} `json:"files"`
+		Files   []shownFile `json:"files"`
+		Related []struct {
+			Files []shownFile `json:"files"`
+		} `json:"related"`
 	}
 	if err := json.Unmarshal(data, &reply); err != nil {
 		return nil, fmt.Errorf("quarry: decode answer to %s: %w", text, err)
 	}
+	shown := linesOf(reply.Files, perFile)
+	for _, group := range reply.Related {
+		shown = append(shown, linesOf(group.Files, perFile)...)
+	}
+	return shown, nil
+}
+
+// Found returns the files that the finder of files has for some letters, the best first.
+func (s *QuarryServer) Found(ctx context.Context, letters string) ([]ShownLine, error) {
+	data, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/api/find_files?query="+url.QueryEscape(letters), http.Header{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	var reply struct {
+		Files []struct{ Repository, Path string }
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return nil, fmt.Errorf("quarry: decode files with %s: %w", letters, err)
+	}
 	var shown []ShownLine
 	for _, f := range reply.Files {
+		shown = append(shown, ShownLine{Repository: f.Repository, Path: f.Path})
+	}
+	return shown, nil
+}
+
+// shownFile is a file of an answer.
+type shownFile struct {
+	FileName   struct{ Text string } `json:"fileName"`
+	Repository string                `json:"repository"`
+	BestLines  []int                 `json:"bestLines"`
+	Chunks     []struct {
+		Content      string `json:"content"`
+		ContentStart struct {
+			LineNumber int `json:"lineNumber"`
+		} `json:"contentStart"`
+	} `json:"chunks"`
+}
+
+// linesOf returns of each file up to perFile lines, the best first.
+func linesOf(files []shownFile, perFile int) (shown []ShownLine) {
+	for _, f := range files {
 		content := map[int]string{}
 		for _, c := range f.Chunks {
 			for i, l := range strings.Split(c.Content, "\n") {
@@ -65,14 +99,23 @@ func (s *QuarryServer) Shown(ctx context.Context, text string, perFile int) ([]S
 			shown = append(shown, ShownLine{f.Repository, f.FileName.Text, n, content[n]})
 		}
 	}
-	return shown, nil
+	return shown
 }
 
 // Shown returns the lines of an answer to a text in quotes: of each file in its order up to perFile, the best first.
 func (s *ZoektServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
-	quoted := `"` + strings.ReplaceAll(regexp.QuoteMeta(text), `"`, `\"`) + `"`
+	return s.shown(ctx, `"`+strings.ReplaceAll(regexp.QuoteMeta(text), `"`, `\"`)+`"`, perFile)
+}
+
+// Found returns the files that have some letters, one behind the other, in their paths.
+func (s *ZoektServer) Found(ctx context.Context, letters string) ([]ShownLine, error) {
+	shown, err := s.shown(ctx, "file:"+regexp.QuoteMeta(letters)+" type:file", 1)
+	return shown, err
+}
+
+func (s *ZoektServer) shown(ctx context.Context, query string, perFile int) ([]ShownLine, error) {
 	opts := map[string]any{"MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout}
-	body, err := json.Marshal(map[string]any{"Q": quoted, "Opts": opts})
+	body, err := json.Marshal(map[string]any{"Q": query, "Opts": opts})
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +138,13 @@ func (s *ZoektServer) Shown(ctx context.Context, text string, perFile int) ([]Sh
 		}
 	}
 	if err := json.Unmarshal(data, &reply); err != nil {
-		return nil, fmt.Errorf("zoekt: decode answer to %s: %w", text, err)
+		return nil, fmt.Errorf("zoekt: decode answer to %s: %w", query, err)
 	}
 	var shown []ShownLine
 	for _, f := range reply.Result.Files {
+		if len(f.LineMatches) == 0 {
+			shown = append(shown, ShownLine{Repository: f.Repository, Path: f.FileName})
+		}
 		for _, l := range f.LineMatches[:min(len(f.LineMatches), perFile)] {
 			shown = append(shown, ShownLine{f.Repository, f.FileName, l.LineNumber, strings.TrimSuffix(string(l.Line), "\n")})
 		}
@@ -142,6 +188,26 @@ func (r *Ripgrep) Shown(ctx context.Context, text string, trees map[string]strin
 		n, err := strconv.Atoi(number)
 		if place, ok := placeOf(filepath.Clean(path), trees); ok && err == nil {
 			shown = append(shown, ShownLine{place.Repository, place.Path, n, content})
+		}
+	}
+	return shown, nil
+}
+
+// Found returns the files that have some letters, one behind the other, in their paths, in the order of paths.
+func (r *Ripgrep) Found(ctx context.Context, letters string, trees map[string]string) ([]ShownLine, error) {
+	args := []string{"--no-config", "--no-ignore", "--files", "--sort=path", "--iglob", "*" + letters + "*", "--"}
+	for _, tree := range trees {
+		args = append(args, tree)
+	}
+	slices.Sort(args[len(args)-len(trees):])
+	out, err := exec.CommandContext(ctx, r.Path, args...).Output()
+	if _, none := errors.AsType[*exec.ExitError](err); err != nil && !none {
+		return nil, err
+	}
+	var shown []ShownLine
+	for path := range strings.Lines(string(out)) {
+		if place, ok := placeOf(filepath.Clean(strings.TrimSuffix(path, "\n")), trees); ok {
+			shown = append(shown, ShownLine{Repository: place.Repository, Path: place.Path})
 		}
 	}
 	return shown, nil

@@ -1,0 +1,127 @@
+package answers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxCalls bounds the calls of an agent for one task; bytesOfToken is what a token has about, of source code.
+const (
+	maxCalls     = 3
+	bytesOfToken = 3
+)
+
+// Call calls a tool for AI agents.
+type Call func(ctx context.Context, tool string, arguments map[string]any) (string, error)
+
+// AgentRun is what it took an agent: for each task the calls until the right line was in an answer, 0 if it never was, and
+// the tokens of all answers.
+type AgentRun struct {
+	Calls, Tokens []int
+}
+
+// What an answer says to call next.
+var (
+	suggestedQuery = regexp.MustCompile(`(?m)^Not counted, .* \(query (.*)\):$`)
+	suggestedName  = regexp.MustCompile(`(?m)^(\S+) has no match.*Did you mean (\S+?)(?: or .*)?\?$`)
+	nextOffset     = regexp.MustCompile(`offset=(\d+) goes on`)
+)
+
+// MeasureAgent gives all tasks, but those for the finder of files, to an agent that begins with the tool search and does
+// what answers suggest: another query, or the next page.
+func MeasureAgent(ctx context.Context, tasks []Task, call Call) (AgentRun, error) {
+	run := AgentRun{Calls: make([]int, len(tasks)), Tokens: make([]int, len(tasks))}
+	for i := range tasks {
+		if tasks[i].Files {
+			continue
+		}
+		arguments := map[string]any{"query": tasks[i].Text}
+		for n := 1; n <= maxCalls && arguments != nil; n++ {
+			answer, err := call(ctx, "search", arguments)
+			if err != nil {
+				return run, fmt.Errorf("agent: %q: %w", tasks[i].Text, err)
+			}
+			run.Tokens[i] += len(answer) / bytesOfToken
+			if slices.ContainsFunc(LinesOfAnswer(answer), tasks[i].Right) {
+				run.Calls[i] = n
+				break
+			}
+			arguments = nextCall(arguments["query"].(string), answer)
+		}
+	}
+	return run, nil
+}
+
+// nextCall returns the arguments of the call that an answer suggests, nil if it suggests none.
+func nextCall(text, answer string) map[string]any {
+	if m := suggestedQuery.FindStringSubmatch(answer); m != nil {
+		return map[string]any{"query": m[1]}
+	}
+	if m := suggestedName.FindStringSubmatch(answer); m != nil {
+		return map[string]any{"query": strings.Replace(text, m[1], m[2], 1)}
+	}
+	if m := nextOffset.FindStringSubmatch(answer); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return map[string]any{"query": text, "offset": n}
+	}
+	return nil
+}
+
+var (
+	answerRepository = regexp.MustCompile(`^\[(.+)\]$`)
+	answerPath       = regexp.MustCompile(`^(\S.*?)(?: \([^)]*\))?:$`)
+	answerLine       = regexp.MustCompile(`^(\d+)[:-] (.*)$`)
+)
+
+// LinesOfAnswer returns the lines of files in an answer to an agent.
+func LinesOfAnswer(answer string) (lines []Line) {
+	var at Line
+	for text := range strings.SplitSeq(answer, "\n") {
+		if m := answerLine.FindStringSubmatch(text); m != nil {
+			l := at
+			l.Number, _ = strconv.Atoi(m[1])
+			l.Text = m[2]
+			lines = append(lines, l)
+		} else if m := answerRepository.FindStringSubmatch(text); m != nil {
+			at.Repository = m[1]
+		} else if m := answerPath.FindStringSubmatch(text); m != nil {
+			at.Path = m[1]
+		} else if text != "" && !strings.Contains(text, " ") {
+			lines = append(lines, Line{Repository: at.Repository, Path: text}) // a file by its name alone
+		}
+	}
+	return lines
+}
+
+// ReportAgent prints for each family the share of tasks that the first call answers, and that up to maxCalls do, and the
+// tokens until then.
+func ReportAgent(w io.Writer, tasks []Task, run AgentRun) error {
+	if _, err := fmt.Fprintf(w, "\n| family | tasks | in the first call | in %d calls | tokens, median | 90 of 100 |\n|---|---:|---:|---:|---:|---:|\n", maxCalls); err != nil {
+		return err
+	}
+	for _, g := range groups(tasks) {
+		if tasks[g.tasks[0]].Files {
+			continue
+		}
+		first, all := 0, 0
+		var tokens []int
+		for _, i := range g.tasks {
+			if run.Calls[i] == 1 {
+				first++
+			}
+			if run.Calls[i] > 0 {
+				all++
+			}
+			tokens = append(tokens, run.Tokens[i])
+		}
+		slices.Sort(tokens)
+		n := float64(len(g.tasks))
+		fmt.Fprintf(w, "| %s | %d | %.2f | %.2f | %d | %d |\n", g.name, len(g.tasks), float64(first)/n, float64(all)/n, tokens[len(tokens)/2], tokens[len(tokens)*9/10])
+	}
+	return nil
+}

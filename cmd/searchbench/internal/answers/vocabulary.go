@@ -1,0 +1,47 @@
+package answers
+
+import (
+	"hash/maphash"
+	"regexp"
+	"strings"
+)
+
+// vocabulary is the words that stand in the sources, in small letters, as hashes. A text that is one of them is no
+// misspelt or restyled name: it has an answer of its own.
+type vocabulary struct {
+	seed  maphash.Seed
+	words map[uint64]struct{}
+}
+
+// token is a word that may be a name, with hyphens as they are in names of options.
+var token = regexp.MustCompile(`[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*`)
+
+// newVocabulary reads all code of the sources.
+func newVocabulary(sources Sources) *vocabulary {
+	v := &vocabulary{maphash.MakeSeed(), map[uint64]struct{}{}}
+	for _, s := range sources {
+		for _, file := range s.code {
+			for _, line := range s.Lines(file) {
+				for _, word := range token.FindAllString(line, -1) {
+					v.add(word)
+					if strings.Contains(word, "-") {
+						for part := range strings.SplitSeq(word, "-") {
+							v.add(part)
+						}
+					}
+				}
+			}
+		}
+	}
+	return v
+}
+
+func (v *vocabulary) hash(word string) uint64 { return maphash.String(v.seed, strings.ToLower(word)) }
+
+func (v *vocabulary) add(word string) { v.words[v.hash(word)] = struct{}{} }
+
+// has reports whether a word stands in the sources, in whatever case.
+func (v *vocabulary) has(word string) bool {
+	_, ok := v.words[v.hash(word)]
+	return ok
+}

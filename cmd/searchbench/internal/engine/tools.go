@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// CallTool calls a tool for AI agents, and returns the text of its answer.
+func (s *QuarryServer) CallTool(ctx context.Context, tool string, arguments map[string]any) (string, error) {
+	body, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": arguments},
+	})
+	if err != nil {
+		return "", err
+	}
+	header := jsonHeader()
+	header.Set("Accept", "application/json, text/event-stream")
+	data, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/mcp", header, body)
+	if err != nil {
+		return "", err
+	}
+	var reply struct {
+		Result struct {
+			Content []struct{ Text string }
+		}
+		Error struct{ Message string }
+	}
+	if err := json.Unmarshal(data, &reply); err != nil {
+		return "", fmt.Errorf("quarry: decode answer of %s: %w: %.200s", tool, err, data)
+	}
+	if reply.Error.Message != "" {
+		return "", fmt.Errorf("quarry: %s: %s", tool, reply.Error.Message)
+	}
+	var text strings.Builder
+	for _, c := range reply.Result.Content {
+		text.WriteString(c.Text)
+	}
+	return text.String(), nil
+}
