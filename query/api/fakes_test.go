@@ -488,7 +488,7 @@ var errDisk = errors.New("disk /dev/sda1 is on fire")
 
 func (w *world) options() api.Options {
 	return api.Options{
-		Searcher: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}),
+		Searcher: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}), Outline: noOutline{},
 		Gate: &w.gate, Audit: &w.audit,
 		Replays: fakeReplays{w}, Erasures: fakeErasures{w}, AsOf: func() string { return w.asOf },
 		Ready:        func(context.Context) error { return w.readyErr },

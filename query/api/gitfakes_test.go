@@ -60,3 +60,10 @@ func newBrowser(git source.Git) *source.Browser {
 	}
 	return b
 }
+
+// noOutline finds nothing: no file of these tests can be read.
+type noOutline struct{}
+
+func (noOutline) Tokens(code.Language, []byte, int) ([]code.Token, bool) { return nil, true }
+
+func (noOutline) Describe(code.Language, []byte) ([]code.Definition, error) { return nil, nil }

@@ -117,7 +117,7 @@ var (
 )
 
 // Options configure a Server. Searcher, Views, Catalog, Numbers, Registrar, Status,
-// Deliveries, DeadLetters, Source, Gate and Audit are required.
+// Deliveries, DeadLetters, Source, Outline, Gate and Audit are required.
 type Options struct {
 	// Accounts is nil in a process without: their routes answer 503.
 	Accounts *auth.Service
@@ -151,6 +151,8 @@ type Options struct {
 	Missing func() Missing
 	// Source reads files and history of repositories.
 	Source *source.Browser
+	// Outline reads tokens and symbols of files.
+	Outline Outline
 	// Verifier is nil in a process without mirrors.
 	Verifier Verifier
 	// Screen hides what does not exist for who asks; nil for one of its own.
@@ -239,7 +241,7 @@ func (o *Options) ensureDefaults() {
 func (o *Options) validate() error {
 	switch {
 	case o.Searcher == nil || o.Views == nil || o.Catalog == nil || o.Numbers == nil || o.Registrar == nil || o.Status == nil || o.Deliveries == nil ||
-		o.DeadLetters == nil || o.Source == nil || o.Gate == nil || o.Audit == nil:
+		o.DeadLetters == nil || o.Source == nil || o.Outline == nil || o.Gate == nil || o.Audit == nil:
 		return errors.New("api: Searcher, Views, Catalog, Numbers, Registrar, Status, Deliveries, DeadLetters, Source, Gate and Audit are required")
 	case o.MaxMatches < 0 || o.MaxBodyBytes < 0 || o.SearchTimeout < 0 || o.PartTimeout < 0 || o.ReadTimeout < 0 || o.WriteTimeout < 0:
 		return errors.New("api: bounds may not be negative")

@@ -28,11 +28,13 @@ func (s *Server) source(r *http.Request) (*reply, error) {
 	}
 	var external links
 	external.before, external.after, external.inQuery = externalFilesURL(repository, code.Ref(ref))
-	return ok(&wire.FileSource{
+	answer := &wire.FileSource{
 		Source: string(file.Text), Language: string(file.Language), Path: path, Repo: repository.Name,
 		RepoCodeHostType: wire.CodeHostType(repository.Kind), RepoDisplayName: displayName(repository), RepoExternalWebURL: externalURL(repository),
 		WebURL: s.fileURL(repository.Name, code.Ref(ref), path), ExternalWebURL: string(external.appendExternal(nil, path)), BlobSha: file.Blob,
-	}), nil
+	}
+	s.addOutline(answer, file.Language, p.number("tokens") == 1, p.number("symbols") == 1)
+	return ok(answer), nil
 }
 
 // namedRevision refuses the empty name of a revision, which elsewhere means the

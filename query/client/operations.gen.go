@@ -939,6 +939,10 @@ type GetFileSourceParams struct {
 	// default branch; then, if wanted, steps to an ancestor such as ~3 or ^2. The default branch if
 	// absent. A branch that is indexed means the commit that searches answer from.
 	Ref string
+	// Addition. 1 to have `tokens` in the answer.
+	Tokens int
+	// Addition. 1 to have `symbols` in the answer.
+	Symbols int
 }
 
 func (p *GetFileSourceParams) values() url.Values {
@@ -946,13 +950,17 @@ func (p *GetFileSourceParams) values() url.Values {
 	require(v, "path", p.Path)
 	require(v, "repo", p.Repo)
 	set(v, "ref", p.Ref)
+	set(v, "tokens", p.Tokens)
+	set(v, "symbols", p.Symbols)
 	return v
 }
 
 // GetFileSource: The text of a file. It sends GET /api/source.
 //
 // Of an indexed branch, the text that searches look at; of any other revision, what git has there. A
-// file in another encoding than UTF-8 is decoded. A symbolic link has its target as its text.
+// file in another encoding than UTF-8 is decoded. A symbolic link has its target as its text. With
+// `tokens=1` and `symbols=1` the answer also has the tokens of the text, for colors, and what it
+// defines.
 func (c *Client) GetFileSource(ctx context.Context, params GetFileSourceParams) (*wire.FileSource, error) {
 	return receive[*wire.FileSource](ctx, c, request{method: "GET", path: "/api/source", query: params.values(), reads: true})
 }

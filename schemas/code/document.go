@@ -85,6 +85,62 @@ type Symbol struct {
 	EndLine uint32
 }
 
+// Definition is a symbol with what is found again in the text when it is shown, and
+// is not kept in the index.
+type Definition struct {
+	Symbol
+	// Column is that of the name, in characters, from 1.
+	Column uint32
+	// BodyStart and BodyEnd are byte offsets: what follows the signature, such as a
+	// block. Both are 0 where there is none.
+	BodyStart, BodyEnd uint32
+	// Signature is the text of the declaration without its body, on one line, at most
+	// MaxSignatureBytes.
+	Signature string
+	// Visibility is "public", "protected", "internal" or "private" where the declaration
+	// or the rules of the language say so; empty otherwise.
+	Visibility string
+	// Declaration says that something is declared without a body, such as a prototype or
+	// a method of an interface.
+	Declaration bool
+	// Doc is the first line of the comment that documents it, without the marks of
+	// comments, at most MaxDocBytes.
+	Doc string
+}
+
+// Token is a lexical element of a text.
+type Token struct {
+	Class TokenClass
+	// Start and End are byte offsets.
+	Start, End uint32
+}
+
+// TokenClass is what a token is, for display.
+type TokenClass uint8
+
+// The classes of tokens. Their numbers are part of the API.
+const (
+	TokenComment TokenClass = iota
+	TokenString
+	TokenNumber
+	TokenKeyword
+	TokenIdentifier
+	TokenDefinition // an identifier where it is defined
+	TokenOperator
+)
+
+// TokenClasses are the names of the classes, by number.
+var TokenClasses = [...]string{"comment", "string", "number", "keyword", "identifier", "definition", "operator"}
+
+// String returns the name of the class.
+func (c TokenClass) String() string { return TokenClasses[c] }
+
+// Bounds of a Definition, in bytes.
+const (
+	MaxSignatureBytes = 512
+	MaxDocBytes       = 256
+)
+
 // Bounds on symbols, enforced by the extractor.
 const (
 	MaxSymbolBytes        = 256

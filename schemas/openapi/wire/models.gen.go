@@ -189,6 +189,25 @@ const (
 	FileItemTypeBlob FileItemType = "blob"
 )
 
+// Defines values for FileSymbolVisibility.
+const (
+	FileSymbolVisibilityInternal  FileSymbolVisibility = "internal"
+	FileSymbolVisibilityPrivate   FileSymbolVisibility = "private"
+	FileSymbolVisibilityProtected FileSymbolVisibility = "protected"
+	FileSymbolVisibilityPublic    FileSymbolVisibility = "public"
+)
+
+// Defines values for FileTokensClasses.
+const (
+	FileTokensClassesComment    FileTokensClasses = "comment"
+	FileTokensClassesDefinition FileTokensClasses = "definition"
+	FileTokensClassesIdentifier FileTokensClasses = "identifier"
+	FileTokensClassesKeyword    FileTokensClasses = "keyword"
+	FileTokensClassesNumber     FileTokensClasses = "number"
+	FileTokensClassesOperator   FileTokensClasses = "operator"
+	FileTokensClassesString     FileTokensClasses = "string"
+)
+
 // Defines values for FolderItemType.
 const (
 	FolderItemTypeBlob   FolderItemType = "blob"
@@ -563,6 +582,12 @@ type BlameRange struct {
 	Path      string `json:"path"`
 	StartLine int    `json:"startLine"`
 	LineCount int    `json:"lineCount"`
+}
+
+// ByteRange Offsets in `source`, in bytes of UTF-8; the end is exclusive.
+type ByteRange struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
 }
 
 // ChangeMeRequest defines model for ChangeMeRequest.
@@ -997,8 +1022,70 @@ type FileSource struct {
 	ExternalWebURL string `json:"externalWebUrl,omitempty,omitzero"`
 
 	// BlobSha Git's name of the content; absent for indexed files of a SHA-256 repository.
-	BlobSha string `json:"blobSha,omitempty,omitzero"`
+	BlobSha string     `json:"blobSha,omitempty,omitzero"`
+	Tokens  FileTokens `json:"tokens,omitempty,omitzero"`
+
+	// Symbols Addition. What the file defines, in the order of its names; present if `symbols=1` was asked for and there is anything.
+	Symbols []FileSymbol `json:"symbols,omitempty,omitzero"`
+
+	// SymbolsMissing Addition. Why the symbols could not be read.
+	SymbolsMissing string `json:"symbolsMissing,omitempty,omitzero"`
 }
+
+// FileSymbol Addition. Something that a file defines.
+type FileSymbol struct {
+	Name string `json:"name"`
+
+	// Kind As in docs/languages.md: function, class, …
+	Kind string `json:"kind"`
+
+	// Parent The name of the definition around it.
+	Parent     string `json:"parent,omitempty,omitzero"`
+	ParentKind string `json:"parentKind,omitempty,omitzero"`
+
+	// Line Of the name, from 1.
+	Line int `json:"line"`
+
+	// Column Of the name, in characters, from 1.
+	Column int `json:"column"`
+
+	// EndLine The last line of the body, if that is known.
+	EndLine   int       `json:"endLine,omitempty,omitzero"`
+	NameRange ByteRange `json:"nameRange"`
+	BodyRange ByteRange `json:"bodyRange,omitempty,omitzero"`
+
+	// Signature The declaration without its body, on one line of at most 512 bytes.
+	Signature string `json:"signature"`
+
+	// Visibility Absent where neither the declaration nor the language says it.
+	Visibility FileSymbolVisibility `json:"visibility,omitempty,omitzero"`
+
+	// IsDeclaration Whether it is declared without a body, as a prototype is.
+	IsDeclaration bool `json:"isDeclaration"`
+
+	// Doc The first line of the comment that documents it.
+	Doc string `json:"doc,omitempty,omitzero"`
+}
+
+// FileSymbolVisibility Absent where neither the declaration nor the language says it.
+type FileSymbolVisibility string
+
+// FileTokens Addition. The tokens of a file; present if `tokens=1` was asked for. Prose, such as Markdown, has none. A language that is
+// not known is read by general rules.
+type FileTokens struct {
+	// Classes The names of the classes of tokens.
+	Classes []FileTokensClasses `json:"classes"`
+
+	// Data Three numbers for each token: how many bytes of `source` in UTF-8 are between it and the token before, how many it
+	// has, and the index of its class.
+	Data []int `json:"data"`
+
+	// IsWhole Whether these are all; there are at most 500,000.
+	IsWhole bool `json:"isWhole"`
+}
+
+// FileTokensClasses defines model for FileTokens.Classes.
+type FileTokensClasses string
 
 // FilesRequest defines model for FilesRequest.
 type FilesRequest struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/catalog"
@@ -222,6 +223,7 @@ func (s *Server) openAPI() error {
 		Deliveries:     &ledger{versions: s.versions, registrar: s.registrar, letters: s.letters.follower},
 		DeadLetters:    s.letters,
 		Source:         browser,
+		Outline:        analyze.Outline{},
 		Verifier:       verifier,
 		Connections:    connectionKinds(c),
 		Ready:          s.ready,

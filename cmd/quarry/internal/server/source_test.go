@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,6 +22,8 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 
 	"github.com/quarrysearch/quarry/schemas/openapi"
+
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // imported makes a bare repository of a stream of git fast-import and returns its
@@ -194,6 +197,62 @@ func TestLargeFiles(t *testing.T) {
 	}
 	if status, body := get(t, s.URL()+"/api/blame?repo=tree&path=huge.txt"); status != http.StatusUnprocessableEntity {
 		t.Errorf("blame of a file that is too large: %d %.200s", status, body)
+	}
+}
+
+// Tokens and symbols have offsets in the text of the answer, whatever bytes the file has.
+func TestSourceWithTokensAndSymbols(t *testing.T) {
+	text := "package kettle\n\n// Boil heats äöüäöü \xff it.\nfunc Boil(seconds int) bool {\n\treturn true // \"no\"\n}\n"
+	dir := gitTree(t, map[string]string{"boil.go": text, "notes.md": "# Notes\n\nof it\n"})
+	s := registered(t, dir)
+	read := func(query string) (answer wire.FileSource) {
+		t.Helper()
+		status, body := get(t, s.URL()+"/api/source?repo=tree&"+query)
+		if status != http.StatusOK {
+			t.Fatalf("%s: %d %.200s", query, status, body)
+		}
+		if err := json.Unmarshal([]byte(body), &answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+
+	plain := read("path=boil.go")
+	if len(plain.Symbols) > 0 || len(plain.Tokens.Data) > 0 {
+		t.Errorf("without parameters: %d symbols, %d numbers of tokens", len(plain.Symbols), len(plain.Tokens.Data))
+	}
+
+	a := read("path=boil.go&tokens=1&symbols=1")
+	var words []string
+	at := 0
+	for i := 0; i+2 < len(a.Tokens.Data); i += 3 {
+		start := at + a.Tokens.Data[i]
+		at = start + a.Tokens.Data[i+1]
+		if class := a.Tokens.Classes[a.Tokens.Data[i+2]]; class == "definition" || class == "comment" {
+			words = append(words, fmt.Sprintf("%s %s", class, a.Source[start:at]))
+		}
+	}
+	want := []string{"definition kettle", "comment // Boil heats äöüäöü \uFFFD it.", "definition Boil", `comment // "no"`}
+	if !slices.Equal(words, want) || !a.Tokens.IsWhole {
+		t.Errorf("tokens %q, whole %v; want %q", words, a.Tokens.IsWhole, want)
+	}
+	if len(a.Symbols) != 2 {
+		t.Fatalf("%d symbols; want the package and the function", len(a.Symbols))
+	}
+	boil := a.Symbols[1]
+	body := a.Source[boil.BodyRange.Start:boil.BodyRange.End]
+	if a.Source[boil.NameRange.Start:boil.NameRange.End] != "Boil" || boil.Line != 4 || boil.Column != 6 || boil.EndLine != 6 ||
+		boil.Signature != "func Boil(seconds int) bool" || boil.Doc != "Boil heats äöüäöü \uFFFD it." || boil.Visibility != "public" || boil.IsDeclaration ||
+		!strings.HasPrefix(body, "{") || !strings.HasSuffix(body, "}") {
+		t.Errorf("the function is %+v, its body %q", boil, body)
+	}
+
+	prose := read("path=notes.md&tokens=1&symbols=1")
+	if len(prose.Tokens.Data) > 0 || !prose.Tokens.IsWhole || len(prose.Symbols) != 1 || prose.Symbols[0].Kind != "chapter" {
+		t.Errorf("prose has tokens %v and symbols %+v", prose.Tokens.Data, prose.Symbols)
+	}
+	if status, body := get(t, s.URL()+"/api/source?repo=tree&path=boil.go&tokens=2"); status != http.StatusBadRequest || !strings.Contains(body, "tokens") {
+		t.Errorf("tokens=2: %d %.200s; want 400 that names the parameter", status, body)
 	}
 }
 

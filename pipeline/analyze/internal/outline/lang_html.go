@@ -10,6 +10,7 @@ var (
 
 var markupLexicon = lexicon{
 	letters:  "-",
+	markup:   true,
 	comments: []comment{{open: "<!--", close: "-->"}},
 	strings:  []quote{{open: `"`, close: `"`, multiline: true}, {open: "'", close: "'", multiline: true, apart: true}},
 }

@@ -25,6 +25,8 @@ type lexicon struct {
 	// sigils that ~x( … ) is a literal, with any letter and bracket; directives that
 	// lines that begin with # are those of C's preprocessor.
 	heredocs, sigils, directives bool
+	// markup says that elements named script and style hold source of other languages.
+	markup bool
 	// quoteWords are words before which the delimiter of a literal stands: q in q{ … }.
 	quoteWords string
 }
@@ -87,7 +89,7 @@ type openers struct {
 	prefixed []opener
 	quoted   [256]bool // bytes that may follow a prefix
 
-	heredocs, sigils, directives bool
+	heredocs, sigils, directives, markup bool
 }
 
 // compile returns the lexis of the table and the numbers of further words, which
@@ -186,7 +188,7 @@ func (l *lexicon) compile(words []string) *lexis {
 	}
 	lex.irregularWords = l.fold || l.suffixes != "" || l.quoteWords != ""
 	lex.openers = o
-	o.heredocs, o.sigils, o.directives = l.heredocs, l.sigils, l.directives
+	o.heredocs, o.sigils, o.directives, o.markup = l.heredocs, l.sigils, l.directives, l.markup
 	lex.special = func(s *scanner, c byte) token { return s.open(o, c) }
 	return lex
 }

@@ -83,17 +83,26 @@ func Extract(language code.Language, text []byte, deadline time.Time) ([]code.Sy
 	return extract(language, g, text, deadline)
 }
 
-func extract(language code.Language, g grammar, text []byte, deadline time.Time) (symbols []code.Symbol, err error) {
+func extract(language code.Language, g grammar, text []byte, deadline time.Time) ([]code.Symbol, error) {
+	rec, err := record(language, g, text, deadline)
+	if err != nil {
+		return nil, err
+	}
+	return rec.symbols(), nil
+}
+
+// record returns the definitions in a text.
+func record(language code.Language, g grammar, text []byte, deadline time.Time) (rec *recorder, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			symbols, err = nil, fmt.Errorf("%w: %s: %v", ErrPanic, language, r)
+			rec, err = nil, fmt.Errorf("%w: %s: %v", ErrPanic, language, r)
 		}
 	}()
-	rec := &recorder{src: text, defs: make([]definition, 0, 16+len(text)/bytesPerSymbol)}
+	rec = &recorder{src: text, defs: make([]definition, 0, 16+len(text)/bytesPerSymbol)}
 	timedOut := false
 	g.run(scanner{src: text, lex: g.lex, rec: rec, deadline: deadline, timedOut: &timedOut})
 	if timedOut {
 		return nil, ErrTimeout
 	}
-	return rec.symbols(), nil
+	return rec, nil
 }

@@ -1,0 +1,335 @@
+package outline
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Tokenizer reads the tokens of a text, for display. Other than a grammar it skips
+// nothing. It keeps a reference to the text.
+type Tokenizer struct {
+	s        scanner
+	text     []byte
+	keywords *wordTable // nil where those of the lexis are all
+	// directives says that lines that begin with "#" are those of C's preprocessor.
+	directives bool
+	markup     bool // scripts and styles are inside
+	end        int  // where the token ends, if that is not where the next one is looked for; else -1
+
+	embedding
+	host *lexis
+}
+
+// embedding is the state of scripts and styles inside of markup.
+type embedding struct {
+	tag      string // the element whose tag is being read
+	embedded int    // where the text of the element ends; 0 outside
+}
+
+// Checkpoint is the state of a Tokenizer between two tokens, from which another one
+// for the same text goes on. It is some hundred bytes large.
+type Checkpoint struct {
+	pos      int
+	newline  bool
+	prev     token
+	heredocs []heredoc
+	literals []openLiteral
+	embedding
+}
+
+// Offset returns where the next token is looked for.
+func (c *Checkpoint) Offset() int { return c.pos }
+
+// NewTokenizer returns a Tokenizer at the beginning of a text, whose tokens are read
+// by a general table if the language has no other. It returns nil for prose and for
+// texts of more than 2 GiB, which have no tokens.
+func NewTokenizer(language code.Language, text []byte) *Tokenizer {
+	if prose[language] || len(text) > maxTextBytes {
+		return nil
+	}
+	t := &Tokenizer{text: text}
+	g, known := grammarOf(language)
+	lex := g.lex
+	if !known {
+		lex = plainTable()
+	}
+	timedOut := false
+	t.s = scanner{src: text, lex: lex, rec: &recorder{src: text}, timedOut: &timedOut, holes: true}
+	t.host = lex
+	if table, ok := keywordTables[language]; ok {
+		t.keywords = table()
+	}
+	switch language {
+	case "C", "C++", "C#":
+		t.directives = true
+	case "PHP":
+		t.s.pos = phpStart(text, 0)
+	default:
+		t.directives = lex.openers != nil && lex.openers.directives
+	}
+	t.markup = lex.openers != nil && lex.openers.markup
+	return t
+}
+
+// Checkpoint returns the state of t.
+func (t *Tokenizer) Checkpoint() Checkpoint {
+	return Checkpoint{
+		pos: t.s.pos, newline: t.s.newline, prev: t.s.prev,
+		heredocs: slices.Clone(t.s.heredocs), literals: slices.Clone(t.s.literals), embedding: t.embedding,
+	}
+}
+
+// Resume goes on from a checkpoint of a Tokenizer for the same language and text.
+func (t *Tokenizer) Resume(c Checkpoint) {
+	t.s.pos, t.s.newline, t.s.prev = c.pos, c.newline, c.prev
+	t.s.heredocs, t.s.literals = slices.Clone(c.heredocs), slices.Clone(c.literals)
+	t.embedding = c.embedding
+	t.s.src, t.s.lex = t.text, t.host
+	if c.embedded > 0 {
+		t.s.src, t.s.lex = t.text[:c.embedded], lexisOfElement(c.tag)
+	}
+}
+
+// Next returns the next token; false at the end of the text. Tokens are not empty,
+// are in order and do not overlap. What is between them is blank, or is text around
+// the source, such as the markup around PHP.
+func (t *Tokenizer) Next() (code.Token, bool) {
+	for {
+		t.end = -1
+		start, class, ok := t.next()
+		if !ok {
+			if t.embedded == 0 {
+				return code.Token{}, false
+			}
+			t.leave()
+			continue
+		}
+		end := t.s.pos
+		if t.end >= 0 {
+			end = t.end
+		}
+		if end > start {
+			return code.Token{Class: class, Start: uint32(start), End: uint32(end)}, true
+		}
+	}
+}
+
+// next moves behind the next token and returns where it begins.
+func (t *Tokenizer) next() (start int, class code.TokenClass, ok bool) {
+	s := &t.s
+	src, classes := s.src, &s.lex.class
+	for s.pos < len(src) {
+		start, c := s.pos, src[s.pos]
+		switch classes[c] {
+		case classSpace:
+			s.pos++
+			continue
+		case classNewline:
+			s.newline = true
+			s.pos++
+			if len(s.heredocs) > 0 {
+				start = s.pos
+				s.skipHeredocs()
+				return start, code.TokenString, true
+			}
+			continue
+		case classWord:
+			return start, t.word(s.scanWord()), true
+		case classColumn:
+			if s.columnComment(c) {
+				return start, code.TokenComment, true
+			}
+			return start, t.word(s.scanWord()), true
+		case classDigit:
+			s.remember(s.scanNumber())
+			return start, code.TokenNumber, true
+		case classSpecial:
+			return start, t.special(c), true
+		}
+		return start, t.punctuation(c), true
+	}
+	return 0, 0, false
+}
+
+// remember keeps the last token that is no comment, as (*scanner).next does.
+func (s *scanner) remember(tok token) {
+	tok.newline = s.newline
+	s.newline = false
+	s.prev = tok
+}
+
+// word returns the class of a word.
+func (t *Tokenizer) word(tok token) code.TokenClass {
+	t.s.remember(tok)
+	if tok.kind == tokString {
+		return code.TokenString
+	}
+	text := t.s.text(tok)
+	switch {
+	case t.embedded > 0 && t.keywords == nil:
+		if keywordTables["TypeScript"]().lookup(text) != wNone && t.tag == "script" {
+			return code.TokenKeyword
+		}
+	case t.keywords != nil:
+		if t.keywords.lookup(text) != wNone {
+			return code.TokenKeyword
+		}
+	case tok.word != wNone && t.s.lex.words.flags[tok.word]&wordKeyword != 0:
+		return code.TokenKeyword
+	}
+	if t.markup && t.embedded == 0 {
+		t.openElement(tok)
+	}
+	return code.TokenIdentifier
+}
+
+// special reads what begins with a byte that is more than itself.
+func (t *Tokenizer) special(c byte) code.TokenClass {
+	s := &t.s
+	if c == '#' && t.directives && s.firstOnLine(s.pos) {
+		s.pos++
+		s.skipBlanks()
+		s.directiveName()
+		s.remember(token{shape: shape{kind: tokPunct, ch: '#'}, start: int32(s.pos), end: int32(s.pos)})
+		return code.TokenKeyword
+	}
+	tok := s.lex.special(s, c)
+	if tok.kind == tokNone {
+		return code.TokenComment
+	}
+	s.remember(tok)
+	switch tok.kind {
+	case tokString:
+		if s.templateHole {
+			s.templateHole = false
+			t.openTemplate()
+		}
+		if s.lex == rustLexis && c == '\'' && s.src[s.pos-1] != c {
+			return code.TokenIdentifier // a lifetime
+		}
+		return code.TokenString
+	case tokWord:
+		return t.word(tok)
+	case tokNumber:
+		return code.TokenNumber
+	}
+	t.end = int(tok.end) // text around the source may follow
+	return code.TokenOperator
+}
+
+// openTemplate notes that an expression inside of a template literal begins.
+func (t *Tokenizer) openTemplate() {
+	if len(t.s.literals) < maxLiteralDepth {
+		t.s.literals = append(t.s.literals, openLiteral{bracket: '{'})
+	}
+}
+
+// punctuation reads punctuation: a bracket, or a run of other bytes.
+func (t *Tokenizer) punctuation(c byte) code.TokenClass {
+	s := &t.s
+	start := s.pos
+	s.pos++
+	if isBracket(c) {
+		if t.bracket(c) {
+			return code.TokenString
+		}
+	} else {
+		for s.pos < len(s.src) && s.lex.class[s.src[s.pos]] == classPunct && !isBracket(s.src[s.pos]) && c != '>' {
+			c = s.src[s.pos]
+			s.pos++
+		}
+	}
+	s.remember(token{shape: shape{kind: tokPunct, ch: c}, start: int32(start), end: int32(s.pos)})
+	if c == '>' && t.tag != "" && t.embedded == 0 {
+		t.end = s.pos
+		t.enter()
+	}
+	return code.TokenOperator
+}
+
+func isBracket(c byte) bool {
+	switch c {
+	case '(', ')', '[', ']', '{', '}':
+		return true
+	}
+	return false
+}
+
+// bracket counts the brackets of an expression inside of a literal. At its end it
+// goes on with the literal, and returns true.
+func (t *Tokenizer) bracket(c byte) bool {
+	s := &t.s
+	if len(s.literals) == 0 {
+		return false
+	}
+	top := &s.literals[len(s.literals)-1]
+	closing := byte('}')
+	switch top.bracket {
+	case '(':
+		closing = ')'
+	case '[':
+		closing = ']'
+	}
+	switch c {
+	case top.bracket:
+		top.depth++
+	case closing:
+		if top.depth--; top.depth < 0 {
+			literal := top.literalState
+			s.literals = s.literals[:len(s.literals)-1]
+			t.resumeLiteral(literal)
+			return true
+		}
+	}
+	return false
+}
+
+// resumeLiteral reads the text of a literal behind an expression inside of it.
+func (t *Tokenizer) resumeLiteral(l literalState) {
+	s := &t.s
+	start := s.pos
+	if l.in != nil {
+		s.readLiteral(l)
+	} else if s.template(); s.templateHole {
+		s.templateHole = false
+		t.openTemplate()
+	}
+	s.remember(s.literal(start))
+}
+
+// openElement notes that the tag of a script or style begins.
+func (t *Tokenizer) openElement(tok token) {
+	if tok.start == 0 || t.text[tok.start-1] != '<' {
+		return
+	}
+	t.tag = ""
+	switch name := t.s.text(tok); {
+	case bytes.EqualFold(name, []byte("script")):
+		t.tag = "script"
+	case bytes.EqualFold(name, []byte("style")):
+		t.tag = "style"
+	}
+}
+
+// enter goes on with the text of a script or style.
+func (t *Tokenizer) enter() {
+	t.embedded = t.s.closingTag(t.tag)
+	t.s.src, t.s.lex = t.text[:t.embedded], lexisOfElement(t.tag)
+}
+
+// leave goes back to the markup around a script or style.
+func (t *Tokenizer) leave() {
+	t.s.pos = t.embedded
+	t.embedding = embedding{}
+	t.s.literals, t.s.heredocs = t.s.literals[:0], t.s.heredocs[:0]
+	t.s.src, t.s.lex = t.text, t.host
+}
+
+func lexisOfElement(tag string) *lexis {
+	if tag == "style" {
+		return tablesByLanguage["CSS"]().lex
+	}
+	return tsLexis
+}

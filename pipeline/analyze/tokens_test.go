@@ -1,0 +1,89 @@
+package analyze
+
+import (
+	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+func TestOutlineTokens(t *testing.T) {
+	text := []byte("func boil(x int) { boil(1) }\nvar lid = boil\n")
+	tokens, whole := Outline{}.Tokens("Go", text, 100)
+	if !whole {
+		t.Error("a small text is cut")
+	}
+	var defined []string
+	for _, token := range tokens {
+		if token.Class == code.TokenDefinition {
+			defined = append(defined, string(text[token.Start:token.End]))
+		}
+	}
+	if len(defined) != 2 || defined[0] != "boil" || defined[1] != "lid" {
+		t.Errorf("definitions %q, want boil and lid, once each", defined)
+	}
+	if cut, whole := (Outline{}).Tokens("Go", text, 3); len(cut) != 3 || whole {
+		t.Errorf("%d tokens, whole %v; want the first three", len(cut), whole)
+	}
+	if tokens, whole := (Outline{}).Tokens("Markdown", text, 10); tokens != nil || !whole {
+		t.Errorf("prose has %d tokens", len(tokens))
+	}
+}
+
+// BenchmarkHTML makes escaped HTML of the Go standard library, with an element for
+// each token that has a color.
+func BenchmarkHTML(b *testing.B) {
+	files := readTree(b, goSource(b), 3000)
+	a := New(Options{})
+	size := int64(0)
+	languages := make([]code.Language, len(files))
+	for i, f := range files {
+		languages[i], _ = a.Place(f.path, f.text)
+		size += int64(len(f.text))
+	}
+	b.SetBytes(size)
+	var out []byte
+	start := cpuTime(b)
+	for b.Loop() {
+		for i, f := range files {
+			out = appendHTML(out[:0], languages[i], f.text)
+		}
+	}
+	b.ReportMetric(float64(size)*float64(b.N)/1e6/(cpuTime(b)-start).Seconds(), "MB/cpu-s")
+}
+
+func appendHTML(out []byte, language code.Language, text []byte) []byte {
+	t := NewTokenizer(language, text)
+	at := 0
+	for t != nil {
+		token, ok := t.Next()
+		if !ok {
+			break
+		}
+		out = appendEscaped(out, text[at:token.Start])
+		at = int(token.End)
+		switch token.Class {
+		case code.TokenIdentifier, code.TokenOperator:
+			out = appendEscaped(out, text[token.Start:token.End])
+		default:
+			out = append(out, `<i class="`...)
+			out = append(out, token.Class.String()[:3]...)
+			out = append(out, `">`...)
+			out = appendEscaped(out, text[token.Start:token.End])
+			out = append(out, "</i>"...)
+		}
+	}
+	return appendEscaped(out, text[at:])
+}
+
+func appendEscaped(out, text []byte) []byte {
+	from := 0
+	for i, c := range text {
+		if entity := entities[c]; entity != "" {
+			out = append(append(out, text[from:i]...), entity...)
+			from = i + 1
+		}
+	}
+	return append(out, text[from:]...)
+}
+
+var entities = [256]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '"': "&#34;"}
