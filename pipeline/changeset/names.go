@@ -19,12 +19,21 @@ func namePaths(changes []Change) []Change {
 		renamed = renamed || name != changes[i].Path
 		changes[i].Path, changes[i].InvalidPath = name, !valid
 	}
-	byPath := func(a, b Change) int { return strings.Compare(a.Path, b.Path) }
-	if !renamed && slices.IsSortedFunc(changes, byPath) {
+	// The order of bytes is not that of their spelling; and git sorts trees and has a
+	// name once, not those who forge them.
+	if !renamed && isAscending(changes) {
 		return changes
 	}
-	// The order of bytes is not that of their spelling; and git sorts trees, not those
-	// who forge them.
-	slices.SortStableFunc(changes, byPath)
+	slices.SortStableFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return slices.CompactFunc(changes, func(a, b Change) bool { return a.Path == b.Path })
+}
+
+// isAscending reports whether each path comes after the one before it.
+func isAscending(changes []Change) bool {
+	for i := 1; i < len(changes); i++ {
+		if changes[i].Path <= changes[i-1].Path {
+			return false
+		}
+	}
+	return true
 }

@@ -94,10 +94,14 @@ func parseReading(b []byte) (r reading, ok bool) {
 }
 
 // readings is the table of one mirror. It is used by one goroutine at a time.
-type readings struct{ sorted, unsorted string }
+type readings struct {
+	sorted, unsorted string
+	// most is maxReadings but in tests.
+	most int64
+}
 
 func readingsOf(m *mirror.Mirror) readings {
-	return readings{m.File("readings"), m.File("readings.tail")}
+	return readings{m.File("readings"), m.File("readings.tail"), maxReadings}
 }
 
 // find calls found for those of keys that the table has.
@@ -195,7 +199,7 @@ func (t readings) add(news map[readingKey]reading) error {
 		b = appendReading(b, k, r)
 	}
 	sorted, unsorted := fileSize(t.sorted), fileSize(t.unsorted)
-	if (sorted+unsorted)/readingBytes+int64(len(news)) > maxReadings {
+	if (sorted+unsorted)/readingBytes+int64(len(news)) > t.most {
 		return nil
 	}
 	if err := appendAligned(t.unsorted, unsorted/readingBytes*readingBytes, b); err != nil {

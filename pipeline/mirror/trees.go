@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -113,9 +114,24 @@ func (t *Trees) directory(ctx context.Context, id ObjectID) ([]Name, error) {
 		if names, err = t.r.Directory(ctx, id); err != nil {
 			return nil, err
 		}
+		names = orderNames(names)
 	}
 	t.keep(id, names)
 	return names, nil
+}
+
+// orderNames returns names in git's order, each once. Only a forged tree has others; of
+// a name that it has several times the first counts. Without that, comparing it with
+// another could find a file deleted that is there.
+func orderNames(names []Name) []Name {
+	compare := func(a, b Name) int { return compareNames([]Name{a}, []Name{b}) }
+	for i := 1; i < len(names); i++ {
+		if compare(names[i-1], names[i]) >= 0 {
+			slices.SortStableFunc(names, compare)
+			return slices.CompactFunc(names, func(a, b Name) bool { return compare(a, b) == 0 })
+		}
+	}
+	return names
 }
 
 func (t *Trees) keep(id ObjectID, names []Name) {

@@ -284,6 +284,65 @@ func (s *suite) tooLarge() {
 	s.expect(r, "small")
 }
 
+// batchOfRefs appends as much as the indexer announces of many refs at once, beside
+// other appends to the partition: it stays in order, in at most two pieces, since a
+// merge that comes in between finds documents dead that later records name.
+func (s *suite) batchOfRefs() {
+	const refs, bytesOfAll = 256, 800 << 10
+	ctx, cancel := s.patient()
+	defer cancel()
+	batch := make([]event.Record, refs)
+	for i := range batch {
+		batch[i] = record("k", fmt.Sprintf("%04d", i)+strings.Repeat("x", bytesOfAll/refs-64))
+	}
+	done, stop := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if _, err := s.log.Append(ctx, s.topic, 0, record("other", "other")); err != nil {
+				s.Error(err)
+				return
+			}
+		}
+	}()
+	for range 3 {
+		positions, err := s.log.Append(ctx, s.topic, 0, batch...)
+		if err != nil || len(positions) != refs {
+			s.Fatalf("%d positions, %v", len(positions), err)
+		}
+		pieces := 1
+		for i := 1; i < refs; i++ {
+			switch step := positions[i].Offset - positions[i-1].Offset; {
+			case step <= 0:
+				s.Fatalf("record %d comes before the one before it", i)
+			case step > 1:
+				pieces++
+			}
+		}
+		if pieces > 2 {
+			s.Errorf("%d bytes of %d records are in the log in %d pieces, want at most 2", bytesOfAll, refs, pieces)
+		}
+		r := s.tail(0, positions[0].Offset)
+		for i := 0; i < refs; {
+			got := s.next(r)
+			if string(got.Key) == "other" {
+				continue
+			}
+			if !bytes.Equal(got.Value, batch[i].Value) || got.Position != positions[i] {
+				s.Fatalf("record %d is %.10q at %v, want %.10q at %v", i, got.Value, got.Position, batch[i].Value, positions[i])
+			}
+			i++
+		}
+	}
+	close(stop)
+	<-done
+}
+
 func (s *suite) concurrentAppends() {
 	const writers, each = 8, 40
 	var mu sync.Mutex

@@ -32,6 +32,7 @@ func Run(t *testing.T, d Driver) {
 		run  func(*suite)
 	}{
 		{"RecordsComeBackWhole", (*suite).recordsComeBackWhole},
+		{"BatchOfRefs", (*suite).batchOfRefs},
 		{"OrderAndOffsets", (*suite).orderAndOffsets},
 		{"PartitionOfKey", (*suite).partitionOfKey},
 		{"ExplicitPartition", (*suite).explicitPartition},

@@ -1,0 +1,165 @@
+package indexer
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// forge writes an object as a hostile program would, unchecked, and returns its name.
+func (b *bench) forge(kind string, content []byte) (id [sha1.Size]byte) {
+	b.t.Helper()
+	object := append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
+	id = sha1.Sum(object)
+	name := hex.EncodeToString(id[:])
+	dir := filepath.Join(b.repo.Dir, ".git", "objects", name[:2])
+	var packed bytes.Buffer
+	w, err := zlib.NewWriterLevel(&packed, zlib.BestSpeed)
+	if err == nil {
+		_, err = w.Write(object)
+		err = errors.Join(err, w.Close(), os.MkdirAll(dir, 0o755))
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, name[2:]), packed.Bytes(), 0o644)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// forgedEntry is an entry of a tree object.
+func forgedEntry(mode, name string, id [sha1.Size]byte) []byte {
+	return append(fmt.Appendf(nil, "%s %s\x00", mode, name), id[:]...)
+}
+
+// TestHostileTrees pushes a branch whose tree no git would write. What can be named is
+// indexed, and what cannot has a reason; a tree beyond a bound is the fault of its
+// repository, not tried again, and gone with its branch.
+func TestHostileTrees(t *testing.T) {
+	long := strings.Repeat("n", 4096)
+	for _, test := range []struct {
+		name string
+		tree func(b *bench, file [sha1.Size]byte) []byte
+		// paths that are indexed, and those that are skipped as invalid.
+		paths, invalid int
+		tooLarge       bool
+	}{
+		{name: "a name twice", paths: 1, tree: func(_ *bench, file [sha1.Size]byte) []byte {
+			return slices.Concat(forgedEntry("100644", "a.go", file), forgedEntry("100644", "a.go", file))
+		}},
+		{name: "a name as a file and as a directory", paths: 2, tree: func(b *bench, file [sha1.Size]byte) []byte {
+			inner := b.forge("tree", forgedEntry("100644", "b.go", file))
+			return slices.Concat(forgedEntry("100644", "a", file), forgedEntry("40000", "a", inner))
+		}},
+		{name: "names out of order", paths: 3, tree: func(_ *bench, file [sha1.Size]byte) []byte {
+			return slices.Concat(forgedEntry("100644", "z.go", file), forgedEntry("100644", "a.go", file), forgedEntry("100644", "m.go", file))
+		}},
+		{name: "names twice and out of order", paths: 3, tree: func(_ *bench, file [sha1.Size]byte) []byte {
+			return slices.Concat(forgedEntry("100644", "z.go", file), forgedEntry("100644", "a.go", file), forgedEntry("100644", "m.go", file), forgedEntry("100644", "a.go", [sha1.Size]byte{1}))
+		}},
+		{name: "names that lead out", paths: 2, invalid: 5, tree: func(b *bench, file [sha1.Size]byte) []byte {
+			inner := b.forge("tree", forgedEntry("100644", "passwd", file))
+			return slices.Concat(
+				forgedEntry("100644", "..", file), forgedEntry("40000", "..x/..", inner), forgedEntry("40000", ".", inner), forgedEntry("40000", ".git", inner),
+				forgedEntry("40000", "../../etc", inner), forgedEntry("100644", "/root.go", file), forgedEntry("100644", "a.go", file))
+		}},
+		{name: "a name of 4 kB", paths: 2, invalid: 1, tree: func(b *bench, file [sha1.Size]byte) []byte {
+			inner := b.forge("tree", forgedEntry("100644", long, file))
+			return slices.Concat(forgedEntry("100644", "a.go", file), forgedEntry("40000", "d", inner), forgedEntry("100644", long, file))
+		}},
+		{name: "10,000 directories deep", tooLarge: true, tree: func(b *bench, file [sha1.Size]byte) []byte {
+			tree := forgedEntry("100644", "a.go", file)
+			for range 10_000 {
+				tree = forgedEntry("40000", "d", b.forge("tree", tree))
+			}
+			return tree
+		}},
+		{name: "directories that hold each other 2^60 times", tooLarge: true, tree: func(b *bench, file [sha1.Size]byte) []byte {
+			tree := forgedEntry("100644", "a.go", file)
+			for range 60 {
+				id := b.forge("tree", tree)
+				tree = slices.Concat(forgedEntry("40000", "a", id), forgedEntry("40000", "b", id))
+			}
+			return tree
+		}},
+		{name: "a million entries", tooLarge: true, tree: func(_ *bench, file [sha1.Size]byte) []byte {
+			var tree []byte
+			for i := range 1_000_000 {
+				tree = append(tree, forgedEntry("100644", fmt.Sprintf("%07d", i), file)...)
+			}
+			return tree
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, "**")
+			b.x.o.MaxFiles = 100_000
+			b.repo.CommitFiles("kept.go", "package kept\n")
+			b.register()
+			file := b.forge("blob", []byte("package forged\n"))
+			ref := filepath.Join(b.repo.Dir, ".git", "refs", "heads", "forged")
+			push := func(tree []byte) error {
+				commit := b.forge("commit", fmt.Appendf(nil, "tree %x\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nforged\n", b.forge("tree", tree)))
+				if err := os.WriteFile(ref, fmt.Appendf(nil, "%x\n", commit), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return b.handle(b.pushOf("forged", 2))
+			}
+			forged := test.tree(b, file)
+			err := push(forged)
+			switch {
+			case test.tooLarge && (!errors.Is(err, mirror.ErrTooLarge) || !errors.Is(err, worker.ErrPermanent)):
+				t.Fatalf("%v, want ErrTooLarge for good", err)
+			case !test.tooLarge && err != nil:
+				t.Fatal(err)
+			}
+			paths, invalid := 0, 0
+			for path, change := range b.refs["refs/heads/forged"] {
+				if change.Skipped == code.SkipInvalidPath {
+					invalid++
+				} else {
+					paths++
+				}
+				if name, valid := code.NamePath(path); !valid || name != path || len(path) > code.MaxPathBytes {
+					t.Errorf("the path %.100q is in an event", path)
+				}
+			}
+			if paths != test.paths || invalid != test.invalid {
+				t.Errorf("%d paths and %d that are invalid, want %d and %d: %.500q", paths, invalid, test.paths, test.invalid, slices.Collect(maps.Keys(b.refs["refs/heads/forged"])))
+			}
+			if !test.tooLarge { // to a tree of git, and back
+				first := maps.Clone(b.refs["refs/heads/forged"])
+				if err := push(slices.Concat(forgedEntry("100644", "a.go", file), forgedEntry("100644", "m.go", file), forgedEntry("100644", "z.go", file))); err != nil {
+					t.Fatal(err)
+				}
+				b.check("main", "forged")
+				if err := push(forged); err != nil {
+					t.Fatal(err)
+				}
+				if got := b.refs["refs/heads/forged"]; !slices.Equal(slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(first))) {
+					t.Errorf("after a tree of git it has %.500q, want %.500q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(first)))
+				}
+			}
+			if err := os.Remove(ref); err != nil {
+				t.Fatal(err)
+			}
+			b.repo.CommitFiles("more.go", "package more\n")
+			b.must(b.refreshOf(""))
+			b.check("main")
+		})
+	}
+}
