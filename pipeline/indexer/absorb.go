@@ -33,6 +33,8 @@ type refKey struct {
 type told struct {
 	last  map[refKey]code.CommitID
 	heads map[code.RepositoryID]code.Ref
+	// removed are the repositories that were removed, whether or not they came back.
+	removed map[code.RepositoryID]bool
 	// causes has the causes that come at or after the record to be handled next.
 	causes map[refKey]event.Offset
 }
@@ -58,6 +60,7 @@ func (t *told) add(ev event.Event, at event.Offset) {
 			t.heads[ev.Repository] = code.BranchRef(ev.DefaultBranch)
 		}
 	case *event.RepositoryRemoved:
+		t.removed[ev.Repository] = true
 		for k := range t.last {
 			if k.repo == ev.Repository {
 				delete(t.last, k)
@@ -80,6 +83,11 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 		return err
 	}
 	x.partitions.begin(first.Partition, what.causes)
+	for _, repo := range slices.Sorted(maps.Keys(what.removed)) {
+		if err := x.forgetIndexed(ctx, repo); err != nil {
+			return fmt.Errorf("catch up with the log: %w", err)
+		}
+	}
 	for _, k := range what.refs() {
 		if err := x.follow(ctx, k, what.last[k], what.heads[k.repo]); err != nil {
 			if ctx.Err() != nil {
@@ -140,7 +148,7 @@ func (x *Indexer) settle(ctx context.Context, repo code.RepositoryID, at event.P
 // told reads what the log tells of a repository, or of all for 0, from an offset
 // up to its end, for a record at at.
 func (x *Indexer) told(ctx context.Context, from event.Offset, at event.Position, repo code.RepositoryID) (told, error) {
-	what := told{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[refKey]event.Offset{}}
+	what := told{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[refKey]event.Offset{}}
 	high, err := x.o.Log.HighWater(ctx, at.Topic)
 	if err == nil {
 		end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
@@ -151,6 +159,23 @@ func (x *Indexer) told(ctx context.Context, from event.Offset, at event.Position
 		return what, fmt.Errorf("catch up with the log: %w", err)
 	}
 	return what, nil
+}
+
+// forgetIndexed forgets the refs of a repository that was removed, perhaps by another
+// process: a mirror that it left here has nothing that the log has. Those that came
+// after a removal are followed again.
+func (x *Indexer) forgetIndexed(ctx context.Context, repo code.RepositoryID) error {
+	m := x.o.Mirrors.Mirror(repo)
+	indexed, err := m.Indexed(ctx)
+	if err != nil || len(indexed) == 0 {
+		return err
+	}
+	for _, rev := range indexed {
+		if err := m.SetIndexed(ctx, rev.Ref, "", ""); err != nil {
+			return err
+		}
+	}
+	return m.SetIndexedComplete(false)
 }
 
 // follow makes the indexed state of a ref what the log says. Where the mirror

@@ -31,6 +31,8 @@ type batch struct {
 	changes int
 	// readings are what the blobs that were read are read as.
 	readings map[readingKey]reading
+	// relatives are the repositories that have what the batch takes for known.
+	relatives []*relative
 }
 
 // refChange is how the manifest of a ref changes.

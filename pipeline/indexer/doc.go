@@ -25,7 +25,8 @@
 // indexed commit of the default branch or of a ref nearby; without any the changes are
 // the whole manifest. A blob is read once for all refs of a batch, and not at all if a
 // live segment holds its documents, which is so for the blobs in the trees of the
-// commits that the log announced last. The blobs to read are cut into units of adjacent
+// commits that the log announced last, of this repository and of its relatives, whose
+// history begins with the same commit (docs/adr/0024). The blobs to read are cut into units of adjacent
 // paths; each unit becomes one segment, or more if its text grows in decoding. Units of
 // all repositories share Options.Slots, with the merges of the process.
 //
@@ -46,8 +47,9 @@
 //  3. A document is analysed in the language of its place; a blob that stands in
 //     two languages is two documents.
 //     A document that an event names is in a segment of its batch, or a ref that the
-//     log has announced names it until then. What the log may have dropped is read
-//     again.
+//     log has announced names it until then, one of this repository or of a relative in
+//     its partition. What the log may have dropped is read again. Relatives announce one
+//     at a time, each after a look at what it relies on.
 //  4. Losing a mirror costs a full manifest, no more. What was registered is then
 //     read from the log, and so are the refs that have gone meanwhile: by each look
 //     at all refs, until the mirror is known to have every ref that the log has.
@@ -73,8 +75,9 @@
 // # Bounds
 //
 // A batch is maxBatchRefs refs and maxBatchChanges changes, and one append of
-// maxAppendBytes; a search for known documents visits maxWalk directories; what is kept
-// of a repository's blobs is maxReadings.
+// maxAppendBytes; a search for known documents visits maxWalk directories, and of up to
+// maxRelatives relatives about maxFamilyWalk; what is kept of a repository's blobs is
+// maxReadings.
 //
 // Units are 15/16 of Options.SegmentBytes of blobs; a builder needs 1.6 times that; a blob is at most
 // analyze.Options.MaxBlobBytes. Progress of the latest MaxJobs repositories is

@@ -34,6 +34,10 @@ type handling struct {
 	// announced are the refs that this handling announced, and named what they name.
 	announced map[code.Ref]bool
 	named     named
+	partition int32
+	// root names the family, empty for none; alone says that it is not looked at.
+	root  code.CommitID
+	alone bool
 }
 
 // indexRefs indexes refs at their commits, those whose commit is not news excepted, and
@@ -60,6 +64,10 @@ func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revisi
 		return indexed, err
 	}
 	defer h.trees.Close()
+	h.partition = pending[0].cause.at.Partition
+	if err := h.joinFamily(ctx, revs); err != nil {
+		return indexed, err
+	}
 	if pending, err = h.chooseBases(ctx, pending); err != nil {
 		return indexed, err
 	}
@@ -72,7 +80,14 @@ func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revisi
 			job.report()
 			pending = pending[1:]
 		}
-		if err := h.indexBatch(ctx, b, started, len(pending) > 0); err != nil {
+		err := h.indexBatch(ctx, b, started, len(pending) > 0)
+		if errors.Is(err, errFamilyChanged) {
+			if err = h.retryAlone(ctx, b, err); err == nil {
+				pending = append(b.refs, pending...)
+				continue
+			}
+		}
+		if err != nil {
 			return indexed, err
 		}
 		for _, ref := range b.refs {
@@ -157,6 +172,14 @@ func (h *handling) indexBatch(ctx context.Context, b *batch, started time.Time, 
 func (h *handling) announceBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) error {
 	records, err := h.encodeBatch(ctx, b, events)
 	if err != nil {
+		return err
+	}
+	done, err := h.x.beginAnnouncement(ctx, h.root, h.repo)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := h.confirmRelatives(ctx, b); err != nil {
 		return err
 	}
 	if _, err = h.x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...); err != nil {

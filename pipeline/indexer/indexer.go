@@ -94,6 +94,7 @@ type Indexer struct {
 	o          Options
 	small      *segment.Slots // of segments below segment.SmallBytes
 	partitions partitions
+	families   families
 	// markEvery is the constant but in tests.
 	markEvery int
 	builders  sync.Pool // of *segment.Builder
@@ -198,6 +199,7 @@ func (x *Indexer) remove(ctx context.Context, ev *event.RepositoryRemoved, at ev
 	if err := m.Remove(ctx); err != nil {
 		return err
 	}
+	x.leaveFamily(ev.Repository)
 	x.o.Logger.Info("repository removed", "repository", r.Name, "repository_id", ev.Repository, "reason", ev.Reason, "position", at.String())
 	x.jobs.forget(ev.Repository)
 	return x.settle(ctx, ev.Repository, at)
@@ -272,6 +274,9 @@ type visit struct {
 func (x *Indexer) registered(ctx context.Context, r code.Repository, v visit, job *job) error {
 	m := x.o.Mirrors.Mirror(r.ID)
 	if err := m.Save(r); err != nil {
+		return err
+	}
+	if err := m.ForgetFamily(); err != nil { // its history may be another by now
 		return err
 	}
 	_, err := x.everything(ctx, m, r, v, job)

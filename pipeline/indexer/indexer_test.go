@@ -66,7 +66,7 @@ func newBench(t testing.TB, branches ...string) *bench {
 		t.Fatal(err)
 	}
 	b.metrics = prometheus.NewRegistry()
-	b.policy = mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir}}
+	b.policy = mirror.Policy{Schemes: []string{"file"}, Roots: []string{b.repo.Dir, filepath.Join(b.dir, "clones")}}
 	b.mirrors, err = mirror.Open(t.Context(), mirror.Options{
 		Registerer: b.metrics,
 		Dir:        filepath.Join(b.dir, "mirrors"), Policy: b.policy, Logger: slog.New(slog.DiscardHandler),
@@ -162,7 +162,7 @@ func (b *bench) apply() {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		if ev, ok := ev.(*event.RevisionIndexed); ok {
+		if ev, ok := ev.(*event.RevisionIndexed); ok && ev.Repository == b.code.ID {
 			b.revision(ev)
 		}
 	}
@@ -210,6 +210,19 @@ func (b *bench) revision(ev *event.RevisionIndexed) {
 
 func (b *bench) readSegment(ref event.SegmentRef) {
 	b.t.Helper()
+	b.openSegment(ref, func(f *segment.File, keys []code.DocumentKey) {
+		for i, k := range keys {
+			var err error
+			if b.docs[k], err = f.Text(segment.DocID(i), nil); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	})
+}
+
+// openSegment calls visit with a segment of the store and the keys of its documents.
+func (b *bench) openSegment(ref event.SegmentRef, visit func(*segment.File, []code.DocumentKey)) {
+	b.t.Helper()
 	id, err := segment.ParseID(ref.ID)
 	if err != nil {
 		b.t.Fatal(err)
@@ -227,11 +240,7 @@ func (b *bench) readSegment(ref event.SegmentRef) {
 	if err != nil || len(keys) != ref.Documents {
 		b.t.Fatalf("%d keys, want %d: %v", len(keys), ref.Documents, err)
 	}
-	for i, k := range keys {
-		if b.docs[k], err = f.Text(segment.DocID(i), nil); err != nil {
-			b.t.Fatal(err)
-		}
-	}
+	visit(f, keys)
 }
 
 // check holds that the manifests equal the repository and that every document

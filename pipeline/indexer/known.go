@@ -56,9 +56,6 @@ func (h *handling) nameKnown(ctx context.Context, b *batch) error {
 		h.x.o.Logger.Warn("cannot load the cache of blob readings; blobs are read again", "repository_id", h.repo, "error", err)
 		return nil
 	}
-	if len(found) == 0 {
-		return nil
-	}
 	wanted := map[mirror.ObjectID][]readingKey{}
 	for i := range b.items {
 		it := &b.items[i]
@@ -75,7 +72,7 @@ func (h *handling) nameKnown(ctx context.Context, b *batch) error {
 	for i := range b.items {
 		h.nameItem(b, &b.items[i], found)
 	}
-	return nil
+	return h.nameFromFamily(ctx, b, found)
 }
 
 // eachKey calls visit with the keys of all items, and the paths they are for.
@@ -145,12 +142,19 @@ func (h *handling) findLive(ctx context.Context, wanted map[mirror.ObjectID][]re
 			commits = append(commits, commit)
 		}
 	}
-	err := h.trees.Walk(ctx, commits, maxWalk, func(name string, e mirror.Entry) bool {
+	_, err := walkLive(ctx, h.trees, commits, maxWalk, h.x.o.Analyzer.NameClass, wanted, live)
+	return err
+}
+
+// walkLive calls live for those of the wanted keys under which commits have the blob, and
+// takes them from wanted. It visits at most so many directories, and returns how many.
+func walkLive(ctx context.Context, trees *mirror.Trees, commits []code.CommitID, most int, class func(string) string, wanted map[mirror.ObjectID][]readingKey, live func(mirror.ObjectID, readingKey)) (visited int, err error) {
+	visited, err = trees.Walk(ctx, commits, most, func(name string, e mirror.Entry) bool {
 		open, ok := wanted[e.ID]
 		if !ok || !e.Mode.IsFile() {
 			return true
 		}
-		k := keyOfReading(e.ID.Blob(), h.x.o.Analyzer.NameClass(code.SpellPath(name)))
+		k := keyOfReading(e.ID.Blob(), class(code.SpellPath(name)))
 		if i := slices.Index(open, k); i >= 0 {
 			live(e.ID, k)
 			open = slices.DeleteFunc(open, func(other readingKey) bool { return other == k })
@@ -161,9 +165,9 @@ func (h *handling) findLive(ctx context.Context, wanted map[mirror.ObjectID][]re
 		return len(wanted) > 0
 	})
 	if errors.Is(err, mirror.ErrTooLarge) || errors.Is(err, mirror.ErrMissing) {
-		return nil // what was not found is read
+		return visited, nil // what was not found is read
 	}
-	return err
+	return visited, err
 }
 
 // nameItem names the places of a blob if all of them are known, and leaves none.

@@ -90,6 +90,14 @@ func (p *partitions) settled(number int32, repo code.RepositoryID, causes map[re
 	}
 }
 
+// markedAt returns the offset of the last mark of a partition; -1 if this process has made
+// none.
+func (p *partitions) markedAt(number int32) event.Offset {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ofLocked(number).marked
+}
+
 // mark reports whether it is time for a mark at next, and then counts anew. There
 // is none while a mirror is in doubt: it would hide what that has to read.
 func (p *partitions) mark(number int32, next event.Offset, every int) bool {

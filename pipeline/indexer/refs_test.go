@@ -23,7 +23,7 @@ func (b *bench) measure(f func()) costs {
 	f()
 	c := costs{readBytes: b.readBytes() - before}
 	b.scan(from, func(_ event.Record, ev event.Event) {
-		if ev, ok := ev.(*event.RevisionIndexed); ok {
+		if ev, ok := ev.(*event.RevisionIndexed); ok && ev.Repository == b.code.ID {
 			for _, s := range ev.Segments {
 				c.documents += s.Documents
 			}

@@ -60,11 +60,20 @@ func (x *Indexer) removeRefs(ctx context.Context, m *mirror.Mirror, repo code.Re
 func (x *Indexer) announceRemovals(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, head code.Ref, removals []refRemoval) error {
 	var records []event.Record
 	size, first := 0, 0
+	root, err := x.familyOf(repo)
+	if err != nil {
+		return err
+	}
 	flush := func(end int) error {
 		if len(records) == 0 {
 			return nil
 		}
-		_, err := x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...)
+		done, err := x.beginAnnouncement(ctx, root, repo)
+		if err != nil {
+			return err
+		}
+		defer done()
+		_, err = x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...)
 		if err != nil {
 			err = fmt.Errorf("announce that %d refs are gone, from %s: %w", len(records), removals[first].ref, err)
 		} else {

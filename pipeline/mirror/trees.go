@@ -284,22 +284,22 @@ func (n Name) after(i int) byte {
 // commits, in their order, until fn returns false. A directory that several of them
 // share is visited once, so a file may be reported under one of its directories only.
 // Commits that are not there are left out. It fails with ErrTooLarge after most
-// directories.
-func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn func(name string, e Entry) bool) error {
+// directories, and returns how many it visited.
+func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn func(name string, e Entry) bool) (visited int, err error) {
 	w := &treeWalk{t: t, fn: fn, left: most, seen: map[ObjectID]struct{}{}}
 	for _, id := range commits {
 		c, err := t.Commit(ctx, id)
 		if err != nil {
 			if context.Cause(ctx) != nil {
-				return err
+				return len(w.seen), err
 			}
 			continue
 		}
 		if more, err := w.visit(ctx, c.Tree, 0); err != nil || !more {
-			return err
+			return len(w.seen), err
 		}
 	}
-	return nil
+	return len(w.seen), nil
 }
 
 // A treeWalk is one call of Walk.

@@ -38,7 +38,7 @@ type Logging struct {
 // Log chooses the driver of the event log.
 type Log struct {
 	Driver     string `yaml:"driver" enum:"embedded,kafka" doc:"embedded keeps the log in the data directory; kafka uses the brokers below."`
-	Partitions int    `yaml:"partitions" doc:"Partitions of a topic that is created. 0: four. A log that exists keeps its number."`
+	Partitions int    `yaml:"partitions" doc:"Partitions of a topic that is created. 0: one in the embedded log, four on brokers. A log that exists keeps its number."`
 	Kafka      Kafka  `yaml:"kafka" doc:"Used with log.driver kafka."`
 }
 

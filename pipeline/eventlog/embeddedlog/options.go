@@ -42,7 +42,7 @@ type Options struct {
 
 // Bounds and defaults of Options.
 const (
-	DefaultPartitions = 4
+	DefaultPartitions = 1
 	MaxPartitions     = 1024
 
 	defaultCacheBytes      = 16 << 20

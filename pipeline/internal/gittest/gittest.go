@@ -38,6 +38,14 @@ func New(t testing.TB, args ...string) *Repository {
 	return r
 }
 
+// Clone returns a clone in a directory that does not exist yet, with a history that goes
+// on by itself.
+func (r *Repository) Clone(dir string) *Repository {
+	r.t.Helper()
+	r.run("", "clone", "--quiet", "--template=", r.Dir, dir)
+	return &Repository{t: r.t, Dir: dir, commits: r.commits}
+}
+
 // Git runs git in the repository and returns its output without the final line
 // feed.
 func (r *Repository) Git(args ...string) string {

@@ -21,8 +21,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// defaultPartitions is the number of partitions of a topic that we create, as
-// the embedded log has it.
+// defaultPartitions is the number of partitions of a topic that we create: as many
+// processes can share the work of workers.
 const defaultPartitions = 4
 
 // openKafka connects to the brokers, makes the topics where they are missing and

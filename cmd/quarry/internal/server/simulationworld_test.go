@@ -39,7 +39,7 @@ import (
 )
 
 const (
-	simulatedPartitions = 3
+	simulatedPartitions = 2
 	simulatedSecret     = "a key of twenty-four bytes"
 	// maxSimulatedRepositories and maxSimulatedBranches bound the world, maxInFlight the
 	// deliveries that were sent and not answered.
@@ -350,8 +350,15 @@ func (w *simulatedWorld) change() {
 	}
 	rng := w.s.Rand
 	if len(w.repositories) < maxSimulatedRepositories && rng.IntN(20) == 0 || len(w.repositories) == 0 {
-		w.repositories = append(w.repositories, w.host.Add(fmt.Sprintf("https://hub.example.org/r%d.git", len(w.repositories))))
-		w.push(w.repositories[len(w.repositories)-1], "refs/heads/main")
+		url := fmt.Sprintf("https://hub.example.org/r%d.git", len(w.repositories))
+		r := (*simulation.Repository)(nil)
+		if len(w.repositories) > 0 && rng.IntN(3) > 0 {
+			r = w.host.Fork(draw(rng, w.repositories), url)
+		} else {
+			r = w.host.Add(url)
+		}
+		w.repositories = append(w.repositories, r)
+		w.push(r, r.Head)
 		return
 	}
 	r := draw(rng, w.repositories)
@@ -365,6 +372,14 @@ func (w *simulatedWorld) change() {
 		before := w.host.Branches(r)[ref]
 		w.host.Delete(r, ref)
 		w.send(r, ref, before, "")
+	case n == 2: // what a fork has, or another repository
+		other := draw(rng, w.repositories)
+		theirs := w.host.Branches(other)
+		before, after := w.host.Branches(r)[ref], theirs[draw(rng, slices.Sorted(maps.Keys(theirs)))]
+		if before != after {
+			w.host.Move(r, ref, after)
+			w.send(r, ref, before, after)
+		}
 	default:
 		w.push(r, ref)
 	}

@@ -25,7 +25,8 @@
 //
 // # What is not simulated
 //
-// Git objects: a mirror has a file for each commit, and the Host knows the rest.
+// Git objects: a mirror has a file for each commit, and the Host knows the trees and
+// blobs.
 // What goroutines do between two choices, without crossing the border, happens in the
 // order of the Go scheduler. The tests give it one processor, so that a seed repeats its
 // trace in all but few runs.

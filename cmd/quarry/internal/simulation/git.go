@@ -97,6 +97,8 @@ func (c *call) run(ctx context.Context, verdict Verdict) error {
 		return c.listTree()
 	case "diff-tree":
 		return c.compareTrees()
+	case "rev-list":
+		return c.listFirstParents()
 	}
 	return fatal("git: '" + c.args[0] + "' is not a git command of the simulation")
 }

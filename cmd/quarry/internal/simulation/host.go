@@ -21,6 +21,7 @@ type Host struct {
 		byURL   map[string]*Repository
 		commits map[code.CommitID]*commit
 		blobs   map[string]string // content by name
+		trees   map[string]string // the same
 		away    bool
 		full    bool
 	}
@@ -35,7 +36,8 @@ type Repository struct {
 
 // commit is a commit and what it is made of.
 type commit struct {
-	text string
+	text   string
+	parent code.CommitID // empty for none
 	// files has the names of blobs by path.
 	files map[string]string
 }
@@ -44,6 +46,7 @@ type commit struct {
 func NewHost() *Host {
 	h := &Host{}
 	h.mu.byURL, h.mu.commits, h.mu.blobs = map[string]*Repository{}, map[code.CommitID]*commit{}, map[string]string{}
+	h.mu.trees = map[string]string{}
 	return h
 }
 
@@ -54,6 +57,22 @@ func (h *Host) Add(url string) *Repository {
 	r := &Repository{URL: url, Head: "refs/heads/main", branches: map[code.Ref]code.CommitID{}}
 	h.mu.byURL[url] = r
 	return r
+}
+
+// Fork adds a repository that begins with the default branch of another.
+func (h *Host) Fork(of *Repository, url string) *Repository {
+	r := h.Add(url)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r.branches[r.Head] = of.branches[of.Head]
+	return r
+}
+
+// Move makes a branch point to a commit that the host knows.
+func (h *Host) Move(r *Repository, ref code.Ref, to code.CommitID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r.branches[ref] = to
 }
 
 // SetAway makes every connection to the host fail, or ends that.
@@ -79,18 +98,56 @@ func objectName(kind, content string) string {
 func (h *Host) Push(r *Repository, ref code.Ref, files map[string]string, at time.Time) code.CommitID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := &commit{files: map[string]string{}}
-	var tree strings.Builder
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		blob := objectName("blob", files[path])
-		h.mu.blobs[blob], c.files[path] = files[path], blob
-		fmt.Fprintf(&tree, "%s %s\n", blob, path)
+	c := &commit{files: map[string]string{}, parent: r.branches[ref]}
+	for path, content := range files {
+		blob := objectName("blob", content)
+		h.mu.blobs[blob], c.files[path] = content, blob
 	}
-	c.text = fmt.Sprintf("tree %s\nparent %s\ncommitter Ada <ada@example.org> %d +0000\n\npush\n", objectName("tree", tree.String()), r.branches[ref], at.Unix())
+	parent := ""
+	if c.parent != "" {
+		parent = fmt.Sprintf("parent %s\n", c.parent)
+	}
+	c.text = fmt.Sprintf("tree %s\n%scommitter Ada <ada@example.org> %d +0000\n\npush\n", h.addTreeLocked(c.files), parent, at.Unix())
 	id := code.CommitID(objectName("commit", c.text))
 	h.mu.commits[id] = c
 	r.branches[ref] = id
 	return id
+}
+
+// addTreeLocked keeps the trees of files, blobs by path, and returns the name of the
+// first.
+func (h *Host) addTreeLocked(files map[string]string) string {
+	below := map[string]map[string]string{} // by the name of the directory, with a slash
+	entries := map[string]string{}          // what git writes for a name, which of a directory ends in a slash
+	for path, blob := range files {
+		name, rest, isBelow := strings.Cut(path, "/")
+		if !isBelow {
+			entries[name] = entryOfTree("100644", name, blob)
+			continue
+		}
+		if below[name+"/"] == nil {
+			below[name+"/"] = map[string]string{}
+		}
+		below[name+"/"][rest] = blob
+	}
+	for name, inside := range below {
+		entries[name] = entryOfTree("40000", strings.TrimSuffix(name, "/"), h.addTreeLocked(inside))
+	}
+	var tree strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		tree.WriteString(entries[name])
+	}
+	id := objectName("tree", tree.String())
+	h.mu.trees[id] = tree.String()
+	return id
+}
+
+func entryOfTree(mode, name, id string) string {
+	raw, err := hex.DecodeString(id)
+	if err != nil {
+		panic(err) // it is made here
+	}
+	return fmt.Sprintf("%s %s\x00%s", mode, name, raw)
 }
 
 // Delete deletes a branch.
@@ -132,6 +189,14 @@ func (h *Host) blob(name string) (content string, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	content, ok = h.mu.blobs[name]
+	return content, ok
+}
+
+// tree returns the content of a tree.
+func (h *Host) tree(name string) (content string, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	content, ok = h.mu.trees[name]
 	return content, ok
 }
 

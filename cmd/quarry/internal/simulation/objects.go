@@ -39,7 +39,7 @@ func (c *call) catFile(ctx context.Context) error {
 	return nil
 }
 
-// object returns what a name means: a ref or commit of the mirror, or a blob.
+// object returns what a name means: a ref or commit of the mirror, a tree or a blob.
 func (c *call) object(name string) (id, kind, content string) {
 	commit, wantsCommit := strings.CutSuffix(name, "^{commit}")
 	if wantsCommit && strings.HasPrefix(commit, "refs/") {
@@ -51,7 +51,25 @@ func (c *call) object(name string) (id, kind, content string) {
 	if content, ok := c.host.blob(name); ok && !wantsCommit {
 		return name, "blob", content
 	}
+	if content, ok := c.host.tree(name); ok && !wantsCommit {
+		return name, "tree", content
+	}
 	return "", "", ""
+}
+
+// listFirstParents answers rev-list --first-parent.
+func (c *call) listFirstParents() error {
+	id := code.CommitID(c.args[len(c.args)-1])
+	found := c.find(id)
+	if found == nil {
+		return fatal("fatal: bad object " + string(id))
+	}
+	var out bytes.Buffer
+	for ; found != nil; id, found = found.parent, c.host.commit(found.parent) {
+		fmt.Fprintln(&out, id)
+	}
+	_, err := c.e.Stdout.Write(out.Bytes())
+	return err
 }
 
 // listTree answers ls-tree -r -z -l.

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// clone returns a clone under another name.
+func (g *gitRepository) clone(t *testing.T, name string) *gitRepository {
+	t.Helper()
+	c := newGitRepository(t, name, g.Branches...)
+	c.git("fetch", "--quiet", g.dir, "main")
+	c.git("reset", "--quiet", "--hard", "FETCH_HEAD")
+	return c
+}
+
+// segmentDocuments counts the documents of all segments, and those that nobody holds.
+func (s *Server) segmentDocuments() (documents, unheld int) {
+	v := s.versions.live.Load().places.Acquire()
+	defer v.Release()
+	for _, info := range v.SegmentInfos() {
+		documents += info.Documents
+	}
+	return documents, v.Unheld()
+}
+
+func (s *Server) checkDocuments(t *testing.T, when string, want int) {
+	t.Helper()
+	if documents, unheld := s.segmentDocuments(); documents != want || unheld != 0 {
+		t.Errorf("%s: %d documents in segments, %d that nobody holds, want %d and none", when, documents, unheld, want)
+	}
+}
+
+// checkHolders holds that a word is found in these repositories alone.
+func (s *Server) checkHolders(t *testing.T, when, word string, all []*gitRepository, holders ...*gitRepository) {
+	t.Helper()
+	for _, g := range all {
+		found := len(mustAsk(t, s, word+" repo:"+g.Name)) > 0
+		if want := slices.Contains(holders, g); found != want {
+			t.Errorf("%s: %s is found in %s: %v, want %v", when, word, g.Name, found, want)
+		}
+	}
+}
+
+// TestFamilySharesDocuments has three clones of a repository under three names, removes
+// and erases those that came first, and replays the log.
+func TestFamilySharesDocuments(t *testing.T) {
+	const files, shared, lonely = 60, "sharedcanaryqzvjx", "lonelycanaryxjvzq"
+	first := newGitRepository(t, "first")
+	var pairs []string
+	for i := range files {
+		pairs = append(pairs, fmt.Sprintf("dir%d/file%d.go", i%5, i), fmt.Sprintf("package p\n\n// text %d\n", i))
+	}
+	first.commit(pairs...)
+	head := first.commit("shared.txt", shared+"\n")
+	second, third := first.clone(t, "second"), first.clone(t, "third")
+	lonelyHead := first.commit("lonely.txt", lonely+"\n")
+	all := []*gitRepository{first, second, third}
+	c := erasureConfig(t, first, second, third)
+	s := running(t, c)
+	s.registerAt(t, first, lonelyHead)
+	s.checkDocuments(t, "one repository", files+2)
+	s.registerAt(t, second, head)
+	s.registerAt(t, third, head)
+	s.checkDocuments(t, "three clones", files+2)
+	s.checkHolders(t, "three clones", shared, all, first, second, third)
+	was := remember(t, s)
+
+	third.commit("new.go", "package new\n\n// newcanaryword\n")
+	s.pushAll(t, third)
+	second.commit("copy/new.go", "package new\n\n// newcanaryword\n")
+	s.pushAll(t, second)
+	s.checkDocuments(t, "one new file, in two of them", files+3)
+	s.checkHolders(t, "one new file, in two of them", "newcanaryword", all, second, third)
+
+	replayed(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, was.positions()))
+	s.checkHolders(t, "of the past", "newcanaryword", all)
+	s.checkHolders(t, "of the past", shared, all, all...)
+	was.compare(t, s, "of the past")
+	s.replayAll(t)
+
+	begun := s.erase(t, first, "")
+	checkErased(t, c, s.awaitErasure(t, begun.At), lonely)
+	s.checkDocuments(t, "without the first holder", files+2)
+	s.checkHolders(t, "without the first holder", shared, all, second, third)
+
+	if _, err := s.registrar.appendOne(t.Context(), &event.RepositoryRemoved{Repository: third.ID, At: now().UTC()}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() bool { return s.defaultAt(third.ID) == "" })
+	s.checkHolders(t, "one is left", "newcanaryword", all, second)
+	s.replayAll(t)
+	s.checkHolders(t, "after a replay", "newcanaryword", all, second)
+	s.checkHolders(t, "after a replay", shared, all, second)
+	second.commit("again.go", "package new\n\n// newcanaryword\n")
+	s.pushAll(t, second)
+	if _, unheld := s.segmentDocuments(); unheld != 0 {
+		t.Errorf("%d documents are held by nobody", unheld)
+	}
+}
+
+// pushAll has a repository looked at, and waits until its default branch is indexed.
+func (s *Server) pushAll(t *testing.T, g *gitRepository) {
+	t.Helper()
+	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
+		t.Fatal(err)
+	}
+	head := code.CommitID(g.git("rev-parse", "HEAD"))
+	eventually(t, func() bool { return s.defaultAt(g.ID) == head })
+}
+
+// TestFamilyImportedAtOnce has lanes bring the same documents at once: what there is
+// twice, merges drop.
+func TestFamilyImportedAtOnce(t *testing.T) {
+	const files = 200
+	first := newGitRepository(t, "first")
+	var pairs []string
+	for i := range files {
+		pairs = append(pairs, fmt.Sprintf("dir%d/file%d.go", i%5, i), fmt.Sprintf("package p\n\n// text %d\n", i))
+	}
+	first.commit(pairs...)
+	members := []*gitRepository{first}
+	roots := filepath.Dir(first.dir)
+	for i := range 3 {
+		m := first.clone(t, fmt.Sprintf("clone%d", i))
+		members, roots = append(members, m), roots+","+filepath.Dir(m.dir)
+	}
+	s := running(t, testConfig(t, "git.allowedRoots="+roots))
+	for _, m := range members {
+		if _, _, err := s.registrar.Register(t.Context(), m.Repository); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range members {
+		head := code.CommitID(m.git("rev-parse", "HEAD"))
+		eventually(t, func() bool { return s.defaultAt(m.ID) == head })
+	}
+	before, _ := s.segmentDocuments()
+	eventuallyOr(t, func() bool {
+		documents, unheld := s.segmentDocuments()
+		return documents == files && unheld == 0
+	}, func() string {
+		documents, unheld := s.segmentDocuments()
+		return fmt.Sprintf("%d documents of %d, %d held by nobody", documents, files, unheld)
+	})
+	t.Logf("%d documents at first, %d in the end", before, files)
+}

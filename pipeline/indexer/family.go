@@ -1,0 +1,438 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Repositories whose histories begin with one commit are a family: forks, mirrors and
+// clones under several names (docs/adr/0024). Documents are located by the partition, so
+// what a relative in the same partition has announced is held by a live segment for all
+// of them. A relative may give it up at any time, so what was taken for known is looked
+// up once more before the log is told, and until then no relative announces anything.
+
+const (
+	// maxRelatives bounds the relatives that are looked at for one batch.
+	maxRelatives = 8
+	// maxFamilyWalk bounds the directories of relatives that are visited for one batch,
+	// and walkPerBlob how many more for each blob in question: the trees of a relative
+	// may be as large as its owner likes.
+	maxFamilyWalk = 1 << 16
+	walkPerBlob   = 4
+)
+
+// errFamilyChanged says that a relative gave up documents that a batch relies on.
+var errFamilyChanged = errors.New("a relative no longer has what was taken for known")
+
+// families are the repositories that this process has mirrors of, by the root of their
+// history.
+type families struct {
+	mu struct {
+		sync.Mutex
+		loaded  bool
+		roots   map[code.RepositoryID]code.CommitID
+		members map[code.CommitID][]code.RepositoryID // in the order in which they came
+		locks   map[code.CommitID]chan struct{}
+		// changes counts what was announced of a repository, begun and ended.
+		changes map[code.RepositoryID]uint64
+	}
+}
+
+// loadLocked reads the families of the mirrors there are.
+func (f *families) loadLocked(ms *mirror.Mirrors) error {
+	if f.mu.loaded {
+		return nil
+	}
+	ids, err := ms.Repositories()
+	if err != nil {
+		return err
+	}
+	f.mu.roots, f.mu.members = map[code.RepositoryID]code.CommitID{}, map[code.CommitID][]code.RepositoryID{}
+	f.mu.locks, f.mu.changes = map[code.CommitID]chan struct{}{}, map[code.RepositoryID]uint64{}
+	for _, id := range ids {
+		if root, _ := ms.Mirror(id).Family(); root != "" {
+			f.joinLocked(id, root)
+		}
+	}
+	f.mu.loaded = true
+	return nil
+}
+
+func (f *families) joinLocked(id code.RepositoryID, root code.CommitID) {
+	f.leaveLocked(id)
+	f.mu.roots[id] = root
+	f.mu.members[root] = append(f.mu.members[root], id)
+}
+
+func (f *families) leaveLocked(id code.RepositoryID) {
+	root, ok := f.mu.roots[id]
+	if !ok {
+		return
+	}
+	delete(f.mu.roots, id)
+	f.mu.members[root] = slices.DeleteFunc(f.mu.members[root], func(other code.RepositoryID) bool { return other == id })
+	if len(f.mu.members[root]) == 0 {
+		delete(f.mu.members, root)
+	}
+}
+
+// familyOf returns the root that names the family of a repository, empty for none.
+func (x *Indexer) familyOf(id code.RepositoryID) (code.CommitID, error) {
+	f := &x.families
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	err := f.loadLocked(x.o.Mirrors)
+	return f.mu.roots[id], err
+}
+
+// leaveFamily forgets a repository whose mirror is removed.
+func (x *Indexer) leaveFamily(id code.RepositoryID) {
+	f := &x.families
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mu.loaded {
+		f.leaveLocked(id)
+		f.mu.changes[id]++
+	}
+}
+
+// joinFamily finds the family of the repository by the commit of its default branch, if
+// it is not known yet. A history that is too long has none.
+func (h *handling) joinFamily(ctx context.Context, revs []revision) error {
+	root, err := h.x.familyOf(h.repo)
+	if err != nil {
+		return err
+	}
+	h.root = root
+	if _, known := h.m.Family(); known {
+		return nil
+	}
+	commit := h.indexed[h.head]
+	for _, rev := range revs {
+		if rev.Ref == h.head {
+			commit = rev.Commit
+		}
+	}
+	if commit == "" {
+		return nil // it has no default branch yet
+	}
+	root, err = h.m.Root(ctx, commit)
+	if err != nil && (ctx.Err() != nil || !errors.Is(err, mirror.ErrTooLarge) && !errors.Is(err, mirror.ErrMissing)) {
+		return err
+	}
+	if err := h.m.SaveFamily(root); err != nil {
+		return err
+	}
+	if h.root = root; root == "" {
+		return nil
+	}
+	f := &h.x.families
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.joinLocked(h.repo, root)
+	return nil
+}
+
+// beginAnnouncement waits until no relative of a repository announces anything, and
+// keeps them from it until done is called. It does nothing for one without a family.
+func (x *Indexer) beginAnnouncement(ctx context.Context, root code.CommitID, repo code.RepositoryID) (done func(), err error) {
+	if root == "" {
+		return func() {}, nil
+	}
+	f := &x.families
+	f.mu.Lock()
+	lock := f.mu.locks[root]
+	if lock == nil {
+		lock = make(chan struct{}, 1)
+		f.mu.locks[root] = lock
+	}
+	f.mu.Unlock()
+	select {
+	case lock <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	x.noteChange(repo)
+	return func() {
+		x.noteChange(repo)
+		<-lock
+	}, nil
+}
+
+// noteChange says that what the log has of a repository is about to change, or has
+// changed.
+func (x *Indexer) noteChange(id code.RepositoryID) {
+	f := &x.families
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mu.loaded {
+		f.mu.changes[id]++
+	}
+}
+
+// changesOf returns how often that was said.
+func (x *Indexer) changesOf(id code.RepositoryID) uint64 {
+	f := &x.families
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mu.changes[id]
+}
+
+// A relative is a repository of the family, and what a batch takes for known because of
+// it.
+type relative struct {
+	id   code.RepositoryID
+	m    *mirror.Mirror
+	used map[mirror.ObjectID][]readingKey
+	// changes is what was announced of it before it was looked at.
+	changes uint64
+}
+
+// relatives returns the members of the family whose documents lie in the same
+// partition, those first that came first: forks come behind what they were made of.
+func (h *handling) relatives(ctx context.Context) ([]*relative, error) {
+	if h.root == "" || h.alone {
+		return nil, nil
+	}
+	high, err := h.x.o.Log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return nil, err
+	}
+	f := &h.x.families
+	f.mu.Lock()
+	members := slices.Clone(f.mu.members[h.root])
+	f.mu.Unlock()
+	var out []*relative
+	for _, id := range members {
+		if id == h.repo || eventlog.PartitionOf(event.RecordKey(id), int32(len(high))) != h.partition {
+			continue
+		}
+		if _, doubtful := h.x.partitions.doubted(h.partition, id); doubtful {
+			continue
+		}
+		m := h.x.o.Mirrors.Mirror(id)
+		if !m.Exists() {
+			continue
+		}
+		out = append(out, &relative{id: id, m: m, used: map[mirror.ObjectID][]readingKey{}, changes: h.x.changesOf(id)})
+		if len(out) == maxRelatives {
+			break
+		}
+	}
+	return out, nil
+}
+
+// nameFromFamily names the documents that relatives have, by what they read them as.
+// found are the readings that are known, and those of relatives are added.
+func (h *handling) nameFromFamily(ctx context.Context, b *batch, found map[readingKey]reading) error {
+	relatives, err := h.relatives(ctx)
+	if err != nil || len(relatives) == 0 {
+		return err
+	}
+	left := maxFamilyWalk
+	for _, it := range b.items {
+		if len(it.at) > 0 {
+			left += walkPerBlob
+		}
+	}
+	for _, r := range relatives {
+		if err := h.addReadings(b, r, found); err != nil {
+			continue // without them it knows nothing
+		}
+		wanted := h.wantedFrom(b, found)
+		if len(wanted) == 0 {
+			continue
+		}
+		visited, err := r.find(ctx, wanted, min(left, maxWalk), h.x.o.Analyzer.NameClass, func(id mirror.ObjectID, k readingKey) {
+			it := &b.items[b.byBlob[id]]
+			it.known = append(it.known, found[k].Language)
+			r.used[id] = append(r.used[id], k)
+		})
+		if err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			h.x.o.Logger.Warn("cannot read the mirror of a repository of the same family; its blobs are read again", "repository_id", r.id, "error", err)
+		}
+		if len(r.used) > 0 {
+			b.relatives = append(b.relatives, r)
+		}
+		if left -= visited; left <= 0 {
+			break
+		}
+	}
+	h.nameItems(b, found)
+	return nil
+}
+
+// addReadings adds what a relative has read blobs of the batch as, of which nothing is
+// known.
+func (h *handling) addReadings(b *batch, r *relative, found map[readingKey]reading) error {
+	missing := map[readingKey]struct{}{}
+	h.eachKey(b, func(k readingKey, it *item, _ string) {
+		if _, ok := found[k]; !ok && len(it.at) > 0 && !it.always {
+			missing[k] = struct{}{}
+		}
+	})
+	return readingsOf(r.m).find(missing, func(k readingKey, r reading) { found[k] = r })
+}
+
+// wantedFrom returns the blobs of which all is known but whether a live segment has
+// them, with the keys of their places.
+func (h *handling) wantedFrom(b *batch, found map[readingKey]reading) map[mirror.ObjectID][]readingKey {
+	wanted := map[mirror.ObjectID][]readingKey{}
+	for i := range b.items {
+		it := &b.items[i]
+		if it.always {
+			continue
+		}
+		var open []readingKey
+		for _, p := range it.at {
+			k := h.key(it, b.change(p).Path)
+			r, ok := found[k]
+			if !ok {
+				open = nil
+				break
+			}
+			if r.skipped == "" && !slices.Contains(it.known, r.Language) && !slices.Contains(open, k) {
+				open = append(open, k)
+			}
+		}
+		if len(open) > 0 {
+			wanted[it.id] = open
+		}
+	}
+	return wanted
+}
+
+// nameItems names the blobs of which everything is known by now, and keeps what they are
+// read as, so that the next push does not depend on relatives for it.
+func (h *handling) nameItems(b *batch, found map[readingKey]reading) {
+	for i := range b.items {
+		it := &b.items[i]
+		if len(it.at) == 0 || it.always {
+			continue
+		}
+		places := it.at
+		if h.nameItem(b, it, found); len(it.at) > 0 {
+			continue
+		}
+		for _, p := range places {
+			k := h.key(it, b.change(p).Path)
+			b.readings[k] = found[k]
+		}
+	}
+}
+
+// find calls live for those of the wanted keys under which a ref of the relative has the
+// blob, and takes them from wanted. It visits at most so many directories, and returns
+// how many.
+func (r *relative) find(ctx context.Context, wanted map[mirror.ObjectID][]readingKey, most int, class func(string) string, live func(mirror.ObjectID, readingKey)) (visited int, err error) {
+	indexed, err := indexedCommits(ctx, r.m)
+	if err != nil {
+		return 0, err
+	}
+	trees, err := r.m.Trees(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer trees.Close()
+	var commits []code.CommitID
+	if head := indexed[r.m.AnnouncedDefault()]; head != "" {
+		commits = append(commits, head)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(indexed)) {
+		if !slices.Contains(commits, indexed[ref]) {
+			commits = append(commits, indexed[ref])
+		}
+		if len(commits) == maxRelativeCommits {
+			break
+		}
+	}
+	return walkLive(ctx, trees, commits, most, class, wanted, live)
+}
+
+// maxRelativeCommits bounds the commits of a relative that are looked at.
+const maxRelativeCommits = 1 << 12
+
+// confirmRelatives fails with errFamilyChanged if a relative does not have any more what
+// the batch relies on, or the log says that it was removed. The caller holds the lock of
+// the family.
+func (h *handling) confirmRelatives(ctx context.Context, b *batch) error {
+	if len(b.relatives) == 0 {
+		return nil
+	}
+	if err := h.checkRemovals(ctx, b); err != nil {
+		return err
+	}
+	for _, r := range b.relatives {
+		if _, doubtful := h.x.partitions.doubted(h.partition, r.id); doubtful {
+			return fmt.Errorf("%w: repository %s is behind the log", errFamilyChanged, r.id)
+		}
+		if h.x.changesOf(r.id) == r.changes {
+			continue
+		}
+		wanted := map[mirror.ObjectID][]readingKey{}
+		for id, keys := range r.used {
+			wanted[id] = slices.Clone(keys)
+		}
+		if _, err := r.find(ctx, wanted, maxWalk, h.x.o.Analyzer.NameClass, func(mirror.ObjectID, readingKey) {}); err != nil || len(wanted) > 0 {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fmt.Errorf("%w: repository %s gave up %d blobs", errFamilyChanged, r.id, len(wanted))
+		}
+	}
+	return nil
+}
+
+// checkRemovals looks for a removal of a relative that this process has not handled yet:
+// readers have, and a merge may drop what nobody has any more.
+func (h *handling) checkRemovals(ctx context.Context, b *batch) error {
+	at := b.refs[0].cause.at
+	from := h.x.partitions.markedAt(h.partition)
+	if from < 0 {
+		var err error
+		if from, err = h.x.marked(ctx, at); err != nil {
+			return err
+		}
+	}
+	high, err := h.x.o.Log.HighWater(ctx, at.Topic)
+	if err != nil {
+		return err
+	}
+	removed := map[code.RepositoryID]bool{}
+	end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
+	err = h.x.scan(ctx, from, end, 0, func(ev event.Event) { removed[ev.Key()] = true }, event.TypeRepositoryRemoved)
+	if err != nil {
+		return err
+	}
+	for _, r := range b.relatives {
+		if removed[r.id] {
+			return fmt.Errorf("%w: repository %s was removed", errFamilyChanged, r.id)
+		}
+	}
+	return nil
+}
+
+// retryAlone makes the refs of a batch ready to be indexed again, without the family.
+func (h *handling) retryAlone(ctx context.Context, b *batch, cause error) error {
+	h.alone = true
+	h.x.o.Logger.Info("index without the family", "repository_id", h.repo, "refs", len(b.refs), "reason", cause)
+	for _, ref := range b.refs {
+		ref.changes, ref.documents, ref.segments = nil, 0, nil
+	}
+	if err := h.x.deleteUnannounced(ctx, h.m, h.repo, b.refs[0].cause.at); err != nil {
+		return err
+	}
+	return h.m.ClearUnannounced()
+}

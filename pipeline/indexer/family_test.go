@@ -1,0 +1,428 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// fork returns a bench of a clone under another name, which is handled by the same
+// Indexer. Documents are known to both.
+func (b *bench) fork(name string) *bench {
+	b.t.Helper()
+	return b.relative(name, b.repo.Clone(filepath.Join(b.dir, "clones", name)))
+}
+
+func (b *bench) relative(name string, repo *gittest.Repository) *bench {
+	b.t.Helper()
+	f := *b
+	f.repo, f.count = repo, 1000*(1+len(name))
+	f.code = repo.Code(name, b.code.Branches...)
+	f.causes, f.commits, f.refs = map[code.Ref]event.Offset{}, map[code.Ref]code.CommitID{}, map[code.Ref]map[string]event.Change{}
+	return &f
+}
+
+// TestForkCostsWhatIsNew registers clones of a repository, and pushes to each what
+// another has.
+func TestForkCostsWhatIsNew(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0), "picture.bin", "\x00"+text(9), "dir/b.go", text(1))
+	branchAt(b.repo, "old", "main")
+	b.repo.CommitFiles("old.go", text(2))
+	b.repo.Git("checkout", "--quiet", "main")
+	b.register()
+	f, second := b.fork("fork"), b.fork("second")
+	for _, clone := range []*bench{f, second} {
+		clone.repo.Git("branch", "old", "origin/old")
+		if c := clone.measure(clone.register); c.documents != 0 || c.readBytes > 20_000 {
+			t.Errorf("a clone: %d documents, %d bytes read", c.documents, c.readBytes)
+		}
+		clone.check("main", "old")
+	}
+	f.repo.CommitFiles("c.go", text(3))
+	if c := f.measure(func() { f.push("main") }); c.documents != 1 {
+		t.Errorf("a new file of a fork made %d documents", c.documents)
+	}
+	second.repo.CommitFiles("elsewhere/c.go", text(3))
+	b.repo.CommitFiles("c.go", text(3))
+	for _, clone := range []*bench{second, b} {
+		if c := clone.measure(func() { clone.push("main") }); c.documents != 0 || c.readBytes > 20_000 {
+			t.Errorf("what a fork has: %d documents, %d bytes read", c.documents, c.readBytes)
+		}
+	}
+	f.check("main", "old")
+	second.check("main", "old")
+	b.check("main", "old")
+
+	// In another language it is another document.
+	second.repo.CommitFiles("c.py", text(3))
+	if c := second.measure(func() { second.push("main") }); c.documents != 1 {
+		t.Errorf("a file of a fork in another language made %d documents", c.documents)
+	}
+}
+
+// TestStrangersAreNoFamily has two repositories with a common file and no history in
+// common.
+func TestStrangersAreNoFamily(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0))
+	b.register()
+	other := b.relative("other", gittest.New(t))
+	other.repo.CommitFiles("unlike", "this\n")
+	other.repo.CommitFiles("a.go", text(0))
+	other.repo.Git("clone", "--quiet", other.repo.Dir, filepath.Join(b.dir, "clones", "other"))
+	other.code.CloneURL = filepath.Join(b.dir, "clones", "other")
+	if c := other.measure(other.register); c.documents != 2 {
+		t.Errorf("a repository without relatives made %d documents, want 2", c.documents)
+	}
+	other.check("main")
+}
+
+// TestRepositoryJoinsAFamilyLater has one that has no commits when it is registered, and
+// one whose history becomes that of another.
+func TestRepositoryJoinsAFamilyLater(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0), "b.go", text(1))
+	b.register()
+	empty := b.relative("empty", b.repo.Clone(filepath.Join(b.dir, "clones", "empty")))
+	empty.repo.Git("update-ref", "-d", "HEAD")
+	empty.must(&event.RepositoryRegistered{Repository: empty.code, At: time.Unix(1, 0)})
+	if _, known := empty.mirrors.Mirror(empty.code.ID).Family(); known {
+		t.Error("a repository without a branch has a family")
+	}
+	empty.repo.Git("reset", "--quiet", "--hard", "origin/main")
+	if c := empty.measure(func() { empty.push("main") }); c.documents != 0 {
+		t.Errorf("a history that is a relative's made %d documents", c.documents)
+	}
+	empty.check("main")
+
+	changed := b.relative("changed", b.repo.Clone(filepath.Join(b.dir, "clones", "changed")))
+	changed.repo.Git("checkout", "--quiet", "--orphan", "new")
+	changed.repo.CommitFiles("c.go", text(2))
+	changed.repo.Git("branch", "--force", "main", "new")
+	changed.repo.Git("checkout", "--quiet", "main")
+	changed.repo.Git("branch", "-D", "new")
+	changed.register()
+	changed.repo.Git("reset", "--quiet", "--hard", "origin/main")
+	changed.must(&event.RepositoryChanged{Repository: changed.code, At: time.Unix(3, 0)})
+	changed.repo.CommitFiles("d.go", text(1))
+	if c := changed.measure(func() { changed.push("main") }); c.documents != 0 {
+		t.Errorf("a copy of a file made %d documents", c.documents)
+	}
+	if got, want := family(t, changed), family(t, b); got != want || got == "" {
+		t.Errorf("the family is %q, want %q", got, want)
+	}
+}
+
+func family(t *testing.T, b *bench) code.CommitID {
+	t.Helper()
+	root, err := b.x.familyOf(b.code.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// TestRemovedRelativeIsNotReliedOn: once the log says that a repository was removed, its
+// documents may be dropped by a merge, whether or not the worker has handled it.
+func TestRemovedRelativeIsNotReliedOn(t *testing.T) {
+	for name, remove := range map[string]func(b *bench){
+		"handled":     func(b *bench) { b.must(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)}) },
+		"not handled": func(b *bench) { b.append(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)}) },
+		"handled elsewhere": func(b *bench) {
+			// This process did not hold the partition, and has the mirror still.
+			b.append(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)})
+			x, err := New(b.x.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.x = x
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, "**")
+			b.repo.CommitFiles("a.go", text(0))
+			b.register()
+			f := b.fork("fork")
+			f.register()
+			b.repo.CommitFiles("b.go", text(1))
+			b.push("main")
+			remove(b)
+			f.x = b.x
+			f.repo.CommitFiles("b.go", text(1))
+			if c := f.measure(func() { f.push("main") }); c.documents != 1 {
+				t.Errorf("what only a removed relative had made %d documents", c.documents)
+			}
+			f.check("main")
+		})
+	}
+}
+
+// changingStore runs something once, before the next segment is put.
+type changingStore struct {
+	segmentstore.Store
+	change func()
+}
+
+func (s *changingStore) Put(ctx context.Context, name, path string) error {
+	if f := s.change; f != nil {
+		s.change = nil
+		f()
+	}
+	return s.Store.Put(ctx, name, path)
+}
+
+// TestRelativeGivesUpWhatABatchReliesOn has a relative lose a file, keep it, or go, after
+// it was taken for known, and before the log was told.
+func TestRelativeGivesUpWhatABatchReliesOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		change    func(b *bench)
+		documents int
+	}{
+		"gives it up": {func(b *bench) {
+			b.repo.Git("reset", "--quiet", "--hard", "HEAD~1")
+			b.push("main")
+		}, 2},
+		"keeps it": {func(b *bench) {
+			b.repo.CommitFiles("c.go", text(3))
+			b.push("main")
+		}, 1},
+		"is removed": {func(b *bench) { b.append(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)}) }, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, "**")
+			store := &changingStore{Store: b.store}
+			b.x.o.Segments = store
+			b.repo.CommitFiles("a.go", text(0))
+			b.register()
+			f := b.fork("fork")
+			f.register()
+			b.repo.CommitFiles("b.go", text(1))
+			b.push("main")
+			f.repo.CommitFiles("b.go", text(1), "new.go", text(2))
+			store.change = func() { c.change(b) }
+			documents := 0
+			f.push("main")
+			for _, s := range f.last.Segments {
+				documents += s.Documents
+			}
+			if documents != c.documents {
+				t.Errorf("%d documents, want %d", documents, c.documents)
+			}
+			f.check("main")
+			unannounced, err := f.mirrors.Mirror(f.code.ID).Unannounced()
+			if err != nil || len(unannounced) > 0 {
+				t.Errorf("segments that nothing names: %v, %v", unannounced, err)
+			}
+		})
+	}
+}
+
+// TestTwoRelativesBringOneBlobAtOnce has one import a file while another is about to
+// announce it: each has a document, and what comes then has none.
+func TestTwoRelativesBringOneBlobAtOnce(t *testing.T) {
+	b := newBench(t, "**")
+	store := &changingStore{Store: b.store}
+	b.x.o.Segments = store
+	b.repo.CommitFiles("a.go", text(0))
+	f, third := b.fork("fork"), b.fork("third")
+	ofFork := costs{}
+	store.change = func() { ofFork = f.measure(f.register) }
+	ofFirst := b.measure(b.register)
+	if ofFirst.documents != 1 || ofFork.documents != 1 {
+		t.Errorf("%d and %d documents, want one each", ofFirst.documents, ofFork.documents)
+	}
+	if c := third.measure(third.register); c.documents != 0 {
+		t.Errorf("the third made %d documents", c.documents)
+	}
+	for _, m := range []*bench{b, f, third} {
+		m.check("main")
+	}
+}
+
+// TestFamilyMembersIndexAtOnce has many relatives that bring the same and other files at
+// once, and take them away: no manifest names what no segment holds.
+func TestFamilyMembersIndexAtOnce(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0))
+	b.register()
+	members := []*bench{b, b.fork("fork1"), b.fork("fork2"), b.fork("fork3")}
+	for _, m := range members[1:] {
+		m.register()
+	}
+	for round := range 6 {
+		var group sync.WaitGroup
+		records := make([]event.Record, len(members))
+		for i, m := range members {
+			m.repo.Git("rm", "--quiet", "-r", "--cached", ".")
+			m.repo.CommitFiles("b.go", text(10+(round+i)%3), "c.go", text(20+round), "d.go", text(30+(round+2*i)%4))
+			records[i] = m.append(m.pushOf("main", int64(10+round)))
+		}
+		for i := range members {
+			group.Go(func() {
+				if _, err := b.x.Handle(t.Context(), records[i:i+1]); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		for _, m := range members {
+			m.apply()
+		}
+		for _, m := range members {
+			m.check("main")
+		}
+	}
+	b.checkLive(members)
+}
+
+// checkLive replays the log as a reader does that drops a document as soon as nothing
+// names it: every document that is named is held when it is.
+func (b *bench) checkLive(members []*bench) {
+	b.t.Helper()
+	type ref struct {
+		repo code.RepositoryID
+		ref  code.Ref
+	}
+	held, counts := map[code.DocumentKey]bool{}, map[code.DocumentKey]int{}
+	manifests := map[ref]map[string]code.DocumentKey{}
+	b.scan(0, func(rec event.Record, ev event.Event) {
+		r, ok := ev.(*event.RevisionIndexed)
+		if !ok {
+			return
+		}
+		for _, s := range r.Segments {
+			b.openSegment(s, func(_ *segment.File, keys []code.DocumentKey) {
+				for _, k := range keys {
+					held[k] = true
+				}
+			})
+		}
+		at := ref{r.Repository, r.Ref}
+		manifest := manifests[at]
+		if manifest == nil {
+			manifest = map[string]code.DocumentKey{}
+			manifests[at] = manifest
+		}
+		for _, c := range r.Changes {
+			if old, ok := manifest[c.Path]; ok {
+				counts[old]--
+				delete(manifest, c.Path)
+			}
+			if c.Blob != (code.BlobID{}) {
+				k := code.DocumentKey{Blob: c.Blob, Language: c.Language}
+				if !held[k] {
+					b.t.Errorf("at %s, %s of %d names a document that nobody has", rec.Position, c.Path, r.Repository)
+				}
+				manifest[c.Path] = k
+				counts[k]++
+			}
+		}
+		for k, n := range counts {
+			if n == 0 {
+				delete(counts, k)
+				delete(held, k)
+			}
+		}
+	})
+	if len(counts) == 0 {
+		b.t.Errorf("%d members have nothing", len(members))
+	}
+}
+
+// TestManyRootsCostNothing has a history that is merged from many others.
+func TestManyRootsCostNothing(t *testing.T) {
+	b := newBench(t, "**")
+	first := b.repo.CommitFiles("a.go", text(0))
+	for i := range 50 {
+		b.repo.Git("checkout", "--quiet", "--orphan", "root")
+		b.repo.CommitFiles("r", string(rune('a'+i%26)), "n", string(rune('a'+i)))
+		b.repo.Git("checkout", "--quiet", "main")
+		b.repo.Git("merge", "--quiet", "--allow-unrelated-histories", "--strategy=ours", "--message=m", "root")
+		b.repo.Git("branch", "-D", "root")
+	}
+	b.register()
+	if got := family(t, b); got != first {
+		t.Errorf("the family is %s, want that of the first parents, %s", got, first)
+	}
+}
+
+// TestOtherPartitionsAreNotReliedOn has relatives whose documents lie elsewhere.
+func TestOtherPartitionsAreNotReliedOn(t *testing.T) {
+	b := newBench(t, "**")
+	log, err := embeddedlog.Open(filepath.Join(b.dir, "log4"), embeddedlog.Options{Partitions: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { err = errors.Join(err, log.Close()) })
+	o := b.x.o
+	o.Log, o.Logger = log, slog.New(slog.DiscardHandler)
+	if b.x, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	b.repo.CommitFiles("a.go", text(0))
+	partitionOf := func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), 4) }
+	f := b.fork("fork")
+	names := map[bool]string{} // of a relative in the same partition, or another
+	for _, name := range []string{"c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12"} {
+		names[partitionOf(code.NewRepositoryID("test", name)) == partitionOf(b.code.ID)] = name
+	}
+	index := func(r code.Repository) (documents int) {
+		t.Helper()
+		b.count++
+		rec, err := event.Encode(event.Envelope{ID: r.Name, Source: "/test", Time: time.Unix(1, 0)}, &event.RepositoryRegistered{Repository: r, At: time.Unix(1, 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := log.Append(t.Context(), event.TopicEvents, eventlog.AnyPartition, rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec.Position = at[0]
+		if err := b.x.Assigned(t.Context(), at[0]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.x.Handle(t.Context(), []event.Record{rec}); err != nil {
+			t.Fatal(err)
+		}
+		tail, err := log.Tail(t.Context(), event.TopicEvents, at[0].Partition, at[0].Offset+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tail.Close() }()
+		next, err := tail.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, ev, err := event.Decode(next)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range ev.(*event.RevisionIndexed).Segments {
+			documents += s.Documents
+		}
+		return documents
+	}
+	if n := index(b.code); n != 1 {
+		t.Fatalf("%d documents", n)
+	}
+	for same, want := range map[bool]int{true: 0, false: 1} {
+		r := f.code
+		r.ID, r.Name = code.NewRepositoryID("test", names[same]), names[same]
+		if n := index(r); n != want {
+			t.Errorf("a fork in the same partition, %v: %d documents, want %d", same, n, want)
+		}
+	}
+}
