@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
@@ -58,10 +59,21 @@ func (f *families) loadLocked(ms *mirror.Mirrors) error {
 	}
 	f.mu.roots, f.mu.members = map[code.RepositoryID]code.CommitID{}, map[code.CommitID][]code.RepositoryID{}
 	f.mu.locks, f.mu.changes = map[code.CommitID]chan struct{}{}, map[code.RepositoryID]uint64{}
+	type member struct {
+		id    code.RepositoryID
+		root  code.CommitID
+		since time.Time
+	}
+	var members []member
 	for _, id := range ids {
-		if root, _ := ms.Mirror(id).Family(); root != "" {
-			f.joinLocked(id, root)
+		m := ms.Mirror(id)
+		if root, _ := m.Family(); root != "" {
+			members = append(members, member{id, root, m.FamilySince()})
 		}
+	}
+	slices.SortStableFunc(members, func(a, b member) int { return a.since.Compare(b.since) })
+	for _, m := range members {
+		f.joinLocked(m.id, m.root)
 	}
 	f.mu.loaded = true
 	return nil

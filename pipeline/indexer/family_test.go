@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -356,6 +357,46 @@ func TestManyRootsCostNothing(t *testing.T) {
 	b.register()
 	if got := family(t, b); got != first {
 		t.Errorf("the family is %s, want that of the first parents, %s", got, first)
+	}
+}
+
+// TestFamiliesOutliveAProcess has another Indexer over the same mirrors, which knows the
+// members in the order in which they came, and shares.
+func TestFamiliesOutliveAProcess(t *testing.T) {
+	b := newBench(t, "**")
+	b.repo.CommitFiles("a.go", text(0))
+	members := []*bench{b}
+	for _, name := range []string{"z", "fork", "a"} {
+		members = append(members, b.fork(name))
+	}
+	for i, m := range members {
+		m.register()
+		then := time.Unix(int64(1000+i), 0)
+		if err := os.Chtimes(m.mirrors.Mirror(m.code.ID).File("family"), then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x, err := New(b.x.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := family(t, b)
+	for _, m := range members {
+		m.x = x
+	}
+	if got := family(t, members[2]); got != root {
+		t.Errorf("the family is %q after a restart, want %q", got, root)
+	}
+	for i, id := range x.families.mu.members[root] {
+		if id != members[i].code.ID {
+			t.Errorf("member %d is %d, want %d", i, id, members[i].code.ID)
+		}
+	}
+	b.repo.CommitFiles("b.go", text(1))
+	b.push("main")
+	members[3].repo.CommitFiles("c.go", text(1))
+	if c := members[3].measure(func() { members[3].push("main") }); c.documents != 0 {
+		t.Errorf("what a relative has made %d documents after a restart", c.documents)
 	}
 }
 

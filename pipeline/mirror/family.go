@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -62,6 +63,15 @@ func (m *Mirror) Family() (root code.CommitID, known bool) {
 	}
 	root, err = code.ParseCommitID(text)
 	return root, err == nil
+}
+
+// FamilySince returns when SaveFamily stored what Family returns; zero for nothing.
+func (m *Mirror) FamilySince() time.Time {
+	info, err := os.Stat(filepath.Join(m.dir, familyName))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // SaveFamily stores the root of the history beside the mirror; an empty one says that the

@@ -3,7 +3,7 @@
 //
 // It answers the question "what ought to be found now?". A Repository is a bare
 // git repository together with a model of it: the files of every branch, each
-// with a token that no other version of any file has. Whatever is pushed to git
+// with a token that no other version of any file has, but for those of a fork. Whatever is pushed to git
 // is pushed to the model, so that Want says exactly which tokens a search must
 // find in which file of which branch; every other token must not be found.
 //

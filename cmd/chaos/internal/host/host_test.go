@@ -7,13 +7,24 @@ import (
 	"testing"
 )
 
-// The model is what git has, whatever was pushed.
+// The model is what git has, whatever was pushed, to a fork too.
 func TestModelIsWhatGitHas(t *testing.T) {
 	ctx := context.Background()
-	r, err := NewRepository(ctx, t.TempDir(), 3, 7)
+	root := t.TempDir()
+	r, err := NewRepository(ctx, root, 3, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
+	fork, err := NewFork(ctx, root, 4, 7, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, repository := range []*Repository{r, fork} {
+		t.Run(repository.Name, func(t *testing.T) { checkModel(ctx, t, repository) })
+	}
+}
+
+func checkModel(ctx context.Context, t *testing.T, r *Repository) {
 	deleted, forced := 0, 0
 	for range 60 {
 		move, err := r.Push(ctx)

@@ -37,7 +37,7 @@ type state struct {
 type Repository struct {
 	Dir, Name string
 
-	number   int
+	family   int // number of the repository whose history this one's begins with
 	random   *rand.Rand
 	branches map[string]state
 	history  []state
@@ -52,7 +52,7 @@ type Move struct{ Ref, Before, After string }
 // NewRepository makes repository number n below root, with one commit.
 func NewRepository(ctx context.Context, root string, n int, seed uint64) (*Repository, error) {
 	r := &Repository{
-		Name: fmt.Sprintf("chaos-%02d", n), number: n, random: rand.New(rand.NewPCG(seed, uint64(n)+1)), branches: map[string]state{},
+		Name: fmt.Sprintf("chaos-%02d", n), family: n, random: rand.New(rand.NewPCG(seed, uint64(n)+1)), branches: map[string]state{},
 	}
 	r.Dir = filepath.Join(root, r.Name+".git")
 	if out, err := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", r.Dir).CombinedOutput(); err != nil {
@@ -65,16 +65,31 @@ func NewRepository(ctx context.Context, root string, n int, seed uint64) (*Repos
 	return r, r.commit(ctx, Main, state{}, first)
 }
 
-func path(i int) string { return fmt.Sprintf("dir%d/file%d.txt", i%3, i) }
-
-// token returns one that nothing has had.
-func (r *Repository) token() string {
-	r.tokens++
-	return fmt.Sprintf("tok%dx%dz", r.number, r.tokens)
+// NewFork makes repository number n below root a fork of another one. Both give out the
+// same tokens, each in its own time: so they bring, have and lose the same files.
+func NewFork(ctx context.Context, root string, n int, seed uint64, of *Repository) (*Repository, error) {
+	r := &Repository{
+		Name: fmt.Sprintf("chaos-%02d", n), family: of.family, random: rand.New(rand.NewPCG(seed, uint64(n)+1)),
+		branches: map[string]state{Main: of.branches[Main]}, history: []state{of.branches[Main]}, tokens: of.tokens,
+	}
+	r.Dir = filepath.Join(root, r.Name+".git")
+	out, err := exec.CommandContext(ctx, "git", "clone", "--quiet", "--bare", "--no-hardlinks", "--single-branch", "--branch", "main", of.Dir, r.Dir).CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("git clone %s: %w: %s", of.Dir, err, out)
+	}
+	return r, nil
 }
 
-// TokenPattern matches the tokens of this repository.
-func (r *Repository) TokenPattern() string { return fmt.Sprintf("tok%dx[0-9]+z", r.number) }
+func path(i int) string { return fmt.Sprintf("dir%d/file%d.txt", i%3, i) }
+
+// token returns one that nothing in this repository has had.
+func (r *Repository) token() string {
+	r.tokens++
+	return fmt.Sprintf("tok%dx%dz", r.family, r.tokens)
+}
+
+// TokenPattern matches the tokens of this repository, and those of its forks.
+func (r *Repository) TokenPattern() string { return fmt.Sprintf("tok%dx[0-9]+z", r.family) }
 
 // Want returns the token of each file, by ref and path.
 func (r *Repository) Want() map[string]map[string]string {
@@ -209,7 +224,7 @@ func (r *Repository) commit(ctx context.Context, ref string, from, after state) 
 // content is a file with its token; a moved file keeps its content, so the path
 // is not part of it.
 func (r *Repository) content(token string) string {
-	return "A file of a repository that changes at random.\nIts token is " + token + " and nothing else has it.\n"
+	return "A file of a repository that changes at random.\nIts token is " + token + " and no other content has it.\n"
 }
 
 func (r *Repository) git(ctx context.Context, args ...string) ([]byte, error) {

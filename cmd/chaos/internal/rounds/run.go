@@ -31,7 +31,7 @@ type Options struct {
 // DefaultVerifyEvery is dear to go below: a comparison stops the query process.
 const DefaultVerifyEvery = 20
 
-// repositories are pushed to at once.
+// repositories are pushed to at once. Every second one is a fork of the one before it.
 const repositories = 6
 
 // Deadlines. A group of Kafka takes ten seconds to notice that a member is gone.
@@ -109,7 +109,7 @@ func (r *run) begin(ctx context.Context) error {
 	}
 	hook := r.fleet.Hook(r.tolerates)
 	for n := range repositories {
-		repository, err := host.NewRepository(ctx, r.fleet.RepositoriesDir(), n, r.o.Seed)
+		repository, err := r.create(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -120,6 +120,14 @@ func (r *run) begin(ctx context.Context) error {
 		r.senders, r.looked = append(r.senders, host.NewSender(repository, hook)), append(r.looked, 0)
 	}
 	return r.await(ctx)
+}
+
+// create makes repository number n.
+func (r *run) create(ctx context.Context, n int) (*host.Repository, error) {
+	if n%2 == 1 {
+		return host.NewFork(ctx, r.fleet.RepositoriesDir(), n, r.o.Seed, r.senders[n-1].Repository)
+	}
+	return host.NewRepository(ctx, r.fleet.RepositoriesDir(), n, r.o.Seed)
 }
 
 // tolerates says which answers to web hooks a fault explains: while the clock
