@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/answers"
@@ -15,18 +16,19 @@ import (
 )
 
 type answersCommand struct {
-	Work     string            `required:"" type:"path" help:"Folder for repositories, data and indexes; replaced."`
-	Quarry   []string          `required:"" help:"Quarry binaries, each with its own server: PATH or NAME=PATH."`
-	ZoektBin string            `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries."`
-	Corpora  string            `type:"path" help:"Where searchbench corpora built some: more sources."`
-	Tree     map[string]string `help:"More sources: NAME=FOLDER."`
-	Only     []string          `help:"These families alone, by a part of their names."`
-	Seed     []uint64          `default:"1" help:"Seeds that tasks are drawn with."`
-	Tasks    int               `default:"100" help:"Tasks of each family and seed."`
-	Alone    bool              `help:"Measure Quarry alone."`
-	Reuse    bool              `help:"Take the data of an earlier run with the same sources and seeds."`
-	Agents   bool              `help:"Measure how many calls and tokens an AI agent needs as well."`
-	Misses   bool              `help:"List the tasks that the last Quarry does not answer in ten lines."`
+	Work      string            `required:"" type:"path" help:"Folder for repositories, data and indexes; replaced."`
+	Quarry    []string          `required:"" help:"Quarry binaries, each with its own server: PATH or NAME=PATH."`
+	ZoektBin  string            `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries."`
+	Corpora   string            `type:"path" help:"Where searchbench corpora built some: more sources."`
+	Tree      map[string]string `help:"More sources: NAME=FOLDER."`
+	Only      []string          `help:"These families alone, by a part of their names."`
+	Seed      []uint64          `default:"1" help:"Seeds that tasks are drawn with."`
+	Tasks     int               `default:"100" help:"Tasks of each family and seed."`
+	Alone     bool              `help:"Measure Quarry alone."`
+	Reuse     bool              `help:"Take the data of an earlier run with the same sources and seeds."`
+	Questions bool              `default:"true" negatable:"" help:"Ask the everyday questions, by command line and as an AI agent."`
+	Agents    bool              `help:"Measure how many calls and tokens an AI agent needs as well."`
+	Misses    bool              `help:"List the tasks that the last Quarry does not answer in ten lines."`
 }
 
 // Run prints a table for each seed.
@@ -77,6 +79,9 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := c.askQuestions(ctx, engines); err != nil {
+		return err
+	}
 	for i, seed := range c.Seed {
 		fmt.Printf("\nSeed %d\n\n", seed)
 		var runs []answers.Run
@@ -98,6 +103,63 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// askQuestions prints which of the everyday questions each Quarry answers at the first try.
+func (c *answersCommand) askQuestions(ctx context.Context, engines []shower) error {
+	if !c.Questions {
+		return nil
+	}
+	data, err := testdata.ReadFile("testdata/questions.json")
+	if err != nil {
+		return err
+	}
+	questions, err := answers.ParseQuestions(data)
+	if err != nil {
+		return err
+	}
+	var names []string
+	var right [][]bool
+	for _, e := range engines {
+		if e.command == nil {
+			continue
+		}
+		names = append(names, e.name+": command line", e.name+": agent")
+		byCommand, err := answers.AskCommandLine(ctx, questions, e.askCommand)
+		if err != nil {
+			return err
+		}
+		byAgent, err := answers.AskAgents(ctx, questions, e.askTool)
+		if err != nil {
+			return err
+		}
+		right = append(right, byCommand, byAgent)
+	}
+	fmt.Print("\nThe everyday questions, at the first try\n\n")
+	return answers.ReportQuestions(os.Stdout, questions, names, right)
+}
+
+// askCommand gives a question to the command line.
+func (e *shower) askCommand(ctx context.Context, q *answers.Question) (string, error) {
+	if q.Find {
+		return e.command(ctx, "find", q.Ask)
+	}
+	limit := answers.Depth
+	if q.Limit > 0 {
+		limit = q.Limit
+	}
+	return e.command(ctx, "search", "-n", strconv.Itoa(limit), "--", q.Ask)
+}
+
+// askTool gives a question to a tool for AI agents.
+func (e *shower) askTool(ctx context.Context, q *answers.Question) (string, error) {
+	switch {
+	case q.Find:
+		return e.call(ctx, "glob", map[string]any{"pattern": q.Ask})
+	case q.Limit > 0:
+		return e.call(ctx, "search", map[string]any{"query": q.Ask, "limit": q.Limit})
+	}
+	return e.call(ctx, "search", map[string]any{"query": q.Ask})
 }
 
 // reportAgents prints what it takes an agent to have the answers.
@@ -153,6 +215,8 @@ type shower struct {
 	name string
 	show answers.Show
 	call answers.Call // of its tools for AI agents; nil if it has none
+	// command runs its command line with arguments, and returns what it prints; nil if it has none.
+	command func(ctx context.Context, arguments ...string) (string, error)
 }
 
 // engines starts the engines. stop ends those that were started, after an error, too.
@@ -188,7 +252,7 @@ func (c *answersCommand) engines(ctx context.Context, repositories, trees map[st
 				return linesOf(server.Found(ctx, t.Text))
 			}
 			return linesOf(server.Shown(ctx, t.Text, answers.LinesOfFile))
-		}, server.CallTool})
+		}, server.CallTool, server.Command})
 	}
 	more, stopMore, err := c.others(ctx, repositories, trees)
 	stops = append(stops, stopMore)
@@ -227,7 +291,7 @@ func (c *answersCommand) others(ctx context.Context, repositories, trees map[str
 				lines[i].Repository = names[lines[i].Repository]
 			}
 			return lines, err
-		}, nil})
+		}, nil, nil})
 	}
 	if rg, err := engine.OpenRipgrep(); err == nil {
 		all = append(all, shower{"ripgrep", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
@@ -235,7 +299,7 @@ func (c *answersCommand) others(ctx context.Context, repositories, trees map[str
 				return linesOf(rg.Found(ctx, t.Text, trees))
 			}
 			return linesOf(rg.Shown(ctx, t.Text, trees, answers.LinesOfFile))
-		}, nil})
+		}, nil, nil})
 	}
 	return all, stop, nil
 }

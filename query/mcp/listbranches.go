@@ -12,10 +12,11 @@ import (
 
 var listBranchesTool = &tool{
 	name: "list_branches", scope: account.ScopeGit,
-	about: "Branches as JSON: the default one, then those that are indexed (isIndexed: search and grep know them), then others, which can only be read.",
+	about: "Branches as JSON: the default one, then indexed ones (search and grep know them), then others, which can only be read.",
 	params: []param{
 		repoParam,
 		textParam("query", code.MaxRefBytes, "Part of the name"),
+		flagParam("tags", "Indexed tags instead"),
 		optionalFlagParam("indexed", "Only those, or only others"),
 		pageParam,
 		perPageParam,
@@ -48,7 +49,11 @@ func (c *call) listBranches(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	branches, err := c.o.Source.Branches(ctx, r)
+	list := c.o.Source.Branches
+	if c.args.flag("tags") {
+		list = c.o.Source.Tags
+	}
+	branches, err := list(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -83,7 +88,9 @@ func (c *call) listBranches(ctx context.Context) error {
 		}
 		out.Branches = append(out.Branches, item)
 	}
-	if out.Note = page.note(len(out.Branches)); out.Total == 0 {
+	if out.Note = page.note(len(out.Branches)); out.Total == 0 && c.args.flag("tags") {
+		out.Note = "No tag that is indexed matches. read_file and list_commits take the name of any tag as ref."
+	} else if out.Total == 0 {
 		out.Note = "No branch matches; leave out query or indexed. A tag or commit is no branch, but read_file and list_commits take it as ref."
 	}
 	c.linef("%s", encode(out))

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/syntax"
@@ -28,6 +29,8 @@ func (c *call) writeNotices(notices []syntax.Notice, argumentOf func(n syntax.No
 // argumentOf returns the argument of grep or glob that a filter was made of.
 func (q *query) argumentOf(n syntax.Notice) string {
 	switch {
+	case q.text != nil:
+		return "" // it is a filter of the query
 	case filterKey(n) != "file":
 		return symbolArgumentOf(n)
 	case n.Filter == (&syntax.File{Pattern: q.glob, Case: syntax.CaseNo}).String():
@@ -40,4 +43,24 @@ func (q *query) argumentOf(n syntax.Notice) string {
 // made of.
 func symbolArgumentOf(n syntax.Notice) string {
 	return map[string]string{"rev": "ref", "reposet": "repo", "lang": "language"}[filterKey(n)]
+}
+
+// completeNotices returns the notices of what was found and, of a query of the query
+// language, those of its text. Each of these says which query to send instead.
+func (q *query) completeNotices(found []syntax.Notice) []syntax.Notice {
+	if q.text == nil {
+		return found
+	}
+	out := slices.Clone(found)
+	for _, n := range q.text.Notices {
+		if n.Code != syntax.DifferentMeaning { // of use to clients of the established server alone
+			out = append(out, n)
+		}
+	}
+	for i, n := range out {
+		if len(n.Queries) > 0 && n.Queries[0] != "" && n.Queries[0] != n.Suggestions[0] && n.Code != syntax.RelatedMatches {
+			out[i].Message += " Search for: " + n.Queries[0]
+		}
+	}
+	return out
 }

@@ -25,6 +25,9 @@ const CallTimeout = 30 * time.Second
 type Searcher interface {
 	// Search returns the matches of r in v, or the context's error.
 	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
+	// FindFiles returns the files that have the letters of r in their paths, the best
+	// first, or search.ErrBusy or the context's error.
+	FindFiles(ctx context.Context, v search.View, r search.FileRequest) (*search.FoundFiles, error)
 }
 
 // Sight is what exists for whom the context carries (auth.From): the rest does not.

@@ -143,7 +143,7 @@ const (
 // and what a few other searches would find.
 func (c *call) suggest(ctx context.Context, view search.View, q *query, found *search.Result) error {
 	c.linef("Found no matches.")
-	before, notices := c.out.b.Len(), found.Notices
+	before, notices := c.out.b.Len(), q.completeNotices(found.Notices)
 	if q.repo != "" { // suggestRef says more of its branches
 		notices = slices.DeleteFunc(slices.Clone(notices), func(n syntax.Notice) bool { return filterKey(n) == "rev" })
 	}
@@ -153,6 +153,11 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query, found *s
 	}
 	c.related(found.Related)
 	c.suggestRef(ctx, q.repo, q.ref)
+	if q.globArgument == "pattern" {
+		if err := c.suggestFiles(ctx, view, q); err != nil {
+			return err
+		}
+	}
 	probes := 0
 	for _, other := range q.others() {
 		if probes == maxProbes {
@@ -173,6 +178,28 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query, found *s
 	}
 	if c.out.b.Len() == before {
 		c.linef("%s", q.nextStep())
+	}
+	return nil
+}
+
+// suggestFiles names the files whose paths have the letters of a glob that finds nothing.
+func (c *call) suggestFiles(ctx context.Context, view search.View, q *query) error {
+	letters := strings.Map(func(r rune) rune {
+		if r < 0x80 && strings.ContainsRune("*?[]{},!/\\ ", r) {
+			return -1
+		}
+		return r
+	}, c.args.text("pattern"))
+	if letters == "" || len(letters) > search.MaxFileLetters {
+		return nil
+	}
+	found, err := c.o.Searcher.FindFiles(ctx, view, search.FileRequest{Letters: letters, Repository: q.repo, Limit: maxSuggestions})
+	if err != nil || len(found.Files) == 0 {
+		return err
+	}
+	c.linef("Paths with these letters:")
+	for _, f := range found.Files {
+		c.linef("[%s] %s", f.Repo.Name, pathText(f.Path))
 	}
 	return nil
 }

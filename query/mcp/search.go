@@ -55,7 +55,7 @@ func (c *call) rankedSearch(ctx context.Context) error {
 			c.files(found, fileLimits{file: c.linesOfFile(found), all: firstWindow, best: true})
 			c.related(found.Related)
 		}
-		c.writeNotices(found.Notices, q.argumentOf)
+		c.writeNotices(q.completeNotices(found.Notices), q.argumentOf)
 	})
 }
 

@@ -42,6 +42,10 @@ type world struct {
 
 var kettle = &search.Repository{Repository: code.Repository{ID: 1, Name: "github.com/meadow/kettle"}}
 
+func (*world) FindFiles(context.Context, search.View, search.FileRequest) (*search.FoundFiles, error) {
+	return &search.FoundFiles{}, nil
+}
+
 func (w *world) Search(ctx context.Context, _ search.View, _ search.Request) (*search.Result, error) {
 	w.searches.Add(1)
 	if w.panics {

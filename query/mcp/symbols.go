@@ -66,13 +66,18 @@ func (c *call) symbols(ctx context.Context, what string, find find) error {
 	defer view.Release()
 	r := navigate.Request{Symbol: c.args.text("symbol"), Language: c.args.text("language"), Revision: c.args.text("ref"), Repository: repo}
 	r.Prefix = c.args["match"] == "prefix"
+	r.Kind, _ = c.args["kind"].(string)
 	found, err := find(ctx, view, r)
 	if err != nil {
 		return err
 	}
-	if kind, _ := c.args["kind"].(string); kind != "" && found.Matches > 0 {
-		if kinds := found.KeepKind(kind); found.Matches == 0 {
-			c.linef("Found no %s %s; its definitions are of the kinds %s.", kind, r.Symbol, strings.Join(kinds, ", "))
+	if kind := r.Kind; kind != "" && found.Matches == 0 {
+		r.Kind = ""
+		if found, err = find(ctx, view, r); err != nil {
+			return err
+		}
+		if found.Matches > 0 {
+			c.linef("Found no %s %s; its definitions are of the kinds %s.", kind, r.Symbol, strings.Join(found.Kinds(), ", "))
 			return nil
 		}
 	}

@@ -41,6 +41,8 @@ type Request struct {
 	Repository string
 	// Prefix finds the definitions of names that begin with Symbol, too.
 	Prefix bool
+	// Kind is the kind of the definitions, a value of the filter kind: in any case; empty means all.
+	Kind string
 }
 
 // Result lists the matches by file.
@@ -53,6 +55,19 @@ type Result struct {
 	// Notices say which conditions of the request select nothing, as filters of the
 	// query language; only if there are no matches.
 	Notices []syntax.Notice
+}
+
+// Kinds returns the kinds of the symbols that are defined at the matches, sorted.
+func (r *Result) Kinds() (kinds []string) {
+	for i := range r.Files {
+		for _, m := range r.Files[i].Matches {
+			if m.Symbol != nil && !slices.Contains(kinds, string(m.Symbol.Kind)) {
+				kinds = append(kinds, string(m.Symbol.Kind))
+			}
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
 }
 
 // File is a file with at least one match.
@@ -86,7 +101,11 @@ func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (
 	if r.Prefix {
 		pattern = "^" + regexp.QuoteMeta(r.Symbol)
 	}
-	return n.find(ctx, v, r, &syntax.Symbol{Pattern: pattern, Case: syntax.CaseYes})
+	symbol := &syntax.Symbol{Pattern: pattern, Case: syntax.CaseYes}
+	if r.Kind != "" {
+		symbol.Kinds = []syntax.Kinds{{Words: []string{strings.ToLower(r.Kind)}}}
+	}
+	return n.find(ctx, v, r, symbol)
 }
 
 // References returns where r.Symbol occurs, definitions included. Its errors
@@ -146,6 +165,8 @@ func (r *Request) validate() error {
 		return fmt.Errorf("%w: symbolName: want 1 to %d bytes, have %d", ErrInvalid, code.MaxSymbolBytes, len(r.Symbol))
 	case strings.ContainsAny(r.Symbol, "\r\n\x00") || !utf8.ValidString(r.Symbol):
 		return fmt.Errorf("%w: symbolName: want text of one line", ErrInvalid)
+	case r.Kind != "" && !slices.Contains(syntax.KindWords(), strings.ToLower(r.Kind)):
+		return fmt.Errorf("%w: kind: want one of %s", ErrInvalid, strings.Join(syntax.KindWords(), ", "))
 	case len(r.Language) > maxLanguageBytes:
 		return fmt.Errorf("%w: language: want at most %d bytes, have %d", ErrInvalid, maxLanguageBytes, len(r.Language))
 	case len(r.Revision) > code.MaxRefBytes:
@@ -225,26 +246,4 @@ func (v exactRevision) Revisions(ctx context.Context, match func(*search.Reposit
 // tell that none has.
 func (v exactRevision) Admits(ref code.Ref) bool {
 	return string(ref) == v.name || ref.Short() == v.name
-}
-
-// KeepKind leaves the matches that define a symbol of a kind, in any case, and returns
-// the kinds that there were, in order.
-func (r *Result) KeepKind(kind string) (kinds []string) {
-	r.Matches = 0
-	for i := range r.Files {
-		f := &r.Files[i]
-		f.Matches = slices.DeleteFunc(f.Matches, func(m Match) bool {
-			if m.Symbol == nil {
-				return true
-			}
-			if has := string(m.Symbol.Kind); !slices.Contains(kinds, has) {
-				kinds = append(kinds, has)
-			}
-			return !strings.EqualFold(string(m.Symbol.Kind), kind)
-		})
-		r.Matches += len(f.Matches)
-	}
-	r.Files = slices.DeleteFunc(r.Files, func(f File) bool { return len(f.Matches) == 0 })
-	slices.Sort(kinds)
-	return kinds
 }

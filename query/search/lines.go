@@ -149,10 +149,37 @@ func (s *lineScorer) score(l *line) error {
 		return err
 	}
 	l.score = s.v.s.scoreLine(text, int(from)-before, from == uint32(before), s.found)
-	if slices.ContainsFunc(matches, s.defines) {
-		l.score += lineDefinition
+	best := notDefined
+	for _, m := range matches {
+		best = max(best, s.defines(m))
 	}
+	l.score += s.v.s.definitionShare(best)
 	return nil
+}
+
+// defined says what a line defines.
+type defined uint8
+
+const (
+	notDefined    defined = iota
+	definedMatch          // a symbol whose name is a match
+	definedJoined         // a symbol whose words are all terms
+)
+
+// definitionShare returns what it counts for a line that it defines something. All terms in the name of a symbol count as
+// whole words.
+func (s *scope) definitionShare(d defined) float64 {
+	switch d {
+	case definedMatch:
+		return lineDefinition
+	case definedJoined:
+		share := float64(lineDefinition)
+		for i := range s.c.atoms {
+			share += (lineWholeWord + lineExactCase) * s.rarityOf(i)
+		}
+		return share
+	}
+	return 0
 }
 
 // find sets found to the matches of all atoms between from and to, by atom and start, at
@@ -173,28 +200,30 @@ func (s *lineScorer) find(from, to uint32) {
 	}
 }
 
-// defines reports whether a match is the whole name of a symbol.
-func (s *lineScorer) defines(m match) bool {
+// defines returns what is defined where a match is.
+func (s *lineScorer) defines(m match) defined {
 	if m.symbol >= 0 {
-		return true
+		return definedMatch
 	}
 	if !s.outline {
-		return false
+		return notDefined
 	}
 	i := s.v.outline.At(m.start, m.end)
 	if i < 0 {
-		return false
+		return notDefined
 	}
 	start, end := s.v.outline.Range(i)
 	if start == m.start && end == m.end {
-		return true
+		return definedMatch
 	}
 	c := s.v.s.c
 	if c.joined == "" || int(end-start) < len(c.joined) || int(end-start) > 2*len(c.joined) {
-		return false
+		return notDefined
 	}
-	name, err := s.v.text.Bytes(s.lo+int(start), s.lo+int(end))
-	return err == nil && c.isJoined(string(name))
+	if name, err := s.v.text.Bytes(s.lo+int(start), s.lo+int(end)); err == nil && c.isJoined(string(name)) {
+		return definedJoined
+	}
+	return notDefined
 }
 
 // scoreLine returns what the matches of a line say of it, but whether they are definitions.
@@ -275,13 +304,12 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 	for i := range chunks {
 		c := &chunks[i]
 		for j := 0; j < len(c.Ranges) && looked < maxScoredRanges; {
-			number, defines, first := c.Ranges[j].Start.LineNumber, false, j
+			number, defines, first := c.Ranges[j].Start.LineNumber, notDefined, j
 			found = found[:0]
 			for ; j < len(c.Ranges) && c.Ranges[j].Start.LineNumber == number; j++ {
 				at := c.Ranges[j]
 				if len(c.Symbols) > 0 && c.Symbols[j] != nil {
-					name := c.Symbols[j].Name
-					defines = defines || at.End.ByteOffset-at.Start.ByteOffset == len(name) || r.run.scope.c.isJoined(name)
+					defines = max(defines, r.definedBy(c.Symbols[j].Name, at))
 				}
 				if j-first < maxLineMatches {
 					m := match{start: uint32(at.Start.ByteOffset), end: uint32(at.End.ByteOffset)}
@@ -291,9 +319,7 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 			}
 			slices.SortStableFunc(found, func(a, b appearance) int { return cmp.Compare(a.atom, b.atom) })
 			l := scored{number, r.run.scope.scoreLine(c.Content, c.Start.ByteOffset, true, found)}
-			if defines {
-				l.score += lineDefinition
-			}
+			l.score += r.run.scope.definitionShare(defines)
 			lines = append(lines, l)
 		}
 	}
@@ -302,4 +328,15 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 		numbers = append(numbers, l.number)
 	}
 	return numbers
+}
+
+// definedBy returns what the symbol of a match, whose name is given, makes of its line.
+func (r *renderer) definedBy(name string, at Range) defined {
+	switch {
+	case r.run.scope.c.isJoined(name):
+		return definedJoined
+	case at.End.ByteOffset-at.Start.ByteOffset == len(name):
+		return definedMatch
+	}
+	return notDefined
 }

@@ -89,7 +89,7 @@ type relater struct {
 // meant.
 func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result *Result, advised []meaning) {
 	q := r.Query
-	if !result.Exhaustive || result.Stats.Matches > maxMatchesToRelate || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" {
+	if !result.complete || result.looked > maxMatchesToRelate || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxRelatedDuration)

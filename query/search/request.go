@@ -104,8 +104,12 @@ type Result struct {
 	// the result counts them. At most maxRelated.
 	Related []Related
 
-	holding *holding
-	parts   []*Result // whose files Related has
+	// looked is how many matches were looked at, before a limit of those wanted; all of them,
+	// if complete.
+	looked   int
+	complete bool
+	holding  *holding
+	parts    []*Result // whose files Related has
 }
 
 // Release says that the files of the result are not needed any more: until then

@@ -379,6 +379,8 @@ func (n *run) conclude(r *Result) {
 		r.Stopped = StopDamaged
 	}
 	r.Exhaustive = r.Stopped == StopNone
+	r.looked = n.mu.count
+	r.complete = r.Exhaustive || r.Stopped == StopMatchLimit && n.mu.count <= n.limit
 	n.account(&r.Stats)
 }
 

@@ -34,9 +34,6 @@ func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, e
 	head := s.Default(r.ID)
 	branches := slices.DeleteFunc(s.Branches(r.ID), func(b Branch) bool { return !b.Ref.IsBranch() })
 	s.Release()
-	for i := range branches {
-		branches[i].Indexed = true
-	}
 	var others []Branch
 	err = b.git(ctx, b.reads, operationBranches, func(ctx context.Context) (err error) {
 		others, err = b.o.Git.Branches(ctx, r.ID)
@@ -51,6 +48,18 @@ func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, e
 	return merge(branches, others, head), nil
 }
 
+// Tags returns the tags of a repository that are indexed, the one with the newest commit first. Commit is the one that a
+// tag leads to.
+func (b *Browser) Tags(ctx context.Context, r *code.Repository) ([]Branch, error) {
+	s, err := b.o.Index.Snapshot(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("tags of %s: %w", r.Name, err)
+	}
+	tags := slices.DeleteFunc(s.Branches(r.ID), func(b Branch) bool { return !b.Ref.IsTag() })
+	s.Release()
+	return merge(tags, nil, ""), nil
+}
+
 // merge adds the others to the indexed branches: a name means what is indexed.
 func merge(indexed, others []Branch, head code.Ref) []Branch {
 	known := make(map[code.Ref]bool, len(indexed))
@@ -58,6 +67,9 @@ func merge(indexed, others []Branch, head code.Ref) []Branch {
 		known[b.Ref] = true
 	}
 	all := slices.Clone(indexed)
+	for i := range all {
+		all[i].Indexed = true
+	}
 	for _, b := range others {
 		if !known[b.Ref] {
 			all = append(all, b)

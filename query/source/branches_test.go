@@ -31,6 +31,14 @@ func TestBranches(t *testing.T) {
 	}
 }
 
+func TestTags(t *testing.T) {
+	b, _ := newBrowser(t, nil, nil)
+	tags, err := b.Tags(t.Context(), kettle)
+	if err != nil || len(tags) != 2 || tags[0].Ref != "refs/tags/v2" || tags[1].Ref != "refs/tags/v1" || !tags[0].Indexed || tags[0].Default {
+		t.Errorf("%+v, %v; want v2 before v1, indexed", tags, err)
+	}
+}
+
 func TestSubtree(t *testing.T) {
 	b, _ := newBrowser(t, &fakeGit{}, nil)
 	for _, c := range []struct {

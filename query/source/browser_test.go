@@ -55,7 +55,10 @@ func (*fakeIndex) RefAt(_ code.RepositoryID, commit code.CommitID) code.Ref {
 }
 
 func (*fakeIndex) Branches(code.RepositoryID) []source.Branch {
-	return []source.Branch{{Ref: "refs/heads/trunk", Commit: indexedCommit, Time: time.Unix(200, 0)}}
+	return []source.Branch{
+		{Ref: "refs/heads/trunk", Commit: indexedCommit, Time: time.Unix(200, 0)},
+		{Ref: "refs/tags/v1", Commit: indexedCommit, Time: time.Unix(100, 0)}, {Ref: "refs/tags/v2", Commit: newerCommit, Time: time.Unix(300, 0)},
+	}
 }
 
 func (*fakeIndex) File(_ code.RepositoryID, _ code.Ref, path string) (source.File, error) {

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -49,6 +50,9 @@ var kindWords = map[string][]code.SymbolKind{
 	"var":      {"variable", "signal", "argument", "local"},
 	"variable": {"variable", "signal", "argument", "local"},
 }
+
+// KindWords returns the values of kind:, sorted.
+func KindWords() []string { return slices.Sorted(maps.Keys(kindWords)) }
 
 // Has tells whether a symbol of a kind meets the condition.
 func (k *Kinds) Has(kind code.SymbolKind) bool {

@@ -1,7 +1,6 @@
 package syntax
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -72,7 +71,7 @@ var (
 
 	filterIs = &filter{name: "is", value: valueWord, words: slices.Concat(traitWords[:], []string{"archived", "fork"}), leaf: isLeaf}
 	// kind: and line: are conditions on matches; bind makes them a part of the patterns.
-	filterKind = &filter{name: "kind", value: valueWords, words: slices.Sorted(maps.Keys(kindWords)),
+	filterKind = &filter{name: "kind", value: valueWords, words: KindWords(),
 		leaf: func(v string, at Span) Query { return &Kinds{Words: strings.Split(v, ","), At: at} }}
 	filterLine = &filter{name: "line", value: valueRegexp, wanted: "a regular expression on the line",
 		leaf: func(v string, at Span) Query { return &Line{Pattern: v, At: at} }}

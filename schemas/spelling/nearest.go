@@ -26,7 +26,7 @@ func compareGuesses(a, b guess) int {
 
 // Nearest returns at most limit of the names that the writer of word may have meant, the likeliest first. Letter case
 // does not count. Nearest are names that end in the word after a slash, then those that contain it, then those with
-// the fewest typing errors in the whole name or in its last elements. Of equally near names the shorter comes first.
+// the fewest typing errors in the whole name or in some of its elements, the last ones above all. Of equally near names the shorter comes first.
 func Nearest(word string, names iter.Seq[string], limit int) []string {
 	if word == "" {
 		return nil
@@ -77,8 +77,16 @@ func (w *target) cost(name string) int {
 		return w.limit + 1
 	}
 	errors := w.errors(name)
-	if tail := lastElements(name, w.elements); len(tail) < len(name) {
-		errors = min(errors, w.errors(tail))
+	for end := len(name); end > 0; end = strings.LastIndexByte(name[:end], '/') {
+		tail := lastElements(name[:end], w.elements)
+		if len(tail) == len(name) {
+			break
+		}
+		if end < len(name) {
+			errors = min(errors, 1+w.errors(tail)) // such as that before a version
+		} else {
+			errors = min(errors, w.errors(tail))
+		}
 	}
 	return 1 + errors
 }

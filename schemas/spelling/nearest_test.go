@@ -23,7 +23,7 @@ func TestDistance(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	names := []string{"github.com/meadow/kettle", "github.com/meadow/kettle-lid", "github.com/prairie/kettle", "gitlab.com/meadow/teapot", "odd", "odd"}
+	names := []string{"github.com/meadow/kettle", "github.com/meadow/kettle-lid", "github.com/prairie/kettle", "gitlab.com/meadow/teapot", "odd", "odd", "host/db/pebble/v2"}
 	for word, want := range map[string]string{
 		"kettle":                   "github.com/meadow/kettle github.com/prairie/kettle github.com/meadow/kettle-lid",
 		"Meadow/Kettle":            "github.com/meadow/kettle github.com/meadow/kettle-lid",
@@ -31,6 +31,7 @@ func TestNearest(t *testing.T) {
 		"github.com/meadow/ketle":  "github.com/meadow/kettle github.com/meadow/kettle-lid",
 		"od":                       "odd",
 		"teaopt":                   "gitlab.com/meadow/teapot",
+		"pebbel":                   "host/db/pebble/v2",
 		"something/else/entirely":  "",
 		strings.Repeat("a", 1<<16): "",
 		"":                         "",

@@ -86,10 +86,10 @@ func TestMCPOfALargeRepository(t *testing.T) {
 	for i := range 120 {
 		fmt.Fprintf(&newer, "commit refs/heads/topic/%03d\ncommitter A <a@example.org> %d +0000\ndata 1\nx\nfrom refs/heads/main\n\n", i, 4_000_000_000+i)
 	}
-	runGit(t, strings.NewReader(newer.String()+"reset refs/heads/release/1\nfrom refs/heads/main\n\n"), "-C", dir, "fast-import", "--quiet")
+	runGit(t, strings.NewReader(newer.String()+"reset refs/heads/release/1\nfrom refs/heads/main\n\nreset refs/tags/v1.0\nfrom refs/heads/main\n\n"), "-C", dir, "fast-import", "--quiet")
 	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"large","branches":["release/*"]}`, dir), &r); status != http.StatusAccepted {
+	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"large","branches":["release/*"],"tags":["v*"]}`, dir), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
 	awaitStatus(t, s, r.RepoID, r.applied)
@@ -99,6 +99,8 @@ func TestMCPOfALargeRepository(t *testing.T) {
 		{"list_branches", `{"repo":"large","perPage":2}`, `"isDefault":false,"isIndexed":true}],"note":"120 more: offset=2"}`},
 		{"list_branches", `{"repo":"large","perPage":2,"page":2}`, `"branches":[{"name":"topic/119",`},
 		{"list_branches", `{"repo":"large","indexed":false,"query":"TOPIC/00","perPage":1}`, `"totalCount":10,"indexedCount":0,"unindexedCount":10,"branches":[{"name":"topic/009",`},
+		{"list_branches", `{"repo":"large","tags":true}`, `"totalCount":1,"indexedCount":1,"unindexedCount":0,"branches":[{"name":"v1.0",`},
+		{"list_branches", `{"repo":"large","tags":true,"query":"v2"}`, `"branches":[],"note":"No tag that is indexed matches.`},
 		{"read_file", `{"repo":"large","path":"skipped.txt","limit":1}`, "grep and the symbols do not find this file (too_large). The file is above the size limit"},
 		{"read_file", `{"repo":"large","path":"huge.txt"}`, "huge.txt is a file that is too large to be read."},
 		{"get_blame", `{"repo":"large","path":"huge.txt"}`, "huge.txt is a file that is too large to be read."},

@@ -74,6 +74,7 @@ func nextCall(text, answer string) map[string]any {
 
 var (
 	answerRepository = regexp.MustCompile(`^\[(.+)\]$`)
+	foundPath        = regexp.MustCompile(`^\[(.+)\] (\S+)$`)
 	answerPath       = regexp.MustCompile(`^(\S.*?)(?: \([^)]*\))?:$`)
 	answerLine       = regexp.MustCompile(`^(\d+)[:-] (.*)$`)
 )
@@ -87,6 +88,8 @@ func LinesOfAnswer(answer string) (lines []Line) {
 			l.Number, _ = strconv.Atoi(m[1])
 			l.Text = m[2]
 			lines = append(lines, l)
+		} else if m := foundPath.FindStringSubmatch(text); m != nil {
+			lines = append(lines, Line{Repository: m[1], Path: m[2]})
 		} else if m := answerRepository.FindStringSubmatch(text); m != nil {
 			at.Repository = m[1]
 		} else if m := answerPath.FindStringSubmatch(text); m != nil {

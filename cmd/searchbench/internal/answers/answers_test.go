@@ -179,3 +179,28 @@ func TestFramesAreLocated(t *testing.T) {
 		t.Errorf("%+v", frames)
 	}
 }
+
+// The answer of a question is a line, the first line, or what the answer says.
+func TestQuestionsAreAnswered(t *testing.T) {
+	questions, err := ParseQuestions([]byte(`[{"ask": "a", "repository": "r", "path": "a.go", "line": "^a"},
+		{"ask": "b", "first": true, "line": "b"}, {"ask": "c", "says": "write c:x"}, {"ask": "d", "find": true, "path": "(^|/)d\\.go$"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs := map[string]string{
+		"a": "r:b.go:1:a\nr:a.go:7:a b\n", "b": "r:a.go:1:a\nr:a.go:2:b\n", "c": "quarry: c has no match: write c:x\n", "d": "r:x/d.go\n",
+	}
+	right, err := AskCommandLine(t.Context(), questions, func(_ context.Context, q *Question) (string, error) { return outputs[q.Ask], nil })
+	if err != nil || !slices.Equal(right, []bool{true, false, true, true}) {
+		t.Fatalf("%v, %v", right, err)
+	}
+	var b bytes.Buffer
+	if err := ReportQuestions(&b, questions, []string{"x"}, [][]bool{right}); err != nil || !strings.Contains(b.String(), "| **all** | 4 | **3** |") {
+		t.Errorf("%s, %v", &b, err)
+	}
+	for _, bad := range []string{"{", `[{"ask": "a"}]`, `[{"ask": "a", "line": "("}]`} {
+		if _, err := ParseQuestions([]byte(bad)); err == nil {
+			t.Errorf("%s is taken", bad)
+		}
+	}
+}

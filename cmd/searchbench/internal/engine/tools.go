@@ -1,10 +1,13 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os/exec"
 	"strings"
 )
 
@@ -39,4 +42,21 @@ func (s *QuarryServer) CallTool(ctx context.Context, tool string, arguments map[
 		text.WriteString(c.Text)
 	}
 	return text.String(), nil
+}
+
+// Command runs a command of the binary against the server, and returns what it prints: its output, then its notices. That
+// it found nothing is no error.
+func (s *QuarryServer) Command(ctx context.Context, arguments ...string) (string, error) {
+	name, rest := arguments[0], arguments[1:]
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, s.quarry.Path, append(append([]string{name}, s.Flags()...), rest...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
+		err = nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("quarry %s: %w: %.300s", name, err, stderr.String())
+	}
+	return stdout.String() + stderr.String(), nil
 }

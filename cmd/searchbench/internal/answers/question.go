@@ -1,0 +1,133 @@
+package answers
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Question is one of the everyday questions, each with the line that answers it.
+type Question struct {
+	About string
+	Ask   string // the text of the search
+	Find  bool   // Ask is letters of a path, for the finder of files
+	Limit int    // matches shown; 0 means Depth
+	First bool   // the first line shown must be right
+	// Repository is where the right line is, Path an expression for its file, or the path itself, Line one for its text and
+	// Number its number; what is empty counts for nothing. Says is an expression for a suggestion that answers it instead.
+	Repository, Path, Line, Says string
+	Number                       int
+}
+
+// ParseQuestions decodes questions and compiles their expressions.
+func ParseQuestions(data []byte) (all []Question, err error) {
+	if err := json.Unmarshal(data, &all); err != nil {
+		return nil, fmt.Errorf("decode questions: %w", err)
+	}
+	for _, q := range all {
+		for _, expression := range []string{q.Path, q.Line, q.Says} {
+			if _, err := regexp.Compile(expression); err != nil {
+				return nil, fmt.Errorf("question %q: %w", q.Ask, err)
+			}
+		}
+		if q.Line == "" && q.Says == "" && q.Path == "" {
+			return nil, fmt.Errorf("question %q has no answer", q.Ask)
+		}
+	}
+	return all, nil
+}
+
+// Right reports whether a line answers the question.
+func (q *Question) Right(l Line) bool {
+	if q.Repository != "" && l.Repository != q.Repository || q.Number > 0 && l.Number != q.Number {
+		return false
+	}
+	if q.Path != "" && l.Path != q.Path && (!strings.ContainsAny(q.Path, `(^$`) || !regexp.MustCompile(q.Path).MatchString(l.Path)) {
+		return false
+	}
+	return regexp.MustCompile(q.Line).MatchString(l.Text)
+}
+
+// isAnswered reports whether an answer with these lines answers the question.
+func (q *Question) isAnswered(text string, lines []Line) bool {
+	if q.Says != "" {
+		return regexp.MustCompile(q.Says).MatchString(text)
+	}
+	if q.First {
+		lines = lines[:min(len(lines), 1)]
+	}
+	return slices.ContainsFunc(lines, q.Right)
+}
+
+// Asker gives a question to an engine and returns what it prints.
+type Asker func(ctx context.Context, q *Question) (string, error)
+
+// AskCommandLine reports for each question whether what the command line prints at the first try has the answer: Depth lines,
+// unless the question has a limit, and what comes besides.
+func AskCommandLine(ctx context.Context, questions []Question, ask Asker) ([]bool, error) {
+	return askAll(ctx, questions, ask, LinesOfOutput)
+}
+
+// AskAgents reports for each question whether the first answer of a tool for AI agents has the answer.
+func AskAgents(ctx context.Context, questions []Question, ask Asker) ([]bool, error) {
+	return askAll(ctx, questions, ask, LinesOfAnswer)
+}
+
+func askAll(ctx context.Context, questions []Question, ask Asker, lines func(string) []Line) ([]bool, error) {
+	right := make([]bool, len(questions))
+	for i := range questions {
+		text, err := ask(ctx, &questions[i])
+		if err != nil {
+			return nil, fmt.Errorf("ask %q: %w", questions[i].Ask, err)
+		}
+		right[i] = questions[i].isAnswered(text, lines(text))
+	}
+	return right, nil
+}
+
+// outputLine is a line of the output of quarry search in a pipe, or a file of quarry find.
+var outputLine = regexp.MustCompile(`^([^\s:]+):([^:]+)(?::(\d+)[:-](.*))?$`)
+
+// LinesOfOutput returns the lines of files that quarry search printed.
+func LinesOfOutput(output string) (lines []Line) {
+	for text := range strings.SplitSeq(output, "\n") {
+		m := outputLine.FindStringSubmatch(text)
+		if m == nil || m[1] == "quarry" {
+			continue
+		}
+		n, _ := strconv.Atoi(m[3])
+		lines = append(lines, Line{m[1], m[2], n, m[4]})
+	}
+	return lines
+}
+
+// ReportQuestions prints which questions were answered at the first try, by the name of the way to ask.
+func ReportQuestions(w io.Writer, questions []Question, names []string, right [][]bool) error {
+	if _, err := fmt.Fprintf(w, "| question | asked | %s |\n|---|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names))); err != nil {
+		return err
+	}
+	sums := make([]int, len(names))
+	for i, q := range questions {
+		fmt.Fprintf(w, "| %s | `%s` |", q.About, strings.ReplaceAll(q.Ask, "|", `\|`))
+		for k := range names {
+			word := "no"
+			if right[k][i] {
+				word = "yes"
+				sums[k]++
+			}
+			fmt.Fprintf(w, " %s |", word)
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "| **all** | %d |", len(questions))
+	for _, n := range sums {
+		fmt.Fprintf(w, " **%d** |", n)
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
