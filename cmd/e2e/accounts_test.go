@@ -18,9 +18,9 @@ import (
 // accountKills is how often the server dies while keys come and go.
 const accountKills = 5
 
-// ask sends a request with a key, as the operator if the key is empty, and returns
+// sendJSON sends a request with a key, as the operator if the key is empty, and returns
 // the status and, of a JSON object, the fields.
-func (s *server) ask(t *testing.T, key, method, path string, body any) (int, map[string]any) {
+func (s *server) sendJSON(t *testing.T, key, method, path string, body any) (int, map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -50,16 +50,16 @@ func (s *server) ask(t *testing.T, key, method, path string, body any) (int, map
 	return response.StatusCode, out
 }
 
-// owner creates the first owner by the link that the server has written, and returns
+// createOwner creates the first owner by the link that the server has written, and returns
 // their ID.
-func (s *server) owner(t *testing.T) string {
+func (s *server) createOwner(t *testing.T) string {
 	t.Helper()
 	var value string
-	poll(awaitDeadline, func() bool {
+	pollUntil(awaitDeadline, func() bool {
 		_, value, _ = strings.Cut(operator.SetupLink(s.data), "/setup?token=")
 		return value != ""
 	})
-	status, out := s.ask(t, "", http.MethodPost, "/api/auth/setup", map[string]string{
+	status, out := s.sendJSON(t, "", http.MethodPost, "/api/auth/setup", map[string]string{
 		"value": value, "email": "ada@example.com", "name": "Ada", "password": "a long enough password",
 	})
 	user, _ := out["user"].(map[string]any)
@@ -70,10 +70,10 @@ func (s *server) owner(t *testing.T) string {
 	return id
 }
 
-// key creates an API key of a user and returns its ID and value.
-func (s *server) key(t *testing.T, user, name string) (id, value string) {
+// createKey creates an API key of a user and returns its ID and value.
+func (s *server) createKey(t *testing.T, user, name string) (id, value string) {
 	t.Helper()
-	status, out := s.ask(t, "", http.MethodPost, "/api/keys", map[string]any{"userId": user, "name": name, "scopes": []string{"search"}})
+	status, out := s.sendJSON(t, "", http.MethodPost, "/api/keys", map[string]any{"userId": user, "name": name, "scopes": []string{"search"}})
 	id, _ = out["id"].(string)
 	value, _ = out["key"].(string)
 	if status != http.StatusCreated || value == "" {
@@ -82,10 +82,10 @@ func (s *server) key(t *testing.T, user, name string) (id, value string) {
 	return id, value
 }
 
-// takes returns the status of a request with a key that may only read.
-func (s *server) takes(t *testing.T, key string) int {
+// statusWithKey returns the status of a request with a key that may only read.
+func (s *server) statusWithKey(t *testing.T, key string) int {
 	t.Helper()
-	status, _ := s.ask(t, key, http.MethodGet, "/api/repos", nil)
+	status, _ := s.sendJSON(t, key, http.MethodGet, "/api/repos", nil)
 	return status
 }
 
@@ -95,7 +95,7 @@ func (s *server) takes(t *testing.T, key string) int {
 func TestAccountsSurviveKill(t *testing.T) {
 	dir := t.TempDir()
 	config, data := filepath.Join(dir, "quarry.yaml"), filepath.Join(dir, "data")
-	write(t, config, configuration(dir))
+	writeTextFile(t, config, configText(dir))
 	begin := func() *server {
 		s, err := startServer(dir, os.Environ(), "--config", config, "--data", data)
 		if err != nil {
@@ -104,27 +104,27 @@ func TestAccountsSurviveKill(t *testing.T) {
 		return s
 	}
 	s := begin()
-	defer func() { s.kill() }()
-	user := s.owner(t)
-	lastID, last := s.key(t, user, "key 0")
+	defer func() { s.killProcess() }()
+	user := s.createOwner(t)
+	lastID, last := s.createKey(t, user, "key 0")
 	var deleted []string
 	for i := range accountKills {
-		id, value := s.key(t, user, fmt.Sprint("key ", i+1))
-		if status, out := s.ask(t, "", http.MethodDelete, "/api/keys/"+lastID, nil); status/100 != 2 {
+		id, value := s.createKey(t, user, fmt.Sprint("key ", i+1))
+		if status, out := s.sendJSON(t, "", http.MethodDelete, "/api/keys/"+lastID, nil); status/100 != 2 {
 			t.Fatalf("delete key: %d %v", status, out)
 		}
-		s.kill()
+		s.killProcess()
 		deleted = append(deleted, last)
 		lastID, last = id, value
 		s = begin()
 		if strings.Contains(s.output.String(), "no owner yet") {
 			t.Error("the owner is gone")
 		}
-		if status := s.takes(t, last); status != http.StatusOK {
+		if status := s.statusWithKey(t, last); status != http.StatusOK {
 			t.Errorf("round %d: a key that was created: %d", i, status)
 		}
 		for n, value := range deleted {
-			if status := s.takes(t, value); status != http.StatusUnauthorized {
+			if status := s.statusWithKey(t, value); status != http.StatusUnauthorized {
 				t.Errorf("round %d: deleted key %d: %d", i, n, status)
 			}
 		}
@@ -137,7 +137,7 @@ func TestAccountsSurviveKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = begin()
-	if status, of := s.takes(t, last), s.takes(t, deleted[0]); status != http.StatusOK || of != http.StatusUnauthorized {
+	if status, of := s.statusWithKey(t, last), s.statusWithKey(t, deleted[0]); status != http.StatusOK || of != http.StatusUnauthorized {
 		t.Errorf("after the rows were read anew: %d and %d", status, of)
 	}
 }
@@ -148,7 +148,7 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 	broker := kafkatest.Start(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "quarry.yaml")
-	write(t, config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses}))
+	writeTextFile(t, config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses}))
 	var servers []*server
 	for _, name := range []string{"one", "two"} {
 		s, err := startServer(dir, os.Environ(), "--config", config, "--data", filepath.Join(dir, name), "--role", "query",
@@ -163,26 +163,26 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 			}
 		})
 	}
-	user := servers[0].owner(t)
+	user := servers[0].createOwner(t)
 	for i := range 5 {
 		here, there := servers[i%2], servers[(i+1)%2]
-		id, value := here.key(t, user, fmt.Sprint("key ", i))
-		if status := here.takes(t, value); status != http.StatusOK {
+		id, value := here.createKey(t, user, fmt.Sprint("key ", i))
+		if status := here.statusWithKey(t, value); status != http.StatusOK {
 			t.Errorf("a new key at the process that made it: %d", status)
 		}
 		began := time.Now()
-		if !poll(awaitDeadline, func() bool { return there.takes(t, value) == http.StatusOK }) {
+		if !pollUntil(awaitDeadline, func() bool { return there.statusWithKey(t, value) == http.StatusOK }) {
 			t.Fatal("the other process does not get to know a new key")
 		}
 		known := time.Since(began)
-		if status, _ := here.ask(t, "", http.MethodDelete, "/api/keys/"+id, nil); status/100 != 2 {
+		if status, _ := here.sendJSON(t, "", http.MethodDelete, "/api/keys/"+id, nil); status/100 != 2 {
 			t.Fatalf("delete key: %d", status)
 		}
-		if status := here.takes(t, value); status != http.StatusUnauthorized {
+		if status := here.statusWithKey(t, value); status != http.StatusUnauthorized {
 			t.Errorf("a deleted key at the process that deleted it: %d", status)
 		}
 		began = time.Now()
-		if !poll(awaitDeadline, func() bool { return there.takes(t, value) == http.StatusUnauthorized }) {
+		if !pollUntil(awaitDeadline, func() bool { return there.statusWithKey(t, value) == http.StatusUnauthorized }) {
 			t.Fatal("the other process takes a deleted key")
 		}
 		t.Logf("the other process knew the new key after %v and refused the deleted one after %v", known.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
@@ -194,30 +194,30 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 
 // keysWithoutBroker kills the broker: who has a key may go on, and nothing changes.
 func keysWithoutBroker(t *testing.T, broker *kafkatest.Broker, servers []*server, user string) {
-	_, value := servers[0].key(t, user, "lasting")
-	if !poll(awaitDeadline, func() bool { return servers[1].takes(t, value) == http.StatusOK }) {
+	_, value := servers[0].createKey(t, user, "lasting")
+	if !pollUntil(awaitDeadline, func() bool { return servers[1].statusWithKey(t, value) == http.StatusOK }) {
 		t.Fatal("the other process does not get to know a new key")
 	}
 	broker.Kill()
 	for _, s := range servers {
-		if status := s.takes(t, value); status != http.StatusOK {
+		if status := s.statusWithKey(t, value); status != http.StatusOK {
 			t.Errorf("a key while the broker is away: %d", status)
 		}
 	}
 	body := map[string]any{"userId": user, "name": "meanwhile", "scopes": []string{"search"}}
-	if status, out := servers[0].ask(t, "", http.MethodPost, "/api/keys", body); status != http.StatusServiceUnavailable {
+	if status, out := servers[0].sendJSON(t, "", http.MethodPost, "/api/keys", body); status != http.StatusServiceUnavailable {
 		t.Errorf("a new key while the broker is away: %d %v", status, out)
 	}
 	broker.Restart()
 	body["name"] = "afterwards"
-	if !poll(awaitDeadline, func() bool {
-		status, _ := servers[1].ask(t, "", http.MethodPost, "/api/keys", body)
+	if !pollUntil(awaitDeadline, func() bool {
+		status, _ := servers[1].sendJSON(t, "", http.MethodPost, "/api/keys", body)
 		return status == http.StatusCreated || status == http.StatusConflict // a try before may have got there
 	}) {
 		t.Error("no new key after the broker is back")
 	}
 	for _, s := range servers {
-		if status := s.takes(t, value); status != http.StatusOK {
+		if status := s.statusWithKey(t, value); status != http.StatusOK {
 			t.Errorf("a key after the broker is back: %d", status)
 		}
 	}

@@ -23,10 +23,10 @@ func agentServer(t *testing.T) (s *server, restart func()) {
 	dir := t.TempDir()
 	config, data, tree := filepath.Join(dir, "quarry.yaml"), filepath.Join(dir, "data"), filepath.Join(dir, "demo")
 	for _, err := range []error{
-		os.WriteFile(config, []byte(configuration(dir)), 0o600),
-		git("", "init", "-q", "-b", "main", tree),
+		os.WriteFile(config, []byte(configText(dir)), 0o600),
+		runGit("", "init", "-q", "-b", "main", tree),
 		os.WriteFile(filepath.Join(tree, "kazoo.go"), []byte("package kazoo\n\n// Hum hums.\nfunc Hum() {}\n"), 0o600),
-		git(tree, "add", "-A"), git(tree, "commit", "-q", "-m", "hum"),
+		runGit(tree, "add", "-A"), runGit(tree, "commit", "-q", "-m", "hum"),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func agentServer(t *testing.T) (s *server, restart func()) {
 		if s, err = startServerAt(address, dir, os.Environ(), "--config", config, "--data", data); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(s.kill)
+		t.Cleanup(s.killProcess)
 	}
 	restart = func() {
 		if err := s.stop(); err != nil {
@@ -49,12 +49,12 @@ func agentServer(t *testing.T) (s *server, restart func()) {
 		start()
 	}
 	start()
-	run(t, "quarry", "index", "--server", s.url, "--data", data, "--name", "demo", tree)
+	runProgram(t, "quarry", "index", "--server", s.url, "--data", data, "--name", "demo", tree)
 	return s, restart
 }
 
-// run runs a program and returns its output.
-func run(t *testing.T, program string, args ...string) string {
+// runProgram runs a program and returns its output.
+func runProgram(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), program, args...)
 	var said strings.Builder
@@ -66,8 +66,8 @@ func run(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// hums asks for the tools and calls one.
-func hums(t *testing.T, session *mcp.ClientSession) {
+// checkTools asks for the tools and calls one.
+func checkTools(t *testing.T, session *mcp.ClientSession) {
 	t.Helper()
 	tools, err := session.ListTools(t.Context(), nil)
 	if err != nil || len(tools.Tools) != 14 {
@@ -82,7 +82,7 @@ func hums(t *testing.T, session *mcp.ClientSession) {
 	}
 }
 
-func connect(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
+func connectClient(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil)
 	session, err := client.Connect(context.Background(), transport, nil)
@@ -97,7 +97,7 @@ func connect(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 func TestAgents(t *testing.T) {
 	s, restart := agentServer(t)
 	t.Run("http", func(t *testing.T) {
-		hums(t, connect(t, &mcp.StreamableClientTransport{Endpoint: s.url + "/api/mcp", HTTPClient: clientOf(strings.TrimPrefix(s.url, "http://"))}))
+		checkTools(t, connectClient(t, &mcp.StreamableClientTransport{Endpoint: s.url + "/api/mcp", HTTPClient: clientOf(strings.TrimPrefix(s.url, "http://"))}))
 	})
 	t.Run("no credential that is any good", func(t *testing.T) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
@@ -116,10 +116,10 @@ func TestAgents(t *testing.T) {
 		}
 	})
 	t.Run("pipes, and a server that restarts", func(t *testing.T) {
-		session := connect(t, &mcp.CommandTransport{Command: exec.Command("quarry", "mcp", "--server", s.url, "--data", s.data)})
-		hums(t, session)
+		session := connectClient(t, &mcp.CommandTransport{Command: exec.Command("quarry", "mcp", "--server", s.url, "--data", s.data)})
+		checkTools(t, session)
 		restart()
-		hums(t, session)
+		checkTools(t, session)
 	})
 }
 
@@ -128,7 +128,7 @@ func TestAgents(t *testing.T) {
 func TestInspector(t *testing.T) {
 	program := filepath.Join(nodeModules(t), inspector)
 	s, _ := agentServer(t)
-	_, key := s.key(t, s.owner(t), "agent")
+	_, key := s.createKey(t, s.createOwner(t), "agent")
 	for name, c := range map[string]struct {
 		connection, program []string
 		tools               int
@@ -139,7 +139,7 @@ func TestInspector(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inspect := func(args ...string) string {
-				return run(t, "node", slices.Concat([]string{program, "--cli"}, c.connection, args, c.program)...)
+				return runProgram(t, "node", slices.Concat([]string{program, "--cli"}, c.connection, args, c.program)...)
 			}
 			var listed struct {
 				Tools []struct{ Name string } `json:"tools"`

@@ -81,7 +81,7 @@ func TestAlertsOfRealFaults(t *testing.T) {
 		running.Go(func() error {
 			t.Run(fault.name, func(t *testing.T) {
 				w := &alertWorld{crashing: newCrashing(t), pending: slices.Clone(fault.alerts)}
-				w.check = func(e *episode) { e.check(t, promtool, rules, string(expressions)) }
+				w.check = func(e *episode) { e.checkRules(t, promtool, rules, string(expressions)) }
 				fault.make(w)
 				if len(w.pending) > 0 {
 					t.Errorf("not looked at: %v", w.pending)
@@ -125,21 +125,21 @@ type alertWorld struct {
 	check   func(*episode)
 }
 
-// begin starts the server with settings, indexes a repository and scrapes.
-func (w *alertWorld) begin(settings ...string) scrape {
+// startEpisode starts the server with settings, indexes a repository and scrapes.
+func (w *alertWorld) startEpisode(settings ...string) scrape {
 	w.t.Helper()
 	w.args = nil
 	for _, s := range append(settings, "pipeline.reconcileGrace=100ms") {
 		w.args = append(w.args, "--set", s)
 	}
-	w.start()
-	w.index()
-	w.await("vuvuzela")
+	w.startServer()
+	w.indexTree()
+	w.awaitWord("vuvuzela")
 	return scrapeServer(w.server)
 }
 
-// verify checks what an episode says of some alerts.
-func (w *alertWorld) verify(e *episode, alerts ...string) {
+// verifyAlerts checks what an episode says of some alerts.
+func (w *alertWorld) verifyAlerts(e *episode, alerts ...string) {
 	w.t.Helper()
 	e.alerts = alerts
 	w.check(e)
@@ -150,25 +150,25 @@ func (w *alertWorld) verify(e *episode, alerts ...string) {
 func (w *alertWorld) awaitMetric(name, labels string, wanted func(float64) bool) float64 {
 	w.t.Helper()
 	var last float64
-	if !poll(awaitDeadline, func() bool {
+	if !pollUntil(awaitDeadline, func() bool {
 		v, found := metricOf(w.server, name, labels)
 		last = v
 		return found && wanted(v)
 	}) {
-		w.t.Fatalf("%s{%s} is %v after %s\n%s", name, labels, last, awaitDeadline, w.warnings())
+		w.t.Fatalf("%s{%s} is %v after %s\n%s", name, labels, last, awaitDeadline, w.collectWarnings())
 	}
 	return last
 }
 
-func positive(v float64) bool { return v > 0 }
-func zero(v float64) bool     { return v == 0 }
+func isPositive(v float64) bool { return v > 0 }
+func isZero(v float64) bool     { return v == 0 }
 
 // scrapeGrowth scrapes, waits until each age has grown by a second, and scrapes.
 func (w *alertWorld) scrapeGrowth(ages ...string) []scrape {
 	w.t.Helper()
 	was := map[string]float64{}
 	for _, age := range ages {
-		was[age] = w.awaitMetric(age, "", positive)
+		was[age] = w.awaitMetric(age, "", isPositive)
 	}
 	first := scrapeServer(w.server)
 	for _, age := range ages {
@@ -177,8 +177,8 @@ func (w *alertWorld) scrapeGrowth(ages ...string) []scrape {
 	return []scrape{first, scrapeServer(w.server)}
 }
 
-// again stops the server and starts it with further settings.
-func (w *alertWorld) again(settings ...string) {
+// restartServer stops the server and starts it with further settings.
+func (w *alertWorld) restartServer(settings ...string) {
 	w.t.Helper()
 	if err := w.server.stop(); err != nil {
 		w.t.Fatal(err)
@@ -186,111 +186,111 @@ func (w *alertWorld) again(settings ...string) {
 	for _, s := range settings {
 		w.args = append(w.args, "--set", s)
 	}
-	w.start()
+	w.startServer()
 }
 
-func (w *alertWorld) must(err error) {
+func (w *alertWorld) failOnError(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// run runs a command of quarry against the server.
-func (w *alertWorld) run(args ...string) {
+// runQuarry runs a command of quarry against the server.
+func (w *alertWorld) runQuarry(args ...string) {
 	w.t.Helper()
 	if out, err := exec.Command("quarry", append(args, "--server", w.server.url, "--data", w.data)...).CombinedOutput(); err != nil {
-		w.t.Fatalf("quarry %v: %v\n%s\n%s", args, err, out, w.warnings())
+		w.t.Fatalf("quarry %v: %v\n%s\n%s", args, err, out, w.collectWarnings())
 	}
 }
 
 func (w *alertWorld) killServer() {
-	rest := w.begin()
-	w.server.kill()
+	rest := w.startEpisode()
+	w.server.killProcess()
 	down := scrapeServer(w.server)
-	w.start()
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{down}, after: []scrape{scrapeServer(w.server)}}, "QuarryDown")
+	w.startServer()
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{down}, after: []scrape{scrapeServer(w.server)}}, "QuarryDown")
 }
 
 func (w *alertWorld) killServerOften() {
-	e := episode{before: []scrape{w.begin()}}
+	e := episode{before: []scrape{w.startEpisode()}}
 	for range 4 {
-		w.server.kill()
-		w.start()
+		w.server.killProcess()
+		w.startServer()
 		e.during = append(e.during, scrapeServer(w.server))
 	}
 	e.after = e.during[3:]
-	w.verify(&e, "QuarryRestarts")
+	w.verifyAlerts(&e, "QuarryRestarts")
 }
 
 func (w *alertWorld) forgeHook() {
-	rest := w.begin()
+	rest := w.startEpisode()
 	body := []byte(`{"repository":"demo"}`)
-	forged := signed("msg_forged", body)
+	forged := signedHeader("msg_forged", body)
 	forged.Set("webhook-signature", "v1,"+strings.Repeat("A", 43)+"=")
-	if status, _, err := send(http.MethodPost, w.server.url+hookPath, forged, body); err != nil || status != http.StatusUnauthorized {
+	if status, _, err := sendRequest(http.MethodPost, w.server.url+hookPath, forged, body); err != nil || status != http.StatusUnauthorized {
 		w.t.Fatalf("forged: %d, %v", status, err)
 	}
 	seen := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryHooksUnauthenticated")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryHooksUnauthenticated")
 }
 
 func (w *alertWorld) spoilSettings() {
-	rest := w.begin()
+	rest := w.startEpisode()
 	settings, err := os.ReadFile(w.config)
-	w.must(err)
+	w.failOnError(err)
 	reload := func(text string, wanted func(float64) bool) scrape {
-		write(w.t, w.config, text)
-		w.must(w.server.cmd.Process.Signal(syscall.SIGHUP))
+		writeTextFile(w.t, w.config, text)
+		w.failOnError(w.server.cmd.Process.Signal(syscall.SIGHUP))
 		w.awaitMetric("quarry_server_reload_success", "", wanted)
 		return scrapeServer(w.server)
 	}
 	e := episode{before: []scrape{rest}}
-	e.during = append(e.during, reload("connections: [", zero))
-	e.after = append(e.after, reload(string(settings), positive))
-	w.verify(&e, "QuarryReloadFailed")
+	e.during = append(e.during, reload("connections: [", isZero))
+	e.after = append(e.after, reload(string(settings), isPositive))
+	w.verifyAlerts(&e, "QuarryReloadFailed")
 }
 
 func (w *alertWorld) giveUpPush() {
-	rest := w.begin("pipeline.maxAttempts=2")
+	rest := w.startEpisode("pipeline.maxAttempts=2")
 	deliver, restore := w.loseObjects()
 	deliver("msg_lost")
-	w.awaitMetric("quarry_deadletters_open", `stage="worker"`, positive)
+	w.awaitMetric("quarry_deadletters_open", `stage="worker"`, isPositive)
 	lost := scrapeServer(w.server)
 	restore()
-	w.run("dlq", "replay", "--all")
-	w.await("cittern")
-	w.awaitMetric("quarry_deadletters_open", `stage="worker"`, zero)
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{lost}, after: []scrape{scrapeServer(w.server)}}, "QuarryDeadLetters")
+	w.runQuarry("dlq", "replay", "--all")
+	w.awaitWord("cittern")
+	w.awaitMetric("quarry_deadletters_open", `stage="worker"`, isZero)
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{lost}, after: []scrape{scrapeServer(w.server)}}, "QuarryDeadLetters")
 }
 
 // fillBacklog has a first push that cannot be handled, and others that wait behind it.
 func (w *alertWorld) fillBacklog() {
-	rest := w.begin("pipeline.maxAttempts=1000", "ingest.maxBacklog=2")
+	rest := w.startEpisode("pipeline.maxAttempts=1000", "ingest.maxBacklog=2")
 	deliver, restore := w.loseObjects()
 	n := 0
-	if !poll(awaitDeadline, func() bool { n++; return deliver(fmt.Sprintf("msg_lost%d", n)) == http.StatusServiceUnavailable }) {
+	if !pollUntil(awaitDeadline, func() bool { n++; return deliver(fmt.Sprintf("msg_lost%d", n)) == http.StatusServiceUnavailable }) {
 		w.t.Fatal("no web hook gets 503")
 	}
 	full := scrapeServer(w.server)
 	restore()
-	w.await("cittern")
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{full}, after: []scrape{scrapeServer(w.server)}}, "QuarryBacklog")
+	w.awaitWord("cittern")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{full}, after: []scrape{scrapeServer(w.server)}}, "QuarryBacklog")
 }
 
 func (w *alertWorld) loseHook() {
-	rest := w.begin("pipeline.reconcileInterval=1s")
-	w.commit("second", "here is a cittern")
-	w.awaitMetric("quarry_reconcile_drift_total", "", positive)
+	rest := w.startEpisode("pipeline.reconcileInterval=1s")
+	w.commitFile("second", "here is a cittern")
+	w.awaitMetric("quarry_reconcile_drift_total", "", isPositive)
 	seen := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryHooksAreLost")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryHooksAreLost")
 }
 
 // loseObjects commits and takes the objects of the repository away. It returns what
 // delivers the push, which the worker then cannot handle, and what brings them back.
 func (c *crashing) loseObjects() (delivered func(id string) (status int), restore func()) {
 	c.t.Helper()
-	c.commit("second", "here is a cittern")
+	c.commitFile("second", "here is a cittern")
 	at := commitOf(c.tree, "HEAD")
 	objects, away := filepath.Join(c.tree, ".git", "objects"), filepath.Join(c.tree, ".git", "away")
 	rename := func(from, to string) {
@@ -300,7 +300,7 @@ func (c *crashing) loseObjects() (delivered func(id string) (status int), restor
 	}
 	rename(objects, away)
 	return func(id string) int {
-		status, answer, err := deliver(c.server.url, id, push{Repository: c.tree, Ref: "refs/heads/main", After: at})
+		status, answer, err := deliverPush(c.server.url, id, push{Repository: c.tree, Ref: "refs/heads/main", After: at})
 		if err != nil || status != http.StatusAccepted && status != http.StatusServiceUnavailable {
 			c.t.Fatalf("push: %d %s, %v", status, answer, err)
 		}
@@ -342,17 +342,17 @@ func newSlowHost(t *testing.T, root string) *slowHost {
 		backend.ServeHTTP(w, r)
 	}))
 	t.Cleanup(h.server.Close)
-	t.Cleanup(h.answer)
+	t.Cleanup(h.releaseRequests)
 	return h
 }
 
-func (h *slowHost) hang() {
+func (h *slowHost) blockRequests() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.mu.hangs = make(chan struct{})
 }
 
-func (h *slowHost) answer() {
+func (h *slowHost) releaseRequests() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.mu.hangs != nil {
@@ -373,15 +373,15 @@ func (w *alertWorld) hangHost() {
 	host := newSlowHost(w.t, w.dir)
 	url := host.server.URL + "/demo"
 	settings := []string{"log.partitions=1", "git.allowedNetworks=127.0.0.0/8", "pipeline.reconcileInterval=1s", "pipeline.reconcileConcurrency=1", "limits.perSecond=0"}
-	w.begin(settings...)
-	w.run("index", "--name", "remote", url)
+	w.startEpisode(settings...)
+	w.runQuarry("index", "--name", "remote", url)
 	rest := scrapeServer(w.server)
 
-	w.commit("second", "here is a cittern")
+	w.commitFile("second", "here is a cittern")
 	at := commitOf(w.tree, "HEAD")
-	host.hang()
+	host.blockRequests()
 	took := func(id string) {
-		status, answer, err := deliver(w.server.url, id, push{Repository: url, Ref: "refs/heads/main", After: at})
+		status, answer, err := deliverPush(w.server.url, id, push{Repository: url, Ref: "refs/heads/main", After: at})
 		if err != nil || status != http.StatusAccepted {
 			w.t.Errorf("push: %d %s, %v", status, answer, err)
 		}
@@ -397,20 +397,20 @@ func (w *alertWorld) hangHost() {
 		})
 	}
 	senders.Wait()
-	w.awaitMetric("quarry_worker_window_full", "", positive)
+	w.awaitMetric("quarry_worker_window_full", "", isPositive)
 	ages := []string{"quarry_reconcile_overdue_seconds", "quarry_worker_oldest_seconds"}
 	during := w.scrapeGrowth(ages...)
 	searchable, _ := metricOf(w.server, "quarry_push_to_searchable_seconds_count", "")
 	<-began // the alert is about a minute: there is nothing to poll for
-	host.answer()
+	host.releaseRequests()
 	w.awaitMetric("quarry_push_to_searchable_seconds_count", "", func(v float64) bool { return v > searchable })
 	slow := scrapeServer(w.server)
-	w.awaitMetric("quarry_worker_window_full", "", zero)
-	w.awaitMetric("quarry_worker_oldest_seconds", "", zero)
+	w.awaitMetric("quarry_worker_window_full", "", isZero)
+	w.awaitMetric("quarry_worker_oldest_seconds", "", isZero)
 	w.awaitMetric("quarry_reconcile_overdue_seconds", "", func(v float64) bool { return v < 60 })
 	after := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{rest}, during: during, after: []scrape{after}, ages: ages}, "QuarryReconcileLags", "QuarryWorkerHeldUp")
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{slow}, after: []scrape{after}}, "QuarryPushesAreSlow")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: during, after: []scrape{after}, ages: ages}, "QuarryReconcileLags", "QuarryWorkerHeldUp")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{slow}, after: []scrape{after}}, "QuarryPushesAreSlow")
 }
 
 // smallDisk is a file system in memory.
@@ -438,15 +438,15 @@ func mountSmallDisk(t *testing.T, dir string, bytes int) *smallDisk {
 	return &smallDisk{t: t, dir: dir}
 }
 
-func (d *smallDisk) ballast() string { return filepath.Join(d.dir, "ballast") }
+func (d *smallDisk) ballastPath() string { return filepath.Join(d.dir, "ballast") }
 
-// fill takes all but some bytes.
-func (d *smallDisk) fill(left int64) error {
+// fillDisk takes all but some bytes.
+func (d *smallDisk) fillDisk(left int64) error {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(d.dir, &s); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(d.ballastPath(), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -469,7 +469,7 @@ func (d *smallDisk) keepFull() {
 		tick := time.NewTicker(pollInterval)
 		defer tick.Stop()
 		for {
-			if err := d.fill(0); err != nil {
+			if err := d.fillDisk(0); err != nil {
 				d.t.Error(err)
 				return
 			}
@@ -482,11 +482,11 @@ func (d *smallDisk) keepFull() {
 	})
 }
 
-func (d *smallDisk) empty() {
+func (d *smallDisk) removeBallast() {
 	d.t.Helper()
 	close(d.stop)
 	d.full.Wait()
-	if err := os.Remove(d.ballast()); err != nil {
+	if err := os.Remove(d.ballastPath()); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -502,32 +502,32 @@ const (
 // fillDisk fills the disk of the data directory, and people search on.
 func (w *alertWorld) fillDisk() {
 	disk := mountSmallDisk(w.t, w.data, smallDiskBytes)
-	rest := w.begin("storage.minFreeBytes=16MiB", "audit.queueBytes="+minAuditQueue, "audit.maxWait=50ms", "limits.perSecond=0", "limits.anonymousPerSecond=0", "pipeline.maxAttempts=1000")
-	w.must(disk.fill(fillingBytes))
+	rest := w.startEpisode("storage.minFreeBytes=16MiB", "audit.queueBytes="+minAuditQueue, "audit.maxWait=50ms", "limits.perSecond=0", "limits.anonymousPerSecond=0", "pipeline.maxAttempts=1000")
+	w.failOnError(disk.fillDisk(fillingBytes))
 	w.awaitMetric("quarry_server_disk_free_bytes", `directory="data"`, func(v float64) bool { return v < 0.2*smallDiskBytes })
 	filling := scrapeServer(w.server)
 	delivered, restore := w.loseObjects()
 	delivered("msg_waits")
 	disk.keepFull()
-	w.awaitMetric("quarry_server_disk_low", "", positive)
+	w.awaitMetric("quarry_server_disk_low", "", isPositive)
 	word := strings.Repeat("sackbut ", 60) // the entry of a search has its text
-	poll(awaitDeadline, func() bool {
-		_, _ = search(w.server.url, word) // 503 once there is no room
+	pollUntil(awaitDeadline, func() bool {
+		_, _ = countMatches(w.server.url, word) // 503 once there is no room
 		refused, _ := metricOf(w.server, "quarry_audit_refused_total", "")
 		return refused > 0
 	})
-	w.awaitMetric("quarry_audit_refused_total", "", positive)
-	w.awaitMetric("quarry_worker_paused", `reason="unavailable"`, positive)
+	w.awaitMetric("quarry_audit_refused_total", "", isPositive)
+	w.awaitMetric("quarry_worker_paused", `reason="unavailable"`, isPositive)
 	full := w.scrapeGrowth("quarry_audit_queue_oldest_seconds")
 	restore()
-	disk.empty()
-	w.awaitMetric("quarry_server_disk_low", "", zero)
-	w.awaitMetric("quarry_audit_queue_oldest_seconds", "", zero)
-	w.await("cittern")
-	w.awaitMetric("quarry_worker_paused", `reason="unavailable"`, zero)
+	disk.removeBallast()
+	w.awaitMetric("quarry_server_disk_low", "", isZero)
+	w.awaitMetric("quarry_audit_queue_oldest_seconds", "", isZero)
+	w.awaitWord("cittern")
+	w.awaitMetric("quarry_worker_paused", `reason="unavailable"`, isZero)
 	after := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{filling}, after: []scrape{after}}, "QuarryDiskFilling")
-	w.verify(&episode{before: []scrape{rest}, during: full, after: []scrape{after}, ages: []string{"quarry_audit_queue_oldest_seconds"}},
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{filling}, after: []scrape{after}}, "QuarryDiskFilling")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: full, after: []scrape{after}, ages: []string{"quarry_audit_queue_oldest_seconds"}},
 		"QuarryDiskFull", "QuarryWorkersPaused", "QuarryAuditWaits", "QuarryAuditLost")
 }
 
@@ -535,10 +535,10 @@ func (w *alertWorld) fillDisk() {
 func (w *alertWorld) fillAccountsDisk() {
 	accounts := filepath.Join(w.dir, "accounts")
 	disk := mountSmallDisk(w.t, accounts, 96<<20)
-	rest := w.begin("storage.accounts="+accounts, "storage.minFreeBytes=16MiB", "limits.perSecond=0", "limits.anonymousPerSecond=0")
+	rest := w.startEpisode("storage.accounts="+accounts, "storage.minFreeBytes=16MiB", "limits.perSecond=0", "limits.anonymousPerSecond=0")
 	disk.keepFull()
-	poll(awaitDeadline, func() bool {
-		if _, err := search(w.server.url, "vuvuzela"); err != nil {
+	pollUntil(awaitDeadline, func() bool {
+		if _, err := countMatches(w.server.url, "vuvuzela"); err != nil {
 			w.t.Fatal(err)
 		}
 		lag, _ := metricOf(w.server, "quarry_accounts_lag_seconds", "")
@@ -546,9 +546,9 @@ func (w *alertWorld) fillAccountsDisk() {
 	})
 	ages := []string{"quarry_accounts_lag_seconds"}
 	during := w.scrapeGrowth(ages...)
-	disk.empty()
-	w.awaitMetric("quarry_accounts_lag_seconds", "", zero)
-	w.verify(&episode{before: []scrape{rest}, during: during, after: []scrape{scrapeServer(w.server)}, ages: ages}, "QuarryAccountsBehind")
+	disk.removeBallast()
+	w.awaitMetric("quarry_accounts_lag_seconds", "", isZero)
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: during, after: []scrape{scrapeServer(w.server)}, ages: ages}, "QuarryAccountsBehind")
 }
 
 // manifestFiles are too many for an event: their changes are an object of the segment
@@ -559,79 +559,79 @@ const manifestFiles = 1100
 // the repository cannot be read.
 func (w *alertWorld) breakSegmentStore() {
 	for n := range manifestFiles {
-		write(w.t, filepath.Join(w.tree, fmt.Sprintf("file%d.txt", n)), fmt.Sprintf("kettle%d\n", n))
+		writeTextFile(w.t, filepath.Join(w.tree, fmt.Sprintf("file%d.txt", n)), fmt.Sprintf("kettle%d\n", n))
 	}
-	w.begin("pipeline.maxAttempts=1000", "pipeline.mergeInterval=0")
-	w.commit("many", "here is a cittern")
-	status, answer, err := deliver(w.server.url, "msg_many", push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
+	w.startEpisode("pipeline.maxAttempts=1000", "pipeline.mergeInterval=0")
+	w.commitFile("many", "here is a cittern")
+	status, answer, err := deliverPush(w.server.url, "msg_many", push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
 	if err != nil || status != http.StatusAccepted {
 		w.t.Fatalf("push: %d %s, %v", status, answer, err)
 	}
-	w.await("cittern")
+	w.awaitWord("cittern")
 	rest := scrapeServer(w.server)
 
 	// A segment that cannot be read, and projections that need it.
-	w.must(w.server.stop())
-	w.must(os.RemoveAll(filepath.Join(w.data, "projections")))
-	segment := w.segments("segment-*")[0]
-	w.must(os.Rename(segment, filepath.Join(w.dir, "segment")))
-	w.must(os.Mkdir(segment, 0o700))
-	w.launch()
-	w.awaitMetric("quarry_projections_blocked", "", positive)
+	w.failOnError(w.server.stop())
+	w.failOnError(os.RemoveAll(filepath.Join(w.data, "projections")))
+	segment := w.segmentPaths("segment-*")[0]
+	w.failOnError(os.Rename(segment, filepath.Join(w.dir, "segment")))
+	w.failOnError(os.Mkdir(segment, 0o700))
+	w.launchServer()
+	w.awaitMetric("quarry_projections_blocked", "", isPositive)
 	ages := []string{"quarry_projections_lag_seconds"}
 	during := w.scrapeGrowth(ages...)
-	w.must(os.Remove(segment))
-	w.must(os.Rename(filepath.Join(w.dir, "segment"), segment))
-	w.await("cittern")
-	w.awaitMetric("quarry_projections_blocked", "", zero)
-	w.awaitMetric("quarry_projections_lag_seconds", "", zero)
+	w.failOnError(os.Remove(segment))
+	w.failOnError(os.Rename(filepath.Join(w.dir, "segment"), segment))
+	w.awaitWord("cittern")
+	w.awaitMetric("quarry_projections_blocked", "", isZero)
+	w.awaitMetric("quarry_projections_lag_seconds", "", isZero)
 	after := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{rest}, during: during, after: []scrape{after}, ages: ages}, "QuarryProjectionsWait", "QuarryProjectionsLag")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: during, after: []scrape{after}, ages: ages}, "QuarryProjectionsWait", "QuarryProjectionsLag")
 
 	// Lost while the projections have everything.
 	away := w.tree + ".away"
-	w.must(os.Rename(w.tree, away))
-	for _, path := range w.segments("*-*") {
-		w.must(os.Remove(path))
+	w.failOnError(os.Rename(w.tree, away))
+	for _, path := range w.segmentPaths("*-*") {
+		w.failOnError(os.Remove(path))
 	}
-	w.awaitMetric("quarry_projections_unstored_documents", "", positive)
+	w.awaitMetric("quarry_projections_unstored_documents", "", isPositive)
 	unstored := scrapeServer(w.server)
-	w.must(os.Rename(away, w.tree))
-	w.awaitMetric("quarry_projections_unstored_documents", "", zero)
+	w.failOnError(os.Rename(away, w.tree))
+	w.awaitMetric("quarry_projections_unstored_documents", "", isZero)
 	stored := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{after}, during: []scrape{unstored}, after: []scrape{stored}}, "QuarryDocumentsUnstored")
+	w.verifyAlerts(&episode{before: []scrape{after}, during: []scrape{unstored}, after: []scrape{stored}}, "QuarryDocumentsUnstored")
 
 	// Lost, and the projections as well.
-	w.must(w.server.stop())
-	w.must(os.Rename(w.tree, away))
+	w.failOnError(w.server.stop())
+	w.failOnError(os.Rename(w.tree, away))
 	for _, name := range []string{"projections", "segments"} {
-		w.must(os.RemoveAll(filepath.Join(w.data, name)))
+		w.failOnError(os.RemoveAll(filepath.Join(w.data, name)))
 	}
-	w.start()
-	w.awaitMetric("quarry_places_unheld_documents", "", positive)
+	w.startServer()
+	w.awaitMetric("quarry_places_unheld_documents", "", isPositive)
 	missing := scrapeServer(w.server)
-	w.must(os.Rename(away, w.tree))
-	w.await("cittern")
-	w.awaitMetric("quarry_places_unheld_documents", "", zero)
-	w.awaitMetric("quarry_places_broken_refs", "", zero)
-	w.verify(&episode{before: []scrape{stored}, during: []scrape{missing}, after: []scrape{scrapeServer(w.server)}}, "QuarryDocumentsMissing")
+	w.failOnError(os.Rename(away, w.tree))
+	w.awaitWord("cittern")
+	w.awaitMetric("quarry_places_unheld_documents", "", isZero)
+	w.awaitMetric("quarry_places_broken_refs", "", isZero)
+	w.verifyAlerts(&episode{before: []scrape{stored}, during: []scrape{missing}, after: []scrape{scrapeServer(w.server)}}, "QuarryDocumentsMissing")
 }
 
-// launch starts the server and waits until it answers, though it may not be ready.
-func (w *alertWorld) launch() {
+// launchServer starts the server and waits until it answers, though it may not be ready.
+func (w *alertWorld) launchServer() {
 	w.t.Helper()
 	address, err := freeAddress()
-	w.must(err)
+	w.failOnError(err)
 	s, err := launchServer(address, w.dir, os.Environ(), append([]string{"--config", w.config, "--data", w.data}, w.args...)...)
-	w.must(err)
+	w.failOnError(err)
 	w.server = s
-	if !poll(readyDeadline, func() bool { return s.gone() || s.get("/healthz") == http.StatusOK }) || s.gone() {
+	if !pollUntil(readyDeadline, func() bool { return s.hasExited() || s.getStatus("/healthz") == http.StatusOK }) || s.hasExited() {
 		w.t.Fatalf("the server does not answer: %s", s.output)
 	}
 }
 
-// segments returns the objects of the segment store whose names match.
-func (w *alertWorld) segments(pattern string) []string {
+// segmentPaths returns the objects of the segment store whose names match.
+func (w *alertWorld) segmentPaths(pattern string) []string {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(w.data, "segments", pattern))
 	if err != nil || len(paths) == 0 {
@@ -643,79 +643,79 @@ func (w *alertWorld) segments(pattern string) []string {
 // hangMirror makes a read of the mirror hang, as on a network file system that is away,
 // removes the repository meanwhile, and then damages a segment of another one.
 func (w *alertWorld) hangMirror() {
-	rest := w.begin("pipeline.mergeInterval=0", "pipeline.purgeAfter=1s", "storage.scrubBytesPerSecond=1GiB")
+	rest := w.startEpisode("pipeline.mergeInterval=0", "pipeline.purgeAfter=1s", "storage.scrubBytesPerSecond=1GiB")
 	other := filepath.Join(w.dir, "other")
-	w.must(git("", "clone", "-q", w.tree, other))
-	write(w.t, filepath.Join(other, "kettle.txt"), "here is a kettledrum\n")
-	w.must(git(other, "add", "-A"))
-	w.must(git(other, "commit", "-q", "-m", "kettle"))
-	w.run("index", "--name", "other", other)
+	w.failOnError(runGit("", "clone", "-q", w.tree, other))
+	writeTextFile(w.t, filepath.Join(other, "kettle.txt"), "here is a kettledrum\n")
+	w.failOnError(runGit(other, "add", "-A"))
+	w.failOnError(runGit(other, "commit", "-q", "-m", "kettle"))
+	w.runQuarry("index", "--name", "other", other)
 	heads, err := filepath.Glob(filepath.Join(w.data, "mirrors", "*", "*", "git", "HEAD"))
 	if err != nil || len(heads) != 2 {
 		w.t.Fatalf("mirrors: %v, %v", heads, err)
 	}
 	var pipes []*os.File
 	for _, head := range heads {
-		w.must(os.Remove(head))
-		w.must(syscall.Mkfifo(head, 0o600))
+		w.failOnError(os.Remove(head))
+		w.failOnError(syscall.Mkfifo(head, 0o600))
 		pipe, err := os.OpenFile(head, os.O_RDWR, 0) // a reader waits for what this writes
-		w.must(err)
+		w.failOnError(err)
 		w.t.Cleanup(func() { _ = pipe.Close() })
 		pipes = append(pipes, pipe)
 	}
-	w.commit("second", "here is a cittern")
-	status, answer, err := deliver(w.server.url, "msg_hangs", push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
+	w.commitFile("second", "here is a cittern")
+	status, answer, err := deliverPush(w.server.url, "msg_hangs", push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
 	if err != nil || status != http.StatusAccepted {
 		w.t.Fatalf("push: %d %s, %v", status, answer, err)
 	}
-	w.awaitMetric("quarry_worker_running_lanes", "", positive)
+	w.awaitMetric("quarry_worker_running_lanes", "", isPositive)
 	w.removeRepository("demo")
-	w.awaitMetric("quarry_worker_hanging_lanes", "", positive)
+	w.awaitMetric("quarry_worker_hanging_lanes", "", isPositive)
 	hangs := scrapeServer(w.server)
 	ages := []string{"quarry_places_removed_text_age_seconds"}
 	removed := w.scrapeGrowth(ages...)
 	for _, pipe := range pipes {
-		w.must(pipe.Close())
+		w.failOnError(pipe.Close())
 	}
-	w.awaitMetric("quarry_worker_hanging_lanes", "", zero)
+	w.awaitMetric("quarry_worker_hanging_lanes", "", isZero)
 	released := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{hangs}, after: []scrape{released}}, "QuarryWorkerHangs")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{hangs}, after: []scrape{released}}, "QuarryWorkerHangs")
 	for _, head := range heads {
 		if err := os.Remove(head); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			w.t.Fatal(err)
 		}
 	}
-	w.again("pipeline.mergeInterval=1s")
-	w.awaitMetric("quarry_places_removed_text_age_seconds", "", zero)
+	w.restartServer("pipeline.mergeInterval=1s")
+	w.awaitMetric("quarry_places_removed_text_age_seconds", "", isZero)
 	purged := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{rest}, during: removed, after: []scrape{purged}, ages: ages}, "QuarryRemovedTextStays")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: removed, after: []scrape{purged}, ages: ages}, "QuarryRemovedTextStays")
 
-	w.must(w.server.stop())
+	w.failOnError(w.server.stop())
 	file, what := damageFile(w.t, w.data, damagedKind{pattern: "segments/segment-*", links: twoNames, apart: true}, 0)
 	w.t.Logf("damaged %s: %s", file, what)
-	w.start()
-	w.awaitMetric("quarry_scrub_damaged_files", `store="segments"`, positive)
+	w.startServer()
+	w.awaitMetric("quarry_scrub_damaged_files", `store="segments"`, isPositive)
 	damaged := scrapeServer(w.server)
-	w.await("kettledrum")
-	w.again()
-	w.awaitMetric("quarry_scrub_last_pass_timestamp_seconds", "", positive)
-	w.awaitMetric("quarry_scrub_damaged_files", "", zero)
-	w.verify(&episode{before: []scrape{purged}, during: []scrape{damaged}, after: []scrape{scrapeServer(w.server)}}, "QuarryDamagedFiles")
+	w.awaitWord("kettledrum")
+	w.restartServer()
+	w.awaitMetric("quarry_scrub_last_pass_timestamp_seconds", "", isPositive)
+	w.awaitMetric("quarry_scrub_damaged_files", "", isZero)
+	w.verifyAlerts(&episode{before: []scrape{purged}, during: []scrape{damaged}, after: []scrape{scrapeServer(w.server)}}, "QuarryDamagedFiles")
 }
 
 // removeRepository removes a repository by its name.
 func (w *alertWorld) removeRepository(name string) {
 	w.t.Helper()
-	_, answer, err := send(http.MethodGet, w.server.url+"/api/repos", http.Header{}, nil)
-	w.must(err)
+	_, answer, err := sendRequest(http.MethodGet, w.server.url+"/api/repos", http.Header{}, nil)
+	w.failOnError(err)
 	var repositories []struct {
 		ID   int64  `json:"repoId"`
 		Name string `json:"repoName"`
 	}
-	w.must(json.Unmarshal([]byte(answer), &repositories))
+	w.failOnError(json.Unmarshal([]byte(answer), &repositories))
 	for _, r := range repositories {
 		if r.Name == name {
-			status, answer, err := send(http.MethodDelete, fmt.Sprintf("%s/api/repos/%d", w.server.url, r.ID), http.Header{}, nil)
+			status, answer, err := sendRequest(http.MethodDelete, fmt.Sprintf("%s/api/repos/%d", w.server.url, r.ID), http.Header{}, nil)
 			if err != nil || status != http.StatusAccepted {
 				w.t.Fatalf("remove: %d %s, %v", status, answer, err)
 			}
@@ -728,23 +728,23 @@ func (w *alertWorld) removeRepository(name string) {
 // cutAuditLog takes the beginning of the audit log away, with the rows that know its
 // seals, and brings it back from a copy.
 func (w *alertWorld) cutAuditLog() {
-	w.begin("audit.sealEvery=1s", "limits.anonymousPerSecond=0")
-	w.awaitMetric("quarry_audit_sealed_timestamp_seconds", "", positive)
+	w.startEpisode("audit.sealEvery=1s", "limits.anonymousPerSecond=0")
+	w.awaitMetric("quarry_audit_sealed_timestamp_seconds", "", isPositive)
 	rest := scrapeServer(w.server)
-	w.must(w.server.stop())
+	w.failOnError(w.server.stop())
 	log, copied := filepath.Join(w.data, "log"), filepath.Join(w.dir, "log")
-	w.must(copyTree(log, copied))
+	w.failOnError(copyTree(log, copied))
 	w.cutTopic(log, event.TopicAudit)
-	w.must(os.RemoveAll(filepath.Join(w.data, "accounts")))
-	w.start()
+	w.failOnError(os.RemoveAll(filepath.Join(w.data, "accounts")))
+	w.startServer()
 	head := func() float64 {
 		v, _ := metricOf(w.server, "quarry_audit_head_offset", string(event.TopicAudit))
 		return v
 	}
 	searchUntil := func(done func() bool) {
 		w.t.Helper()
-		if !poll(awaitDeadline, func() bool { _, err := search(w.server.url, "vuvuzela"); w.must(err); return done() }) {
-			w.t.Fatalf("the audit log does not go on: its head is %v\n%s", head(), w.warnings())
+		if !pollUntil(awaitDeadline, func() bool { _, err := countMatches(w.server.url, "vuvuzela"); w.failOnError(err); return done() }) {
+			w.t.Fatalf("the audit log does not go on: its head is %v\n%s", head(), w.collectWarnings())
 		}
 	}
 	searchUntil(func() bool { return head() >= 0 })
@@ -753,45 +753,45 @@ func (w *alertWorld) cutAuditLog() {
 	searchUntil(func() bool { return head() > began+5 })
 	during = append(during, scrapeServer(w.server))
 
-	w.must(w.server.stop())
-	w.must(os.RemoveAll(filepath.Join(w.data, "accounts")))
-	w.must(os.RemoveAll(log))
-	w.must(os.Rename(copied, log))
-	w.start()
+	w.failOnError(w.server.stop())
+	w.failOnError(os.RemoveAll(filepath.Join(w.data, "accounts")))
+	w.failOnError(os.RemoveAll(log))
+	w.failOnError(os.Rename(copied, log))
+	w.startServer()
 	searchUntil(func() bool { v, _ := metricOf(w.server, "quarry_audit_sealed_timestamp_seconds", ""); return v > 0 })
-	w.verify(&episode{before: []scrape{rest}, during: during, after: []scrape{scrapeServer(w.server)}}, "QuarryAuditNotSealed")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: during, after: []scrape{scrapeServer(w.server)}}, "QuarryAuditNotSealed")
 }
 
 // cutTopic deletes the records of a topic from the log of a server that is stopped.
 func (w *alertWorld) cutTopic(dir string, topic event.Topic) {
 	w.t.Helper()
 	log, err := embeddedlog.Open(dir, embeddedlog.Options{})
-	w.must(err)
+	w.failOnError(err)
 	high, err := log.HighWater(w.t.Context(), topic)
 	if err == nil {
 		err = log.Trim(w.t.Context(), topic, 0, high[0])
 	}
-	w.must(errors.Join(err, log.Close()))
+	w.failOnError(errors.Join(err, log.Close()))
 }
 
 // appendPoison appends a revision that cannot be decoded while the server is stopped.
 func (w *alertWorld) appendPoison() {
-	rest := w.begin()
-	w.must(w.server.stop())
+	rest := w.startEpisode()
+	w.failOnError(w.server.stop())
 	revision := &event.RevisionIndexed{
 		Repository: 1, Ref: "refs/heads/main", IndexedAt: time.Now(), PushedAt: time.Now(), Cause: event.Position{Topic: event.TopicEvents},
 	}
 	record, err := event.Encode(event.Envelope{ID: "poison", Source: "/test", Time: time.Now()}, revision)
-	w.must(err)
+	w.failOnError(err)
 	record.Value = []byte("\x00this is no event")
 	log, err := embeddedlog.Open(filepath.Join(w.data, "log"), embeddedlog.Options{})
-	w.must(err)
+	w.failOnError(err)
 	_, err = log.Append(w.t.Context(), event.TopicEvents, eventlog.AnyPartition, record)
-	w.must(errors.Join(err, log.Close()))
-	w.start()
-	w.awaitMetric("quarry_projections_records_total", `result="poison"`, positive)
+	w.failOnError(errors.Join(err, log.Close()))
+	w.startServer()
+	w.awaitMetric("quarry_projections_records_total", `result="poison"`, isPositive)
 	seen := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryPoisonRecords")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryPoisonRecords")
 }
 
 // loseBroker kills the only broker while a change is made, and has it come back with an
@@ -802,17 +802,17 @@ func (w *alertWorld) loseBroker() {
 	if errors.Is(err, brokers.ErrUnavailable) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
 		w.t.Skip(err)
 	}
-	w.must(err)
-	w.t.Cleanup(func() { w.must(broker.Close()) })
-	write(w.t, w.config, kafkaConfiguration(w.dir, map[string]any{"brokers": broker.Addresses}))
-	rest := w.begin("roles=pipeline,query", "audit.maxWait=500ms")
+	w.failOnError(err)
+	w.t.Cleanup(func() { w.failOnError(broker.Close()) })
+	writeTextFile(w.t, w.config, kafkaConfiguration(w.dir, map[string]any{"brokers": broker.Addresses}))
+	rest := w.startEpisode("roles=pipeline,query", "audit.maxWait=500ms")
 	ingest, err := startServer(w.dir, os.Environ(), "--config", w.config, "--data", filepath.Join(w.dir, "ingest"), "--role", "ingest")
-	w.must(err)
-	w.t.Cleanup(ingest.kill)
+	w.failOnError(err)
+	w.t.Cleanup(ingest.killProcess)
 	deliverCommit := func(word string) int {
-		w.commit(word, "here is a "+word)
-		status, _, err := deliver(ingest.url, "msg_"+word, push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
-		w.must(err)
+		w.commitFile(word, "here is a "+word)
+		status, _, err := deliverPush(ingest.url, "msg_"+word, push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
+		w.failOnError(err)
 		return status
 	}
 	acknowledged := func(words ...string) {
@@ -821,7 +821,7 @@ func (w *alertWorld) loseBroker() {
 			if status := deliverCommit(word); status != http.StatusAccepted {
 				w.t.Fatalf("push of %s: %d", word, status)
 			}
-			w.await(word)
+			w.awaitWord(word)
 		}
 	}
 	restIngest := scrapeServer(ingest)
@@ -832,25 +832,25 @@ func (w *alertWorld) loseBroker() {
 		w.t.Fatalf("partitions: %v, %v", partitions, err)
 	}
 	for _, dir := range partitions {
-		w.must(copyTree(dir, filepath.Join(copied, filepath.Base(dir))))
+		w.failOnError(copyTree(dir, filepath.Join(copied, filepath.Base(dir))))
 	}
 	acknowledged("sackbut", "crumhorn")
 
-	w.must(broker.Kill(0))
-	status, answer, err := send(http.MethodPost, w.server.url+"/api/replays", http.Header{"Content-Type": {"application/json"}}, []byte(`{"projection":"places"}`))
+	w.failOnError(broker.Kill(0))
+	status, answer, err := sendRequest(http.MethodPost, w.server.url+"/api/replays", http.Header{"Content-Type": {"application/json"}}, []byte(`{"projection":"places"}`))
 	w.t.Logf("a replay while the broker is away: %d %s, %v", status, answer, err)
-	w.awaitMetric("quarry_api_unrecorded_changes_total", "", positive)
+	w.awaitMetric("quarry_api_unrecorded_changes_total", "", isPositive)
 	unrecorded := scrapeServer(w.server)
-	w.verify(&episode{before: []scrape{rest}, during: []scrape{unrecorded}, after: []scrape{unrecorded}}, "QuarryUnrecordedChanges")
+	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{unrecorded}, after: []scrape{unrecorded}}, "QuarryUnrecordedChanges")
 
 	for _, dir := range partitions {
-		w.must(os.RemoveAll(dir))
-		w.must(os.Rename(filepath.Join(copied, filepath.Base(dir)), dir))
+		w.failOnError(os.RemoveAll(dir))
+		w.failOnError(os.Rename(filepath.Join(copied, filepath.Base(dir)), dir))
 	}
-	w.must(broker.Restart(0))
-	w.must(broker.Await(w.t.Context()))
+	w.failOnError(broker.Restart(0))
+	w.failOnError(broker.Await(w.t.Context()))
 	n := 0
-	if !poll(awaitDeadline, func() bool {
+	if !pollUntil(awaitDeadline, func() bool {
 		n++
 		deliverCommit(fmt.Sprintf("rebec%d", n))
 		lost, _ := metricOf(ingest, "quarry_kafkalog_producer_restarts_total", `reason="out of order"`)
@@ -859,6 +859,6 @@ func (w *alertWorld) loseBroker() {
 		w.t.Fatalf("the lost records do not show\n%s", ingest.output)
 	}
 	lost := scrapeServer(ingest)
-	w.verify(&episode{before: []scrape{restIngest}, during: []scrape{lost}, after: []scrape{lost}}, "QuarryKafkaLostRecords")
-	w.t.Logf("the process that reads the records is gone: %t", poll(time.Second, w.server.gone))
+	w.verifyAlerts(&episode{before: []scrape{restIngest}, during: []scrape{lost}, after: []scrape{lost}}, "QuarryKafkaLostRecords")
+	w.t.Logf("the process that reads the records is gone: %t", pollUntil(time.Second, w.server.hasExited))
 }

@@ -83,8 +83,8 @@ type episode struct {
 	ages []string
 }
 
-// parts returns the parts, each with the minutes for which its last scrape holds.
-func (e *episode) parts() [3]episodePart {
+// splitParts returns the parts, each with the minutes for which its last scrape holds.
+func (e *episode) splitParts() [3]episodePart {
 	return [3]episodePart{{e.before, restMinutes}, {e.during, faultMinutes}, {e.after, repairMinutes}}
 }
 
@@ -93,14 +93,14 @@ type episodePart struct {
 	hold    int
 }
 
-func (p episodePart) minutes() int { return len(p.scrapes) + p.hold }
+func (p episodePart) durationMinutes() int { return len(p.scrapes) + p.hold }
 
-// values returns the samples of a series, one a minute. Moments become those of the
+// seriesValues returns the samples of a series, one a minute. Moments become those of the
 // clock that promtool has, which begins at 0.
-func (e *episode) values(series string) []string {
+func (e *episode) seriesValues(series string) []string {
 	name, _, _ := strings.Cut(series, "{")
 	var out []string
-	for i, part := range e.parts() {
+	for i, part := range e.splitParts() {
 		last := "_"
 		for _, s := range part.scrapes {
 			value, ok := s.values[series]
@@ -130,7 +130,7 @@ func (e *episode) values(series string) []string {
 // each does while it lasts, and rests after the repair.
 func (e *episode) rulesTest(rules, expressions string) string {
 	all := map[string]bool{}
-	for _, part := range e.parts() {
+	for _, part := range e.splitParts() {
 		for _, s := range part.scrapes {
 			for series := range s.values {
 				if name, _, _ := strings.Cut(series, "{"); strings.Contains(expressions, name) {
@@ -142,12 +142,12 @@ func (e *episode) rulesTest(rules, expressions string) string {
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "rule_files: [%s]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n", rules)
 	for _, series := range slices.Sorted(maps.Keys(all)) {
-		_, _ = fmt.Fprintf(&b, "      - {series: '%s', values: '%s'}\n", series, strings.Join(e.values(series), " "))
+		_, _ = fmt.Fprintf(&b, "      - {series: '%s', values: '%s'}\n", series, strings.Join(e.seriesValues(series), " "))
 	}
-	parts := e.parts()
-	rested := parts[0].minutes()
-	repaired := rested + parts[1].minutes()
-	end := repaired + parts[2].minutes()
+	parts := e.splitParts()
+	rested := parts[0].durationMinutes()
+	repaired := rested + parts[1].durationMinutes()
+	end := repaired + parts[2].durationMinutes()
 	_, _ = fmt.Fprint(&b, "    promql_expr_test:\n")
 	for _, alert := range e.alerts {
 		firing := fmt.Sprintf(`ALERTS{alertname="%s",alertstate="firing"}`, alert)
@@ -155,23 +155,23 @@ func (e *episode) rulesTest(rules, expressions string) string {
 			return fmt.Sprintf(`'group by (alertname) (count_over_time(%s[%dm]))'`, firing, minutes-1)
 		}
 		_, _ = fmt.Fprintf(&b, "      - {eval_time: %dm, expr: %s}\n", rested-1, fired(rested))
-		_, _ = fmt.Fprintf(&b, "      - {eval_time: %dm, expr: %s, exp_samples: [{labels: '{alertname=\"%s\"}', value: 1}]}\n", repaired-1, fired(parts[1].minutes()), alert)
+		_, _ = fmt.Fprintf(&b, "      - {eval_time: %dm, expr: %s, exp_samples: [{labels: '{alertname=\"%s\"}', value: 1}]}\n", repaired-1, fired(parts[1].durationMinutes()), alert)
 		_, _ = fmt.Fprintf(&b, "      - {eval_time: %dm, expr: 'group by (alertname) (%s)'}\n", end-1, firing)
 	}
 	return b.String()
 }
 
-// check holds the ages to the clock, and has promtool evaluate the rules over the
+// checkRules holds the ages to the clock, and has promtool evaluate the rules over the
 // episode.
-func (e *episode) check(t *testing.T, promtool, rules, expressions string) {
+func (e *episode) checkRules(t *testing.T, promtool, rules, expressions string) {
 	t.Helper()
 	for _, age := range e.ages {
-		if pace := e.pace(age); pace < 0.5 || pace > 2 {
+		if pace := e.growthRate(age); pace < 0.5 || pace > 2 {
 			t.Errorf("%s grew by %.2f a second while the fault lasted, want about 1", age, pace)
 		}
 	}
 	file := filepath.Join(t.TempDir(), "test.yml")
-	write(t, file, e.rulesTest(rules, expressions))
+	writeTextFile(t, file, e.rulesTest(rules, expressions))
 	if out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", file).CombinedOutput(); err != nil {
 		if len(out) > 4000 {
 			out = out[:4000]
@@ -180,9 +180,9 @@ func (e *episode) check(t *testing.T, promtool, rules, expressions string) {
 	}
 }
 
-// pace returns how much an age grew in a second between the last two scrapes of the
+// growthRate returns how much an age grew in a second between the last two scrapes of the
 // fault: that of the series that is the oldest in the end.
-func (e *episode) pace(age string) float64 {
+func (e *episode) growthRate(age string) float64 {
 	n := len(e.during)
 	if n < 2 {
 		return 0

@@ -25,8 +25,8 @@ func TestBackupAndRestoreAreKilled(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	c := newCrashing(t)
-	c.start()
-	c.index()
+	c.startServer()
+	c.indexTree()
 	backups := filepath.Join(c.dir, "backups")
 	began := time.Now()
 	c.backUp(backups)
@@ -40,29 +40,29 @@ func TestBackupAndRestoreAreKilled(t *testing.T) {
 		victim := exec.Command("quarry", c.backupArgs(backups)...)
 		killAfter(t, victim, time.Duration(random.Int64N(int64(life))), func() {
 			if i%2 == 0 {
-				c.server.kill()
+				c.server.killProcess()
 			}
 		})
-		c.server.kill()
+		c.server.killProcess()
 		<-stopped
 		c.said = append(c.said, c.server.output.String())
 		verifyGenerations(t, backups)
-		c.start()
+		c.startServer()
 	}
 	acknowledged := slices.Clone(c.acknowledged)
 	t.Logf("%d pushes were acknowledged, generations:\n%s", len(acknowledged), c.backUp(backups))
 	verifyGenerations(t, backups)
-	c.commit("later", "pushed after the backup: zither")
-	c.server.kill()
+	c.commitFile("later", "pushed after the backup: zither")
+	c.server.killProcess()
 	c.data = filepath.Join(c.dir, "restored")
-	c.restore(backups)
-	c.start()
+	c.restoreBackups(backups)
+	c.startServer()
 	c.acknowledged = acknowledged
 	c.searchAll()
-	if status, answer, err := deliver(c.server.url, "msg_later", push{Repository: c.tree, Ref: "refs/heads/main"}); err != nil || status != 202 {
+	if status, answer, err := deliverPush(c.server.url, "msg_later", push{Repository: c.tree, Ref: "refs/heads/main"}); err != nil || status != 202 {
 		t.Fatalf("push: %d %s: %v", status, answer, err)
 	}
-	c.await("zither")
+	c.awaitWord("zither")
 	if out, err := exec.Command("quarry", "verify", "--server", c.server.url, "--data", c.data).CombinedOutput(); err != nil {
 		t.Errorf("verify: %v\n%s", err, out)
 	}
@@ -118,9 +118,9 @@ func verifyGenerations(t *testing.T, backups string) {
 	}
 }
 
-// restore kills restores as soon as they have begun to write, and then lets one end. No
+// restoreBackups kills restores as soon as they have begun to write, and then lets one end. No
 // server starts on what they leave.
-func (c *crashing) restore(backups string) {
+func (c *crashing) restoreBackups(backups string) {
 	c.t.Helper()
 	args := []string{"restore", backups, "--config", c.config, "--data", c.data, "--verify"}
 	half := 0
@@ -138,7 +138,7 @@ func (c *crashing) restore(backups string) {
 		c.t.Error("no restore was killed halfway")
 		return
 	}
-	if !c.restoring() {
+	if !c.isRestoring() {
 		return
 	}
 	if out, err := exec.Command("quarry", args...).CombinedOutput(); err != nil {
@@ -146,8 +146,8 @@ func (c *crashing) restore(backups string) {
 	}
 }
 
-// restoring reports whether the data directory has the marker of a restore.
-func (c *crashing) restoring() bool {
+// isRestoring reports whether the data directory has the marker of a restore.
+func (c *crashing) isRestoring() bool {
 	_, err := os.Stat(filepath.Join(c.data, "RESTORING"))
 	return err == nil
 }
@@ -172,10 +172,10 @@ func (c *crashing) killOnceRestoring(command *exec.Cmd) bool {
 			return false
 		case <-tick.C:
 		}
-		if c.restoring() {
+		if c.isRestoring() {
 			_ = command.Process.Kill() // it may have ended meanwhile
 			<-ended
-			return c.restoring()
+			return c.isRestoring()
 		}
 	}
 }

@@ -17,21 +17,21 @@ func TestMain(m *testing.M) { os.Exit(runTests(m)) }
 func runTests(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "quarry-e2e-")
 	if err != nil {
-		return fail(err)
+		return reportError(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	build := exec.Command("go", "build", "-ldflags=-X github.com/quarrysearch/quarry/cmd/internal/boot.release="+stampedVersion, "-o", filepath.Join(dir, "quarry"), "../quarry")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
-		return fail(fmt.Errorf("go build: %w", err))
+		return reportError(fmt.Errorf("go build: %w", err))
 	}
 	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
-		return fail(err)
+		return reportError(err)
 	}
 	return m.Run()
 }
 
-func fail(err error) int {
+func reportError(err error) int {
 	_, _ = fmt.Fprintln(os.Stderr, "e2e:", err)
 	return 1
 }

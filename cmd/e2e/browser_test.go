@@ -21,9 +21,9 @@ func TestBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.kill()
+	defer s.killProcess()
 	var setup string
-	poll(awaitDeadline, func() bool {
+	pollUntil(awaitDeadline, func() bool {
 		setup = operator.SetupLink(s.data)
 		return setup != ""
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// command returns a run of quarry against a server, as its operator.
-func (s *server) command(args ...string) (*exec.Cmd, *buffer) {
+// newCommand returns a run of quarry against a server, as its operator.
+func (s *server) newCommand(args ...string) (*exec.Cmd, *buffer) {
 	c, stderr := exec.Command("quarry", args...), new(buffer)
 	c.Env = append(os.Environ(), "QUARRY_SERVER="+s.url, "QUARRY_DATA="+s.data)
 	c.Stderr = stderr
@@ -44,13 +44,13 @@ func exitStatus(c *exec.Cmd) int {
 func TestIndexSurvivesRestart(t *testing.T) {
 	dir := t.TempDir()
 	repository := filepath.Join(dir, "demo")
-	if err := git("", "init", "-q", "-b", "main", repository); err != nil {
+	if err := runGit("", "init", "-q", "-b", "main", repository); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(repository, "a.txt"), []byte("ocarina\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(git(repository, "add", "-A"), git(repository, "commit", "-q", "-m", "one")); err != nil {
+	if err := errors.Join(runGit(repository, "add", "-A"), runGit(repository, "commit", "-q", "-m", "one")); err != nil {
 		t.Fatal(err)
 	}
 	address, err := freeAddress()
@@ -67,25 +67,25 @@ func TestIndexSurvivesRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer first.kill()
+	defer first.killProcess()
 	if err := os.WriteFile(hold, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.Remove(hold) }() // a git that was left ends
-	index, stderr := first.command("index", repository, "--name", "demo")
+	index, stderr := first.newCommand("index", repository, "--name", "demo")
 	startCommand(t, index)
 	to, err := client.New(first.url, client.Options{Transport: &operator.Transport{Dir: first.data}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !poll(awaitDeadline, func() bool {
+	if !pollUntil(awaitDeadline, func() bool {
 		page, err := to.ListRepositories(t.Context(), client.ListRepositoriesParams{})
 		return err == nil && len(page.Items) == 1
 	}) {
 		t.Fatalf("the repository is not registered: %s", stderr)
 	}
-	first.kill()
-	if !poll(awaitDeadline, func() bool { return strings.Contains(stderr.String(), "the server is not available; waiting up to") }) {
+	first.killProcess()
+	if !pollUntil(awaitDeadline, func() bool { return strings.Contains(stderr.String(), "the server is not available; waiting up to") }) {
 		t.Fatalf("quarry index does not wait for the server: %s", stderr)
 	}
 	if err := os.Remove(hold); err != nil {
@@ -95,7 +95,7 @@ func TestIndexSurvivesRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer second.kill()
+	defer second.killProcess()
 	if code := exitStatus(index); code != 0 {
 		t.Errorf("exit status %d", code)
 	}
@@ -124,11 +124,11 @@ func environWithGit(dir, hold string) ([]string, error) {
 // testInterrupt ends a command that waits, as Ctrl-C does.
 func testInterrupt(t *testing.T, s *server) {
 	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		c, stderr := s.command("events", "tail", "--follow")
+		c, stderr := s.newCommand("events", "tail", "--follow")
 		stdout := new(buffer)
 		c.Stdout = stdout
 		startCommand(t, c)
-		if !poll(awaitDeadline, func() bool { return strings.Contains(stdout.String(), "revision.indexed") }) {
+		if !pollUntil(awaitDeadline, func() bool { return strings.Contains(stdout.String(), "revision.indexed") }) {
 			t.Fatalf("no events: %s", stderr)
 		}
 		if err := c.Process.Signal(signal); err != nil {
@@ -143,7 +143,7 @@ func testInterrupt(t *testing.T, s *server) {
 // testBrokenPipe closes the standard output of a command that writes, as head does.
 func testBrokenPipe(t *testing.T, s *server) {
 	for _, args := range [][]string{{"search", "ocarina"}, {"events", "tail", "--follow"}, {"help"}} {
-		c, stderr := s.command(args...)
+		c, stderr := s.newCommand(args...)
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

@@ -22,18 +22,18 @@ type session struct {
 
 type sessionKey struct{}
 
-func of(ts *testscript.TestScript) *session { return ts.Value(sessionKey{}).(*session) }
+func sessionOf(ts *testscript.TestScript) *session { return ts.Value(sessionKey{}).(*session) }
 
-// running returns the server of the script.
-func running(ts *testscript.TestScript) *server {
-	s := of(ts).server
+// runningServer returns the server of the script.
+func runningServer(ts *testscript.TestScript) *server {
+	s := sessionOf(ts).server
 	if s == nil {
 		ts.Fatalf("no server runs: serve starts one")
 	}
 	return s
 }
 
-func commands() map[string]func(*testscript.TestScript, bool, []string) {
+func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"serve":     serveCommand,
 		"terminate": terminateCommand,
@@ -49,7 +49,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-func environment(ts *testscript.TestScript) []string {
+func cleanEnvironment(ts *testscript.TestScript) []string {
 	var environ []string
 	for _, pair := range os.Environ() {
 		if !strings.HasPrefix(pair, "QUARRY_") {
@@ -65,32 +65,32 @@ func environment(ts *testscript.TestScript) []string {
 }
 
 func serveCommand(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || of(ts).server != nil {
+	if neg || sessionOf(ts).server != nil {
 		ts.Fatalf("usage: serve [ARG...], while no server runs")
 	}
 	config := ts.MkAbs("quarry.yaml")
 	if _, err := os.Stat(config); err != nil {
-		ts.Check(os.WriteFile(config, []byte(configuration(ts.MkAbs("."))), 0o600))
+		ts.Check(os.WriteFile(config, []byte(configText(ts.MkAbs("."))), 0o600))
 	}
-	s, err := startServer(ts.MkAbs("."), environment(ts), append([]string{"--config", config, "--data", ts.MkAbs("data")}, args...)...)
+	s, err := startServer(ts.MkAbs("."), cleanEnvironment(ts), append([]string{"--config", config, "--data", ts.MkAbs("data")}, args...)...)
 	ts.Check(err)
-	of(ts).server = s
+	sessionOf(ts).server = s
 	ts.Setenv("URL", s.url)
 	ts.Setenv("QUARRY_SERVER", s.url)
 	ts.Setenv("QUARRY_DATA", ts.MkAbs("data"))
 }
 
 func terminateCommand(ts *testscript.TestScript, neg bool, _ []string) {
-	s := running(ts)
-	of(ts).server = nil
+	s := runningServer(ts)
+	sessionOf(ts).server = nil
 	ts.Check(s.stop())
 	ts.Logf("%s", s.output)
 }
 
 func crashCommand(ts *testscript.TestScript, neg bool, _ []string) {
-	s := running(ts)
-	of(ts).server = nil
-	s.kill()
+	s := runningServer(ts)
+	sessionOf(ts).server = nil
+	s.killProcess()
 }
 
 // commitCommand changes one file of a work tree, which it makes where it is
@@ -101,7 +101,7 @@ func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	tree := ts.MkAbs(args[0])
 	if _, err := os.Stat(tree); err != nil {
-		ts.Check(git("", "init", "-q", "-b", "main", tree))
+		ts.Check(runGit("", "init", "-q", "-b", "main", tree))
 	}
 	name := filepath.Join(tree, args[1])
 	if len(args) == 2 {
@@ -110,12 +110,12 @@ func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(os.MkdirAll(filepath.Dir(name), 0o755))
 		ts.Check(os.WriteFile(name, []byte(strings.Join(args[2:], " ")+"\n"), 0o644))
 	}
-	ts.Check(git(tree, "add", "-A"))
-	ts.Check(git(tree, "commit", "-q", "-m", "change "+args[1]))
+	ts.Check(runGit(tree, "add", "-A"))
+	ts.Check(runGit(tree, "commit", "-q", "-m", "change "+args[1]))
 }
 
-// git runs git without the configuration of whoever runs the tests.
-func git(dir string, args ...string) error {
+// runGit runs git without the configuration of whoever runs the tests.
+func runGit(dir string, args ...string) error {
 	c := exec.Command("git", append([]string{"-c", "user.name=e2e", "-c", "user.email=e2e@localhost", "-c", "commit.gpgsign=false"}, args...)...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
@@ -147,8 +147,8 @@ func pushCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 3 {
 		p.Before = commitOf(tree, args[2])
 	}
-	id := "msg_" + ts.Name() + strconv.FormatInt(of(ts).deliveries.Add(1), 10)
-	status, answer, err := deliver(running(ts).url, id, p)
+	id := "msg_" + ts.Name() + strconv.FormatInt(sessionOf(ts).deliveries.Add(1), 10)
+	status, answer, err := deliverPush(runningServer(ts).url, id, p)
 	ts.Check(err)
 	if status != http.StatusAccepted {
 		ts.Fatalf("push: %d: %s", status, answer)
@@ -161,7 +161,7 @@ func deliverCommand(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: deliver STATUS ID REPO REF")
 	}
 	tree := ts.MkAbs(args[2])
-	status, answer, err := deliver(running(ts).url, args[1], push{Repository: tree, Ref: args[3], After: commitOf(tree, args[3])})
+	status, answer, err := deliverPush(runningServer(ts).url, args[1], push{Repository: tree, Ref: args[3], After: commitOf(tree, args[3])})
 	ts.Check(err)
 	if strconv.Itoa(status) != args[0] {
 		ts.Fatalf("deliver: %d, want %s: %s", status, args[0], answer)
@@ -176,11 +176,11 @@ func untilCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	pattern := regexp.MustCompile("(?m)" + args[0])
 	var err error
-	if !poll(awaitDeadline, func() bool {
+	if !pollUntil(awaitDeadline, func() bool {
 		err = ts.Exec(args[1], args[2:]...)
 		return err == nil && pattern.MatchString(ts.ReadFile("stdout"))
 	}) {
-		ts.Fatalf("after %v %q prints nothing that matches %q: %v\n%s", awaitDeadline, args[1:], args[0], err, running(ts).output)
+		ts.Fatalf("after %v %q prints nothing that matches %q: %v\n%s", awaitDeadline, args[1:], args[0], err, runningServer(ts).output)
 	}
 }
 
@@ -201,9 +201,9 @@ func awaitCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if err != nil || len(args) < 2 || neg {
 		ts.Fatalf("usage: await N QUERY...")
 	}
-	s, query := running(ts), strings.Join(args[1:], " ")
+	s, query := runningServer(ts), strings.Join(args[1:], " ")
 	var got int
-	if !poll(awaitDeadline, func() bool { got, err = search(s.url, query); return err == nil && got == want }) {
+	if !pollUntil(awaitDeadline, func() bool { got, err = countMatches(s.url, query); return err == nil && got == want }) {
 		ts.Fatalf("after %v %q has %d matches, %v; want %d\n%s", awaitDeadline, query, got, err, want, s.output)
 	}
 }
@@ -218,7 +218,7 @@ func httpCommand(ts *testscript.TestScript, neg bool, args []string) {
 	} else if len(args) == 4 {
 		body = []byte(ts.ReadFile(args[3]))
 	}
-	request(ts, args[0], args[1], args[2], http.Header{"Content-Type": {"application/json"}}, body)
+	sendScriptRequest(ts, args[0], args[1], args[2], http.Header{"Content-Type": {"application/json"}}, body)
 }
 
 func hookCommand(ts *testscript.TestScript, neg bool, args []string) {
@@ -230,12 +230,12 @@ func hookCommand(ts *testscript.TestScript, neg bool, args []string) {
 		name, value, _ := strings.Cut(pair, "=")
 		header.Set(name, value)
 	}
-	request(ts, args[0], http.MethodPost, args[1], header, []byte(ts.ReadFile(args[2])))
+	sendScriptRequest(ts, args[0], http.MethodPost, args[1], header, []byte(ts.ReadFile(args[2])))
 }
 
-// request sends a request, holds the answer to a status and prints it.
-func request(ts *testscript.TestScript, want, method, path string, header http.Header, body []byte) {
-	status, answer, err := send(method, running(ts).url+path, header, body)
+// sendScriptRequest sends a request, holds the answer to a status and prints it.
+func sendScriptRequest(ts *testscript.TestScript, want, method, path string, header http.Header, body []byte) {
+	status, answer, err := sendRequest(method, runningServer(ts).url+path, header, body)
 	ts.Check(err)
 	_, _ = fmt.Fprintln(ts.Stdout(), answer)
 	if strconv.Itoa(status) != want {

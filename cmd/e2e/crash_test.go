@@ -28,8 +28,8 @@ func TestKill(t *testing.T) {
 	t.Logf("seed %d, embedded log", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	c := newCrashing(t)
-	c.start()
-	c.index()
+	c.startServer()
+	c.indexTree()
 	for range crashes {
 		life := time.After(time.Duration(random.Int64N(int64(maxLife))))
 		stopped := make(chan struct{})
@@ -38,11 +38,11 @@ func TestKill(t *testing.T) {
 			c.pushUntilItFails()
 		}()
 		<-life
-		c.server.kill()
+		c.server.killProcess()
 		<-stopped
 		c.said = append(c.said, c.server.output.String())
-		c.start()
-		c.replay(random)
+		c.startServer()
+		c.startRandomReplay(random)
 	}
 	t.Logf("%d pushes were acknowledged", len(c.acknowledged))
 	if len(c.acknowledged) < crashes/4 {
@@ -75,22 +75,22 @@ type crashing struct {
 func newCrashing(t *testing.T) *crashing {
 	dir := t.TempDir()
 	c := &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), data: filepath.Join(dir, "data"), tree: filepath.Join(dir, "demo")}
-	if err := os.WriteFile(c.config, []byte(configuration(dir)), 0o600); err != nil {
+	if err := os.WriteFile(c.config, []byte(configText(dir)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := git("", "init", "-q", "-b", "main", c.tree); err != nil {
+	if err := runGit("", "init", "-q", "-b", "main", c.tree); err != nil {
 		t.Fatal(err)
 	}
-	c.commit("firstfile", "it begins with the word vuvuzela")
+	c.commitFile("firstfile", "it begins with the word vuvuzela")
 	t.Cleanup(func() {
 		if c.server != nil {
-			c.server.kill()
+			c.server.killProcess()
 		}
 	})
 	return c
 }
 
-func (c *crashing) start() {
+func (c *crashing) startServer() {
 	c.t.Helper()
 	s, err := startServer(c.dir, os.Environ(), append([]string{"--config", c.config, "--data", c.data}, c.args...)...)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *crashing) start() {
 	c.server = s
 }
 
-func (c *crashing) index() {
+func (c *crashing) indexTree() {
 	c.t.Helper()
 	out, err := exec.Command("quarry", "index", "--server", c.server.url, "--data", c.server.data, "--name", "demo", c.tree).CombinedOutput()
 	if err != nil {
@@ -107,13 +107,13 @@ func (c *crashing) index() {
 	}
 }
 
-// commit adds a file and returns what git said.
-func (c *crashing) commit(name, text string) {
+// commitFile adds a file and returns what git said.
+func (c *crashing) commitFile(name, text string) {
 	if err := os.WriteFile(filepath.Join(c.tree, name+".txt"), []byte(text+"\n"), 0o644); err != nil {
 		c.t.Error(err)
 	}
 	for _, args := range [][]string{{"add", "-A"}, {"commit", "-q", "-m", name}} {
-		if err := git(c.tree, args...); err != nil {
+		if err := runGit(c.tree, args...); err != nil {
 			c.t.Error(err)
 		}
 	}
@@ -121,11 +121,11 @@ func (c *crashing) commit(name, text string) {
 
 // pushUntilItFails commits and delivers until the server is gone.
 func (c *crashing) pushUntilItFails() {
-	for !c.server.gone() {
+	for !c.server.hasExited() {
 		c.pushes++
 		word := fmt.Sprintf("bassoon%dx", c.pushes)
-		c.commit(word, "here is "+word)
-		status, answer, err := deliver(c.server.url, "msg_"+word, push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})
+		c.commitFile(word, "here is "+word)
+		status, answer, err := deliverPush(c.server.url, "msg_"+word, push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})
 		switch {
 		case err != nil:
 			return // killed meanwhile: nothing was promised
@@ -137,9 +137,9 @@ func (c *crashing) pushUntilItFails() {
 	}
 }
 
-// replay begins, at random, to make a version of the projections or to return to
+// startRandomReplay begins, at random, to make a version of the projections or to return to
 // the one before; the server may die over it.
-func (c *crashing) replay(random *rand.Rand) {
+func (c *crashing) startRandomReplay(random *rand.Rand) {
 	c.t.Helper()
 	orders := [][2]string{{"", `{}`}, {"", `{"projection":"places"}`}, {"", `{"projection":"catalog"}`}, {"/rollback", ``}}
 	order := orders[random.IntN(len(orders))]
@@ -157,22 +157,22 @@ func (c *crashing) replay(random *rand.Rand) {
 func (c *crashing) searchAll() {
 	c.t.Helper()
 	for _, word := range append([]string{"vuvuzela"}, c.acknowledged...) {
-		c.await(word)
+		c.awaitWord(word)
 	}
 }
 
-// await waits until the word is found, once.
-func (c *crashing) await(word string) {
+// awaitWord waits until the word is found, once.
+func (c *crashing) awaitWord(word string) {
 	c.t.Helper()
 	var got int
 	var err error
-	if !poll(awaitDeadline, func() bool { got, err = search(c.server.url, word); return err == nil && got == 1 }) {
-		c.t.Fatalf("%s was acknowledged and is not searchable after %v: %d matches, %v\n%s", word, awaitDeadline, got, err, c.warnings())
+	if !pollUntil(awaitDeadline, func() bool { got, err = countMatches(c.server.url, word); return err == nil && got == 1 }) {
+		c.t.Fatalf("%s was acknowledged and is not searchable after %v: %d matches, %v\n%s", word, awaitDeadline, got, err, c.collectWarnings())
 	}
 }
 
-// warnings returns what the servers complained of, the first complaints of each.
-func (c *crashing) warnings() string {
+// collectWarnings returns what the servers complained of, the first complaints of each.
+func (c *crashing) collectWarnings() string {
 	const perServer = 3
 	var b strings.Builder
 	for i, said := range append(c.said, c.server.output.String()) {

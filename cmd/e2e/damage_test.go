@@ -110,70 +110,70 @@ func newDamageWorld(t *testing.T) *damageWorld {
 			t.Fatal(err)
 		}
 	}
-	must(os.WriteFile(w.config, []byte(configuration(root)), 0o600))
-	must(git("", "init", "-q", "-b", "main", w.tree))
+	must(os.WriteFile(w.config, []byte(configText(root)), 0o600))
+	must(runGit("", "init", "-q", "-b", "main", w.tree))
 	for i := range largeImport {
 		must(os.WriteFile(filepath.Join(w.tree, fmt.Sprintf("file%04d.txt", i)), fmt.Appendf(nil, "kettle %d stands on shelf %d\n", i, i*i), 0o600))
 	}
 	commit := func(word string) {
 		t.Helper()
 		must(os.WriteFile(filepath.Join(w.tree, word+".txt"), []byte("here is "+word+"\n"), 0o600))
-		must(errors.Join(git(w.tree, "add", "-A"), git(w.tree, "commit", "-q", "-m", word)))
+		must(errors.Join(runGit(w.tree, "add", "-A"), runGit(w.tree, "commit", "-q", "-m", word)))
 	}
 	commit("vuvuzela")
-	must(git(w.tree, "repack", "-adq"))
-	s := w.start(t, w.data)
-	user := s.owner(t)
-	_, w.key = s.key(t, user, "tests")
-	index, said := s.command("index", "--name", "demo", w.tree)
+	must(runGit(w.tree, "repack", "-adq"))
+	s := w.startServer(t, w.data)
+	user := s.createOwner(t)
+	_, w.key = s.createKey(t, user, "tests")
+	index, said := s.newCommand("index", "--name", "demo", w.tree)
 	if err := index.Run(); err != nil {
 		t.Fatalf("quarry index: %v: %s\n%s", err, said, s.output)
 	}
 	must(s.stop())
 	// The second start makes tables of the write-ahead logs, and fills others.
-	s = w.start(t, w.data)
+	s = w.startServer(t, w.data)
 	commit("ocarina")
-	w.push(t, s)
-	w.await(t, s, "ocarina")
-	s.key(t, user, "more tests")
+	w.deliverPush(t, s)
+	w.awaitWord(t, s, "ocarina")
+	s.createKey(t, user, "more tests")
 	must(s.stop())
 	commit("bassoon")
 	return w
 }
 
-func (w *damageWorld) args(data string) []string {
+func (w *damageWorld) serverArgs(data string) []string {
 	return []string{"--config", w.config, "--data", data}
 }
 
-func (w *damageWorld) start(t *testing.T, data string) *server {
+func (w *damageWorld) startServer(t *testing.T, data string) *server {
 	t.Helper()
-	s, err := startServer(w.root, os.Environ(), w.args(data)...)
+	s, err := startServer(w.root, os.Environ(), w.serverArgs(data)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.kill)
+	t.Cleanup(s.killProcess)
 	return s
 }
 
-// push delivers the newest commit, unless the server ends. As a host does, it delivers
+// deliverPush delivers the newest commit, unless the server ends. As a host does, it delivers
 // again what had no 202: a server that meets damage closes its address, and starts again.
-func (w *damageWorld) push(t *testing.T, s *server) {
+func (w *damageWorld) deliverPush(t *testing.T, s *server) {
 	t.Helper()
 	id := "msg_" + commitOf(w.tree, "HEAD")
 	var status int
 	var answer string
 	var err error
-	if !poll(awaitDeadline, func() bool {
-		status, answer, err = deliver(s.url, id, push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
-		return err == nil && status == http.StatusAccepted || s.gone()
+	if !pollUntil(awaitDeadline, func() bool {
+		status, answer, err = deliverPush(s.url, id, push{Repository: w.tree, Ref: "refs/heads/main", After: commitOf(w.tree, "HEAD")})
+		return err == nil && status == http.StatusAccepted || s.hasExited()
 	}) {
 		t.Errorf("push: %d %s, %v", status, answer, err)
 	}
 }
 
-func (w *damageWorld) await(t *testing.T, s *server, word string) {
+func (w *damageWorld) awaitWord(t *testing.T, s *server, word string) {
 	t.Helper()
-	if !poll(awaitDeadline, func() bool { n, err := search(s.url, word); return err == nil && n == 1 }) {
+	if !pollUntil(awaitDeadline, func() bool { n, err := countMatches(s.url, word); return err == nil && n == 1 }) {
 		t.Fatalf("%s is not searchable: %s", word, s.output)
 	}
 }
@@ -188,8 +188,8 @@ func (w *damageWorld) tryDamage(t *testing.T, kind damagedKind, place int) {
 	}
 	file, what := damageFile(t, data, kind, place)
 	for attempt := 0; ; attempt++ {
-		s := w.launch(t, data)
-		wrong := w.ask(t, s)
+		s := w.launchServer(t, data)
+		wrong := w.checkAnswers(t, s)
 		if wrong == "" {
 			t.Logf("%s: right answers after %d remedies", what, attempt)
 			if err := s.stop(); err != nil {
@@ -197,7 +197,7 @@ func (w *damageWorld) tryDamage(t *testing.T, kind damagedKind, place int) {
 			}
 			return
 		}
-		if !s.gone() {
+		if !s.hasExited() {
 			t.Fatalf("%s: %s\n%s", what, wrong, s.output)
 		}
 		said := s.output.String()
@@ -210,48 +210,48 @@ func (w *damageWorld) tryDamage(t *testing.T, kind damagedKind, place int) {
 		if attempt == maxRemedies {
 			t.Fatalf("%s: the remedy has not helped:\n%s", what, said)
 		}
-		w.cure(t, data, what, said, attempt)
+		w.applyRemedy(t, data, what, said, attempt)
 	}
 }
 
-func (w *damageWorld) launch(t *testing.T, data string) *server {
+func (w *damageWorld) launchServer(t *testing.T, data string) *server {
 	t.Helper()
 	address, err := freeAddress()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := launchServer(address, w.root, os.Environ(), w.args(data)...)
+	s, err := launchServer(address, w.root, os.Environ(), w.serverArgs(data)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.kill)
+	t.Cleanup(s.killProcess)
 	return s
 }
 
-// ask says what of the answers is wrong, once the server is gone or the time is
+// checkAnswers says what of the answers is wrong, once the server is gone or the time is
 // over.
-func (w *damageWorld) ask(t *testing.T, s *server) string {
+func (w *damageWorld) checkAnswers(t *testing.T, s *server) string {
 	t.Helper()
-	if !poll(readyDeadline, func() bool { return s.gone() || s.get("/readyz") == http.StatusOK }) || s.gone() {
+	if !pollUntil(readyDeadline, func() bool { return s.hasExited() || s.getStatus("/readyz") == http.StatusOK }) || s.hasExited() {
 		return "not ready"
 	}
-	w.push(t, s)
+	w.deliverPush(t, s)
 	wrong := ""
-	poll(awaitDeadline, func() bool {
+	pollUntil(awaitDeadline, func() bool {
 		wrong = w.askOnce(t, s)
-		return wrong == "" || s.gone()
+		return wrong == "" || s.hasExited()
 	})
 	if wrong != "" {
 		return wrong
 	}
 	// What is lost from the segment store is indexed again, in the background.
-	poll(awaitDeadline, func() bool {
+	pollUntil(awaitDeadline, func() bool {
 		wrong = ""
-		verify, said := s.command("verify", "--json")
+		verify, said := s.newCommand("verify", "--json")
 		if out, err := verify.Output(); err != nil {
 			wrong = fmt.Sprintf("verify: %v: %s%s", err, out, said)
 		}
-		return wrong == "" || s.gone()
+		return wrong == "" || s.hasExited()
 	})
 	return wrong
 }
@@ -259,11 +259,11 @@ func (w *damageWorld) ask(t *testing.T, s *server) string {
 func (w *damageWorld) askOnce(t *testing.T, s *server) string {
 	t.Helper()
 	for word, want := range map[string]int{"vuvuzela": 1, "ocarina": 1, "bassoon": 1, "kettle": largeImport} {
-		if n, err := search(s.url, word); err != nil || n != want {
+		if n, err := countMatches(s.url, word); err != nil || n != want {
 			return fmt.Sprintf("%s: %d matches, want %d, %v", word, n, want, err)
 		}
 	}
-	if status := s.takes(t, w.key); status != http.StatusOK {
+	if status := s.statusWithKey(t, w.key); status != http.StatusOK {
 		return fmt.Sprintf("the API key: %d", status)
 	}
 	return ""
@@ -278,9 +278,9 @@ var (
 // maxRemedies is how many remedies one message may name.
 const maxRemedies = 2
 
-// cure does what the messages of the server say; at the second attempt, the other
+// applyRemedy does what the messages of the server say; at the second attempt, the other
 // remedy that they name.
-func (w *damageWorld) cure(t *testing.T, data, what, said string, attempt int) {
+func (w *damageWorld) applyRemedy(t *testing.T, data, what, said string, attempt int) {
 	t.Helper()
 	switch restore, remove := sayRestore.FindStringSubmatch(said), sayRemove.FindStringSubmatch(said); {
 	case restore != nil && (attempt == 0 || remove == nil):

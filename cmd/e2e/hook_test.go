@@ -22,9 +22,9 @@ const (
 // hookSecretText is how the secret is written in the settings.
 var hookSecretText = "whsec_" + base64.StdEncoding.EncodeToString([]byte(hookSecret))
 
-// configuration returns a configuration file with one signed connection and
+// configText returns a configuration file with one signed connection and
 // leave to read repositories below root. JSON is YAML.
-func configuration(root string) string {
+func configText(root string) string {
 	text, _ := json.Marshal(map[string]any{
 		"git": map[string]any{"allowedRoots": []string{root}},
 		"connections": []any{map[string]any{
@@ -43,17 +43,17 @@ type push struct {
 	After      string `json:"after,omitempty"`
 }
 
-// deliver sends a signed push and returns the status and the answer.
-func deliver(base, id string, p push) (int, string, error) {
+// deliverPush sends a signed push and returns the status and the answer.
+func deliverPush(base, id string, p push) (int, string, error) {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return 0, "", err
 	}
-	return send(http.MethodPost, base+hookPath, signed(id, body), body)
+	return sendRequest(http.MethodPost, base+hookPath, signedHeader(id, body), body)
 }
 
-// signed returns the header of a delivery.
-func signed(id string, body []byte) http.Header {
+// signedHeader returns the header of a delivery.
+func signedHeader(id string, body []byte) http.Header {
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(hookSecret))
 	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body) // a hash never fails
@@ -65,8 +65,8 @@ func signed(id string, body []byte) http.Header {
 	return header
 }
 
-// send sends a request and returns the status and the answer.
-func send(method, url string, header http.Header, body []byte) (int, string, error) {
+// sendRequest sends a request and returns the status and the answer.
+func sendRequest(method, url string, header http.Header, body []byte) (int, string, error) {
 	request, err := http.NewRequest(method, url, bytes.NewReader(body))
 	if err != nil {
 		return 0, "", err
@@ -81,13 +81,13 @@ func send(method, url string, header http.Header, body []byte) (int, string, err
 	return response.StatusCode, string(answer), err
 }
 
-// search returns the number of matches that the server counts.
-func search(base, query string) (int, error) {
+// countMatches returns the number of matches that the server counts.
+func countMatches(base, query string) (int, error) {
 	body, err := json.Marshal(map[string]any{"query": query, "matches": 10_000})
 	if err != nil {
 		return 0, err
 	}
-	status, answer, err := send(http.MethodPost, base+"/api/search", http.Header{"Content-Type": {"application/json"}}, body)
+	status, answer, err := sendRequest(http.MethodPost, base+"/api/search", http.Header{"Content-Type": {"application/json"}}, body)
 	if err != nil {
 		return 0, err
 	}

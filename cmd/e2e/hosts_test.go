@@ -167,7 +167,7 @@ func TestCodeHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(root, "quarry.yaml"), string(config))
+	writeTextFile(t, filepath.Join(root, "quarry.yaml"), string(config))
 	s, err := startServer(root, os.Environ(), "--config", filepath.Join(root, "quarry.yaml"), "--data", filepath.Join(root, "data"))
 	if err != nil {
 		t.Fatal(err)
@@ -215,8 +215,8 @@ type hostWalk struct {
 
 func (w *hostWalk) walk() {
 	w.must(os.MkdirAll(filepath.Dir(w.bare), 0o755))
-	w.must(git("", "init", "-q", "--bare", "-b", "main", w.bare))
-	w.must(git("", "init", "-q", "-b", "main", w.tree))
+	w.must(runGit("", "init", "-q", "--bare", "-b", "main", w.bare))
+	w.must(runGit("", "init", "-q", "-b", "main", w.tree))
 
 	first := w.commit("vuvuzela")
 	w.push("main", zeros, first)
@@ -225,16 +225,16 @@ func (w *hostWalk) walk() {
 	w.push("main", first, second)
 	w.await("ocarina", 1)
 
-	w.must(git(w.tree, "checkout", "-q", "-b", "next"))
+	w.must(runGit(w.tree, "checkout", "-q", "-b", "next"))
 	third := w.commit("theorbo")
 	w.push("next", zeros, third)
 	w.await("theorbo rev:next", 1)
-	w.must(git(w.tree, "reset", "-q", "--hard", "HEAD~1"))
+	w.must(runGit(w.tree, "reset", "-q", "--hard", "HEAD~1"))
 	forced := w.commit("cittern")
 	w.push("next", third, forced)
 	w.await("cittern rev:next", 1)
 	w.await("theorbo rev:next", 0)
-	w.must(git(w.bare, "branch", "-q", "-D", "next"))
+	w.must(runGit(w.bare, "branch", "-q", "-D", "next"))
 	w.announce(w.h.event, w.h.push(w.base, "refs/heads/next", forced, zeros))
 	w.await("cittern rev:*", 0)
 
@@ -256,15 +256,15 @@ func (w *hostWalk) must(err error) {
 func (w *hostWalk) commit(word string) string {
 	w.t.Helper()
 	w.must(os.WriteFile(filepath.Join(w.tree, word+".txt"), []byte("here is a "+word+"\n"), 0o600))
-	w.must(git(w.tree, "add", "-A"))
-	w.must(git(w.tree, "commit", "-q", "-m", word))
+	w.must(runGit(w.tree, "add", "-A"))
+	w.must(runGit(w.tree, "commit", "-q", "-m", word))
 	return commitOf(w.tree, "HEAD")
 }
 
 // push moves a branch on the host, which announces it.
 func (w *hostWalk) push(branch, before, after string) {
 	w.t.Helper()
-	w.must(git(w.tree, "push", "-q", "--force", w.bare, "HEAD:refs/heads/"+branch))
+	w.must(runGit(w.tree, "push", "-q", "--force", w.bare, "HEAD:refs/heads/"+branch))
 	w.announce(w.h.event, w.h.push(w.base, "refs/heads/"+branch, before, after))
 }
 
@@ -274,13 +274,13 @@ func (w *hostWalk) announce(event http.Header, payload any) {
 	body, err := json.Marshal(payload)
 	w.must(err)
 	address := w.server.url + "/webhooks/" + w.h.kind + "/hub-" + strings.ToLower(w.h.kind)
-	if status, answer, err := send(http.MethodPost, address, event.Clone(), body); err != nil || status != http.StatusUnauthorized {
+	if status, answer, err := sendRequest(http.MethodPost, address, event.Clone(), body); err != nil || status != http.StatusUnauthorized {
 		w.t.Fatalf("a forged delivery: %d %s, %v", status, answer, err)
 	}
 	header := event.Clone()
 	header.Set("Content-Type", "application/json")
 	query := w.h.authenticate(header, body)
-	if status, answer, err := send(http.MethodPost, address+query, header, body); err != nil || status != http.StatusAccepted {
+	if status, answer, err := sendRequest(http.MethodPost, address+query, header, body); err != nil || status != http.StatusAccepted {
 		w.t.Fatalf("%s: %d %s, %v", body, status, answer, err)
 	}
 }
@@ -291,8 +291,8 @@ func (w *hostWalk) await(query string, want int) {
 	w.t.Helper()
 	name := strings.TrimPrefix(w.base, "http://") + "/" + w.h.name
 	said := ""
-	if !poll(awaitDeadline, func() bool {
-		command, stderr := w.server.command("search", "--json", query+` repo:^`+name+`$`)
+	if !pollUntil(awaitDeadline, func() bool {
+		command, stderr := w.server.newCommand("search", "--json", query+` repo:^`+name+`$`)
 		out, err := command.Output()
 		var found struct {
 			Stats struct {

@@ -19,15 +19,15 @@ func TestSharedSegmentsHealOnKafka(t *testing.T) {
 	brokers := kafkatest.StartCluster(t, 1)
 	dir := t.TempDir()
 	c := &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}
-	write(t, c.config, kafkaConfiguration(dir, map[string]any{"brokers": brokers.Addresses, "replicationFactor": 1}))
-	if err := git("", "init", "-q", "-b", "main", c.tree); err != nil {
+	writeTextFile(t, c.config, kafkaConfiguration(dir, map[string]any{"brokers": brokers.Addresses, "replicationFactor": 1}))
+	if err := runGit("", "init", "-q", "-b", "main", c.tree); err != nil {
 		t.Fatal(err)
 	}
 	// Enough files that the segment store has a manifest as well.
 	for i := range largeImport {
-		write(t, filepath.Join(c.tree, fmt.Sprintf("file%04d.txt", i)), fmt.Sprintf("kettle %d stands on shelf %d\n", i, i*i))
+		writeTextFile(t, filepath.Join(c.tree, fmt.Sprintf("file%04d.txt", i)), fmt.Sprintf("kettle %d stands on shelf %d\n", i, i*i))
 	}
-	c.commit("first", "here is a theorbo")
+	c.commitFile("first", "here is a theorbo")
 
 	var servers [2]*server
 	startServers := func() {
@@ -38,7 +38,7 @@ func TestSharedSegmentsHealOnKafka(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(s.kill)
+			t.Cleanup(s.killProcess)
 			servers[i] = s
 		}
 	}
@@ -54,14 +54,14 @@ func TestSharedSegmentsHealOnKafka(t *testing.T) {
 		t.Helper()
 		for i, s := range servers {
 			wrong := ""
-			if !poll(awaitDeadline, func() bool { wrong = wrongAnswer(s); return wrong == "" }) {
+			if !pollUntil(awaitDeadline, func() bool { wrong = wrongAnswer(s); return wrong == "" }) {
 				t.Fatalf("%s: server %d: %s\n%s\nthe other:\n%s", what, i, wrong, s.output, servers[1-i].output)
 			}
 		}
 	}
 	startServers()
 	c.server = servers[0]
-	c.index()
+	c.indexTree()
 	awaitAnswers("before")
 
 	for _, damage := range []struct {
@@ -84,7 +84,7 @@ func TestSharedSegmentsHealOnKafka(t *testing.T) {
 			}
 			return len(moved)
 		}
-		if !poll(awaitDeadline, func() bool { return quarantined() >= damage.quarantined }) {
+		if !pollUntil(awaitDeadline, func() bool { return quarantined() >= damage.quarantined }) {
 			t.Errorf("%s: %d objects in the quarantine, want %d\n%s\n%s", what, quarantined(), damage.quarantined,
 				servers[0].output, servers[1].output)
 		}
@@ -98,11 +98,11 @@ func TestSharedSegmentsHealOnKafka(t *testing.T) {
 // differences.
 func wrongAnswer(s *server) string {
 	for word, want := range map[string]int{"theorbo": 1, "kettle": largeImport} {
-		if n, err := search(s.url, word); err != nil || n != want {
+		if n, err := countMatches(s.url, word); err != nil || n != want {
 			return fmt.Sprintf("%s: %d matches, want %d, %v", word, n, want, err)
 		}
 	}
-	verify, said := s.command("verify", "--json")
+	verify, said := s.newCommand("verify", "--json")
 	if out, err := verify.Output(); err != nil {
 		return fmt.Sprintf("verify: %v: %s%s", err, out, said)
 	}

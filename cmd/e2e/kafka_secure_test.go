@@ -32,11 +32,11 @@ func TestSecureKafka(t *testing.T) {
 	broker := kafkatest.StartSecure(t, "quarry", "right-horse")
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "password")
-	write(t, secret, "right-horse\n")
+	writeTextFile(t, secret, "right-horse\n")
 	wrong := filepath.Join(dir, "wrong")
-	write(t, wrong, "wrong-horse\n")
+	writeTextFile(t, wrong, "wrong-horse\n")
 	other := filepath.Join(dir, "other.pem")
-	write(t, other, otherAuthority)
+	writeTextFile(t, other, otherAuthority)
 	kafka := map[string]any{
 		"brokers": broker.Addresses,
 		"tls":     map[string]any{"enabled": true, "caFile": broker.CertificateFile},
@@ -45,11 +45,11 @@ func TestSecureKafka(t *testing.T) {
 
 	t.Run("right", func(t *testing.T) {
 		c := &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}
-		write(t, c.config, kafkaConfiguration(dir, kafka))
-		if err := git("", "init", "-q", "-b", "main", c.tree); err != nil {
+		writeTextFile(t, c.config, kafkaConfiguration(dir, kafka))
+		if err := runGit("", "init", "-q", "-b", "main", c.tree); err != nil {
 			t.Fatal(err)
 		}
-		c.commit("first", "here is a theorbo")
+		c.commitFile("first", "here is a theorbo")
 		var err error
 		if c.server, err = startServer(dir, os.Environ(), "--config", c.config, "--data", filepath.Join(dir, "data")); err != nil {
 			t.Fatal(err)
@@ -59,8 +59,8 @@ func TestSecureKafka(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		c.index()
-		c.await("theorbo")
+		c.indexTree()
+		c.awaitWord("theorbo")
 	})
 
 	for name, test := range map[string]struct {
@@ -79,7 +79,7 @@ func TestSecureKafka(t *testing.T) {
 			maps.Copy(changed, test.change)
 			changed["brokers"] = []string{proxy.address}
 			config := filepath.Join(t.TempDir(), "quarry.yaml")
-			write(t, config, kafkaConfiguration(dir, changed))
+			writeTextFile(t, config, kafkaConfiguration(dir, changed))
 			wantRefusal(t, config, append(test.says, proxy.address))
 			n := proxy.connections.Load()
 			t.Logf("%d connections", n)
@@ -126,13 +126,13 @@ func wantRefusal(t *testing.T, config string, says []string) {
 // kafkaConfiguration is that of the other tests, with Kafka as the log.
 func kafkaConfiguration(root string, kafka map[string]any) string {
 	var c map[string]any
-	_ = json.Unmarshal([]byte(configuration(root)), &c) // it is what Marshal made
+	_ = json.Unmarshal([]byte(configText(root)), &c) // it is what Marshal made
 	c["log"] = map[string]any{"driver": "kafka", "kafka": kafka}
 	text, _ := json.Marshal(c)
 	return string(text)
 }
 
-func write(t *testing.T, path, text string) {
+func writeTextFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -161,14 +161,14 @@ func startProxy(t *testing.T, to string) *proxy {
 				return
 			}
 			p.connections.Add(1)
-			running.Go(func() { pass(conn, to) })
+			running.Go(func() { proxyConnection(conn, to) })
 		}
 	})
 	return p
 }
 
-// pass copies both ways until both sides have ended.
-func pass(client net.Conn, to string) {
+// proxyConnection copies both ways until both sides have ended.
+func proxyConnection(client net.Conn, to string) {
 	defer func() { _ = client.Close() }()
 	broker, err := net.Dial("tcp", to)
 	if err != nil {

@@ -36,11 +36,11 @@ func TestRolesOnKafka(t *testing.T) {
 	brokers := kafkatest.StartCluster(t, 3)
 	dir := t.TempDir()
 	c := &crashing{t: t, dir: dir, config: filepath.Join(dir, "quarry.yaml"), tree: filepath.Join(dir, "demo")}
-	write(t, c.config, kafkaConfiguration(dir, map[string]any{"brokers": brokers.Addresses, "replicationFactor": 3}))
-	if err := git("", "init", "-q", "-b", "main", c.tree); err != nil {
+	writeTextFile(t, c.config, kafkaConfiguration(dir, map[string]any{"brokers": brokers.Addresses, "replicationFactor": 3}))
+	if err := runGit("", "init", "-q", "-b", "main", c.tree); err != nil {
 		t.Fatal(err)
 	}
-	c.commit("first", "here is a theorbo")
+	c.commitFile("first", "here is a theorbo")
 
 	t.Setenv("QUARRY_LOGGING_FORMAT", "json")
 	servers := map[string]*server{}
@@ -58,15 +58,15 @@ func TestRolesOnKafka(t *testing.T) {
 		})
 	}
 	c.server = servers["query"]
-	c.index()
-	c.await("theorbo")
+	c.indexTree()
+	c.awaitWord("theorbo")
 
-	c.commit("second", "here is a cittern")
-	status, answer, err := deliver(servers["ingest"].url, "msg_roles", push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})
+	c.commitFile("second", "here is a cittern")
+	status, answer, err := deliverPush(servers["ingest"].url, "msg_roles", push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})
 	if err != nil || status != http.StatusAccepted {
 		t.Fatalf("push: %d %s, %v", status, answer, err)
 	}
-	c.await("cittern")
+	c.awaitWord("cittern")
 	followPush(t, "msg_roles", commitOf(c.tree, "HEAD"), servers["ingest"], servers["pipeline"], servers["query"])
 	eraseByRole(t, c, servers["query"], filepath.Join(dir, "pipeline", "mirrors"))
 	if testing.Short() {
@@ -87,14 +87,14 @@ func eraseByRole(t *testing.T, c *crashing, query *server, mirrors string) {
 		return len(found)
 	}
 	other := &crashing{t: t, dir: c.dir, tree: filepath.Join(c.dir, "other"), server: query}
-	if err := git("", "init", "-q", "-b", "main", other.tree); err != nil {
+	if err := runGit("", "init", "-q", "-b", "main", other.tree); err != nil {
 		t.Fatal(err)
 	}
-	other.commit("first", "here is a bandora")
+	other.commitFile("first", "here is a bandora")
 	if out, err := exec.Command("quarry", "index", "--server", query.url, "--data", query.data, "--name", "other", other.tree).CombinedOutput(); err != nil {
 		t.Fatalf("quarry index: %v\n%s", err, out)
 	}
-	other.await("bandora")
+	other.awaitWord("bandora")
 	if n := count(); n != 2 {
 		t.Fatalf("%d mirrors before the erasure, want 2", n)
 	}
@@ -105,7 +105,7 @@ func eraseByRole(t *testing.T, c *crashing, query *server, mirrors string) {
 	if n := count(); n != 1 {
 		t.Errorf("%d mirrors after the erasure, want 1", n)
 	}
-	c.await("cittern")
+	c.awaitWord("cittern")
 }
 
 // pushBound is how long a web hook may take to be refused: ingest.appendTimeout,
@@ -115,7 +115,7 @@ const pushBound = 8*time.Second + 4*time.Second
 // brokersAway kills two of three brokers: a push is told to come again in time,
 // and searches go on. When they are back it is taken and found.
 func brokersAway(t *testing.T, brokers *kafkatest.Cluster, c *crashing, ingest string) {
-	c.commit("third", "here is a sackbut")
+	c.commitFile("third", "here is a sackbut")
 	body, err := json.Marshal(push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func brokersAway(t *testing.T, brokers *kafkatest.Cluster, c *crashing, ingest s
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.Header = signed("msg_away", body)
+		request.Header = signedHeader("msg_away", body)
 		began := time.Now()
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
@@ -140,12 +140,12 @@ func brokersAway(t *testing.T, brokers *kafkatest.Cluster, c *crashing, ingest s
 	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || took > pushBound {
 		t.Errorf("push: %s with Retry-After %q after %v, want 503 within %v", response.Status, response.Header.Get("Retry-After"), took, pushBound)
 	}
-	if n, err := search(c.server.url, "cittern"); err != nil || n != 1 {
+	if n, err := countMatches(c.server.url, "cittern"); err != nil || n != 1 {
 		t.Errorf("search meanwhile: %d matches, %v", n, err)
 	}
 	brokers.Restart(0, 1)
-	if !poll(awaitDeadline, func() bool { response, _ := deliver(); return response.StatusCode < 300 }) {
+	if !pollUntil(awaitDeadline, func() bool { response, _ := deliver(); return response.StatusCode < 300 }) {
 		t.Fatal("the push is not taken after the brokers are back")
 	}
-	c.await("sackbut")
+	c.awaitWord("sackbut")
 }

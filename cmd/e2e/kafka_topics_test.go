@@ -19,18 +19,18 @@ import (
 // quarry topics shows it, quarry serve does not start over it unless told to.
 func TestTopicsOnKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
-	spoil(t, broker)
+	createBadTopic(t, broker)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "quarry.yaml")
-	write(t, config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses}))
+	writeTextFile(t, config, kafkaConfiguration(dir, map[string]any{"brokers": broker.Addresses}))
 
-	out, code := topics(t, "describe", "--config", config)
+	out, code := runTopics(t, "describe", "--config", config)
 	wantTexts(t, out, "quarry.events, kafka log", "retention.ms of quarry.events is 3600000, wanted is -1", "refused:",
 		"kafka-configs.sh --bootstrap-server "+broker.Addresses[0], "quarry.deadletters does not exist")
 	if code != 0 {
 		t.Errorf("describe: exit code %d", code)
 	}
-	out, code = topics(t, "ensure", "--config", config)
+	out, code = runTopics(t, "ensure", "--config", config)
 	wantTexts(t, out, "quarry.deadletters, kafka log")
 	if code != 1 {
 		t.Errorf("ensure with a deviation: exit code %d, want 1", code)
@@ -52,14 +52,14 @@ func TestTopicsOnKafka(t *testing.T) {
 // TestTopicsOfEmbeddedLog needs no broker.
 func TestTopicsOfEmbeddedLog(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
-	if out, code := topics(t, "describe", "--data", data); code != 1 || !strings.Contains(out, "no embedded log") {
+	if out, code := runTopics(t, "describe", "--data", data); code != 1 || !strings.Contains(out, "no embedded log") {
 		t.Errorf("describe without a log: exit code %d\n%s", code, out)
 	}
 	if _, err := os.Stat(data); err == nil {
 		t.Error("describe made a data directory")
 	}
 	for _, command := range []string{"ensure", "describe"} {
-		out, code := topics(t, command, "--json", "--data", data, "--set", "log.partitions=2")
+		out, code := runTopics(t, command, "--json", "--data", data, "--set", "log.partitions=2")
 		if code != 0 {
 			t.Errorf("%s: exit code %d\n%s", command, code, out)
 		}
@@ -82,8 +82,8 @@ func TestTopicsOfEmbeddedLog(t *testing.T) {
 	}
 }
 
-// spoil makes an events topic whose records the broker deletes after an hour.
-func spoil(t *testing.T, broker *kafkatest.Broker) {
+// createBadTopic makes an events topic whose records the broker deletes after an hour.
+func createBadTopic(t *testing.T, broker *kafkatest.Broker) {
 	t.Helper()
 	log, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses})
 	if err != nil {
@@ -95,8 +95,8 @@ func spoil(t *testing.T, broker *kafkatest.Broker) {
 	}
 }
 
-// topics runs quarry topics and returns what it prints and its exit code.
-func topics(t *testing.T, arguments ...string) (string, int) {
+// runTopics runs quarry topics and returns what it prints and its exit code.
+func runTopics(t *testing.T, arguments ...string) (string, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "quarry", append([]string{"topics"}, arguments...)...)
 	out, err := cmd.CombinedOutput()

@@ -34,7 +34,7 @@ func followPush(t *testing.T, id, commit string, servers ...*server) {
 	t.Helper()
 	steps := []string{"delivery accepted", "fetched", "revision indexed", "push is searchable"}
 	var lines map[string]map[string]any
-	poll(awaitDeadline, func() bool {
+	pollUntil(awaitDeadline, func() bool {
 		lines = linesOf(t, id, servers...)
 		return len(lines) >= len(steps)
 	})
@@ -67,28 +67,28 @@ func followPush(t *testing.T, id, commit string, servers ...*server) {
 func TestLogOfAPush(t *testing.T) {
 	t.Setenv("QUARRY_LOGGING_FORMAT", "json")
 	c := newCrashing(t)
-	c.start()
-	c.index()
-	c.await("vuvuzela")
-	c.commit("second", "here is a cittern")
+	c.startServer()
+	c.indexTree()
+	c.awaitWord("vuvuzela")
+	c.commitFile("second", "here is a cittern")
 	at := commitOf(c.tree, "HEAD")
 	accept := func(id string, p push, want int) {
 		t.Helper()
-		if status, answer, err := deliver(c.server.url, id, p); err != nil || status != want {
+		if status, answer, err := deliverPush(c.server.url, id, p); err != nil || status != want {
 			t.Fatalf("%s: %d %s, %v", id, status, answer, err)
 		}
 	}
 	accept("msg_moved", push{Repository: c.tree, Ref: "refs/heads/main", After: at}, http.StatusAccepted)
-	c.await("cittern")
+	c.awaitWord("cittern")
 	followPush(t, "msg_moved", at, c.server)
 
 	accept("msg_moved", push{Repository: c.tree, Ref: "refs/heads/main", After: at}, http.StatusAccepted)
 	accept("msg_again", push{Repository: c.tree, Ref: "refs/heads/main", After: at}, http.StatusAccepted)
 	accept("msg_stranger", push{Repository: "stranger", Ref: "refs/heads/main"}, http.StatusNotFound)
 	body := []byte(`{"repository":"demo"}`)
-	forged := signed("msg_forged", body)
+	forged := signedHeader("msg_forged", body)
 	forged.Set("webhook-signature", "v1,"+strings.Repeat("A", 43)+"=")
-	if status, _, err := send(http.MethodPost, c.server.url+hookPath, forged, body); err != nil || status != http.StatusUnauthorized {
+	if status, _, err := sendRequest(http.MethodPost, c.server.url+hookPath, forged, body); err != nil || status != http.StatusUnauthorized {
 		t.Fatalf("forged: %d, %v", status, err)
 	}
 	for id, want := range map[string]map[string]string{
@@ -97,7 +97,7 @@ func TestLogOfAPush(t *testing.T) {
 		"msg_forged":   {"delivery not taken": "result=unauthenticated"},
 	} {
 		var lines map[string]map[string]any
-		poll(awaitDeadline, func() bool {
+		pollUntil(awaitDeadline, func() bool {
 			lines = linesOf(t, id, c.server)
 			return len(lines) == len(want)
 		})
@@ -117,7 +117,7 @@ func TestLogOfAPush(t *testing.T) {
 
 	removeRepository(t, c.server)
 	var removed []string
-	poll(awaitDeadline, func() bool {
+	pollUntil(awaitDeadline, func() bool {
 		removed = nil
 		for line := range strings.Lines(c.server.output.String()) {
 			if strings.Contains(line, `"repository removed"`) && strings.Contains(line, `"repository":"demo"`) {

@@ -47,9 +47,9 @@ func TestDataIsClosedToOtherUsers(t *testing.T) {
 			t.Errorf("no warning of %s:\n%s", path, c.server.output)
 		}
 	}
-	c.index()
-	c.merge()
-	if n, err := search(c.server.url, "vuvuzela"); err != nil || n != 1 {
+	c.indexTree()
+	c.pushUntilMerged()
+	if n, err := countMatches(c.server.url, "vuvuzela"); err != nil || n != 1 {
 		t.Errorf("search: %d, %v", n, err)
 	}
 	c.stopAndLook(dir, elsewhere)
@@ -74,33 +74,33 @@ func TestDataIsClosedToOtherUsers(t *testing.T) {
 	}
 	start()
 	closed := regexp.MustCompile(`level=WARN msg="closed files and directories to other users[^\n]* changed=(\d+)`)
-	if !poll(awaitDeadline, func() bool { return closed.MatchString(c.server.output.String()) }) {
+	if !pollUntil(awaitDeadline, func() bool { return closed.MatchString(c.server.output.String()) }) {
 		t.Errorf("of %d files that were open to others, nothing is said:\n%s", opened, c.server.output)
 	}
 	c.stopAndLook(dir, elsewhere)
 }
 
-// merge pushes until segments were merged.
-func (c *crashing) merge() {
+// pushUntilMerged pushes until segments were merged.
+func (c *crashing) pushUntilMerged() {
 	c.t.Helper()
-	for c.pushes < 64 && !c.merged() {
+	for c.pushes < 64 && !c.hasMerged() {
 		c.pushes++
 		word := fmt.Sprintf("bassoon%dx", c.pushes)
-		c.commit(word, "here is "+word)
-		if status, answer, err := deliver(c.server.url, "msg_"+word, push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")}); err != nil || status != http.StatusAccepted {
+		c.commitFile(word, "here is "+word)
+		if status, answer, err := deliverPush(c.server.url, "msg_"+word, push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")}); err != nil || status != http.StatusAccepted {
 			c.t.Fatalf("deliver: %d %s %v", status, answer, err)
 		}
-		if !poll(awaitDeadline, func() bool { n, _ := search(c.server.url, word); return n == 1 }) {
+		if !pollUntil(awaitDeadline, func() bool { n, _ := countMatches(c.server.url, word); return n == 1 }) {
 			c.t.Fatalf("%s is not found\n%s", word, c.server.output)
 		}
 	}
-	if !poll(awaitDeadline, c.merged) {
+	if !pollUntil(awaitDeadline, c.hasMerged) {
 		c.t.Fatal("no segments were merged")
 	}
 }
 
-func (c *crashing) merged() bool {
-	_, text, err := send(http.MethodGet, c.server.url+"/metrics", http.Header{}, nil)
+func (c *crashing) hasMerged() bool {
+	_, text, err := sendRequest(http.MethodGet, c.server.url+"/metrics", http.Header{}, nil)
 	return err == nil && regexp.MustCompile(`(?m)^quarry_compactor_merges_total\S* [1-9]`).MatchString(text)
 }
 
@@ -108,7 +108,7 @@ func (c *crashing) merged() bool {
 // reports everything that others may use.
 func (c *crashing) stopAndLook(dir, projections string) {
 	c.t.Helper()
-	c.look(projections) // while the server runs
+	c.checkPermissions(projections) // while the server runs
 	if err := c.server.stop(); err != nil {
 		c.t.Fatal(err)
 	}
@@ -117,11 +117,11 @@ func (c *crashing) stopAndLook(dir, projections string) {
 	if out, err := replay.CombinedOutput(); err != nil {
 		c.t.Fatalf("replay: %v\n%s", err, out)
 	}
-	c.look(projections)
+	c.checkPermissions(projections)
 }
 
-// look reports what others may use, but for the directories that the test has made.
-func (c *crashing) look(projections string) {
+// checkPermissions reports what others may use, but for the directories that the test has made.
+func (c *crashing) checkPermissions(projections string) {
 	c.t.Helper()
 	seen := 0
 	for _, root := range []string{c.data, projections} {

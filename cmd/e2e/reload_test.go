@@ -17,8 +17,8 @@ type reloading struct {
 	seen   int    // of the output
 }
 
-// configure writes the file of the settings, with the parts that tests change.
-func (r *reloading) configure(level, timeout string, more ...any) {
+// writeConfig writes the file of the settings, with the parts that tests change.
+func (r *reloading) writeConfig(level, timeout string, more ...any) {
 	r.t.Helper()
 	connection := func(name string) map[string]any {
 		return map[string]any{"name": name, "kind": "genericGitHost", "secrets": []string{"file:" + r.secret}}
@@ -34,7 +34,7 @@ func (r *reloading) configure(level, timeout string, more ...any) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	write(r.t, r.config, string(text))
+	writeTextFile(r.t, r.config, string(text))
 }
 
 // hangUp sends SIGHUP and returns the line that says what became of it.
@@ -43,7 +43,7 @@ func (r *reloading) hangUp() (line map[string]any) {
 	if err := r.server.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		r.t.Fatal(err)
 	}
-	if !poll(awaitDeadline, func() bool {
+	if !pollUntil(awaitDeadline, func() bool {
 		text := r.server.output.String()[r.seen:]
 		for at := range strings.Lines(text) {
 			if strings.HasSuffix(at, "\n") && strings.Contains(at, `"msg":"settings `) {
@@ -51,15 +51,15 @@ func (r *reloading) hangUp() (line map[string]any) {
 				return json.Unmarshal([]byte(at), &line) == nil
 			}
 		}
-		return r.server.gone()
+		return r.server.hasExited()
 	}) || line == nil {
-		r.t.Fatalf("SIGHUP led to no line; the server is gone: %t\n%s", r.server.gone(), r.server.output)
+		r.t.Fatalf("SIGHUP led to no line; the server is gone: %t\n%s", r.server.hasExited(), r.server.output)
 	}
 	return line
 }
 
-// metric returns the value of a metric without labels, as it is written.
-func (r *reloading) metric(name string) string {
+// metricValue returns the value of a metric without labels, as it is written.
+func (r *reloading) metricValue(name string) string {
 	r.t.Helper()
 	response, err := http.Get(r.server.url + "/metrics")
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *reloading) metric(name string) string {
 func (r *reloading) deliverTo(connection string) int {
 	r.t.Helper()
 	body := []byte(`{"repository":"nothing"}`)
-	status, _, err := send(http.MethodPost, r.server.url+"/webhooks/genericGitHost/"+connection, signed("msg_"+connection, body), body)
+	status, _, err := sendRequest(http.MethodPost, r.server.url+"/webhooks/genericGitHost/"+connection, signedHeader("msg_"+connection, body), body)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -91,9 +91,9 @@ func TestReload(t *testing.T) {
 	c := newCrashing(t)
 	r := &reloading{crashing: c, secret: filepath.Join(c.dir, "hook")}
 	other := "whsec_" + strings.Repeat("A", 43) + "="
-	write(t, r.secret, other)
-	r.configure("info", "20s")
-	c.start()
+	writeTextFile(t, r.secret, other)
+	r.writeConfig("info", "20s")
+	c.startServer()
 	if status := r.deliverTo("local"); status != http.StatusUnauthorized {
 		t.Fatalf("with another secret: %d, want 401", status)
 	}
@@ -103,7 +103,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("nothing has changed: %v", line)
 	}
 	// The file of a secret, and nothing else.
-	write(t, r.secret, hookSecretText)
+	writeTextFile(t, r.secret, hookSecretText)
 	if line := r.hangUp(); line["changed"] != "connections" || line["restart_needed"] != "" {
 		t.Errorf("another secret: %v", line)
 	}
@@ -111,7 +111,7 @@ func TestReload(t *testing.T) {
 		t.Error("the new secret is not taken")
 	}
 	// Level and connections change, the time limit of searches wants a restart.
-	r.configure("debug", "10s", "second")
+	r.writeConfig("debug", "10s", "second")
 	if line := r.hangUp(); line["changed"] != "logging.level,connections" || line["restart_needed"] != "query.timeout" || line["level"] != "WARN" {
 		t.Errorf("level, connections and a limit: %v", line)
 	}
@@ -121,33 +121,33 @@ func TestReload(t *testing.T) {
 	if r.seriesOf("second") == 0 {
 		t.Error("a new connection has no series")
 	}
-	if !poll(awaitDeadline, func() bool {
-		r.server.get("/api/version")
+	if !pollUntil(awaitDeadline, func() bool {
+		r.server.getStatus("/api/version")
 		return strings.Contains(r.server.output.String(), `"level":"DEBUG"`)
 	}) {
 		t.Error("no line at the level debug")
 	}
-	taken := r.metric("quarry_server_reload_timestamp_seconds")
-	if got := r.metric("quarry_server_reload_success"); got != "1" || taken == "" {
+	taken := r.metricValue("quarry_server_reload_timestamp_seconds")
+	if got := r.metricValue("quarry_server_reload_success"); got != "1" || taken == "" {
 		t.Errorf("metrics after a reload: success %s, time %s", got, taken)
 	}
 
 	// A file that is wrong changes nothing, even where the rest of it is right.
 	for what, spoil := range map[string]func(){
-		"yaml":             func() { write(t, r.config, "logging: {level: error}\nconnections: [") },
-		"a setting":        func() { write(t, r.config, "logging: {level: error}\nquery: {timeout: soon}\n") },
-		"a missing secret": func() { r.configure("error", "20s"); write(t, r.secret, "") },
-		"a bad secret":     func() { r.configure("error", "20s"); write(t, r.secret, "whsec_%%%") },
+		"yaml":             func() { writeTextFile(t, r.config, "logging: {level: error}\nconnections: [") },
+		"a setting":        func() { writeTextFile(t, r.config, "logging: {level: error}\nquery: {timeout: soon}\n") },
+		"a missing secret": func() { r.writeConfig("error", "20s"); writeTextFile(t, r.secret, "") },
+		"a bad secret":     func() { r.writeConfig("error", "20s"); writeTextFile(t, r.secret, "whsec_%%%") },
 	} {
 		spoil()
 		line := r.hangUp()
 		if line["level"] != "ERROR" || line["error"] == "" || line["error"] == nil {
 			t.Errorf("%s: %v", what, line)
 		}
-		if got := r.metric("quarry_server_reload_success"); got != "0" {
+		if got := r.metricValue("quarry_server_reload_success"); got != "0" {
 			t.Errorf("%s: success is %s", what, got)
 		}
-		if got := r.metric("quarry_server_reload_timestamp_seconds"); got != taken {
+		if got := r.metricValue("quarry_server_reload_timestamp_seconds"); got != taken {
 			t.Errorf("%s: settings were taken over at %s, want %s as before", what, got, taken)
 		}
 		if status := r.deliverTo("second"); status == http.StatusUnauthorized || r.seriesOf("second") == 0 {
@@ -155,8 +155,8 @@ func TestReload(t *testing.T) {
 		}
 	}
 	// What is removed is gone, and the remark on the restart stays until it is made.
-	write(t, r.secret, hookSecretText)
-	r.configure("info", "10s")
+	writeTextFile(t, r.secret, hookSecretText)
+	r.writeConfig("info", "10s")
 	if line := r.hangUp(); line["changed"] != "logging.level,connections" || line["restart_needed"] != "query.timeout" {
 		t.Errorf("without the second connection: %v", line)
 	}

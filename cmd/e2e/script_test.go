@@ -20,7 +20,7 @@ func TestScriptsOnEmbeddedLog(t *testing.T) {
 func runScripts(t *testing.T, scripts []string, environ map[string]string) {
 	testscript.Run(t, testscript.Params{
 		Files: scripts,
-		Cmds:  commands(),
+		Cmds:  scriptCommands(),
 		Setup: func(e *testscript.Env) error {
 			for name, value := range environ {
 				e.Setenv(name, value)
@@ -29,7 +29,7 @@ func runScripts(t *testing.T, scripts []string, environ map[string]string) {
 			e.Values[sessionKey{}] = s
 			e.Defer(func() {
 				if s.server != nil {
-					s.server.kill()
+					s.server.killProcess()
 				}
 			})
 			return nil

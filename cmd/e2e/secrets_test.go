@@ -25,9 +25,9 @@ type leaks struct {
 	secrets map[string]string // name to value
 }
 
-// request sends a request with a credential, reports what it was answered, and keeps
+// sendRequest sends a request with a credential, reports what it was answered, and keeps
 // the values of cookies as secrets.
-func (l *leaks) request(name, method, path string, header http.Header, body any) map[string]any {
+func (l *leaks) sendRequest(name, method, path string, header http.Header, body any) map[string]any {
 	l.t.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -62,8 +62,8 @@ func (l *leaks) request(name, method, path string, header http.Header, body any)
 	return out
 }
 
-// keep notes a secret of an answer.
-func (l *leaks) keep(name string, answer map[string]any, field string) string {
+// keepSecret notes a secret of an answer.
+func (l *leaks) keepSecret(name string, answer map[string]any, field string) string {
 	l.t.Helper()
 	value, _ := answer[field].(string)
 	if len(value) < 16 {
@@ -73,8 +73,8 @@ func (l *leaks) keep(name string, answer map[string]any, field string) string {
 	return value
 }
 
-// look reports the secrets in a text.
-func (l *leaks) look(where string, text []byte) {
+// reportLeaks reports the secrets in a text.
+func (l *leaks) reportLeaks(where string, text []byte) {
 	l.t.Helper()
 	for name, secret := range l.secrets {
 		for form, value := range map[string]string{
@@ -103,7 +103,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	environ = append(environ, "PATH="+children+string(os.PathListSeparator)+os.Getenv("PATH"),
 		"E2E_HOOK="+hook, "E2E_CLIENT="+l.secrets["the client secret"])
 	secretFile := filepath.Join(dir, "secret")
-	write(t, secretFile, l.secrets["access.secret"])
+	writeTextFile(t, secretFile, l.secrets["access.secret"])
 	settings, err := json.Marshal(map[string]any{
 		"git":     map[string]any{"allowedRoots": []string{c.dir}},
 		"logging": map[string]any{"level": "debug"},
@@ -117,13 +117,13 @@ func TestSecretsAreNowhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, c.config, string(settings))
+	writeTextFile(t, c.config, string(settings))
 	if l.s, err = startServer(dir, environ, "--config", c.config, "--data", c.data); err != nil {
 		t.Fatal(err)
 	}
 	c.server = l.s
-	l.meet(c)
-	l.everywhere(c, environ, filepath.Join(children, "said"))
+	l.sendCredentials(c)
+	l.searchOutputs(c, environ, filepath.Join(children, "said"))
 }
 
 // recordGit returns a directory with a git that notes its arguments and environment
@@ -144,61 +144,61 @@ func recordGit(t *testing.T, dir string) string {
 	return bin
 }
 
-// meet sends every kind of credential, right and wrong, where it belongs and where
+// sendCredentials sends every kind of credential, right and wrong, where it belongs and where
 // it does not.
-func (l *leaks) meet(c *crashing) {
+func (l *leaks) sendCredentials(c *crashing) {
 	token := operator.Token(c.data)
 	l.secrets["the operator's token"] = token
 	asOperator := http.Header{"Authorization": {"Bearer " + token}}
-	poll(awaitDeadline, func() bool { return operator.SetupLink(c.data) != "" })
+	pollUntil(awaitDeadline, func() bool { return operator.SetupLink(c.data) != "" })
 	_, setup, _ := strings.Cut(operator.SetupLink(c.data), "?token=")
-	l.keep("the setup value", map[string]any{"value": setup}, "value")
-	l.request("the setup page", http.MethodGet, "/setup?token="+setup, nil, nil)
-	owner := l.request("set-up", http.MethodPost, "/api/auth/setup", nil, map[string]string{
+	l.keepSecret("the setup value", map[string]any{"value": setup}, "value")
+	l.sendRequest("the setup page", http.MethodGet, "/setup?token="+setup, nil, nil)
+	owner := l.sendRequest("set-up", http.MethodPost, "/api/auth/setup", nil, map[string]string{
 		"value": setup, "email": "ada@example.com", "name": "Ada", "password": l.secrets["the password"]})
 	user, _ := owner["user"].(map[string]any)
-	l.request("a wrong sign-in", http.MethodPost, "/api/auth/sign_in", nil, map[string]string{"email": "ada@example.com", "password": l.secrets["the other password"]})
-	l.request("a sign-in", http.MethodPost, "/api/auth/sign_in", nil, map[string]string{"email": "ada@example.com", "password": l.secrets["the password"]})
+	l.sendRequest("a wrong sign-in", http.MethodPost, "/api/auth/sign_in", nil, map[string]string{"email": "ada@example.com", "password": l.secrets["the other password"]})
+	l.sendRequest("a sign-in", http.MethodPost, "/api/auth/sign_in", nil, map[string]string{"email": "ada@example.com", "password": l.secrets["the password"]})
 	cookie := http.Header{"Cookie": {"quarry_session=" + l.secrets["a sign-in: cookie quarry_session"]}}
-	l.request("a page", http.MethodGet, "/settings/keys", cookie, nil)
+	l.sendRequest("a page", http.MethodGet, "/settings/keys", cookie, nil)
 
-	key := l.keep("a key", l.request("create key", http.MethodPost, "/api/keys", asOperator, map[string]any{"userId": user["id"], "name": "k", "scopes": []string{"search", "git", "admin"}}), "key")
+	key := l.keepSecret("a key", l.sendRequest("create key", http.MethodPost, "/api/keys", asOperator, map[string]any{"userId": user["id"], "name": "k", "scopes": []string{"search", "git", "admin"}}), "key")
 	byKey := http.Header{"Authorization": {"Bearer " + key}}
-	c.index()
-	scoped := l.keep("a scoped token", l.request("mint token", http.MethodPost, "/api/ee/scoped_access_token", byKey, map[string]any{"repoIds": l.repositories(byKey)}), "token")
+	c.indexTree()
+	scoped := l.keepSecret("a scoped token", l.sendRequest("mint token", http.MethodPost, "/api/ee/scoped_access_token", byKey, map[string]any{"repoIds": l.listRepositories(byKey)}), "token")
 	for _, h := range []http.Header{byKey, {"X-Sourcebot-Api-Key": {key}}, {"Authorization": {"Bearer " + scoped}}, {"Authorization": {"Bearer " + key + "x"}}, {"Authorization": {"Basic " + key}}} {
-		l.request("a search", http.MethodPost, "/api/search", h, map[string]any{"query": "vuvuzela", "matches": 1})
-		l.request("a key in an address", http.MethodGet, "/api/repos?apiKey="+key+"&token="+scoped, h, nil)
-		l.request("events", http.MethodGet, "/admin/events", h, nil)
+		l.sendRequest("a search", http.MethodPost, "/api/search", h, map[string]any{"query": "vuvuzela", "matches": 1})
+		l.sendRequest("a key in an address", http.MethodGet, "/api/repos?apiKey="+key+"&token="+scoped, h, nil)
+		l.sendRequest("events", http.MethodGet, "/admin/events", h, nil)
 	}
-	invitation := l.request("invite", http.MethodPost, "/api/invitations", asOperator, map[string]any{"email": "grace@example.com", "role": "MEMBER"})
+	invitation := l.sendRequest("invite", http.MethodPost, "/api/invitations", asOperator, map[string]any{"email": "grace@example.com", "role": "MEMBER"})
 	link, _ := invitation["value"].(string)
 	if link == "" {
 		link, _ = invitation["link"].(string)
 		_, link, _ = strings.Cut(link, "token=")
 	}
-	l.keep("an invitation", map[string]any{"value": link}, "value")
-	l.request("the page of an invitation", http.MethodGet, "/invite?token="+url.QueryEscape(link), nil, nil)
-	l.request("accept", http.MethodPost, "/api/invitations/accept", nil, map[string]string{"value": link, "name": "Grace", "password": l.secrets["the other password"]})
-	l.request("single sign-on", http.MethodGet, "/auth/oidc/company", nil, nil)
-	l.request("the way back", http.MethodGet, "/auth/oidc/company/callback?code="+l.secrets["the password"]+"&state=x", nil, nil)
+	l.keepSecret("an invitation", map[string]any{"value": link}, "value")
+	l.sendRequest("the page of an invitation", http.MethodGet, "/invite?token="+url.QueryEscape(link), nil, nil)
+	l.sendRequest("accept", http.MethodPost, "/api/invitations/accept", nil, map[string]string{"value": link, "name": "Grace", "password": l.secrets["the other password"]})
+	l.sendRequest("single sign-on", http.MethodGet, "/auth/oidc/company", nil, nil)
+	l.sendRequest("the way back", http.MethodGet, "/auth/oidc/company/callback?code="+l.secrets["the password"]+"&state=x", nil, nil)
 
 	body := push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")}
 	text, err := json.Marshal(body)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if answer := l.request("a delivery", http.MethodPost, hookPath, signed("msg_1", text), body); answer["status"] != http.StatusAccepted {
+	if answer := l.sendRequest("a delivery", http.MethodPost, hookPath, signedHeader("msg_1", text), body); answer["status"] != http.StatusAccepted {
 		l.t.Fatalf("a delivery: %v", answer)
 	}
 	bearer := http.Header{"Authorization": {"Bearer " + l.secrets["the hook secret"]}, "Webhook-Id": {"msg_2"}}
-	l.request("a delivery by token", http.MethodPost, hookPath, bearer, body)
-	l.request("a delivery of another connection", http.MethodPost, "/webhooks/genericGitHost/other", bearer, body)
-	l.request("a delivery without a signature", http.MethodPost, hookPath, nil, body)
+	l.sendRequest("a delivery by token", http.MethodPost, hookPath, bearer, body)
+	l.sendRequest("a delivery of another connection", http.MethodPost, "/webhooks/genericGitHost/other", bearer, body)
+	l.sendRequest("a delivery without a signature", http.MethodPost, hookPath, nil, body)
 }
 
-// repositories returns the IDs of all repositories.
-func (l *leaks) repositories(header http.Header) []any {
+// listRepositories returns the IDs of all repositories.
+func (l *leaks) listRepositories(header http.Header) []any {
 	request, err := http.NewRequestWithContext(l.t.Context(), http.MethodGet, l.s.url+"/api/repos", http.NoBody)
 	if err != nil {
 		l.t.Fatal(err)
@@ -218,9 +218,9 @@ func (l *leaks) repositories(header http.Header) []any {
 	return []any{all[0].RepoID}
 }
 
-// everywhere looks for the secrets in what the server says while it runs and leaves
+// searchOutputs looks for the secrets in what the server says while it runs and leaves
 // when it has stopped.
-func (l *leaks) everywhere(c *crashing, environ []string, children string) {
+func (l *leaks) searchOutputs(c *crashing, environ []string, children string) {
 	run := func(args ...string) {
 		command := exec.Command("quarry", args...)
 		command.Env = environ
@@ -228,7 +228,7 @@ func (l *leaks) everywhere(c *crashing, environ []string, children string) {
 		if err != nil || len(out) == 0 {
 			l.t.Errorf("quarry %s: %v\n%s", args, err, out)
 		}
-		l.look("quarry "+strings.Join(args[:2], " "), out)
+		l.reportLeaks("quarry "+strings.Join(args[:2], " "), out)
 	}
 	of := []string{"--server", l.s.url, "--data", c.data}
 	run(append([]string{"events", "tail"}, of...)...)
@@ -237,32 +237,32 @@ func (l *leaks) everywhere(c *crashing, environ []string, children string) {
 	run(append([]string{"keys", "list"}, of...)...)
 	run(append([]string{"deliveries", "list"}, of...)...)
 	run("serve", "--config", c.config, "--data", c.data, "--print-config")
-	_, metrics, err := send(http.MethodGet, l.s.url+"/metrics", http.Header{}, nil)
+	_, metrics, err := sendRequest(http.MethodGet, l.s.url+"/metrics", http.Header{}, nil)
 	if err != nil {
 		l.t.Error(err)
 	}
-	l.look("the metrics", []byte(metrics))
+	l.reportLeaks("the metrics", []byte(metrics))
 	if arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", l.s.cmd.Process.Pid)); err == nil {
-		l.look("the arguments of the process", arguments)
+		l.reportLeaks("the arguments of the process", arguments)
 	}
 	said, err := os.ReadFile(children)
 	if err != nil || !bytes.Contains(said, []byte("GIT_CONFIG_GLOBAL")) {
 		l.t.Errorf("what git was started with: %v", err)
 	}
-	l.look("arguments or environment of git", said)
+	l.reportLeaks("arguments or environment of git", said)
 	if err := l.s.stop(); err != nil {
 		l.t.Error(err)
 	}
 	if log := l.s.output.String(); strings.Count(log, "level=DEBUG") < 20 {
 		l.t.Errorf("a log that says little:\n%s", log)
 	}
-	l.look("the log", []byte(l.s.output.String()))
+	l.reportLeaks("the log", []byte(l.s.output.String()))
 	err = filepath.WalkDir(c.data, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || path == filepath.Join(c.data, operator.FileName) {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		l.look(path, b)
+		l.reportLeaks(path, b)
 		return err
 	})
 	if err != nil {

@@ -25,8 +25,8 @@ const (
 	pollInterval  = 20 * time.Millisecond
 )
 
-// poll calls done until it returns true, or the deadline passes.
-func poll(deadline time.Duration, done func() bool) bool {
+// pollUntil calls done until it returns true, or the deadline passes.
+func pollUntil(deadline time.Duration, done func() bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	tick := time.NewTicker(pollInterval)
@@ -107,9 +107,9 @@ func startServerAt(address, dir string, environ []string, args ...string) (*serv
 	if err != nil {
 		return nil, err
 	}
-	ready := poll(readyDeadline, func() bool { return s.gone() || s.get("/readyz") == http.StatusOK })
-	if !ready || s.gone() {
-		s.kill()
+	ready := pollUntil(readyDeadline, func() bool { return s.hasExited() || s.getStatus("/readyz") == http.StatusOK })
+	if !ready || s.hasExited() {
+		s.killProcess()
 		return nil, fmt.Errorf("quarry serve did not become ready: %s", s.output)
 	}
 	return s, nil
@@ -133,7 +133,7 @@ func launchServer(address, dir string, environ []string, args ...string) (*serve
 	return s, nil
 }
 
-func (s *server) gone() bool {
+func (s *server) hasExited() bool {
 	select {
 	case <-s.exited:
 		return true
@@ -142,8 +142,8 @@ func (s *server) gone() bool {
 	}
 }
 
-// get returns the status of a GET, 0 if there is none.
-func (s *server) get(path string) int {
+// getStatus returns the status of a GET, 0 if there is none.
+func (s *server) getStatus(path string) int {
 	response, err := http.Get(s.url + path)
 	if err != nil {
 		return 0
@@ -160,7 +160,7 @@ func (s *server) stop() error {
 	select {
 	case <-s.exited:
 	case <-time.After(stopDeadline):
-		s.kill()
+		s.killProcess()
 		return fmt.Errorf("quarry serve did not end within %v of SIGTERM: %s", stopDeadline, s.output)
 	}
 	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
@@ -169,8 +169,8 @@ func (s *server) stop() error {
 	return nil
 }
 
-// kill ends the server at once, as kill -9 does.
-func (s *server) kill() {
+// killProcess ends the server at once, as kill -9 does.
+func (s *server) killProcess() {
 	_ = s.cmd.Process.Kill() // it may be gone already
 	<-s.exited
 }

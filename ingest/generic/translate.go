@@ -30,15 +30,15 @@ type refMove struct {
 	Forced *bool  `json:"forced"`
 }
 
-func (t *Translator) translate(payload []byte) (ingest.Delivery, error) {
+func (t *Translator) translatePayload(payload []byte) (ingest.Delivery, error) {
 	// Some senders put a byte order mark in front.
 	payload = bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
 	if len(payload) == 0 {
-		r, err := t.only()
+		r, err := t.onlyRepository()
 		if err != nil {
 			return ingest.Delivery{}, err
 		}
-		return lookNow(r), nil
+		return refreshDelivery(r), nil
 	}
 	var b body
 	if err := decodeStrict(payload, &b); err != nil {
@@ -48,17 +48,17 @@ func (t *Translator) translate(payload []byte) (ingest.Delivery, error) {
 	if err != nil {
 		return ingest.Delivery{}, err
 	}
-	return b.delivery(r)
+	return b.toDelivery(r)
 }
 
 func (t *Translator) bodyRepository(b *body) (code.Repository, error) {
 	if b.Repository == "" {
-		return t.only()
+		return t.onlyRepository()
 	}
-	return t.repository(b.Repository)
+	return t.resolveRepository(b.Repository)
 }
 
-func (b *body) delivery(r code.Repository) (ingest.Delivery, error) {
+func (b *body) toDelivery(r code.Repository) (ingest.Delivery, error) {
 	moves := b.Refs
 	switch {
 	case b.Ref != "" && len(moves) > 0:
@@ -68,13 +68,13 @@ func (b *body) delivery(r code.Repository) (ingest.Delivery, error) {
 	case b.Before != "" || b.After != "":
 		return ingest.Delivery{}, fmt.Errorf("%w: before and after need a ref", ingest.ErrInvalidPayload)
 	case len(moves) == 0:
-		return lookNow(r), nil
+		return refreshDelivery(r), nil
 	case len(moves) > ingest.MaxPushes:
 		return ingest.Delivery{}, fmt.Errorf("%w: %d refs, at most %d: send {\"repository\": …} alone to look at all", ingest.ErrInvalidPayload, len(moves), ingest.MaxPushes)
 	}
 	d := ingest.Delivery{Outcome: ingest.Pushed, Repository: r}
 	for _, m := range moves {
-		p, err := b.push(m)
+		p, err := b.toPush(m)
 		if err != nil {
 			return ingest.Delivery{}, err
 		}
@@ -83,7 +83,7 @@ func (b *body) delivery(r code.Repository) (ingest.Delivery, error) {
 	return d, nil
 }
 
-func (b *body) push(m refMove) (event.Push, error) {
+func (b *body) toPush(m refMove) (event.Push, error) {
 	p, err := ingest.Move(m.Ref, m.Before, m.After)
 	if err != nil {
 		return p, err
@@ -98,7 +98,7 @@ func (b *body) push(m refMove) (event.Push, error) {
 	return p, nil
 }
 
-func lookNow(r code.Repository) ingest.Delivery {
+func refreshDelivery(r code.Repository) ingest.Delivery {
 	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{{Action: event.ActionRefresh}}}
 }
 

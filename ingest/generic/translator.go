@@ -40,7 +40,7 @@ func Open(c ingest.Connection) (ingest.Translator, error) {
 		}
 	}
 	for name, cloneURL := range c.Repositories {
-		r, err := fromURL(cloneURL)
+		r, err := repositoryFromURL(cloneURL)
 		if err != nil {
 			return nil, fmt.Errorf("connection %s: repository %s: %w", c.Name, name, err)
 		}
@@ -86,13 +86,13 @@ func (t *Translator) DeliveryID(r *ingest.Request) string { return r.Header.Get(
 
 // Translate implements ingest.Translator.
 func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
-	d, err := t.translate(r.Body)
+	d, err := t.translatePayload(r.Body)
 	d.ID = t.DeliveryID(r)
 	return d, err
 }
 
-// repository resolves what a payload calls a repository.
-func (t *Translator) repository(s string) (code.Repository, error) {
+// resolveRepository resolves what a payload calls a repository.
+func (t *Translator) resolveRepository(s string) (code.Repository, error) {
 	if r, ok := t.repositories[s]; ok {
 		return r, nil
 	}
@@ -104,7 +104,7 @@ func (t *Translator) repository(s string) (code.Repository, error) {
 	if !strings.Contains(s, ":") && !strings.HasPrefix(s, "/") {
 		return code.Repository{Kind: code.GenericGitHost, Name: s}, nil
 	}
-	r, err := fromURL(s)
+	r, err := repositoryFromURL(s)
 	if err != nil {
 		return code.Repository{}, fmt.Errorf("%w: repository: %w", ingest.ErrInvalidPayload, err)
 	}
@@ -114,8 +114,8 @@ func (t *Translator) repository(s string) (code.Repository, error) {
 	return r, nil
 }
 
-// only returns the connection's repository if it has exactly one.
-func (t *Translator) only() (code.Repository, error) {
+// onlyRepository returns the connection's repository if it has exactly one.
+func (t *Translator) onlyRepository() (code.Repository, error) {
 	if len(t.repositories) == 1 {
 		for _, r := range t.repositories {
 			return r, nil
@@ -125,7 +125,7 @@ func (t *Translator) only() (code.Repository, error) {
 		ingest.ErrInvalidPayload, len(t.repositories))
 }
 
-func fromURL(s string) (code.Repository, error) {
+func repositoryFromURL(s string) (code.Repository, error) {
 	clone, err := code.ParseCloneURL(s)
 	if err != nil {
 		return code.Repository{}, err

@@ -65,7 +65,7 @@ func Translate(host ingest.Host, eventName string, payload []byte) (ingest.Deliv
 }
 
 func translatePush(host ingest.Host, b *body) (ingest.Delivery, error) {
-	r, err := identity(host, b.Repository)
+	r, err := toRepository(host, b.Repository)
 	if err != nil {
 		return ingest.Delivery{}, err
 	}
@@ -87,7 +87,7 @@ func translatePush(host ingest.Host, b *body) (ingest.Delivery, error) {
 }
 
 func translateRepository(host ingest.Host, b *body) (ingest.Delivery, error) {
-	r, err := identity(host, b.Repository)
+	r, err := toRepository(host, b.Repository)
 	if err != nil {
 		return ingest.Delivery{}, err
 	}

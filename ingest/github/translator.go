@@ -62,8 +62,8 @@ func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 	return d, err
 }
 
-// identity is the repository of a payload in our words.
-func identity(host ingest.Host, r *repository) (code.Repository, error) {
+// toRepository is the repository of a payload in our words.
+func toRepository(host ingest.Host, r *repository) (code.Repository, error) {
 	if r == nil || r.ID <= 0 || r.FullName == "" {
 		return code.Repository{}, fmt.Errorf("%w: repository.id and repository.full_name are required", ingest.ErrInvalidPayload)
 	}

@@ -41,14 +41,14 @@ func HMAC(signature, prefix string, body []byte, secrets ...[]byte) error {
 	}
 	matched := 0
 	for _, secret := range secrets {
-		matched |= equal(got[:], sum(secret, body), secret)
+		matched |= equalMAC(got[:], computeHMAC(secret, body), secret)
 	}
-	return verdict(matched)
+	return matchError(matched)
 }
 
 // SignHMAC returns the signature that HMAC accepts.
 func SignHMAC(prefix string, body, secret []byte) string {
-	return prefix + hex.EncodeToString(sum(secret, body))
+	return prefix + hex.EncodeToString(computeHMAC(secret, body))
 }
 
 // Token checks that token is one of the secrets.
@@ -62,9 +62,9 @@ func Token(token string, secrets ...[]byte) error {
 	matched := 0
 	for _, secret := range secrets {
 		want := sha256.Sum256(secret)
-		matched |= equal(got[:], want[:], secret)
+		matched |= equalMAC(got[:], want[:], secret)
 	}
-	return verdict(matched)
+	return matchError(matched)
 }
 
 // Basic checks user and password of HTTP basic authentication against secrets
@@ -76,7 +76,7 @@ func Basic(user, password string, secrets ...[]byte) error {
 	return Token(user+":"+password, secrets...)
 }
 
-func sum(secret []byte, parts ...[]byte) []byte {
+func computeHMAC(secret []byte, parts ...[]byte) []byte {
 	mac := hmac.New(sha256.New, secret)
 	for _, part := range parts {
 		_, _ = mac.Write(part)
@@ -84,8 +84,8 @@ func sum(secret []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// equal returns 1 if got is want and the secret that gave want is not empty.
-func equal(got, want, secret []byte) int {
+// equalMAC returns 1 if got is want and the secret that gave want is not empty.
+func equalMAC(got, want, secret []byte) int {
 	notEmpty := 0
 	if len(secret) > 0 {
 		notEmpty = 1
@@ -93,7 +93,7 @@ func equal(got, want, secret []byte) int {
 	return subtle.ConstantTimeCompare(got, want) & notEmpty
 }
 
-func verdict(matched int) error {
+func matchError(matched int) error {
 	if matched == 1 {
 		return nil
 	}

@@ -70,12 +70,12 @@ func (s Standard) Verify(body []byte, now time.Time, secrets ...[]byte) error {
 	}
 	matched := 0
 	for _, secret := range secrets {
-		want := s.sum(body, secret)
+		want := s.computeMAC(body, secret)
 		for _, got := range offered {
-			matched |= equal(got, want, secret)
+			matched |= equalMAC(got, want, secret)
 		}
 	}
-	if err := verdict(matched); err != nil {
+	if err := matchError(matched); err != nil {
 		return err
 	}
 	// Only now: the time of an unauthentic delivery means nothing.
@@ -87,11 +87,11 @@ func (s Standard) Verify(body []byte, now time.Time, secrets ...[]byte) error {
 
 // Sign returns the value of the signature header.
 func (s Standard) Sign(body, secret []byte) string {
-	return versionPrefix + base64.StdEncoding.EncodeToString(s.sum(body, secret))
+	return versionPrefix + base64.StdEncoding.EncodeToString(s.computeMAC(body, secret))
 }
 
-func (s Standard) sum(body, secret []byte) []byte {
-	return sum(secret, []byte(s.ID+"."+s.Timestamp+"."), body)
+func (s Standard) computeMAC(body, secret []byte) []byte {
+	return computeHMAC(secret, []byte(s.ID+"."+s.Timestamp+"."), body)
 }
 
 // decodeSignatures returns the v1 signatures of a header; others are of later

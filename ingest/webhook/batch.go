@@ -24,10 +24,10 @@ type batch struct {
 	records    []event.Record
 }
 
-// events fills b with what d asks for, and returns the repository that this
+// addEvents fills b with what d asks for, and returns the repository that this
 // registers, if any. A reason says why there is nothing to append.
-func (r *Receiver) events(ctx context.Context, b *batch, d ingest.Delivery) (registering code.RepositoryID, reason string, err error) {
-	found, known, err := r.find(ctx, b.connection, d.Repository)
+func (r *Receiver) addEvents(ctx context.Context, b *batch, d ingest.Delivery) (registering code.RepositoryID, reason string, err error) {
+	found, known, err := r.findRepository(ctx, b.connection, d.Repository)
 	if err != nil {
 		return 0, "", err
 	}
@@ -38,24 +38,24 @@ func (r *Receiver) events(ctx context.Context, b *batch, d ingest.Delivery) (reg
 	case known && r.o.Repositories == nil:
 		return 0, "this process has no catalog to change the repository in", nil
 	case known && d.Outcome == ingest.Changed:
-		b.repository = merge(found, d.Repository, b.connection.Name)
-		return 0, "", b.add("changed", &event.RepositoryChanged{Repository: b.repository, At: b.at})
+		b.repository = mergeRepository(found, d.Repository, b.connection.Name)
+		return 0, "", b.addEvent("changed", &event.RepositoryChanged{Repository: b.repository, At: b.at})
 	case known:
 		b.repository = found
-		return 0, "", b.add("removed", &event.RepositoryRemoved{Repository: found.ID, Reason: d.Reason, At: b.at})
+		return 0, "", b.addEvent("removed", &event.RepositoryRemoved{Repository: found.ID, Reason: d.Reason, At: b.at})
 	case d.Repository.ID == 0:
 		return 0, "", fmt.Errorf("%w: %.80q is neither a clone URL nor the name of a registered repository", errUnknownRepository, repositoryName(d.Repository))
 	case !b.connection.AutoRegister || d.Outcome != ingest.Pushed:
 		return 0, fmt.Sprintf("repository %s is not registered", repositoryName(d.Repository)), nil
 	}
-	return d.Repository.ID, "", r.register(ctx, b, d)
+	return d.Repository.ID, "", r.addRegistration(ctx, b, d)
 }
 
-// find returns the registered repository, or, without a catalog, the payload's
+// findRepository returns the registered repository, or, without a catalog, the payload's
 // own, known unless its connection has yet to register it.
-func (r *Receiver) find(ctx context.Context, c *connection, candidate code.Repository) (code.Repository, bool, error) {
+func (r *Receiver) findRepository(ctx context.Context, c *connection, candidate code.Repository) (code.Repository, bool, error) {
 	if r.o.Repositories == nil {
-		known := candidate.ID != 0 && (!c.AutoRegister || r.registered.has(candidate.ID))
+		known := candidate.ID != 0 && (!c.AutoRegister || r.registered.containsID(candidate.ID))
 		return candidate, known, nil
 	}
 	found, err := r.o.Repositories.Find(ctx, candidate)
@@ -68,23 +68,23 @@ func (r *Receiver) find(ctx context.Context, c *connection, candidate code.Repos
 	return found, true, nil
 }
 
-// register puts the registration before the pushes.
-func (r *Receiver) register(ctx context.Context, b *batch, d ingest.Delivery) error {
+// addRegistration puts the registration before the pushes.
+func (r *Receiver) addRegistration(ctx context.Context, b *batch, d ingest.Delivery) error {
 	b.repository = d.Repository
 	b.repository.Connection = b.connection.Name
 	b.repository.Branches, b.repository.Tags = b.connection.Branches, b.connection.Tags
 	if err := r.o.Admit(ctx, b.repository); err != nil {
 		return fmt.Errorf("%w: repository %s: %w", errRefused, repositoryName(b.repository), err)
 	}
-	if err := b.add("registered", &event.RepositoryRegistered{Repository: b.repository, At: b.at}); err != nil {
+	if err := b.addEvent("registered", &event.RepositoryRegistered{Repository: b.repository, At: b.at}); err != nil {
 		return err
 	}
 	return b.addPushes(d.Pushes)
 }
 
-// merge takes over what the host says of a registered repository, and keeps
+// mergeRepository takes over what the host says of a registered repository, and keeps
 // what was decided here. A name chosen at registration is kept as well.
-func merge(registered, told code.Repository, connection string) code.Repository {
+func mergeRepository(registered, told code.Repository, connection string) code.Repository {
 	out := registered
 	if registered.Connection == connection {
 		out.Name, out.DisplayName = told.Name, told.DisplayName
@@ -102,18 +102,18 @@ func (b *batch) addPushes(pushes []event.Push) error {
 		p.Repository = b.repository.ID
 		p.Connection, p.DeliveryID, p.BodySHA256 = b.connection.Name, b.id, b.body
 		p.ReceivedAt = b.at
-		if err := b.add("push\x00"+string(p.Ref), &p); err != nil {
+		if err := b.addEvent("push\x00"+string(p.Ref), &p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add encodes an event. step tells the events of one delivery apart.
-func (b *batch) add(step string, ev event.Event) error {
+// addEvent encodes an event. step tells the events of one delivery apart.
+func (b *batch) addEvent(step string, ev event.Event) error {
 	rec, err := event.Encode(event.Envelope{
 		ID:     eventID(b.key, step),
-		Source: b.connection.source(),
+		Source: b.connection.eventSource(),
 		Time:   b.at,
 	}, ev)
 	if err != nil {

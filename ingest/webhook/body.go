@@ -16,35 +16,35 @@ const admissionWait = 2 * time.Second
 
 // readBody reads the whole body within MaxBodyBytes and ReadTimeout. The caller
 // leaves the place that its bytes have.
-func (r *Receiver) readBody(w http.ResponseWriter, req *http.Request) (body []byte, p *place, err error) {
+func (r *Receiver) readBody(w http.ResponseWriter, req *http.Request) (body []byte, p *reservation, err error) {
 	size, err := r.admittedBytes(req)
 	if err != nil {
 		return nil, nil, err
 	}
 	wait, cancel := context.WithTimeout(req.Context(), admissionWait)
 	defer cancel()
-	if p, err = r.laneOf(size).enter(wait, addressOf(req.RemoteAddr), size); err != nil {
+	if p, err = r.budgetFor(size).reserveBytes(wait, addressOf(req.RemoteAddr), size); err != nil {
 		return nil, nil, err
 	}
 	r.metrics.inFlightBytes.Add(float64(size))
 	body, err = r.readAll(w, req, size)
 	if err != nil {
-		r.leave(p)
+		r.releaseBody(p)
 		return nil, nil, err
 	}
 	return body, p, nil
 }
 
-func (r *Receiver) laneOf(size int64) *lane {
+func (r *Receiver) budgetFor(size int64) *bodyBudget {
 	if size <= smallBodyBytes {
 		return r.small
 	}
 	return r.large
 }
 
-func (r *Receiver) leave(p *place) {
+func (r *Receiver) releaseBody(p *reservation) {
 	r.metrics.inFlightBytes.Sub(float64(p.bytes))
-	p.leave()
+	p.releaseBytes()
 }
 
 // admittedBytes is the most that the body can be: what the sender announced, or

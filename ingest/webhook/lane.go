@@ -25,7 +25,7 @@ const (
 )
 
 // lane bounds the bytes of bodies, and what each address has of them.
-type lane struct {
+type bodyBudget struct {
 	total, share int64
 	mu           struct {
 		sync.Mutex
@@ -43,27 +43,27 @@ type sender struct {
 	unverified int
 }
 
-// newLane returns a lane of so many bytes, of which one address may have a part,
+// newBodyBudget returns a lane of so many bytes, of which one address may have a part,
 // but at least one body of largest bytes.
-func newLane(total, largest int64) *lane {
-	l := &lane{total: total, share: max(total/addressShare, largest)}
+func newBodyBudget(total, largest int64) *bodyBudget {
+	l := &bodyBudget{total: total, share: max(total/addressShare, largest)}
 	l.mu.addresses = make(map[string]*sender)
 	l.mu.freed = make(chan struct{})
 	return l
 }
 
 // place is what a delivery has in a lane.
-type place struct {
-	lane     *lane
+type reservation struct {
+	budget   *bodyBudget
 	address  string
 	bytes    int64
 	verified bool
 }
 
-// enter waits until there is room for so many bytes of an address.
-func (l *lane) enter(ctx context.Context, address string, bytes int64) (*place, error) {
+// reserveBytes waits until there is room for so many bytes of an address.
+func (l *bodyBudget) reserveBytes(ctx context.Context, address string, bytes int64) (*reservation, error) {
 	for {
-		p, freed := l.tryEnter(address, bytes)
+		p, freed := l.tryReserve(address, bytes)
 		if p != nil {
 			return p, nil
 		}
@@ -75,8 +75,8 @@ func (l *lane) enter(ctx context.Context, address string, bytes int64) (*place, 
 	}
 }
 
-// tryEnter returns what to wait for if there is no room.
-func (l *lane) tryEnter(address string, bytes int64) (*place, <-chan struct{}) {
+// tryReserve returns what to wait for if there is no room.
+func (l *bodyBudget) tryReserve(address string, bytes int64) (*reservation, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var has sender
@@ -88,28 +88,28 @@ func (l *lane) tryEnter(address string, bytes int64) (*place, <-chan struct{}) {
 	}
 	l.mu.used += bytes
 	l.mu.addresses[address] = &sender{has.bytes + bytes, has.deliveries + 1, has.unverified + 1}
-	return &place{lane: l, address: address, bytes: bytes}, nil
+	return &reservation{budget: l, address: address, bytes: bytes}, nil
 }
 
-// verify says that the delivery does not count as unverified any more: its sender is
+// markVerified says that the delivery does not count as unverified any more: its sender is
 // known, and it is about to wait for the log.
-func (p *place) verify() {
-	p.lane.mu.Lock()
-	defer p.lane.mu.Unlock()
+func (p *reservation) markVerified() {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
 	p.verifyLocked()
-	p.lane.freeLocked()
+	p.budget.freeLocked()
 }
 
-func (p *place) verifyLocked() {
+func (p *reservation) verifyLocked() {
 	if !p.verified {
 		p.verified = true
-		p.lane.mu.addresses[p.address].unverified--
+		p.budget.mu.addresses[p.address].unverified--
 	}
 }
 
-// leave gives the place up.
-func (p *place) leave() {
-	l := p.lane
+// releaseBytes gives the place up.
+func (p *reservation) releaseBytes() {
+	l := p.budget
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p.verifyLocked()
@@ -122,7 +122,7 @@ func (p *place) leave() {
 	l.freeLocked()
 }
 
-func (l *lane) freeLocked() {
+func (l *bodyBudget) freeLocked() {
 	close(l.mu.freed)
 	l.mu.freed = make(chan struct{})
 }

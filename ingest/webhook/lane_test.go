@@ -32,7 +32,7 @@ type lanes struct {
 }
 
 func newLanes(t *testing.T, change func(*webhook.Options)) *lanes {
-	o := options(new(memoryLog))
+	o := newOptions(new(memoryLog))
 	o.MaxBodyBytes = webhook.DefaultMaxBodyBytes
 	if change != nil {
 		change(&o)
@@ -40,8 +40,8 @@ func newLanes(t *testing.T, change func(*webhook.Options)) *lanes {
 	return &lanes{t: t, receiver: newReceiver(t, o), end: make(chan struct{})}
 }
 
-// stall sends deliveries whose bodies are announced and do not come.
-func (l *lanes) stall(n int, address string, bytes int64) {
+// stallBodies sends deliveries whose bodies are announced and do not come.
+func (l *lanes) stallBodies(n int, address string, bytes int64) {
 	for range n {
 		req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", stalledBody{l.end})
 		req.ContentLength, req.RemoteAddr = bytes, address+":1"
@@ -50,9 +50,9 @@ func (l *lanes) stall(n int, address string, bytes int64) {
 	synctest.Wait()
 }
 
-// push sends a good delivery with a text of so many bytes, and wants its status
+// pushBody sends a good delivery with a text of so many bytes, and wants its status
 // without a wait, or after one.
-func (l *lanes) push(address string, bytes, status int, waits bool) {
+func (l *lanes) pushBody(address string, bytes, status int, waits bool) {
 	l.t.Helper()
 	body := strings.TrimSpace(push)
 	if bytes > 0 {
@@ -82,13 +82,13 @@ func (l *lanes) push(address string, bytes, status int, waits bool) {
 func TestLargeBodiesHoldUpNoSmallOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(t, func(o *webhook.Options) { o.MaxInFlightBytes = 50 << 20 })
-		l.stall(2, "192.0.2.1", 25<<20)
-		l.stall(2, "192.0.2.2", 25<<20)
-		l.push("192.0.2.3", 2<<20, http.StatusServiceUnavailable, true)
-		l.push("192.0.2.3", 0, http.StatusAccepted, false)
+		l.stallBodies(2, "192.0.2.1", 25<<20)
+		l.stallBodies(2, "192.0.2.2", 25<<20)
+		l.pushBody("192.0.2.3", 2<<20, http.StatusServiceUnavailable, true)
+		l.pushBody("192.0.2.3", 0, http.StatusAccepted, false)
 		close(l.end)
 		synctest.Wait()
-		l.push("192.0.2.3", 2<<20, http.StatusAccepted, false)
+		l.pushBody("192.0.2.3", 2<<20, http.StatusAccepted, false)
 	})
 }
 
@@ -97,12 +97,12 @@ func TestLargeBodiesHoldUpNoSmallOnes(t *testing.T) {
 func TestAddressHasAShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(t, nil)
-		l.stall(200, "192.0.2.1", 1<<20)
-		l.stall(1000, "192.0.2.2", 100)
-		l.push("192.0.2.3", 0, http.StatusAccepted, false)
-		l.push("192.0.2.2", 0, http.StatusServiceUnavailable, true)
+		l.stallBodies(200, "192.0.2.1", 1<<20)
+		l.stallBodies(1000, "192.0.2.2", 100)
+		l.pushBody("192.0.2.3", 0, http.StatusAccepted, false)
+		l.pushBody("192.0.2.2", 0, http.StatusServiceUnavailable, true)
 		close(l.end)
 		synctest.Wait()
-		l.push("192.0.2.2", 0, http.StatusAccepted, false)
+		l.pushBody("192.0.2.2", 0, http.StatusAccepted, false)
 	})
 }

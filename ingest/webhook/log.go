@@ -15,12 +15,12 @@ import (
 // how many were left out.
 
 // samplers bound the lines of failures by result.
-type samplers map[string]*refusals
+type logSamplers map[string]*refusalLimiter
 
-func newSamplers(results []string) samplers {
-	s := samplers{}
+func newLogSamplers(results []string) logSamplers {
+	s := logSamplers{}
 	for _, result := range results {
-		s[result] = new(refusals)
+		s[result] = new(refusalLimiter)
 	}
 	return s
 }
@@ -50,12 +50,12 @@ func (r *Receiver) logTaken(req *http.Request, c *connection, a answer, took tim
 // logFailure says why a delivery was not taken. Its ID is what the sender says,
 // verified or not.
 func (r *Receiver) logFailure(req *http.Request, c *connection, result string, err error) {
-	sampled, name, id := r.unknown, unknownLabel, ""
+	sampled, name, id := r.unknownSamplers, unknownLabel, ""
 	if c != nil {
-		sampled, name = c.logged, c.Name
+		sampled, name = c.logSamplers, c.Name
 		id = ingest.Text(c.translator.DeliveryID(&ingest.Request{Header: req.Header}), event.MaxDeliveryIDBytes)
 	}
-	suppressed, ok := sampled[result].take(r.o.Now())
+	suppressed, ok := sampled[result].tryTake(r.o.Now())
 	if !ok {
 		return
 	}

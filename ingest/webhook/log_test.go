@@ -17,7 +17,7 @@ func TestFloodOfRefusals(t *testing.T) {
 	for _, path := range []string{"/webhooks/github/hub", "/webhooks/github/guess"} {
 		var written bytes.Buffer
 		clock := now
-		o := options(new(memoryLog))
+		o := newOptions(new(memoryLog))
 		o.Logger = slog.New(slog.NewJSONHandler(&written, nil))
 		o.Now = func() time.Time { return clock }
 		r := newReceiver(t, o)
@@ -31,7 +31,7 @@ func TestFloodOfRefusals(t *testing.T) {
 		for range flood {
 			attempt()
 		}
-		post(r, "a", push) // of a sender who knows the secret
+		postDelivery(r, "a", push) // of a sender who knows the secret
 		lines := logLines(t, &written)
 		refused, accepted := lines["delivery not taken"], lines["delivery accepted"]
 		if len(refused) != 10 || len(accepted) != 1 {

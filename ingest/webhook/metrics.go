@@ -16,7 +16,7 @@ type metrics struct {
 	seconds       *prometheus.HistogramVec
 	appendSeconds prometheus.Histogram
 	events        prometheus.Counter
-	untold        *prometheus.CounterVec
+	dropped       *prometheus.CounterVec
 	inFlightBytes prometheus.Gauge
 }
 
@@ -40,7 +40,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_webhook_events_total",
 			Help: "Events appended to the log because of deliveries.",
 		}),
-		untold: prometheus.NewCounterVec(prometheus.CounterOpts{
+		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_webhook_untold_total",
 			Help: "Deliveries that led to no push and of which the log has no event: too many were refused (rate), too many waited (queue), or the log did not take it (append).",
 		}, []string{"reason"}),
@@ -49,16 +49,16 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Bytes reserved for bodies of deliveries in progress.",
 		}),
 	}
-	reg.MustRegister(m.deliveries, m.seconds, m.appendSeconds, m.events, m.untold, m.inFlightBytes)
-	for _, reason := range []string{untoldRate, untoldQueue, untoldAppend} {
-		m.untold.WithLabelValues(reason)
+	reg.MustRegister(m.deliveries, m.seconds, m.appendSeconds, m.events, m.dropped, m.inFlightBytes)
+	for _, reason := range []string{droppedRate, droppedQueue, droppedAppend} {
+		m.dropped.WithLabelValues(reason)
 	}
 	return m
 }
 
-// begin makes the series of connections before they count: increase() does not see
+// createSeries makes the series of connections before they count: increase() does not see
 // the first value of a series that appears with it.
-func (m *metrics) begin(connections map[string]*connection) {
+func (m *metrics) createSeries(connections map[string]*connection) {
 	for _, c := range connections {
 		for _, result := range connectionResults() {
 			m.deliveries.WithLabelValues(string(c.Kind), c.Name, result)
@@ -69,8 +69,8 @@ func (m *metrics) begin(connections map[string]*connection) {
 	m.seconds.WithLabelValues(unknownLabel)
 }
 
-// forget drops the series of connections that are no more.
-func (m *metrics) forget(former, next map[string]*connection) {
+// dropSeries drops the series of connections that are no more.
+func (m *metrics) dropSeries(former, next map[string]*connection) {
 	for name, c := range former {
 		if n := next[name]; n == nil || n.Kind != c.Kind {
 			m.deliveries.DeletePartialMatch(prometheus.Labels{"kind": string(c.Kind), "connection": name})
@@ -78,7 +78,7 @@ func (m *metrics) forget(former, next map[string]*connection) {
 	}
 }
 
-func (m *metrics) observe(c *connection, result string, took time.Duration) {
+func (m *metrics) observeDelivery(c *connection, result string, took time.Duration) {
 	kind, name := unknownLabel, unknownLabel
 	if c != nil {
 		kind, name = string(c.Kind), c.Name

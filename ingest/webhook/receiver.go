@@ -24,30 +24,30 @@ type Receiver struct {
 	// connections are replaced as a whole.
 	connections atomic.Pointer[map[string]*connection]
 	router      *mux.Router
-	small       *lane // of bodies up to smallBodyBytes
-	large       *lane // of all others
+	small       *bodyBudget // of bodies up to smallBodyBytes
+	large       *bodyBudget // of all others
 	// checking is held while a large body is verified and translated, which takes a
 	// processor for some time.
-	checking   chan struct{}
-	recent     *recentDeliveries
-	registered *registered
-	told       chan untold
+	largeBodySlot chan struct{}
+	recent        *recentDeliveries
+	registered    *registeredIDs
+	queued        chan queuedDelivery
 	// unknown samples the log of deliveries to connections that do not exist.
-	unknown samplers
-	metrics *metrics
+	unknownSamplers logSamplers
+	metrics         *metrics
 }
 
 // connection is a configured hook with its translator.
 type connection struct {
 	ingest.Connection
-	translator ingest.Translator
-	refusals   *refusals
+	translator     ingest.Translator
+	refusalLimiter *refusalLimiter
 	// logged samples the lines of failures, by result.
-	logged samplers
+	logSamplers logSamplers
 }
 
-// source is the CloudEvents source of the connection's events.
-func (c *connection) source() string { return "/webhooks/" + string(c.Kind) + "/" + c.Name }
+// eventSource is the CloudEvents source of the connection's events.
+func (c *connection) eventSource() string { return "/webhooks/" + string(c.Kind) + "/" + c.Name }
 
 // New checks o and opens the translator of every connection.
 func New(o Options) (*Receiver, error) {
@@ -56,20 +56,20 @@ func New(o Options) (*Receiver, error) {
 		return nil, err
 	}
 	r := &Receiver{
-		o:          o,
-		small:      newLane(max(o.MaxInFlightBytes/smallShare, smallBodyBytes), smallBodyBytes),
-		large:      newLane(o.MaxInFlightBytes, o.MaxBodyBytes),
-		checking:   make(chan struct{}, 1), // one holder
-		recent:     newRecentDeliveries(o.RecentDeliveries),
-		registered: newRegistered(),
-		told:       make(chan untold, toldQueue),
-		unknown:    samplers{failureOf(errUnknownConnection).result: new(refusals)},
-		metrics:    newMetrics(o.Registerer),
+		o:               o,
+		small:           newBodyBudget(max(o.MaxInFlightBytes/smallShare, smallBodyBytes), smallBodyBytes),
+		large:           newBodyBudget(o.MaxInFlightBytes, o.MaxBodyBytes),
+		largeBodySlot:   make(chan struct{}, 1), // one holder
+		recent:          newRecentDeliveries(o.RecentDeliveries),
+		registered:      newRegisteredIDs(),
+		queued:          make(chan queuedDelivery, maxQueuedDeliveries),
+		unknownSamplers: logSamplers{failureOf(errUnknownConnection).result: new(refusalLimiter)},
+		metrics:         newMetrics(o.Registerer),
 	}
 	if err := r.SetConnections(o.Connections); err != nil {
 		return nil, err
 	}
-	r.router = r.routes()
+	r.router = r.newRouter()
 	return r, nil
 }
 
@@ -86,7 +86,7 @@ func (r *Receiver) SetConnections(list []ingest.Connection) error {
 		if next[c.Name] != nil {
 			return fmt.Errorf("webhook: connection %s is configured twice", c.Name)
 		}
-		opened, err := r.open(c)
+		opened, err := r.openConnection(c)
 		if err != nil {
 			return err
 		}
@@ -95,38 +95,38 @@ func (r *Receiver) SetConnections(list []ingest.Connection) error {
 		}
 		next[c.Name] = opened
 	}
-	r.metrics.begin(next)
+	r.metrics.createSeries(next)
 	r.connections.Store(&next)
 	if former != nil {
-		r.metrics.forget(*former, next)
+		r.metrics.dropSeries(*former, next)
 	}
 	return nil
 }
 
-func (r *Receiver) open(c ingest.Connection) (*connection, error) {
+func (r *Receiver) openConnection(c ingest.Connection) (*connection, error) {
 	if !connectionName.MatchString(c.Name) {
 		return nil, fmt.Errorf("webhook: connection %.80q: want 1 to 64 letters, digits, dots, dashes or underscores", c.Name)
 	}
 	open, ok := r.o.Kinds[c.Kind]
 	if !ok {
-		return nil, fmt.Errorf("webhook: connection %s: kind %.40q: want one of %s", c.Name, string(c.Kind), r.kinds())
+		return nil, fmt.Errorf("webhook: connection %s: kind %.40q: want one of %s", c.Name, string(c.Kind), r.kindNames())
 	}
 	t, err := open(c)
 	if err != nil {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
-	return &connection{Connection: c, translator: t, refusals: new(refusals), logged: newSamplers(connectionResults())}, nil
+	return &connection{Connection: c, translator: t, refusalLimiter: new(refusalLimiter), logSamplers: newLogSamplers(connectionResults())}, nil
 }
 
 // keepBounds lets a connection go on with what its predecessor, which may be nil, has
 // counted.
 func (c *connection) keepBounds(former *connection) {
 	if former != nil {
-		c.refusals, c.logged = former.refusals, former.logged
+		c.refusalLimiter, c.logSamplers = former.refusalLimiter, former.logSamplers
 	}
 }
 
-func (r *Receiver) kinds() string {
+func (r *Receiver) kindNames() string {
 	var names []string
 	for kind := range r.o.Kinds {
 		names = append(names, string(kind))
@@ -135,9 +135,9 @@ func (r *Receiver) kinds() string {
 	return strings.Join(names, ", ")
 }
 
-func (r *Receiver) routes() *mux.Router {
+func (r *Receiver) newRouter() *mux.Router {
 	router := mux.NewRouter()
-	router.HandleFunc("/webhooks/{kind}/{connection}", r.serve).Methods(http.MethodPost)
+	router.HandleFunc("/webhooks/{kind}/{connection}", r.serveDelivery).Methods(http.MethodPost)
 	router.NotFoundHandler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		writeError(w, errNoRoute)
 	})
@@ -164,22 +164,22 @@ type answer struct {
 	// Ignored says why nothing was appended.
 	Ignored string `json:"ignored,omitempty"`
 	// taken says what was appended, if it is no push.
-	taken string
+	appended string
 	// repository is what the delivery is of, and outcome what happened to it, for the log.
 	repository code.Repository
 	outcome    string
 }
 
-// serve answers one delivery and counts it once.
-func (r *Receiver) serve(w http.ResponseWriter, req *http.Request) {
+// serveDelivery answers one delivery and counts it once.
+func (r *Receiver) serveDelivery(w http.ResponseWriter, req *http.Request) {
 	start := r.o.Now()
-	c, err := r.route(mux.Vars(req))
+	c, err := r.findConnection(mux.Vars(req))
 	var a answer
 	if err == nil {
-		a, err = r.receive(w, req, c)
+		a, err = r.receiveDelivery(w, req, c)
 	}
 	result := resultOf(a, err)
-	r.metrics.observe(c, result, r.o.Now().Sub(start))
+	r.metrics.observeDelivery(c, result, r.o.Now().Sub(start))
 	if err != nil {
 		r.logFailure(req, c, result, err)
 		writeError(w, err)
@@ -193,7 +193,7 @@ func (r *Receiver) serve(w http.ResponseWriter, req *http.Request) {
 	writeJSON(w, status, a)
 }
 
-func (r *Receiver) route(vars map[string]string) (*connection, error) {
+func (r *Receiver) findConnection(vars map[string]string) (*connection, error) {
 	c := (*r.connections.Load())[vars["connection"]]
 	if c == nil || string(c.Kind) != vars["kind"] {
 		return nil, errUnknownConnection
@@ -201,7 +201,7 @@ func (r *Receiver) route(vars map[string]string) (*connection, error) {
 	return c, nil
 }
 
-func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, c *connection) (answer, error) {
+func (r *Receiver) receiveDelivery(w http.ResponseWriter, req *http.Request, c *connection) (answer, error) {
 	if r.o.Full() {
 		return answer{}, fmt.Errorf("%w: too many wait for the workers", errUnavailable)
 	}
@@ -209,20 +209,20 @@ func (r *Receiver) receive(w http.ResponseWriter, req *http.Request, c *connecti
 	if err != nil {
 		return answer{}, err
 	}
-	defer r.leave(place)
+	defer r.releaseBody(place)
 	in := &ingest.Request{Header: req.Header, Query: req.URL.Query(), Body: body, ReceivedAt: r.o.Now().UTC()}
-	a, err := r.judge(req.Context(), c, in, place)
-	r.tell(c, in, a, err)
+	a, err := r.processDelivery(req.Context(), c, in, place)
+	r.queueDelivery(c, in, a, err)
 	return a, err
 }
 
-// check verifies and translates a delivery. Of large ones it takes one at a time, so
+// verifyAndTranslate verifies and translates a delivery. Of large ones it takes one at a time, so
 // that whoever sends them takes one processor at the most.
-func (r *Receiver) check(ctx context.Context, c *connection, in *ingest.Request) (ingest.Delivery, error) {
+func (r *Receiver) verifyAndTranslate(ctx context.Context, c *connection, in *ingest.Request) (ingest.Delivery, error) {
 	if len(in.Body) > smallBodyBytes {
 		select {
-		case r.checking <- struct{}{}:
-			defer func() { <-r.checking }()
+		case r.largeBodySlot <- struct{}{}:
+			defer func() { <-r.largeBodySlot }()
 		case <-ctx.Done():
 			return ingest.Delivery{}, fmt.Errorf("%w: %w", errUnavailable, ctx.Err())
 		}
@@ -233,23 +233,23 @@ func (r *Receiver) check(ctx context.Context, c *connection, in *ingest.Request)
 	return c.translator.Translate(in)
 }
 
-// judge takes a delivery, or says why not.
-func (r *Receiver) judge(ctx context.Context, c *connection, in *ingest.Request, place *place) (answer, error) {
-	d, err := r.check(ctx, c, in)
+// processDelivery takes a delivery, or says why not.
+func (r *Receiver) processDelivery(ctx context.Context, c *connection, in *ingest.Request, place *reservation) (answer, error) {
+	d, err := r.verifyAndTranslate(ctx, c, in)
 	if err != nil {
 		return answer{}, err
 	}
-	place.verify()
+	place.markVerified()
 	if d.Outcome == ingest.Ignored {
-		a := ignored(d.ID, d.Reason)
+		a := ignoredAnswer(d.ID, d.Reason)
 		a.repository = d.Repository
 		return a, nil
 	}
-	return r.accept(ctx, c, in, d)
+	return r.acceptDelivery(ctx, c, in, d)
 }
 
-// accept appends what a delivery says, unless it was just appended.
-func (r *Receiver) accept(ctx context.Context, c *connection, in *ingest.Request, d ingest.Delivery) (answer, error) {
+// acceptDelivery appends what a delivery says, unless it was just appended.
+func (r *Receiver) acceptDelivery(ctx context.Context, c *connection, in *ingest.Request, d ingest.Delivery) (answer, error) {
 	sum := sha256.Sum256(in.Body)
 	key := deliveryKey(c.Name, d.ID, sum)
 	if d.ID != "" {
@@ -261,37 +261,37 @@ func (r *Receiver) accept(ctx context.Context, c *connection, in *ingest.Request
 		key = deliveryKey(c.Name, d.ID, sum)
 	}
 	b := batch{connection: c, id: d.ID, key: key, body: hex.EncodeToString(sum[:]), at: in.ReceivedAt}
-	registering, reason, err := r.events(ctx, &b, d)
+	registering, reason, err := r.addEvents(ctx, &b, d)
 	if err != nil {
 		return answer{}, err
 	}
 	if reason != "" {
-		a := ignored(d.ID, reason)
+		a := ignoredAnswer(d.ID, reason)
 		a.repository = d.Repository
 		return a, nil
 	}
-	positions, err := r.append(ctx, &b)
+	positions, err := r.appendBatch(ctx, &b)
 	if err != nil {
 		return answer{}, err
 	}
 	r.recent.put(key, positions)
-	r.registered.add(registering)
+	r.registered.addID(registering)
 	a := answer{Accepted: len(positions), Positions: positions, DeliveryID: d.ID, repository: b.repository, outcome: string(d.Outcome)}
 	switch d.Outcome {
 	case ingest.Changed:
-		a.taken = "the repository was changed"
+		a.appended = "the repository was changed"
 	case ingest.Removed:
-		a.taken = "the repository was removed"
+		a.appended = "the repository was removed"
 	}
 	return a, nil
 }
 
-func ignored(id, reason string) answer {
+func ignoredAnswer(id, reason string) answer {
 	return answer{Positions: []event.Position{}, DeliveryID: id, Ignored: reason}
 }
 
-// append writes the batch to the log and waits for the acknowledgement.
-func (r *Receiver) append(ctx context.Context, b *batch) ([]event.Position, error) {
+// appendBatch writes the batch to the log and waits for the acknowledgement.
+func (r *Receiver) appendBatch(ctx context.Context, b *batch) ([]event.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.AppendTimeout)
 	defer cancel()
 	start := r.o.Now()

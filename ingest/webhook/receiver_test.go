@@ -78,7 +78,7 @@ func (c catalog) Find(_ context.Context, candidate code.Repository) (code.Reposi
 
 var now = time.Unix(1_700_000_000, 0)
 
-func options(log *memoryLog) webhook.Options {
+func newOptions(log *memoryLog) webhook.Options {
 	return webhook.Options{
 		Kinds: map[code.HostKind]ingest.Open{code.GitHub: github.Open, code.GenericGitHost: generic.Open},
 		Connections: []ingest.Connection{
@@ -121,7 +121,7 @@ func newReceiver(t *testing.T, o webhook.Options) *webhook.Receiver {
 func TestReceiver(t *testing.T) {
 	datadriven.Walk(t, "testdata/receiver", func(t *testing.T, path string) {
 		log := new(memoryLog)
-		o := options(log)
+		o := newOptions(log)
 		o.AppendTimeout = time.Millisecond
 		r := newReceiver(t, o)
 		seen := 0
@@ -131,12 +131,12 @@ func TestReceiver(t *testing.T) {
 				seen = len(log.records)
 				return s
 			}
-			return deliver(t, r, log, d)
+			return runDeliver(t, r, log, d)
 		})
 	})
 }
 
-func deliver(t *testing.T, r *webhook.Receiver, log *memoryLog, d *datadriven.TestData) string {
+func runDeliver(t *testing.T, r *webhook.Receiver, log *memoryLog, d *datadriven.TestData) string {
 	args := map[string]string{"method": http.MethodPost, "id": "d-1", "event": "push"}
 	for _, a := range d.CmdArgs {
 		args[a.Key] = strings.Join(a.Vals, ",")
@@ -196,7 +196,7 @@ func printRecords(t *testing.T, records []event.Record) string {
 const push = `{"ref":"refs/heads/main","before":"1111111111111111111111111111111111111111","after":"2222222222222222222222222222222222222222",
 "repository":{"id":9,"full_name":"meadow/new","clone_url":"https://github.com/meadow/new.git"}}`
 
-func post(r http.Handler, id, body string) *httptest.ResponseRecorder {
+func postDelivery(r http.Handler, id, body string) *httptest.ResponseRecorder {
 	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(body))
 	req.Header.Set("X-Hub-Signature-256", signature.SignHMAC("sha256=", []byte(body), []byte("s3cret")))
 	req.Header.Set("X-GitHub-Event", "push")
@@ -206,7 +206,7 @@ func post(r http.Handler, id, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-func ids(t *testing.T, records []event.Record) []string {
+func recordIDs(t *testing.T, records []event.Record) []string {
 	var out []string
 	for _, rec := range records {
 		env, _, err := event.Decode(rec)
@@ -222,11 +222,11 @@ func ids(t *testing.T, records []event.Record) []string {
 // forgotten it, gives the same event IDs; another delivery gives others.
 func TestEventIDsRepeat(t *testing.T) {
 	first, second := new(memoryLog), new(memoryLog)
-	post(newReceiver(t, options(first)), "d-1", push)
-	again := newReceiver(t, options(second))
-	post(again, "d-1", push)
-	post(again, "d-2", push)
-	a, b := ids(t, first.records), ids(t, second.records)
+	postDelivery(newReceiver(t, newOptions(first)), "d-1", push)
+	again := newReceiver(t, newOptions(second))
+	postDelivery(again, "d-1", push)
+	postDelivery(again, "d-2", push)
+	a, b := recordIDs(t, first.records), recordIDs(t, second.records)
 	if len(a) != 2 || len(b) != 4 || a[0] != b[0] || a[1] != b[1] {
 		t.Fatalf("first %v, again %v", a, b)
 	}
@@ -241,11 +241,11 @@ func TestEventIDsRepeat(t *testing.T) {
 
 func TestRecallIsBounded(t *testing.T) {
 	log := new(memoryLog)
-	o := options(log)
+	o := newOptions(log)
 	o.RecentDeliveries = 2
 	r := newReceiver(t, o)
 	for _, id := range []string{"a", "b", "c", "c", "a"} {
-		if w := post(r, id, push); w.Code != http.StatusAccepted {
+		if w := postDelivery(r, id, push); w.Code != http.StatusAccepted {
 			t.Fatalf("%s: %d", id, w.Code)
 		}
 	}
@@ -258,23 +258,23 @@ func TestRecallIsBounded(t *testing.T) {
 // A failed append is not recalled as a success.
 func TestFailureIsNotRecalled(t *testing.T) {
 	log := &memoryLog{err: errors.New("full")}
-	r := newReceiver(t, options(log))
-	if w := post(r, "d", push); w.Code != http.StatusServiceUnavailable {
+	r := newReceiver(t, newOptions(log))
+	if w := postDelivery(r, "d", push); w.Code != http.StatusServiceUnavailable {
 		t.Fatalf("status %d", w.Code)
 	}
 	log.err = nil
-	if w := post(r, "d", push); w.Code != http.StatusAccepted || strings.Contains(w.Body.String(), "duplicate") {
+	if w := postDelivery(r, "d", push); w.Code != http.StatusAccepted || strings.Contains(w.Body.String(), "duplicate") {
 		t.Errorf("status %d, %s", w.Code, w.Body)
 	}
 }
 
 func TestWithoutCatalog(t *testing.T) {
 	log := new(memoryLog)
-	o := options(log)
+	o := newOptions(log)
 	o.Repositories = nil
 	r := newReceiver(t, o)
-	post(r, "a", push)
-	post(r, "b", push)
+	postDelivery(r, "a", push)
+	postDelivery(r, "b", push)
 	var types []event.Type
 	for _, rec := range log.records {
 		env, _, _ := event.Decode(rec)
@@ -287,13 +287,13 @@ func TestWithoutCatalog(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	o := options(new(memoryLog))
+	o := newOptions(new(memoryLog))
 	reg := prometheus.NewPedanticRegistry()
 	o.Registerer, o.Connections = reg, o.Connections[:1]
 	r := newReceiver(t, o)
-	post(r, "a", push)
-	post(r, "a", push)
-	post(r, "b", "nonsense")
+	postDelivery(r, "a", push)
+	postDelivery(r, "a", push)
+	postDelivery(r, "b", "nonsense")
 	r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/webhooks/github/guess", nil))
 	const want = `
 # HELP quarry_webhook_deliveries_total Webhook deliveries by kind of host, connection and result.
@@ -324,7 +324,7 @@ quarry_webhook_inflight_bytes 0
 // TestFull takes nothing, and reads nothing, while too much waits.
 func TestFull(t *testing.T) {
 	log, full := new(memoryLog), true
-	o := options(log)
+	o := newOptions(log)
 	o.Full = func() bool { return full }
 	r := newReceiver(t, o)
 	for _, want := range []int{http.StatusServiceUnavailable, http.StatusUnauthorized} {
@@ -343,7 +343,7 @@ func TestFull(t *testing.T) {
 
 // A sender that does not go on sending is cut off.
 func TestSlowBody(t *testing.T) {
-	o := options(new(memoryLog))
+	o := newOptions(new(memoryLog))
 	o.ReadTimeout = 20 * time.Millisecond
 	server := httptest.NewServer(newReceiver(t, o))
 	defer server.Close()
@@ -371,7 +371,7 @@ func TestNewRefuses(t *testing.T) {
 		"negative bound":   func(o *webhook.Options) { o.ReadTimeout = -1 },
 		"too many":         func(o *webhook.Options) { o.Connections = make([]ingest.Connection, webhook.MaxConnections+1) },
 	} {
-		o := options(new(memoryLog))
+		o := newOptions(new(memoryLog))
 		change(&o)
 		if _, err := webhook.New(o); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -54,28 +54,28 @@ const maxRegistered = 1 << 16
 
 // registered remembers the repositories that this process registered, for a
 // process that has no catalog to ask.
-type registered struct {
+type registeredIDs struct {
 	mu struct {
 		sync.Mutex
 		ids map[code.RepositoryID]struct{}
 	}
 }
 
-func newRegistered() *registered {
-	r := new(registered)
+func newRegisteredIDs() *registeredIDs {
+	r := new(registeredIDs)
 	r.mu.ids = make(map[code.RepositoryID]struct{})
 	return r
 }
 
-func (r *registered) has(id code.RepositoryID) bool {
+func (r *registeredIDs) containsID(id code.RepositoryID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, ok := r.mu.ids[id]
 	return ok
 }
 
-// add remembers id; 0 is none.
-func (r *registered) add(id code.RepositoryID) {
+// addID remembers id; 0 is none.
+func (r *registeredIDs) addID(id code.RepositoryID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if id == 0 {

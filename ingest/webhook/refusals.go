@@ -14,7 +14,7 @@ const (
 
 // refusals is a bucket of tokens, refusalBurst at the most, one more each
 // refusalEvery; and how many were refused since one was last told of.
-type refusals struct {
+type refusalLimiter struct {
 	mu struct {
 		sync.Mutex
 		// full is when the bucket will be full.
@@ -23,9 +23,9 @@ type refusals struct {
 	}
 }
 
-// take reports whether a refusal at now may be told of, and how many before it
+// tryTake reports whether a refusal at now may be told of, and how many before it
 // were not. One that may not be counts.
-func (r *refusals) take(now time.Time) (suppressed int64, ok bool) {
+func (r *refusalLimiter) tryTake(now time.Time) (suppressed int64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	full := r.mu.full
@@ -41,8 +41,8 @@ func (r *refusals) take(now time.Time) (suppressed int64, ok bool) {
 	return suppressed, true
 }
 
-// suppress adds refusals that were taken and could not be told of after all.
-func (r *refusals) suppress(n int64) {
+// addSuppressed adds refusals that were taken and could not be told of after all.
+func (r *refusalLimiter) addSuppressed(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mu.suppressed += n

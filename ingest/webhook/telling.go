@@ -16,33 +16,33 @@ import (
 const (
 	// toldQueue bounds the events that wait for the log; further ones are dropped
 	// and counted.
-	toldQueue = 1024
+	maxQueuedDeliveries = 1024
 	// toldGroup bounds those that are appended together.
-	toldGroup = 64
+	maxGroupDeliveries = 64
 )
 
 // Why a delivery that led to no push is not told of.
 const (
-	untoldRate   = "rate"   // too many of the connection were refused
-	untoldQueue  = "queue"  // too many wait for the log
-	untoldAppend = "append" // the log did not take it, or it could not be written down
+	droppedRate   = "rate"   // too many of the connection were refused
+	droppedQueue  = "queue"  // too many wait for the log
+	droppedAppend = "append" // the log did not take it, or it could not be written down
 )
 
-// tell queues what the log is told of a delivery that led to no push. It never
+// queueDelivery queues what the log is told of a delivery that led to no push. It never
 // waits: the sender's answer does not depend on it.
-func (r *Receiver) tell(c *connection, in *ingest.Request, a answer, err error) {
+func (r *Receiver) queueDelivery(c *connection, in *ingest.Request, a answer, err error) {
 	ev := &event.Delivery{Connection: c.Name, DeliveryID: a.DeliveryID, ReceivedAt: in.ReceivedAt}
 	switch {
 	case err == nil && a.Duplicate && len(a.Positions) > 0:
 		ev.Outcome, ev.Of = event.DeliveryDuplicate, &a.Positions[0]
-	case err == nil && a.taken != "":
-		ev.Outcome, ev.Reason, ev.Of = event.DeliveryTaken, a.taken, &a.Positions[0]
+	case err == nil && a.appended != "":
+		ev.Outcome, ev.Reason, ev.Of = event.DeliveryTaken, a.appended, &a.Positions[0]
 	case err == nil && a.Ignored != "":
 		ev.Outcome, ev.Reason = event.DeliveryIgnored, a.Ignored
 	case isRefusal(err):
-		suppressed, ok := c.refusals.take(in.ReceivedAt)
+		suppressed, ok := c.refusalLimiter.tryTake(in.ReceivedAt)
 		if !ok {
-			r.metrics.untold.WithLabelValues(untoldRate).Inc()
+			r.metrics.dropped.WithLabelValues(droppedRate).Inc()
 			return
 		}
 		ev.Outcome, ev.Reason, ev.Suppressed = event.DeliveryRefused, err.Error(), suppressed
@@ -57,9 +57,9 @@ func (r *Receiver) tell(c *connection, in *ingest.Request, a answer, err error) 
 		ev.DeliveryID = newDeliveryID()
 	}
 	select {
-	case r.told <- untold{c, ev}:
+	case r.queued <- queuedDelivery{c, ev}:
 	default:
-		r.untell(untold{c, ev}, untoldQueue)
+		r.countDropped(queuedDelivery{c, ev}, droppedQueue)
 	}
 }
 
@@ -75,17 +75,17 @@ func isRefusal(err error) bool {
 }
 
 // untold is an event that the log does not have yet.
-type untold struct {
+type queuedDelivery struct {
 	connection *connection
 	ev         *event.Delivery
 }
 
-// untell counts an event that is dropped. A refusal counts among those that the
+// countDropped counts an event that is dropped. A refusal counts among those that the
 // next one of the connection tells of.
-func (r *Receiver) untell(u untold, why string) {
-	r.metrics.untold.WithLabelValues(why).Inc()
+func (r *Receiver) countDropped(u queuedDelivery, why string) {
+	r.metrics.dropped.WithLabelValues(why).Inc()
 	if u.ev.Outcome == event.DeliveryRefused {
-		u.connection.refusals.suppress(u.ev.Suppressed + 1)
+		u.connection.refusalLimiter.addSuppressed(u.ev.Suppressed + 1)
 	}
 }
 
@@ -94,8 +94,8 @@ func (r *Receiver) untell(u untold, why string) {
 func (r *Receiver) Run(ctx context.Context) error {
 	for {
 		select {
-		case first := <-r.told:
-			r.appendTold(ctx, r.waiting(first))
+		case first := <-r.queued:
+			r.appendDeliveries(ctx, r.takeGroup(first))
 		case <-ctx.Done():
 			r.appendRest(context.WithoutCancel(ctx))
 			return nil
@@ -109,20 +109,20 @@ func (r *Receiver) appendRest(ctx context.Context) {
 	defer cancel()
 	for {
 		select {
-		case first := <-r.told:
-			r.appendTold(ctx, r.waiting(first))
+		case first := <-r.queued:
+			r.appendDeliveries(ctx, r.takeGroup(first))
 		default:
 			return
 		}
 	}
 }
 
-// waiting returns first and what waits behind it.
-func (r *Receiver) waiting(first untold) []untold {
-	group := []untold{first}
-	for len(group) < toldGroup {
+// takeGroup returns first and what waits behind it.
+func (r *Receiver) takeGroup(first queuedDelivery) []queuedDelivery {
+	group := []queuedDelivery{first}
+	for len(group) < maxGroupDeliveries {
 		select {
-		case next := <-r.told:
+		case next := <-r.queued:
 			group = append(group, next)
 		default:
 			return group
@@ -131,21 +131,21 @@ func (r *Receiver) waiting(first untold) []untold {
 	return group
 }
 
-// appendTold appends a group, one append for each partition. What the log does not
+// appendDeliveries appends a group, one append for each partition. What the log does not
 // take is dropped: these events are not worth holding up others.
-func (r *Receiver) appendTold(ctx context.Context, group []untold) {
+func (r *Receiver) appendDeliveries(ctx context.Context, group []queuedDelivery) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.AppendTimeout)
 	defer cancel()
-	records, events := map[int32][]event.Record{}, map[int32][]untold{}
-	drop := func(err error, events ...untold) {
+	records, events := map[int32][]event.Record{}, map[int32][]queuedDelivery{}
+	drop := func(err error, events ...queuedDelivery) {
 		r.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the log was not told of deliveries that led to no push",
 			slog.Int("deliveries", len(events)), slog.Any("error", err))
 		for _, u := range events {
-			r.untell(u, untoldAppend)
+			r.countDropped(u, droppedAppend)
 		}
 	}
 	for _, u := range group {
-		partition, rec, err := r.toldRecord(ctx, u)
+		partition, rec, err := r.deliveryRecord(ctx, u)
 		if err != nil {
 			drop(err, u)
 			continue
@@ -159,13 +159,13 @@ func (r *Receiver) appendTold(ctx context.Context, group []untold) {
 	}
 }
 
-// toldRecord returns the record of an event, and its partition.
-func (r *Receiver) toldRecord(ctx context.Context, u untold) (partition int32, rec event.Record, err error) {
+// deliveryRecord returns the record of an event, and its partition.
+func (r *Receiver) deliveryRecord(ctx context.Context, u queuedDelivery) (partition int32, rec event.Record, err error) {
 	if u.ev.Of != nil {
 		partition = u.ev.Of.Partition
 	} else if partition, err = r.o.PartitionOf(ctx, []byte(u.ev.Connection+"\x00"+u.ev.DeliveryID)); err != nil {
 		return 0, rec, err
 	}
-	rec, err = event.Encode(event.Envelope{ID: rand.Text(), Source: u.connection.source(), Time: u.ev.ReceivedAt}, u.ev)
+	rec, err = event.Encode(event.Envelope{ID: rand.Text(), Source: u.connection.eventSource(), Time: u.ev.ReceivedAt}, u.ev)
 	return partition, rec, err
 }

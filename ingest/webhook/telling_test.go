@@ -55,7 +55,7 @@ type teller struct {
 
 func newTeller(t *testing.T) *teller {
 	x := &teller{t: t, log: new(partitionedLog), reg: prometheus.NewRegistry(), now: now}
-	o := options(nil)
+	o := newOptions(nil)
 	o.Appender, o.Registerer = x.log, x.reg
 	o.Now = func() time.Time { return x.now }
 	o.PartitionOf = func(_ context.Context, key []byte) (int32, error) {
@@ -68,8 +68,8 @@ func newTeller(t *testing.T) *teller {
 	return x
 }
 
-// flush returns what the log is told by a receiver that is told to stop.
-func (x *teller) flush() []*event.Delivery {
+// flushDeliveries returns what the log is told by a receiver that is told to stop.
+func (x *teller) flushDeliveries() []*event.Delivery {
 	x.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -87,7 +87,7 @@ func (x *teller) flush() []*event.Delivery {
 	return out
 }
 
-func (x *teller) untold(rate, queue, appending int) {
+func (x *teller) checkDropped(rate, queue, appending int) {
 	x.t.Helper()
 	want := fmt.Sprintf(`
 # HELP quarry_webhook_untold_total Deliveries that led to no push and of which the log has no event: too many were refused (rate), too many waited (queue), or the log did not take it (append).
@@ -101,8 +101,8 @@ quarry_webhook_untold_total{reason="rate"} %d
 	}
 }
 
-// refuse sends a delivery that is not signed.
-func (x *teller) refuse(id string) {
+// sendRefused sends a delivery that is not signed.
+func (x *teller) sendRefused(id string) {
 	x.t.Helper()
 	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(push))
 	req.Header.Set("X-GitHub-Delivery", id)
@@ -115,9 +115,9 @@ func (x *teller) refuse(id string) {
 
 func TestTold(t *testing.T) {
 	x := newTeller(t)
-	post(x, "d-1", push)
-	post(x, "d-1", push)
-	post(x, "d-22", "{}") // valid JSON of no repository
+	postDelivery(x, "d-1", push)
+	postDelivery(x, "d-1", push)
+	postDelivery(x, "d-22", "{}") // valid JSON of no repository
 	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/closed", strings.NewReader(push))
 	req.Header.Set("X-Hub-Signature-256", signature.SignHMAC("sha256=", []byte(push), []byte("s3cret")))
 	req.Header.Set("X-GitHub-Event", "push")
@@ -129,11 +129,11 @@ func TestTold(t *testing.T) {
 	req.Header.Set("X-GitHub-Event", "repository")
 	req.Header.Set("X-GitHub-Delivery", "d-5")
 	x.ServeHTTP(httptest.NewRecorder(), req)
-	x.refuse("d-333")
-	x.refuse(strings.Repeat("x", 400) + "\x01")
-	x.refuse("")
+	x.sendRefused("d-333")
+	x.sendRefused(strings.Repeat("x", 400) + "\x01")
+	x.sendRefused("")
 	x.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/webhooks/github/guess", strings.NewReader(push)))
-	told := x.flush()
+	told := x.flushDeliveries()
 	var got strings.Builder
 	for i, d := range told {
 		fmt.Fprintf(&got, "%d %s %.8s %s %d", x.log.told[i].Position.Partition, d.Outcome, d.DeliveryID, d.Connection, len(d.DeliveryID))
@@ -153,7 +153,7 @@ func TestTold(t *testing.T) {
 	if len(told) != 7 {
 		t.Errorf("told of %d\n%s", len(told), got.String())
 	}
-	x.untold(0, 0, 0)
+	x.checkDropped(0, 0, 0)
 }
 
 // Strangers cannot fill the log: of what a connection refuses ten are told of at
@@ -161,23 +161,23 @@ func TestTold(t *testing.T) {
 func TestRefusalsAreBounded(t *testing.T) {
 	x := newTeller(t)
 	for range 25 {
-		x.refuse("d")
+		x.sendRefused("d")
 	}
-	if n := len(x.flush()); n != 10 {
+	if n := len(x.flushDeliveries()); n != 10 {
 		t.Errorf("told of %d at once, want 10", n)
 	}
-	x.untold(15, 0, 0)
+	x.checkDropped(15, 0, 0)
 	x.now = now.Add(time.Second)
-	x.refuse("e")
-	x.refuse("f")
-	told := x.flush()
+	x.sendRefused("e")
+	x.sendRefused("f")
+	told := x.flushDeliveries()
 	if n := len(told); n != 11 || told[10].DeliveryID != "e" || told[10].Suppressed != 15 {
 		t.Errorf("a second later: %+v", told[len(told)-1])
 	}
 	// Another connection has its own bound, and a clock that is set back does no harm.
 	x.now = now.Add(-time.Hour)
-	x.refuse("g")
-	if told := x.flush(); told[len(told)-1].DeliveryID != "g" || told[len(told)-1].Suppressed != 1 {
+	x.sendRefused("g")
+	if told := x.flushDeliveries(); told[len(told)-1].DeliveryID != "g" || told[len(told)-1].Suppressed != 1 {
 		t.Errorf("with the clock set back: %+v", told[len(told)-1])
 	}
 }
@@ -185,15 +185,15 @@ func TestRefusalsAreBounded(t *testing.T) {
 // An answer waits for no log, and what does not fit is dropped.
 func TestQueueIsBounded(t *testing.T) {
 	x := newTeller(t)
-	post(x, "d-1", push)
+	postDelivery(x, "d-1", push)
 	const sent = 1030
 	for range sent {
-		if w := post(x, "d-1", push); w.Code != http.StatusAccepted {
+		if w := postDelivery(x, "d-1", push); w.Code != http.StatusAccepted {
 			t.Fatalf("status %d", w.Code)
 		}
 	}
-	x.untold(0, sent-1024, 0)
-	if n := len(x.flush()); n != 1024 {
+	x.checkDropped(0, sent-1024, 0)
+	if n := len(x.flushDeliveries()); n != 1024 {
 		t.Errorf("told of %d", n)
 	}
 }
@@ -203,16 +203,16 @@ func TestQueueIsBounded(t *testing.T) {
 func TestLogThatFails(t *testing.T) {
 	x := newTeller(t)
 	x.log.fail = errors.New("disk is full")
-	x.refuse("a")
-	x.refuse("b")
-	x.flush()
+	x.sendRefused("a")
+	x.sendRefused("b")
+	x.flushDeliveries()
 	x.log.fail = nil
-	x.refuse("lost")
-	x.flush()
-	x.refuse("c")
-	told := x.flush()
+	x.sendRefused("lost")
+	x.flushDeliveries()
+	x.sendRefused("c")
+	told := x.flushDeliveries()
 	if len(told) != 1 || told[0].DeliveryID != "c" || told[0].Suppressed != 3 {
 		t.Errorf("%+v", told)
 	}
-	x.untold(0, 0, 3)
+	x.checkDropped(0, 0, 3)
 }

@@ -30,11 +30,11 @@ type difference struct {
 	before, after code.CommitID
 }
 
-// differences compares the repository as it is with what is indexed, in the order
+// findDifferences compares the repository as it is with what is indexed, in the order
 // of the refs. A default branch that changed, nothing indexed yet, and more than
 // maxPushes refs are one difference of everyRef.
-func (k *repository) differences(s mirror.State) []difference {
-	indexed := k.branches()
+func (k *repository) findDifferences(s mirror.State) []difference {
+	indexed := k.indexedRefs()
 	all := []difference{{ref: everyRef, action: event.ActionRefresh}}
 	if len(s.Revisions) > 0 && (len(indexed) == 0 || s.Default != k.head) {
 		return all
@@ -61,19 +61,19 @@ func (k *repository) differences(s mirror.State) []difference {
 }
 
 // verdict is what a look at a repository came to.
-type verdict struct {
+type lookResult struct {
 	result string
 	// drift are the differences to append a Push for; fresh counts those that the
 	// log knew nothing of.
-	drift    []difference
-	fresh    int
-	suspects map[code.Ref]suspect
+	drift     []difference
+	newDrifts int
+	suspects  map[code.Ref]suspect
 }
 
-// judge decides what the differences mean. committed is where the workers stand,
+// classifyDifferences decides what the differences mean. committed is where the workers stand,
 // next how far the log was read, both as of after the repository was asked.
-func (k *repository) judge(found []difference, committed, next event.Offset, now time.Time, o *Options) verdict {
-	v := verdict{result: ResultEqual, suspects: map[code.Ref]suspect{}}
+func (k *repository) classifyDifferences(found []difference, committed, next event.Offset, now time.Time, o *Options) lookResult {
+	v := lookResult{result: ResultEqual, suspects: map[code.Ref]suspect{}}
 	every := k.refs[everyRef]
 	for _, d := range found {
 		r := k.refs[d.ref]
@@ -82,30 +82,30 @@ func (k *repository) judge(found []difference, committed, next event.Offset, now
 		}
 		was, suspected := k.suspects[d.ref]
 		switch {
-		case r.pushed > committed, every != nil && every.pushed > committed:
-			v.note(ResultWaiting)
-		case r.told > 0 && now.Before(r.toldAt.Add(backoff(r.told, o.Interval))):
-			v.note(ResultTold)
-		case suspected && now.Sub(was.at) >= o.Grace && r.pushed <= was.next:
+		case r.pushedNext > committed, every != nil && every.pushedNext > committed:
+			v.raiseResult(ResultWaiting)
+		case r.ownPushes > 0 && now.Before(r.lastOwnPushAt.Add(backoffInterval(r.ownPushes, o.Interval))):
+			v.raiseResult(ResultTold)
+		case suspected && now.Sub(was.at) >= o.Grace && r.pushedNext <= was.next:
 			v.drift = append(v.drift, d)
-			if k.knew(d, r) {
-				v.note(ResultTold)
+			if k.isKnownDifference(d, r) {
+				v.raiseResult(ResultTold)
 				break
 			}
-			v.note(ResultDrift)
-			v.fresh++
-		case suspected && r.pushed <= was.next:
-			v.note(ResultSuspect)
+			v.raiseResult(ResultDrift)
+			v.newDrifts++
+		case suspected && r.pushedNext <= was.next:
+			v.raiseResult(ResultSuspect)
 			v.suspects[d.ref] = was
 		default:
-			v.note(ResultSuspect)
+			v.raiseResult(ResultSuspect)
 			v.suspects[d.ref] = suspect{now, next}
 		}
 	}
 	return v
 }
 
-func (v *verdict) note(result string) {
+func (v *lookResult) raiseResult(result string) {
 	if slices.Index(results, result) > slices.Index(results, v.result) {
 		v.result = result
 	}

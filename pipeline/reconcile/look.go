@@ -27,16 +27,16 @@ func (r *Reconciler) lookAll(ctx context.Context) {
 		if k == nil {
 			return
 		}
-		r.look(ctx, k)
+		r.checkRepository(ctx, k)
 	}
 }
 
-// look looks at one repository and puts it into the schedule again.
-func (r *Reconciler) look(ctx context.Context, k *repository) {
+// checkRepository looks at one repository and puts it into the schedule again.
+func (r *Reconciler) checkRepository(ctx context.Context, k *repository) {
 	started := r.o.Now()
-	v, err := r.find(ctx, k)
+	v, err := r.compareRemote(ctx, k)
 	if err == nil && len(v.drift) > 0 {
-		err = r.tell(ctx, k, v)
+		err = r.appendPushes(ctx, k, v)
 	}
 	if ctx.Err() != nil || errors.Is(err, errLost) {
 		return
@@ -45,34 +45,34 @@ func (r *Reconciler) look(ctx context.Context, k *repository) {
 		v.result = ResultFailed
 		r.o.Logger.Warn("a repository could not be looked at for lost pushes", "repository", k.Name, "repository_id", k.ID, "error", err)
 	}
-	r.metrics.looked(v.result, r.o.Now().Sub(started))
-	r.settle(k, v, err)
+	r.metrics.observeLook(v.result, r.o.Now().Sub(started))
+	r.recordLook(k, v, err)
 }
 
-// find asks the repository where it is and compares.
-func (r *Reconciler) find(ctx context.Context, k *repository) (verdict, error) {
+// compareRemote asks the repository where it is and compares.
+func (r *Reconciler) compareRemote(ctx context.Context, k *repository) (lookResult, error) {
 	r.mu.Lock()
 	is := k.Repository
 	r.mu.Unlock()
 	state, err := r.o.Remotes.List(ctx, is)
 	if err != nil {
-		return verdict{}, err
+		return lookResult{}, err
 	}
-	committed, err := r.fence(ctx, k)
+	committed, err := r.awaitLogRead(ctx, k)
 	if err != nil {
-		return verdict{}, err
+		return lookResult{}, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if k.gone {
-		return verdict{}, errLost
+		return lookResult{}, errLost
 	}
-	return k.judge(k.differences(state), committed, k.partition.next, r.o.Now(), &r.o), nil
+	return k.classifyDifferences(k.findDifferences(state), committed, k.partition.next, r.o.Now(), &r.o), nil
 }
 
-// fence returns where the workers stand in the partition of k, once everything
+// awaitLogRead returns where the workers stand in the partition of k, once everything
 // that they appended for the records below it has been read here.
-func (r *Reconciler) fence(ctx context.Context, k *repository) (event.Offset, error) {
+func (r *Reconciler) awaitLogRead(ctx context.Context, k *repository) (event.Offset, error) {
 	// Committed first, high water second: what follows from a record is appended
 	// before the record is committed.
 	committed, err := r.o.Log.Committed(ctx, r.o.Workers, r.o.Topic)
@@ -88,9 +88,9 @@ func (r *Reconciler) fence(ctx context.Context, k *repository) (event.Offset, er
 		return 0, fmt.Errorf("partition %d of %d", p.number, len(high))
 	}
 	r.mu.Lock()
-	f := fence{high[p.number], make(chan struct{})}
+	f := readWaiter{high[p.number], make(chan struct{})}
 	p.waiting = append(p.waiting, f)
-	p.release()
+	p.releaseWaiters()
 	r.mu.Unlock()
 	limit := time.NewTimer(fenceTimeout)
 	defer limit.Stop()
@@ -104,8 +104,8 @@ func (r *Reconciler) fence(ctx context.Context, k *repository) (event.Offset, er
 	}
 }
 
-// tell appends the pushes that are missing.
-func (r *Reconciler) tell(ctx context.Context, k *repository, v verdict) error {
+// appendPushes appends the pushes that are missing.
+func (r *Reconciler) appendPushes(ctx context.Context, k *repository, v lookResult) error {
 	now := r.o.Now().UTC()
 	var records []event.Record
 	for _, d := range v.drift {
@@ -121,7 +121,7 @@ func (r *Reconciler) tell(ctx context.Context, k *repository, v verdict) error {
 	if _, err := r.o.Log.Append(ctx, r.o.Topic, eventlog.AnyPartition, records...); err != nil {
 		return fmt.Errorf("append %d pushes: %w", len(records), err)
 	}
-	r.metrics.drift.Add(float64(v.fresh))
+	r.metrics.drift.Add(float64(v.newDrifts))
 	for _, d := range v.drift {
 		r.o.Logger.Warn("a ref is not where the log says; a push was appended", "result", v.result, "repository", k.Name, "repository_id", k.ID,
 			"ref", string(d.ref), "action", string(d.action), "indexed", string(d.before), "found", string(d.after))
@@ -135,8 +135,8 @@ func eventID(id code.RepositoryID, d difference) string {
 	return "reconcile/" + id.String() + "/" + hex.EncodeToString(sum[:16])
 }
 
-// settle notes the result of a look and schedules the next.
-func (r *Reconciler) settle(k *repository, v verdict, err error) {
+// recordLook notes the result of a look and schedules the next.
+func (r *Reconciler) recordLook(k *repository, v lookResult, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.o.Now()
@@ -145,7 +145,7 @@ func (r *Reconciler) settle(k *repository, v verdict, err error) {
 		k.failures++
 		k.status.Code, k.status.Detail = failure.CodeOf(err), failure.Detail(err)
 		// One interval is what nextLook adds.
-		r.scheduleLocked(k, nextLook(k.ID, now.Add(backoff(k.failures, r.o.Interval)-r.o.Interval), r.o.Interval))
+		r.scheduleLocked(k, nextLook(k.ID, now.Add(backoffInterval(k.failures, r.o.Interval)-r.o.Interval), r.o.Interval))
 		return
 	}
 	k.failures, k.suspects = 0, v.suspects

@@ -38,15 +38,15 @@ func newMetrics(reg prometheus.Registerer, r *Reconciler) *metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_reconcile_overdue_seconds",
 			Help: "How long the repository has waited for its look that should have been looked at first.",
-		}, func() float64 { return r.overdue().Seconds() }),
+		}, func() float64 { return r.longestOverdue().Seconds() }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_reconcile_repositories",
 			Help: "Repositories that this process looks at.",
-		}, func() float64 { return float64(r.count()) }))
+		}, func() float64 { return float64(r.repositoryCount()) }))
 	return m
 }
 
-func (m *metrics) looked(result string, took time.Duration) {
+func (m *metrics) observeLook(result string, took time.Duration) {
 	m.looks.WithLabelValues(result).Inc()
 	m.seconds.Observe(took.Seconds())
 }

@@ -62,18 +62,18 @@ func New(o Options) (*Reconciler, error) {
 // log is closed. It is called once.
 func (r *Reconciler) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.join(gctx) })
+	g.Go(func() error { return r.joinGroup(gctx) })
 	for range r.o.Concurrency {
 		g.Go(func() error { r.lookAll(gctx); return nil })
 	}
 	return g.Wait()
 }
 
-// join stays a member of the group.
-func (r *Reconciler) join(ctx context.Context) error {
+// joinGroup stays a member of the group.
+func (r *Reconciler) joinGroup(ctx context.Context) error {
 	for wait := minRejoin; ; wait = min(2*wait, maxRejoin) {
 		started := r.o.Now()
-		err := r.o.Log.Join(ctx, r.o.Group, r.o.Topic, r.hold)
+		err := r.o.Log.Join(ctx, r.o.Group, r.o.Topic, r.followPartition)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -84,13 +84,13 @@ func (r *Reconciler) join(ctx context.Context) error {
 			wait = minRejoin
 		}
 		r.o.Logger.Warn("the group that looks for lost pushes was left; joining again", "group", r.o.Group, "error", err)
-		if !pause(ctx, wait) {
+		if !waitFor(ctx, wait) {
 			return nil
 		}
 	}
 }
 
-func pause(ctx context.Context, wait time.Duration) bool {
+func waitFor(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -101,8 +101,8 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// hold follows one partition until it is taken away.
-func (r *Reconciler) hold(ctx context.Context, a eventlog.Assignment) error {
+// followPartition follows one partition until it is taken away.
+func (r *Reconciler) followPartition(ctx context.Context, a eventlog.Assignment) error {
 	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
 	if err == nil && int(a.Partition()) >= len(high) {
 		err = fmt.Errorf("%s has %d partitions", r.o.Topic, len(high))
@@ -111,7 +111,7 @@ func (r *Reconciler) hold(ctx context.Context, a eventlog.Assignment) error {
 		return fmt.Errorf("reconcile: partition %d: %w", a.Partition(), err)
 	}
 	p := &partition{number: a.Partition(), repositories: map[code.RepositoryID]*repository{}, target: high[a.Partition()]}
-	defer r.leave(p)
+	defer r.leavePartition(p)
 	for {
 		rec, err := a.Next(ctx)
 		if ctx.Err() != nil {
@@ -120,12 +120,12 @@ func (r *Reconciler) hold(ctx context.Context, a eventlog.Assignment) error {
 		if err != nil {
 			return fmt.Errorf("reconcile: read partition %d: %w", p.number, err)
 		}
-		r.take(p, rec)
+		r.takeRecord(p, rec)
 	}
 }
 
-// wanted are the types that say where a ref is or will be.
-func wanted(t event.Type) bool {
+// isRelevant are the types that say where a ref is or will be.
+func isRelevant(t event.Type) bool {
 	switch t {
 	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved, event.TypeRevisionIndexed:
 		return true
@@ -133,20 +133,20 @@ func wanted(t event.Type) bool {
 	return false
 }
 
-// take takes one record over. What cannot be read is others' to complain about.
-func (r *Reconciler) take(p *partition, rec event.Record) {
+// takeRecord takes one record over. What cannot be read is others' to complain about.
+func (r *Reconciler) takeRecord(p *partition, rec event.Record) {
 	var env event.Envelope
 	var ev event.Event
-	if wanted(event.TypeOf(rec)) {
+	if isRelevant(event.TypeOf(rec)) {
 		env, ev, _ = event.Decode(rec)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	wasLive := p.live()
+	wasLive := p.hasCaughtUp()
 	r.applyLocked(p, ev, rec, env.Source == source)
 	p.next = rec.Position.Offset + 1
-	p.release()
-	if !wasLive && p.live() {
+	p.releaseWaiters()
+	if !wasLive && p.hasCaughtUp() {
 		for _, k := range p.repositories {
 			r.scheduleLocked(k, nextLook(k.ID, r.o.Now(), r.o.Interval))
 		}
@@ -167,13 +167,13 @@ func (r *Reconciler) applyLocked(p *partition, ev event.Event, rec event.Record,
 		}
 	case *event.RevisionIndexed:
 		if k := p.repositories[ev.Repository]; k != nil {
-			k.indexed(ev)
+			k.applyIndexed(ev)
 		}
 	case *event.Push:
 		if k := p.repositories[ev.Repository]; k != nil {
-			k.pushed(ev, rec.Position.Offset)
+			k.applyPush(ev, rec.Position.Offset)
 			if own {
-				k.told(ev.Ref, rec.Time)
+				k.countOwnPush(ev.Ref, rec.Time)
 			}
 		}
 	}
@@ -186,32 +186,32 @@ func (r *Reconciler) registeredLocked(p *partition, is code.Repository, at event
 	if k == nil {
 		k = newRepository(p, is, at)
 		p.repositories[is.ID], r.mu.byID[is.ID] = k, k
-		if p.live() {
+		if p.hasCaughtUp() {
 			r.scheduleLocked(k, nextLook(is.ID, r.o.Now(), r.o.Interval))
 		}
 	}
 	k.Repository = is
-	k.ref(everyRef).pushed = at + 1
+	k.ensureRef(everyRef).pushedNext = at + 1
 }
 
 func (r *Reconciler) forgetLocked(p *partition, k *repository) {
 	k.gone = true
-	r.mu.schedule.remove(k)
+	r.mu.schedule.removeRepository(k)
 	delete(p.repositories, k.ID)
 	if r.mu.byID[k.ID] == k {
 		delete(r.mu.byID, k.ID)
 	}
 }
 
-// leave forgets a partition, and ends the waits for its records.
-func (r *Reconciler) leave(p *partition) {
+// leavePartition forgets a partition, and ends the waits for its records.
+func (r *Reconciler) leavePartition(p *partition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, k := range p.repositories {
 		r.forgetLocked(p, k)
 	}
 	p.next = math.MaxInt64
-	p.release()
+	p.releaseWaiters()
 }
 
 func (r *Reconciler) scheduleLocked(k *repository, due time.Time) {
@@ -221,12 +221,12 @@ func (r *Reconciler) scheduleLocked(k *repository, due time.Time) {
 	k.due, k.status.NextAt = due, due
 	r.mu.schedule.add(k)
 	if r.mu.schedule[0] == k {
-		r.signal()
+		r.wakeLooker()
 	}
 }
 
-// signal makes a looker ask again what is due first.
-func (r *Reconciler) signal() {
+// wakeLooker makes a looker ask again what is due first.
+func (r *Reconciler) wakeLooker() {
 	select {
 	case r.wake <- struct{}{}:
 	default:
@@ -245,7 +245,7 @@ func (r *Reconciler) next(ctx context.Context) *repository {
 		if wait <= 0 {
 			k := heap.Pop(&r.mu.schedule).(*repository)
 			if len(r.mu.schedule) > 0 {
-				r.signal() // for the next looker
+				r.wakeLooker() // for the next looker
 			}
 			r.mu.Unlock()
 			return k
@@ -275,8 +275,8 @@ func (r *Reconciler) Status(id code.RepositoryID) (s Status, ok bool) {
 	return k.status, true
 }
 
-// overdue returns how long the repository has waited that is due first.
-func (r *Reconciler) overdue() time.Duration {
+// longestOverdue returns how long the repository has waited that is due first.
+func (r *Reconciler) longestOverdue() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.mu.schedule) == 0 {
@@ -285,7 +285,7 @@ func (r *Reconciler) overdue() time.Duration {
 	return max(0, r.o.Now().Sub(r.mu.schedule[0].due))
 }
 
-func (r *Reconciler) count() int {
+func (r *Reconciler) repositoryCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.mu.byID)

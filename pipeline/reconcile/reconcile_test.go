@@ -13,9 +13,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// wait lets time pass, which the bubble of the test invents, and all goroutines
+// letTimePass lets time pass, which the bubble of the test invents, and all goroutines
 // come to rest.
-func wait(d time.Duration) {
+func letTimePass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
@@ -24,29 +24,29 @@ func TestALostPushIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil := repositoryNamed("anvil")
-		w.imported(anvil)
+		w.registerIndexed(anvil)
 		r := w.start(Options{})
-		wait(2 * time.Hour)
-		if n := len(w.pushes()); n != 0 || looks(r, ResultEqual) != 2 {
-			t.Fatalf("%d pushes and %d looks of a repository that is indexed, want 0 and 2", n, looks(r, ResultEqual))
+		letTimePass(2 * time.Hour)
+		if n := len(w.appendedPushes()); n != 0 || lookCount(r, ResultEqual) != 2 {
+			t.Fatalf("%d pushes and %d looks of a repository that is indexed, want 0 and 2", n, lookCount(r, ResultEqual))
 		}
-		w.at(anvil, string(main), string(next))
-		wait(time.Hour + time.Minute)
-		pushes := w.pushes()
+		w.setBranches(anvil, string(main), string(next))
+		letTimePass(time.Hour + time.Minute)
+		pushes := w.appendedPushes()
 		if len(pushes) != 1 || pushes[0].Ref != main || pushes[0].After != next || pushes[0].Before != first || pushes[0].Action != event.ActionUpdated {
 			t.Fatalf("pushes %+v, want one of main to %s", pushes, next)
 		}
 		if s, ok := r.Status(anvil.ID); !ok || s.Result != ResultDrift || s.LookedAt.IsZero() || !s.NextAt.After(s.LookedAt) {
 			t.Errorf("status %+v, want drift", s)
 		}
-		wait(3 * time.Hour) // nobody handles it: it waits
-		if n := len(w.pushes()); n != 1 || drifts(r) != 1 || looks(r, ResultWaiting) != 3 {
-			t.Errorf("%d pushes, %d drifts, %d times waiting; want 1, 1, 3", n, drifts(r), looks(r, ResultWaiting))
+		letTimePass(3 * time.Hour) // nobody handles it: it waits
+		if n := len(w.appendedPushes()); n != 1 || driftCount(r) != 1 || lookCount(r, ResultWaiting) != 3 {
+			t.Errorf("%d pushes, %d drifts, %d times waiting; want 1, 1, 3", n, driftCount(r), lookCount(r, ResultWaiting))
 		}
-		w.index(anvil, main, next, event.Position{Topic: event.TopicEvents, Offset: 2})
-		wait(24 * time.Hour)
-		if n := len(w.pushes()); n != 1 || drifts(r) != 1 {
-			t.Errorf("%d pushes and %d drifts after it was indexed, want 1 and 1", n, drifts(r))
+		w.appendIndexed(anvil, main, next, event.Position{Topic: event.TopicEvents, Offset: 2})
+		letTimePass(24 * time.Hour)
+		if n := len(w.appendedPushes()); n != 1 || driftCount(r) != 1 {
+			t.Errorf("%d pushes and %d drifts after it was indexed, want 1 and 1", n, driftCount(r))
 		}
 	})
 }
@@ -56,23 +56,23 @@ func TestAPushUnderWayIsNoDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil := repositoryNamed("anvil")
-		w.imported(anvil)
+		w.registerIndexed(anvil)
 		r := w.start(Options{})
-		wait(time.Until(nextLook(anvil.ID, time.Now(), time.Hour)) - time.Second)
-		w.at(anvil, string(main), string(next))
-		wait(5 * time.Second) // the first look; then the hook, and another push before the second
+		letTimePass(time.Until(nextLook(anvil.ID, time.Now(), time.Hour)) - time.Second)
+		w.setBranches(anvil, string(main), string(next))
+		letTimePass(5 * time.Second) // the first look; then the hook, and another push before the second
 		at := w.append(&event.Push{Repository: anvil.ID, Ref: main, After: next, Action: event.ActionUpdated})
-		w.index(anvil, main, next, at)
-		w.at(anvil, string(main), string(third))
-		wait(30 * time.Second)
-		if looks(r, ResultSuspect) != 2 {
-			t.Fatalf("%d suspicions, want 2", looks(r, ResultSuspect))
+		w.appendIndexed(anvil, main, next, at)
+		w.setBranches(anvil, string(main), string(third))
+		letTimePass(30 * time.Second)
+		if lookCount(r, ResultSuspect) != 2 {
+			t.Fatalf("%d suspicions, want 2", lookCount(r, ResultSuspect))
 		}
 		at = w.append(&event.Push{Repository: anvil.ID, Ref: main, After: third, Action: event.ActionUpdated})
-		w.index(anvil, main, third, at)
-		wait(time.Minute)
-		if len(w.pushes()) != 0 || drifts(r) != 0 || looks(r, ResultEqual) != 1 {
-			t.Errorf("%d pushes, %d drifts, %d equal; want 0, 0, 1", len(w.pushes()), drifts(r), looks(r, ResultEqual))
+		w.appendIndexed(anvil, main, third, at)
+		letTimePass(time.Minute)
+		if len(w.appendedPushes()) != 0 || driftCount(r) != 0 || lookCount(r, ResultEqual) != 1 {
+			t.Errorf("%d pushes, %d drifts, %d equal; want 0, 0, 1", len(w.appendedPushes()), driftCount(r), lookCount(r, ResultEqual))
 		}
 	})
 }
@@ -82,15 +82,15 @@ func TestWhatWaitsInTheLogIsNoDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil, hammer := repositoryNamed("anvil"), repositoryNamed("hammer")
-		w.imported(anvil)
+		w.registerIndexed(anvil)
 		w.append(&event.RepositoryRegistered{Repository: hammer, At: time.Now()}) // its import waits
 		w.append(&event.Push{Repository: anvil.ID, Ref: main, After: next, Action: event.ActionUpdated})
-		w.at(anvil, string(main), string(next))
-		w.at(hammer, string(main), string(first))
+		w.setBranches(anvil, string(main), string(next))
+		w.setBranches(hammer, string(main), string(first))
 		r := w.start(Options{})
-		wait(5 * time.Hour)
-		if len(w.pushes()) != 0 || looks(r, ResultWaiting) != 10 {
-			t.Errorf("%d pushes, %d times waiting; want 0 and 10", len(w.pushes()), looks(r, ResultWaiting))
+		letTimePass(5 * time.Hour)
+		if len(w.appendedPushes()) != 0 || lookCount(r, ResultWaiting) != 10 {
+			t.Errorf("%d pushes, %d times waiting; want 0 and 10", len(w.appendedPushes()), lookCount(r, ResultWaiting))
 		}
 	})
 }
@@ -112,17 +112,17 @@ func TestDifferencesAreNamed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			anvil := repositoryNamed("anvil", "v*")
-			w.imported(anvil)
-			w.index(anvil, "refs/heads/v1", first, event.Position{Topic: event.TopicEvents})
-			w.at(anvil, test.is...)
+			w.registerIndexed(anvil)
+			w.appendIndexed(anvil, "refs/heads/v1", first, event.Position{Topic: event.TopicEvents})
+			w.setBranches(anvil, test.is...)
 			r := w.start(Options{})
-			wait(time.Hour + time.Minute)
+			letTimePass(time.Hour + time.Minute)
 			got := ""
-			for _, p := range w.pushes() {
+			for _, p := range w.appendedPushes() {
 				got += fmt.Sprintf("%s %s %.1s>%.1s;", p.Ref, p.Action, p.Before, p.After)
 			}
-			if got != test.want || drifts(r) != len(w.pushes()) {
-				t.Errorf("%s: pushes %q, want %q; %d drifts", test.name, got, test.want, drifts(r))
+			if got != test.want || driftCount(r) != len(w.appendedPushes()) {
+				t.Errorf("%s: pushes %q, want %q; %d drifts", test.name, got, test.want, driftCount(r))
 			}
 		})
 	}
@@ -132,15 +132,15 @@ func TestManyDifferencesAreOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil := repositoryNamed("anvil", "**")
-		w.imported(anvil)
+		w.registerIndexed(anvil)
 		is := []string{string(main), string(first)}
 		for i := range maxPushes + 1 {
 			is = append(is, fmt.Sprintf("refs/heads/b%d", i), string(next))
 		}
-		w.at(anvil, is...)
+		w.setBranches(anvil, is...)
 		w.start(Options{})
-		wait(time.Hour + time.Minute)
-		if p := w.pushes(); len(p) != 1 || p[0].Ref != "" || p[0].Action != event.ActionRefresh {
+		letTimePass(time.Hour + time.Minute)
+		if p := w.appendedPushes(); len(p) != 1 || p[0].Ref != "" || p[0].Action != event.ActionRefresh {
 			t.Errorf("pushes %+v, want one refresh of everything", p)
 		}
 	})
@@ -151,17 +151,17 @@ func TestWhatIndexingDoesNotMendIsToldRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil := repositoryNamed("anvil")
-		w.imported(anvil)
-		w.at(anvil, string(main), string(next))
+		w.registerIndexed(anvil)
+		w.setBranches(anvil, string(main), string(next))
 		r := w.start(Options{})
 		for range 7 * 24 * 60 {
-			wait(time.Minute)
+			letTimePass(time.Minute)
 			w.commit() // handled, in vain
 		}
-		pushes := w.pushes()
+		pushes := w.appendedPushes()
 		// After 1, 2, 4, 8, 16 hours, then once a day.
-		if n := len(pushes); n < 9 || n > 13 || drifts(r) != 1 {
-			t.Errorf("%d pushes in a week and %d drifts, want about 11 and 1", n, drifts(r))
+		if n := len(pushes); n < 9 || n > 13 || driftCount(r) != 1 {
+			t.Errorf("%d pushes in a week and %d drifts, want about 11 and 1", n, driftCount(r))
 		}
 		if pushes[0].DeliveryID == "" || pushes[0].DeliveryID != pushes[len(pushes)-1].DeliveryID {
 			t.Errorf("deliveries %q and %q, want one ID", pushes[0].DeliveryID, pushes[len(pushes)-1].DeliveryID)
@@ -175,16 +175,16 @@ func TestWhatWasGivenUpIsToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil, hammer := repositoryNamed("anvil"), repositoryNamed("hammer")
-		w.imported(anvil)
+		w.registerIndexed(anvil)
 		w.append(&event.RepositoryRegistered{Repository: hammer, At: time.Now()})
 		w.append(&event.Push{Repository: anvil.ID, Ref: main, After: next, Action: event.ActionUpdated})
 		w.commit()
-		w.at(anvil, string(main), string(next))
-		w.at(hammer, string(main), string(first))
+		w.setBranches(anvil, string(main), string(next))
+		w.setBranches(hammer, string(main), string(first))
 		r := w.start(Options{})
-		wait(time.Hour + time.Minute)
-		if n := len(w.pushes()); n != 2 || drifts(r) != 0 || looks(r, ResultTold) != 2 {
-			t.Errorf("%d pushes, %d drifts, %d told; want 2, 0, 2", n, drifts(r), looks(r, ResultTold))
+		letTimePass(time.Hour + time.Minute)
+		if n := len(w.appendedPushes()); n != 2 || driftCount(r) != 0 || lookCount(r, ResultTold) != 2 {
+			t.Errorf("%d pushes, %d drifts, %d told; want 2, 0, 2", n, driftCount(r), lookCount(r, ResultTold))
 		}
 	})
 }
@@ -193,12 +193,12 @@ func TestFailuresBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil := repositoryNamed("anvil")
-		w.imported(anvil)
+		w.registerIndexed(anvil)
 		w.mu.errs[anvil.ID] = errors.New("host cannot be reached")
 		r := w.start(Options{})
-		wait(7 * 24 * time.Hour)
+		letTimePass(7 * 24 * time.Hour)
 		// After 1, 2, 4, 8, 16 hours, then once a day.
-		if n := looks(r, ResultFailed); n < 10 || n > 12 {
+		if n := lookCount(r, ResultFailed); n < 10 || n > 12 {
 			t.Errorf("%d looks in a week at a repository that fails, want about 11", n)
 		}
 		s, _ := r.Status(anvil.ID)
@@ -208,9 +208,9 @@ func TestFailuresBackOff(t *testing.T) {
 		w.mu.Lock()
 		delete(w.mu.errs, anvil.ID)
 		w.mu.Unlock()
-		wait(26 * time.Hour)
-		if looks(r, ResultEqual) < 2 {
-			t.Errorf("%d looks after it answered again, want one each hour", looks(r, ResultEqual))
+		letTimePass(26 * time.Hour)
+		if lookCount(r, ResultEqual) < 2 {
+			t.Errorf("%d looks after it answered again, want one each hour", lookCount(r, ResultEqual))
 		}
 	})
 }
@@ -248,10 +248,10 @@ func TestEveryRepositoryHasItsTurnWithinTheBound(t *testing.T) {
 		var all []code.Repository
 		for i := range 300 {
 			all = append(all, repositoryNamed(fmt.Sprint("r", i)))
-			w.imported(all[i])
+			w.registerIndexed(all[i])
 		}
 		r := w.start(Options{Concurrency: 2})
-		wait(2 * time.Hour)
+		letTimePass(2 * time.Hour)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.mu.most != 2 {
@@ -262,8 +262,8 @@ func TestEveryRepositoryHasItsTurnWithinTheBound(t *testing.T) {
 				t.Errorf("%d looks at %s in two hours", n, is.Name)
 			}
 		}
-		if looks(r, ResultEqual) < 500 {
-			t.Errorf("%d looks in two hours, want about 600", looks(r, ResultEqual))
+		if lookCount(r, ResultEqual) < 500 {
+			t.Errorf("%d looks in two hours, want about 600", lookCount(r, ResultEqual))
 		}
 	})
 }
@@ -272,18 +272,18 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		r := w.start(Options{})
-		wait(time.Hour)
+		letTimePass(time.Hour)
 		anvil := repositoryNamed("anvil")
-		w.imported(anvil)
-		wait(time.Hour)
-		if looks(r, ResultEqual) != 1 || r.count() != 1 {
-			t.Fatalf("%d looks at %d repositories, want 1 at 1", looks(r, ResultEqual), r.count())
+		w.registerIndexed(anvil)
+		letTimePass(time.Hour)
+		if lookCount(r, ResultEqual) != 1 || r.repositoryCount() != 1 {
+			t.Fatalf("%d looks at %d repositories, want 1 at 1", lookCount(r, ResultEqual), r.repositoryCount())
 		}
 		w.append(&event.RepositoryRemoved{Repository: anvil.ID, At: time.Now()})
-		w.at(anvil, string(main), string(next))
-		wait(3 * time.Hour)
-		if _, ok := r.Status(anvil.ID); ok || looks(r, ResultEqual) != 1 || len(w.pushes()) != 0 {
-			t.Errorf("a repository that was removed is looked at: %d looks, %d pushes", looks(r, ResultEqual), len(w.pushes()))
+		w.setBranches(anvil, string(main), string(next))
+		letTimePass(3 * time.Hour)
+		if _, ok := r.Status(anvil.ID); ok || lookCount(r, ResultEqual) != 1 || len(w.appendedPushes()) != 0 {
+			t.Errorf("a repository that was removed is looked at: %d looks, %d pushes", lookCount(r, ResultEqual), len(w.appendedPushes()))
 		}
 	})
 }
@@ -291,12 +291,12 @@ func TestRepositoriesComeAndGo(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	var got []time.Duration
 	for i := range 8 {
-		got = append(got, backoff(i+1, time.Hour)/time.Hour)
+		got = append(got, backoffInterval(i+1, time.Hour)/time.Hour)
 	}
 	if want := []time.Duration{1, 2, 4, 8, 16, 24, 24, 24}; !slices.Equal(got, want) {
 		t.Errorf("backoff in hours %v, want %v", got, want)
 	}
-	if got := backoff(3, 48*time.Hour); got != 48*time.Hour {
+	if got := backoffInterval(3, 48*time.Hour); got != 48*time.Hour {
 		t.Errorf("backoff of an interval of two days is %s", got)
 	}
 }

@@ -18,9 +18,9 @@ func nextLook(id code.RepositoryID, now time.Time, interval time.Duration) time.
 	return time.Unix(0, (since/int64(interval)+1)*int64(interval)+phase)
 }
 
-// backoff returns one interval for the first time, two for the second, four …
+// backoffInterval returns one interval for the first time, two for the second, four …
 // but never more than MaxBackoff or the interval, whichever is longer.
-func backoff(times int, interval time.Duration) time.Duration {
+func backoffInterval(times int, interval time.Duration) time.Duration {
 	wait, most := interval, max(MaxBackoff, interval)
 	for range times - 1 {
 		if wait = min(2*wait, most); wait == most {
@@ -68,7 +68,7 @@ func (s *schedule) add(r *repository) {
 	}
 }
 
-func (s *schedule) remove(r *repository) {
+func (s *schedule) removeRepository(r *repository) {
 	if r.index != unscheduled {
 		heap.Remove(s, r.index)
 	}

@@ -43,12 +43,12 @@ type ref struct {
 	commit code.CommitID
 	cause  event.Offset
 	// pushed is the offset after the last record that makes a worker look at it.
-	pushed event.Offset
+	pushedNext event.Offset
 	// last is what the last push of it said that it came to.
 	last lastPush
 	// told counts our own pushes since it was indexed last, the latest at toldAt.
-	told   int
-	toldAt time.Time
+	ownPushes     int
+	lastOwnPushAt time.Time
 }
 
 // lastPush is what a push said.
@@ -57,15 +57,15 @@ type lastPush struct {
 	after  code.CommitID
 }
 
-// knew reports whether the log was told of a difference, by a hook or by us, and
+// isKnownDifference reports whether the log was told of a difference, by a hook or by us, and
 // indexing it did not help: that is no lost hook. It knows of a repository of
 // which nothing is indexed, too: its registration was to lead there.
-func (k *repository) knew(d difference, r *ref) bool {
+func (k *repository) isKnownDifference(d difference, r *ref) bool {
 	switch {
-	case r.told > 0:
+	case r.ownPushes > 0:
 		return true
 	case d.ref == everyRef:
-		return len(k.branches()) == 0
+		return len(k.indexedRefs()) == 0
 	case d.action == event.ActionDeleted:
 		return r.last.action == event.ActionDeleted
 	}
@@ -83,8 +83,8 @@ func newRepository(p *partition, r code.Repository, at event.Offset) *repository
 	return &repository{partition: p, Repository: r, since: at, refs: map[code.Ref]*ref{}, index: unscheduled}
 }
 
-// ref returns what is known of a ref, which it makes if need be.
-func (k *repository) ref(name code.Ref) *ref {
+// ensureRef returns what is known of a ref, which it makes if need be.
+func (k *repository) ensureRef(name code.Ref) *ref {
 	r := k.refs[name]
 	if r == nil {
 		r = &ref{}
@@ -93,41 +93,41 @@ func (k *repository) ref(name code.Ref) *ref {
 	return r
 }
 
-// indexed takes a RevisionIndexed over, by the rules of the projections.
-func (k *repository) indexed(ev *event.RevisionIndexed) {
-	r := k.ref(ev.Ref)
+// applyIndexed takes a RevisionIndexed over, by the rules of the projections.
+func (k *repository) applyIndexed(ev *event.RevisionIndexed) {
+	r := k.ensureRef(ev.Ref)
 	if ev.Cause.Offset < k.since || ev.Cause.Offset < r.cause {
 		return
 	}
-	r.commit, r.cause, r.told = ev.Commit, ev.Cause.Offset, 0
+	r.commit, r.cause, r.ownPushes = ev.Commit, ev.Cause.Offset, 0
 	if ev.DefaultBranch != "" {
 		k.head = code.BranchRef(ev.DefaultBranch)
 	}
-	if every := k.ref(everyRef); ev.Cause.Offset+1 >= every.pushed {
-		every.told = 0
+	if every := k.ensureRef(everyRef); ev.Cause.Offset+1 >= every.pushedNext {
+		every.ownPushes = 0
 	}
 }
 
-// pushed takes a Push over. Pushes of branches that nobody selected, which may be
+// applyPush takes a Push over. Pushes of branches that nobody selected, which may be
 // many, leave nothing behind.
-func (k *repository) pushed(ev *event.Push, at event.Offset) {
+func (k *repository) applyPush(ev *event.Push, at event.Offset) {
 	if ev.Ref != everyRef && k.refs[ev.Ref] == nil && !mirror.Selected(k.Repository, k.head, ev.Ref) {
 		return
 	}
-	r := k.ref(ev.Ref)
-	r.pushed, r.last = at+1, lastPush{ev.Action, ev.After}
+	r := k.ensureRef(ev.Ref)
+	r.pushedNext, r.last = at+1, lastPush{ev.Action, ev.After}
 }
 
-// told notes that a push was ours.
-func (k *repository) told(name code.Ref, at time.Time) {
+// countOwnPush notes that a push was ours.
+func (k *repository) countOwnPush(name code.Ref, at time.Time) {
 	if r := k.refs[name]; r != nil {
-		r.told++
-		r.toldAt = at
+		r.ownPushes++
+		r.lastOwnPushAt = at
 	}
 }
 
-// branches returns the refs that are indexed.
-func (k *repository) branches() map[code.Ref]code.CommitID {
+// indexedRefs returns the refs that are indexed.
+func (k *repository) indexedRefs() map[code.Ref]code.CommitID {
 	out := make(map[code.Ref]code.CommitID, len(k.refs))
 	for name, r := range k.refs {
 		if r.commit != "" {
@@ -146,18 +146,18 @@ type partition struct {
 	// once it is reached.
 	target event.Offset
 	// waiting are those who wait until next has come as far.
-	waiting []fence
+	waiting []readWaiter
 }
 
-type fence struct {
+type readWaiter struct {
 	next    event.Offset
 	reached chan struct{}
 }
 
-func (p *partition) live() bool { return p.next >= p.target }
+func (p *partition) hasCaughtUp() bool { return p.next >= p.target }
 
-// release wakes those whose record was read.
-func (p *partition) release() {
+// releaseWaiters wakes those whose record was read.
+func (p *partition) releaseWaiters() {
 	kept := p.waiting[:0]
 	for _, f := range p.waiting {
 		if f.next <= p.next {

@@ -88,7 +88,7 @@ func (w *world) List(ctx context.Context, r code.Repository) (mirror.State, erro
 	w.mu.most = max(w.mu.most, w.mu.running)
 	s, err := w.mu.states[r.ID], w.mu.errs[r.ID]
 	w.mu.Unlock()
-	pause(ctx, w.takes)
+	waitFor(ctx, w.takes)
 	w.mu.Lock()
 	w.mu.running--
 	w.mu.Unlock()
@@ -143,8 +143,8 @@ func (w *world) commit() {
 	w.mu.committed = event.Offset(len(w.mu.records))
 }
 
-// pushes returns what was appended by reconciliation.
-func (w *world) pushes() []*event.Push {
+// appendedPushes returns what was appended by reconciliation.
+func (w *world) appendedPushes() []*event.Push {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out []*event.Push
@@ -169,9 +169,9 @@ func repositoryNamed(name string, branches ...string) code.Repository {
 	return code.Repository{ID: code.NewRepositoryID("test", name), Kind: code.GenericGitHost, Name: name, CloneURL: "/srv/" + name, Branches: branches}
 }
 
-// at puts the host's branches where the pairs of ref and commit say, the first
+// setBranches puts the host's branches where the pairs of ref and commit say, the first
 // being the default.
-func (w *world) at(r code.Repository, pairs ...string) {
+func (w *world) setBranches(r code.Repository, pairs ...string) {
 	var s mirror.State
 	for i := 0; i < len(pairs); i += 2 {
 		s.Revisions = append(s.Revisions, code.Revision{Ref: code.Ref(pairs[i]), Commit: code.CommitID(pairs[i+1])})
@@ -184,19 +184,19 @@ func (w *world) at(r code.Repository, pairs ...string) {
 	w.mu.states[r.ID] = s
 }
 
-// index appends what a worker says of a ref, for the record at cause.
-func (w *world) index(r code.Repository, ref code.Ref, commit code.CommitID, cause event.Position) {
+// appendIndexed appends what a worker says of a ref, for the record at cause.
+func (w *world) appendIndexed(r code.Repository, ref code.Ref, commit code.CommitID, cause event.Position) {
 	w.t.Helper()
 	w.append(&event.RevisionIndexed{Repository: r.ID, Ref: ref, Commit: commit, DefaultBranch: "main", Cause: cause, PushedAt: time.Now(), IndexedAt: time.Now()})
 	w.commit()
 }
 
-// imported registers a repository with main at first, everywhere.
-func (w *world) imported(r code.Repository) {
+// registerIndexed registers a repository with main at first, everywhere.
+func (w *world) registerIndexed(r code.Repository) {
 	w.t.Helper()
 	at := w.append(&event.RepositoryRegistered{Repository: r, At: time.Now()})
-	w.at(r, string(main), string(first))
-	w.index(r, main, first, at)
+	w.setBranches(r, string(main), string(first))
+	w.appendIndexed(r, main, first, at)
 }
 
 // start runs a Reconciler until the test ends.
@@ -220,8 +220,8 @@ func (w *world) start(o Options) *Reconciler {
 	return r
 }
 
-func drifts(r *Reconciler) int { return int(testutil.ToFloat64(r.metrics.drift)) }
+func driftCount(r *Reconciler) int { return int(testutil.ToFloat64(r.metrics.drift)) }
 
-func looks(r *Reconciler, result string) int {
+func lookCount(r *Reconciler, result string) int {
 	return int(testutil.ToFloat64(r.metrics.looks.WithLabelValues(result)))
 }

@@ -22,10 +22,10 @@ type gate struct {
 	}
 }
 
-// pass waits until the gate is open; it reports whether ctx lasted as long.
-func (g *gate) pass(ctx context.Context) bool {
+// waitOpen waits until the gate is open; it reports whether ctx lasted as long.
+func (g *gate) waitOpen(ctx context.Context) bool {
 	for {
-		wait, opened := g.closed()
+		wait, opened := g.remainingWait()
 		switch {
 		case ctx.Err() != nil:
 			return false
@@ -36,7 +36,7 @@ func (g *gate) pass(ctx context.Context) bool {
 				return false
 			}
 		case wait > 0:
-			if !pause(ctx, wait) {
+			if !waitFor(ctx, wait) {
 				return false
 			}
 		default:
@@ -45,9 +45,9 @@ func (g *gate) pass(ctx context.Context) bool {
 	}
 }
 
-// closed returns for how long the gate is shut, and, while it is pressed, what
+// remainingWait returns for how long the gate is shut, and, while it is pressed, what
 // tells that this has ended.
-func (g *gate) closed() (time.Duration, <-chan struct{}) {
+func (g *gate) remainingWait() (time.Duration, <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mu.pressed {
@@ -56,9 +56,9 @@ func (g *gate) closed() (time.Duration, <-chan struct{}) {
 	return time.Until(g.mu.until), nil
 }
 
-// shut lets nothing pass for a while. Failures of batches that were in hand
+// backOff lets nothing pass for a while. Failures of batches that were in hand
 // already do not make it longer.
-func (g *gate) shut() {
+func (g *gate) backOff() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if time.Now().Before(g.mu.until) {
@@ -69,15 +69,15 @@ func (g *gate) shut() {
 	g.mu.wait = min(2*wait, g.max)
 }
 
-// ease makes the next wait a short one: a batch came through.
-func (g *gate) ease() {
+// resetBackoff makes the next wait a short one: a batch came through.
+func (g *gate) resetBackoff() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mu.wait = g.min
 }
 
-// press closes the gate, or opens it, and reports whether that changed it.
-func (g *gate) press(now bool) bool {
+// setPressed closes the gate, or opens it, and reports whether that changed it.
+func (g *gate) setPressed(now bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mu.pressed == now {
@@ -93,8 +93,8 @@ func (g *gate) press(now bool) bool {
 	return true
 }
 
-// shutNow reports whether the gate is shut after a failure.
-func (g *gate) shutNow() bool {
+// isBackingOff reports whether the gate is shut after a failure.
+func (g *gate) isBackingOff() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return time.Now().Before(g.mu.until)

@@ -32,25 +32,25 @@ const maxGrace = 5 * time.Second
 const maxNameWait = time.Second
 
 // A handling is one call of the handler.
-type handling struct {
-	first    event.Record
-	began    time.Time
-	progress atomic.Int64 // when the handler last reported some, Unix nanoseconds
+type handlerCall struct {
+	first     event.Record
+	startedAt time.Time
+	progress  atomic.Int64 // when the handler last reported some, Unix nanoseconds
 }
 
-type handlingKey struct{}
+type handlerCallKey struct{}
 
 // ReportProgress says that the call of the handler with this context is not stuck.
 func ReportProgress(ctx context.Context) {
-	if h, ok := ctx.Value(handlingKey{}).(*handling); ok {
+	if h, ok := ctx.Value(handlerCallKey{}).(*handlerCall); ok {
 		h.progress.Store(time.Now().UnixNano())
 	}
 }
 
-// left returns how long the handling may go on without progress.
-func (h *handling) left(o *Options) time.Duration {
+// timeLeft returns how long the handling may go on without progress.
+func (h *handlerCall) timeLeft(o *Options) time.Duration {
 	stall := time.Unix(0, h.progress.Load()).Add(o.Stall)
-	limit := h.began.Add(o.Limit)
+	limit := h.startedAt.Add(o.Limit)
 	if limit.Before(stall) {
 		stall = limit
 	}
@@ -63,31 +63,31 @@ type outcome struct {
 	err error
 }
 
-// handle calls the handler within its bounds. It returns once the handler does, or
+// handleRecords calls the handler within its bounds. It returns once the handler does, or
 // some time after the context of the call ended: a handler that ignores its
 // context does not hold a place. ctx ends when a drain is over, or when a removal
 // is read.
-func (p *partition) handle(ctx context.Context, l *lane, records []event.Record) (n int, err error) {
-	if p.window.hangs(l.key) && !p.w.removes(records[0]) {
+func (p *partition) handleRecords(ctx context.Context, l *lane, records []event.Record) (n int, err error) {
+	if p.window.isHanging(l.key) && !p.w.isRemoval(records[0]) {
 		return len(records), fmt.Errorf("%w: an earlier event of the repository hangs and cannot be stopped; restart the server", ErrTimeout)
 	}
 	now := time.Now()
-	h := &handling{first: records[0], began: now}
+	h := &handlerCall{first: records[0], startedAt: now}
 	h.progress.Store(now.UnixNano())
-	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, handlingKey{}, h))
+	ctx, cancel := context.WithCancelCause(context.WithValue(ctx, handlerCallKey{}, h))
 	defer cancel(nil)
-	p.w.track(h)
-	defer p.w.untrack(h)
+	p.w.trackCall(h)
+	defer p.w.untrackCall(h)
 	returned := make(chan outcome, 1) // bound: one send
-	go func() { returned <- p.w.call(ctx, records) }()
-	timer := time.NewTimer(h.left(&p.w.o))
+	go func() { returned <- p.w.callHandler(ctx, records) }()
+	timer := time.NewTimer(h.timeLeft(&p.w.o))
 	defer timer.Stop()
 	for {
 		select {
 		case out := <-returned:
-			return out.n, explain(ctx, out.err)
+			return out.n, withCause(ctx, out.err)
 		case <-timer.C:
-			left := h.left(&p.w.o)
+			left := h.timeLeft(&p.w.o)
 			if left <= 0 {
 				p.w.metrics.timeouts.Inc()
 				cancel(fmt.Errorf("%w: no progress for %s, or more than %s in all", ErrTimeout, p.w.o.Stall, p.w.o.Limit))
@@ -101,28 +101,28 @@ func (p *partition) handle(ctx context.Context, l *lane, records []event.Record)
 }
 
 // awaitCanceled gives a handler whose context has ended the time to return.
-func (p *partition) awaitCanceled(ctx context.Context, l *lane, h *handling, returned chan outcome, n int) (int, error) {
+func (p *partition) awaitCanceled(ctx context.Context, l *lane, h *handlerCall, returned chan outcome, n int) (int, error) {
 	timer := time.NewTimer(min(maxGrace, p.w.o.Drain/2))
 	defer timer.Stop()
 	select {
 	case out := <-returned:
-		return out.n, explain(ctx, out.err)
+		return out.n, withCause(ctx, out.err)
 	case <-timer.C:
 	}
 	p.w.metrics.hanging.Inc()
-	p.window.hang(l.key, 1)
-	p.w.o.Logger.Error("a handler does not return after its context ended; it is left behind", p.w.describe(h)...)
+	p.window.addHanging(l.key, 1)
+	p.w.o.Logger.Error("a handler does not return after its context ended; it is left behind", p.w.logKeys(h)...)
 	go func() {
 		<-returned
-		p.window.hang(l.key, -1)
+		p.window.addHanging(l.key, -1)
 		p.w.metrics.hanging.Dec()
 	}()
 	return n, fmt.Errorf("%w; the handler did not return", context.Cause(ctx))
 }
 
-// explain puts the reason why a context ended before the error that the handler
+// withCause puts the reason why a context ended before the error that the handler
 // made of it.
-func explain(ctx context.Context, err error) error {
+func withCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || cause == nil || errors.Is(err, cause) {
 		return err
@@ -130,9 +130,9 @@ func explain(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// call calls the handler and turns a panic into a permanent failure of all it was
+// callHandler calls the handler and turns a panic into a permanent failure of all it was
 // given.
-func (w *Worker) call(ctx context.Context, records []event.Record) (out outcome) {
+func (w *Worker) callHandler(ctx context.Context, records []event.Record) (out outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			at := records[0].Position
@@ -145,13 +145,13 @@ func (w *Worker) call(ctx context.Context, records []event.Record) (out outcome)
 	return outcome{min(max(n, 1), len(records)), err}
 }
 
-// removes reports whether a record makes pointless what came before it in its lane.
-func (w *Worker) removes(rec event.Record) bool { return w.o.Removes != nil && w.o.Removes(rec) }
+// isRemoval reports whether a record makes pointless what came before it in its lane.
+func (w *Worker) isRemoval(rec event.Record) bool { return w.o.Removes != nil && w.o.Removes(rec) }
 
-// describe returns the keys of a log line about a handling.
-func (w *Worker) describe(h *handling) []any {
+// logKeys returns the keys of a log line about a handling.
+func (w *Worker) logKeys(h *handlerCall) []any {
 	at := h.first.Position
-	keys := []any{"partition", at.Partition, "offset", at.Offset, "type", string(event.TypeOf(h.first)), "seconds", int(time.Since(h.began).Seconds())}
+	keys := []any{"partition", at.Partition, "offset", at.Offset, "type", string(event.TypeOf(h.first)), "seconds", int(time.Since(h.startedAt).Seconds())}
 	if id, ok := event.RepositoryOfKey(h.first.Key); ok {
 		keys = append(keys, "repository_id", id)
 	}
@@ -176,24 +176,24 @@ func (w *Worker) nameOf(rec event.Record) string {
 	}
 }
 
-func (w *Worker) track(h *handling) {
+func (w *Worker) trackCall(h *handlerCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mu.handlings[h] = struct{}{}
 }
 
-func (w *Worker) untrack(h *handling) {
+func (w *Worker) untrackCall(h *handlerCall) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.mu.handlings, h)
 }
 
-// longestHandling returns how long the oldest call of the handler has taken.
-func (w *Worker) longestHandling() (longest time.Duration) {
+// longestCall returns how long the oldest call of the handler has taken.
+func (w *Worker) longestCall() (longest time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for h := range w.mu.handlings {
-		longest = max(longest, time.Since(h.began))
+		longest = max(longest, time.Since(h.startedAt))
 	}
 	return longest
 }

@@ -163,7 +163,7 @@ func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 			return len(values), nil
 		})
 		l.add("a hang", "a remove", "b push")
-		pause(t.Context(), maxGrace+maxNameWait+time.Second)
+		waitFor(t.Context(), maxGrace+maxNameWait+time.Second)
 		if got, want := seen.sorted(), []string{"a remove", "b push"}; !slices.Equal(got, want) || l.committed() != 3 {
 			t.Errorf("handled %v, committed %d", got, l.committed())
 		}
@@ -199,7 +199,7 @@ func TestHandlingIsBounded(t *testing.T) {
 				if values[0] != "a hang" {
 					wait = 30 * time.Second
 				}
-				if !pause(ctx, wait) {
+				if !waitFor(ctx, wait) {
 					return 1, ctx.Err()
 				}
 				ReportProgress(ctx)
@@ -208,9 +208,9 @@ func TestHandlingIsBounded(t *testing.T) {
 			return len(values), nil
 		})
 		l.add("a hang", "b long")
-		pause(t.Context(), time.Second)
+		waitFor(t.Context(), time.Second)
 		l.add("a push", "d push")
-		pause(t.Context(), 2*time.Minute)
+		waitFor(t.Context(), 2*time.Minute)
 		if got, want := seen.sorted(), []string{"a push", "d push"}; !slices.Equal(got, want) {
 			t.Errorf("after two minutes %v were handled, want %v", got, want)
 		}
@@ -220,15 +220,15 @@ func TestHandlingIsBounded(t *testing.T) {
 		if n := testutil.ToFloat64(w.metrics.timeouts); n != 1 {
 			t.Errorf("%v timeouts, want 1", n)
 		}
-		if longest := w.longestHandling(); longest < 2*time.Minute {
+		if longest := w.longestCall(); longest < 2*time.Minute {
 			t.Errorf("the longest takes %s", longest)
 		}
-		pause(t.Context(), time.Hour)
+		waitFor(t.Context(), time.Hour)
 		if !slices.Contains(seen.sorted(), "b long") || l.committed() != 4 {
 			t.Errorf("what reports progress was not let go on: %v, committed %d", seen.sorted(), l.committed())
 		}
 		l.add("c endless")
-		pause(t.Context(), time.Hour+time.Minute)
+		waitFor(t.Context(), time.Hour+time.Minute)
 		if len(l.letters) != 2 || string(l.letters[1].Value) != "c endless" {
 			t.Errorf("letters %q", l.letters)
 		}
@@ -256,7 +256,7 @@ func TestDrainNamesWhatIsNotFinished(t *testing.T) {
 			return len(values), nil
 		})
 		l.add("a push", "b hang", "c hang", "d push")
-		pause(t.Context(), time.Minute)
+		waitFor(t.Context(), time.Minute)
 		began := time.Now()
 		stop()
 		if took := time.Since(began); took > o.Drain+maxGrace {

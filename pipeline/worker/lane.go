@@ -19,23 +19,23 @@ type turn struct {
 	// elsewhere counts the attempts that failed for what is missing elsewhere. away is
 	// when the first of them began, of those that no wait for something of ours divides;
 	// zero without one.
-	elsewhere int
-	away      time.Time
+	elsewhere      int
+	elsewhereSince time.Time
 	// alone is how many records at the front failed together and are tried one by
 	// one, each from the attempt first on.
 	alone, first int
 }
 
-// begin makes a turn new, for the record at its front.
-func (t *turn) begin(wait time.Duration) {
-	t.attempt, t.elsewhere, t.wait, t.started, t.away = 1, 0, wait, time.Time{}, time.Time{}
+// beginRecord makes a turn new, for the record at its front.
+func (t *turn) beginRecord(wait time.Duration) {
+	t.attempt, t.elsewhere, t.wait, t.started, t.elsewhereSince = 1, 0, wait, time.Time{}, time.Time{}
 	if t.alone > 0 {
 		t.attempt = t.first
 	}
 }
 
-// given is what the handler gets next: at most max records. A removal comes alone.
-func (t *turn) given(max int, removes func(event.Record) bool) []event.Record {
+// nextRecords is what the handler gets next: at most max records. A removal comes alone.
+func (t *turn) nextRecords(max int, removes func(event.Record) bool) []event.Record {
 	n := min(len(t.hand), max)
 	if t.alone > 0 || removes(t.hand[0].rec) {
 		n = 1
@@ -52,19 +52,19 @@ func (t *turn) given(max int, removes func(event.Record) bool) []event.Record {
 	return records
 }
 
-// separate has the first n records tried one by one.
-func (t *turn) separate(n int) { t.alone, t.first = n, t.attempt }
+// tryAlone has the first n records tried one by one.
+func (t *turn) tryAlone(n int) { t.alone, t.first = n, t.attempt }
 
-// work handles the records of a lane until none waits or ctx ends.
-func (p *partition) work(ctx, drain context.Context, l *lane) {
+// workLane handles the records of a lane until none waits or ctx ends.
+func (p *partition) workLane(ctx, drain context.Context, l *lane) {
 	var t turn
-	t.begin(p.w.o.Backoff)
+	t.beginRecord(p.w.o.Backoff)
 	for ctx.Err() == nil {
 		if !p.skipRemoved(drain, l, &t) {
 			return
 		}
 		wait, ok := p.takeTurn(ctx, drain, l, &t)
-		if !ok || wait > 0 && !p.pause(ctx, l, &t, wait) || len(t.hand) == 0 && !p.window.more(l) {
+		if !ok || wait > 0 && !p.pauseLane(ctx, l, &t, wait) || len(t.hand) == 0 && !p.window.continueLane(l) {
 			return
 		}
 	}
@@ -73,164 +73,164 @@ func (p *partition) work(ctx, drain context.Context, l *lane) {
 // takeTurn waits for a place and makes one attempt. It returns how long to wait
 // before the next, and false if the worker was stopped.
 func (p *partition) takeTurn(ctx, drain context.Context, l *lane, t *turn) (time.Duration, bool) {
-	front := p.front(l, t)
+	front := p.frontRecord(l, t)
 	long := p.w.o.Long != nil && p.w.o.Long(front)
-	waiting, release := p.window.interruptible(ctx, l, front)
-	entered := p.w.enter(waiting, long)
+	waiting, release := p.window.interruptibleContext(ctx, l, front)
+	entered := p.w.acquireSlot(waiting, long)
 	release()
 	if !entered {
 		return 0, ctx.Err() == nil // a removal was read
 	}
-	defer p.w.leave(long)
+	defer p.w.releaseSlot(long)
 	if t.attempt == 1 && t.alone == 0 {
-		t.hand = p.window.take(l, t.hand, p.w.o.Batch-len(t.hand))
+		t.hand = p.window.takeRecords(l, t.hand, p.w.o.Batch-len(t.hand))
 	}
-	return p.try(drain, l, t)
+	return p.tryBatch(drain, l, t)
 }
 
-// pause waits before a further attempt, or until a removal is read. It reports
+// pauseLane waits before a further attempt, or until a removal is read. It reports
 // whether the worker goes on.
-func (p *partition) pause(ctx context.Context, l *lane, t *turn, wait time.Duration) bool {
-	waiting, release := p.window.interruptible(ctx, l, p.front(l, t))
+func (p *partition) pauseLane(ctx context.Context, l *lane, t *turn, wait time.Duration) bool {
+	waiting, release := p.window.interruptibleContext(ctx, l, p.frontRecord(l, t))
 	defer release()
-	return pause(waiting, wait) || ctx.Err() == nil
+	return waitFor(waiting, wait) || ctx.Err() == nil
 }
 
-// front returns what a lane does next.
-func (p *partition) front(l *lane, t *turn) event.Record {
+// frontRecord returns what a lane does next.
+func (p *partition) frontRecord(l *lane, t *turn) event.Record {
 	if len(t.hand) > 0 {
 		return t.hand[0].rec
 	}
-	return p.window.first(l)
+	return p.window.firstRecord(l)
 }
 
-// enter waits for a place, with the gate open; it reports whether ctx lasted as
+// acquireSlot waits for a place, with the gate open; it reports whether ctx lasted as
 // long. What takes long has half of the places.
-func (w *Worker) enter(ctx context.Context, long bool) bool {
-	if long && w.long.Acquire(ctx, 1) != nil {
+func (w *Worker) acquireSlot(ctx context.Context, long bool) bool {
+	if long && w.longSlots.Acquire(ctx, 1) != nil {
 		return false
 	}
-	for w.gate.pass(ctx) && w.places.Acquire(ctx, 1) == nil {
-		if wait, opened := w.gate.closed(); wait <= 0 && opened == nil {
+	for w.gate.waitOpen(ctx) && w.slots.Acquire(ctx, 1) == nil {
+		if wait, opened := w.gate.remainingWait(); wait <= 0 && opened == nil {
 			w.metrics.running.Inc()
 			return true
 		}
-		w.places.Release(1)
+		w.slots.Release(1)
 	}
 	if long {
-		w.long.Release(1)
+		w.longSlots.Release(1)
 	}
 	return false
 }
 
-func (w *Worker) leave(long bool) {
+func (w *Worker) releaseSlot(long bool) {
 	w.metrics.running.Dec()
-	w.places.Release(1)
+	w.slots.Release(1)
 	if long {
-		w.long.Release(1)
+		w.longSlots.Release(1)
 	}
 }
 
-// try makes one attempt at what is in hand. It returns how long to wait before
+// tryBatch makes one attempt at what is in hand. It returns how long to wait before
 // the next, and false if the worker was stopped.
-func (p *partition) try(drain context.Context, l *lane, t *turn) (time.Duration, bool) {
+func (p *partition) tryBatch(drain context.Context, l *lane, t *turn) (time.Duration, bool) {
 	if t.started.IsZero() {
 		t.started = time.Now()
 	}
-	records := t.given(p.w.o.Batch, p.w.removes)
-	ctx, release := p.window.interruptible(drain, l, records[0])
+	records := t.nextRecords(p.w.o.Batch, p.w.isRemoval)
+	ctx, release := p.window.interruptibleContext(drain, l, records[0])
 	began := time.Now()
-	n, err := p.handle(ctx, l, records)
+	n, err := p.handleRecords(ctx, l, records)
 	release()
-	if errors.Is(err, ErrElsewhere) && t.away.IsZero() {
-		t.away = began
+	if errors.Is(err, ErrElsewhere) && t.elsewhereSince.IsZero() {
+		t.elsewhereSince = began
 	}
-	switch p.w.judge(drain, err, t) {
+	switch p.w.classifyOutcome(drain, err, t) {
 	case verdictDone:
-		p.w.gate.ease()
+		p.w.gate.resetBackoff()
 		p.w.metrics.batch.Observe(float64(n))
-		p.done(t, n, resultHandled)
+		p.finishRecords(t, n, resultHandled)
 		return 0, true
 	case verdictStop:
 		p.w.o.Logger.Warn("an event was not finished before the stop; it is handled again at the next start",
-			append(p.w.describe(&handling{first: records[0], began: began}), "drain_seconds", p.w.o.Drain.Seconds(), "error", err)...)
+			append(p.w.logKeys(&handlerCall{first: records[0], startedAt: began}), "drain_seconds", p.w.o.Drain.Seconds(), "error", err)...)
 		return 0, false
 	case verdictRemoved:
 		return 0, true
 	case verdictWait:
-		t.away = time.Time{} // the host was not asked meanwhile
-		p.w.gate.shut()
-		p.again(t, err)
+		t.elsewhereSince = time.Time{} // the host was not asked meanwhile
+		p.w.gate.backOff()
+		p.logRetry(t, err)
 		return 0, true
-	case verdictBury:
+	case verdictDeadLetter:
 		if n > 1 {
-			t.separate(n)
-			p.again(t, err)
+			t.tryAlone(n)
+			p.logRetry(t, err)
 			return 0, true
 		}
-		return 0, p.buryAll(drain, t, 1, err)
-	case verdictBuryAll:
-		return 0, p.buryAll(drain, t, max(n, t.alone), err)
+		return 0, p.writeDeadLetters(drain, t, 1, err)
+	case verdictDeadLetterAll:
+		return 0, p.writeDeadLetters(drain, t, max(n, t.alone), err)
 	case verdictPatience:
 		t.elsewhere++
 	case verdictRetry:
 		t.attempt++
 		if n > 1 && t.attempt >= p.w.o.Attempts {
-			t.separate(n)
+			t.tryAlone(n)
 		}
 	}
 	wait := p.w.o.Jitter(t.wait)
 	t.wait = min(2*t.wait, p.w.o.MaxBackoff)
-	p.again(t, err)
+	p.logRetry(t, err)
 	return wait, true
 }
 
-// buryAll gives up on the first n records in hand, and reports whether the worker
+// writeDeadLetters gives up on the first n records in hand, and reports whether the worker
 // goes on.
-func (p *partition) buryAll(drain context.Context, t *turn, n int, reason error) bool {
+func (p *partition) writeDeadLetters(drain context.Context, t *turn, n int, reason error) bool {
 	for _, e := range t.hand[:n] {
-		if !p.w.bury(drain, e.rec, t.attempt+t.elsewhere, reason) {
+		if !p.w.writeDeadLetter(drain, e.rec, t.attempt+t.elsewhere, reason) {
 			return false
 		}
 	}
-	p.done(t, n, resultDead)
+	p.finishRecords(t, n, resultDead)
 	return true
 }
 
-// again tells of a further attempt.
-func (p *partition) again(t *turn, err error) {
+// logRetry tells of a further attempt.
+func (p *partition) logRetry(t *turn, err error) {
 	rec := &t.hand[0].rec
 	p.w.metrics.retries.Inc()
 	p.w.o.Logger.Warn("a record could not be handled; trying again", "partition", rec.Position.Partition,
 		"offset", rec.Position.Offset, "type", string(event.TypeOf(*rec)), "attempt", t.attempt+t.elsewhere, "error", err)
 }
 
-// done ends the first n records of a turn.
-func (p *partition) done(t *turn, n int, result string) {
+// finishRecords ends the first n records of a turn.
+func (p *partition) finishRecords(t *turn, n int, result string) {
 	took := time.Since(t.started)
 	for _, e := range t.hand[:n] {
-		p.w.metrics.done(e.rec, result, took)
+		p.w.metrics.observeRecord(e.rec, result, took)
 	}
-	p.window.finish(t.hand[:n])
+	p.window.finishEntries(t.hand[:n])
 	t.hand = t.hand[n:]
 	t.alone = max(t.alone-n, 0)
-	t.begin(p.w.o.Backoff)
+	t.beginRecord(p.w.o.Backoff)
 }
 
 type verdict int
 
 const (
-	verdictDone     verdict = iota
-	verdictBury             // give up on the record
-	verdictBuryAll          // give up on all records that were handled together
-	verdictRetry            // try again, and count it
-	verdictPatience         // try again, for a while
-	verdictWait             // try again, however often
-	verdictStop             // the worker was stopped
-	verdictRemoved          // skip it, for a removal follows
+	verdictDone          verdict = iota
+	verdictDeadLetter            // give up on the record
+	verdictDeadLetterAll         // give up on all records that were handled together
+	verdictRetry                 // try again, and count it
+	verdictPatience              // try again, for a while
+	verdictWait                  // try again, however often
+	verdictStop                  // the worker was stopped
+	verdictRemoved               // skip it, for a removal follows
 )
 
-func (w *Worker) judge(drain context.Context, err error, t *turn) verdict {
+func (w *Worker) classifyOutcome(drain context.Context, err error, t *turn) verdict {
 	switch {
 	case err == nil:
 		return verdictDone
@@ -239,23 +239,23 @@ func (w *Worker) judge(drain context.Context, err error, t *turn) verdict {
 	case errors.Is(err, ErrRemoved):
 		return verdictRemoved
 	case errors.Is(err, ErrTimeout):
-		return verdictBuryAll
+		return verdictDeadLetterAll
 	case errors.Is(err, ErrPermanent):
-		return verdictBury
+		return verdictDeadLetter
 	case errors.Is(err, ErrUnavailable), errors.Is(err, eventlog.ErrFull):
 		return verdictWait
-	case errors.Is(err, ErrElsewhere) && time.Since(t.away) < w.o.Patience:
+	case errors.Is(err, ErrElsewhere) && time.Since(t.elsewhereSince) < w.o.Patience:
 		return verdictPatience
 	case errors.Is(err, ErrElsewhere):
-		return verdictBuryAll
+		return verdictDeadLetterAll
 	case t.attempt >= w.o.Attempts:
-		return verdictBury
+		return verdictDeadLetter
 	}
 	return verdictRetry
 }
 
-// bury puts a record to the dead letters; it tries until the log takes it.
-func (w *Worker) bury(ctx context.Context, rec event.Record, attempts int, reason error) bool {
+// writeDeadLetter puts a record to the dead letters; it tries until the log takes it.
+func (w *Worker) writeDeadLetter(ctx context.Context, rec event.Record, attempts int, reason error) bool {
 	w.o.Logger.Error("a record is given up and kept in the dead letters", "partition", rec.Position.Partition,
 		"offset", rec.Position.Offset, "type", string(event.TypeOf(rec)), "attempts", attempts, "error", reason)
 	letter := event.DeadLetter(rec, "worker", attempts, reason)
@@ -265,7 +265,7 @@ func (w *Worker) bury(ctx context.Context, rec event.Record, attempts int, reaso
 			return true
 		}
 		w.o.Logger.Error("a dead letter could not be written; trying again", "error", err)
-		if !pause(ctx, w.o.Jitter(wait)) {
+		if !waitFor(ctx, w.o.Jitter(wait)) {
 			return false
 		}
 	}

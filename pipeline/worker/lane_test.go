@@ -17,8 +17,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// keyed returns a log of records "KEY NUMBER", and "--" for one that is not wanted.
-func keyed(keys string) *memoryLog {
+// keyedLog returns a log of records "KEY NUMBER", and "--" for one that is not wanted.
+func keyedLog(keys string) *memoryLog {
 	l := &memoryLog{}
 	for i, k := range strings.Fields(keys) {
 		rec := event.Record{Key: []byte(k), Value: fmt.Appendf(nil, "%s %d", k, i), Position: event.Position{Topic: event.TopicEvents, Offset: event.Offset(i)}}
@@ -99,7 +99,7 @@ func (l *memoryLog) committed() event.Offset {
 
 func TestASlowKeyDoesNotHoldUpOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed("a slow b -- a slow c b")
+		l := keyedLog("a slow b -- a slow c b")
 		let := make(chan struct{})
 		var mu sync.Mutex
 		var seen []string
@@ -112,14 +112,14 @@ func TestASlowKeyDoesNotHoldUpOthers(t *testing.T) {
 			seen = append(seen, values...)
 			return len(values), nil
 		}}})
-		pause(t.Context(), time.Minute)
+		waitFor(t.Context(), time.Minute)
 		slices.Sort(seen)
 		if want := []string{"a 0", "a 4", "b 2", "b 7", "c 6"}; !slices.Equal(seen, want) || l.committed() != 1 {
 			t.Errorf("beside the slow one %v were handled, want %v; committed %d, want 1", seen, want, l.committed())
 		}
 		seen = nil
 		close(let)
-		pause(t.Context(), time.Minute)
+		waitFor(t.Context(), time.Minute)
 		if !slices.Equal(seen, []string{"slow 1", "slow 5"}) || l.committed() != 8 {
 			t.Errorf("then %v, committed %d", seen, l.committed())
 		}
@@ -132,7 +132,7 @@ func TestASlowKeyDoesNotHoldUpOthers(t *testing.T) {
 func TestTheWindowIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const span = 40
-		l := keyed("slow " + strings.Repeat("x -- ", 100))
+		l := keyedLog("slow " + strings.Repeat("x -- ", 100))
 		let := make(chan struct{})
 		var done int
 		w, _ := New(Options{Log: l, Lanes: 2, Logger: slog.New(slog.DiscardHandler), Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
@@ -145,18 +145,18 @@ func TestTheWindowIsBounded(t *testing.T) {
 		}}})
 		p := &partition{w: w, a: l, window: newWindow(nil)}
 		p.window.maxSpan = span
-		w.hold(p)
+		w.addPartition(p)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- p.run(ctx) }()
 		synctest.Wait()
-		w.gauge(ctx)
-		if f := p.window.fill(); done != span/2 || !f.full || f.records != 1 || f.low != 0 {
+		w.updateGauges(ctx)
+		if f := p.window.fillLevel(); done != span/2 || !f.full || f.records != 1 || f.low != 0 {
 			t.Errorf("%d done beside the slow one, want %d; %+v", done, span/2, f)
 		}
 		close(let)
 		synctest.Wait()
-		if f := p.window.fill(); done != 100 || f.full || f.records != 0 || f.bytes != 0 || f.low != 201 {
+		if f := p.window.fillLevel(); done != 100 || f.full || f.records != 0 || f.bytes != 0 || f.low != 201 {
 			t.Errorf("%d done, want 100; %+v", done, f)
 		}
 		cancel()
@@ -190,16 +190,16 @@ func TestTheWindowHoldsSoManyRecordsAndBytes(t *testing.T) {
 // to the bound.
 func TestWhatWaitsIsHandledAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed("a a b a a a a a")
+		l := keyedLog("a a b a a a a a")
 		var sizes []int
 		_, stop := start(t, Options{Log: l, Lanes: 1, Batch: 4, Handler: &batches{handle: func(ctx context.Context, values []string) (int, error) {
 			if values[0][0] == 'a' {
 				sizes = append(sizes, len(values))
 			}
-			pause(ctx, time.Second)
+			waitFor(ctx, time.Second)
 			return len(values), nil
 		}}})
-		pause(t.Context(), time.Minute)
+		waitFor(t.Context(), time.Minute)
 		if sum := sizes[0] + sizes[1]; len(sizes) > 3 || sum > 7 || slices.Max(sizes) != 4 || l.committed() != 8 {
 			t.Errorf("batches of %v, committed %d", sizes, l.committed())
 		}
@@ -212,7 +212,7 @@ func TestWhatWaitsIsHandledAsOne(t *testing.T) {
 func TestOneBadRecordOfABatchIsGivenUpAlone(t *testing.T) {
 	for _, permanent := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			l := keyed("a a a a a a")
+			l := keyedLog("a a a a a a")
 			var done []string
 			calls := 0
 			_, stop := start(t, Options{Log: l, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
@@ -227,7 +227,7 @@ func TestOneBadRecordOfABatchIsGivenUpAlone(t *testing.T) {
 				done = append(done, values...)
 				return len(values), nil
 			}}})
-			pause(t.Context(), time.Hour)
+			waitFor(t.Context(), time.Hour)
 			stop()
 			if want := []string{"a 0", "a 1", "a 2", "a 4", "a 5"}; !slices.Equal(done, want) || l.committed() != 6 {
 				t.Errorf("%v were handled, want %v; committed %d", done, want, l.committed())
@@ -245,7 +245,7 @@ func TestOneBadRecordOfABatchIsGivenUpAlone(t *testing.T) {
 // TestAWaitTakesNoPlace has one place, and a key whose attempts all fail.
 func TestAWaitTakesNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed("bad a b a")
+		l := keyedLog("bad a b a")
 		begun := time.Now()
 		var last time.Duration
 		_, stop := start(t, Options{Log: l, Lanes: 1, Backoff: time.Minute, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
@@ -255,7 +255,7 @@ func TestAWaitTakesNoPlace(t *testing.T) {
 			last = time.Since(begun)
 			return len(values), nil
 		}}})
-		pause(t.Context(), 24*time.Hour)
+		waitFor(t.Context(), 24*time.Hour)
 		stop()
 		if last != 0 || len(l.letters) != 1 || l.committed() != 4 {
 			t.Errorf("others were handled after %v, %d letters, committed %d", last, len(l.letters), l.committed())
@@ -266,7 +266,7 @@ func TestAWaitTakesNoPlace(t *testing.T) {
 // TestLongOnesHaveHalfOfThePlaces begins with imports that do not end.
 func TestLongOnesHaveHalfOfThePlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed("long1 long2 long3 a b long1 a")
+		l := keyedLog("long1 long2 long3 a b long1 a")
 		let := make(chan struct{})
 		var mu sync.Mutex
 		running, most, done := 0, 0, 0
@@ -287,12 +287,12 @@ func TestLongOnesHaveHalfOfThePlaces(t *testing.T) {
 				return len(values), nil
 			}},
 		})
-		pause(t.Context(), time.Minute)
+		waitFor(t.Context(), time.Minute)
 		if done != 3 || running != 2 {
 			t.Errorf("%d are done beside %d long ones, want 3 beside 2", done, running)
 		}
 		close(let)
-		pause(t.Context(), time.Minute)
+		waitFor(t.Context(), time.Minute)
 		stop()
 		if done != 7 || most != 2 || l.committed() != 7 {
 			t.Errorf("%d are done, at most %d long ones at once, committed %d", done, most, l.committed())
@@ -304,7 +304,7 @@ func TestLongOnesHaveHalfOfThePlaces(t *testing.T) {
 // before the wait is over.
 func TestUnavailableHoldsBackEveryKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed("a b c d e f")
+		l := keyedLog("a b c d e f")
 		begun, calls := time.Now(), 0
 		_, stop := start(t, Options{Log: l, Lanes: 1, Backoff: time.Second, MaxBackoff: time.Minute, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
 			calls++
@@ -313,7 +313,7 @@ func TestUnavailableHoldsBackEveryKey(t *testing.T) {
 			}
 			return len(values), nil
 		}}})
-		pause(t.Context(), 2*time.Hour)
+		waitFor(t.Context(), 2*time.Hour)
 		stop()
 		if calls < 60 || calls > 400 || l.committed() != 6 || len(l.letters) != 0 {
 			t.Errorf("%d calls in an hour, committed %d, %d letters", calls, l.committed(), len(l.letters))
@@ -324,7 +324,7 @@ func TestUnavailableHoldsBackEveryKey(t *testing.T) {
 // TestAssignedComesFirst fails to take a partition over twice.
 func TestAssignedComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed("-- a b")
+		l := keyedLog("-- a b")
 		tries := 0
 		h := &batches{
 			assigned: func(first event.Position) error {
@@ -341,7 +341,7 @@ func TestAssignedComesFirst(t *testing.T) {
 			return len(values), nil
 		}
 		_, stop := start(t, Options{Log: l, Handler: h})
-		pause(t.Context(), time.Hour)
+		waitFor(t.Context(), time.Hour)
 		stop()
 		if l.committed() != 3 || len(h.committed) == 0 || h.committed[len(h.committed)-1] != 2 {
 			t.Errorf("committed %d, the handler was told of %v", l.committed(), h.committed)
@@ -353,19 +353,19 @@ func TestAssignedComesFirst(t *testing.T) {
 // does not, and one that has not begun.
 func TestStopCommitsWhatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed("quick slow late")
+		l := keyedLog("quick slow late")
 		var stopping atomic.Bool
 		_, stop := start(t, Options{Log: l, Lanes: 2, Batch: 1, Drain: 10 * time.Second, Handler: &batches{handle: func(ctx context.Context, values []string) (int, error) {
 			wait := map[string]time.Duration{"quick 0": 5 * time.Second, "slow 1": time.Hour}[values[0]]
 			if stopping.Load() {
 				t.Error("a batch began after the stop")
 			}
-			if !pause(ctx, wait) {
+			if !waitFor(ctx, wait) {
 				return 1, ctx.Err()
 			}
 			return 1, nil
 		}}})
-		pause(t.Context(), time.Second)
+		waitFor(t.Context(), time.Second)
 		begun := time.Now()
 		stopping.Store(true)
 		stop()
@@ -395,11 +395,11 @@ func (p *pressure) Behind(context.Context) (int64, error) {
 
 func TestPressureHoldsBackNewBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed(strings.Repeat("a b ", 50))
+		l := keyedLog(strings.Repeat("a b ", 50))
 		push := &pressure{behind: 101}
 		done := 0
 		_, stop := start(t, Options{Log: l, Lanes: 1, Batch: 1, Pressure: push, MaxAhead: 100, Handler: &batches{handle: func(ctx context.Context, _ []string) (int, error) {
-			pause(ctx, 100*time.Millisecond)
+			waitFor(ctx, 100*time.Millisecond)
 			done++
 			return 1, nil
 		}}})
@@ -408,7 +408,7 @@ func TestPressureHoldsBackNewBatches(t *testing.T) {
 			from, to int // done after a minute
 		}{{101, 0, 1}, {60, 0, 1}, {50, 100, 100}} {
 			push.set(step.behind)
-			pause(t.Context(), time.Minute)
+			waitFor(t.Context(), time.Minute)
 			if done < step.from || done > step.to {
 				t.Errorf("at %d records behind %d are done, want %d to %d", step.behind, done, step.from, step.to)
 			}
@@ -436,13 +436,13 @@ func againstModel(t *testing.T, seed uint64) {
 	for range 300 {
 		text.WriteString(keys[rng.IntN(len(keys))] + " ")
 	}
-	l := keyed(text.String())
+	l := keyedLog(text.String())
 	m := &model{t: t, rng: rng, log: l, last: map[string]int{}, busy: map[string]bool{}, done: map[string]bool{}}
 	for l.committed() < event.Offset(len(l.records)) {
 		m.last = map[string]int{}
 		lasts := time.Duration(rng.IntN(20_000)) * time.Millisecond
 		_, stop := start(t, Options{Log: l, Lanes: 1 + rng.IntN(4), Batch: 1 + rng.IntN(8), Attempts: 3, Drain: time.Second, Handler: &batches{handle: m.handle}})
-		pause(t.Context(), lasts)
+		waitFor(t.Context(), lasts)
 		stop()
 		m.check()
 	}
@@ -476,7 +476,7 @@ func (m *model) handle(ctx context.Context, values []string) (int, error) {
 	m.busy[key], m.last[key] = true, first
 	n, dice, takes := 1+m.rng.IntN(len(values)), m.rng.IntN(20), time.Duration(m.rng.IntN(1500))*time.Millisecond
 	m.mu.Unlock()
-	ended := !pause(ctx, takes)
+	ended := !waitFor(ctx, takes)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.busy[key] = false

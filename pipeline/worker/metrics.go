@@ -22,8 +22,8 @@ const unknownType event.Type = "unknown"
 
 // Why no batch begins.
 const (
-	heldUnavailable = "unavailable"
-	heldProjections = "projections"
+	pausedUnavailable = "unavailable"
+	pausedProjections = "projections"
 )
 
 type metrics struct {
@@ -86,7 +86,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m.longest = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "quarry_worker_longest_handling_seconds", Help: "How long the event that has been handled for longest has taken so far; 0 if none is being handled.",
 	})
-	m.held(false, false)
+	m.setPaused(false, false)
 	for _, kind := range append(event.WorkTypes(), unknownType) {
 		for _, result := range []string{resultHandled, resultDead, resultSkipped} {
 			m.records.WithLabelValues(string(kind), result)
@@ -99,7 +99,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) done(rec event.Record, result string, took time.Duration) {
+func (m *metrics) observeRecord(rec event.Record, result string, took time.Duration) {
 	kind := event.TypeOf(rec)
 	if !slices.Contains(event.WorkTypes(), kind) {
 		kind = unknownType
@@ -108,27 +108,27 @@ func (m *metrics) done(rec event.Record, result string, took time.Duration) {
 	m.seconds.WithLabelValues(string(kind)).Observe(took.Seconds())
 }
 
-// held shows why no batch begins.
-func (m *metrics) held(unavailable, projections bool) {
-	m.paused.WithLabelValues(heldUnavailable).Set(number(unavailable))
-	m.paused.WithLabelValues(heldProjections).Set(number(projections))
+// setPaused shows why no batch begins.
+func (m *metrics) setPaused(unavailable, projections bool) {
+	m.paused.WithLabelValues(pausedUnavailable).Set(boolToFloat(unavailable))
+	m.paused.WithLabelValues(pausedProjections).Set(boolToFloat(projections))
 }
 
-func number(b bool) float64 {
+func boolToFloat(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// committed shows the age of a record that was committed just now.
-func (m *metrics) committed(rec *event.Record) {
+// observeCommit shows the age of a record that was committed just now.
+func (m *metrics) observeCommit(rec *event.Record) {
 	if !rec.Time.IsZero() {
 		m.age.WithLabelValues(strconv.Itoa(int(rec.Position.Partition))).Set(max(time.Since(rec.Time).Seconds(), 0))
 	}
 }
 
-func (m *metrics) lag(partition int32, behind event.Offset) {
+func (m *metrics) setLag(partition int32, behind event.Offset) {
 	name := strconv.Itoa(int(partition))
 	m.behind.WithLabelValues(name).Set(float64(behind))
 	if behind == 0 {
@@ -136,11 +136,11 @@ func (m *metrics) lag(partition int32, behind event.Offset) {
 	}
 }
 
-func (m *metrics) fill(partition int32, f fill) {
+func (m *metrics) setFill(partition int32, f windowFill) {
 	name := strconv.Itoa(int(partition))
 	m.window.WithLabelValues(name).Set(float64(f.records))
 	m.bytes.WithLabelValues(name).Set(float64(f.bytes))
-	m.full.WithLabelValues(name).Set(number(f.full))
+	m.full.WithLabelValues(name).Set(boolToFloat(f.full))
 	age := 0.0
 	if !f.oldest.IsZero() {
 		age = time.Since(f.oldest).Seconds()
@@ -148,8 +148,8 @@ func (m *metrics) fill(partition int32, f fill) {
 	m.oldest.WithLabelValues(name).Set(age)
 }
 
-// forget removes the gauges of a partition that another worker holds now.
-func (m *metrics) forget(partition int32) {
+// deletePartition removes the gauges of a partition that another worker holds now.
+func (m *metrics) deletePartition(partition int32) {
 	name := strconv.Itoa(int(partition))
 	for _, g := range []*prometheus.GaugeVec{m.behind, m.age, m.window, m.bytes, m.oldest, m.full} {
 		g.DeleteLabelValues(name)

@@ -24,12 +24,12 @@ type partition struct {
 	committed event.Offset
 }
 
-// partition consumes one partition until it is taken away.
-func (w *Worker) partition(ctx context.Context, a eventlog.Assignment) error {
+// consumePartition consumes one partition until it is taken away.
+func (w *Worker) consumePartition(ctx context.Context, a eventlog.Assignment) error {
 	w.o.Logger.Debug("partition assigned", "partition", a.Partition())
 	p := &partition{w: w, a: a, window: newWindow(w.o.Removes)}
-	w.hold(p)
-	defer w.release(p)
+	w.addPartition(p)
+	defer w.removePartition(p)
 	return p.run(ctx)
 }
 
@@ -37,12 +37,12 @@ func (w *Worker) partition(ctx context.Context, a eventlog.Assignment) error {
 // in hand have Options.Drain.
 func (p *partition) run(outer context.Context) error {
 	ctx, cancel := context.WithCancelCause(outer)
-	drain, drained := p.w.draining(ctx)
+	drain, drained := p.w.drainContext(ctx)
 	defer drained()
 	committing, stop := context.WithCancel(context.WithoutCancel(outer))
 	var commits sync.WaitGroup
 	commits.Go(func() {
-		if err := p.commits(committing); err != nil {
+		if err := p.commitLoop(committing); err != nil {
 			cancel(err)
 		}
 	})
@@ -51,7 +51,7 @@ func (p *partition) run(outer context.Context) error {
 	stop()
 	commits.Wait()
 	err := p.commit(context.WithoutCancel(outer))
-	if left := p.window.fill().records; left > 0 {
+	if left := p.window.fillLevel().records; left > 0 {
 		p.w.o.Logger.Info("a partition is left with events to handle", "partition", p.a.Partition(), "records", left, "committed", p.committed)
 	}
 	if outer.Err() != nil {
@@ -73,7 +73,7 @@ func (p *partition) read(ctx, drain context.Context) error {
 		if err != nil {
 			return fmt.Errorf("read partition %d: %w", p.a.Partition(), err)
 		}
-		if first && !p.assigned(ctx, rec.Position) {
+		if first && !p.notifyAssigned(ctx, rec.Position) {
 			return ctx.Err()
 		}
 		begun, err := p.window.add(ctx, rec, p.w.o.Handler.Wants(rec))
@@ -81,14 +81,14 @@ func (p *partition) read(ctx, drain context.Context) error {
 			return err
 		}
 		if begun != nil {
-			p.lanes.Go(func() { p.work(ctx, drain, begun) })
+			p.lanes.Go(func() { p.workLane(ctx, drain, begun) })
 		}
 	}
 }
 
-// assigned tells the handler of the partition, until it succeeds; it reports
+// notifyAssigned tells the handler of the partition, until it succeeds; it reports
 // whether ctx lasted as long.
-func (p *partition) assigned(ctx context.Context, first event.Position) bool {
+func (p *partition) notifyAssigned(ctx context.Context, first event.Position) bool {
 	for wait := p.w.o.Backoff; ; wait = min(2*wait, p.w.o.MaxBackoff) {
 		limited, cancel := context.WithTimeoutCause(ctx, p.w.o.Limit, ErrTimeout)
 		err := p.w.o.Handler.Assigned(limited, first)
@@ -101,19 +101,19 @@ func (p *partition) assigned(ctx context.Context, first event.Position) bool {
 		}
 		p.w.metrics.retries.Inc()
 		p.w.o.Logger.Warn("a partition could not be taken over; trying again", "partition", first.Partition, "offset", first.Offset, "error", err)
-		if !pause(ctx, p.w.o.Jitter(wait)) {
+		if !waitFor(ctx, p.w.o.Jitter(wait)) {
 			return false
 		}
 	}
 }
 
-// commits commits the low-water mark as it rises.
-func (p *partition) commits(ctx context.Context) error {
+// commitLoop commits the low-water mark as it rises.
+func (p *partition) commitLoop(ctx context.Context) error {
 	tick := time.NewTicker(passedEvery)
 	defer tick.Stop()
 	for {
 		select {
-		case <-p.window.settled:
+		case <-p.window.finished:
 		case <-tick.C:
 		case <-ctx.Done():
 			return nil
@@ -125,7 +125,7 @@ func (p *partition) commits(ctx context.Context) error {
 }
 
 func (p *partition) commit(ctx context.Context) error {
-	low, passed := p.window.low()
+	low, passed := p.window.lowWater()
 	if low <= p.committed {
 		return nil
 	}
@@ -134,14 +134,14 @@ func (p *partition) commit(ctx context.Context) error {
 	}
 	p.committed = low
 	if passed != nil {
-		p.w.metrics.committed(passed)
+		p.w.metrics.observeCommit(passed)
 		p.w.o.Handler.Committed(*passed)
 	}
 	return nil
 }
 
-// draining returns a context that outlives ctx by Options.Drain.
-func (w *Worker) draining(ctx context.Context) (context.Context, context.CancelFunc) {
+// drainContext returns a context that outlives ctx by Options.Drain.
+func (w *Worker) drainContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	drain, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		timer := time.NewTimer(w.o.Drain)

@@ -24,7 +24,7 @@ func TestAHostThatIsAwayHoldsUpItsOwn(t *testing.T) {
 		{"back too late", time.Hour, 3},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := keyed("away a away -- a away")
+			l := keyedLog("away a away -- a away")
 			began := time.Now()
 			var calls atomic.Int64
 			var handled []string
@@ -36,11 +36,11 @@ func TestAHostThatIsAwayHoldsUpItsOwn(t *testing.T) {
 				handled = append(handled, values...)
 				return len(values), nil
 			}}})
-			pause(t.Context(), time.Minute)
+			waitFor(t.Context(), time.Minute)
 			if !slices.Equal(handled, []string{"a 1", "a 4"}) || l.committed() != 0 {
 				t.Errorf("%s: beside the host %v were handled, committed %d", test.name, handled, l.committed())
 			}
-			pause(t.Context(), 11*time.Minute)
+			waitFor(t.Context(), 11*time.Minute)
 			synctest.Wait()
 			if len(l.letters) != test.letters || l.committed() != 6 || len(handled) != 5-test.letters {
 				t.Errorf("%s: %d letters, committed %d, handled %v; want %d letters, all committed", test.name, len(l.letters), l.committed(), handled, test.letters)
@@ -58,14 +58,14 @@ func TestAHostThatIsAwayHoldsUpItsOwn(t *testing.T) {
 // each.
 func TestThePatienceIsHadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed("away away away away")
+		l := keyedLog("away away away away")
 		_, stop := start(t, Options{Log: l, Lanes: 1, Attempts: 2, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
 			if len(values) > 1 {
 				return len(values), errors.New("something else")
 			}
 			return 1, ErrElsewhere
 		}}})
-		pause(t.Context(), 12*time.Minute)
+		waitFor(t.Context(), 12*time.Minute)
 		synctest.Wait()
 		if len(l.letters) != 4 || l.committed() != 4 {
 			t.Errorf("%d letters, committed %d after twelve minutes; want 4 and 4", len(l.letters), l.committed())
@@ -79,7 +79,7 @@ func TestThePatienceIsHadOnce(t *testing.T) {
 // given up after one attempt.
 func TestThePatienceIsForTheHostAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := keyed("a a")
+		l := keyedLog("a a")
 		began, asked := time.Now(), 0
 		_, stop := start(t, Options{Log: l, Lanes: 1, Handler: &batches{handle: func(_ context.Context, values []string) (int, error) {
 			if time.Since(began) < 11*time.Minute {
@@ -90,7 +90,7 @@ func TestThePatienceIsForTheHostAlone(t *testing.T) {
 			}
 			return len(values), nil
 		}}})
-		pause(t.Context(), 15*time.Minute)
+		waitFor(t.Context(), 15*time.Minute)
 		synctest.Wait()
 		if len(l.letters) != 0 || l.committed() != 2 {
 			t.Errorf("%d letters, committed %d; want none and 2", len(l.letters), l.committed())

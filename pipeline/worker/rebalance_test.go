@@ -26,13 +26,13 @@ func TestRebalancingWhileBusyOnEmbeddedLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
-	rebalance(t, 300*time.Millisecond, func() eventlog.Log { return log })
+	runRebalance(t, 300*time.Millisecond, func() eventlog.Log { return log })
 }
 
 // TestRebalancingWhileBusyOnKafka has members that share a broker only.
 func TestRebalancingWhileBusyOnKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
-	rebalance(t, 4*time.Second, func() eventlog.Log {
+	runRebalance(t, 4*time.Second, func() eventlog.Log {
 		log, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses, RebalanceTimeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
@@ -53,9 +53,9 @@ const (
 	rebalanceDrain   = time.Second
 )
 
-// rebalance lets workers join and leave while records are handled, some of them
+// runRebalance lets workers join and leave while records are handled, some of them
 // slowly, and holds what they did to what is in the log.
-func rebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
+func runRebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	e := &effects{t: t, rng: rand.New(rand.NewPCG(seed, 3)), numbers: map[string]int{}, done: map[string]int{}, busy: map[string]string{}}
@@ -67,7 +67,7 @@ func rebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
 	for _, change := range []func(){join, join, join, leave, join, leave, func() {}} {
 		change()
 		e.append(log, rebalanceRecords/14)
-		pause(t.Context(), stage)
+		waitFor(t.Context(), stage)
 	}
 	e.await(log)
 	for _, stop := range stops {
@@ -154,7 +154,7 @@ func (e *effects) await(log eventlog.Log) {
 		if left == 0 {
 			return
 		}
-		if !pause(ctx, 50*time.Millisecond) {
+		if !waitFor(ctx, 50*time.Millisecond) {
 			e.t.Fatalf("%d records are left", left)
 		}
 	}
@@ -189,7 +189,7 @@ func (m member) Handle(ctx context.Context, records []event.Record) (int, error)
 	}
 	fails := m.rng.IntN(50) == 0
 	m.mu.Unlock()
-	ended := !pause(ctx, takes)
+	ended := !waitFor(ctx, takes)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.busy[key] = ""
@@ -201,13 +201,13 @@ func (m member) Handle(ctx context.Context, records []event.Record) (int, error)
 		return len(records), errors.New("dice")
 	}
 	for _, rec := range records {
-		m.effect(key, rec)
+		m.applyRecord(key, rec)
 	}
 	return len(records), nil
 }
 
-// effect does what a record asks for, if that was not done.
-func (m member) effect(key string, rec event.Record) {
+// applyRecord does what a record asks for, if that was not done.
+func (m member) applyRecord(key string, rec event.Record) {
 	var number int
 	_, _ = fmt.Sscan(string(rec.Value), &number)
 	switch done := m.done[key]; {
@@ -220,8 +220,8 @@ func (m member) effect(key string, rec event.Record) {
 	}
 }
 
-// pause waits, and reports whether ctx lasted as long.
-func pause(ctx context.Context, wait time.Duration) bool {
+// waitFor waits, and reports whether ctx lasted as long.
+func waitFor(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-time.After(wait):
 		return true

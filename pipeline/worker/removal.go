@@ -12,10 +12,10 @@ import (
 // before it in the lane is skipped: the handler would work for nothing, or hang at
 // a repository that somebody removes because it hangs.
 
-// interruptible returns a context for what a lane does next, a wait or a call of
+// interruptibleContext returns a context for what a lane does next, a wait or a call of
 // the handler. It ends with ErrRemoved when a removal joins the lane, at once if
 // one waits behind front. release is called once.
-func (w *window) interruptible(ctx context.Context, l *lane, front event.Record) (_ context.Context, release func()) {
+func (w *window) interruptibleContext(ctx context.Context, l *lane, front event.Record) (_ context.Context, release func()) {
 	if w.removes == nil || w.removes(front) {
 		return ctx, func() {}
 	}
@@ -49,10 +49,10 @@ func (p *partition) skipRemoved(drain context.Context, l *lane, t *turn) bool {
 	if !p.window.hasRemoval(l) {
 		return true
 	}
-	t.hand = p.window.take(l, t.hand, MaxWindowRecords)
+	t.hand = p.window.takeRecords(l, t.hand, MaxWindowRecords)
 	n := 0
 	for i, e := range t.hand {
-		if p.w.removes(e.rec) {
+		if p.w.isRemoval(e.rec) {
 			n = i
 		}
 	}
@@ -61,7 +61,7 @@ func (p *partition) skipRemoved(drain context.Context, l *lane, t *turn) bool {
 		for i := range records {
 			records[i] = t.hand[i].rec
 		}
-		skipped, ok := p.skip(drain, t, records)
+		skipped, ok := p.skipRecords(drain, t, records)
 		if !ok {
 			return false
 		}
@@ -70,8 +70,8 @@ func (p *partition) skipRemoved(drain context.Context, l *lane, t *turn) bool {
 	return true
 }
 
-// skip has records answered, however often it takes, and returns how many were.
-func (p *partition) skip(drain context.Context, t *turn, records []event.Record) (int, bool) {
+// skipRecords has records answered, however often it takes, and returns how many were.
+func (p *partition) skipRecords(drain context.Context, t *turn, records []event.Record) (int, bool) {
 	if t.started.IsZero() {
 		t.started = time.Now()
 	}
@@ -79,13 +79,13 @@ func (p *partition) skip(drain context.Context, t *turn, records []event.Record)
 		n, err := p.w.o.Handler.Skip(drain, records)
 		switch {
 		case err == nil:
-			p.done(t, n, resultSkipped)
+			p.finishRecords(t, n, resultSkipped)
 			return n, true
 		case errors.Is(err, ErrPermanent):
-			return n, p.buryAll(drain, t, n, err)
+			return n, p.writeDeadLetters(drain, t, n, err)
 		}
-		p.again(t, err)
-		if !pause(drain, p.w.o.Jitter(wait)) {
+		p.logRetry(t, err)
+		if !waitFor(drain, p.w.o.Jitter(wait)) {
 			return 0, false
 		}
 	}

@@ -12,13 +12,13 @@ import (
 // projections how far behind they are.
 const watchEvery = time.Second
 
-// watch keeps the gauges current and heeds the pressure until ctx ends.
-func (w *Worker) watch(ctx context.Context) {
+// watchLoop keeps the gauges current and heeds the pressure until ctx ends.
+func (w *Worker) watchLoop(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		w.heed(ctx)
-		w.gauge(ctx)
+		w.checkPressure(ctx)
+		w.updateGauges(ctx)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -27,10 +27,10 @@ func (w *Worker) watch(ctx context.Context) {
 	}
 }
 
-// heed lets no batch begin while the projections are too far behind. Between half
+// checkPressure lets no batch begin while the projections are too far behind. Between half
 // of the bound and the bound things stay as they are, so that they do not change
 // with each record. Who cannot be asked does not change them either.
-func (w *Worker) heed(ctx context.Context) {
+func (w *Worker) checkPressure(ctx context.Context) {
 	if w.o.Pressure == nil {
 		return
 	}
@@ -43,36 +43,36 @@ func (w *Worker) heed(ctx context.Context) {
 	}
 	switch {
 	case behind > w.o.MaxAhead:
-		if w.gate.press(true) {
+		if w.gate.setPressed(true) {
 			w.o.Logger.Warn("the projections are too far behind; the workers wait for them", "records", behind)
 		}
 	case behind <= w.o.MaxAhead/2:
-		if w.gate.press(false) {
+		if w.gate.setPressed(false) {
 			w.o.Logger.Info("the projections have come closer; the workers go on", "records", behind)
 		}
 	}
 }
 
-// gauge shows the windows and the lag of the partitions held. A log that does not
+// updateGauges shows the windows and the lag of the partitions held. A log that does not
 // answer leaves the lag as it was.
-func (w *Worker) gauge(ctx context.Context) {
+func (w *Worker) updateGauges(ctx context.Context) {
 	w.mu.Lock()
 	held := maps.Clone(w.mu.held)
 	w.mu.Unlock()
-	_, pressed := w.gate.closed()
-	w.metrics.held(w.gate.shutNow(), pressed != nil)
-	w.metrics.longest.Set(w.longestHandling().Seconds())
+	_, pressed := w.gate.remainingWait()
+	w.metrics.setPaused(w.gate.isBackingOff(), pressed != nil)
+	w.metrics.longest.Set(w.longestCall().Seconds())
 	var high []event.Offset
 	if len(held) > 0 {
 		high, _ = w.o.Log.HighWater(ctx, w.o.Topic)
 	}
 	for number, p := range held {
-		f := p.window.fill()
+		f := p.window.fillLevel()
 		w.mu.Lock()
 		if w.mu.held[number] == p { // or its gauges are gone
-			w.metrics.fill(number, f)
+			w.metrics.setFill(number, f)
 			if int(number) < len(high) && f.low > 0 {
-				w.metrics.lag(number, max(high[number]-f.low, 0))
+				w.metrics.setLag(number, max(high[number]-f.low, 0))
 			}
 		}
 		w.mu.Unlock()

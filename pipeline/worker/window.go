@@ -47,7 +47,7 @@ type window struct {
 	maxSpan    event.Offset
 	// room and settled are told, without waiting, that a record is done: the
 	// reader, which may be waiting for room, and the goroutine that commits.
-	room, settled chan struct{}
+	room, finished chan struct{}
 	// removes is Options.Removes.
 	removes func(event.Record) bool
 
@@ -71,7 +71,7 @@ type window struct {
 
 func newWindow(removes func(event.Record) bool) *window {
 	w := &window{removes: removes, maxRecords: MaxWindowRecords, maxBytes: MaxWindowBytes, maxSpan: MaxSpan}
-	w.room, w.settled = make(chan struct{}, 1), make(chan struct{}, 1)
+	w.room, w.finished = make(chan struct{}, 1), make(chan struct{}, 1)
 	w.mu.lanes, w.mu.hanging = map[string]*lane{}, map[string]int{}
 	return w
 }
@@ -135,8 +135,8 @@ func (w *window) fullLocked(rec *event.Record) bool {
 		rec.Position.Offset-w.mu.oldest.rec.Position.Offset >= w.maxSpan
 }
 
-// take moves up to n records from a lane to hand.
-func (w *window) take(l *lane, hand []*entry, n int) []*entry {
+// takeRecords moves up to n records from a lane to hand.
+func (w *window) takeRecords(l *lane, hand []*entry, n int) []*entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n = max(0, min(n, len(l.waiting)))
@@ -147,15 +147,15 @@ func (w *window) take(l *lane, hand []*entry, n int) []*entry {
 	return hand
 }
 
-// first returns the record that waits for longest in a lane, which has one.
-func (w *window) first(l *lane) event.Record {
+// firstRecord returns the record that waits for longest in a lane, which has one.
+func (w *window) firstRecord(l *lane) event.Record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return l.waiting[0].rec
 }
 
-// more reports whether anything waits in a lane; without, the lane ends.
-func (w *window) more(l *lane) bool {
+// continueLane reports whether anything waits in a lane; without, the lane ends.
+func (w *window) continueLane(l *lane) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(l.waiting) > 0 {
@@ -172,8 +172,8 @@ func (w *window) hasRemoval(l *lane) bool {
 	return l.removals > 0
 }
 
-// hang counts the calls of the handler for a key that were left behind.
-func (w *window) hang(key string, by int) {
+// addHanging counts the calls of the handler for a key that were left behind.
+func (w *window) addHanging(key string, by int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.mu.hanging[key] += by; w.mu.hanging[key] == 0 {
@@ -181,14 +181,14 @@ func (w *window) hang(key string, by int) {
 	}
 }
 
-func (w *window) hangs(key string) bool {
+func (w *window) isHanging(key string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.mu.hanging[key] > 0
 }
 
-// finish notes that records are done.
-func (w *window) finish(done []*entry) {
+// finishEntries notes that records are done.
+func (w *window) finishEntries(done []*entry) {
 	w.mu.Lock()
 	for _, e := range done {
 		w.removeLocked(e)
@@ -197,7 +197,7 @@ func (w *window) finish(done []*entry) {
 		}
 	}
 	w.mu.Unlock()
-	for _, told := range []chan struct{}{w.room, w.settled} {
+	for _, told := range []chan struct{}{w.room, w.finished} {
 		select {
 		case told <- struct{}{}:
 		default: // it knows already
@@ -233,9 +233,9 @@ func (w *window) passLocked(rec *event.Record) {
 	}
 }
 
-// low returns the low-water mark, and the last record known to be below it; nil if
+// lowWater returns the low-water mark, and the last record known to be below it; nil if
 // none is.
-func (w *window) low() (event.Offset, *event.Record) {
+func (w *window) lowWater() (event.Offset, *event.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.mu.oldest != nil {
@@ -245,7 +245,7 @@ func (w *window) low() (event.Offset, *event.Record) {
 }
 
 // A fill is how full a window is.
-type fill struct {
+type windowFill struct {
 	records int
 	bytes   int64
 	low     event.Offset
@@ -253,10 +253,10 @@ type fill struct {
 	full    bool
 }
 
-func (w *window) fill() fill {
+func (w *window) fillLevel() windowFill {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	f := fill{records: w.mu.records, bytes: w.mu.bytes, low: w.mu.next, full: w.mu.full}
+	f := windowFill{records: w.mu.records, bytes: w.mu.bytes, low: w.mu.next, full: w.mu.full}
 	if w.mu.oldest != nil {
 		f.low, f.oldest = w.mu.oldest.rec.Position.Offset, w.mu.oldest.read
 	}

@@ -112,7 +112,7 @@ func (o *Options) ensureDefaults() {
 		o.Drain = 20 * time.Second
 	}
 	if o.Jitter == nil {
-		o.Jitter = jitter
+		o.Jitter = fullJitter
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -121,16 +121,16 @@ func (o *Options) ensureDefaults() {
 
 // A Worker consumes the partitions that its group gives it.
 type Worker struct {
-	o       Options
-	metrics *metrics
-	places  *semaphore.Weighted // one for each batch that is handled
-	long    *semaphore.Weighted // those of them that Options.Long may have
-	gate    gate
-	mu      struct {
+	o         Options
+	metrics   *metrics
+	slots     *semaphore.Weighted // one for each batch that is handled
+	longSlots *semaphore.Weighted // those of them that Options.Long may have
+	gate      gate
+	mu        struct {
 		sync.Mutex
 		held map[int32]*partition
 		// handlings are the calls of the handler that run.
-		handlings map[*handling]struct{}
+		handlings map[*handlerCall]struct{}
 	}
 }
 
@@ -141,11 +141,11 @@ func New(o Options) (*Worker, error) {
 	}
 	o.ensureDefaults()
 	w := &Worker{
-		o: o, metrics: newMetrics(o.Registerer), places: semaphore.NewWeighted(int64(o.Lanes)),
-		long: semaphore.NewWeighted(int64(max(1, o.Lanes/2))),
-		gate: gate{min: o.Backoff, max: o.MaxBackoff, jitter: o.Jitter},
+		o: o, metrics: newMetrics(o.Registerer), slots: semaphore.NewWeighted(int64(o.Lanes)),
+		longSlots: semaphore.NewWeighted(int64(max(1, o.Lanes/2))),
+		gate:      gate{min: o.Backoff, max: o.MaxBackoff, jitter: o.Jitter},
 	}
-	w.mu.held, w.mu.handlings = map[int32]*partition{}, map[*handling]struct{}{}
+	w.mu.held, w.mu.handlings = map[int32]*partition{}, map[*handlerCall]struct{}{}
 	return w, nil
 }
 
@@ -154,17 +154,17 @@ func New(o Options) (*Worker, error) {
 func (w *Worker) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var watch sync.WaitGroup
-	watch.Go(func() { w.watch(watching) })
+	watch.Go(func() { w.watchLoop(watching) })
 	defer watch.Wait()
 	defer stop()
-	return w.consume(ctx)
+	return w.consumeTopic(ctx)
 }
 
-// consume joins the group, again and again.
-func (w *Worker) consume(ctx context.Context) error {
+// consumeTopic joins the group, again and again.
+func (w *Worker) consumeTopic(ctx context.Context) error {
 	for wait := w.o.Backoff; ; wait = min(2*wait, w.o.MaxBackoff) {
 		started := time.Now()
-		err := w.o.Log.Join(ctx, w.o.Group, w.o.Topic, w.partition)
+		err := w.o.Log.Join(ctx, w.o.Group, w.o.Topic, w.consumePartition)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -175,29 +175,29 @@ func (w *Worker) consume(ctx context.Context) error {
 			wait = w.o.Backoff
 		}
 		w.o.Logger.Warn("the consumer group was left; joining again", "group", w.o.Group, "error", err)
-		if !pause(ctx, w.o.Jitter(wait)) {
+		if !waitFor(ctx, w.o.Jitter(wait)) {
 			return nil
 		}
 	}
 }
 
-func (w *Worker) hold(p *partition) {
+func (w *Worker) addPartition(p *partition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mu.held[p.a.Partition()] = p
 }
 
-func (w *Worker) release(p *partition) {
+func (w *Worker) removePartition(p *partition) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.mu.held, p.a.Partition())
-	w.metrics.forget(p.a.Partition())
+	w.metrics.deletePartition(p.a.Partition())
 }
 
-func jitter(wait time.Duration) time.Duration { return rand.N(wait) + 1 }
+func fullJitter(wait time.Duration) time.Duration { return rand.N(wait) + 1 }
 
-// pause waits, and reports whether ctx lasted as long.
-func pause(ctx context.Context, wait time.Duration) bool {
+// waitFor waits, and reports whether ctx lasted as long.
+func waitFor(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {

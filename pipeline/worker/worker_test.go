@@ -198,7 +198,7 @@ func TestDrainLetsTheRecordInHandEnd(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			w, _ := New(Options{Log: l, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Handler: handlerFunc(func(ctx context.Context, v string) error {
 				cancel()
-				if !pause(ctx, c.takes) {
+				if !waitFor(ctx, c.takes) {
 					return ctx.Err()
 				}
 				return nil

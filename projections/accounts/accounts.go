@@ -42,7 +42,7 @@ type Directory struct {
 		staged *change
 		// next is behind the last record that was applied.
 		next    event.Offset
-		refused refused
+		refused recentRefusals
 		// access is what readers have; the state's own may be ahead of it.
 		access map[code.RepositoryID]*account.Access
 		// users are in order, nil if that is to be made again.
@@ -69,7 +69,7 @@ func Open(o Options) (*Directory, error) {
 	d := &Directory{decoder: o.Decoder}
 	d.mu.state = newState()
 	d.mu.refused.why = map[event.Offset]Refusal{}
-	if err := d.load(o.Store); err != nil {
+	if err := d.loadRows(o.Store); err != nil {
 		return nil, err
 	}
 	var err error
@@ -85,7 +85,7 @@ func Open(o Options) (*Directory, error) {
 }
 
 // Close takes the metrics out.
-func (d *Directory) Close() { d.metrics.unregister() }
+func (d *Directory) Close() { d.metrics.unregisterAll() }
 
 // Follow tells the Directory how to wait for a record: projections.Runner.WaitFor
 // of the Runner that applies it. Await fails before.
@@ -124,14 +124,14 @@ func (d *Directory) Apply(_ context.Context, b *store.Batch, rec event.Record) e
 	if !ok {
 		return nil
 	}
-	if err := c.sweep(now); err != nil {
+	if err := c.dropExpired(now); err != nil {
 		return err
 	}
 	why, err := c.apply(ev)
 	if err != nil || why == "" {
 		return err
 	}
-	return c.refuse(&d.mu.refused, why)
+	return c.recordRefusal(&d.mu.refused, why)
 }
 
 // Committed implements projections.Stateful. Readers see the change from here on,
@@ -164,7 +164,7 @@ func (d *Directory) Discarded(int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if c := d.mu.staged; c != nil {
-		for _, x := range c.taken {
+		for _, x := range c.takenExpiries {
 			d.mu.state.expiries.add(x.at, x.kind, x.id)
 		}
 	}
@@ -175,7 +175,7 @@ func (d *Directory) Discarded(int32) {
 func (d *Directory) Publish(int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.mu.state.tidy()
+	d.mu.state.rebuildExpiries()
 	if !d.mu.state.accessTaken {
 		d.mu.access, d.mu.state.accessTaken = d.mu.state.access, true
 	}

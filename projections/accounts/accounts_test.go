@@ -109,8 +109,8 @@ func (r *rig) apply(ev event.Event) accounts.Refusal {
 	return why
 }
 
-// want applies an event that has to come out like that.
-func (r *rig) want(why accounts.Refusal, ev event.Event) {
+// expectRefusal applies an event that has to come out like that.
+func (r *rig) expectRefusal(why accounts.Refusal, ev event.Event) {
 	r.t.Helper()
 	if got := r.apply(ev); got != why {
 		r.t.Errorf("%s: refused as %q, want %q", ev.EventType(), string(got), string(why))
@@ -160,22 +160,22 @@ func TestUsersAreUnique(t *testing.T) {
 	first := r.user("a", account.RoleOwner)
 	first.FirstOwner = true
 	first.Identity = &account.Identity{Issuer: "x", Subject: "1"}
-	r.want("", first)
-	r.want(accounts.IDTaken, first) // appended twice
+	r.expectRefusal("", first)
+	r.expectRefusal(accounts.IDTaken, first) // appended twice
 	again := r.user("b", account.RoleOwner)
 	again.FirstOwner = true
-	r.want(accounts.NotFirst, again)
+	r.expectRefusal(accounts.NotFirst, again)
 	again.FirstOwner, again.Email = false, first.Email
-	r.want(accounts.EmailTaken, again)
+	r.expectRefusal(accounts.EmailTaken, again)
 	again.Email, again.Identity = "b@example.com", first.Identity
-	r.want(accounts.IdentityTaken, again)
+	r.expectRefusal(accounts.IdentityTaken, again)
 	again.Identity = nil
-	r.want("", again)
+	r.expectRefusal("", again)
 	link := r.changed("b", event.UserIdentityLinked)
 	link.Identity = first.Identity
-	r.want(accounts.IdentityTaken, link)
+	r.expectRefusal(accounts.IdentityTaken, link)
 	link.Identity = &account.Identity{Issuer: "x", Subject: "2"}
-	r.want("", link)
+	r.expectRefusal("", link)
 	if u, found := r.dir.UserByIdentity(*link.Identity); !found || u.ID != "b" {
 		t.Errorf("by identity: %+v, %t", u, found)
 	}
@@ -189,73 +189,73 @@ func TestUsersAreUnique(t *testing.T) {
 
 func TestAnActiveOwnerStays(t *testing.T) {
 	r := newRig(t)
-	r.want(accounts.NotOwner, func() event.Event { e := r.user("a", account.RoleMember); e.FirstOwner = true; return e }())
-	r.want("", r.user("a", account.RoleOwner))
-	r.want("", r.user("m", account.RoleMember))
+	r.expectRefusal(accounts.NotOwner, func() event.Event { e := r.user("a", account.RoleMember); e.FirstOwner = true; return e }())
+	r.expectRefusal("", r.user("a", account.RoleOwner))
+	r.expectRefusal("", r.user("m", account.RoleMember))
 	demote := r.changed("a", event.UserRoleChanged)
 	demote.Role = account.RoleMember
 	removed := &event.UserRemoved{User: "a", By: system, At: r.now}
 	for _, ev := range []event.Event{demote, removed, r.changed("a", event.UserSuspended)} {
-		r.want(accounts.LastOwner, ev)
+		r.expectRefusal(accounts.LastOwner, ev)
 	}
 	pending := r.user("b", account.RoleOwner)
 	pending.State = account.StatePending
-	r.want("", pending)
-	r.want(accounts.LastOwner, demote) // one who waits for approval is none
-	r.want("", r.changed("b", event.UserApproved))
-	r.want(accounts.Unchanged, r.changed("b", event.UserApproved))
-	r.want("", demote)
-	r.want("", removed)
+	r.expectRefusal("", pending)
+	r.expectRefusal(accounts.LastOwner, demote) // one who waits for approval is none
+	r.expectRefusal("", r.changed("b", event.UserApproved))
+	r.expectRefusal(accounts.Unchanged, r.changed("b", event.UserApproved))
+	r.expectRefusal("", demote)
+	r.expectRefusal("", removed)
 	if n := r.dir.Owners(); n != 1 {
 		t.Errorf("%d owners", n)
 	}
-	r.want(accounts.LastOwner, &event.UserRemoved{User: "b", By: system, At: r.now})
-	r.want(accounts.UnknownUser, removed)
+	r.expectRefusal(accounts.LastOwner, &event.UserRemoved{User: "b", By: system, At: r.now})
+	r.expectRefusal(accounts.UnknownUser, removed)
 }
 
 func TestAnInvitationIsGoodForOne(t *testing.T) {
 	r := newRig(t)
-	r.want("", r.user("a", account.RoleOwner))
-	r.want("", r.invitation("i1", "b@example.com"))
+	r.expectRefusal("", r.user("a", account.RoleOwner))
+	r.expectRefusal("", r.invitation("i1", "b@example.com"))
 	accept := func(id account.UserID, i account.InvitationID) *event.UserCreated {
 		e := r.user(id, account.RoleMember)
 		e.Invitation = i
 		return e
 	}
-	r.want(accounts.InvitationOther, accept("c", "i1"))
+	r.expectRefusal(accounts.InvitationOther, accept("c", "i1"))
 	promoted := accept("b", "i1")
 	promoted.Role = account.RoleOwner
-	r.want(accounts.InvitationOther, promoted)
-	r.want("", accept("b", "i1"))
-	r.want(accounts.InvitationGone, accept("c", "i1"))
-	r.want("", r.invitation("i2", ""))
-	r.want(accounts.EmailTaken, func() event.Event { e := accept("d", "i2"); e.Email = "b@example.com"; return e }())
+	r.expectRefusal(accounts.InvitationOther, promoted)
+	r.expectRefusal("", accept("b", "i1"))
+	r.expectRefusal(accounts.InvitationGone, accept("c", "i1"))
+	r.expectRefusal("", r.invitation("i2", ""))
+	r.expectRefusal(accounts.EmailTaken, func() event.Event { e := accept("d", "i2"); e.Email = "b@example.com"; return e }())
 	if _, found := r.dir.InvitationByHash(hex64("i2")); !found {
 		t.Error("an invitation was used up by an event without effect")
 	}
 	r.now = r.now.Add(time.Hour)
-	r.want(accounts.InvitationExpired, accept("c", "i2"))
-	r.want("", &event.InvitationRevoked{Invitation: "i2", By: system, At: r.now})
-	r.want(accounts.InvitationGone, &event.InvitationRevoked{Invitation: "i2", By: system, At: r.now})
+	r.expectRefusal(accounts.InvitationExpired, accept("c", "i2"))
+	r.expectRefusal("", &event.InvitationRevoked{Invitation: "i2", By: system, At: r.now})
+	r.expectRefusal(accounts.InvitationGone, &event.InvitationRevoked{Invitation: "i2", By: system, At: r.now})
 	if n := len(r.dir.Invitations()); n != 0 {
 		t.Errorf("%d invitations", n)
 	}
 }
 
-// equip gives user "m" one of everything.
-func (r *rig) equip() {
+// addOneOfEach gives user "m" one of everything.
+func (r *rig) addOneOfEach() {
 	r.t.Helper()
-	r.want("", r.user("a", account.RoleOwner))
-	r.want("", r.user("m", account.RoleMember))
-	r.want("", r.session("s1", "m"))
-	r.want("", r.key("k1", "m", "one"))
-	r.want("", r.token("t1", "k1", "m"))
-	r.want("", &event.AccessChanged{ID: 7, Visibility: account.Private, Members: []account.UserID{"m", "a", "gone", "m"}, By: system, At: r.now})
-	r.want("", &event.AccessChanged{ID: 8, Members: []account.UserID{"m"}, By: system, At: r.now})
+	r.expectRefusal("", r.user("a", account.RoleOwner))
+	r.expectRefusal("", r.user("m", account.RoleMember))
+	r.expectRefusal("", r.session("s1", "m"))
+	r.expectRefusal("", r.key("k1", "m", "one"))
+	r.expectRefusal("", r.token("t1", "k1", "m"))
+	r.expectRefusal("", &event.AccessChanged{ID: 7, Visibility: account.Private, Members: []account.UserID{"m", "a", "gone", "m"}, By: system, At: r.now})
+	r.expectRefusal("", &event.AccessChanged{ID: 8, Members: []account.UserID{"m"}, By: system, At: r.now})
 }
 
-// credentials reports which of the credentials of equip are good.
-func (r *rig) credentials() string {
+// validCredentials reports which of the credentials of equip are good.
+func (r *rig) validCredentials() string {
 	_, session := r.dir.SessionByHash(hex64("s1"))
 	_, key := r.dir.KeyByHash(hex64("k1"))
 	_, token := r.dir.TokenByHash(hex64("t1"))
@@ -264,33 +264,33 @@ func (r *rig) credentials() string {
 
 func TestSuspensionEndsWhatAUserSignsInWith(t *testing.T) {
 	r := newRig(t)
-	r.equip()
-	if got := r.credentials(); got != "true true true" {
+	r.addOneOfEach()
+	if got := r.validCredentials(); got != "true true true" {
 		t.Fatalf("session, key, token: %s", got)
 	}
-	r.want("", r.changed("m", event.UserSuspended))
-	if got := r.credentials(); got != "false false false" {
+	r.expectRefusal("", r.changed("m", event.UserSuspended))
+	if got := r.validCredentials(); got != "false false false" {
 		t.Errorf("after the suspension: %s", got)
 	}
 	if a := r.dir.Access()[7]; !slices.Equal(a.Members, []account.UserID{"a", "m"}) {
 		t.Errorf("members %v: a suspended user keeps what they may see", a.Members)
 	}
 	for _, ev := range []event.Event{r.session("s2", "m"), r.key("k2", "m", "two")} {
-		r.want(accounts.UserInactive, ev)
+		r.expectRefusal(accounts.UserInactive, ev)
 	}
-	r.want("", r.changed("m", event.UserReinstated))
-	if got := r.credentials(); got != "false false false" {
+	r.expectRefusal("", r.changed("m", event.UserReinstated))
+	if got := r.validCredentials(); got != "false false false" {
 		t.Errorf("after the reinstatement: %s", got)
 	}
-	r.want("", r.session("s2", "m"))
+	r.expectRefusal("", r.session("s2", "m"))
 }
 
 func TestRemovalTakesEverythingAlong(t *testing.T) {
 	r := newRig(t)
-	r.equip()
+	r.addOneOfEach()
 	before := r.dir.Access()
-	r.want("", &event.UserRemoved{User: "m", By: system, At: r.now})
-	if got := r.credentials(); got != "false false false" {
+	r.expectRefusal("", &event.UserRemoved{User: "m", By: system, At: r.now})
+	if got := r.validCredentials(); got != "false false false" {
 		t.Errorf("session, key, token: %s", got)
 	}
 	after := r.dir.Access()
@@ -300,7 +300,7 @@ func TestRemovalTakesEverythingAlong(t *testing.T) {
 	if len(before) != 2 || len(before[7].Members) != 2 {
 		t.Error("a map that readers have was changed")
 	}
-	r.want(accounts.Unchanged, &event.AccessChanged{ID: 8, By: system, At: r.now})
+	r.expectRefusal(accounts.Unchanged, &event.AccessChanged{ID: 8, By: system, At: r.now})
 	if reflect.ValueOf(r.dir.Access()).Pointer() != reflect.ValueOf(after).Pointer() {
 		t.Error("another map, and nothing has changed")
 	}
@@ -308,64 +308,64 @@ func TestRemovalTakesEverythingAlong(t *testing.T) {
 
 func TestKeysAndTokens(t *testing.T) {
 	r := newRig(t)
-	r.equip()
-	r.want(accounts.NameTaken, r.key("k2", "m", "one"))
-	r.want("", r.key("k3", "a", "one"))
+	r.addOneOfEach()
+	r.expectRefusal(accounts.NameTaken, r.key("k2", "m", "one"))
+	r.expectRefusal("", r.key("k3", "a", "one"))
 	same := r.key("k4", "a", "two")
 	same.Hash = hex64("k1")
-	r.want(accounts.HashTaken, same)
-	r.want(accounts.KeyGone, r.token("t2", "k3", "m")) // of another user
-	r.want(accounts.KeyGone, &event.KeyDeleted{ID: "k3", User: "m", By: system, At: r.now})
+	r.expectRefusal(accounts.HashTaken, same)
+	r.expectRefusal(accounts.KeyGone, r.token("t2", "k3", "m")) // of another user
+	r.expectRefusal(accounts.KeyGone, &event.KeyDeleted{ID: "k3", User: "m", By: system, At: r.now})
 	short := r.key("k5", "m", "short")
 	short.ExpiresAt = r.now.Add(time.Minute)
-	r.want("", short)
+	r.expectRefusal("", short)
 	r.now = r.now.Add(time.Minute)
-	r.want(accounts.KeyExpired, r.token("t3", "k5", "m"))
-	r.want("", r.token("t4", "k1", "m"))
-	r.want("", &event.TokenRevoked{Token: "t4", By: system, At: r.now})
-	r.want(accounts.TokenGone, &event.TokenRevoked{Token: "t4", By: system, At: r.now})
+	r.expectRefusal(accounts.KeyExpired, r.token("t3", "k5", "m"))
+	r.expectRefusal("", r.token("t4", "k1", "m"))
+	r.expectRefusal("", &event.TokenRevoked{Token: "t4", By: system, At: r.now})
+	r.expectRefusal(accounts.TokenGone, &event.TokenRevoked{Token: "t4", By: system, At: r.now})
 	if keys := r.dir.Keys("m"); len(keys) != 2 || keys[0].ID != "k5" {
 		t.Errorf("keys %+v", keys)
 	}
-	r.want("", &event.KeyDeleted{ID: "k1", User: "m", By: system, At: r.now})
-	if got := r.credentials(); got != "true false false" {
+	r.expectRefusal("", &event.KeyDeleted{ID: "k1", User: "m", By: system, At: r.now})
+	if got := r.validCredentials(); got != "true false false" {
 		t.Errorf("session, key, token: %s", got)
 	}
 }
 
 func TestSessionsRotate(t *testing.T) {
 	r := newRig(t)
-	r.equip()
-	r.want("", r.session("other", "m"))
+	r.addOneOfEach()
+	r.expectRefusal("", r.session("other", "m"))
 	next := r.session("s2", "m")
 	next.Replaces = "s1"
-	r.want("", next)
+	r.expectRefusal("", next)
 	twice := r.session("s3", "m")
 	twice.Replaces = "s1"
-	r.want(accounts.SessionReplaced, twice)
+	r.expectRefusal(accounts.SessionReplaced, twice)
 	if s, found := r.dir.SessionByHash(hex64("s1")); !found || !s.ExpiresAt.Equal(r.now.Add(event.SessionGrace)) {
 		t.Errorf("the replaced session: %+v, %t", s, found)
 	}
 	r.reopen()
 	own := r.changed("m", event.UserPasswordChanged)
 	own.PasswordHash, own.By = "$argon2id$x", account.Actor{Kind: account.ActorUser, User: "m", Credential: "s2"}
-	r.want("", own)
+	r.expectRefusal("", own)
 	if got := len(r.dir.Sessions("m")); got != 2 {
 		t.Errorf("%d sessions after the password has changed, want that of the change with the one it replaces", got)
 	}
-	r.want("", &event.SessionEnded{User: "m", Session: "s1", By: system, At: r.now})
+	r.expectRefusal("", &event.SessionEnded{User: "m", Session: "s1", By: system, At: r.now})
 	if got := r.dir.Sessions("m"); len(got) != 0 {
 		t.Errorf("sessions %+v: who signs out with the old one is signed out", got)
 	}
 	late := r.session("s4", "m")
 	late.Replaces = "s2"
-	r.want(accounts.SessionGone, late) // what has ended does not live on in another
+	r.expectRefusal(accounts.SessionGone, late) // what has ended does not live on in another
 	short := r.session("short", "m")
 	short.ExpiresAt = r.now.Add(time.Second)
-	r.want("", short)
+	r.expectRefusal("", short)
 	next = r.session("s5", "m")
 	next.Replaces = "short"
-	r.want("", next)
+	r.expectRefusal("", next)
 	if s, found := r.dir.SessionByHash(hex64("short")); !found || !s.ExpiresAt.Equal(short.ExpiresAt) {
 		t.Errorf("a session that was replaced ends at %v, later than it would have: %t", s.ExpiresAt, found)
 	}
@@ -375,17 +375,17 @@ func TestSessionsRotate(t *testing.T) {
 // the clock of this machine.
 func TestExpiredThingsGo(t *testing.T) {
 	r := newRig(t)
-	r.equip()
-	r.want("", r.invitation("i", ""))
+	r.addOneOfEach()
+	r.expectRefusal("", r.invitation("i", ""))
 	r.now = r.now.Add(24 * time.Hour)
-	r.want("", r.changed("m", event.UserSuspended)) // any event
-	r.want("", r.changed("m", event.UserReinstated))
+	r.expectRefusal("", r.changed("m", event.UserSuspended)) // any event
+	r.expectRefusal("", r.changed("m", event.UserReinstated))
 	if len(r.dir.Invitations()) != 1 {
 		t.Error("an invitation is gone before its day is over")
 	}
 	r.reopen()
 	r.now = r.now.Add(time.Hour + time.Nanosecond)
-	r.want("", &event.ActivityNoted{At: r.now})
+	r.expectRefusal("", &event.ActivityNoted{At: r.now})
 	if len(r.dir.Invitations()) != 0 {
 		t.Error("an invitation is there for more than a day after its end")
 	}
@@ -393,9 +393,9 @@ func TestExpiredThingsGo(t *testing.T) {
 
 func TestActivityMovesForward(t *testing.T) {
 	r := newRig(t)
-	r.equip()
+	r.addOneOfEach()
 	note := func(at time.Time) {
-		r.want("", &event.ActivityNoted{
+		r.expectRefusal("", &event.ActivityNoted{
 			Users: map[account.UserID]time.Time{"m": at, "gone": at}, Keys: map[account.KeyID]time.Time{"k1": at, "gone": at}, At: r.now,
 		})
 	}
@@ -410,17 +410,17 @@ func TestActivityMovesForward(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	r := newRig(t)
-	r.equip()
+	r.addOneOfEach()
 	for i := range accounts.MaxKeysPerUser {
 		want := accounts.Refusal("")
 		if i == accounts.MaxKeysPerUser-1 {
 			want = accounts.TooMany
 		}
-		r.want(want, r.key(account.KeyID(fmt.Sprint("many", i)), "m", fmt.Sprint("many", i)))
+		r.expectRefusal(want, r.key(account.KeyID(fmt.Sprint("many", i)), "m", fmt.Sprint("many", i)))
 	}
 	for i := range accounts.MaxSessionsPerUser {
 		r.now = r.now.Add(time.Second)
-		r.want("", r.session(account.SessionID(fmt.Sprint("many", i)), "m"))
+		r.expectRefusal("", r.session(account.SessionID(fmt.Sprint("many", i)), "m"))
 	}
 	if got := r.dir.Sessions("m"); len(got) != accounts.MaxSessionsPerUser || got[0].ID != "many99" || got[99].ID != "many0" {
 		t.Errorf("%d sessions", len(got))
@@ -428,7 +428,7 @@ func TestBounds(t *testing.T) {
 	if _, found := r.dir.SessionByHash(hex64("s1")); found {
 		t.Error("the session that ends first is there")
 	}
-	r.want("", r.changed("m", event.UserSuspended))
+	r.expectRefusal("", r.changed("m", event.UserSuspended))
 	for range accounts.MaxRefusals + 5 {
 		r.apply(r.changed("m", event.UserSuspended))
 	}
@@ -454,7 +454,7 @@ func TestOthersAreNotTaken(t *testing.T) {
 	rec.Value = []byte("{}")
 	must(t, r.applier.Apply(t.Context(), rec)) // poison
 	r.next = 2
-	r.want("", r.user("a", account.RoleOwner))
+	r.expectRefusal("", r.user("a", account.RoleOwner))
 }
 
 // view is everything that readers can see.
@@ -468,8 +468,8 @@ type view struct {
 	Owners      int
 }
 
-// see reads a Directory in all ways that it has.
-func (r *rig) see() view {
+// readView reads a Directory in all ways that it has.
+func (r *rig) readView() view {
 	v := view{nil, map[account.KeyID]account.Key{}, map[account.SessionID]account.Session{}, map[account.TokenID]account.Token{},
 		map[account.InvitationID]account.Invitation{}, map[code.RepositoryID]account.Access{}, r.dir.Owners()}
 	for _, u := range r.dir.Users() {
@@ -495,7 +495,7 @@ func (r *rig) see() view {
 	return v
 }
 
-func (m *model) see() view {
+func (m *model) readView() view {
 	v := view{nil, m.keys, map[account.SessionID]account.Session{}, m.tokens, m.invitations, m.access, m.owners()}
 	for _, u := range m.users {
 		v.Users = append(v.Users, u)
@@ -512,8 +512,8 @@ func (m *model) see() view {
 	return v
 }
 
-// lookups compares what is found by hash with what there is.
-func (r *rig) lookups(v view) error {
+// checkLookups compares what is found by hash with what there is.
+func (r *rig) checkLookups(v view) error {
 	for _, k := range v.Keys {
 		if got, found := r.dir.KeyByHash(k.Hash); !found || got.ID != k.ID {
 			return fmt.Errorf("key %s is not found by its hash", k.ID)
@@ -578,12 +578,12 @@ func TestModel(t *testing.T) {
 				if i%50 == 25 {
 					r.reopen()
 				}
-				want, got := m.see(), r.see()
+				want, got := m.readView(), r.readView()
 				if !reflect.DeepEqual(got, want) {
 					t.Fatalf("seed %d, event %d, %s %+v:\n%+v\nwant\n%+v", seed, i, ev.EventType(), ev, got, want)
 				}
 				if i%20 == 0 {
-					if err := r.lookups(got); err != nil {
+					if err := r.checkLookups(got); err != nil {
 						t.Fatalf("seed %d, event %d: %v", seed, i, err)
 					}
 				}

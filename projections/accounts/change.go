@@ -37,7 +37,7 @@ type change struct {
 	// users says that a user changes.
 	users bool
 	// taken are expiries that go back if the batch is discarded.
-	taken []expiry
+	takenExpiries []expiry
 }
 
 // timeOf returns Event.At; ok is false for an event of another topic.
@@ -106,35 +106,35 @@ func (c *change) apply(ev event.Event) (Refusal, error) {
 	return "", nil
 }
 
-// then notes what becomes of the state once the batch is committed.
-func (c *change) then(f func(*state)) { c.effects = append(c.effects, f) }
+// addEffect notes what becomes of the state once the batch is committed.
+func (c *change) addEffect(f func(*state)) { c.effects = append(c.effects, f) }
 
 func (c *change) putUser(u *account.User) error {
 	c.users = true
-	c.then(func(s *state) { s.putUser(u) })
+	c.addEffect(func(s *state) { s.putUser(u) })
 	return write(c.b, rowKey(kindUser, u.ID), rowOfUser(u))
 }
 
 func (c *change) dropUser(id account.UserID) error {
 	c.users = true
-	c.then(func(s *state) { s.removeUser(id) })
+	c.addEffect(func(s *state) { s.removeUser(id) })
 	return c.b.Delete(rowKey(kindUser, id))
 }
 
 func (c *change) putSession(v *session) error {
-	c.then(func(s *state) { s.putSession(v) })
+	c.addEffect(func(s *state) { s.putSession(v) })
 	return write(c.b, rowKey(kindSession, v.ID), &sessionRow{
 		User: v.User, Hash: v.Hash, CreatedAt: v.CreatedAt, ExpiresAt: v.ExpiresAt, Address: v.Address, Agent: v.Agent, ReplacedBy: v.replacedBy,
 	})
 }
 
 func (c *change) dropSession(id account.SessionID) error {
-	c.then(func(s *state) { s.sessions.remove(id) })
+	c.addEffect(func(s *state) { s.sessions.removeByID(id) })
 	return c.b.Delete(rowKey(kindSession, id))
 }
 
 func (c *change) putKey(k *account.Key) error {
-	c.then(func(s *state) { s.keys.put(k) })
+	c.addEffect(func(s *state) { s.keys.put(k) })
 	return write(c.b, rowKey(kindKey, k.ID), &keyRow{
 		User: k.User, Name: k.Name, Prefix: k.Prefix, Hash: k.Hash, Scopes: k.Scopes, Repositories: k.Repositories,
 		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt,
@@ -143,36 +143,36 @@ func (c *change) putKey(k *account.Key) error {
 
 // dropKey drops a key with the tokens that it minted.
 func (c *change) dropKey(id account.KeyID) error {
-	for token := range c.s.tokens.of[string(id)] {
+	for token := range c.s.tokens.byOwner[string(id)] {
 		if err := c.dropToken(token); err != nil {
 			return err
 		}
 	}
-	c.then(func(s *state) { s.keys.remove(id) })
+	c.addEffect(func(s *state) { s.keys.removeByID(id) })
 	return c.b.Delete(rowKey(kindKey, id))
 }
 
 func (c *change) putToken(t *account.Token) error {
-	c.then(func(s *state) { s.putToken(t) })
+	c.addEffect(func(s *state) { s.putToken(t) })
 	return write(c.b, rowKey(kindToken, t.ID), &tokenRow{
 		Key: t.Key, User: t.User, Hash: t.Hash, Repositories: t.Repositories, CreatedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
 	})
 }
 
 func (c *change) dropToken(id account.TokenID) error {
-	c.then(func(s *state) { s.tokens.remove(id) })
+	c.addEffect(func(s *state) { s.tokens.removeByID(id) })
 	return c.b.Delete(rowKey(kindToken, id))
 }
 
 func (c *change) putInvitation(i *account.Invitation) error {
-	c.then(func(s *state) { s.putInvitation(i) })
+	c.addEffect(func(s *state) { s.putInvitation(i) })
 	return write(c.b, rowKey(kindInvitation, i.ID), &invitationRow{
 		Hash: i.Hash, Email: i.Email, Role: i.Role, By: i.By, CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt,
 	})
 }
 
 func (c *change) dropInvitation(id account.InvitationID) error {
-	c.then(func(s *state) { s.invitations.remove(id) })
+	c.addEffect(func(s *state) { s.invitations.removeByID(id) })
 	return c.b.Delete(rowKey(kindInvitation, id))
 }
 
@@ -182,10 +182,10 @@ func (c *change) setAccess(id code.RepositoryID, visibility account.Visibility, 
 		members = nil // as it comes out of the row
 	}
 	if visibility == "" && members == nil {
-		c.then(func(s *state) { s.setAccess(id, nil) })
+		c.addEffect(func(s *state) { s.setAccess(id, nil) })
 		return c.b.Delete(accessKey(id))
 	}
-	c.then(func(s *state) {
+	c.addEffect(func(s *state) {
 		s.setAccess(id, &account.Access{Repository: id, Visibility: visibility, Members: members})
 	})
 	return write(c.b, accessKey(id), &accessRow{visibility, members})
@@ -193,7 +193,7 @@ func (c *change) setAccess(id code.RepositoryID, visibility account.Visibility, 
 
 // dropCredentials ends what a user has to sign in with, but for sessions in keep.
 func (c *change) dropCredentials(user account.UserID) error {
-	for id := range c.s.keys.of[string(user)] {
+	for id := range c.s.keys.byOwner[string(user)] {
 		if err := c.dropKey(id); err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (c *change) dropCredentials(user account.UserID) error {
 
 // dropSessions ends the sessions of a user but for those to be kept.
 func (c *change) dropSessions(user account.UserID, keep map[account.SessionID]bool) error {
-	for id := range c.s.sessions.of[string(user)] {
+	for id := range c.s.sessions.byOwner[string(user)] {
 		if keep[id] {
 			continue
 		}
@@ -214,9 +214,9 @@ func (c *change) dropSessions(user account.UserID, keep map[account.SessionID]bo
 	return nil
 }
 
-// refuse remembers why the event had no effect, and forgets the oldest refusal if
+// recordRefusal remembers why the event had no effect, and forgets the oldest refusal if
 // there are too many.
-func (c *change) refuse(r *refused, why Refusal) error {
+func (c *change) recordRefusal(r *recentRefusals, why Refusal) error {
 	c.refusal = why
 	if len(r.offsets) >= MaxRefusals {
 		if err := c.b.Delete(refusalKey(r.offsets[0])); err != nil {

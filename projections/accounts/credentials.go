@@ -51,7 +51,7 @@ func (c *change) sessionStarted(e *event.SessionStarted) (Refusal, error) {
 		return HashTaken, nil
 	}
 	if e.Replaces != "" {
-		if why, err := c.replace(e); why != "" || err != nil {
+		if why, err := c.replaceSession(e); why != "" || err != nil {
 			return why, err
 		}
 	}
@@ -63,9 +63,9 @@ func (c *change) sessionStarted(e *event.SessionStarted) (Refusal, error) {
 	}})
 }
 
-// replace gives the session that another takes the place of its last moments. One
+// replaceSession gives the session that another takes the place of its last moments. One
 // that has ended meanwhile does not live on in another, and one is replaced once.
-func (c *change) replace(e *event.SessionStarted) (Refusal, error) {
+func (c *change) replaceSession(e *event.SessionStarted) (Refusal, error) {
 	old := c.s.sessions.byID[e.Replaces]
 	switch {
 	case old == nil || old.User != e.User || !e.At.Before(old.ExpiresAt):
@@ -83,7 +83,7 @@ func (c *change) replace(e *event.SessionStarted) (Refusal, error) {
 
 // makeRoom ends the session of a user that ends first, if there are too many.
 func (c *change) makeRoom(user account.UserID) error {
-	all := c.s.sessions.of[string(user)]
+	all := c.s.sessions.byOwner[string(user)]
 	if len(all) < MaxSessionsPerUser {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (c *change) makeRoom(user account.UserID) error {
 
 func (c *change) sessionEnded(e *event.SessionEnded) (Refusal, error) {
 	if e.Session == "" {
-		if len(c.s.sessions.of[string(e.User)]) == 0 {
+		if len(c.s.sessions.byOwner[string(e.User)]) == 0 {
 			return SessionGone, nil
 		}
 		return "", c.dropSessions(e.User, nil)
@@ -107,7 +107,7 @@ func (c *change) sessionEnded(e *event.SessionEnded) (Refusal, error) {
 	if s == nil || s.User != e.User {
 		return SessionGone, nil
 	}
-	for id := range c.rotations(s) {
+	for id := range c.rotationChain(s) {
 		if err := c.dropSession(id); err != nil {
 			return "", err
 		}
@@ -124,16 +124,16 @@ func (c *change) ownSession(by account.Actor, user account.UserID) *session {
 	return s
 }
 
-// rotations returns s with those that it took the place of, and those that took
+// rotationChain returns s with those that it took the place of, and those that took
 // its place: one sign-in.
-func (c *change) rotations(s *session) map[account.SessionID]bool {
+func (c *change) rotationChain(s *session) map[account.SessionID]bool {
 	if s == nil {
 		return nil
 	}
 	same := map[account.SessionID]bool{s.ID: true}
 	for grown := true; grown; {
 		grown = false
-		for id, other := range c.s.sessions.of[string(s.User)] {
+		for id, other := range c.s.sessions.byOwner[string(s.User)] {
 			if next := other.replacedBy; same[id] && next != "" && !same[next] && c.s.sessions.byID[next] != nil {
 				same[next], grown = true, true
 			} else if same[next] && !same[id] {
@@ -148,7 +148,7 @@ func (c *change) keyCreated(e *event.KeyCreated) (Refusal, error) {
 	if why := c.activeUser(e.User); why != "" {
 		return why, nil
 	}
-	mine := c.s.keys.of[string(e.User)]
+	mine := c.s.keys.byOwner[string(e.User)]
 	switch {
 	case c.s.keys.byID[e.ID] != nil:
 		return IDTaken, nil
@@ -203,7 +203,7 @@ func (c *change) tokenMinted(e *event.TokenMinted) (Refusal, error) {
 
 // roomForToken drops the tokens of a key that have expired, if it has too many.
 func (c *change) roomForToken(key account.KeyID, now time.Time) (Refusal, error) {
-	all := c.s.tokens.of[string(key)]
+	all := c.s.tokens.byOwner[string(key)]
 	if len(all) < MaxTokensPerKey {
 		return "", nil
 	}

@@ -23,8 +23,8 @@ func (d *Directory) Await(ctx context.Context, at event.Position) error {
 	return wait(ctx, at)
 }
 
-// find looks one value up.
-func find[K comparable, V any](d *Directory, of func(s *state) map[K]*V, key K) (*V, bool) {
+// findValue looks one value up.
+func findValue[K comparable, V any](d *Directory, of func(s *state) map[K]*V, key K) (*V, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	v := of(d.mu.state)[key]
@@ -33,17 +33,17 @@ func find[K comparable, V any](d *Directory, of func(s *state) map[K]*V, key K) 
 
 // User returns the user with that ID.
 func (d *Directory) User(id account.UserID) (*account.User, bool) {
-	return find(d, func(s *state) map[account.UserID]*account.User { return s.users }, id)
+	return findValue(d, func(s *state) map[account.UserID]*account.User { return s.users }, id)
 }
 
 // UserByEmail wants lower case.
 func (d *Directory) UserByEmail(email string) (*account.User, bool) {
-	return find(d, func(s *state) map[string]*account.User { return s.emails }, email)
+	return findValue(d, func(s *state) map[string]*account.User { return s.emails }, email)
 }
 
 // UserByIdentity returns the user to whom an identity is linked.
 func (d *Directory) UserByIdentity(identity account.Identity) (*account.User, bool) {
-	return find(d, func(s *state) map[account.Identity]*account.User { return s.identities }, identity)
+	return findValue(d, func(s *state) map[account.Identity]*account.User { return s.identities }, identity)
 }
 
 // Users returns all of them, ordered by CreatedAt, then ID. The slice is the
@@ -53,13 +53,13 @@ func (d *Directory) Users() []*account.User {
 	users := d.mu.users
 	d.mu.RUnlock()
 	if users == nil {
-		users = d.ordered()
+		users = d.orderedUsers()
 	}
 	return slices.Clone(users)
 }
 
-// ordered puts the users in order and keeps that until one changes.
-func (d *Directory) ordered() []*account.User {
+// orderedUsers puts the users in order and keeps that until one changes.
+func (d *Directory) orderedUsers() []*account.User {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.mu.users == nil {
@@ -84,17 +84,17 @@ func (d *Directory) Owners() int {
 
 // KeyByHash finds a key by its keyed hash.
 func (d *Directory) KeyByHash(hash string) (*account.Key, bool) {
-	return find(d, func(s *state) map[string]*account.Key { return s.keys.byHash }, hash)
+	return findValue(d, func(s *state) map[string]*account.Key { return s.keys.byHash }, hash)
 }
 
 // Key returns the key with that ID.
 func (d *Directory) Key(id account.KeyID) (*account.Key, bool) {
-	return find(d, func(s *state) map[account.KeyID]*account.Key { return s.keys.byID }, id)
+	return findValue(d, func(s *state) map[account.KeyID]*account.Key { return s.keys.byID }, id)
 }
 
 // Keys returns those of a user, newest first.
 func (d *Directory) Keys(user account.UserID) []*account.Key {
-	return newestFirst(d, func(s *state) map[account.KeyID]*account.Key { return s.keys.of[string(user)] }, func(a, b *account.Key) int {
+	return newestFirst(d, func(s *state) map[account.KeyID]*account.Key { return s.keys.byOwner[string(user)] }, func(a, b *account.Key) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 }
@@ -114,17 +114,17 @@ func newestFirst[K comparable, V any](d *Directory, of func(s *state) map[K]*V, 
 
 // TokenByHash finds a token by its keyed hash.
 func (d *Directory) TokenByHash(hash string) (*account.Token, bool) {
-	return find(d, func(s *state) map[string]*account.Token { return s.tokens.byHash }, hash)
+	return findValue(d, func(s *state) map[string]*account.Token { return s.tokens.byHash }, hash)
 }
 
 // Token returns the token with that ID.
 func (d *Directory) Token(id account.TokenID) (*account.Token, bool) {
-	return find(d, func(s *state) map[account.TokenID]*account.Token { return s.tokens.byID }, id)
+	return findValue(d, func(s *state) map[account.TokenID]*account.Token { return s.tokens.byID }, id)
 }
 
 // SessionByHash finds a session by its keyed hash.
 func (d *Directory) SessionByHash(hash string) (*account.Session, bool) {
-	s, found := find(d, func(s *state) map[string]*session { return s.sessions.byHash }, hash)
+	s, found := findValue(d, func(s *state) map[string]*session { return s.sessions.byHash }, hash)
 	if !found {
 		return nil, false
 	}
@@ -133,7 +133,7 @@ func (d *Directory) SessionByHash(hash string) (*account.Session, bool) {
 
 // Sessions returns those of a user, newest first.
 func (d *Directory) Sessions(user account.UserID) []*account.Session {
-	held := newestFirst(d, func(s *state) map[account.SessionID]*session { return s.sessions.of[string(user)] }, func(a, b *session) int {
+	held := newestFirst(d, func(s *state) map[account.SessionID]*session { return s.sessions.byOwner[string(user)] }, func(a, b *session) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	sessions := make([]*account.Session, len(held))
@@ -145,7 +145,7 @@ func (d *Directory) Sessions(user account.UserID) []*account.Session {
 
 // InvitationByHash finds an invitation by its keyed hash.
 func (d *Directory) InvitationByHash(hash string) (*account.Invitation, bool) {
-	return find(d, func(s *state) map[string]*account.Invitation { return s.invitations.byHash }, hash)
+	return findValue(d, func(s *state) map[string]*account.Invitation { return s.invitations.byHash }, hash)
 }
 
 // Invitations returns all of them, newest first.

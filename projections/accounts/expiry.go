@@ -44,29 +44,29 @@ func (e *expiries) Pop() any {
 
 func (e *expiries) add(at time.Time, kind byte, id string) { heap.Push(e, expiry{at, kind, id}) }
 
-// take removes and returns the next one that lies before a time.
-func (e *expiries) take(before time.Time) (expiry, bool) {
+// takeBefore removes and returns the next one that lies before a time.
+func (e *expiries) takeBefore(before time.Time) (expiry, bool) {
 	if len(e.heap) == 0 || !e.heap[0].at.Before(before) {
 		return expiry{}, false
 	}
 	return heap.Pop(e).(expiry), true
 }
 
-// sweep drops what expired more than expiryGrace before now, the time of the event.
-func (c *change) sweep(now time.Time) error {
+// dropExpired drops what expired more than expiryGrace before now, the time of the event.
+func (c *change) dropExpired(now time.Time) error {
 	for {
-		x, ok := c.s.expiries.take(now.Add(-expiryGrace))
+		x, ok := c.s.expiries.takeBefore(now.Add(-expiryGrace))
 		if !ok {
 			return nil
 		}
-		c.taken = append(c.taken, x)
-		if err := c.expire(x); err != nil {
+		c.takenExpiries = append(c.takenExpiries, x)
+		if err := c.dropExpiry(x); err != nil {
 			return err
 		}
 	}
 }
 
-func (c *change) expire(x expiry) error {
+func (c *change) dropExpiry(x expiry) error {
 	switch x.kind {
 	case kindSession:
 		if s := c.s.sessions.byID[account.SessionID(x.id)]; s != nil && s.ExpiresAt.Equal(x.at) {
@@ -88,8 +88,8 @@ func (c *change) expire(x expiry) error {
 // as there are things.
 const expirySlack = 1024
 
-// tidy makes the expiries anew if most are of things that are gone.
-func (s *state) tidy() {
+// rebuildExpiries makes the expiries anew if most are of things that are gone.
+func (s *state) rebuildExpiries() {
 	live := len(s.sessions.byID) + len(s.tokens.byID) + len(s.invitations.byID)
 	if s.expiries.Len() <= 2*live+expirySlack {
 		return

@@ -11,13 +11,13 @@ import (
 //	quarry_accounts_held            what there is, by kind
 //	quarry_accounts_refused_total   events without effect, by reason
 type metrics struct {
-	reg     prometheus.Registerer
-	held    prometheus.Collector
-	refused *prometheus.CounterVec
+	reg            prometheus.Registerer
+	countCollector prometheus.Collector
+	refused        *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer, d *Directory) (*metrics, error) {
-	m := &metrics{reg: reg, held: held{d}, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+	m := &metrics{reg: reg, countCollector: countCollector{d}, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_accounts_refused_total",
 		Help: "Events of the accounts that broke a rule and had no effect, as this process applied them.",
 	}, []string{"reason"})}
@@ -27,7 +27,7 @@ func newMetrics(reg prometheus.Registerer, d *Directory) (*metrics, error) {
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.held, m.refused} {
+	for _, c := range []prometheus.Collector{m.countCollector, m.refused} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("accounts: register metrics: %w", err)
 		}
@@ -35,25 +35,25 @@ func newMetrics(reg prometheus.Registerer, d *Directory) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) unregister() {
+func (m *metrics) unregisterAll() {
 	if m.reg != nil {
-		m.reg.Unregister(m.held)
+		m.reg.Unregister(m.countCollector)
 		m.reg.Unregister(m.refused)
 	}
 }
 
 // held counts what a Directory holds.
-type held struct{ d *Directory }
+type countCollector struct{ d *Directory }
 
-var heldDescription = prometheus.NewDesc("quarry_accounts_held",
+var countDescription = prometheus.NewDesc("quarry_accounts_held",
 	"What there is of the accounts: user (at most 100000), owner (active ones), session, key, token, invitation (at most 10000), decision on a repository (at most 100000), member of those (at most 1000000).",
 	[]string{"kind"}, nil)
 
 // Describe implements prometheus.Collector.
-func (held) Describe(c chan<- *prometheus.Desc) { c <- heldDescription }
+func (countCollector) Describe(c chan<- *prometheus.Desc) { c <- countDescription }
 
 // Collect implements prometheus.Collector.
-func (h held) Collect(c chan<- prometheus.Metric) {
+func (h countCollector) Collect(c chan<- prometheus.Metric) {
 	h.d.mu.RLock()
 	s := h.d.mu.state
 	counts := map[string]int{
@@ -62,6 +62,6 @@ func (h held) Collect(c chan<- prometheus.Metric) {
 	}
 	h.d.mu.RUnlock()
 	for kind, n := range counts {
-		c <- prometheus.MustNewConstMetric(heldDescription, prometheus.GaugeValue, float64(n), kind)
+		c <- prometheus.MustNewConstMetric(countDescription, prometheus.GaugeValue, float64(n), kind)
 	}
 }

@@ -52,10 +52,10 @@ func (m *model) owners() (n int) {
 	return n
 }
 
-func (m *model) active(id account.UserID) bool { return m.users[id].State == account.StateActive }
+func (m *model) isActive(id account.UserID) bool { return m.users[id].State == account.StateActive }
 
-// expire drops what ended more than a day before now.
-func (m *model) expire(now time.Time) {
+// dropExpired drops what ended more than a day before now.
+func (m *model) dropExpired(now time.Time) {
 	over := func(end time.Time) bool { return end.Add(24 * time.Hour).Before(now) }
 	maps.DeleteFunc(m.sessions, func(_ account.SessionID, s modelSession) bool { return over(s.ExpiresAt) })
 	maps.DeleteFunc(m.tokens, func(_ account.TokenID, t account.Token) bool { return over(t.ExpiresAt) })
@@ -94,12 +94,12 @@ func (m *model) signIn(id account.SessionID) map[account.SessionID]bool {
 
 // apply changes the model and reports whether the event had an effect.
 func (m *model) apply(ev event.Event, now time.Time) bool {
-	defer m.expire(now) // the event itself still finds what goes with it
+	defer m.dropExpired(now) // the event itself still finds what goes with it
 	switch e := ev.(type) {
 	case *event.UserCreated:
-		return m.create(e)
+		return m.createUser(e)
 	case *event.UserChanged:
-		return m.change(e)
+		return m.changeUser(e)
 	case *event.UserRemoved:
 		u, found := m.users[e.User]
 		if !found || m.owners() == 1 && u.Role == account.RoleOwner && u.State == account.StateActive {
@@ -109,7 +109,7 @@ func (m *model) apply(ev event.Event, now time.Time) bool {
 		delete(m.users, e.User)
 		for id, a := range m.access {
 			a.Members = slices.DeleteFunc(slices.Clone(a.Members), func(other account.UserID) bool { return other == e.User })
-			m.decide(id, a)
+			m.setAccess(id, a)
 		}
 		return true
 	case *event.InvitationCreated:
@@ -142,7 +142,7 @@ func (m *model) apply(ev event.Event, now time.Time) bool {
 		return true
 	case *event.KeyCreated:
 		_, taken := m.keys[e.ID]
-		if taken || !m.active(e.User) || any1(m.keys, func(k account.Key) bool { return k.Hash == e.Hash || k.User == e.User && k.Name == e.Name }) {
+		if taken || !m.isActive(e.User) || any1(m.keys, func(k account.Key) bool { return k.Hash == e.Hash || k.User == e.User && k.Name == e.Name }) {
 			return false
 		}
 		m.keys[e.ID] = account.Key{
@@ -159,7 +159,7 @@ func (m *model) apply(ev event.Event, now time.Time) bool {
 	case *event.TokenMinted:
 		k, found := m.keys[e.MintedBy]
 		_, taken := m.tokens[e.Token]
-		if taken || !found || k.User != e.User || !m.active(e.User) || !k.ExpiresAt.IsZero() && !e.At.Before(k.ExpiresAt) ||
+		if taken || !found || k.User != e.User || !m.isActive(e.User) || !k.ExpiresAt.IsZero() && !e.At.Before(k.ExpiresAt) ||
 			any1(m.tokens, func(t account.Token) bool { return t.Hash == e.Hash }) {
 			return false
 		}
@@ -194,7 +194,7 @@ func (m *model) hasIdentity(want account.Identity) bool {
 	return any1(m.users, func(u account.User) bool { return slices.Contains(u.Identities, want) })
 }
 
-func (m *model) create(e *event.UserCreated) bool {
+func (m *model) createUser(e *event.UserCreated) bool {
 	if _, taken := m.users[e.User]; taken || any1(m.users, func(u account.User) bool { return u.Email == e.Email }) {
 		return false
 	}
@@ -221,7 +221,7 @@ func (m *model) create(e *event.UserCreated) bool {
 	return true
 }
 
-func (m *model) change(e *event.UserChanged) bool {
+func (m *model) changeUser(e *event.UserChanged) bool {
 	was, found := m.users[e.User]
 	u := was
 	if !found {
@@ -270,7 +270,7 @@ func (m *model) change(e *event.UserChanged) bool {
 
 func (m *model) start(e *event.SessionStarted) bool {
 	_, taken := m.sessions[e.Session]
-	if taken || !m.active(e.User) || any1(m.sessions, func(s modelSession) bool { return s.Hash == e.Hash }) {
+	if taken || !m.isActive(e.User) || any1(m.sessions, func(s modelSession) bool { return s.Hash == e.Hash }) {
 		return false
 	}
 	if e.Replaces != "" {
@@ -301,11 +301,11 @@ func (m *model) accessChanged(e *event.AccessChanged) bool {
 	if was.Visibility == a.Visibility && slices.Equal(was.Members, a.Members) {
 		return false
 	}
-	m.decide(e.ID, a)
+	m.setAccess(e.ID, a)
 	return true
 }
 
-func (m *model) decide(id code.RepositoryID, a account.Access) {
+func (m *model) setAccess(id code.RepositoryID, a account.Access) {
 	delete(m.access, id)
 	if len(a.Members) == 0 {
 		a.Members = nil

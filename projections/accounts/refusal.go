@@ -45,7 +45,7 @@ var refusals = []Refusal{
 const MaxRefusals = 10_000
 
 // refused holds the newest refusals, in the order of their offsets.
-type refused struct {
+type recentRefusals struct {
 	offsets []event.Offset
 	why     map[event.Offset]Refusal
 	// forgotten is behind the last refusal that was dropped: of offsets below it
@@ -53,14 +53,14 @@ type refused struct {
 	forgotten event.Offset
 }
 
-func (r *refused) add(at event.Offset, why Refusal) {
+func (r *recentRefusals) add(at event.Offset, why Refusal) {
 	r.offsets = append(r.offsets, at)
 	r.why[at] = why
 }
 
 // dropOldest makes room. The offsets are copied once in a while, so that they do
 // not grow for ever.
-func (r *refused) dropOldest() {
+func (r *recentRefusals) dropOldest() {
 	delete(r.why, r.offsets[0])
 	r.forgotten = r.offsets[0] + 1
 	r.offsets = r.offsets[1:]

@@ -98,8 +98,8 @@ func write(b *store.Batch, key []byte, row any) error {
 	return b.Set(key, value)
 }
 
-// load reads all rows of the family.
-func (d *Directory) load(s *store.Store) error {
+// loadRows reads all rows of the family.
+func (d *Directory) loadRows(s *store.Store) error {
 	prefix := []byte{byte(store.FamilyAccounts)}
 	it, err := s.Iter(prefix, store.Successor(prefix))
 	if err != nil {
@@ -123,7 +123,7 @@ func (d *Directory) loadRow(key, value []byte) error {
 	case kindUser:
 		var r userRow
 		err = json.Unmarshal(value, &r)
-		s.putUser(r.user(account.UserID(id)))
+		s.putUser(r.toUser(account.UserID(id)))
 	case kindInvitation:
 		var r invitationRow
 		err = json.Unmarshal(value, &r)
@@ -133,11 +133,11 @@ func (d *Directory) loadRow(key, value []byte) error {
 	case kindSession:
 		var r sessionRow
 		err = json.Unmarshal(value, &r)
-		s.putSession(r.session(account.SessionID(id)))
+		s.putSession(r.toSession(account.SessionID(id)))
 	case kindKey:
 		var r keyRow
 		err = json.Unmarshal(value, &r)
-		s.keys.put(r.key(account.KeyID(id)))
+		s.keys.put(r.toKey(account.KeyID(id)))
 	case kindToken:
 		var r tokenRow
 		err = json.Unmarshal(value, &r)
@@ -170,7 +170,7 @@ func (d *Directory) loadAccess(key, value []byte) error {
 	return nil
 }
 
-func (r *userRow) user(id account.UserID) *account.User {
+func (r *userRow) toUser(id account.UserID) *account.User {
 	return &account.User{
 		ID: id, Email: r.Email, Name: r.Name, Role: r.Role, State: r.State, PasswordHash: r.PasswordHash, Identities: r.Identities,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, SuspendedAt: r.SuspendedAt, LastActivityAt: r.LastActivityAt,
@@ -184,13 +184,13 @@ func rowOfUser(u *account.User) *userRow {
 	}
 }
 
-func (r *sessionRow) session(id account.SessionID) *session {
+func (r *sessionRow) toSession(id account.SessionID) *session {
 	return &session{account.Session{
 		ID: id, User: r.User, Hash: r.Hash, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, Address: r.Address, Agent: r.Agent,
 	}, r.ReplacedBy}
 }
 
-func (r *keyRow) key(id account.KeyID) *account.Key {
+func (r *keyRow) toKey(id account.KeyID) *account.Key {
 	return &account.Key{
 		ID: id, User: r.User, Name: r.Name, Prefix: r.Prefix, Hash: r.Hash, Scopes: r.Scopes, Repositories: r.Repositories,
 		CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, LastUsedAt: r.LastUsedAt,

@@ -45,7 +45,7 @@ func (s *script) repositories() (ids []code.RepositoryID) {
 	return ids
 }
 
-func (s *script) by() account.Actor {
+func (s *script) randomActor() account.Actor {
 	return account.Actor{Kind: account.ActorUser, User: s.user(), Credential: string(s.session()), Address: "10.0.0.1", Client: "test"}
 }
 
@@ -54,8 +54,8 @@ func (s *script) expiry() time.Time {
 	return s.now.Add([]time.Duration{time.Minute, time.Hour, 3 * 24 * time.Hour, 30 * 24 * time.Hour}[s.IntN(4)])
 }
 
-// tick moves the clock, sometimes back: processes do not agree on the time.
-func (s *script) tick() {
+// moveClock moves the clock, sometimes back: processes do not agree on the time.
+func (s *script) moveClock() {
 	step := time.Duration(s.IntN(120)) * time.Second
 	switch s.IntN(20) {
 	case 0:
@@ -68,64 +68,64 @@ func (s *script) tick() {
 
 // step returns the next event.
 func (s *script) step() (event.Event, time.Time) {
-	s.tick()
+	s.moveClock()
 	at := s.now
 	switch n := s.IntN(100); {
 	case n < 14:
-		return s.created(at), at
+		return s.randomCreated(at), at
 	case n < 30:
-		return s.changed(at), at
+		return s.randomChanged(at), at
 	case n < 33:
-		return &event.UserRemoved{User: s.user(), By: s.by(), At: at}, at
+		return &event.UserRemoved{User: s.user(), By: s.randomActor(), At: at}, at
 	case n < 37:
 		e := &event.InvitationCreated{
-			Invitation: account.InvitationID(s.name("i", 4)), Hash: s.hash(), Role: s.role(), ExpiresAt: s.expiry(), By: s.by(), At: at,
+			Invitation: account.InvitationID(s.name("i", 4)), Hash: s.hash(), Role: s.role(), ExpiresAt: s.expiry(), By: s.randomActor(), At: at,
 		}
 		if s.IntN(2) == 0 {
 			e.Email = s.name("", 5) + "@example.com"
 		}
 		return e, at
 	case n < 39:
-		return &event.InvitationRevoked{Invitation: account.InvitationID(s.name("i", 4)), By: s.by(), At: at}, at
+		return &event.InvitationRevoked{Invitation: account.InvitationID(s.name("i", 4)), By: s.randomActor(), At: at}, at
 	case n < 54:
-		e := &event.SessionStarted{Session: s.session(), User: s.user(), Hash: s.hash(), ExpiresAt: s.expiry(), Method: "password", By: s.by(), At: at}
+		e := &event.SessionStarted{Session: s.session(), User: s.user(), Hash: s.hash(), ExpiresAt: s.expiry(), Method: "password", By: s.randomActor(), At: at}
 		if s.IntN(2) == 0 {
 			e.Replaces, e.Method = s.session(), "rotation"
 		}
 		return e, at
 	case n < 58:
-		e := &event.SessionEnded{User: s.user(), By: s.by(), At: at}
+		e := &event.SessionEnded{User: s.user(), By: s.randomActor(), At: at}
 		if s.IntN(4) > 0 {
 			e.Session = s.session()
 		}
 		return e, at
 	}
-	return s.more(at), at
+	return s.otherEvent(at), at
 }
 
-func (s *script) more(at time.Time) event.Event {
+func (s *script) otherEvent(at time.Time) event.Event {
 	switch n := s.IntN(42); {
 	case n < 12:
 		e := &event.KeyCreated{
 			ID: s.key(), User: s.user(), Name: s.name("name", 3), Prefix: "qk_0a0a0a", Hash: s.hash(),
-			Scopes: []account.Scope{account.ScopeSearch}, By: s.by(), At: at,
+			Scopes: []account.Scope{account.ScopeSearch}, By: s.randomActor(), At: at,
 		}
 		if s.IntN(2) == 0 {
 			e.Repositories, e.ExpiresAt = s.repositories(), s.expiry()
 		}
 		return e
 	case n < 15:
-		return &event.KeyDeleted{ID: s.key(), User: s.user(), By: s.by(), At: at}
+		return &event.KeyDeleted{ID: s.key(), User: s.user(), By: s.randomActor(), At: at}
 	case n < 25:
 		return &event.TokenMinted{
 			Token: account.TokenID(s.name("t", 8)), MintedBy: s.key(), User: s.user(), Hash: s.hash(), Repositories: s.repositories(),
-			ExpiresAt: s.expiry(), By: s.by(), At: at,
+			ExpiresAt: s.expiry(), By: s.randomActor(), At: at,
 		}
 	case n < 28:
-		return &event.TokenRevoked{Token: account.TokenID(s.name("t", 8)), By: s.by(), At: at}
+		return &event.TokenRevoked{Token: account.TokenID(s.name("t", 8)), By: s.randomActor(), At: at}
 	case n < 36:
 		e := &event.AccessChanged{
-			ID: code.RepositoryID(1 + s.IntN(3)), By: s.by(), At: at,
+			ID: code.RepositoryID(1 + s.IntN(3)), By: s.randomActor(), At: at,
 			Visibility: []account.Visibility{"", account.Public, account.Internal, account.Private}[s.IntN(4)],
 		}
 		for range s.IntN(4) {
@@ -138,9 +138,9 @@ func (s *script) more(at time.Time) event.Event {
 	}
 }
 
-func (s *script) created(at time.Time) event.Event {
+func (s *script) randomCreated(at time.Time) event.Event {
 	e := &event.UserCreated{
-		User: s.user(), Email: s.name("", 5) + "@example.com", Role: s.role(), State: account.StateActive, By: s.by(), At: at,
+		User: s.user(), Email: s.name("", 5) + "@example.com", Role: s.role(), State: account.StateActive, By: s.randomActor(), At: at,
 	}
 	switch s.IntN(5) {
 	case 0:
@@ -155,8 +155,8 @@ func (s *script) created(at time.Time) event.Event {
 	return e
 }
 
-func (s *script) changed(at time.Time) event.Event {
-	e := &event.UserChanged{User: s.user(), By: s.by(), At: at}
+func (s *script) randomChanged(at time.Time) event.Event {
+	e := &event.UserChanged{User: s.user(), By: s.randomActor(), At: at}
 	switch s.IntN(8) {
 	case 0:
 		e.Change = event.UserApproved

@@ -38,24 +38,24 @@ type session struct {
 type table[ID ~string, V any] struct {
 	byID     map[ID]*V
 	byHash   map[string]*V
-	of       map[string]map[ID]*V
+	byOwner  map[string]map[ID]*V
 	describe func(*V) (id ID, hash, owner string)
 }
 
 func newTable[ID ~string, V any](of func(*V) (id ID, hash, owner string)) table[ID, V] {
-	return table[ID, V]{byID: map[ID]*V{}, byHash: map[string]*V{}, of: map[string]map[ID]*V{}, describe: of}
+	return table[ID, V]{byID: map[ID]*V{}, byHash: map[string]*V{}, byOwner: map[string]map[ID]*V{}, describe: of}
 }
 
 func (t *table[ID, V]) put(v *V) {
 	id, hash, owner := t.describe(v)
 	t.byID[id], t.byHash[hash] = v, v
-	if t.of[owner] == nil {
-		t.of[owner] = map[ID]*V{}
+	if t.byOwner[owner] == nil {
+		t.byOwner[owner] = map[ID]*V{}
 	}
-	t.of[owner][id] = v
+	t.byOwner[owner][id] = v
 }
 
-func (t *table[ID, V]) remove(id ID) {
+func (t *table[ID, V]) removeByID(id ID) {
 	v := t.byID[id]
 	if v == nil {
 		return
@@ -63,8 +63,8 @@ func (t *table[ID, V]) remove(id ID) {
 	_, hash, owner := t.describe(v)
 	delete(t.byID, id)
 	delete(t.byHash, hash)
-	if delete(t.of[owner], id); len(t.of[owner]) == 0 {
-		delete(t.of, owner)
+	if delete(t.byOwner[owner], id); len(t.byOwner[owner]) == 0 {
+		delete(t.byOwner, owner)
 	}
 }
 

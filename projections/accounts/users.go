@@ -9,11 +9,11 @@ import (
 )
 
 func (c *change) userCreated(e *event.UserCreated) (Refusal, error) {
-	if why := c.admits(e); why != "" {
+	if why := c.checkNewUser(e); why != "" {
 		return why, nil
 	}
 	if e.Invitation != "" {
-		if why := c.accepts(e); why != "" {
+		if why := c.checkInvitation(e); why != "" {
 			return why, nil
 		}
 		if err := c.dropInvitation(e.Invitation); err != nil {
@@ -30,8 +30,8 @@ func (c *change) userCreated(e *event.UserCreated) (Refusal, error) {
 	return "", c.putUser(u)
 }
 
-// admits says why there cannot be such a user.
-func (c *change) admits(e *event.UserCreated) Refusal {
+// checkNewUser says why there cannot be such a user.
+func (c *change) checkNewUser(e *event.UserCreated) Refusal {
 	switch {
 	case c.s.users[e.User] != nil:
 		return IDTaken
@@ -49,8 +49,8 @@ func (c *change) admits(e *event.UserCreated) Refusal {
 	return ""
 }
 
-// accepts says why the invitation is not good for the user.
-func (c *change) accepts(e *event.UserCreated) Refusal {
+// checkInvitation says why the invitation is not good for the user.
+func (c *change) checkInvitation(e *event.UserCreated) Refusal {
 	i := c.s.invitations.byID[e.Invitation]
 	switch {
 	case i == nil:
@@ -69,7 +69,7 @@ func (c *change) userChanged(e *event.UserChanged) (Refusal, error) {
 		return UnknownUser, nil
 	}
 	u := *was
-	if why := c.alter(&u, e); why != "" {
+	if why := c.applyUserChange(&u, e); why != "" {
 		return why, nil
 	}
 	if isActiveOwner(was) && !isActiveOwner(&u) && c.s.owners == 1 {
@@ -83,34 +83,34 @@ func (c *change) userChanged(e *event.UserChanged) (Refusal, error) {
 	case event.UserSuspended:
 		return "", c.dropCredentials(u.ID)
 	case event.UserPasswordChanged:
-		return "", c.dropSessions(u.ID, c.rotations(c.ownSession(e.By, u.ID)))
+		return "", c.dropSessions(u.ID, c.rotationChain(c.ownSession(e.By, u.ID)))
 	}
 	return "", nil
 }
 
-// alter changes u, or says why not.
-func (c *change) alter(u *account.User, e *event.UserChanged) Refusal {
+// applyUserChange changes u, or says why not.
+func (c *change) applyUserChange(u *account.User, e *event.UserChanged) Refusal {
 	switch e.Change {
 	case event.UserApproved:
-		return become(u, account.StatePending, account.StateActive, time.Time{})
+		return changeState(u, account.StatePending, account.StateActive, time.Time{})
 	case event.UserReinstated:
-		return become(u, account.StateSuspended, account.StateActive, time.Time{})
+		return changeState(u, account.StateSuspended, account.StateActive, time.Time{})
 	case event.UserSuspended:
-		return become(u, u.State, account.StateSuspended, e.At.UTC())
+		return changeState(u, u.State, account.StateSuspended, e.At.UTC())
 	case event.UserRoleChanged:
-		return set(&u.Role, e.Role)
+		return setField(&u.Role, e.Role)
 	case event.UserRenamed:
-		return set(&u.Name, e.Name)
+		return setField(&u.Name, e.Name)
 	case event.UserPasswordChanged, event.UserPasswordRehash:
-		return set(&u.PasswordHash, e.PasswordHash)
+		return setField(&u.PasswordHash, e.PasswordHash)
 	case event.UserIdentityLinked:
-		return c.link(u, *e.Identity)
+		return c.linkIdentity(u, *e.Identity)
 	}
 	return Unchanged
 }
 
-// become moves a user from one state to another.
-func become(u *account.User, from, to account.UserState, suspended time.Time) Refusal {
+// changeState moves a user from one state to another.
+func changeState(u *account.User, from, to account.UserState, suspended time.Time) Refusal {
 	if u.State != from || u.State == to {
 		return Unchanged
 	}
@@ -118,7 +118,7 @@ func become(u *account.User, from, to account.UserState, suspended time.Time) Re
 	return ""
 }
 
-func set[T comparable](field *T, value T) Refusal {
+func setField[T comparable](field *T, value T) Refusal {
 	if *field == value {
 		return Unchanged
 	}
@@ -126,7 +126,7 @@ func set[T comparable](field *T, value T) Refusal {
 	return ""
 }
 
-func (c *change) link(u *account.User, id account.Identity) Refusal {
+func (c *change) linkIdentity(u *account.User, id account.Identity) Refusal {
 	switch other := c.s.identities[id]; {
 	case other != nil && other.ID == u.ID:
 		return Unchanged

@@ -22,10 +22,10 @@ func accountEntries(ev event.Event, refused string) []entryRow {
 	case *event.UserRemoved:
 		e.Record = userRemoved(ev)
 	case *event.InvitationCreated:
-		e.Record = record(audit.InvitesCreated, ev.By, ev.At, audit.TargetInvitation, string(ev.Invitation),
-			"emails", ev.Email, "role", string(ev.Role), "expiresAt", when(ev.ExpiresAt))
+		e.Record = newRecord(audit.InvitesCreated, ev.By, ev.At, audit.TargetInvitation, string(ev.Invitation),
+			"emails", ev.Email, "role", string(ev.Role), "expiresAt", formatTime(ev.ExpiresAt))
 	case *event.InvitationRevoked:
-		e.Record = record(audit.InviteRevoked, ev.By, ev.At, audit.TargetInvitation, string(ev.Invitation))
+		e.Record = newRecord(audit.InviteRevoked, ev.By, ev.At, audit.TargetInvitation, string(ev.Invitation))
 	case *event.AccessChanged:
 		e.Record = accessChanged(ev)
 	default:
@@ -43,7 +43,7 @@ func credentialRecord(ev event.Event) audit.Record {
 	case *event.SessionStarted:
 		return sessionStarted(ev)
 	case *event.SessionEnded:
-		r := record(audit.SignedOut, ev.By, ev.At, audit.TargetSession, string(ev.Session), "user", string(ev.User))
+		r := newRecord(audit.SignedOut, ev.By, ev.At, audit.TargetSession, string(ev.Session), "user", string(ev.User))
 		if ev.Session == "" {
 			r.TargetType, r.Target = audit.TargetUser, string(ev.User)
 			r.Metadata = map[string]string{"sessions": "all"}
@@ -52,19 +52,19 @@ func credentialRecord(ev event.Event) audit.Record {
 	case *event.KeyCreated:
 		return keyCreated(ev)
 	case *event.KeyDeleted:
-		return record(audit.KeyDeleted, ev.By, ev.At, audit.TargetKey, string(ev.ID), "user", string(ev.User))
+		return newRecord(audit.KeyDeleted, ev.By, ev.At, audit.TargetKey, string(ev.ID), "user", string(ev.User))
 	case *event.TokenMinted:
-		return record(audit.TokenMinted, ev.By, ev.At, audit.TargetToken, string(ev.Token), "key", string(ev.MintedBy),
-			"user", string(ev.User), "repositories", strconv.Itoa(len(ev.Repositories)), "expiresAt", when(ev.ExpiresAt))
+		return newRecord(audit.TokenMinted, ev.By, ev.At, audit.TargetToken, string(ev.Token), "key", string(ev.MintedBy),
+			"user", string(ev.User), "repositories", strconv.Itoa(len(ev.Repositories)), "expiresAt", formatTime(ev.ExpiresAt))
 	case *event.TokenRevoked:
-		return record(audit.TokenRevoked, ev.By, ev.At, audit.TargetToken, string(ev.Token))
+		return newRecord(audit.TokenRevoked, ev.By, ev.At, audit.TargetToken, string(ev.Token))
 	}
 	return audit.Record{}
 }
 
-// record makes one; metadata are names and values, of which empty ones are left
+// newRecord makes one; metadata are names and values, of which empty ones are left
 // out.
-func record(action audit.Action, by account.Actor, at time.Time, kind audit.TargetType, target string, metadata ...string) audit.Record {
+func newRecord(action audit.Action, by account.Actor, at time.Time, kind audit.TargetType, target string, metadata ...string) audit.Record {
 	r := audit.Record{At: at, Action: action, Actor: by, TargetType: kind, Target: target}
 	for i := 0; i < len(metadata); i += 2 {
 		if metadata[i+1] == "" {
@@ -78,7 +78,7 @@ func record(action audit.Action, by account.Actor, at time.Time, kind audit.Targ
 	return r
 }
 
-func when(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -99,12 +99,12 @@ func userCreated(ev *event.UserCreated) audit.Record {
 	if ev.Identity != nil {
 		issuer = ev.Identity.Issuer
 	}
-	return record(action, ev.By, ev.At, audit.TargetUser, string(ev.User), "emails", ev.Email, "name", ev.Name,
-		"role", string(ev.Role), "invitation", string(ev.Invitation), "issuer", cut(issuer))
+	return newRecord(action, ev.By, ev.At, audit.TargetUser, string(ev.User), "emails", ev.Email, "name", ev.Name,
+		"role", string(ev.Role), "invitation", string(ev.Invitation), "issuer", truncateText(issuer))
 }
 
-// cut keeps a text that events allow to be longer within the bound of metadata.
-func cut(s string) string {
+// truncateText keeps a text that events allow to be longer within the bound of metadata.
+func truncateText(s string) string {
 	if len(s) <= audit.MaxMetadataBytes {
 		return s
 	}
@@ -112,7 +112,7 @@ func cut(s string) string {
 }
 
 func userChanged(ev *event.UserChanged) audit.Record {
-	r := record("", ev.By, ev.At, audit.TargetUser, string(ev.User))
+	r := newRecord("", ev.By, ev.At, audit.TargetUser, string(ev.User))
 	switch ev.Change {
 	case event.UserApproved:
 		r.Action = audit.JoinApproved
@@ -132,7 +132,7 @@ func userChanged(ev *event.UserChanged) audit.Record {
 	case event.UserPasswordRehash:
 		r.Action = audit.UserPasswordRehashed
 	case event.UserIdentityLinked:
-		r.Action, r.Metadata = audit.UserIdentityLinked, map[string]string{"issuer": cut(ev.Identity.Issuer)}
+		r.Action, r.Metadata = audit.UserIdentityLinked, map[string]string{"issuer": truncateText(ev.Identity.Issuer)}
 	}
 	return r
 }
@@ -143,7 +143,7 @@ func userRemoved(ev *event.UserRemoved) audit.Record {
 	if ev.By.User == ev.User {
 		action = audit.MemberLeft
 	}
-	return record(action, ev.By, ev.At, audit.TargetUser, string(ev.User))
+	return newRecord(action, ev.By, ev.At, audit.TargetUser, string(ev.User))
 }
 
 func sessionStarted(ev *event.SessionStarted) audit.Record {
@@ -151,8 +151,8 @@ func sessionStarted(ev *event.SessionStarted) audit.Record {
 	if ev.Replaces != "" {
 		action = audit.SessionRotated
 	}
-	return record(action, ev.By, ev.At, audit.TargetUser, string(ev.User), "session", string(ev.Session), "method", ev.Method,
-		"replaces", string(ev.Replaces), "expiresAt", when(ev.ExpiresAt))
+	return newRecord(action, ev.By, ev.At, audit.TargetUser, string(ev.User), "session", string(ev.Session), "method", ev.Method,
+		"replaces", string(ev.Replaces), "expiresAt", formatTime(ev.ExpiresAt))
 }
 
 func keyCreated(ev *event.KeyCreated) audit.Record {
@@ -164,8 +164,8 @@ func keyCreated(ev *event.KeyCreated) audit.Record {
 	if len(ev.Repositories) > 0 {
 		repositories = strconv.Itoa(len(ev.Repositories))
 	}
-	return record(audit.KeyCreated, ev.By, ev.At, audit.TargetKey, string(ev.ID), "api_key", ev.Name, "prefix", ev.Prefix,
-		"user", string(ev.User), "scopes", strings.Join(scopes, ","), "repositories", repositories, "expiresAt", when(ev.ExpiresAt))
+	return newRecord(audit.KeyCreated, ev.By, ev.At, audit.TargetKey, string(ev.ID), "api_key", ev.Name, "prefix", ev.Prefix,
+		"user", string(ev.User), "scopes", strings.Join(scopes, ","), "repositories", repositories, "expiresAt", formatTime(ev.ExpiresAt))
 }
 
 func accessChanged(ev *event.AccessChanged) audit.Record {
@@ -176,6 +176,6 @@ func accessChanged(ev *event.AccessChanged) audit.Record {
 	if visibility == "" {
 		visibility = "as the code host says"
 	}
-	return record(audit.AccessChanged, ev.By, ev.At, audit.TargetRepository, ev.ID.String(), "visibility", visibility,
-		"members", cut(strings.Join(members, ",")), "memberCount", strconv.Itoa(len(members)))
+	return newRecord(audit.AccessChanged, ev.By, ev.At, audit.TargetRepository, ev.ID.String(), "visibility", visibility,
+		"members", truncateText(strings.Join(members, ",")), "memberCount", strconv.Itoa(len(members)))
 }

@@ -78,7 +78,7 @@ func New(o Options) (*Projection, error) {
 }
 
 // Close takes the metrics out.
-func (p *Projection) Close() { p.metrics.unregister() }
+func (p *Projection) Close() { p.metrics.unregisterAll() }
 
 // Name implements projections.Projection.
 func (p *Projection) Name() string {
@@ -136,8 +136,8 @@ func (p *Projection) Discarded(int32) {
 // Publish implements projections.Stateful: readers read the store.
 func (p *Projection) Publish(int32) {}
 
-// head returns the chain as of the last record.
-func (p *Projection) head() *chainRow {
+// currentChain returns the chain as of the last record.
+func (p *Projection) currentChain() *chainRow {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mu.current
@@ -156,10 +156,10 @@ type change struct {
 }
 
 func (c *change) apply(ev event.Event) error {
-	if err := c.link(ev); err != nil {
+	if err := c.appendLink(ev); err != nil {
 		return err
 	}
-	entries, err := c.entries(ev)
+	entries, err := c.collectEntries(ev)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (c *change) apply(ev event.Event) error {
 			return err
 		}
 	}
-	if err := c.prune(); err != nil {
+	if err := c.pruneExpired(); err != nil {
 		return err
 	}
 	if err := c.writeCounts(); err != nil {
@@ -177,10 +177,10 @@ func (c *change) apply(ev event.Event) error {
 	return writeRow(c.b, chainKey(c.p.topic), c.chain)
 }
 
-// entries returns what the record says, nothing for a group that came before.
-func (c *change) entries(ev event.Event) ([]entryRow, error) {
+// collectEntries returns what the record says, nothing for a group that came before.
+func (c *change) collectEntries(ev event.Event) ([]entryRow, error) {
 	if recorded, ok := ev.(*event.AuditRecorded); ok {
-		repeated, err := c.repeated()
+		repeated, err := c.isRepeated()
 		if err != nil || repeated {
 			return nil, err
 		}

@@ -24,8 +24,8 @@ func parseHash(s string) (h hash, err error) {
 	return hash(b), nil
 }
 
-// genesis is what comes before the first record of a topic.
-func genesis(topic event.Topic) hash {
+// genesisHash is what comes before the first record of a topic.
+func genesisHash(topic event.Topic) hash {
 	return sha256.Sum256([]byte("quarry audit chain 1\x00" + string(topic)))
 }
 
@@ -103,8 +103,8 @@ type sealRow struct {
 	Key    string            `json:"key"`
 }
 
-// of returns what the seal says of a topic.
-func (s *sealRow) of(topic event.Topic) (event.ChainHead, bool) {
+// headOf returns what the seal says of a topic.
+func (s *sealRow) headOf(topic event.Topic) (event.ChainHead, bool) {
 	if s != nil {
 		for _, h := range s.Chains {
 			if h.Topic == topic {
@@ -142,13 +142,13 @@ func decodeLink(key, value []byte) (linkRow, error) {
 	return linkRow{value[0] == 'h', hash(value[1 : 1+sha256.Size]), binary.BigEndian.Uint64(value[1+sha256.Size:])}, nil
 }
 
-// link adds the record to the chain.
-func (c *change) link(ev event.Event) error {
+// appendLink adds the record to the chain.
+func (c *change) appendLink(ev event.Event) error {
 	at, digest := c.rec.Position.Offset, digestOf(&c.rec)
 	if !c.chain.Begun {
-		c.begin(at)
+		c.beginChain(at)
 	}
-	row := linkRow{sum: digest, ms: milliseconds(c.rec.Time)}
+	row := linkRow{sum: digest, ms: unixMillis(c.rec.Time)}
 	if c.chain.Hash != "" {
 		before, err := parseHash(c.chain.Hash)
 		if err != nil {
@@ -171,11 +171,11 @@ func (c *change) link(ev event.Event) error {
 	return c.b.Set(linkKey(c.p.topic, at), row.encode())
 }
 
-// begin starts the chain: at its beginning if that is still in the log.
-func (c *change) begin(at event.Offset) {
+// beginChain starts the chain: at its beginning if that is still in the log.
+func (c *change) beginChain(at event.Offset) {
 	c.chain.Begun, c.chain.First, c.chain.Oldest = true, at, at
 	if at == 0 {
-		c.chain.Hash = genesis(c.p.o.Topic).String()
+		c.chain.Hash = genesisHash(c.p.o.Topic).String()
 		c.chain.Anchor = &anchor{Offset: -1, Hash: c.chain.Hash}
 	}
 }
@@ -184,7 +184,7 @@ func (c *change) begin(at event.Offset) {
 // behind the record that it seals follow from it. Those before stay digests; what
 // they were linked to is gone. last is the link of the seal itself.
 func (c *change) anchorAt(seal *event.AuditSealed, last *linkRow) error {
-	sealed, ok := (&sealRow{Chains: seal.Chains}).of(c.p.o.Topic)
+	sealed, ok := (&sealRow{Chains: seal.Chains}).headOf(c.p.o.Topic)
 	if !ok || sealed.Offset < c.chain.First-1 || sealed.Offset >= c.rec.Position.Offset {
 		return nil
 	}
@@ -211,7 +211,7 @@ func (c *change) anchorAt(seal *event.AuditSealed, last *linkRow) error {
 // eachLink calls f for the links from one offset (inclusive) to another
 // (exclusive).
 func eachLink(r store.Reader, topic byte, from, to event.Offset, f func(event.Offset, linkRow) error) error {
-	return each(r, linkKey(topic, from), linkKey(topic, to), func(key, value []byte) error {
+	return forEachRow(r, linkKey(topic, from), linkKey(topic, to), func(key, value []byte) error {
 		row, err := decodeLink(key, value)
 		if err != nil {
 			return err

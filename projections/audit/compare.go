@@ -40,7 +40,7 @@ func (t *topicWalk) compareEntries(at event.Offset, wanted []entryRow) error {
 		p := place{t.b, at, uint16(i)}
 		found := len(stored) > 0 && stored[0].place == p
 		if !found {
-			t.entry(p, "the record has this entry, and the store has not")
+			t.reportEntry(p, "the record has this entry, and the store has not")
 			continue
 		}
 		if err := t.compareEntry(p, stored[0].value, &wanted[i]); err != nil {
@@ -49,20 +49,20 @@ func (t *topicWalk) compareEntries(at event.Offset, wanted []entryRow) error {
 		stored = stored[1:]
 	}
 	for _, extra := range stored {
-		t.entry(extra.place, "the store has this entry, and the record has not")
+		t.reportEntry(extra.place, "the store has this entry, and the record has not")
 	}
 	return nil
 }
 
-func (t *topicWalk) entry(p place, message string) {
-	t.v.found(Finding{Kind: FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.id(), Message: message})
+func (t *topicWalk) reportEntry(p place, message string) {
+	t.v.addFinding(Finding{Kind: FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.entryID(), Message: message})
 }
 
-// wanted returns the entries of a record but for why it was refused.
-func (t *topicWalk) wanted(rec *event.Record, ev event.Event) []entryRow {
+// expectedEntries returns the entries of a record but for why it was refused.
+func (t *topicWalk) expectedEntries(rec *event.Record, ev event.Event) []entryRow {
 	recorded, ok := ev.(*event.AuditRecorded)
 	switch {
-	case ok && t.repeated(rec):
+	case ok && t.isRepeated(rec):
 		return nil
 	case ok:
 		return recordEntries(recorded)
@@ -72,8 +72,8 @@ func (t *topicWalk) wanted(rec *event.Record, ev event.Event) []entryRow {
 	return nil
 }
 
-// repeated is change.repeated, for the records of this log.
-func (t *topicWalk) repeated(rec *event.Record) bool {
+// isRepeated is change.repeated, for the records of this log.
+func (t *topicWalk) isRepeated(rec *event.Record) bool {
 	id := event.IDOf(*rec)
 	slash := strings.LastIndexByte(id, '/')
 	if slash < 0 {
@@ -95,7 +95,7 @@ func (t *topicWalk) repeated(rec *event.Record) bool {
 func (t *topicWalk) compareEntry(p place, value []byte, want *entryRow) error {
 	var have entryRow
 	if err := decodeRow(entryKey(p), value, &have); err != nil {
-		t.entry(p, "the entry in the store cannot be read: "+err.Error())
+		t.reportEntry(p, "the entry in the store cannot be read: "+err.Error())
 		return nil
 	}
 	want.Refused = have.Refused
@@ -104,39 +104,39 @@ func (t *topicWalk) compareEntry(p place, value []byte, want *entryRow) error {
 		return err
 	}
 	if !bytes.Equal(expected, value) {
-		t.entry(p, "the entry in the store is not what its record says: it was changed in the store")
+		t.reportEntry(p, "the entry in the store is not what its record says: it was changed in the store")
 		return nil
 	}
-	ms := milliseconds(have.At)
-	for _, l := range have.lists() {
+	ms := unixMillis(have.At)
+	for _, l := range have.listIDs() {
 		_, listed, err := t.v.r.Read(listedKey(l, ms, p))
 		if err != nil {
 			return err
 		}
 		if !listed {
-			t.entry(p, "a list of the store does not have this entry: it was hidden")
+			t.reportEntry(p, "a list of the store does not have this entry: it was hidden")
 			return nil
 		}
 	}
 	return nil
 }
 
-// seal checks a seal: that it was made with our key, and that it is of this chain.
-func (t *topicWalk) seal(at event.Offset, s *event.AuditSealed) {
+// checkSeal checks a seal: that it was made with our key, and that it is of this chain.
+func (t *topicWalk) checkSeal(at event.Offset, s *event.AuditSealed) {
 	if t.v.o.Key == nil {
 		t.v.report.SealsUnchecked++
 		return
 	}
-	if reason := t.v.o.Key.check(s); reason != "" {
-		t.finding(FindingSeal, at, "this seal is no good: %s", reason)
+	if reason := t.v.o.Key.checkSeal(s); reason != "" {
+		t.addFinding(FindingSeal, at, "this seal is no good: %s", reason)
 		return
 	}
-	if t.pure == nil {
+	if t.logLink == nil {
 		t.anchorAt(s)
 	}
 	checked := true
 	for _, h := range s.Chains {
-		good, known := t.sealed(at, h)
+		good, known := t.checkSealedHead(at, h)
 		if known && !good {
 			return
 		}
@@ -150,9 +150,9 @@ func (t *topicWalk) seal(at event.Offset, s *event.AuditSealed) {
 	}
 }
 
-// sealed compares what a seal says of a chain with what follows from the log or,
+// checkSealedHead compares what a seal says of a chain with what follows from the log or,
 // if a record of that is known to be altered, with what the store has.
-func (t *topicWalk) sealed(at event.Offset, h event.ChainHead) (good, known bool) {
+func (t *topicWalk) checkSealedHead(at event.Offset, h event.ChainHead) (good, known bool) {
 	trail := t.v.trails[h.Topic]
 	if trail == nil {
 		return false, false
@@ -173,14 +173,14 @@ func (t *topicWalk) sealed(at event.Offset, h event.ChainHead) (good, known bool
 	if have.String() == h.Hash {
 		return true, true
 	}
-	t.finding(FindingSeal, at, "it seals %s/0/%d, whose link is another now: a record at or before that one, and behind what the seal before it seals, was altered, removed or added",
+	t.addFinding(FindingSeal, at, "it seals %s/0/%d, whose link is another now: a record at or before that one, and behind what the seal before it seals, was altered, removed or added",
 		h.Topic, h.Offset)
 	return false, true
 }
 
 // anchorAt goes on from a seal where the beginning of the log is gone.
 func (t *topicWalk) anchorAt(s *event.AuditSealed) {
-	sealed, ok := (&sealRow{Chains: s.Chains}).of(t.topic)
+	sealed, ok := (&sealRow{Chains: s.Chains}).headOf(t.topic)
 	if !ok || sealed.Offset < t.report.First-1 {
 		return
 	}
@@ -198,7 +198,7 @@ func (t *topicWalk) anchorAt(s *event.AuditSealed) {
 		t.trail.add(p.at, sum)
 	}
 	t.trail.add(sealed.Offset, mustHash(sealed.Hash))
-	t.pending, t.pure = nil, &sum
+	t.pending, t.logLink = nil, &sum
 }
 
 // mustHash is for a text that was parsed before.

@@ -13,9 +13,9 @@ type span struct {
 	lo, hi uint64 // of that unit; hi is exclusive
 }
 
-// spans cuts a range of milliseconds into whole days, whole minutes and what is
+// cutSpans cuts a range of milliseconds into whole days, whole minutes and what is
 // left, newest first. Without days it has minutes only.
-func spans(lo, hi uint64, days bool) []span {
+func cutSpans(lo, hi uint64, days bool) []span {
 	if lo >= hi {
 		return nil
 	}
@@ -38,18 +38,18 @@ func minuteSpans(first, last uint64, days bool) []span {
 
 func ceilDiv(a, b uint64) uint64 { return (a + b - 1) / b }
 
-// keys returns the bounds of what is counted.
-func (s span) keys(l listID) (lo, hi []byte) {
+// keyBounds returns the bounds of what is counted.
+func (s span) keyBounds(l listID) (lo, hi []byte) {
 	if s.kind == kindListed {
 		return listedFrom(l, s.lo), listedFrom(l, s.hi)
 	}
 	return countersFrom(s.kind, l, s.lo), countersFrom(s.kind, l, s.hi)
 }
 
-// total counts the entries of the window.
-func (w *window) total() (int, error) {
+// countEntries counts the entries of the window.
+func (w *window) countEntries() (int, error) {
 	n := 0
-	for _, s := range spans(w.lo, w.hi, true) {
+	for _, s := range cutSpans(w.lo, w.hi, true) {
 		in, err := w.countSpan(s)
 		if err != nil {
 			return 0, err
@@ -63,8 +63,8 @@ func (w *window) countSpan(s span) (n int, err error) {
 	if s.lo >= s.hi {
 		return 0, nil
 	}
-	lo, hi := s.keys(w.list)
-	err = each(w.r, lo, hi, func(key, value []byte) error {
+	lo, hi := s.keyBounds(w.list)
+	err = forEachRow(w.r, lo, hi, func(key, value []byte) error {
 		if s.kind == kindListed {
 			n++
 			return nil
@@ -76,13 +76,13 @@ func (w *window) countSpan(s span) (n int, err error) {
 	return n, err
 }
 
-// pass returns the time before which to read on behind the newest n entries, and
+// skipNewest returns the time before which to read on behind the newest n entries, and
 // how many of those before it are still to be passed over: less than a minute has.
-func (w *window) pass(n int) (to uint64, rest int, err error) {
-	return w.passSpans(spans(w.lo, w.hi, true), n)
+func (w *window) skipNewest(n int) (to uint64, rest int, err error) {
+	return w.skipInSpans(cutSpans(w.lo, w.hi, true), n)
 }
 
-func (w *window) passSpans(in []span, n int) (uint64, int, error) {
+func (w *window) skipInSpans(in []span, n int) (uint64, int, error) {
 	for _, s := range in {
 		if s.kind == kindListed {
 			count, err := w.countSpan(s)
@@ -92,7 +92,7 @@ func (w *window) passSpans(in []span, n int) (uint64, int, error) {
 			n -= count
 			continue
 		}
-		unit, rest, found, err := w.passUnits(s, n)
+		unit, rest, found, err := w.skipInUnits(s, n)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -100,20 +100,20 @@ func (w *window) passSpans(in []span, n int) (uint64, int, error) {
 			return (unit + 1) * minuteMillis, rest, nil
 		}
 		if found {
-			return w.passSpans(spans(unit*dayMillis, (unit+1)*dayMillis, false), rest)
+			return w.skipInSpans(cutSpans(unit*dayMillis, (unit+1)*dayMillis, false), rest)
 		}
 		n = rest
 	}
 	return w.lo, 0, nil // behind the end
 }
 
-// passUnits returns the unit in which the n-th newest entry of a span lies, and
+// skipInUnits returns the unit in which the n-th newest entry of a span lies, and
 // how many of it are to be passed over there.
-func (w *window) passUnits(s span, n int) (unit uint64, rest int, found bool, err error) {
+func (w *window) skipInUnits(s span, n int) (unit uint64, rest int, found bool, err error) {
 	if s.lo >= s.hi {
 		return 0, n, false, nil
 	}
-	lo, hi := s.keys(w.list)
+	lo, hi := s.keyBounds(w.list)
 	it, err := w.r.Iter(lo, hi)
 	if err != nil {
 		return 0, 0, false, err

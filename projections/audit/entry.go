@@ -43,14 +43,14 @@ func ActorID(a account.Actor) string {
 	return string(a.Kind)
 }
 
-func (e *entryRow) entry(p place) *Entry {
-	out := &Entry{Record: e.Record, ID: p.id(), Index: int(p.index), Refused: e.Refused}
+func (e *entryRow) toEntry(p place) *Entry {
+	out := &Entry{Record: e.Record, ID: p.entryID(), Index: int(p.index), Refused: e.Refused}
 	out.Position = event.Position{Topic: topicOf(p.topic), Offset: p.offset}
 	return out
 }
 
-// id is "accounts-17-0" or "audit-123-4".
-func (p place) id() string {
+// entryID is "accounts-17-0" or "audit-123-4".
+func (p place) entryID() string {
 	_, name, _ := strings.Cut(string(topicOf(p.topic)), ".")
 	return name + "-" + strconv.FormatInt(int64(p.offset), 10) + "-" + strconv.Itoa(int(p.index))
 }
@@ -77,8 +77,8 @@ func listOf(action audit.Action, actor string) (l listID) {
 	return l
 }
 
-// lists are those that an entry is in.
-func (e *entryRow) lists() [4]listID {
+// listIDs are those that an entry is in.
+func (e *entryRow) listIDs() [4]listID {
 	actor := ActorID(e.Actor)
 	return [4]listID{{}, listOf(e.Action, ""), listOf("", actor), listOf(e.Action, actor)}
 }
@@ -89,34 +89,34 @@ func (c *change) add(index int, e *entryRow) error {
 	if err := writeRow(c.b, entryKey(p), e); err != nil {
 		return err
 	}
-	ms := milliseconds(e.At)
-	for _, l := range e.lists() {
+	ms := unixMillis(e.At)
+	for _, l := range e.listIDs() {
 		if err := c.b.Set(listedKey(l, ms, p), nil); err != nil {
 			return err
 		}
-		c.count(l, ms, 1)
+		c.adjustCount(l, ms, 1)
 	}
 	c.chain.Entries++
 	return nil
 }
 
-// remove takes out what add wrote.
-func (c *change) remove(p place, e *entryRow) error {
-	ms := milliseconds(e.At)
-	for _, l := range e.lists() {
+// removeEntry takes out what add wrote.
+func (c *change) removeEntry(p place, e *entryRow) error {
+	ms := unixMillis(e.At)
+	for _, l := range e.listIDs() {
 		if err := c.b.Delete(listedKey(l, ms, p)); err != nil {
 			return err
 		}
-		c.count(l, ms, -1)
+		c.adjustCount(l, ms, -1)
 	}
 	c.chain.Entries--
 	return c.b.Delete(entryKey(p))
 }
 
-// repeated reports whether the group came before: the log did not acknowledge it,
+// isRepeated reports whether the group came before: the log did not acknowledge it,
 // and it was appended again. Event IDs are instance/number, and numbers of an
 // instance rise.
-func (c *change) repeated() (bool, error) {
+func (c *change) isRepeated() (bool, error) {
 	id := event.IDOf(c.rec)
 	slash := strings.LastIndexByte(id, '/')
 	if slash < 0 {
@@ -155,7 +155,7 @@ func readEntry(r store.Reader, p place) (*Entry, bool, error) {
 	if err != nil || !found {
 		return nil, false, err
 	}
-	return row.entry(p), true, nil
+	return row.toEntry(p), true, nil
 }
 
 const (
@@ -164,8 +164,8 @@ const (
 	dayMillis    = dayMinutes * minuteMillis
 )
 
-// count notes that a list gets longer or shorter.
-func (c *change) count(l listID, ms uint64, by int64) {
+// adjustCount notes that a list gets longer or shorter.
+func (c *change) adjustCount(l listID, ms uint64, by int64) {
 	c.counts[string(counterKey(kindDay, l, ms/dayMillis, c.p.topic))] += by
 	c.counts[string(counterKey(kindMinute, l, ms/minuteMillis, c.p.topic))] += by
 }

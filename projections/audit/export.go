@@ -40,7 +40,7 @@ func (c Cursor) String() string {
 	for _, t := range topics {
 		b, _ := topicByte(t)
 		if p, ok := c[b]; ok {
-			ids = append(ids, p.id())
+			ids = append(ids, p.entryID())
 		}
 	}
 	return strings.Join(ids, ",")
@@ -67,14 +67,14 @@ func (l *Log) Export(ctx context.Context, q Query, after Cursor, emit func(*Entr
 		sources = append(sources, s)
 	}
 	for {
-		s := oldest(sources)
+		s := oldestSource(sources)
 		if s == nil {
 			return next, nil
 		}
 		if err := ctx.Err(); err != nil {
 			return next, err
 		}
-		if q.wants(s.entry) {
+		if q.matchesEntry(s.entry) {
 			if err := emit(s.entry); err != nil {
 				return next, err
 			}
@@ -86,10 +86,10 @@ func (l *Log) Export(ctx context.Context, q Query, after Cursor, emit func(*Entr
 	}
 }
 
-// wants reports whether q selects an entry.
-func (q *Query) wants(e *Entry) bool {
-	ms := milliseconds(e.At)
-	return (q.Since.IsZero() || ms >= ceilMillis(q.Since)) && (q.Until.IsZero() || ms <= milliseconds(q.Until)) &&
+// matchesEntry reports whether q selects an entry.
+func (q *Query) matchesEntry(e *Entry) bool {
+	ms := unixMillis(e.At)
+	return (q.Since.IsZero() || ms >= ceilMillis(q.Since)) && (q.Until.IsZero() || ms <= unixMillis(q.Until)) &&
 		(q.Action == "" || q.Action == e.Action) && (q.Actor == "" || q.Actor == ActorID(e.Actor))
 }
 
@@ -126,12 +126,12 @@ func (s *source) read(ok bool) error {
 		return err
 	}
 	s.place = placeOf(s.it.Key())
-	s.entry = row.entry(s.place)
+	s.entry = row.toEntry(s.place)
 	return nil
 }
 
-// oldest returns the source whose entry is the oldest; nil at the end of all.
-func oldest(sources []*source) *source {
+// oldestSource returns the source whose entry is the oldest; nil at the end of all.
+func oldestSource(sources []*source) *source {
 	var first *source
 	for _, s := range sources {
 		if s.entry != nil && (first == nil || s.entry.At.Before(first.entry.At)) {

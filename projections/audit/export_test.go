@@ -3,4 +3,4 @@ package audit
 import "context"
 
 // Seal seals now if that is due.
-func (s *Sealer) Seal(ctx context.Context) error { return s.seal(ctx) }
+func (s *Sealer) Seal(ctx context.Context) error { return s.appendSeal(ctx) }

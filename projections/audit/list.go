@@ -45,13 +45,13 @@ func (l *Log) List(q Query) (page Page, err error) {
 	snapshot := l.store.NewSnapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	w := newWindow(snapshot, q)
-	if page.Total, err = w.total(); err != nil {
+	if page.Total, err = w.countEntries(); err != nil {
 		return page, err
 	}
 	if q.Offset >= page.Total || q.Limit <= 0 {
 		return page, nil
 	}
-	to, rest, err := w.pass(q.Offset)
+	to, rest, err := w.skipNewest(q.Offset)
 	if err != nil {
 		return page, err
 	}
@@ -107,17 +107,17 @@ func (l *Log) Heads() (heads []Head, err error) {
 		if err != nil {
 			return nil, err
 		}
-		heads = append(heads, chain.head(t, records.Seal))
+		heads = append(heads, chain.toHead(t, records.Seal))
 	}
 	return heads, nil
 }
 
-func (c *chainRow) head(t event.Topic, seal *sealRow) Head {
+func (c *chainRow) toHead(t event.Topic, seal *sealRow) Head {
 	h := Head{Topic: t, First: -1, Last: -1, SealedOffset: -1, At: c.At, Records: c.Records, Hash: c.Hash, Entries: c.Entries}
 	if c.Begun {
 		h.First, h.Last = c.First, c.Last
 	}
-	if sealed, ok := seal.of(t); ok {
+	if sealed, ok := seal.headOf(t); ok {
 		h.SealedOffset, h.SealedAt = sealed.Offset, seal.At
 	}
 	return h
@@ -136,7 +136,7 @@ func newWindow(r store.Reader, q Query) *window {
 		w.lo = ceilMillis(q.Since)
 	}
 	if !q.Until.IsZero() {
-		w.hi = min(w.hi, milliseconds(q.Until)+1)
+		w.hi = min(w.hi, unixMillis(q.Until)+1)
 	}
 	return w
 }
@@ -144,7 +144,7 @@ func newWindow(r store.Reader, q Query) *window {
 // ceilMillis is the first millisecond that is not before t. A client that has the
 // time of an entry has it without what is below the millisecond, as the lists do.
 func ceilMillis(t time.Time) uint64 {
-	ms := milliseconds(t)
+	ms := unixMillis(t)
 	if t.After(time.UnixMilli(int64(ms))) {
 		ms++
 	}

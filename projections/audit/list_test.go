@@ -49,7 +49,7 @@ func (w *world) entriesOf(keep time.Duration) []audit.Entry {
 	return out
 }
 
-func selected(all []audit.Entry, q audit.Query) []audit.Entry {
+func selectEntries(all []audit.Entry, q audit.Query) []audit.Entry {
 	return slices.DeleteFunc(slices.Clone(all), func(e audit.Entry) bool {
 		at := e.At.Truncate(time.Millisecond)
 		return !q.Since.IsZero() && at.Before(q.Since) || !q.Until.IsZero() && at.After(q.Until) ||
@@ -63,7 +63,7 @@ func TestListIsTheNaiveList(t *testing.T) {
 	for _, keep := range []time.Duration{0, 30 * time.Hour} {
 		t.Run(keep.String(), func(t *testing.T) {
 			w := newWorld(t, nil, audit.Options{Retention: keep})
-			w.fill(700) // 81 hours
+			w.writeHistory(700) // 81 hours
 			all := w.entriesOf(keep)
 			log := audit.NewLog(w.store)
 			rnd := rand.New(rand.NewPCG(3, 4))
@@ -73,7 +73,7 @@ func TestListIsTheNaiveList(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := selected(all, q)
+				want := selectEntries(all, q)
 				if page.Total != len(want) {
 					t.Fatalf("%+v: total %d, want %d", q, page.Total, len(want))
 				}
@@ -122,7 +122,7 @@ func TestEntriesHaveTheirIDs(t *testing.T) {
 	w.refused[1] = "there is no such session"
 	w.signsIn("u1")
 	w.signsIn("u2")
-	w.reads(3)
+	w.appendReads(3)
 	log := audit.NewLog(w.store)
 	for id, refused := range map[string]string{"accounts-0-0": "", "accounts-1-0": "there is no such session", "audit-0-2": ""} {
 		e, err := log.Get(id)
@@ -141,7 +141,7 @@ func TestEntriesHaveTheirIDs(t *testing.T) {
 // was lost.
 func TestARepeatedGroupIsOne(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
-	ev := &event.AuditRecorded{Records: []words.Record{w.record(), w.record()}}
+	ev := &event.AuditRecorded{Records: []words.Record{w.randomRecord(), w.randomRecord()}}
 	w.write("a/1", ev)
 	w.write("a/1", ev)
 	w.write("b/1", ev)
@@ -156,7 +156,7 @@ func TestARepeatedGroupIsOne(t *testing.T) {
 // TestProjectionConforms runs the suite of all projections over each topic.
 func TestProjectionConforms(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
-	w.fill(40)
+	w.writeHistory(40)
 	for _, topic := range []event.Topic{event.TopicAccounts, event.TopicAudit} {
 		for _, keep := range []time.Duration{0, time.Hour} {
 			t.Run(fmt.Sprint(topic, keep), func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestProjectionConforms(t *testing.T) {
 // TestPruningKeepsTheChain cuts the log as far as the store has.
 func TestPruningKeepsTheChain(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: 2 * time.Hour})
-	w.fill(60)
+	w.writeHistory(60)
 	mustBeSound(t, w.verify())
 	kept := w.entriesOf(w.options.Retention)
 	heads := w.heads()
@@ -198,7 +198,7 @@ func BenchmarkApply(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w.now = w.now.Add(time.Second)
-		w.reads(16)
+		w.appendReads(16)
 	}
 }
 
@@ -207,7 +207,7 @@ func BenchmarkLastPage(b *testing.B) {
 	w := newWorld(b, nil, audit.Options{})
 	for range 2000 {
 		w.now = w.now.Add(5 * time.Minute)
-		w.reads(50)
+		w.appendReads(50)
 	}
 	log := audit.NewLog(w.store)
 	for _, offset := range []int{0, 50_000, 99_950} {
@@ -224,7 +224,7 @@ func BenchmarkLastPage(b *testing.B) {
 // TestExportGoesOn exports in parts and compares them with the list of everything.
 func TestExportGoesOn(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
-	w.fill(60)
+	w.writeHistory(60)
 	log := audit.NewLog(w.store)
 	stop := errors.New("enough")
 	for _, part := range []int{1, 7, 1000} {
@@ -257,7 +257,7 @@ func TestExportGoesOn(t *testing.T) {
 	}
 	q := audit.Query{Action: words.Searched, Since: start.Add(time.Hour), Until: start.Add(3 * time.Hour)}
 	n := 0
-	if _, err := log.Export(t.Context(), q, audit.Cursor{}, func(*audit.Entry) error { n++; return nil }); err != nil || n != len(selected(w.entriesOf(0), q)) {
+	if _, err := log.Export(t.Context(), q, audit.Cursor{}, func(*audit.Entry) error { n++; return nil }); err != nil || n != len(selectEntries(w.entriesOf(0), q)) {
 		t.Errorf("%d entries are selected, %v", n, err)
 	}
 	for _, text := range []string{"x", "audit-1", "audit-1-0,audit-2-0", "audit-1-0,", "events-1-0"} {

@@ -19,7 +19,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, p *Projection) (*metrics, error) {
 	labels := prometheus.Labels{"topic": string(p.o.Topic)}
 	gauge := func(name, help string, labels prometheus.Labels, f func(*chainRow) float64) prometheus.GaugeFunc {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return f(p.head()) })
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return f(p.currentChain()) })
 	}
 	m := &metrics{reg: reg, gauges: []prometheus.GaugeFunc{
 		gauge("quarry_audit_entries", "Entries of the audit log that are kept, by the topic that they come from.", labels,
@@ -52,7 +52,7 @@ func newMetrics(reg prometheus.Registerer, p *Projection) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) unregister() {
+func (m *metrics) unregisterAll() {
 	if m.reg == nil {
 		return
 	}

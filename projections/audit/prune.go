@@ -12,10 +12,10 @@ import (
 // than new ones come.
 const MaxPruned = 4 * event.MaxAuditRecords
 
-// prune removes records that are older than the retention, with their entries.
+// pruneExpired removes records that are older than the retention, with their entries.
 // The time is the log's: that of the record that is being applied.
-func (c *change) prune() (err error) {
-	now := milliseconds(c.rec.Time)
+func (c *change) pruneExpired() (err error) {
+	now := unixMillis(c.rec.Time)
 	keep := uint64(c.p.o.Retention.Milliseconds())
 	if keep == 0 || now <= keep || c.anchored {
 		return nil
@@ -46,13 +46,13 @@ func (c *change) prune() (err error) {
 
 // pruneRecord removes a record and returns how many entries it had.
 func (c *change) pruneRecord(at event.Offset, row linkRow) (n int, err error) {
-	err = each(c.b, entriesFrom(c.p.topic, at), entriesFrom(c.p.topic, at+1), func(key, value []byte) error {
+	err = forEachRow(c.b, entriesFrom(c.p.topic, at), entriesFrom(c.p.topic, at+1), func(key, value []byte) error {
 		var e entryRow
 		if err := decodeRow(key, value, &e); err != nil {
 			return err
 		}
 		n++
-		return c.remove(placeOf(key), &e)
+		return c.removeEntry(placeOf(key), &e)
 	})
 	if err != nil {
 		return n, err

@@ -94,8 +94,8 @@ func instanceKey(topic byte, instance string) []byte {
 	return append(append(familyKey(kindInstance), topic), instance...)
 }
 
-// milliseconds is a time as keys have it; what is before 1970 is then.
-func milliseconds(t time.Time) uint64 { return uint64(max(0, t.UnixMilli())) }
+// unixMillis is a time as keys have it; what is before 1970 is then.
+func unixMillis(t time.Time) uint64 { return uint64(max(0, t.UnixMilli())) }
 
 // readRow reads the row at key into row and reports whether there is one.
 func readRow(r store.Reader, key []byte, row any) (bool, error) {
@@ -146,8 +146,8 @@ func countOf(key, value []byte) (int64, error) {
 	return int64(binary.BigEndian.Uint64(value)), nil
 }
 
-// each calls f for the rows from lo (inclusive) to hi (exclusive).
-func each(r store.Reader, lo, hi []byte, f func(key, value []byte) error) (err error) {
+// forEachRow calls f for the rows from lo (inclusive) to hi (exclusive).
+func forEachRow(r store.Reader, lo, hi []byte, f func(key, value []byte) error) (err error) {
 	it, err := r.Iter(lo, hi)
 	if err != nil {
 		return err

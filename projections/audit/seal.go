@@ -35,11 +35,11 @@ func macOf(key, text []byte) []byte {
 // String keeps the key out of logs.
 func (k *Key) String() string { return "hidden" }
 
-// id tells keys apart and says nothing of them.
-func (k *Key) id() string { return hex.EncodeToString(macOf(k.key, []byte("id")))[:16] }
+// keyID tells keys apart and says nothing of them.
+func (k *Key) keyID() string { return hex.EncodeToString(macOf(k.key, []byte("id")))[:16] }
 
-// mac is that of a seal: of its chains and time, each part with its length.
-func (k *Key) mac(s *event.AuditSealed) string {
+// computeMAC is that of a seal: of its chains and time, each part with its length.
+func (k *Key) computeMAC(s *event.AuditSealed) string {
 	text := []byte("quarry audit seal 1\x00")
 	text = binary.BigEndian.AppendUint64(text, uint64(s.At.UnixNano()))
 	text = binary.BigEndian.AppendUint64(text, uint64(len(s.Chains)))
@@ -53,12 +53,12 @@ func (k *Key) mac(s *event.AuditSealed) string {
 	return hex.EncodeToString(macOf(k.key, text))
 }
 
-// check returns why a seal is no good; empty if it is.
-func (k *Key) check(s *event.AuditSealed) string {
+// checkSeal returns why a seal is no good; empty if it is.
+func (k *Key) checkSeal(s *event.AuditSealed) string {
 	switch {
-	case s.SealKey != k.id():
-		return fmt.Sprintf("it was made under another secret (key %s, ours is %s): it is forged, or the server's secret was changed", s.SealKey, k.id())
-	case !hmac.Equal([]byte(k.mac(s)), []byte(s.MAC)):
+	case s.SealKey != k.keyID():
+		return fmt.Sprintf("it was made under another secret (key %s, ours is %s): it is forged, or the server's secret was changed", s.SealKey, k.keyID())
+	case !hmac.Equal([]byte(k.computeMAC(s)), []byte(s.MAC)):
 		return "its MAC is not that of its content: it is forged, or was changed"
 	}
 	return ""
@@ -129,7 +129,7 @@ func (s *Sealer) Run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := s.seal(ctx); err != nil && ctx.Err() == nil && !s.failing {
+		if err := s.appendSeal(ctx); err != nil && ctx.Err() == nil && !s.failing {
 			s.failing = true
 			s.o.Logger.Error("the audit log could not be sealed; trying again", "error", err)
 		} else if err == nil {
@@ -138,16 +138,16 @@ func (s *Sealer) Run(ctx context.Context) error {
 	}
 }
 
-// seal appends a seal if there is something to seal and the last one is old.
-func (s *Sealer) seal(ctx context.Context) error {
-	heads, due := s.due()
+// appendSeal appends a seal if there is something to seal and the last one is old.
+func (s *Sealer) appendSeal(ctx context.Context) error {
+	heads, due := s.headsToSeal()
 	if !due {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, sealTimeout)
 	defer cancel()
-	ev := &event.AuditSealed{Chains: heads, SealKey: s.o.Key.id(), At: s.o.Now().UTC()}
-	ev.MAC = s.o.Key.mac(ev)
+	ev := &event.AuditSealed{Chains: heads, SealKey: s.o.Key.keyID(), At: s.o.Now().UTC()}
+	ev.MAC = s.o.Key.computeMAC(ev)
 	s.number++
 	env := event.Envelope{ID: s.instance + "/seal/" + strconv.Itoa(s.number), Source: sealSource, Time: ev.At}
 	rec, err := event.Encode(env, ev)
@@ -160,11 +160,11 @@ func (s *Sealer) seal(ctx context.Context) error {
 	return nil
 }
 
-// due returns the heads, and whether they are to be sealed.
-func (s *Sealer) due() (heads []event.ChainHead, due bool) {
+// headsToSeal returns the heads, and whether they are to be sealed.
+func (s *Sealer) headsToSeal() (heads []event.ChainHead, due bool) {
 	var last *sealRow
 	for _, p := range s.o.Chains {
-		if row := p.head(); row.Seal != nil {
+		if row := p.currentChain(); row.Seal != nil {
 			last = row.Seal
 		}
 	}
@@ -175,33 +175,33 @@ func (s *Sealer) due() (heads []event.ChainHead, due bool) {
 		}
 	}
 	for _, p := range s.o.Chains {
-		row := p.head()
+		row := p.currentChain()
 		if !row.Begun {
 			continue
 		}
 		if row.Hash == "" {
 			// The beginning is gone and no seal was met: sealing what is left would
 			// take it for the whole.
-			s.unsealable(p)
+			s.reportUnsealable(p)
 			return nil, false
 		}
 		heads = append(heads, event.ChainHead{Topic: p.o.Topic, Offset: row.Last, Records: row.Records, Hash: row.Hash})
-		due = due || unsealed(row, last, p.o.Topic)
+		due = due || hasUnsealed(row, last, p.o.Topic)
 	}
 	return heads, due
 }
 
-func (s *Sealer) unsealable(p *Projection) {
+func (s *Sealer) reportUnsealable(p *Projection) {
 	if !s.failing {
 		s.o.Logger.Error("the audit log is not sealed: its beginning is gone and no seal of this log tells what it was; see docs/format/audit.md", "topic", p.o.Topic)
 	}
 	s.failing = true
 }
 
-// unsealed reports whether a chain has records behind the last seal. The record of
+// hasUnsealed reports whether a chain has records behind the last seal. The record of
 // the seal itself is none.
-func unsealed(row *chainRow, last *sealRow, topic event.Topic) bool {
-	sealed, ok := last.of(topic)
+func hasUnsealed(row *chainRow, last *sealRow, topic event.Topic) bool {
+	sealed, ok := last.headOf(topic)
 	if !ok {
 		return true
 	}

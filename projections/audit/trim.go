@@ -89,21 +89,21 @@ func (p *trimPlan) read(ctx context.Context, log projections.Tailer) (err error)
 		if at > p.last {
 			return nil
 		}
-		if err := p.take(&rec); err != nil || at == p.last {
+		if err := p.addRecord(&rec); err != nil || at == p.last {
 			return err
 		}
 	}
 }
 
-// take adds a record to what follows from the seal, or chooses it.
-func (p *trimPlan) take(rec *event.Record) error {
+// addRecord adds a record to what follows from the seal, or chooses it.
+func (p *trimPlan) addRecord(rec *event.Record) error {
 	_, ev, err := event.Decode(*rec)
 	if err != nil {
 		return nil // it is in no chain
 	}
 	at := rec.Position.Offset
 	if seal, ok := ev.(*event.AuditSealed); ok && at > p.first && at < p.last && !rec.Time.After(p.until) {
-		head, ok := (&sealRow{Chains: seal.Chains}).of(event.TopicAudit)
+		head, ok := (&sealRow{Chains: seal.Chains}).headOf(event.TopicAudit)
 		if ok && head.Offset == at-1 {
 			if p.sum, err = parseHash(head.Hash); err != nil {
 				return fmt.Errorf("%s: %w", rec.Position, err)

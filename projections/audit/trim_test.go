@@ -14,15 +14,15 @@ import (
 // trimRetention is short, so that a history has much that was pruned.
 const trimRetention = 5 * time.Hour
 
-func (w *world) plan() (audit.Trimming, error) {
+func (w *world) planTrim() (audit.Trimming, error) {
 	w.t.Helper()
 	return audit.PlanTrim(w.t.Context(), w.store, w.log, w.options.Retention)
 }
 
-// trim does what the plan says, as the log would.
-func (w *world) trim() audit.Trimming {
+// applyTrim does what the plan says, as the log would.
+func (w *world) applyTrim() audit.Trimming {
 	w.t.Helper()
-	plan, err := w.plan()
+	plan, err := w.planTrim()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -39,20 +39,20 @@ func TestATrimmedLog(t *testing.T) {
 	trimmed := 0
 	for range 12 {
 		older := newWorld(t, w.log.clone(), w.options)
-		w.fill(15)
-		w.reads(1)
+		w.writeHistory(15)
+		w.appendReads(1)
 		// A kill behind the pruning: whoever starts again plans the same.
-		plan, err := w.plan()
+		plan, err := w.planTrim()
 		if err != nil {
 			t.Fatal(err)
 		}
 		mustBeProven(t, w)
-		mustBeProven(t, w.rebuilt())
-		if again := w.trim(); again != plan {
+		mustBeProven(t, w.rebuildStore())
+		if again := w.applyTrim(); again != plan {
 			t.Fatalf("planned %+v, then %+v", plan, again)
 		}
 		// A store from before, of a copy say, goes on with what is left.
-		older.follow(w)
+		older.followLog(w)
 		mustBeProven(t, older)
 		if plan.Before > plan.First {
 			trimmed++
@@ -64,18 +64,18 @@ func TestATrimmedLog(t *testing.T) {
 		if age := w.now.Sub(first.Time); trimmed > 0 && age < trimRetention {
 			t.Fatalf("the log begins %s ago", age)
 		}
-		if again := w.trim(); again.Before > again.First {
+		if again := w.applyTrim(); again.Before > again.First {
 			t.Errorf("trimmed again: %+v", again)
 		}
 		mustBeProven(t, w)
-		rebuilt := w.rebuilt()
+		rebuilt := w.rebuildStore()
 		mustBeProven(t, rebuilt)
 		if a, b := w.heads()[1], rebuilt.heads()[1]; a.Hash != b.Hash || a.Records != b.Records || a.Entries != b.Entries {
 			t.Fatalf("the head is %+v, and %+v in a store made anew", a, b)
 		}
 		// The one that was made anew goes on, and trims.
-		rebuilt.fill(60)
-		if plan := rebuilt.trim(); plan.Before <= plan.First {
+		rebuilt.writeHistory(60)
+		if plan := rebuilt.applyTrim(); plan.Before <= plan.First {
 			t.Errorf("a store made anew trims nothing: %+v", plan)
 		}
 		mustBeProven(t, rebuilt)
@@ -85,16 +85,16 @@ func TestATrimmedLog(t *testing.T) {
 	}
 }
 
-// rebuilt returns a store that is made anew from the log as it is.
-func (w *world) rebuilt() *world {
+// rebuildStore returns a store that is made anew from the log as it is.
+func (w *world) rebuildStore() *world {
 	w.t.Helper()
 	out := newWorld(w.t, w.log.clone(), w.options)
 	out.now, out.groups = w.now, w.groups
 	return out
 }
 
-// follow applies what another world has in its log, and goes on with that.
-func (w *world) follow(other *world) {
+// followLog applies what another world has in its log, and goes on with that.
+func (w *world) followLog(other *world) {
 	w.t.Helper()
 	for _, topic := range []event.Topic{event.TopicAccounts, event.TopicAudit} {
 		next := w.log.next(topic)
@@ -140,11 +140,11 @@ func TestWhatIsNotTrimmed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, audit.Options{Retention: test.retention})
-			w.fill(120)
+			w.writeHistory(120)
 			if test.change != nil {
 				test.change(w)
 			}
-			plan, err := w.plan()
+			plan, err := w.planTrim()
 			if plan.Before != plan.First || test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("%+v, %v; want nothing and an error with %q", plan, err, test.want)
 			}
@@ -156,22 +156,22 @@ func TestWhatIsNotTrimmed(t *testing.T) {
 // anew from there would hold what it cannot prove.
 func TestASealThatComesLate(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
-	w.fill(20)
+	w.writeHistory(20)
 	want := w.log.next(event.TopicAudit) - 1 // the seal of the last record
 	late := w.lateSeal()
 	w.now = w.now.Add(time.Minute)
-	w.reads(1)
+	w.appendReads(1)
 	if _, err := w.Append(t.Context(), event.TopicAudit, 0, late); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
 		w.now = w.now.Add(2 * trimRetention)
-		w.reads(1)
+		w.appendReads(1)
 	}
-	if plan, err := w.plan(); err != nil || plan.Before != want {
+	if plan, err := w.planTrim(); err != nil || plan.Before != want {
 		t.Errorf("%+v, %v; want to trim below %d", plan, err, want)
 	}
-	w.trim()
+	w.applyTrim()
 	mustBeProven(t, w)
 }
 
@@ -183,7 +183,7 @@ func (w *world) lateSeal() event.Record {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.reads(1)
+	w.appendReads(1)
 	if err := s.Seal(w.t.Context()); err != nil || seal.Value == nil {
 		w.t.Fatalf("no seal: %v", err)
 	}

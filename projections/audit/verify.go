@@ -111,8 +111,8 @@ type Report struct {
 	Pins int
 }
 
-// Sound reports whether everything is as it was written.
-func (r *Report) Sound() bool { return len(r.Findings) == 0 }
+// IsSound reports whether everything is as it was written.
+func (r *Report) IsSound() bool { return len(r.Findings) == 0 }
 
 // Verify reads the log from its beginning and compares it with the chains, the
 // entries, the seals and the pinned heads. An error says that it could not be done.
@@ -127,11 +127,11 @@ func Verify(ctx context.Context, o VerifyOptions) (report *Report, err error) {
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	v := &verification{o: o, r: snapshot, report: new(Report), trails: map[event.Topic]*trail{}, pins: o.Pins}
 	for _, topic := range topics {
-		if err := v.topic(ctx, topic); err != nil {
+		if err := v.verifyTopic(ctx, topic); err != nil {
 			return v.report, fmt.Errorf("audit: verify %s: %w", topic, err)
 		}
 	}
-	if err := v.lists(); err != nil {
+	if err := v.verifyLists(); err != nil {
 		return v.report, fmt.Errorf("audit: verify the lists: %w", err)
 	}
 	v.missingPins()
@@ -159,7 +159,7 @@ type verification struct {
 	rows   int64 // entries in the store
 }
 
-func (v *verification) found(f Finding) {
+func (v *verification) addFinding(f Finding) {
 	if len(v.report.Findings) >= MaxFindings {
 		v.report.More++
 		return
@@ -167,8 +167,8 @@ func (v *verification) found(f Finding) {
 	v.report.Findings = append(v.report.Findings, f)
 }
 
-// topic compares one topic.
-func (v *verification) topic(ctx context.Context, topic event.Topic) error {
+// verifyTopic compares one topic.
+func (v *verification) verifyTopic(ctx context.Context, topic event.Topic) error {
 	b, _ := topicByte(topic)
 	chain, err := readChain(v.r, b)
 	if err != nil {
@@ -199,16 +199,16 @@ func (t *trail) add(at event.Offset, h hash) {
 	t.order = append(t.order, at)
 }
 
-// lists compares the lists and counters with the entries there are.
-func (v *verification) lists() error {
+// verifyLists compares the lists and counters with the entries there are.
+func (v *verification) verifyLists() error {
 	var listed, days, minutes int64
 	all := familyKey(kindListed)
-	if err := each(v.r, all, store.Successor(all), func(_, _ []byte) error { listed++; return nil }); err != nil {
+	if err := forEachRow(v.r, all, store.Successor(all), func(_, _ []byte) error { listed++; return nil }); err != nil {
 		return err
 	}
 	for kind, sum := range map[byte]*int64{kindDay: &days, kindMinute: &minutes} {
 		lo := countersFrom(kind, listID{}, 0)
-		err := each(v.r, lo, store.Successor(lo[:len(lo)-4]), func(key, value []byte) error {
+		err := forEachRow(v.r, lo, store.Successor(lo[:len(lo)-4]), func(key, value []byte) error {
 			n, err := countOf(key, value)
 			*sum += n
 			return err
@@ -217,9 +217,9 @@ func (v *verification) lists() error {
 			return err
 		}
 	}
-	lists := int64(len((&entryRow{}).lists()))
+	lists := int64(len((&entryRow{}).listIDs()))
 	if listed != lists*v.rows || days != v.rows || minutes != v.rows {
-		v.found(Finding{Kind: FindingEntry, Message: fmt.Sprintf(
+		v.addFinding(Finding{Kind: FindingEntry, Message: fmt.Sprintf(
 			"the store has %d entries, but %d in its lists (want %d) and %d by day and %d by minute in its counters: lists show too much or too little; rebuild the store from the log",
 			v.rows, listed, lists*v.rows, days, minutes)})
 	}
@@ -228,7 +228,7 @@ func (v *verification) lists() error {
 
 func (v *verification) missingPins() {
 	for _, p := range v.pins {
-		v.found(Finding{Kind: FindingPin, At: p.At, Message: fmt.Sprintf(
+		v.addFinding(Finding{Kind: FindingPin, At: p.At, Message: fmt.Sprintf(
 			"no record of the log has the hash %s: a record at or before it was altered, removed or added since the head was noted, or it is no longer kept", p.Hash)})
 	}
 }

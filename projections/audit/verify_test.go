@@ -27,7 +27,7 @@ func mustBeSound(t *testing.T, r *audit.Report) {
 func TestAnUntouchedLogIsSound(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	mustBeSound(t, w.verify())
-	w.fill(40)
+	w.writeHistory(40)
 	r := w.verify()
 	mustBeSound(t, r)
 	heads := w.heads()
@@ -150,19 +150,19 @@ func TestTampering(t *testing.T) {
 		}, "quarry.audit/0/9: altered"},
 		"a seal forged without the secret": {func(w *world) {
 			w.now = w.now.Add(time.Hour)
-			w.reads(1)
-			if err := w.sealer(audit.NewKey([]byte("a guess"))).Seal(context.Background()); err != nil {
+			w.appendReads(1)
+			if err := w.newSealer(audit.NewKey([]byte("a guess"))).Seal(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 		}, "quarry.audit/0/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, nil, audit.Options{})
-			w.fill(30)
+			w.writeHistory(30)
 			mustBeSound(t, w.verify())
 			test.change(w)
 			r := w.verify()
-			if r.Sound() {
+			if r.IsSound() {
 				t.Fatal("nothing was found")
 			}
 			if got := r.Findings[0].String(); !strings.HasPrefix(got, test.want) {
@@ -180,7 +180,7 @@ func TestTampering(t *testing.T) {
 // elsewhere.
 func TestWhoRewritesEverything(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
-	w.fill(30)
+	w.writeHistory(30)
 	heads := w.heads()
 	forged := w.log.clone()
 	value := forged.records[event.TopicAudit][9].Value
@@ -188,7 +188,7 @@ func TestWhoRewritesEverything(t *testing.T) {
 	again := newWorld(t, forged, audit.Options{})
 	again.now = w.now
 	r := again.verify()
-	if r.Sound() || r.Findings[0].Kind != audit.FindingSeal || r.Findings[0].At.Offset <= 9 {
+	if r.IsSound() || r.Findings[0].Kind != audit.FindingSeal || r.Findings[0].At.Offset <= 9 {
 		t.Errorf("with the seals that there were: %v", r.Findings)
 	}
 
@@ -215,8 +215,8 @@ func TestWhoRewritesEverything(t *testing.T) {
 // TestARebuildFromACutLog begins at the first seal.
 func TestARebuildFromACutLog(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
-	w.fill(40)
-	w.reads(2)
+	w.writeHistory(40)
+	w.appendReads(2)
 	head := w.heads()[1]
 	records := w.log.records[event.TopicAudit]
 	for _, cut := range []int{1, 5, 6, 7, 20} {
@@ -234,10 +234,10 @@ func TestARebuildFromACutLog(t *testing.T) {
 			t.Errorf("cut at %d: %+v", cut, r)
 		}
 		// The log may go on.
-		again.reads(3)
+		again.appendReads(3)
 		mustBeSound(t, again.verify())
 		again.options.Retention = 0
-		if r := again.verify(); r.Sound() || r.Findings[0].Kind != audit.FindingBeginning {
+		if r := again.verify(); r.IsSound() || r.Findings[0].Kind != audit.FindingBeginning {
 			t.Errorf("cut at %d, though all is to be kept: %v", cut, r.Findings)
 		}
 	}
@@ -250,7 +250,7 @@ func TestARebuildFromACutLog(t *testing.T) {
 	log.records[event.TopicAudit] = records[last+1:]
 	again := newWorld(t, log, audit.Options{})
 	again.now, again.options.Retention = w.now, time.Hour
-	if r := again.verify(); r.Sound() || r.Findings[0].Kind != audit.FindingBeginning {
+	if r := again.verify(); r.IsSound() || r.Findings[0].Kind != audit.FindingBeginning {
 		t.Errorf("no seal is left: %v", r.Findings)
 	}
 }
@@ -258,10 +258,10 @@ func TestARebuildFromACutLog(t *testing.T) {
 // TestAForgedBeginning cuts the log before a seal of the attacker's own.
 func TestAForgedBeginning(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
-	w.fill(12)
+	w.writeHistory(12)
 	forger := newWorld(t, nil, audit.Options{})
 	forger.key = audit.NewKey([]byte("a guess"))
-	forger.fill(12)
+	forger.writeHistory(12)
 	w.log.records[event.TopicAudit] = forger.log.records[event.TopicAudit][3:]
 	again := newWorld(t, w.log, audit.Options{})
 	again.now, again.options.Retention = w.now, time.Minute
@@ -273,7 +273,7 @@ func TestAForgedBeginning(t *testing.T) {
 
 func TestSealsAreDue(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
-	s := w.sealer(w.key)
+	s := w.newSealer(w.key)
 	seal := func(want int) {
 		t.Helper()
 		before := len(w.log.records[event.TopicAudit])
@@ -285,14 +285,14 @@ func TestSealsAreDue(t *testing.T) {
 		}
 	}
 	seal(0) // nothing to seal
-	w.reads(2)
+	w.appendReads(2)
 	seal(1)
 	seal(0) // nothing but the seal is new
 	w.now = w.now.Add(audit.DefaultSealEvery)
 	seal(0)
 	w.signsIn("u1")
 	seal(1)
-	w.reads(1)
+	w.appendReads(1)
 	seal(0) // not yet
 	w.now = w.now.Add(audit.DefaultSealEvery)
 	seal(1)
@@ -301,7 +301,7 @@ func TestSealsAreDue(t *testing.T) {
 		t.Errorf("heads %+v", head)
 	}
 	w.now = w.now.Add(-time.Hour) // a clock is set right
-	w.reads(1)
+	w.appendReads(1)
 	seal(1)
 	mustBeSound(t, w.verify())
 }
@@ -324,7 +324,7 @@ func TestPinsAreParsed(t *testing.T) {
 // TestALogThatDoesNotGiveARecord has a damaged record in the middle.
 func TestALogThatDoesNotGiveARecord(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
-	w.fill(30)
+	w.writeHistory(30)
 	w.log.damaged = map[event.Offset]bool{9: true}
 	r := w.verify()
 	if len(r.Findings) == 0 || r.Findings[0].Kind != audit.FindingUnread || r.Findings[0].At.Offset != 9 {

@@ -24,18 +24,18 @@ type topicWalk struct {
 	trail  *trail
 
 	// pure is the link that follows from the log alone; nil until it has an anchor.
-	pure *hash
+	logLink *hash
 	// pending are the digests since the beginning of a log without an anchor.
 	pending []pendingLink
 	// stored is the link before in the store, other what it should be, if it is not.
-	stored, other *hash
-	records       int64 // up to the current one, by the log
-	instances     map[string]uint64
+	storedLink, expectedLink *hash
+	records                  int64 // up to the current one, by the log
+	instances                map[string]uint64
 
 	links, entries *store.Iterator
 	// nextLink and nextEntry say that the iterators stand on something.
 	nextLink, nextEntry bool
-	taken               event.Offset // of the link that was taken last
+	takenOffset         event.Offset // of the link that was taken last
 }
 
 type pendingLink struct {
@@ -56,15 +56,15 @@ func (t *topicWalk) run(ctx context.Context) (err error) {
 	end := high[0]
 	if t.chain.Begun && end <= t.chain.Last {
 		t.trail.broken = true
-		t.finding(FindingCut, end, "the log ends before offset %d, but records up to %d were applied: its tail was cut", end, t.chain.Last)
+		t.addFinding(FindingCut, end, "the log ends before offset %d, but records up to %d were applied: its tail was cut", end, t.chain.Last)
 	}
 	if err := t.read(ctx, min(end, t.chain.Last+1)); err != nil {
 		return err
 	}
-	if err := t.missing(math.MaxInt64); err != nil {
+	if err := t.reportMissing(math.MaxInt64); err != nil {
 		return err
 	}
-	t.finish()
+	t.compareEnd()
 	return nil
 }
 
@@ -81,8 +81,8 @@ func (t *topicWalk) open() (err error) {
 	return nil
 }
 
-func (t *topicWalk) finding(kind string, at event.Offset, format string, args ...any) {
-	t.v.found(Finding{Kind: kind, At: event.Position{Topic: t.topic, Offset: at}, Message: fmt.Sprintf(format, args...)})
+func (t *topicWalk) addFinding(kind string, at event.Offset, format string, args ...any) {
+	t.v.addFinding(Finding{Kind: kind, At: event.Position{Topic: t.topic, Offset: at}, Message: fmt.Sprintf(format, args...)})
 }
 
 // read walks through the records below end. What cannot be read is passed over.
@@ -97,7 +97,7 @@ func (t *topicWalk) read(ctx context.Context, end event.Offset) error {
 			return err
 		}
 		t.trail.broken = true
-		t.finding(FindingUnread, next, "the log does not give this record: %v", unread.error)
+		t.addFinding(FindingUnread, next, "the log does not give this record: %v", unread.error)
 		if len(t.v.report.Findings) >= MaxFindings {
 			return nil // the rest would be more of this
 		}
@@ -125,7 +125,7 @@ func (t *topicWalk) readFrom(ctx context.Context, from, end event.Offset) (event
 		if rec.Position.Offset >= end {
 			return end, nil
 		}
-		if err := t.record(&rec); err != nil {
+		if err := t.compareRecord(&rec); err != nil {
 			return end, fmt.Errorf("%s: %w", rec.Position, err)
 		}
 		from = rec.Position.Offset + 1
@@ -139,15 +139,15 @@ func nextRecord(ctx context.Context, r projections.Reader) (event.Record, error)
 	return r.Next(ctx)
 }
 
-// record compares one record of the log.
-func (t *topicWalk) record(rec *event.Record) error {
+// compareRecord compares one record of the log.
+func (t *topicWalk) compareRecord(rec *event.Record) error {
 	at := rec.Position.Offset
 	if t.report.First < 0 {
-		if err := t.begin(rec); err != nil {
+		if err := t.findStart(rec); err != nil {
 			return err
 		}
 	}
-	if err := t.missing(at); err != nil {
+	if err := t.reportMissing(at); err != nil {
 		return err
 	}
 	t.report.Last = at
@@ -160,41 +160,41 @@ func (t *topicWalk) record(rec *event.Record) error {
 	linked := t.nextLink && t.linkOffset() == at
 	_, ev, err := event.Decode(*rec)
 	if err != nil {
-		return t.unreadable(at, linked, err)
+		return t.reportUnreadable(at, linked, err)
 	}
 	digest := digestOf(rec)
-	t.extend(at, digest)
+	t.extendChain(at, digest)
 	altered := false
 	if linked {
 		if altered, err = t.compareLink(at, digest); err != nil {
 			return err
 		}
 	} else {
-		t.unlinked(at)
+		t.compareUnlinked(at)
 	}
 	if seal, ok := ev.(*event.AuditSealed); ok {
-		t.seal(at, seal)
+		t.checkSeal(at, seal)
 	}
 	t.meetPins(at)
 	if altered {
 		_, err := t.takeEntries(at) // which are those of another record
 		return err
 	}
-	wanted := t.wanted(rec, ev)
+	wanted := t.expectedEntries(rec, ev)
 	if !linked {
 		return nil // pruned
 	}
 	return t.compareEntries(at, wanted)
 }
 
-// unlinked is a record whose link is not kept: it was pruned, or never there.
-func (t *topicWalk) unlinked(at event.Offset) {
+// compareUnlinked is a record whose link is not kept: it was pruned, or never there.
+func (t *topicWalk) compareUnlinked(at event.Offset) {
 	if at >= t.chain.Oldest {
 		t.trail.broken = true
-		t.finding(FindingInserted, at, "this record was not in the log when those around it were applied")
+		t.addFinding(FindingInserted, at, "this record was not in the log when those around it were applied")
 		return
 	}
-	t.stored, t.other = nil, nil
+	t.storedLink, t.expectedLink = nil, nil
 	if t.chain.Anchor == nil || at != t.chain.Anchor.Offset {
 		return
 	}
@@ -202,42 +202,42 @@ func (t *topicWalk) unlinked(at event.Offset) {
 	switch {
 	case err != nil:
 		return
-	case t.pure == nil: // what is before is gone from the log, and from the store
-		t.pending, t.pure = nil, &h
+	case t.logLink == nil: // what is before is gone from the log, and from the store
+		t.pending, t.logLink = nil, &h
 		t.trail.add(at, h)
-	case *t.pure != h:
+	case *t.logLink != h:
 		t.trail.broken = true
-		t.finding(FindingAltered, at, "what the store kept of this record, or of those before it, is not what the log says; they were pruned, so that it cannot be said which")
+		t.addFinding(FindingAltered, at, "what the store kept of this record, or of those before it, is not what the log says; they were pruned, so that it cannot be said which")
 	}
-	t.stored = &h
+	t.storedLink = &h
 }
 
-// unreadable is a record that is no event. One that was applied was one.
-func (t *topicWalk) unreadable(at event.Offset, linked bool, reason error) error {
+// reportUnreadable is a record that is no event. One that was applied was one.
+func (t *topicWalk) reportUnreadable(at event.Offset, linked bool, reason error) error {
 	if !linked {
 		return nil // it is in the dead letters, and in no chain
 	}
 	t.trail.broken = true
-	t.finding(FindingAltered, at, "this record was altered: it can no longer be read: %v", reason)
+	t.addFinding(FindingAltered, at, "this record was altered: it can no longer be read: %v", reason)
 	link, err := t.takeLink()
 	if err != nil {
 		return err
 	}
-	t.stored, t.other = &link.sum, nil
+	t.storedLink, t.expectedLink = &link.sum, nil
 	_, err = t.takeEntries(at)
 	return err
 }
 
-// begin finds what the chain goes on from.
-func (t *topicWalk) begin(rec *event.Record) error {
+// findStart finds what the chain goes on from.
+func (t *topicWalk) findStart(rec *event.Record) error {
 	at := rec.Position.Offset
 	t.report.First = at
 	if at == 0 {
-		h := genesis(t.topic)
-		t.pure, t.stored = &h, &h
+		h := genesisHash(t.topic)
+		t.logLink, t.storedLink = &h, &h
 		return nil
 	}
-	t.beginning(rec)
+	t.reportBeginning(rec)
 	var before *hash
 	for t.nextLink && t.linkOffset() < at {
 		link, err := t.takeLink()
@@ -248,7 +248,7 @@ func (t *topicWalk) begin(rec *event.Record) error {
 		if link.anchored {
 			before = &link.sum
 		}
-		if _, err := t.takeEntries(t.taken); err != nil {
+		if _, err := t.takeEntries(t.takenOffset); err != nil {
 			return err
 		}
 	}
@@ -258,7 +258,7 @@ func (t *topicWalk) begin(rec *event.Record) error {
 			before = &h
 		}
 	}
-	t.pure, t.stored = before, before
+	t.logLink, t.storedLink = before, before
 	return nil
 }
 
@@ -271,17 +271,17 @@ func (t *topicWalk) lastBefore(at event.Offset) event.Offset {
 	return -1
 }
 
-// beginning says what is wrong with a log whose first record is not the first.
-func (t *topicWalk) beginning(rec *event.Record) {
+// reportBeginning says what is wrong with a log whose first record is not the first.
+func (t *topicWalk) reportBeginning(rec *event.Record) {
 	at := rec.Position.Offset
 	keep := t.v.o.Retention
 	switch {
 	case t.topic == event.TopicAccounts:
-		t.finding(FindingBeginning, at, "the records before offset %d are gone; those of the accounts are kept for ever", at)
+		t.addFinding(FindingBeginning, at, "the records before offset %d are gone; those of the accounts are kept for ever", at)
 	case keep == 0:
-		t.finding(FindingBeginning, at, "the records before offset %d are gone, though the retention keeps all", at)
+		t.addFinding(FindingBeginning, at, "the records before offset %d are gone, though the retention keeps all", at)
 	case rec.Time.After(t.v.o.Now().Add(-keep)):
-		t.finding(FindingBeginning, at, "the records before offset %d are gone: the log begins at %s, less than the retention of %s ago",
+		t.addFinding(FindingBeginning, at, "the records before offset %d are gone: the log begins at %s, less than the retention of %s ago",
 			at, rec.Time.UTC().Format("2006-01-02T15:04:05Z"), keep)
 	}
 }
@@ -292,33 +292,33 @@ func (t *topicWalk) linkOffset() event.Offset {
 
 // takeLink returns the next link and moves on.
 func (t *topicWalk) takeLink() (linkRow, error) {
-	t.taken = t.linkOffset()
+	t.takenOffset = t.linkOffset()
 	row, err := decodeLink(t.links.Key(), t.links.Value())
 	t.nextLink = t.links.Next()
 	return row, errors.Join(err, t.links.Err())
 }
 
-// missing tells of links, and entries, of records before an offset that the log
+// reportMissing tells of links, and entries, of records before an offset that the log
 // does not have.
-func (t *topicWalk) missing(before event.Offset) error {
+func (t *topicWalk) reportMissing(before event.Offset) error {
 	for t.nextLink && t.linkOffset() < before {
 		link, err := t.takeLink()
 		if err != nil {
 			return err
 		}
 		t.trail.broken = true
-		if t.report.Last < t.taken && !t.cut() {
-			t.finding(FindingMissing, t.taken, "this record was applied and is gone from the log")
+		if t.report.Last < t.takenOffset && !t.isTailCut() {
+			t.addFinding(FindingMissing, t.takenOffset, "this record was applied and is gone from the log")
 		}
-		t.stored, t.other = &link.sum, nil
-		if _, err := t.takeEntries(t.taken); err != nil {
+		t.storedLink, t.expectedLink = &link.sum, nil
+		if _, err := t.takeEntries(t.takenOffset); err != nil {
 			return err
 		}
 	}
 	for t.nextEntry && placeOf(t.entries.Key()).offset < before {
 		p := placeOf(t.entries.Key())
-		t.v.found(Finding{
-			Kind: FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.id(),
+		t.v.addFinding(Finding{
+			Kind: FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.entryID(),
 			Message: "the store has this entry, and the log no record of it: it was added in the store",
 		})
 		t.v.rows++
@@ -327,28 +327,28 @@ func (t *topicWalk) missing(before event.Offset) error {
 	return t.entries.Err()
 }
 
-// cut reports whether the tail is known to be cut: its records are not told of one
+// isTailCut reports whether the tail is known to be cut: its records are not told of one
 // by one.
-func (t *topicWalk) cut() bool {
+func (t *topicWalk) isTailCut() bool {
 	for i := range t.v.report.Findings {
 		f := &t.v.report.Findings[i]
-		if f.Kind == FindingCut && f.At.Topic == t.topic && f.At.Offset <= t.taken {
+		if f.Kind == FindingCut && f.At.Topic == t.topic && f.At.Offset <= t.takenOffset {
 			return true
 		}
 	}
 	return false
 }
 
-// extend makes the link that follows from the log.
-func (t *topicWalk) extend(at event.Offset, digest hash) {
+// extendChain makes the link that follows from the log.
+func (t *topicWalk) extendChain(at event.Offset, digest hash) {
 	t.records++
-	if t.pure == nil {
+	if t.logLink == nil {
 		t.pending = append(t.pending, pendingLink{at, digest})
 		t.report.Unproven++
 		return
 	}
-	h := t.pure.next(digest)
-	t.pure = &h
+	h := t.logLink.next(digest)
+	t.logLink = &h
 	t.trail.add(at, h)
 }
 
@@ -360,13 +360,13 @@ func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err
 		return false, err
 	}
 	t.report.Links++
-	stored, other := t.stored, t.other
-	t.stored, t.other = &link.sum, nil
+	stored, other := t.storedLink, t.expectedLink
+	t.storedLink, t.expectedLink = &link.sum, nil
 	switch {
 	case !link.anchored:
-		t.stored = nil
+		t.storedLink = nil
 		if altered = link.sum != digest; altered {
-			t.finding(FindingAltered, at, "this record is not what it was when it was applied")
+			t.addFinding(FindingAltered, at, "this record is not what it was when it was applied")
 		}
 	case stored == nil: // the first one with an anchor: seals tell whether it is right
 	case stored.next(digest) == link.sum:
@@ -375,32 +375,32 @@ func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err
 	default:
 		altered = true
 		should := stored.next(digest)
-		t.other = &should
-		t.finding(FindingAltered, at, "this record is not what it was when it was applied, or its link was changed in the store")
+		t.expectedLink = &should
+		t.addFinding(FindingAltered, at, "this record is not what it was when it was applied, or its link was changed in the store")
 	}
 	t.trail.broken = t.trail.broken || altered
 	return altered, nil
 }
 
-// finish compares where the chain ends.
-func (t *topicWalk) finish() {
-	if t.pure != nil && t.report.Records > 0 {
-		t.report.Hash = t.pure.String()
+// compareEnd compares where the chain ends.
+func (t *topicWalk) compareEnd() {
+	if t.logLink != nil && t.report.Records > 0 {
+		t.report.Hash = t.logLink.String()
 	}
 	if !t.trail.broken && t.report.Hash != "" && t.chain.Hash != "" && t.report.Last == t.chain.Last && t.report.Hash != t.chain.Hash {
-		t.finding(FindingLink, t.chain.Last, "the head of the chain is %s by the log, and %s in the store", t.report.Hash, t.chain.Hash)
+		t.addFinding(FindingLink, t.chain.Last, "the head of the chain is %s by the log, and %s in the store", t.report.Hash, t.chain.Hash)
 	}
-	if t.pure == nil && t.report.Unproven > 0 {
-		t.finding(FindingBeginning, t.report.First, "the beginning of the log is gone, and no seal tells what it was")
+	if t.logLink == nil && t.report.Unproven > 0 {
+		t.addFinding(FindingBeginning, t.report.First, "the beginning of the log is gone, and no seal tells what it was")
 	}
 }
 
 // meetPins notes the pinned heads that the current link is.
 func (t *topicWalk) meetPins(at event.Offset) {
-	if t.pure == nil || len(t.v.pins) == 0 {
+	if t.logLink == nil || len(t.v.pins) == 0 {
 		return
 	}
-	h := t.pure.String()
+	h := t.logLink.String()
 	left := t.v.pins[:0:0]
 	for _, p := range t.v.pins {
 		if p.Hash == h && (p.At.Topic == "" || p.At.Topic == t.topic && p.At.Offset == at) {

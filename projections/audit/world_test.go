@@ -107,7 +107,7 @@ func (w *world) write(id string, ev event.Event) {
 	}
 }
 
-func (w *world) record() words.Record {
+func (w *world) randomRecord() words.Record {
 	actions := []words.Action{words.Searched, words.FetchedSource, words.FetchedDiff, words.ListedUsers}
 	users := []account.UserID{"u1", "u2", "u3"}
 	// Clocks of servers differ, and a group waits a little.
@@ -118,12 +118,12 @@ func (w *world) record() words.Record {
 	}
 }
 
-// reads appends a group of n records.
-func (w *world) reads(n int) {
+// appendReads appends a group of n records.
+func (w *world) appendReads(n int) {
 	w.t.Helper()
 	ev := &event.AuditRecorded{}
 	for range n {
-		ev.Records = append(ev.Records, w.record())
+		ev.Records = append(ev.Records, w.randomRecord())
 	}
 	w.groups++
 	w.write(fmt.Sprintf("test/%d", w.groups), ev)
@@ -137,12 +137,12 @@ func (w *world) signsIn(user string) {
 	})
 }
 
-// fill writes a history with seals.
-func (w *world) fill(records int) {
+// writeHistory writes a history with seals.
+func (w *world) writeHistory(records int) {
 	w.t.Helper()
-	sealer := w.sealer(w.key)
+	sealer := w.newSealer(w.key)
 	for i := range records {
-		w.reads(1 + w.rnd.IntN(4))
+		w.appendReads(1 + w.rnd.IntN(4))
 		if i%3 == 0 {
 			w.signsIn(fmt.Sprintf("u%d", 1+w.rnd.IntN(3)))
 		}
@@ -155,7 +155,7 @@ func (w *world) fill(records int) {
 	}
 }
 
-func (w *world) sealer(key *audit.Key) *audit.Sealer {
+func (w *world) newSealer(key *audit.Key) *audit.Sealer {
 	w.t.Helper()
 	s, err := audit.NewSealer(audit.SealerOptions{Log: w, Key: key, Chains: w.chains, Now: func() time.Time { return w.now }})
 	if err != nil {

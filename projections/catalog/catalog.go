@@ -65,7 +65,7 @@ func Open(o Options) (*Catalog, error) {
 	c := &Catalog{store: o.Store, decoder: o.Decoder, log: o.Logger}
 	c.mu.applied = map[int32]map[code.RepositoryID]*Repository{}
 	c.mu.committed = map[int32]map[code.RepositoryID]*Repository{}
-	all, err := load(o.Store)
+	all, err := loadRepositories(o.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -75,9 +75,9 @@ func Open(o Options) (*Catalog, error) {
 }
 
 // Close takes the metrics out. Snapshots stay usable.
-func (c *Catalog) Close() { c.metrics.unregister() }
+func (c *Catalog) Close() { c.metrics.unregisterAll() }
 
-func load(s *store.Store) ([]*Repository, error) {
+func loadRepositories(s *store.Store) ([]*Repository, error) {
 	prefix := []byte{byte(store.FamilyCatalog), kindRepository}
 	it, err := s.Iter(prefix, store.Successor(prefix))
 	if err != nil {
@@ -89,7 +89,7 @@ func load(s *store.Store) ([]*Repository, error) {
 		if err := json.Unmarshal(it.Value(), &row); err != nil {
 			return nil, errors.Join(fmt.Errorf("catalog: row %q: %w", it.Key(), err), it.Close())
 		}
-		all = append(all, row.repository())
+		all = append(all, row.toRepository())
 	}
 	return all, it.Close()
 }
@@ -111,40 +111,40 @@ func (c *Catalog) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 	}
 	switch e := ev.(type) {
 	case *event.RepositoryRegistered:
-		return c.register(b, rec.Position, e.Repository, e.At)
+		return c.applyRegistered(b, rec.Position, e.Repository, e.At)
 	case *event.RepositoryChanged:
-		return c.change(b, rec.Position, e)
+		return c.applyChanged(b, rec.Position, e)
 	case *event.RepositoryRemoved:
-		return c.remove(b, rec.Position, e.Repository)
+		return c.removeRepository(b, rec.Position, e.Repository)
 	case *event.RevisionIndexed:
-		return c.index(b, rec.Position, e)
+		return c.applyIndexed(b, rec.Position, e)
 	}
 	return nil
 }
 
-func (c *Catalog) register(b *store.Batch, at event.Position, next code.Repository, when time.Time) error {
+func (c *Catalog) applyRegistered(b *store.Batch, at event.Position, next code.Repository, when time.Time) error {
 	row := repositoryRow{Since: at, RegisteredAt: when}
 	found, err := readRow(b, repositoryKey(next.ID), &row)
-	if err != nil || found && c.refused(row.Repository, next) {
+	if err != nil || found && c.refuseCollision(row.Repository, next) {
 		return err
 	}
 	row.Repository, row.ChangedAt = accept.Merge(row.Repository, next), when
 	return c.write(b, at, &row)
 }
 
-func (c *Catalog) change(b *store.Batch, at event.Position, ev *event.RepositoryChanged) error {
+func (c *Catalog) applyChanged(b *store.Batch, at event.Position, ev *event.RepositoryChanged) error {
 	var row repositoryRow
 	found, err := readRow(b, repositoryKey(ev.Repository.ID), &row)
-	if err != nil || !found || c.refused(row.Repository, ev.Repository) {
+	if err != nil || !found || c.refuseCollision(row.Repository, ev.Repository) {
 		return err
 	}
 	row.Repository, row.ChangedAt = accept.Merge(row.Repository, ev.Repository), ev.At
 	return c.write(b, at, &row)
 }
 
-// refused reports, counts and logs that next is another repository under the
+// refuseCollision reports, counts and logs that next is another repository under the
 // same ID.
-func (c *Catalog) refused(known, next code.Repository) bool {
+func (c *Catalog) refuseCollision(known, next code.Repository) bool {
 	if !accept.Collides(known, next) {
 		return false
 	}
@@ -154,16 +154,16 @@ func (c *Catalog) refused(known, next code.Repository) bool {
 	return true
 }
 
-func (c *Catalog) remove(b *store.Batch, at event.Position, id code.RepositoryID) error {
+func (c *Catalog) removeRepository(b *store.Batch, at event.Position, id code.RepositoryID) error {
 	prefix := refPrefix(id)
 	if err := b.DeleteRange(prefix, store.Successor(prefix)); err != nil {
 		return err
 	}
-	c.stage(at.Partition, id, nil)
+	c.stageRepository(at.Partition, id, nil)
 	return b.Delete(repositoryKey(id))
 }
 
-func (c *Catalog) index(b *store.Batch, at event.Position, ev *event.RevisionIndexed) error {
+func (c *Catalog) applyIndexed(b *store.Batch, at event.Position, ev *event.RevisionIndexed) error {
 	var row repositoryRow
 	var ref, base refRow
 	found, err := readRow(b, repositoryKey(ev.Repository), &row)
@@ -186,7 +186,7 @@ func (c *Catalog) index(b *store.Batch, at event.Position, ev *event.RevisionInd
 	if row.PushedAt, err = pushedAt(b, &row, ev, &ref); err != nil {
 		return err
 	}
-	row.Refs += present(next) - present(ref)
+	row.Refs += countIfPresent(next) - countIfPresent(ref)
 	row.IndexedAt = ev.IndexedAt
 	row.Repository.DefaultBranch = accept.DefaultBranch(row.Repository.DefaultBranch, ev)
 	if err := writeRow(b, refKey(ev.Repository, ev.Ref), &next); err != nil {
@@ -195,7 +195,7 @@ func (c *Catalog) index(b *store.Batch, at event.Position, ev *event.RevisionInd
 	return c.write(b, at, &row)
 }
 
-func present(r refRow) int {
+func countIfPresent(r refRow) int {
 	if r.Commit == "" {
 		return 0
 	}
@@ -223,11 +223,11 @@ func pushedAt(b *store.Batch, row *repositoryRow, ev *event.RevisionIndexed, old
 }
 
 func (c *Catalog) write(b *store.Batch, at event.Position, row *repositoryRow) error {
-	c.stage(at.Partition, row.Repository.ID, row.repository())
+	c.stageRepository(at.Partition, row.Repository.ID, row.toRepository())
 	return writeRow(b, repositoryKey(row.Repository.ID), row)
 }
 
-func (c *Catalog) stage(partition int32, id code.RepositoryID, r *Repository) {
+func (c *Catalog) stageRepository(partition int32, id code.RepositoryID, r *Repository) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	add(c.mu.applied, partition, id, r)
@@ -263,7 +263,7 @@ func (c *Catalog) Publish(partition int32) {
 	defer c.mu.Unlock()
 	if changed := c.mu.committed[partition]; len(changed) > 0 {
 		before := c.snapshot.Load()
-		c.snapshot.Store(before.with(changed))
+		c.snapshot.Store(before.withChanges(changed))
 		close(before.superseded)
 		delete(c.mu.committed, partition)
 	}

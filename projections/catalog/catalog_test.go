@@ -130,7 +130,7 @@ func checkOrders(s *catalog.Snapshot) error {
 		}
 	}
 	for _, r := range byName {
-		if got, ok := s.Named(r.Name); !ok || got.Name != r.Name {
+		if got, ok := s.FindByName(r.Name); !ok || got.Name != r.Name {
 			return fmt.Errorf("%s is not found by its name", r.Name)
 		}
 	}
@@ -151,10 +151,10 @@ func TestCollisionIsRefused(t *testing.T) {
 	}
 	renamed := repository(7, "github.com/c/d")
 	r.apply(r.world.Append(0, &event.RepositoryChanged{Repository: renamed, At: time.Unix(3, 0)}))
-	if _, ok := r.catalog.Snapshot().Named("github.com/a/b"); ok {
+	if _, ok := r.catalog.Snapshot().FindByName("github.com/a/b"); ok {
 		t.Fatal("the old name is still there")
 	}
-	if got, ok = r.catalog.Snapshot().Named("github.com/c/d"); !ok || !got.ChangedAt.Equal(time.Unix(3, 0)) || !got.RegisteredAt.Equal(time.Unix(1, 0)) {
+	if got, ok = r.catalog.Snapshot().FindByName("github.com/c/d"); !ok || !got.ChangedAt.Equal(time.Unix(3, 0)) || !got.RegisteredAt.Equal(time.Unix(1, 0)) {
 		t.Fatalf("%+v", got)
 	}
 }

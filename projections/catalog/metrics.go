@@ -37,7 +37,7 @@ func newMetrics(reg prometheus.Registerer, c *Catalog) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) unregister() {
+func (m *metrics) unregisterAll() {
 	if m.reg != nil {
 		m.reg.Unregister(m.repositories)
 		m.reg.Unregister(m.collisions)

@@ -75,7 +75,7 @@ func newRig(t *testing.T) *rig {
 	log, err := embeddedlog.Open(t.TempDir(), embeddedlog.Options{Partitions: 2})
 	must(t, err)
 	r := &rig{t: t, log: log, appender: &appender{Log: log}, catalog: catalog{}}
-	stop := r.follow()
+	stop := r.startFollower()
 	t.Cleanup(func() {
 		stop()
 		must(t, log.Close())
@@ -83,8 +83,8 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// follow starts a follower that knows nothing yet, and returns what stops it.
-func (r *rig) follow() (stop func()) {
+// startFollower starts a follower that knows nothing yet, and returns what stops it.
+func (r *rig) startFollower() (stop func()) {
 	r.t.Helper()
 	r.reg = prometheus.NewRegistry()
 	var err error
@@ -107,20 +107,20 @@ func (r *rig) follow() (stop func()) {
 
 const repository code.RepositoryID = 7
 
-func registered(name string) *event.RepositoryRegistered {
+func newRegistered(name string) *event.RepositoryRegistered {
 	return &event.RepositoryRegistered{Repository: code.Repository{ID: repository, Kind: code.GenericGitHost, Name: name, CloneURL: "/srv/git/" + name}, At: now}
 }
 
-func changed(name string) *event.RepositoryChanged {
-	return &event.RepositoryChanged{Repository: registered(name).Repository, At: now}
+func newChanged(name string) *event.RepositoryChanged {
+	return &event.RepositoryChanged{Repository: newRegistered(name).Repository, At: now}
 }
 
 func push() *event.Push {
 	return &event.Push{Repository: repository, Ref: "refs/heads/main", Action: event.ActionUpdated, Connection: "hub", DeliveryID: "d-1", BodySHA256: strings.Repeat("0", 64), ReceivedAt: now.Add(-time.Hour)}
 }
 
-// event appends an event as somebody did.
-func (r *rig) event(ev event.Event) event.Record {
+// appendEvent appends an event as somebody did.
+func (r *rig) appendEvent(ev event.Event) event.Record {
 	r.t.Helper()
 	rec, err := event.Encode(event.Envelope{ID: "x", Source: "/test", Time: now}, ev)
 	must(r.t, err)
@@ -135,8 +135,8 @@ func (r *rig) append(topic event.Topic, rec event.Record) event.Record {
 	return rec
 }
 
-// bury appends the letter of a record, and returns its position once it is known.
-func (r *rig) bury(rec event.Record, stage string) event.Position {
+// appendLetter appends the letter of a record, and returns its position once it is known.
+func (r *rig) appendLetter(rec event.Record, stage string) event.Position {
 	r.t.Helper()
 	_, before := r.follower.List(deadletters.Filter{})
 	at := r.append(event.TopicDeadLetters, event.DeadLetter(rec, stage, 5, errors.New("no route to host"))).Position
@@ -162,8 +162,8 @@ func (r *rig) await(open int) {
 	}
 }
 
-// since returns the events of the log behind a record, as lines.
-func (r *rig) since(rec event.Record) []event.Record {
+// recordsSince returns the events of the log behind a record, as lines.
+func (r *rig) recordsSince(rec event.Record) []event.Record {
 	r.t.Helper()
 	var out []event.Record
 	high, err := r.log.HighWater(r.t.Context(), event.TopicEvents)
@@ -183,7 +183,7 @@ func (r *rig) since(rec event.Record) []event.Record {
 	return out
 }
 
-func line(t *testing.T, rec event.Record) string {
+func formatRecord(t *testing.T, rec event.Record) string {
 	t.Helper()
 	_, ev, err := event.Decode(rec)
 	must(t, err)
@@ -204,7 +204,7 @@ func TestReplay(t *testing.T) {
 	removed := &event.RepositoryRemoved{Repository: repository, At: now}
 	delivery := &event.Delivery{Connection: "hub", DeliveryID: "d", Outcome: event.DeliveryIgnored, Reason: "ping", ReceivedAt: now}
 	handled := &event.PushesHandled{Repository: repository, Pushes: []event.HandledPush{{Offset: 3, Outcome: event.PushAbsent}}, At: now}
-	anvil, known := registered("anvil"), registered("anvil").Repository
+	anvil, known := newRegistered("anvil"), newRegistered("anvil").Repository
 	const refresh = `push "" refresh  replay-of-P-0`
 	for _, test := range []struct {
 		name  string
@@ -220,16 +220,16 @@ func TestReplay(t *testing.T) {
 		{"registration", anvil, "worker", &known, nil, refresh, nil},
 		{"registration that the catalog took with its default branch", anvil, "worker", &code.Repository{ID: 7, Kind: known.Kind, Name: known.Name, CloneURL: known.CloneURL, DefaultBranch: "trunk"}, nil, refresh, nil},
 		{"registration that no catalog took", anvil, "projections", nil, nil, "dev.quarry.repository.registered.v1", nil},
-		{"registration with news that no catalog took", registered("new"), "projections", &known, nil, "dev.quarry.repository.registered.v1", nil},
-		{"registration, then a change", registered("old"), "worker", &known, []event.Event{changed("anvil")}, refresh, nil},
+		{"registration with news that no catalog took", newRegistered("new"), "projections", &known, nil, "dev.quarry.repository.registered.v1", nil},
+		{"registration, then a change", newRegistered("old"), "worker", &known, []event.Event{newChanged("anvil")}, refresh, nil},
 		{"registration, then a removal", anvil, "worker", nil, []event.Event{push(), removed, push()}, "", deadletters.ErrOvertaken},
-		{"registration, then a removal and a change", anvil, "worker", nil, []event.Event{removed, changed("new")}, "", deadletters.ErrOvertaken},
+		{"registration, then a removal and a change", anvil, "worker", nil, []event.Event{removed, newChanged("new")}, "", deadletters.ErrOvertaken},
 		{"registration, then a removal that the catalog has not seen", anvil, "worker", &known, []event.Event{removed}, "", deadletters.ErrOvertaken},
-		{"registration, removal, registration", registered("old"), "worker", &known, []event.Event{removed, anvil}, refresh, nil},
+		{"registration, removal, registration", newRegistered("old"), "worker", &known, []event.Event{removed, anvil}, refresh, nil},
 		{"registration, then a removal of another", anvil, "worker", &known, []event.Event{&event.RepositoryRemoved{Repository: 8, At: now}}, refresh, nil},
-		{"change", changed("anvil"), "worker", &known, nil, refresh, nil},
-		{"change that no catalog took", changed("new"), "projections", &known, nil, "dev.quarry.repository.changed.v1", nil},
-		{"change of what is not registered", changed("new"), "projections", nil, nil, "", deadletters.ErrOvertaken},
+		{"change", newChanged("anvil"), "worker", &known, nil, refresh, nil},
+		{"change that no catalog took", newChanged("new"), "projections", &known, nil, "dev.quarry.repository.changed.v1", nil},
+		{"change of what is not registered", newChanged("new"), "projections", nil, nil, "", deadletters.ErrOvertaken},
 		{"removal", removed, "projections", &known, []event.Event{push()}, "dev.quarry.repository.removed.v1", nil},
 		{"removal, then a registration", removed, "projections", &known, []event.Event{anvil}, "", deadletters.ErrOvertaken},
 		{"removal, registration, removal", removed, "projections", nil, []event.Event{anvil, removed}, "dev.quarry.repository.removed.v1", nil},
@@ -243,11 +243,11 @@ func TestReplay(t *testing.T) {
 			if test.known != nil {
 				r.catalog[repository] = *test.known
 			}
-			given := r.event(test.ev)
-			letter := r.bury(given, test.stage)
+			given := r.appendEvent(test.ev)
+			letter := r.appendLetter(given, test.stage)
 			last := given
 			for _, ev := range test.later {
-				if rec := r.event(ev); rec.Position.Partition == given.Position.Partition {
+				if rec := r.appendEvent(ev); rec.Position.Partition == given.Position.Partition {
 					last = rec
 				}
 			}
@@ -256,11 +256,11 @@ func TestReplay(t *testing.T) {
 				t.Fatalf("Replay = %v, want %v", err, test.err)
 			}
 			var got []string
-			for _, rec := range r.since(last) {
+			for _, rec := range r.recordsSince(last) {
 				if rec.Position.Partition != given.Position.Partition {
 					continue // of another repository
 				}
-				got = append(got, line(t, rec))
+				got = append(got, formatRecord(t, rec))
 				if len(got) == 1 && (rec.Position != by || header(rec, event.HeaderReplayOf) != letter.String()) {
 					t.Errorf("%s is at %s and of %s; Replay said %s", got[0], rec.Position, header(rec, event.HeaderReplayOf), by)
 				}
@@ -295,8 +295,8 @@ func header(rec event.Record, name string) string {
 // same events.
 func TestReplayThatFailsHalfway(t *testing.T) {
 	r := newRig(t)
-	given := r.event(push())
-	letter := r.bury(given, "worker")
+	given := r.appendEvent(push())
+	letter := r.appendLetter(given, "worker")
 	r.appender.fail = event.TopicDeadLetters
 	if _, err := r.replayer.Replay(t.Context(), letter); !errors.Is(err, errFull) {
 		t.Fatalf("Replay = %v", err)
@@ -306,14 +306,14 @@ func TestReplayThatFailsHalfway(t *testing.T) {
 	_, err := r.replayer.Replay(t.Context(), letter)
 	must(t, err)
 	ids := map[string]int{}
-	for _, rec := range r.since(given) {
+	for _, rec := range r.recordsSince(given) {
 		ids[header(rec, "ce_id")]++
 	}
 	if len(ids) != 2 || ids[letter.String()+"#replay"] != 2 {
 		t.Errorf("events behind the push: %v", ids)
 	}
 	r.appender.fail = event.TopicEvents
-	other := r.bury(r.event(push()), "worker")
+	other := r.appendLetter(r.appendEvent(push()), "worker")
 	if _, err := r.replayer.Replay(t.Context(), other); !errors.Is(err, errFull) {
 		t.Errorf("Replay = %v", err)
 	}
@@ -323,30 +323,30 @@ func TestReplayThatFailsHalfway(t *testing.T) {
 // What was left of a large record is completed from the log.
 func TestReplayOfALargeRecord(t *testing.T) {
 	r := newRig(t)
-	r.catalog[repository] = registered("anvil").Repository
+	r.catalog[repository] = newRegistered("anvil").Repository
 	changes := make([]event.Change, event.MaxInlineChanges)
 	for i := range changes {
 		changes[i].Path = fmt.Sprintf("%04d%s", i, strings.Repeat("x", 966))
 	}
 	changes[0].Path += strings.Repeat("y", 600) // the letter's own headers do not fit any more
-	given := r.event(&event.RevisionIndexed{Repository: repository, Ref: "refs/heads/main", Changes: changes, Cause: event.Position{Topic: event.TopicEvents}})
-	letter := r.bury(given, "projections")
+	given := r.appendEvent(&event.RevisionIndexed{Repository: repository, Ref: "refs/heads/main", Changes: changes, Cause: event.Position{Topic: event.TopicEvents}})
+	letter := r.appendLetter(given, "projections")
 	if rec, err := r.follower.Read(t.Context(), letter); err != nil || len(rec.Value) > 0 {
 		t.Fatalf("the letter has %d bytes: %v", len(rec.Value), err)
 	}
 	_, err := r.replayer.Replay(t.Context(), letter)
 	must(t, err)
-	if got := line(t, r.since(given)[0]); !strings.HasPrefix(got, `push "refs/heads/main" refresh`) {
+	if got := formatRecord(t, r.recordsSince(given)[0]); !strings.HasPrefix(got, `push "refs/heads/main" refresh`) {
 		t.Errorf("appended %s", got)
 	}
 }
 
 func TestDropAndWhatCannotBeRead(t *testing.T) {
 	r := newRig(t)
-	given := r.event(push())
-	letter := r.bury(given, "worker")
+	given := r.appendEvent(push())
+	letter := r.appendLetter(given, "worker")
 	foreign := r.append(event.TopicEvents, event.Record{Value: []byte("hello")})
-	strange := r.bury(foreign, "worker")
+	strange := r.appendLetter(foreign, "worker")
 	if _, err := r.replayer.Replay(t.Context(), strange); !errors.Is(err, deadletters.ErrNoReplay) {
 		t.Errorf("Replay = %v", err)
 	}
@@ -356,18 +356,18 @@ func TestDropAndWhatCannotBeRead(t *testing.T) {
 		t.Errorf("Drop of what is dropped = %v", err)
 	}
 	var got []string
-	for _, rec := range r.since(given) {
+	for _, rec := range r.recordsSince(given) {
 		if header(rec, "ce_type") != "" {
-			got = append(got, line(t, rec))
+			got = append(got, formatRecord(t, rec))
 		}
 	}
 	if strings.Join(got, ", ") != fmt.Sprintf("handled %d dropped", given.Position.Offset) {
 		t.Errorf("appended %q", got)
 	}
 	// Another process reads the same.
-	stop := r.follow()
+	stop := r.startFollower()
 	defer stop()
-	marker := r.bury(r.event(push()), "worker")
+	marker := r.appendLetter(r.appendEvent(push()), "worker")
 	r.await(1)
 	if letters, _ := r.follower.List(deadletters.Filter{}); len(letters) != 1 || letters[0].Position != marker {
 		t.Errorf("%+v", letters)
@@ -385,13 +385,13 @@ func TestReplayOfAccountsAndAudit(t *testing.T) {
 		return r.append(topic, rec)
 	}
 	removed := add(event.TopicAccounts, &event.UserRemoved{User: "u", By: by, At: now})
-	letter := r.bury(removed, "projections")
+	letter := r.appendLetter(removed, "projections")
 	if _, err := r.replayer.Replay(t.Context(), letter); !errors.Is(err, deadletters.ErrNoReplay) {
 		t.Errorf("Replay of an event of the accounts = %v", err)
 	}
 	must(t, r.replayer.Drop(t.Context(), letter, "done again by hand"))
 	recorded := add(event.TopicAudit, &event.AuditRecorded{Records: []audit.Record{{At: now, Action: audit.Searched, Actor: by, TargetType: audit.TargetInstance}}})
-	at, err := r.replayer.Replay(t.Context(), r.bury(recorded, "projections"))
+	at, err := r.replayer.Replay(t.Context(), r.appendLetter(recorded, "projections"))
 	if want := (event.Position{Topic: event.TopicAudit, Offset: 1}); err != nil || at != want {
 		t.Errorf("Replay of an event of the audit log = %s, %v; want %s", at, err, want)
 	}
@@ -400,13 +400,13 @@ func TestReplayOfAccountsAndAudit(t *testing.T) {
 
 func TestList(t *testing.T) {
 	r := newRig(t)
-	given := r.event(push())
-	letter := r.bury(given, "worker")
+	given := r.appendEvent(push())
+	letter := r.appendLetter(given, "worker")
 	again := event.DeadLetter(given, "worker", 1, errors.New("by another process"))
 	r.append(event.TopicDeadLetters, again)
 	r.append(event.TopicDeadLetters, again)
-	r.bury(given, "projections")
-	r.bury(event.Record{Value: []byte("?")}, "")
+	r.appendLetter(given, "projections")
+	r.appendLetter(event.Record{Value: []byte("?")}, "")
 	letters, open := r.follower.List(deadletters.Filter{Stage: "worker", Type: event.TypePush, Repository: repository})
 	if open != 3 || len(letters) != 1 || letters[0].Position != letter || letters[0].Of != given.Position || letters[0].Copies != 2 ||
 		letters[0].Reason != "no route to host" || letters[0].Attempts != 5 || letters[0].ValueBytes == 0 {
@@ -444,7 +444,7 @@ func TestBound(t *testing.T) {
 	r := newRig(t)
 	var at []event.Position
 	for range 11 {
-		at = append(at, r.bury(r.event(push()), "worker"))
+		at = append(at, r.appendLetter(r.appendEvent(push()), "worker"))
 	}
 	letters, open := r.follower.List(deadletters.Filter{})
 	if len(letters) != 4 || open != 11 || letters[0].Position != at[10] || letters[3].Position != at[7] {

@@ -9,4 +9,4 @@ func Hold(n int) (reset func()) {
 }
 
 // Refill holds letters again for which there is room.
-func (f *Follower) Refill(ctx context.Context) error { return f.refill(ctx) }
+func (f *Follower) Refill(ctx context.Context) error { return f.refillHeld(ctx) }

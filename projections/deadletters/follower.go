@@ -38,9 +38,9 @@ type Options struct {
 
 // Follower knows the letters that are open.
 type Follower struct {
-	o       Options
-	held    *held
-	metrics *metrics
+	o           Options
+	openLetters *openLetters
+	metrics     *metrics
 }
 
 // New returns a Follower that knows nothing before Run. The caller closes it.
@@ -54,19 +54,19 @@ func New(o Options) (*Follower, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	f := &Follower{o: o, held: newHeld()}
+	f := &Follower{o: o, openLetters: newOpenLetters()}
 	var err error
 	f.metrics, err = newMetrics(o.Registerer, f)
 	return f, err
 }
 
 // Close takes the metrics out.
-func (f *Follower) Close() { f.metrics.unregister() }
+func (f *Follower) Close() { f.metrics.unregisterAll() }
 
 // Run follows the topic until ctx ends. A log that fails is tried again.
 func (f *Follower) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		err := f.follow(ctx)
+		err := f.followTopic(ctx)
 		if ctx.Err() != nil {
 			break
 		}
@@ -79,22 +79,22 @@ func (f *Follower) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow reads every partition from its beginning on. What it has read before
+// followTopic reads every partition from its beginning on. What it has read before
 // changes nothing.
-func (f *Follower) follow(ctx context.Context) error {
+func (f *Follower) followTopic(ctx context.Context) error {
 	n, err := f.o.Log.Partitions(ctx, event.TopicDeadLetters)
 	if err != nil {
 		return err
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	for partition := range n {
-		g.Go(func() error { return f.partition(gctx, partition) })
+		g.Go(func() error { return f.followPartition(gctx, partition) })
 	}
-	g.Go(func() error { return f.refilling(gctx) })
+	g.Go(func() error { return f.refillLoop(gctx) })
 	return g.Wait()
 }
 
-func (f *Follower) partition(ctx context.Context, partition int32) (err error) {
+func (f *Follower) followPartition(ctx context.Context, partition int32) (err error) {
 	reader, err := f.o.Log.Tail(ctx, event.TopicDeadLetters, partition, 0)
 	if err != nil {
 		return err
@@ -105,19 +105,19 @@ func (f *Follower) partition(ctx context.Context, partition int32) (err error) {
 		if err != nil {
 			return err
 		}
-		f.held.take(rec)
+		f.openLetters.takeRecord(rec)
 	}
 }
 
-// refilling holds letters again that were left for newer ones, when those are
+// refillLoop holds letters again that were left for newer ones, when those are
 // resolved.
-func (f *Follower) refilling(ctx context.Context) error {
+func (f *Follower) refillLoop(ctx context.Context) error {
 	tick := time.NewTicker(refillEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			if err := f.refill(ctx); err != nil {
+			if err := f.refillHeld(ctx); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -126,8 +126,8 @@ func (f *Follower) refilling(ctx context.Context) error {
 	}
 }
 
-func (f *Follower) refill(ctx context.Context) error {
-	short := f.held.short()
+func (f *Follower) refillHeld(ctx context.Context) error {
+	short := f.openLetters.partitionsToRefill()
 	if len(short) == 0 {
 		return nil
 	}
@@ -139,22 +139,22 @@ func (f *Follower) refill(ctx context.Context) error {
 		if int(partition) >= len(high) {
 			continue
 		}
-		seen := new(offsets)
-		err := scan(ctx, f.o.Log, event.TopicDeadLetters, partition, 0, high[partition], func(rec event.Record) {
+		seen := new(offsetSet)
+		err := scanPartition(ctx, f.o.Log, event.TopicDeadLetters, partition, 0, high[partition], func(rec event.Record) {
 			seen.add(rec.Position.Offset)
-			f.held.refill(rec)
+			f.openLetters.refillRecord(rec)
 		})
 		if err != nil {
 			return err
 		}
-		f.held.expire(partition, high[partition], seen)
+		f.openLetters.expireLetters(partition, high[partition], seen)
 	}
 	return nil
 }
 
-// scan calls f for the records of a partition from one offset to another, which
+// scanPartition calls f for the records of a partition from one offset to another, which
 // is not beyond the high-water mark.
-func scan(ctx context.Context, log projections.Tailer, topic event.Topic, partition int32, from, to event.Offset, f func(event.Record)) (err error) {
+func scanPartition(ctx context.Context, log projections.Tailer, topic event.Topic, partition int32, from, to event.Offset, f func(event.Record)) (err error) {
 	if from >= to {
 		return nil
 	}
@@ -185,19 +185,19 @@ type Filter struct {
 	Repository code.RepositoryID
 }
 
-func (f Filter) wants(l *Letter) bool {
+func (f Filter) matchesLetter(l *DeadLetter) bool {
 	return (f.Stage == "" || f.Stage == l.Stage) && (f.Type == "" || f.Type == l.Type) && (f.Repository == 0 || f.Repository == l.Repository)
 }
 
 // List returns the letters held that the filter selects, the newest first, and
 // how many are open in all.
-func (f *Follower) List(filter Filter) (letters []Letter, open int) {
-	for _, l := range f.held.list() {
-		if filter.wants(&l) {
+func (f *Follower) List(filter Filter) (letters []DeadLetter, open int) {
+	for _, l := range f.openLetters.listLetters() {
+		if filter.matchesLetter(&l) {
 			letters = append(letters, l)
 		}
 	}
-	for _, n := range f.held.counts() {
+	for _, n := range f.openLetters.openCounts() {
 		open += n
 	}
 	return letters, open
@@ -205,13 +205,15 @@ func (f *Follower) List(filter Filter) (letters []Letter, open int) {
 
 // OfPush returns the letter of a push that the workers gave up; nil if none is
 // held.
-func (f *Follower) OfPush(at event.Position) *Letter { return f.held.ofRecord(at, StageWorker) }
+func (f *Follower) OfPush(at event.Position) *DeadLetter {
+	return f.openLetters.letterOfRecord(at, StageWorker)
+}
 
 // Read returns an open letter as it lies in the log: code.ErrNotFound if there is
 // none at that position, or it is resolved.
 func (f *Follower) Read(ctx context.Context, at event.Position) (event.Record, error) {
 	at.Topic = event.TopicDeadLetters
-	if !f.held.isOpen(at) {
+	if !f.openLetters.isOpen(at) {
 		return event.Record{}, fmt.Errorf("dead letter %d-%d is not open: %w", at.Partition, at.Offset, code.ErrNotFound)
 	}
 	rec, found, err := readOne(ctx, f.o.Log, at)
@@ -226,11 +228,11 @@ func (f *Follower) Read(ctx context.Context, at event.Position) (event.Record, e
 
 // Describe returns what is known of a letter that was read; Copies are known of
 // those held.
-func (f *Follower) Describe(rec event.Record) *Letter {
-	if l := f.held.at(rec.Position); l != nil {
+func (f *Follower) Describe(rec event.Record) *DeadLetter {
+	if l := f.openLetters.letterAt(rec.Position); l != nil {
 		return l
 	}
-	return newLetter(rec)
+	return newDeadLetter(rec)
 }
 
 // readOne reads one record.
@@ -241,6 +243,6 @@ func readOne(ctx context.Context, log projections.Tailer, at event.Position) (re
 	if err != nil || int(at.Partition) >= len(high) || at.Offset >= high[at.Partition] {
 		return rec, false, err
 	}
-	err = scan(ctx, log, at.Topic, at.Partition, at.Offset, at.Offset+1, func(r event.Record) { rec, found = r, r.Position.Offset == at.Offset })
+	err = scanPartition(ctx, log, at.Topic, at.Partition, at.Offset, at.Offset+1, func(r event.Record) { rec, found = r, r.Position.Offset == at.Offset })
 	return rec, found, err
 }

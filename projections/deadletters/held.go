@@ -16,38 +16,38 @@ const MaxHeld = 10_000
 var maxHeld = MaxHeld
 
 // held is what is known of the open letters.
-type held struct {
+type openLetters struct {
 	mu struct {
 		sync.Mutex
 		// next is behind the last record taken in, by partition.
 		next map[int32]event.Offset
 		// open has every letter, by stage and partition.
-		open map[string]map[int32]*offsets
+		open map[string]map[int32]*offsetSet
 		// letters are the newest; those of one origin are one.
-		letters map[event.Position]*Letter
-		origins map[origin]*Letter
+		letters map[event.Position]*DeadLetter
+		origins map[origin]*DeadLetter
 		// ages holds letters, and some that were resolved since.
 		ages ages
 	}
 }
 
-func newHeld() *held {
-	h := new(held)
-	h.mu.open = map[string]map[int32]*offsets{StageWorker: {}, StageProjections: {}, StageOther: {}}
+func newOpenLetters() *openLetters {
+	h := new(openLetters)
+	h.mu.open = map[string]map[int32]*offsetSet{StageWorker: {}, StageProjections: {}, StageOther: {}}
 	h.mu.next = map[int32]event.Offset{}
-	h.mu.letters, h.mu.origins = map[event.Position]*Letter{}, map[origin]*Letter{}
+	h.mu.letters, h.mu.origins = map[event.Position]*DeadLetter{}, map[origin]*DeadLetter{}
 	return h
 }
 
 // ages is a heap, the oldest letter on top.
-type ages []*Letter
+type ages []*DeadLetter
 
 func (a ages) Len() int           { return len(a) }
 func (a ages) Less(i, j int) bool { return compareAge(a[i], a[j]) < 0 }
 func (a ages) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
 
 // Push implements heap.Interface.
-func (a *ages) Push(l any) { *a = append(*a, l.(*Letter)) }
+func (a *ages) Push(l any) { *a = append(*a, l.(*DeadLetter)) }
 
 // Pop implements heap.Interface.
 func (a *ages) Pop() any {
@@ -58,8 +58,8 @@ func (a *ages) Pop() any {
 	return l
 }
 
-// take takes in a record of the topic, unless it was taken in before.
-func (h *held) take(rec event.Record) {
+// takeRecord takes in a record of the topic, unless it was taken in before.
+func (h *openLetters) takeRecord(rec event.Record) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if rec.Position.Offset < h.mu.next[rec.Position.Partition] {
@@ -70,8 +70,8 @@ func (h *held) take(rec event.Record) {
 		h.resolveLocked(of)
 		return
 	}
-	l := newLetter(rec)
-	if o, ok := l.origin(); ok {
+	l := newDeadLetter(rec)
+	if o, ok := l.letterOrigin(); ok {
 		if first := h.mu.origins[o]; first != nil {
 			first.Copies++
 			return
@@ -83,72 +83,72 @@ func (h *held) take(rec event.Record) {
 	}
 }
 
-func (h *held) setLocked(stage string, partition int32) *offsets {
+func (h *openLetters) setLocked(stage string, partition int32) *offsetSet {
 	set := h.mu.open[stage][partition]
 	if set == nil {
-		set = new(offsets)
+		set = new(offsetSet)
 		h.mu.open[stage][partition] = set
 	}
 	return set
 }
 
 // holdLocked keeps a letter, and leaves the oldest if there are too many.
-func (h *held) holdLocked(l *Letter) {
+func (h *openLetters) holdLocked(l *DeadLetter) {
 	h.mu.letters[l.Position] = l
-	if o, ok := l.origin(); ok {
+	if o, ok := l.letterOrigin(); ok {
 		h.mu.origins[o] = l
 	}
 	heap.Push(&h.mu.ages, l)
 	for len(h.mu.letters) > maxHeld {
-		h.leaveLocked(heap.Pop(&h.mu.ages).(*Letter))
+		h.dropLocked(heap.Pop(&h.mu.ages).(*DeadLetter))
 	}
 	if len(h.mu.ages) > 2*maxHeld {
-		h.mu.ages = slices.DeleteFunc(h.mu.ages, func(l *Letter) bool { return h.mu.letters[l.Position] != l })
+		h.mu.ages = slices.DeleteFunc(h.mu.ages, func(l *DeadLetter) bool { return h.mu.letters[l.Position] != l })
 		heap.Init(&h.mu.ages)
 	}
 }
 
-func (h *held) leaveLocked(l *Letter) {
+func (h *openLetters) dropLocked(l *DeadLetter) {
 	if h.mu.letters[l.Position] != l {
 		return
 	}
 	delete(h.mu.letters, l.Position)
-	if o, ok := l.origin(); ok && h.mu.origins[o] == l {
+	if o, ok := l.letterOrigin(); ok && h.mu.origins[o] == l {
 		delete(h.mu.origins, o)
 	}
 }
 
-// resolve closes a letter, if it is open.
-func (h *held) resolve(at event.Position) {
+// resolveLetter closes a letter, if it is open.
+func (h *openLetters) resolveLetter(at event.Position) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.resolveLocked(at)
 }
 
-func (h *held) resolveLocked(at event.Position) {
+func (h *openLetters) resolveLocked(at event.Position) {
 	for _, partitions := range h.mu.open {
 		if set := partitions[at.Partition]; set != nil {
-			set.remove(at.Offset)
+			set.removeOffset(at.Offset)
 		}
 	}
 	if l := h.mu.letters[at]; l != nil {
-		h.leaveLocked(l)
+		h.dropLocked(l)
 	}
 }
 
-func (h *held) isOpen(at event.Position) bool {
+func (h *openLetters) isOpen(at event.Position) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, partitions := range h.mu.open {
-		if set := partitions[at.Partition]; set != nil && set.has(at.Offset) {
+		if set := partitions[at.Partition]; set != nil && set.hasOffset(at.Offset) {
 			return true
 		}
 	}
 	return false
 }
 
-// counts returns how many letters of each stage are open.
-func (h *held) counts() map[string]int {
+// openCounts returns how many letters of each stage are open.
+func (h *openLetters) openCounts() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := map[string]int{}
@@ -161,21 +161,21 @@ func (h *held) counts() map[string]int {
 	return out
 }
 
-// list returns copies of the letters held, the newest first.
-func (h *held) list() []Letter {
+// listLetters returns copies of the letters held, the newest first.
+func (h *openLetters) listLetters() []DeadLetter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make([]Letter, 0, len(h.mu.letters))
+	out := make([]DeadLetter, 0, len(h.mu.letters))
 	for _, l := range h.mu.letters {
 		out = append(out, *l)
 	}
-	slices.SortFunc(out, func(a, b Letter) int { return compareAge(&b, &a) })
+	slices.SortFunc(out, func(a, b DeadLetter) int { return compareAge(&b, &a) })
 	return out
 }
 
-// ofRecord returns the letter of a record that a stage gave up; nil if none is
+// letterOfRecord returns the letter of a record that a stage gave up; nil if none is
 // held.
-func (h *held) ofRecord(at event.Position, stage string) *Letter {
+func (h *openLetters) letterOfRecord(at event.Position, stage string) *DeadLetter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if l := h.mu.origins[origin{at, stage}]; l != nil {
@@ -185,8 +185,8 @@ func (h *held) ofRecord(at event.Position, stage string) *Letter {
 	return nil
 }
 
-// at returns the letter at a position; nil if it is not held.
-func (h *held) at(position event.Position) *Letter {
+// letterAt returns the letter at a position; nil if it is not held.
+func (h *openLetters) letterAt(position event.Position) *DeadLetter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if l := h.mu.letters[position]; l != nil {
@@ -196,9 +196,9 @@ func (h *held) at(position event.Position) *Letter {
 	return nil
 }
 
-// short returns the partitions with open letters, if there is room for letters
+// partitionsToRefill returns the partitions with open letters, if there is room for letters
 // that were left before.
-func (h *held) short() []int32 {
+func (h *openLetters) partitionsToRefill() []int32 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	open, where := 0, map[int32]bool{}
@@ -215,24 +215,24 @@ func (h *held) short() []int32 {
 	return slices.Sorted(maps.Keys(where))
 }
 
-// refill takes in a record that was read before: a letter that is open is held
+// refillRecord takes in a record that was read before: a letter that is open is held
 // again.
-func (h *held) refill(rec event.Record) {
+func (h *openLetters) refillRecord(rec event.Record) {
 	if _, resolution := event.Resolved(rec); resolution {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := newLetter(rec)
+	l := newDeadLetter(rec)
 	set := h.setLocked(stageOf(l.Stage), l.Position.Partition)
-	if set.has(l.Position.Offset) && h.mu.letters[l.Position] == nil {
+	if set.hasOffset(l.Position.Offset) && h.mu.letters[l.Position] == nil {
 		h.holdLocked(l)
 	}
 }
 
-// expire closes the open letters of a partition below an offset that were not
+// expireLetters closes the open letters of a partition below an offset that were not
 // among those seen: the log does not keep them any more.
-func (h *held) expire(partition int32, below event.Offset, seen *offsets) {
+func (h *openLetters) expireLetters(partition int32, below event.Offset, seen *offsetSet) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, partitions := range h.mu.open {
@@ -241,8 +241,8 @@ func (h *held) expire(partition int32, below event.Offset, seen *offsets) {
 			continue
 		}
 		var gone []event.Offset
-		set.each(func(at event.Offset) {
-			if at < below && !seen.has(at) {
+		set.forEach(func(at event.Offset) {
+			if at < below && !seen.hasOffset(at) {
 				gone = append(gone, at)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 )
 
 // Letter is an open dead letter, without value and headers.
-type Letter struct {
+type DeadLetter struct {
 	// Position is its own, Of that of the record that was given up: the zero
 	// Position if the letter does not say.
 	Position, Of event.Position
@@ -46,9 +46,9 @@ func stageOf(stage string) string {
 	return StageOther
 }
 
-func newLetter(rec event.Record) *Letter {
+func newDeadLetter(rec event.Record) *DeadLetter {
 	said := event.ReadLetter(rec)
-	l := &Letter{
+	l := &DeadLetter{
 		Position: rec.Position, Of: said.Of, Stage: said.Stage, Reason: said.Reason, Code: failure.Parse(string(said.Code)), Attempts: said.Attempts,
 		Type: event.TypeOf(rec), At: rec.Time, ValueBytes: len(rec.Value),
 	}
@@ -62,11 +62,11 @@ type origin struct {
 	stage string
 }
 
-func (l *Letter) origin() (origin, bool) {
+func (l *DeadLetter) letterOrigin() (origin, bool) {
 	return origin{l.Of, l.Stage}, l.Of != event.Position{}
 }
 
 // compareAge orders the oldest first.
-func compareAge(a, b *Letter) int {
+func compareAge(a, b *DeadLetter) int {
 	return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Position.Partition, b.Position.Partition), cmp.Compare(a.Position.Offset, b.Position.Offset))
 }

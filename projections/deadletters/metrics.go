@@ -31,7 +31,7 @@ func (c *openCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
 
 // Collect implements prometheus.Collector.
 func (c *openCollector) Collect(out chan<- prometheus.Metric) {
-	for stage, n := range c.f.held.counts() {
+	for stage, n := range c.f.openLetters.openCounts() {
 		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), stage)
 	}
 }
@@ -56,7 +56,7 @@ func newMetrics(reg prometheus.Registerer, f *Follower) (*metrics, error) {
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range m.all() {
+	for _, c := range m.allCollectors() {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("deadletters: register metrics: %w", err)
 		}
@@ -64,21 +64,21 @@ func newMetrics(reg prometheus.Registerer, f *Follower) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) all() []prometheus.Collector {
+func (m *metrics) allCollectors() []prometheus.Collector {
 	return []prometheus.Collector{m.open, m.oldest, m.resolved}
 }
 
-func (m *metrics) unregister() {
+func (m *metrics) unregisterAll() {
 	if m.reg == nil {
 		return
 	}
-	for _, c := range m.all() {
+	for _, c := range m.allCollectors() {
 		m.reg.Unregister(c)
 	}
 }
 
 func (f *Follower) oldestAge() float64 {
-	letters := f.held.list()
+	letters := f.openLetters.listLetters()
 	if len(letters) == 0 {
 		return 0
 	}

@@ -8,14 +8,14 @@ import (
 
 // offsets is a set of offsets of one partition: a bit for each record of the topic
 // from the first of the set on, 125 KB for a million.
-type offsets struct {
+type offsetSet struct {
 	base  int64 // the first offset of words, a multiple of 64
 	words []uint64
 	n     int
 }
 
 // add adds an offset and reports whether it was missing.
-func (o *offsets) add(at event.Offset) bool {
+func (o *offsetSet) add(at event.Offset) bool {
 	if len(o.words) == 0 {
 		o.base = int64(at) &^ 63
 	}
@@ -35,14 +35,14 @@ func (o *offsets) add(at event.Offset) bool {
 	return true
 }
 
-func (o *offsets) has(at event.Offset) bool {
+func (o *offsetSet) hasOffset(at event.Offset) bool {
 	word := (int64(at) - o.base) / 64
 	return int64(at) >= o.base && word < int64(len(o.words)) && o.words[word]&(1<<(uint64(at)&63)) != 0
 }
 
-// remove removes an offset and reports whether it was there.
-func (o *offsets) remove(at event.Offset) bool {
-	if !o.has(at) {
+// removeOffset removes an offset and reports whether it was there.
+func (o *offsetSet) removeOffset(at event.Offset) bool {
+	if !o.hasOffset(at) {
 		return false
 	}
 	o.words[(int64(at)-o.base)/64] &^= 1 << (uint64(at) & 63)
@@ -52,8 +52,8 @@ func (o *offsets) remove(at event.Offset) bool {
 	return true
 }
 
-// each calls f for every offset, in order.
-func (o *offsets) each(f func(event.Offset)) {
+// forEach calls f for every offset, in order.
+func (o *offsetSet) forEach(f func(event.Offset)) {
 	for i, w := range o.words {
 		for ; w != 0; w &= w - 1 {
 			f(event.Offset(o.base + int64(i)*64 + int64(bits.TrailingZeros64(w))))

@@ -13,7 +13,7 @@ import (
 func TestOffsets(t *testing.T) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		var o offsets
+		var o offsetSet
 		want := map[event.Offset]bool{}
 		for i := range 400 {
 			at := event.Offset(1000 + rnd.IntN(500) - rnd.IntN(int(seed)*20+1))
@@ -23,17 +23,17 @@ func TestOffsets(t *testing.T) {
 				}
 				want[at] = true
 			} else {
-				if o.remove(at) != want[at] {
+				if o.removeOffset(at) != want[at] {
 					t.Fatalf("seed %d, step %d: remove %d", seed, i, at)
 				}
 				delete(want, at)
 			}
-			if o.n != len(want) || o.has(at) != want[at] {
+			if o.n != len(want) || o.hasOffset(at) != want[at] {
 				t.Fatalf("seed %d, step %d: %d offsets, want %d", seed, i, o.n, len(want))
 			}
 		}
 		var got []event.Offset
-		o.each(func(at event.Offset) { got = append(got, at) })
+		o.forEach(func(at event.Offset) { got = append(got, at) })
 		if !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
 			t.Fatalf("seed %d: %v", seed, got)
 		}

@@ -71,11 +71,11 @@ func (r *Replayer) Replay(ctx context.Context, at event.Position) (event.Positio
 	if err != nil {
 		return event.Position{}, err
 	}
-	given, err := r.original(ctx, letter)
+	given, err := r.originalRecord(ctx, letter)
 	if err != nil {
 		return event.Position{}, err
 	}
-	next, err := r.successor(ctx, given)
+	next, err := r.chooseSuccessor(ctx, given)
 	if err != nil {
 		return event.Position{}, fmt.Errorf("dead letter %d-%d: %w", at.Partition, at.Offset, err)
 	}
@@ -83,7 +83,7 @@ func (r *Replayer) Replay(ctx context.Context, at event.Position) (event.Positio
 	if err != nil {
 		return event.Position{}, err
 	}
-	return by, r.resolve(ctx, letter, given, event.LetterReplayed, &by, "")
+	return by, r.resolveLetter(ctx, letter, given, event.LetterReplayed, &by, "")
 }
 
 // Drop resolves an open letter without anything in its place. The reason is for
@@ -96,12 +96,12 @@ func (r *Replayer) Drop(ctx context.Context, at event.Position, reason string) e
 	if err != nil {
 		return err
 	}
-	return r.resolve(ctx, letter, event.Original(letter), event.LetterDropped, nil, reason)
+	return r.resolveLetter(ctx, letter, event.Original(letter), event.LetterDropped, nil, reason)
 }
 
-// original returns the record that was given up, from the log where the letter
+// originalRecord returns the record that was given up, from the log where the letter
 // has lost a part of it.
-func (r *Replayer) original(ctx context.Context, letter event.Record) (event.Record, error) {
+func (r *Replayer) originalRecord(ctx context.Context, letter event.Record) (event.Record, error) {
 	given := event.Original(letter)
 	kept := given.Position.Topic == event.TopicEvents || given.Position.Topic == event.TopicAudit
 	if len(given.Value) > 0 || !kept {
@@ -122,30 +122,30 @@ func (r *Replayer) append(ctx context.Context, letter event.Record, next success
 		return event.Position{}, err
 	}
 	rec.Headers = append(rec.Headers, event.Header{Name: event.HeaderReplayOf, Value: []byte(letter.Position.String())})
-	positions, err := r.o.Appender.Append(ctx, next.topic(), next.partition, rec)
+	positions, err := r.o.Appender.Append(ctx, next.targetTopic(), next.partition, rec)
 	if err != nil {
 		return event.Position{}, fmt.Errorf("replay dead letter %s: %w", letter.Position, err)
 	}
 	return positions[0], nil
 }
 
-// resolve tells the ledger what became of a push, then closes the letter.
-func (r *Replayer) resolve(ctx context.Context, letter, given event.Record, what event.Resolution, by *event.Position, reason string) error {
-	if err := r.answer(ctx, letter, given, what); err != nil {
+// resolveLetter tells the ledger what became of a push, then closes the letter.
+func (r *Replayer) resolveLetter(ctx context.Context, letter, given event.Record, what event.Resolution, by *event.Position, reason string) error {
+	if err := r.answerPush(ctx, letter, given, what); err != nil {
 		return err
 	}
 	rec := event.Resolve(letter, what, by, r.o.Now(), reason)
 	if _, err := r.o.Appender.Append(ctx, event.TopicDeadLetters, letter.Position.Partition, rec); err != nil {
 		return fmt.Errorf("resolve dead letter %s: %w", letter.Position, err)
 	}
-	r.o.Follower.held.resolve(letter.Position)
+	r.o.Follower.openLetters.resolveLetter(letter.Position)
 	r.o.Follower.metrics.resolved.WithLabelValues(string(what)).Inc()
 	return nil
 }
 
-// answer appends that a push that was given up is done with. The partition is the
+// answerPush appends that a push that was given up is done with. The partition is the
 // one of the push.
-func (r *Replayer) answer(ctx context.Context, letter, given event.Record, what event.Resolution) error {
+func (r *Replayer) answerPush(ctx context.Context, letter, given event.Record, what event.Resolution) error {
 	id, ok := event.RepositoryOfKey(given.Key)
 	if event.TypeOf(given) != event.TypePush || given.Position.Topic != event.TopicEvents || !ok {
 		return nil

@@ -19,16 +19,16 @@ type successor struct {
 	partition int32
 }
 
-// topic is where the event belongs.
-func (s successor) topic() event.Topic {
+// targetTopic is where the event belongs.
+func (s successor) targetTopic() event.Topic {
 	if s.ev.EventType() == event.TypeAuditRecorded {
 		return event.TopicAudit
 	}
 	return event.TopicEvents
 }
 
-// successor decides by the rules of the package documentation.
-func (r *Replayer) successor(ctx context.Context, given event.Record) (successor, error) {
+// chooseSuccessor decides by the rules of the package documentation.
+func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (successor, error) {
 	if given.Position.Topic == event.TopicAccounts {
 		return successor{}, fmt.Errorf("%w: what came after it in the accounts would be undone; do it again by hand if it is still wanted, and drop the letter", ErrNoReplay)
 	}
@@ -38,15 +38,15 @@ func (r *Replayer) successor(ctx context.Context, given event.Record) (successor
 	}
 	switch e := ev.(type) {
 	case *event.Push:
-		return successor{r.push(e, given.Position), anyPartition}, nil
+		return successor{r.repeatPush(e, given.Position), anyPartition}, nil
 	case *event.RepositoryRegistered:
-		return r.registration(ctx, given, e, e.Repository)
+		return r.replaceRegistration(ctx, given, e, e.Repository)
 	case *event.RepositoryChanged:
-		return r.registration(ctx, given, e, e.Repository)
+		return r.replaceRegistration(ctx, given, e, e.Repository)
 	case *event.RepositoryRemoved:
-		return r.removal(ctx, given, e)
+		return r.replaceRemoval(ctx, given, e)
 	case *event.RevisionIndexed:
-		return successor{r.refresh(e.Repository, e.Ref, given.Position), anyPartition}, nil
+		return successor{r.newRefresh(e.Repository, e.Ref, given.Position), anyPartition}, nil
 	case *event.ErasureRequested:
 		return successor{ev, anyPartition}, nil
 	case *event.PushesHandled, *event.Delivery, *event.AuditRecorded:
@@ -55,15 +55,15 @@ func (r *Replayer) successor(ctx context.Context, given event.Record) (successor
 	return successor{}, fmt.Errorf("%w: nothing is lost by a merge that was not taken over, the compactor makes another; drop the letter", ErrNoReplay)
 }
 
-// push repeats a push. It is received now: how long it lay among the letters is
+// repeatPush repeats a push. It is received now: how long it lay among the letters is
 // not how long indexing took.
-func (r *Replayer) push(e *event.Push, at event.Position) *event.Push {
+func (r *Replayer) repeatPush(e *event.Push, at event.Position) *event.Push {
 	again := *e
 	again.DeliveryID, again.BodySHA256, again.ReceivedAt = replayID(at), "", r.o.Now().UTC()
 	return &again
 }
 
-func (r *Replayer) refresh(id code.RepositoryID, ref code.Ref, at event.Position) *event.Push {
+func (r *Replayer) newRefresh(id code.RepositoryID, ref code.Ref, at event.Position) *event.Push {
 	return &event.Push{Repository: id, Ref: ref, Action: event.ActionRefresh, DeliveryID: replayID(at), ReceivedAt: r.o.Now().UTC()}
 }
 
@@ -73,22 +73,22 @@ func replayID(at event.Position) string {
 	return fmt.Sprintf("replay-of-%d-%d", at.Partition, at.Offset)
 }
 
-// registration decides what takes the place of a registration, or of a change, that
+// replaceRegistration decides what takes the place of a registration, or of a change, that
 // says the given state. A refresh is preferred: it cannot undo what comes between
 // the look and the append.
-func (r *Replayer) registration(ctx context.Context, given event.Record, ev event.Event, says code.Repository) (successor, error) {
-	later, err := r.later(ctx, given)
+func (r *Replayer) replaceRegistration(ctx context.Context, given event.Record, ev event.Event, says code.Repository) (successor, error) {
+	later, err := r.laterEventType(ctx, given)
 	if err != nil {
 		return successor{}, err
 	}
 	known, registered := r.o.Catalog.Registered(ev.Key())
-	refresh := successor{r.refresh(ev.Key(), "", given.Position), anyPartition}
+	refresh := successor{r.newRefresh(ev.Key(), "", given.Position), anyPartition}
 	switch {
 	case later == event.TypeRepositoryRemoved:
 		return successor{}, fmt.Errorf("%w: repository %s was removed after it; drop the letter", ErrOvertaken, ev.Key())
 	case later != "":
 		return refresh, nil
-	case registered && took(known, says):
+	case registered && catalogShows(known, says):
 		return refresh, nil
 	case !registered && ev.EventType() == event.TypeRepositoryChanged:
 		return successor{}, fmt.Errorf("%w: repository %s is not registered; drop the letter", ErrOvertaken, ev.Key())
@@ -96,17 +96,17 @@ func (r *Replayer) registration(ctx context.Context, given event.Record, ev even
 	return successor{ev, anyPartition}, nil
 }
 
-// took reports whether the catalog shows what an event says. Where that is open
+// catalogShows reports whether the catalog shows what an event says. Where that is open
 // the event is appended again, which is harmless.
-func took(known, says code.Repository) bool {
+func catalogShows(known, says code.Repository) bool {
 	if says.DefaultBranch == "" {
 		says.DefaultBranch = known.DefaultBranch
 	}
 	return reflect.DeepEqual(known, says)
 }
 
-func (r *Replayer) removal(ctx context.Context, given event.Record, ev *event.RepositoryRemoved) (successor, error) {
-	later, err := r.later(ctx, given)
+func (r *Replayer) replaceRemoval(ctx context.Context, given event.Record, ev *event.RepositoryRemoved) (successor, error) {
+	later, err := r.laterEventType(ctx, given)
 	if err != nil {
 		return successor{}, err
 	}
@@ -116,11 +116,11 @@ func (r *Replayer) removal(ctx context.Context, given event.Record, ev *event.Re
 	return successor{ev, anyPartition}, nil
 }
 
-// later returns the type of the last registration, change or removal of the
+// laterEventType returns the type of the last registration, change or removal of the
 // record's repository behind the record, empty if there is none. A change counts
 // only behind a registration or where there is no removal before it: alone it does
 // not bring a repository back.
-func (r *Replayer) later(ctx context.Context, given event.Record) (last event.Type, err error) {
+func (r *Replayer) laterEventType(ctx context.Context, given event.Record) (last event.Type, err error) {
 	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
 	defer cancel()
 	high, err := r.o.Log.HighWater(ctx, event.TopicEvents)
@@ -131,7 +131,7 @@ func (r *Replayer) later(ctx context.Context, given event.Record) (last event.Ty
 	if at.Topic != event.TopicEvents || int(at.Partition) >= len(high) {
 		return "", fmt.Errorf("%w: it does not say which event it is of", ErrNoReplay)
 	}
-	err = scan(ctx, r.o.Log, event.TopicEvents, at.Partition, at.Offset+1, high[at.Partition], func(rec event.Record) {
+	err = scanPartition(ctx, r.o.Log, event.TopicEvents, at.Partition, at.Offset+1, high[at.Partition], func(rec event.Record) {
 		if !bytes.Equal(rec.Key, given.Key) {
 			return
 		}

@@ -12,16 +12,16 @@ import (
 type change struct {
 	b        *store.Batch
 	at       event.Position
-	when     time.Time // the log's
+	loggedAt time.Time // the log's
 	counters countersRow
 	effect   *effect
 	// ref is the key of the ref whose push the record adds.
 	ref []byte
 }
 
-// counted runs f between reading the partition's counters and writing them.
-func (c *change) counted(f func() error) error {
-	key := prefix(kindCounters, c.at.Partition)
+// withCounters runs f between reading the partition's counters and writing them.
+func (c *change) withCounters(f func() error) error {
+	key := keyPrefix(kindCounters, c.at.Partition)
 	if _, err := readRow(c.b, key, &c.counters); err != nil {
 		return err
 	}
@@ -36,9 +36,9 @@ func (c *change) counted(f func() error) error {
 	return writeRow(c.b, key, &c.counters)
 }
 
-// push adds a push to its delivery, or notes that it repeats one.
-func (c *change) push(ev *event.Push, source string) error {
-	at, entry, err := c.entryOf(ev)
+// applyPush adds a push to its delivery, or notes that it repeats one.
+func (c *change) applyPush(ev *event.Push, source string) error {
+	at, entry, err := c.findEntry(ev)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (c *change) push(ev *event.Push, source string) error {
 		at = c.at.Offset
 		entry = &entryRow{
 			Source: source, Connection: ev.Connection, DeliveryID: ev.DeliveryID, BodySHA256: ev.BodySHA256,
-			Repository: ev.Repository, ReceivedAt: ev.ReceivedAt, LoggedAt: c.when, FirstRef: ev.Ref,
+			Repository: ev.Repository, ReceivedAt: ev.ReceivedAt, LoggedAt: c.loggedAt, FirstRef: ev.Ref,
 		}
 		if err := c.indexID(ev.DeliveryID); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (c *change) push(ev *event.Push, source string) error {
 		}
 	} else {
 		key := knownKey(c.at.Partition, ev.Connection, ev.DeliveryID, ev.BodySHA256, ev.Ref)
-		repeats, err := c.repeats(entry, ev, key)
+		repeats, err := c.isRepeat(entry, ev, key)
 		if err != nil || repeats {
 			return err
 		}
@@ -77,12 +77,12 @@ func (c *change) indexID(deliveryID string) error {
 	return c.b.Set(byIDKey(c.at.Partition, deliveryID, c.at.Offset), nil)
 }
 
-// entryOf returns the entry that a push belongs to; nil if it begins one.
-func (c *change) entryOf(ev *event.Push) (event.Offset, *entryRow, error) {
+// findEntry returns the entry that a push belongs to; nil if it begins one.
+func (c *change) findEntry(ev *event.Push) (event.Offset, *entryRow, error) {
 	if ev.DeliveryID == "" {
 		return 0, nil, nil
 	}
-	at, entry, err := c.known(ev.Connection, ev.DeliveryID, ev.BodySHA256)
+	at, entry, err := c.knownEntry(ev.Connection, ev.DeliveryID, ev.BodySHA256)
 	if err != nil || entry == nil || entry.Repository != ev.Repository {
 		return 0, nil, err
 	}
@@ -92,8 +92,8 @@ func (c *change) entryOf(ev *event.Push) (event.Offset, *entryRow, error) {
 	return at, entry, nil
 }
 
-// known returns the entry of a delivery that led to pushes; nil if there is none.
-func (c *change) known(connection, deliveryID, body string) (event.Offset, *entryRow, error) {
+// knownEntry returns the entry of a delivery that led to pushes; nil if there is none.
+func (c *change) knownEntry(connection, deliveryID, body string) (event.Offset, *entryRow, error) {
 	at, ok, err := readOffset(c.b, knownKey(c.at.Partition, connection, deliveryID, body, ""))
 	if err != nil || !ok {
 		return 0, nil, err
@@ -105,10 +105,10 @@ func (c *change) known(connection, deliveryID, body string) (event.Offset, *entr
 	return at, entry, nil
 }
 
-// repeats reports whether the delivery has a push of that ref already. The
+// isRepeat reports whether the delivery has a push of that ref already. The
 // repetition is counted with the first ref, so once for all refs. An append that
 // failed half-way and was made again is such a repetition, too.
-func (c *change) repeats(entry *entryRow, ev *event.Push, key []byte) (bool, error) {
+func (c *change) isRepeat(entry *entryRow, ev *event.Push, key []byte) (bool, error) {
 	if ev.Ref != entry.FirstRef {
 		_, ok, err := readOffset(c.b, key)
 		return ok, err
@@ -117,11 +117,11 @@ func (c *change) repeats(entry *entryRow, ev *event.Push, key []byte) (bool, err
 	if err != nil {
 		return true, err
 	}
-	entry.repeat(1, ev.ReceivedAt)
+	entry.countDuplicate(1, ev.ReceivedAt)
 	return true, writeRow(c.b, offsetKey(kindEntry, c.at.Partition, at), entry)
 }
 
-func (e *entryRow) repeat(times int64, last time.Time) {
+func (e *entryRow) countDuplicate(times int64, last time.Time) {
 	if e.Duplicates == nil {
 		e.Duplicates = new(duplicates)
 	}
@@ -144,14 +144,14 @@ func (c *change) addPush(ev *event.Push, at event.Offset, entry *entryRow) error
 	}
 	c.counters.Waiting++
 	c.effect.outcomes[OutcomeWaiting]++
-	if err := c.waits(ev); err != nil {
+	if err := c.markWaiting(ev); err != nil {
 		return err
 	}
-	return c.retain(at)
+	return c.trimEntries(at)
 }
 
-// waits notes where the push waits.
-func (c *change) waits(ev *event.Push) error {
+// markWaiting notes where the push waits.
+func (c *change) markWaiting(ev *event.Push) error {
 	c.ref = refKey(c.at.Partition, ev.Repository, ev.Ref)
 	row, found, err := readRef(c.b, c.ref)
 	if err != nil {
@@ -164,22 +164,22 @@ func (c *change) waits(ev *event.Push) error {
 	return writeRef(c.b, c.ref, row)
 }
 
-// delivery adds a delivery without a push.
-func (c *change) delivery(ev *event.Delivery, source string) error {
+// applyDelivery adds a delivery without a push.
+func (c *change) applyDelivery(ev *event.Delivery, source string) error {
 	entry := &entryRow{
 		Source: source, Connection: ev.Connection, DeliveryID: ev.DeliveryID, BodySHA256: ev.BodySHA256,
-		ReceivedAt: ev.ReceivedAt, LoggedAt: c.when, Last: c.at.Offset,
+		ReceivedAt: ev.ReceivedAt, LoggedAt: c.loggedAt, Last: c.at.Offset,
 		Outcome: string(ev.Outcome), Reason: ev.Reason, Of: ev.Of, Suppressed: ev.Suppressed,
 	}
 	if ev.Outcome == event.DeliveryDuplicate {
-		at, first, err := c.known(ev.Connection, ev.DeliveryID, ev.BodySHA256)
+		at, first, err := c.knownEntry(ev.Connection, ev.DeliveryID, ev.BodySHA256)
 		if err != nil {
 			return err
 		}
 		if first != nil {
 			entry.Repository = first.Repository
 			entry.Of = &event.Position{Topic: c.at.Topic, Partition: c.at.Partition, Offset: at} // Of may be a registration before it
-			first.repeat(1, ev.ReceivedAt)
+			first.countDuplicate(1, ev.ReceivedAt)
 			if err := writeRow(c.b, offsetKey(kindEntry, c.at.Partition, at), first); err != nil {
 				return err
 			}
@@ -192,11 +192,11 @@ func (c *change) delivery(ev *event.Delivery, source string) error {
 		return err
 	}
 	c.effect.outcomes[entry.Outcome]++
-	return c.retain(c.at.Offset)
+	return c.trimEntries(c.at.Offset)
 }
 
-// indexed answers the pushes of a ref that wait and lie at or before the cause.
-func (c *change) indexed(ev *event.RevisionIndexed) error {
+// applyIndexed answers the pushes of a ref that wait and lie at or before the cause.
+func (c *change) applyIndexed(ev *event.RevisionIndexed) error {
 	if ev.Cause.Topic != c.at.Topic || ev.Cause.Partition != c.at.Partition {
 		return nil
 	}
@@ -216,7 +216,7 @@ func (c *change) indexed(ev *event.RevisionIndexed) error {
 func (c *change) answerRef(ev *event.RevisionIndexed, row refRow) error {
 	a := answer{
 		Commit: ev.Commit, Segments: len(ev.Segments), Cause: ev.Cause.Offset, Answered: c.at.Offset,
-		DoneAt: ev.IndexedAt, LoggedAt: c.when,
+		DoneAt: ev.IndexedAt, LoggedAt: c.loggedAt,
 	}
 	for i := range ev.Segments {
 		a.Documents += ev.Segments[i].Documents
@@ -232,7 +232,7 @@ func (c *change) answerRef(ev *event.RevisionIndexed, row refRow) error {
 	for ok := it.First(); ok && err == nil; ok = it.Next() {
 		at := keyOffset(it.Key())
 		a.Outcome = indexedOutcome(ev, at)
-		err = c.settle(ev.Repository, at, a)
+		err = c.answerPush(ev.Repository, at, a)
 	}
 	if closeErr := it.Close(); err == nil {
 		err = closeErr
@@ -250,11 +250,11 @@ func indexedOutcome(ev *event.RevisionIndexed, at event.Offset) string {
 	return OutcomeIndexed
 }
 
-// handled answers the pushes that the event names.
-func (c *change) handled(ev *event.PushesHandled) error {
+// applyHandled answers the pushes that the event names.
+func (c *change) applyHandled(ev *event.PushesHandled) error {
 	for _, p := range ev.Pushes {
-		err := c.settle(ev.Repository, p.Offset, answer{
-			Outcome: string(p.Outcome), Commit: p.Commit, Answered: c.at.Offset, DoneAt: ev.At, LoggedAt: c.when,
+		err := c.answerPush(ev.Repository, p.Offset, answer{
+			Outcome: string(p.Outcome), Commit: p.Commit, Answered: c.at.Offset, DoneAt: ev.At, LoggedAt: c.loggedAt,
 		})
 		if err != nil {
 			return err
@@ -263,8 +263,8 @@ func (c *change) handled(ev *event.PushesHandled) error {
 	return nil
 }
 
-// settle answers a push of a repository, unless it has an answer or is not kept.
-func (c *change) settle(id code.RepositoryID, at event.Offset, a answer) error {
+// answerPush answers a push of a repository, unless it has an answer or is not kept.
+func (c *change) answerPush(id code.RepositoryID, at event.Offset, a answer) error {
 	key := offsetKey(kindPush, c.at.Partition, at)
 	var row pushRow
 	found, err := readRow(c.b, key, &row)

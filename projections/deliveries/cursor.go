@@ -31,8 +31,8 @@ func cursorOf(bounds map[int32]event.Offset) Cursor {
 	return Cursor(base64.RawURLEncoding.EncodeToString(b))
 }
 
-// bounds returns what cursorOf was given; nil for the empty cursor.
-func (c Cursor) bounds() (map[int32]event.Offset, error) {
+// decodeBounds returns what cursorOf was given; nil for the empty cursor.
+func (c Cursor) decodeBounds() (map[int32]event.Offset, error) {
 	if c == "" {
 		return nil, nil
 	}

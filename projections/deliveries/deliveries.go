@@ -42,11 +42,11 @@ type Options struct {
 
 // Ledger is the projection of deliveries.
 type Ledger struct {
-	store     *store.Store
-	decoder   *projections.Decoder
-	now       func() time.Time
-	metrics   *metrics
-	published *published
+	store        *store.Store
+	decoder      *projections.Decoder
+	now          func() time.Time
+	metrics      *metrics
+	publishTimes *publishTimes
 
 	mu struct {
 		sync.Mutex
@@ -79,7 +79,7 @@ func Open(o Options) (*Ledger, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	l := &Ledger{store: o.Store, decoder: o.Decoder, now: o.Now, published: newPublished()}
+	l := &Ledger{store: o.Store, decoder: o.Decoder, now: o.Now, publishTimes: newPublishTimes()}
 	l.mu.applied, l.mu.committed, l.mu.waiting = map[int32]*effect{}, map[int32]*effect{}, map[int32]int{}
 	err := eachCounters(o.Store, func(partition int32, row *countersRow) { l.mu.waiting[partition] = row.Waiting })
 	if err != nil {
@@ -90,7 +90,7 @@ func Open(o Options) (*Ledger, error) {
 }
 
 // Close takes the metrics out.
-func (l *Ledger) Close() { l.metrics.unregister() }
+func (l *Ledger) Close() { l.metrics.unregisterAll() }
 
 // Name implements projections.Projection.
 func (l *Ledger) Name() string { return "deliveries" }
@@ -104,7 +104,7 @@ func (l *Ledger) Family() store.Family { return store.FamilyDeliveries }
 // Continue makes what from has observed in this process be observed by l, and
 // what l observes later by from: another version of the projections takes over.
 // It is called before l has readers.
-func (l *Ledger) Continue(from *Ledger) { l.published = from.published }
+func (l *Ledger) Continue(from *Ledger) { l.publishTimes = from.publishTimes }
 
 // Apply implements projections.Projection.
 func (l *Ledger) Apply(_ context.Context, b *store.Batch, rec event.Record) error {
@@ -112,17 +112,17 @@ func (l *Ledger) Apply(_ context.Context, b *store.Batch, rec event.Record) erro
 	if err != nil {
 		return err
 	}
-	c := &change{b: b, at: rec.Position, when: rec.Time, effect: &effect{outcomes: map[string]int{}}}
+	c := &change{b: b, at: rec.Position, loggedAt: rec.Time, effect: &effect{outcomes: map[string]int{}}}
 	switch e := ev.(type) {
 	case *event.Push:
-		err = c.counted(func() error { return c.push(e, event.SourceOf(rec)) })
+		err = c.withCounters(func() error { return c.applyPush(e, event.SourceOf(rec)) })
 	case *event.Delivery:
-		err = c.counted(func() error { return c.delivery(e, event.SourceOf(rec)) })
+		err = c.withCounters(func() error { return c.applyDelivery(e, event.SourceOf(rec)) })
 	case *event.RevisionIndexed:
 		c.effect.revisions = append(c.effect.revisions, rec.Position)
-		err = c.counted(func() error { return c.indexed(e) })
+		err = c.withCounters(func() error { return c.applyIndexed(e) })
 	case *event.PushesHandled:
-		err = c.counted(func() error { return c.handled(e) })
+		err = c.withCounters(func() error { return c.applyHandled(e) })
 	default:
 		return nil
 	}
@@ -145,7 +145,7 @@ func (l *Ledger) Committed(partition int32) {
 	}
 	delete(l.mu.applied, partition)
 	for outcome, n := range applied.outcomes {
-		l.metrics.count(outcome, n)
+		l.metrics.countOutcome(outcome, n)
 	}
 	if waits := l.mu.committed[partition]; waits != nil {
 		applied.revisions = append(waits.revisions, applied.revisions...)
@@ -171,12 +171,12 @@ func (l *Ledger) Publish(partition int32) {
 	}
 	l.mu.Unlock()
 	if committed != nil && len(committed.revisions) > 0 {
-		l.published.add(committed.revisions, l.now())
+		l.publishTimes.add(committed.revisions, l.now())
 	}
 }
 
-// waiting returns how many pushes have no answer.
-func (l *Ledger) waiting() (n int) {
+// countWaiting returns how many pushes have no answer.
+func (l *Ledger) countWaiting() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, waiting := range l.mu.waiting {

@@ -94,11 +94,11 @@ func (r *rig) apply(records ...event.Record) {
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		r := newRig(t)
-		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return r.command(d) })
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string { return r.runCommand(d) })
 	})
 }
 
-func (r *rig) command(d *datadriven.TestData) string {
+func (r *rig) runCommand(d *datadriven.TestData) string {
 	a := args{d}
 	switch d.Cmd {
 	case "keep":
@@ -172,10 +172,10 @@ func (r *rig) list(a args) string {
 		for _, d := range page.Deliveries {
 			again, err := r.ledger.Get(d.Position)
 			must(r.t, err)
-			if print(again) != print(d) {
-				fmt.Fprintf(&b, "! got %s", print(again))
+			if formatDelivery(again) != formatDelivery(d) {
+				fmt.Fprintf(&b, "! got %s", formatDelivery(again))
 			}
-			b.WriteString(print(d))
+			b.WriteString(formatDelivery(d))
 		}
 		if page.Next == "" {
 			return b.String()
@@ -185,7 +185,7 @@ func (r *rig) list(a args) string {
 	}
 }
 
-func print(d *deliveries.Delivery) string {
+func formatDelivery(d *deliveries.Delivery) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d/%d %s", d.Position.Partition, d.Position.Offset, d.ReceivedAt.Format("04:05"))
 	for _, s := range []string{d.Connection, d.DeliveryID, d.Outcome, d.Reason} {
@@ -266,9 +266,9 @@ func (a args) body() string {
 	return ""
 }
 
-// history returns what a world of few repositories, refs and deliveries could
+// randomHistory returns what a world of few repositories, refs and deliveries could
 // have in its log.
-func history(r *rig, seed uint64, n int) []event.Record {
+func randomHistory(r *rig, seed uint64, n int) []event.Record {
 	rnd := rand.New(rand.NewPCG(seed, 3))
 	var records []event.Record
 	add := func(partition int32, ev event.Event) { records = append(records, r.append(partition, ev)) }
@@ -300,7 +300,7 @@ func history(r *rig, seed uint64, n int) []event.Record {
 func TestConformance(t *testing.T) {
 	t.Cleanup(deliveries.KeepPushes(9))
 	r := newRig(t)
-	projectiontest.Conform(t, history(r, 1, 150), r.objects, func(t *testing.T, s *store.Store, _ segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
+	projectiontest.Conform(t, randomHistory(r, 1, 150), r.objects, func(t *testing.T, s *store.Store, _ segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
 		l, err := deliveries.Open(deliveries.Options{Store: s, Decoder: d})
 		must(t, err)
 		return []projections.Projection{l}, l.Close
@@ -314,7 +314,7 @@ func TestBounds(t *testing.T) {
 	t.Cleanup(deliveries.KeepPushes(keep))
 	for seed := range uint64(4) {
 		r := newRig(t)
-		for i, rec := range history(r, seed, 300) {
+		for i, rec := range randomHistory(r, seed, 300) {
 			r.apply(rec)
 			page, err := r.ledger.List(deliveries.Query{Limit: 1000})
 			must(t, err)

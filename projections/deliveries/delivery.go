@@ -74,8 +74,8 @@ type Push struct {
 	Here bool
 }
 
-// delivery makes a Delivery of an entry, without its pushes.
-func (e *entryRow) delivery(at event.Position) *Delivery {
+// toDelivery makes a Delivery of an entry, without its pushes.
+func (e *entryRow) toDelivery(at event.Position) *Delivery {
 	d := &Delivery{
 		Position: at, Source: e.Source, Connection: e.Connection, DeliveryID: e.DeliveryID, BodySHA256: e.BodySHA256,
 		Repository: e.Repository, ReceivedAt: e.ReceivedAt, LoggedAt: e.LoggedAt,
@@ -87,8 +87,8 @@ func (e *entryRow) delivery(at event.Position) *Delivery {
 	return d
 }
 
-// push makes a Push of a row.
-func (l *Ledger) push(at event.Position, row *pushRow) Push {
+// toPush makes a Push of a row.
+func (l *Ledger) toPush(at event.Position, row *pushRow) Push {
 	p := Push{Position: at, Ref: row.Ref, Before: row.Before, After: row.After, Action: row.Action, Outcome: OutcomeWaiting}
 	a := row.Answer
 	if a == nil {
@@ -107,7 +107,7 @@ func (l *Ledger) push(at event.Position, row *pushRow) Push {
 	default:
 		return p // nothing became searchable
 	}
-	if p.SearchableAt, p.Here = l.published.get(answered); !p.Here {
+	if p.SearchableAt, p.Here = l.publishTimes.get(answered); !p.Here {
 		p.SearchableAt = a.LoggedAt
 	}
 	return p

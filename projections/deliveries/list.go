@@ -60,28 +60,28 @@ func (l *Ledger) List(q Query) (page Page, err error) {
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 	for scanned := 0; scanned < maxScan && len(page.Deliveries) < q.Limit; scanned++ {
-		s := w.newest()
+		s := w.newestSource()
 		if s == nil {
-			return page, w.err()
+			return page, w.iterError()
 		}
 		if q.tooOld(s.entry) {
-			s.end()
+			s.markEnded()
 			continue
 		}
 		if q.mayWant(s.entry) {
-			d, err := l.read(snapshot, s.at(), s.entry)
+			d, err := l.read(snapshot, s.entryPosition(), s.entry)
 			if err != nil {
 				return page, err
 			}
-			if q.wants(d) {
+			if q.matchesDelivery(d) {
 				page.Deliveries = append(page.Deliveries, d)
 			}
 		}
-		if err := s.older(); err != nil {
+		if err := s.moveOlder(); err != nil {
 			return page, err
 		}
 	}
-	page.Next = w.cursor()
+	page.Next = w.nextCursor()
 	return page, nil
 }
 
@@ -96,7 +96,7 @@ func (q *Query) mayWant(e *entryRow) bool {
 		(q.Repository == 0 || q.Repository == e.Repository) && !e.ReceivedAt.Before(q.Since)
 }
 
-func (q *Query) wants(d *Delivery) bool {
+func (q *Query) matchesDelivery(d *Delivery) bool {
 	if q.Outcome == "" || q.Outcome == d.Outcome {
 		return true
 	}
@@ -140,14 +140,14 @@ func (l *Ledger) DeliveryID(push event.Position) (string, error) {
 
 // read returns an entry with its pushes.
 func (l *Ledger) read(r store.Reader, at event.Position, entry *entryRow) (*Delivery, error) {
-	d := entry.delivery(at)
+	d := entry.toDelivery(at)
 	if entry.Pushes == 0 {
 		return d, nil
 	}
 	err := eachPush(r, at.Partition, at.Offset, entry.Last, func(offset event.Offset, row *pushRow) error {
 		position := at
 		position.Offset = offset
-		d.Pushes = append(d.Pushes, l.push(position, row))
+		d.Pushes = append(d.Pushes, l.toPush(position, row))
 		return nil
 	})
 	return d, err
@@ -191,7 +191,7 @@ type source struct {
 }
 
 func newWalk(r store.Reader, deliveryID string, after Cursor) (*walk, error) {
-	bounds, err := after.bounds()
+	bounds, err := after.decodeBounds()
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +201,7 @@ func newWalk(r store.Reader, deliveryID string, after Cursor) (*walk, error) {
 		return nil, err
 	}
 	for _, partition := range partitions {
-		s := &source{r: r, partition: partition, keys: prefix(kindEntry, partition), below: math.MaxInt64}
+		s := &source{r: r, partition: partition, keys: keyPrefix(kindEntry, partition), below: math.MaxInt64}
 		if deliveryID != "" {
 			s.keys = byIDPrefix(partition, deliveryID)
 		}
@@ -210,7 +210,7 @@ func newWalk(r store.Reader, deliveryID string, after Cursor) (*walk, error) {
 		}
 		if s.it, err = r.Iter(s.keys, store.Successor(s.keys)); err == nil {
 			w.sources = append(w.sources, s)
-			err = s.older()
+			err = s.moveOlder()
 		}
 		if err != nil {
 			return nil, errors.Join(err, w.close())
@@ -219,8 +219,8 @@ func newWalk(r store.Reader, deliveryID string, after Cursor) (*walk, error) {
 	return w, nil
 }
 
-// older moves to the entry before below.
-func (s *source) older() error {
+// moveOlder moves to the entry before below.
+func (s *source) moveOlder() error {
 	s.entry = nil
 	if s.below == 0 || !s.it.SeekLT(store.AppendUint64(slices.Clip(s.keys), uint64(s.below))) {
 		s.below = 0
@@ -238,21 +238,21 @@ func (s *source) older() error {
 		return err
 	}
 	if !found {
-		return fmt.Errorf("deliveries: row %q names entry %s, which does not exist", s.it.Key(), s.at())
+		return fmt.Errorf("deliveries: row %q names entry %s, which does not exist", s.it.Key(), s.entryPosition())
 	}
 	s.entry = entry
 	return nil
 }
 
-// end leaves out what is older.
-func (s *source) end() { s.entry, s.below = nil, 0 }
+// markEnded leaves out what is older.
+func (s *source) markEnded() { s.entry, s.below = nil, 0 }
 
-func (s *source) at() event.Position {
+func (s *source) entryPosition() event.Position {
 	return event.Position{Topic: event.TopicEvents, Partition: s.partition, Offset: s.offset}
 }
 
-// newest returns the partition that stands on the newest entry; nil at the end.
-func (w *walk) newest() *source {
+// newestSource returns the partition that stands on the newest entry; nil at the end.
+func (w *walk) newestSource() *source {
 	var newest *source
 	for _, s := range w.sources {
 		if s.entry != nil && (newest == nil || s.entry.LoggedAt.After(newest.entry.LoggedAt)) {
@@ -262,8 +262,8 @@ func (w *walk) newest() *source {
 	return newest
 }
 
-// cursor returns where the walk stands; empty at its end.
-func (w *walk) cursor() Cursor {
+// nextCursor returns where the walk stands; empty at its end.
+func (w *walk) nextCursor() Cursor {
 	bounds := map[int32]event.Offset{}
 	for _, s := range w.sources {
 		if s.entry != nil {
@@ -273,7 +273,7 @@ func (w *walk) cursor() Cursor {
 	return cursorOf(bounds)
 }
 
-func (w *walk) err() error {
+func (w *walk) iterError() error {
 	for _, s := range w.sources {
 		if err := s.it.Err(); err != nil {
 			return err

@@ -24,7 +24,7 @@ func newMetrics(reg prometheus.Registerer, l *Ledger) (*metrics, error) {
 		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_deliveries_waiting",
 			Help: "Pushes in the log of which nothing says yet what became of them; those that were given up are among them.",
-		}, func() float64 { return float64(l.waiting()) }),
+		}, func() float64 { return float64(l.countWaiting()) }),
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_deliveries_outcomes_total",
 			Help: "Pushes that began to wait, and what became of them, and deliveries that led to no push, as this process applied them.",
@@ -44,9 +44,11 @@ func newMetrics(reg prometheus.Registerer, l *Ledger) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) count(outcome string, n int) { m.outcomes.WithLabelValues(outcome).Add(float64(n)) }
+func (m *metrics) countOutcome(outcome string, n int) {
+	m.outcomes.WithLabelValues(outcome).Add(float64(n))
+}
 
-func (m *metrics) unregister() {
+func (m *metrics) unregisterAll() {
 	if m.reg != nil {
 		m.reg.Unregister(m.waiting)
 		m.reg.Unregister(m.outcomes)

@@ -10,7 +10,7 @@ import (
 // published remembers when this process made its latest revisions searchable: a
 // ring and a map. It is no row, since it is a fact of this process and not of the
 // log.
-type published struct {
+type publishTimes struct {
 	mu struct {
 		sync.Mutex
 		at   map[event.Position]time.Time
@@ -19,13 +19,13 @@ type published struct {
 	}
 }
 
-func newPublished() *published {
-	p := new(published)
+func newPublishTimes() *publishTimes {
+	p := new(publishTimes)
 	p.mu.at = make(map[event.Position]time.Time)
 	return p
 }
 
-func (p *published) add(revisions []event.Position, at time.Time) {
+func (p *publishTimes) add(revisions []event.Position, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, position := range revisions {
@@ -44,7 +44,7 @@ func (p *published) add(revisions []event.Position, at time.Time) {
 }
 
 // get returns when the revision was published here, and whether that is known.
-func (p *published) get(position event.Position) (time.Time, bool) {
+func (p *publishTimes) get(position event.Position) (time.Time, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at, ok := p.mu.at[position]

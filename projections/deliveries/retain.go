@@ -14,9 +14,9 @@ import (
 // grew and so had to stay.
 const maxDropped = 4
 
-// retain counts what the record added to the entry at current, and removes the
+// trimEntries counts what the record added to the entry at current, and removes the
 // oldest entries beyond MaxPushes.
-func (c *change) retain(current event.Offset) error {
+func (c *change) trimEntries(current event.Offset) error {
 	if c.counters.Pushes == 0 {
 		c.counters.Oldest = current
 	}
@@ -38,7 +38,7 @@ var maxPushes = MaxPushes
 
 // dropOldest removes the first entry, unless it is the one that grows just now.
 func (c *change) dropOldest(current event.Offset) (dropped bool, err error) {
-	entries := prefix(kindEntry, c.at.Partition)
+	entries := keyPrefix(kindEntry, c.at.Partition)
 	it, err := c.b.Iter(offsetKey(kindEntry, c.at.Partition, c.counters.Oldest), store.Successor(entries))
 	if err != nil {
 		return false, err
@@ -55,16 +55,16 @@ func (c *change) dropOldest(current event.Offset) (dropped bool, err error) {
 	if err := decodeRow(it.Key(), it.Value(), &entry); err != nil {
 		return false, err
 	}
-	if err := c.drop(at, &entry); err != nil {
+	if err := c.deleteEntry(at, &entry); err != nil {
 		return false, err
 	}
-	c.counters.Pushes -= entry.weight()
+	c.counters.Pushes -= entry.entryWeight()
 	c.counters.Oldest = at + 1
 	return true, nil
 }
 
-// drop removes the rows of an entry.
-func (c *change) drop(at event.Offset, entry *entryRow) error {
+// deleteEntry removes the rows of an entry.
+func (c *change) deleteEntry(at event.Offset, entry *entryRow) error {
 	if err := c.b.Delete(offsetKey(kindEntry, c.at.Partition, at)); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (c *change) drop(at event.Offset, entry *entryRow) error {
 	if entry.Pushes == 0 {
 		return nil
 	}
-	if err := c.forget(at, entry, ""); err != nil {
+	if err := c.deleteKnown(at, entry, ""); err != nil {
 		return err
 	}
 	return eachPush(c.b, c.at.Partition, at, entry.Last, func(offset event.Offset, row *pushRow) error {
@@ -86,7 +86,7 @@ func (c *change) drop(at event.Offset, entry *entryRow) error {
 				return err
 			}
 		}
-		if err := c.forget(at, entry, row.Ref); err != nil {
+		if err := c.deleteKnown(at, entry, row.Ref); err != nil {
 			return err
 		}
 		if err := c.leaveRef(row, offset); err != nil {
@@ -109,9 +109,9 @@ func (c *change) leaveRef(push *pushRow, at event.Offset) error {
 	return c.b.Delete(key)
 }
 
-// forget removes the row by which a repetition of the delivery is recognised,
+// deleteKnown removes the row by which a repetition of the delivery is recognised,
 // unless a later entry has taken it.
-func (c *change) forget(at event.Offset, entry *entryRow, ref code.Ref) error {
+func (c *change) deleteKnown(at event.Offset, entry *entryRow, ref code.Ref) error {
 	if entry.DeliveryID == "" {
 		return nil
 	}

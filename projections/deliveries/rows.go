@@ -47,8 +47,8 @@ type duplicates struct {
 	Last  time.Time `json:"last"`
 }
 
-// weight is what the entry counts for under MaxPushes.
-func (e *entryRow) weight() int { return max(1, e.Pushes) }
+// entryWeight is what the entry counts for under MaxPushes.
+func (e *entryRow) entryWeight() int { return max(1, e.Pushes) }
 
 // pushRow is the value of d p.
 type pushRow struct {
@@ -99,7 +99,7 @@ type refRow struct {
 }
 
 func refKey(partition int32, id code.RepositoryID, ref code.Ref) []byte {
-	return append(store.AppendUint64(prefix(kindRef, partition), uint64(id)), ref...)
+	return append(store.AppendUint64(keyPrefix(kindRef, partition), uint64(id)), ref...)
 }
 
 func readRef(r store.Reader, key []byte) (row refRow, found bool, err error) {
@@ -118,12 +118,12 @@ func writeRef(b *store.Batch, key []byte, row refRow) error {
 	return b.Set(key, store.AppendUint64(store.AppendUint64(nil, uint64(row.from)), uint64(row.last)))
 }
 
-func prefix(kind byte, partition int32) []byte {
+func keyPrefix(kind byte, partition int32) []byte {
 	return store.AppendUint32([]byte{byte(store.FamilyDeliveries), kind}, uint32(partition))
 }
 
 func offsetKey(kind byte, partition int32, at event.Offset) []byte {
-	return store.AppendUint64(prefix(kind, partition), uint64(at))
+	return store.AppendUint64(keyPrefix(kind, partition), uint64(at))
 }
 
 // keyOffset returns the offset at the end of a key.
@@ -135,7 +135,7 @@ func keyPartition(key []byte) int32 { return int32(binary.BigEndian.Uint32(key[2
 
 // openPrefix is that of the waiting pushes of a ref. No ref holds a zero byte.
 func openPrefix(partition int32, id code.RepositoryID, ref code.Ref) []byte {
-	return append(append(store.AppendUint64(prefix(kindOpen, partition), uint64(id)), ref...), 0)
+	return append(append(store.AppendUint64(keyPrefix(kindOpen, partition), uint64(id)), ref...), 0)
 }
 
 func openKey(partition int32, id code.RepositoryID, ref code.Ref, at event.Offset) []byte {
@@ -150,7 +150,7 @@ const hashBytes = 8
 // their bodies.
 func knownPrefix(partition int32, connection, deliveryID string) []byte {
 	sum := sha256.Sum256([]byte(connection + "\x00" + deliveryID))
-	return append(prefix(kindKnown, partition), sum[:hashBytes]...)
+	return append(keyPrefix(kindKnown, partition), sum[:hashBytes]...)
 }
 
 func knownKey(partition int32, connection, deliveryID, body string, ref code.Ref) []byte {
@@ -161,7 +161,7 @@ func knownKey(partition int32, connection, deliveryID, body string, ref code.Ref
 // byIDPrefix is that of the entries with a delivery ID, of whatever connection.
 func byIDPrefix(partition int32, deliveryID string) []byte {
 	sum := sha256.Sum256([]byte(deliveryID))
-	return append(prefix(kindByID, partition), sum[:hashBytes]...)
+	return append(keyPrefix(kindByID, partition), sum[:hashBytes]...)
 }
 
 func byIDKey(partition int32, deliveryID string, at event.Offset) []byte {

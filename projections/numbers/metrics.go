@@ -15,7 +15,7 @@ type metrics struct {
 }
 
 func newMetrics(reg prometheus.Registerer, n *Numbers) (*metrics, error) {
-	m := &metrics{reg: reg, assigned: assigned{n}}
+	m := &metrics{reg: reg, assigned: assignedCollector{n}}
 	if reg == nil {
 		return m, nil
 	}
@@ -25,23 +25,23 @@ func newMetrics(reg prometheus.Registerer, n *Numbers) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) unregister() {
+func (m *metrics) unregisterAll() {
 	if m.reg != nil {
 		m.reg.Unregister(m.assigned)
 	}
 }
 
 // assigned counts the numbers.
-type assigned struct{ n *Numbers }
+type assignedCollector struct{ n *Numbers }
 
 var assignedDescription = prometheus.NewDesc("quarry_numbers_assigned",
 	"Numbers given to repositories and connections, removed ones included (at most 16777215 of each kind).", []string{"kind"}, nil)
 
 // Describe implements prometheus.Collector.
-func (assigned) Describe(c chan<- *prometheus.Desc) { c <- assignedDescription }
+func (assignedCollector) Describe(c chan<- *prometheus.Desc) { c <- assignedDescription }
 
 // Collect implements prometheus.Collector.
-func (a assigned) Collect(c chan<- prometheus.Metric) {
+func (a assignedCollector) Collect(c chan<- prometheus.Metric) {
 	a.n.mu.RLock()
 	counts := map[string]int{"repository": len(a.n.mu.repositories.ids), "connection": len(a.n.mu.connections.ids)}
 	a.n.mu.RUnlock()

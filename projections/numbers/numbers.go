@@ -59,7 +59,7 @@ func Open(o Options) (*Numbers, error) {
 	n := &Numbers{decoder: o.Decoder, Limit: code.MaxNumber}
 	n.mu.repositories.init()
 	n.mu.connections.init()
-	if err := n.load(o.Store); err != nil {
+	if err := n.loadRows(o.Store); err != nil {
 		return nil, err
 	}
 	var err error
@@ -68,7 +68,7 @@ func Open(o Options) (*Numbers, error) {
 }
 
 // Close takes the metrics out.
-func (n *Numbers) Close() { n.metrics.unregister() }
+func (n *Numbers) Close() { n.metrics.unregisterAll() }
 
 // Name implements projections.Projection.
 func (n *Numbers) Name() string { return "numbers" }
@@ -94,8 +94,8 @@ func (n *Numbers) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 	}
 	// The tables change on this goroutine only, in Committed.
 	staged := &assignment{
-		repositories: n.mu.repositories.missing(e.Repositories, n.Limit),
-		connections:  n.mu.connections.missing(e.Connections, n.Limit),
+		repositories: n.mu.repositories.missingIDs(e.Repositories, n.Limit),
+		connections:  n.mu.connections.missingIDs(e.Connections, n.Limit),
 	}
 	for i, id := range staged.repositories {
 		if err := b.Set(repositoryKey(id), rowOf(len(n.mu.repositories.ids)+1+i)); err != nil {
@@ -150,7 +150,7 @@ func (n *Numbers) OfRepository(id code.RepositoryID) code.RepositoryNumber {
 func (n *Numbers) Repository(number code.RepositoryNumber) code.RepositoryID {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return n.mu.repositories.id(number)
+	return n.mu.repositories.idOf(number)
 }
 
 // OfConnection returns the number of a connection, 0 if it has none.

@@ -25,8 +25,8 @@ func connectionKey(name string) []byte {
 
 func rowOf(number int) []byte { return store.AppendUint32(nil, uint32(number)) }
 
-// load reads all rows of the family.
-func (n *Numbers) load(s *store.Store) error {
+// loadRows reads all rows of the family.
+func (n *Numbers) loadRows(s *store.Store) error {
 	prefix := []byte{byte(store.FamilyNumbers)}
 	it, err := s.Iter(prefix, store.Successor(prefix))
 	if err != nil {
@@ -49,11 +49,11 @@ func (n *Numbers) load(s *store.Store) error {
 			return errors.Join(err, it.Close())
 		}
 	}
-	return errors.Join(it.Close(), fill(&n.mu.repositories, repositories), fill(&n.mu.connections, connections))
+	return errors.Join(it.Close(), fillTable(&n.mu.repositories, repositories), fillTable(&n.mu.connections, connections))
 }
 
-// fill adds what rows say, in the order of the numbers.
-func fill[ID comparable, N ~int32](t *table[ID, N], rows map[uint32]ID) error {
+// fillTable adds what rows say, in the order of the numbers.
+func fillTable[ID comparable, N ~int32](t *table[ID, N], rows map[uint32]ID) error {
 	for number := uint32(1); len(t.ids) < len(rows); number++ {
 		id, found := rows[number]
 		if !found {

@@ -14,17 +14,17 @@ func (t *table[ID, N]) add(id ID) {
 	t.numbers[id] = N(len(t.ids))
 }
 
-// id returns what has a number, the zero ID if nothing has.
-func (t *table[ID, N]) id(number N) (id ID) {
+// idOf returns what has a number, the zero ID if nothing has.
+func (t *table[ID, N]) idOf(number N) (id ID) {
 	if number < 1 || int(number) > len(t.ids) {
 		return id
 	}
 	return t.ids[number-1]
 }
 
-// missing returns those of ids that have no number, once each, in their order, and no
+// missingIDs returns those of ids that have no number, once each, in their order, and no
 // more than there are numbers up to limit.
-func (t *table[ID, N]) missing(ids []ID, limit int) []ID {
+func (t *table[ID, N]) missingIDs(ids []ID, limit int) []ID {
 	var out []ID
 	seen := make(map[ID]struct{}, len(ids))
 	for _, id := range ids {

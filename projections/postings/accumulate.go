@@ -61,11 +61,11 @@ func (a *Accumulator) AddBlock(window []byte, block int) {
 	number := uint16(a.blocks)
 	for _, id := range a.extract.next(window, block) {
 		if int(id) >= len(a.lists) {
-			a.lists = append(a.lists, make([]listState, a.extract.size()-len(a.lists))...)
+			a.lists = append(a.lists, make([]listState, a.extract.denseLimit()-len(a.lists))...)
 		}
 		l := &a.lists[id]
 		if l.room == 0 {
-			a.extend(l)
+			a.addChunk(l)
 		}
 		a.slabs[l.next/slabWords][l.next%slabWords] = number
 		l.next++
@@ -78,10 +78,10 @@ func (a *Accumulator) AddBlock(window []byte, block int) {
 // chunkAfter returns the size of the chunk that follows count blocks.
 func chunkAfter(count uint32) uint32 { return min(max(firstChunk, count), maxChunk) }
 
-// extend gives l another chunk and links it.
-func (a *Accumulator) extend(l *listState) {
+// addChunk gives l another chunk and links it.
+func (a *Accumulator) addChunk(l *listState) {
 	size := chunkAfter(l.count)
-	at := a.alloc(size + 2)
+	at := a.allocWords(size + 2)
 	if l.count == 0 {
 		l.head = at
 	} else {
@@ -91,7 +91,7 @@ func (a *Accumulator) extend(l *listState) {
 	l.next, l.room = at, size
 }
 
-func (a *Accumulator) alloc(words uint32) uint32 {
+func (a *Accumulator) allocWords(words uint32) uint32 {
 	if len(a.slabs) == 0 || a.used+words > slabWords {
 		if n := len(a.slabs); n < cap(a.slabs) && a.slabs[:n+1][n] != nil {
 			a.slabs = a.slabs[:n+1]
@@ -110,8 +110,8 @@ func (a *Accumulator) alloc(words uint32) uint32 {
 func (a *Accumulator) Lists() iter.Seq2[Trigram, []uint32] {
 	return func(yield func(Trigram, []uint32) bool) {
 		var blocks []uint32
-		for _, e := range a.order() {
-			blocks = a.collect(blocks[:0], &a.lists[e.id])
+		for _, e := range a.sortedTrigrams() {
+			blocks = a.collectBlocks(blocks[:0], &a.lists[e.id])
 			if !yield(e.trigram, blocks) {
 				return
 			}
@@ -124,18 +124,18 @@ type trigramID struct {
 	id      uint32
 }
 
-func (a *Accumulator) order() []trigramID {
+func (a *Accumulator) sortedTrigrams() []trigramID {
 	var ids []trigramID
 	for id := range a.lists {
 		if a.lists[id].count > 0 {
-			ids = append(ids, trigramID{a.extract.trigram(uint32(id)), uint32(id)})
+			ids = append(ids, trigramID{a.extract.trigramOf(uint32(id)), uint32(id)})
 		}
 	}
 	slices.SortFunc(ids, func(x, y trigramID) int { return cmp.Compare(x.trigram, y.trigram) })
 	return ids
 }
 
-func (a *Accumulator) collect(dst []uint32, l *listState) []uint32 {
+func (a *Accumulator) collectBlocks(dst []uint32, l *listState) []uint32 {
 	at, size, left := l.head, uint32(firstChunk), l.count
 	for left > 0 {
 		chunk := a.slabs[at/slabWords][at%slabWords:]

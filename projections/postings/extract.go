@@ -59,24 +59,24 @@ func (x *extractor) next(window []byte, block int) []uint32 {
 	x.block++
 	ascii := window[:min(len(window), block+OverhangBytes)]
 	if IndexForeign(ascii, 0) == len(ascii) {
-		return x.scan(ascii)
+		return x.scanText(ascii)
 	}
 	window = window[:min(len(window), block+OverhangBytes*maxFoldShrink)]
 	x.fold = AppendFold(x.fold[:0], window)
 	if need := len(x.fold) + 1; need > len(x.dense) {
 		x.dense = make([]uint32, need*2)
 	}
-	return x.scan(x.fold)
+	return x.scanText(x.fold)
 }
 
-// scan collects the distinct trigrams of text, which may have upper-case ASCII
+// scanText collects the distinct trigrams of text, which may have upper-case ASCII
 // letters but is folded otherwise.
 //
 // The codes of the last three bytes are kept in 7-bit fields of y: the highest
 // bit of a field says that the byte is rare, and only then is the slow way
 // taken. Whether a trigram is new is added to the length instead of being
 // branched on: the branch would be mispredicted every fourth time.
-func (x *extractor) scan(text []byte) []uint32 {
+func (x *extractor) scanText(text []byte) []uint32 {
 	const rareMask = codeRare | codeRare<<7 | codeRare<<14
 	if len(text) < 3 {
 		return nil
@@ -87,7 +87,7 @@ func (x *extractor) scan(text []byte) []uint32 {
 		y = (y<<7 | byteCode[text[i]]) & (1<<21 - 1)
 		if y&rareMask != 0 {
 			t := MakeTrigram(foldByte[text[i-2]], foldByte[text[i-1]], foldByte[text[i]])
-			if id, fresh := x.rare.mark(t, x.block); fresh {
+			if id, fresh := x.rare.markSeen(t, x.block); fresh {
 				out[n] = id
 				n++
 			}
@@ -107,16 +107,16 @@ func (x *extractor) scan(text []byte) []uint32 {
 	return out[:n]
 }
 
-// trigram returns the trigram of a dense number.
-func (x *extractor) trigram(id uint32) Trigram {
+// trigramOf returns the trigram of a dense number.
+func (x *extractor) trigramOf(id uint32) Trigram {
 	if id >= commonDense {
 		return x.rare.trigrams[id-commonDense]
 	}
 	return MakeTrigram(codeByte[id>>12], codeByte[id>>6&0x3f], codeByte[id&0x3f])
 }
 
-// size returns one more than the largest dense number in use.
-func (x *extractor) size() int { return commonDense + len(x.rare.trigrams) }
+// denseLimit returns one more than the largest dense number in use.
+func (x *extractor) denseLimit() int { return commonDense + len(x.rare.trigrams) }
 
 // A rareTable numbers trigrams that have a rare byte, by open addressing.
 type rareTable struct {
@@ -134,15 +134,15 @@ func (t *rareTable) reset() {
 	t.trigrams, t.last = t.trigrams[:0], t.last[:0]
 }
 
-// mark returns the dense number of a trigram and whether it is new in block.
-func (t *rareTable) mark(tri Trigram, block uint32) (id uint32, fresh bool) {
-	slot := t.find(tri)
+// markSeen returns the dense number of a trigram and whether it is new in block.
+func (t *rareTable) markSeen(tri Trigram, block uint32) (id uint32, fresh bool) {
+	slot := t.findSlot(tri)
 	if t.slots[slot] == 0 {
 		t.trigrams = append(t.trigrams, tri)
 		t.last = append(t.last, block)
 		t.slots[slot] = uint32(len(t.trigrams))
 		if len(t.trigrams)*2 > len(t.slots) {
-			t.grow()
+			t.growSlots()
 		}
 		return commonDense + uint32(len(t.trigrams)) - 1, true
 	}
@@ -152,7 +152,7 @@ func (t *rareTable) mark(tri Trigram, block uint32) (id uint32, fresh bool) {
 	return commonDense + i, fresh
 }
 
-func (t *rareTable) find(tri Trigram) uint32 {
+func (t *rareTable) findSlot(tri Trigram) uint32 {
 	mask := uint32(len(t.slots) - 1)
 	slot := uint32(tri) * 0x9e3779b1 >> 7 & mask
 	for t.slots[slot] != 0 && t.trigrams[t.slots[slot]-1] != tri {
@@ -161,9 +161,9 @@ func (t *rareTable) find(tri Trigram) uint32 {
 	return slot
 }
 
-func (t *rareTable) grow() {
+func (t *rareTable) growSlots() {
 	t.slots = make([]uint32, len(t.slots)*2)
 	for i, tri := range t.trigrams {
-		t.slots[t.find(tri)] = uint32(i) + 1
+		t.slots[t.findSlot(tri)] = uint32(i) + 1
 	}
 }

@@ -62,9 +62,9 @@ const (
 	filterFill    = 4
 )
 
-// place is that of a gram in the largest filter; in a smaller one it is that
+// filterPosition is that of a gram in the largest filter; in a smaller one it is that
 // modulo its size.
-func (g Gram) place() uint32 { return uint32(g) * 0x9E3779B1 >> 9 }
+func (g Gram) filterPosition() uint32 { return uint32(g) * 0x9E3779B1 >> 9 }
 
 // maxGramList bounds the grams that are kept as a list: a small segment must not
 // pay for the memory of a large filter.
@@ -104,12 +104,12 @@ func (s *GramSet) Add(window []byte, n int) {
 		}
 		if r := &s.recent[(g^g>>12)%Gram(len(s.recent))]; *r != g {
 			*r = g // no gram is 0
-			s.set(g.place())
+			s.addPosition(g.filterPosition())
 		}
 	}
 }
 
-func (s *GramSet) set(place uint32) {
+func (s *GramSet) addPosition(place uint32) {
 	if s.full {
 		s.bits[place/64] |= 1 << (place % 64)
 		return
@@ -141,7 +141,7 @@ func (s *GramSet) AppendFilter(dst []byte) []byte {
 		}
 	}
 	for {
-		half := halve(filter)
+		half := halveFilter(filter)
 		if half == nil {
 			break
 		}
@@ -156,8 +156,8 @@ func (s *GramSet) AppendFilter(dst []byte) []byte {
 	return dst
 }
 
-// halve returns a filter of half the size, nil if that would be too full.
-func halve(filter []uint64) []uint64 {
+// halveFilter returns a filter of half the size, nil if that would be too full.
+func halveFilter(filter []uint64) []uint64 {
 	n := len(filter) / 2
 	if n*64 < minFilterBits {
 		return nil
@@ -194,7 +194,7 @@ func (f GramFilter) MayHave(grams []Gram) bool {
 	}
 	mask := uint32(len(f.b)*8 - 1)
 	for _, g := range grams {
-		if place := g.place() & mask; f.b[place/8]>>(place%8)&1 == 0 {
+		if place := g.filterPosition() & mask; f.b[place/8]>>(place%8)&1 == 0 {
 			return false
 		}
 	}

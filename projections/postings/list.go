@@ -179,8 +179,8 @@ func readUint32(b []byte) (uint32, []byte, error) {
 	return uint32(v), b[n:], nil
 }
 
-// each calls visit for every block in ascending order.
-func (l *List) each(visit func(block uint32)) error {
+// forEachBlock calls visit for every block in ascending order.
+func (l *List) forEachBlock(visit func(block uint32)) error {
 	switch l.kind {
 	case kindBitmap:
 		return l.eachBit(visit)
@@ -250,13 +250,13 @@ func (l *List) eachElias(visit func(uint32)) error {
 
 // AppendBlocks appends the blocks to dst in ascending order.
 func (l *List) AppendBlocks(dst []uint32) ([]uint32, error) {
-	err := l.each(func(b uint32) { dst = append(dst, b) })
+	err := l.forEachBlock(func(b uint32) { dst = append(dst, b) })
 	return dst, err
 }
 
-// intersect keeps the members of ascending candidates that are in the list, in
+// intersectBlocks keeps the members of ascending candidates that are in the list, in
 // place, in one pass over both.
-func (l *List) intersect(candidates []uint32) ([]uint32, error) {
+func (l *List) intersectBlocks(candidates []uint32) ([]uint32, error) {
 	if l.kind == kindBitmap {
 		return l.intersectBitmap(candidates), nil
 	}

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// ascending returns n distinct ascending blocks below bound.
-func ascending(rng *rand.Rand, n, bound int) []uint32 {
+// ascendingBlocks returns n distinct ascending blocks below bound.
+func ascendingBlocks(rng *rand.Rand, n, bound int) []uint32 {
 	seen := map[uint32]bool{}
 	for len(seen) < min(n, bound) {
 		seen[uint32(rng.IntN(bound))] = true
@@ -41,7 +41,7 @@ func TestListRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 5, 100, 127, 128, 1000, 20000, 60000, MaxBlocks} {
 		for _, bound := range []int{1, 70, 5000, 32768, MaxBlocks} {
-			want := ascending(rng, n, bound)
+			want := ascendingBlocks(rng, n, bound)
 			if got := decode(t, AppendList(nil, want)); !slices.Equal(got, want) {
 				t.Fatalf("%d of %d: got %d blocks, want %d", n, bound, len(got), len(want))
 			}
@@ -55,8 +55,8 @@ func TestSetAlgebra(t *testing.T) {
 	for _, na := range sizes {
 		for _, nb := range sizes {
 			const bound = 40000
-			a, b := ascending(rng, na, bound), ascending(rng, nb, bound)
-			both, either := model(a, b)
+			a, b := ascendingBlocks(rng, na, bound), ascendingBlocks(rng, nb, bound)
+			both, either := modelSets(a, b)
 			la, _ := ParseList(AppendList(nil, a))
 			lb, _ := ParseList(AppendList(nil, b))
 			checkSet(t, "list", both, func(s *Set) error { return s.IntersectList(&lb) }, &la, bound)
@@ -67,7 +67,7 @@ func TestSetAlgebra(t *testing.T) {
 	}
 }
 
-func model(a, b []uint32) (both, either []uint32) {
+func modelSets(a, b []uint32) (both, either []uint32) {
 	for _, x := range a {
 		if _, found := slices.BinarySearch(b, x); found {
 			both = append(both, x)
@@ -177,7 +177,7 @@ func indexText(a *Accumulator, text []byte) map[Trigram][]uint32 {
 func FuzzParseList(f *testing.F) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, n := range []int{1, 50, 3000, 30000} {
-		f.Add(AppendList(nil, ascending(rng, n, 40000)))
+		f.Add(AppendList(nil, ascendingBlocks(rng, n, 40000)))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		l, err := ParseList(b)
@@ -188,7 +188,7 @@ func FuzzParseList(f *testing.F) {
 		if err == nil && !slices.IsSorted(blocks) && l.kind != kindElias {
 			t.Fatalf("not ascending: %v", blocks)
 		}
-		_, _ = l.intersect([]uint32{0, 5, 100, 4000, 39999, MaxBlocks - 1})
+		_, _ = l.intersectBlocks([]uint32{0, 5, 100, 4000, 39999, MaxBlocks - 1})
 		if s, err := SetOf(&l, 1000); err == nil {
 			_ = s.Len()
 		}
@@ -198,7 +198,7 @@ func FuzzParseList(f *testing.F) {
 func FuzzListRoundTrip(f *testing.F) {
 	f.Add(uint64(1), uint16(3), uint16(100))
 	f.Fuzz(func(t *testing.T, seed uint64, n, bound uint16) {
-		want := ascending(rand.New(rand.NewPCG(seed, 9)), int(n)+1, int(bound)+1)
+		want := ascendingBlocks(rand.New(rand.NewPCG(seed, 9)), int(n)+1, int(bound)+1)
 		if got := decode(t, AppendList(nil, want)); !slices.Equal(got, want) {
 			t.Fatalf("got %v want %v", got, want)
 		}

@@ -119,14 +119,14 @@ type RunQuery struct {
 // class tells anything about it.
 func FindRun(class *[256]bool, n int) (q RunQuery, ok bool) {
 	for c := range RunClasses {
-		if n >= runMinimum[c] && contains(&runTable[c], class) {
+		if n >= runMinimum[c] && containsAll(&runTable[c], class) {
 			return RunQuery{c, runLevel(n)}, true
 		}
 	}
 	return RunQuery{}, false
 }
 
-func contains(all, some *[256]bool) bool {
+func containsAll(all, some *[256]bool) bool {
 	for i, in := range some {
 		if in && !all[i] {
 			return false
@@ -160,11 +160,11 @@ func (q RunQuery) Blocks(column []byte, blocks int) Set {
 			s.sparse = append(s.sparse, uint32(2*i+1))
 		}
 	}
-	return s.fitted()
+	return s.chooseForm()
 }
 
-// fitted returns the set in the form for its size.
-func (s *Set) fitted() Set {
+// chooseForm returns the set in the form for its size.
+func (s *Set) chooseForm() Set {
 	if len(s.sparse) <= s.blocks/sparseShare {
 		return *s
 	}

@@ -18,23 +18,23 @@ type Set struct {
 func SetOf(l *List, blocks int) (Set, error) {
 	if l.Len() > blocks/sparseShare {
 		s := Set{dense: make([]uint64, (blocks+63)/64), blocks: blocks}
-		return s, s.or(l)
+		return s, s.unionList(l)
 	}
 	sparse, err := l.AppendBlocks(make([]uint32, 0, l.Len()))
 	s := Set{sparse: sparse, blocks: blocks}
-	s.trim()
+	s.dropOutOfBounds()
 	return s, err
 }
 
-// trim drops numbers at or above the bound: only a corrupt list has them.
-func (s *Set) trim() {
+// dropOutOfBounds drops numbers at or above the bound: only a corrupt list has them.
+func (s *Set) dropOutOfBounds() {
 	for len(s.sparse) > 0 && int(s.sparse[len(s.sparse)-1]) >= s.blocks {
 		s.sparse = s.sparse[:len(s.sparse)-1]
 	}
 }
 
-func (s *Set) or(l *List) error {
-	return l.each(func(b uint32) {
+func (s *Set) unionList(l *List) error {
+	return l.forEachBlock(func(b uint32) {
 		if w := int(b / 64); w < len(s.dense) {
 			s.dense[w] |= 1 << (b % 64)
 		}
@@ -45,7 +45,7 @@ func (s *Set) or(l *List) error {
 func (s *Set) IntersectList(l *List) error {
 	if s.dense == nil {
 		var err error
-		s.sparse, err = l.intersect(s.sparse)
+		s.sparse, err = l.intersectBlocks(s.sparse)
 		return err
 	}
 	other, err := SetOf(l, s.blocks)
@@ -78,23 +78,23 @@ func (s *Set) Intersect(other Set) {
 		}
 		s.sparse = kept
 	case other.dense == nil:
-		sparse := other.clone()
+		sparse := other.cloneSparse()
 		sparse.Intersect(*s)
 		*s = sparse
 	default:
 		for i := range s.dense {
 			s.dense[i] &= other.dense[i]
 		}
-		s.shrink()
+		s.shrinkToSparse()
 	}
 }
 
-func (s *Set) clone() Set {
+func (s *Set) cloneSparse() Set {
 	return Set{sparse: append([]uint32(nil), s.sparse...), blocks: s.blocks}
 }
 
-// shrink turns a bitmap that has become sparse into numbers.
-func (s *Set) shrink() {
+// shrinkToSparse turns a bitmap that has become sparse into numbers.
+func (s *Set) shrinkToSparse() {
 	if n := s.Len(); n <= s.blocks/sparseShare {
 		s.sparse = s.AppendBlocks(make([]uint32, 0, n))
 		s.dense = nil

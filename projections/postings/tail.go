@@ -25,7 +25,7 @@ func Tail(l *List, from, blocks int) (Set, error) {
 			}
 		})
 	}
-	s.trim()
+	s.dropOutOfBounds()
 	return s, err
 }
 
@@ -73,8 +73,8 @@ func (l *List) appendEliasFrom(dst []uint32, from uint32) ([]uint32, error) {
 	return dst, nil
 }
 
-// Common returns the members of both, which are left as they are.
-func Common(a, b Set) Set {
+// Intersection returns the members of both, which are left as they are.
+func Intersection(a, b Set) Set {
 	if b.dense == nil {
 		a, b = b, a
 	}

@@ -41,7 +41,7 @@ func TestTailAndCommon(t *testing.T) {
 		s, _ := SetOf(&a, 6000)
 		o, _ := SetOf(&b, 6000)
 		before := s.AppendBlocks(nil)
-		both := Common(s, o)
+		both := Intersection(s, o)
 		want = slices.DeleteFunc(slices.Clone(x), func(b uint32) bool { return !slices.Contains(y, b) })
 		if got := both.AppendBlocks(nil); !slices.Equal(got, want) || !slices.Equal(s.AppendBlocks(nil), before) {
 			t.Fatalf("common: got %v, want %v", got, want)

@@ -16,8 +16,8 @@ func (c *Cache) Close() error {
 	return nil
 }
 
-// pebble returns Pebble's cache, nil for none.
-func (c *Cache) pebble() *pebble.Cache {
+// pebbleCache returns Pebble's cache, nil for none.
+func (c *Cache) pebbleCache() *pebble.Cache {
 	if c == nil {
 		return nil
 	}

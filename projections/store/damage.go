@@ -39,8 +39,8 @@ func (e *DamageError) InSegment() bool {
 	return len(e.First) > 0 && e.First[0] == byte(FamilySegments)
 }
 
-// explain makes a DamageError of Pebble's errors about damaged files.
-func (s *Store) explain(err error) error {
+// explainDamage makes a DamageError of Pebble's errors about damaged files.
+func (s *Store) explainDamage(err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 // directory, the error and what helps, and the process ends with status 1.
 func TestFatalErrorIsOneLine(t *testing.T) {
 	status := -1
-	defer func(before func(int)) { exit = before }(exit)
-	exit = func(code int) { status = code }
+	defer func(before func(int)) { exitProcess = before }(exitProcess)
+	exitProcess = func(code int) { status = code }
 	var said bytes.Buffer
 	p := pebbleLogger{slog.New(slog.NewTextHandler(&said, nil)), "/data/projections", "start again"}
 	p.Fatalf("cannot write %s", "000012.log")

@@ -65,7 +65,7 @@ func (s *Store) IngestSegment(ctx context.Context, lo, hi []byte, path string) e
 		if pebble.IsCorruptionError(err) && pebble.ExtractDataCorruptionInfo(err) == nil {
 			return errors.Join(fmt.Errorf("store: ingest %s: %w: %w", path, ErrTable, err), os.Remove(path))
 		}
-		return fmt.Errorf("store: ingest %s: %w", path, s.explain(err))
+		return fmt.Errorf("store: ingest %s: %w", path, s.explainDamage(err))
 	}
 	// Pebble removes the file it has linked; it may have copied it across devices.
 	if err := s.fs.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -94,7 +94,7 @@ func (s *Store) ReplaceSegment(ctx context.Context, lo, hi []byte, path string) 
 		return fmt.Errorf("store: ingest %s: %w: %w", path, ErrTable, err)
 	}
 	if err != nil {
-		return fmt.Errorf("store: ingest %s: %w", path, s.explain(err))
+		return fmt.Errorf("store: ingest %s: %w", path, s.explainDamage(err))
 	}
 	return nil
 }

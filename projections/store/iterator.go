@@ -14,10 +14,10 @@ type Iterator struct {
 	it *pebble.Iterator
 }
 
-func (s *Store) iterate(g getter, lo, hi []byte) (*Iterator, error) {
+func (s *Store) newIterator(g getter, lo, hi []byte) (*Iterator, error) {
 	it, err := g.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
-		return nil, fmt.Errorf("store: iterate from %q: %w", lo, s.explain(err))
+		return nil, fmt.Errorf("store: iterate from %q: %w", lo, s.explainDamage(err))
 	}
 	return &Iterator{s, it}, nil
 }
@@ -51,8 +51,8 @@ func (i *Iterator) Key() []byte { return i.it.Key() }
 func (i *Iterator) Value() []byte { return i.it.Value() }
 
 // Err returns the error that ended the walk, if any.
-func (i *Iterator) Err() error { return i.s.explain(i.it.Error()) }
+func (i *Iterator) Err() error { return i.s.explainDamage(i.it.Error()) }
 
 // Close releases the iterator and returns the error that ended the walk, if
 // any.
-func (i *Iterator) Close() error { return i.s.explain(i.it.Close()) }
+func (i *Iterator) Close() error { return i.s.explainDamage(i.it.Close()) }

@@ -12,7 +12,7 @@ import (
 type Memory struct {
 	fs *vfs.MemFS
 	// watched is fs, or fs with a function before what writes.
-	watched vfs.FS
+	hooked vfs.FS
 }
 
 // NewMemory returns an empty file system.
@@ -24,7 +24,7 @@ func newMemory(fs *vfs.MemFS) *Memory { return &Memory{fs, fs} }
 // syncs too, of stores that are opened from now on: on the goroutine that does
 // it, of which there are several. f may take a Crash.
 func (m *Memory) BeforeWrites(f func()) {
-	m.watched = errorfs.Wrap(m.fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	m.hooked = errorfs.Wrap(m.fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
 			f()
 		}

@@ -85,8 +85,8 @@ func (s *Store) diskBytes(m *pebble.Metrics) float64 {
 	return float64(m.DiskSpaceUsage())
 }
 
-// unregister takes the metrics out, so that a store can be opened again.
-func (m *metrics) unregister() {
+// unregisterAll takes the metrics out, so that a store can be opened again.
+func (m *metrics) unregisterAll() {
 	if m.reg != nil {
 		m.reg.Unregister(m)
 	}

@@ -90,10 +90,10 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
-func (o *Options) fs() vfs.FS {
-	fs := vfs.FS(unrecycled{vfs.Default})
+func (o *Options) fileSystem() vfs.FS {
+	fs := vfs.FS(noRecycleFS{vfs.Default})
 	if o.Memory != nil {
-		fs = o.Memory.watched
+		fs = o.Memory.hooked
 	}
 	if o.DiskFull != nil {
 		fs = vfs.OnDiskFull(fs, o.DiskFull)
@@ -103,22 +103,22 @@ func (o *Options) fs() vfs.FS {
 
 // unrecycled is a file system in which a file of the write-ahead log that is used again
 // begins empty: the rest of it would hold rows that were deleted.
-type unrecycled struct{ vfs.FS }
+type noRecycleFS struct{ vfs.FS }
 
 // ReuseForWrite implements vfs.FS.
-func (fs unrecycled) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (fs noRecycleFS) ReuseForWrite(old, name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := fs.Remove(old); err != nil {
 		return nil, err
 	}
 	return fs.Create(name, category)
 }
 
-// pebble returns Pebble's options for these.
-func (o *Options) pebble(dir string, fs vfs.FS, lock *pebble.Lock) *pebble.Options {
+// pebbleOptions returns Pebble's options for these.
+func (o *Options) pebbleOptions(dir string, fs vfs.FS, lock *pebble.Lock) *pebble.Options {
 	p := &pebble.Options{
 		FS:                          fs,
 		Lock:                        lock,
-		Cache:                       o.Cache.pebble(),
+		Cache:                       o.Cache.pebbleCache(),
 		CacheSize:                   o.CacheBytes,
 		FormatMajorVersion:          pebble.FormatValueSeparation,
 		MemTableSize:                memTableBytes,
@@ -160,9 +160,9 @@ func (p pebbleLogger) Errorf(format string, args ...any) {
 func (p pebbleLogger) Fatalf(format string, args ...any) {
 	p.l.Error("the store cannot go on: if its disk is full or fails, free some space or replace it; if its files are damaged, "+p.remedy,
 		"directory", p.dir, "error", "pebble: "+fmt.Sprintf(format, args...))
-	exit(1)
+	exitProcess(1)
 }
 
 // exit ends the process; tests replace it. A panic would end it as well, in a goroutine
 // of Pebble, with a stack trace that hides the message.
-var exit = os.Exit
+var exitProcess = os.Exit

@@ -20,7 +20,7 @@ func (s *Store) NewSnapshot() *Snapshot { return &Snapshot{s, s.db.NewSnapshot()
 func (s *Snapshot) Read(key []byte) ([]byte, bool, error) { return s.s.read(s.sn, key) }
 
 // Iter implements Reader.
-func (s *Snapshot) Iter(lo, hi []byte) (*Iterator, error) { return s.s.iterate(s.sn, lo, hi) }
+func (s *Snapshot) Iter(lo, hi []byte) (*Iterator, error) { return s.s.newIterator(s.sn, lo, hi) }
 
 // Close releases the snapshot.
 func (s *Snapshot) Close() error { return s.sn.Close() }

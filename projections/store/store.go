@@ -69,11 +69,11 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	o.ensureDefaults()
-	s := &Store{dir: dir, fs: o.fs(), onDisk: o.Memory == nil, remedy: o.Remedy}
+	s := &Store{dir: dir, fs: o.fileSystem(), onDisk: o.Memory == nil, remedy: o.Remedy}
 	if err := s.fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("store: create %s: %w", dir, err)
 	}
-	if err := s.acquire(); err != nil {
+	if err := s.lockDirectory(); err != nil {
 		return nil, err
 	}
 	if err := s.open(&o); err != nil {
@@ -89,7 +89,7 @@ func (s *Store) open(o *Options) error {
 			return fmt.Errorf("store: open: %w; %s", err, s.remedy)
 		}
 	}
-	db, err := pebble.Open(s.dir, o.pebble(s.dir, s.fs, s.lock))
+	db, err := pebble.Open(s.dir, o.pebbleOptions(s.dir, s.fs, s.lock))
 	switch {
 	case isMachineError(err):
 		return fmt.Errorf("store: open %s: %w", s.dir, err)
@@ -115,12 +115,12 @@ func isMachineError(err error) bool {
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// acquire takes the directory's lock and leaves this process' ID beside it.
-func (s *Store) acquire() error {
+// lockDirectory takes the directory's lock and leaves this process' ID beside it.
+func (s *Store) lockDirectory() error {
 	lock, err := pebble.LockDirectory(s.dir, s.fs)
 	if err != nil {
 		return fmt.Errorf("store: another quarry process%s holds %s; stop it, or choose another data directory: %w (%w)",
-			s.owner(), s.dir, ErrLocked, err)
+			s.ownerSuffix(), s.dir, ErrLocked, err)
 	}
 	s.lock = lock
 	if s.onDisk {
@@ -130,8 +130,8 @@ func (s *Store) acquire() error {
 	return nil
 }
 
-// owner returns " (pid N)" if the holder of the directory left its ID.
-func (s *Store) owner() string {
+// ownerSuffix returns " (pid N)" if the holder of the directory left its ID.
+func (s *Store) ownerSuffix() string {
 	if !s.onDisk {
 		return ""
 	}
@@ -166,7 +166,7 @@ func (s *Store) checkFormat() error {
 // Close flushes nothing but what Pebble must and releases the directory. All
 // iterators and snapshots must be closed before.
 func (s *Store) Close() error {
-	s.metrics.unregister()
+	s.metrics.unregisterAll()
 	err := s.db.Close()
 	if s.onDisk {
 		_ = os.Remove(filepath.Join(s.dir, ownerFile))
@@ -182,14 +182,14 @@ func (s *Store) Dir() string { return s.dir }
 // Pebble does when the key is not there.
 func (s *Store) Get(key []byte) (value []byte, closer io.Closer, err error) {
 	value, closer, err = s.db.Get(key)
-	return value, closer, s.explain(err)
+	return value, closer, s.explainDamage(err)
 }
 
 // Read implements Reader.
 func (s *Store) Read(key []byte) ([]byte, bool, error) { return s.read(s.db, key) }
 
 // Iter implements Reader.
-func (s *Store) Iter(lo, hi []byte) (*Iterator, error) { return s.iterate(s.db, lo, hi) }
+func (s *Store) Iter(lo, hi []byte) (*Iterator, error) { return s.newIterator(s.db, lo, hi) }
 
 // Sync returns when every batch committed so far is durable.
 func (s *Store) Sync() error {
@@ -239,11 +239,11 @@ func (s *Store) CompactRows(ctx context.Context) error {
 	// Pebble keeps files of the write-ahead log to use them again, one for each flush.
 	for range maxMemTables + 2 {
 		if err := s.db.Flush(); err != nil {
-			return fmt.Errorf("store: flush: %w", s.explain(err))
+			return fmt.Errorf("store: flush: %w", s.explainDamage(err))
 		}
 	}
 	if err := s.db.Compact(ctx, []byte{0}, []byte{byte(FamilySegments)}, false); err != nil {
-		return fmt.Errorf("store: compact rows: %w", s.explain(err))
+		return fmt.Errorf("store: compact rows: %w", s.explainDamage(err))
 	}
 	return nil
 }
@@ -269,7 +269,7 @@ func (s *Store) read(g getter, key []byte) ([]byte, bool, error) {
 		return nil, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("store: read %q: %w", key, s.explain(err))
+		return nil, false, fmt.Errorf("store: read %q: %w", key, s.explainDamage(err))
 	}
 	own := append([]byte(nil), value...)
 	return own, true, closer.Close()
@@ -282,7 +282,7 @@ func Remove(dir string) error {
 		return nil
 	}
 	s := &Store{dir: dir, fs: vfs.Default}
-	if err := s.acquire(); err != nil {
+	if err := s.lockDirectory(); err != nil {
 		return err
 	}
 	err := os.RemoveAll(dir)

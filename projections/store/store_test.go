@@ -33,8 +33,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// table writes a sorted table with the given keys, each its own value.
-func table(t *testing.T, keys ...string) string {
+// writeTable writes a sorted table with the given keys, each its own value.
+func writeTable(t *testing.T, keys ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "table")
 	f, err := vfs.Default.Create(path, vfs.WriteCategoryUnspecified)
@@ -150,13 +150,13 @@ func TestIngestAndExcise(t *testing.T) {
 	for _, memory := range []*Memory{nil, NewMemory()} {
 		s := open(t, filepath.Join(t.TempDir(), "d"), Options{Memory: memory})
 		lo, hi := []byte("sA"), []byte("sB")
-		path := table(t, "sA1", "sA2")
+		path := writeTable(t, "sA1", "sA2")
 		must(t, s.IngestSegment(ctx, lo, hi, path))
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Fatalf("the file is still there: %v", err)
 		}
-		must(t, s.IngestSegment(ctx, lo, hi, table(t, "sA1", "sA2")))
-		must(t, s.IngestSegment(ctx, []byte("sB"), []byte("sC"), table(t, "sB1")))
+		must(t, s.IngestSegment(ctx, lo, hi, writeTable(t, "sA1", "sA2")))
+		must(t, s.IngestSegment(ctx, []byte("sB"), []byte("sC"), writeTable(t, "sB1")))
 		snap := s.NewSnapshot()
 		must(t, s.Excise(ctx, lo, hi))
 		if found, err := s.HasSegment(lo, hi); err != nil || found {
@@ -181,7 +181,7 @@ func TestIngestSurvivesCrash(t *testing.T) {
 	b := s.NewBatch()
 	must(t, b.Set([]byte("ca"), nil))
 	must(t, b.Commit())
-	must(t, s.IngestSegment(context.Background(), []byte("sA"), []byte("sB"), table(t, "sA1")))
+	must(t, s.IngestSegment(context.Background(), []byte("sA"), []byte("sB"), writeTable(t, "sA1")))
 	crashed := mem.Crash(0, 0)
 	must(t, s.Close())
 	s = open(t, "d", Options{Memory: crashed})
@@ -273,7 +273,7 @@ func nextOffset(i int) event.Offset { return event.Offset(i + 1) }
 func TestRowsDoNotMoveSegments(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, filepath.Join(t.TempDir(), "d"), Options{})
-	must(t, s.IngestSegment(ctx, []byte("sA"), []byte("sB"), table(t, "sA1", "sA2")))
+	must(t, s.IngestSegment(ctx, []byte("sA"), []byte("sB"), writeTable(t, "sA1", "sA2")))
 	for range 2 {
 		b := s.NewBatch()
 		for _, f := range []Family{FamilyMeta, FamilyCatalog, FamilyPlaces, FamilyLocal} {

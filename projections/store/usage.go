@@ -29,7 +29,7 @@ func DiskBytes(ctx context.Context, dir string) (total int64, err error) {
 		if err != nil {
 			return err
 		}
-		bytes, id, names := allocated(info)
+		bytes, id, names := allocatedBytes(info)
 		if names > 1 && seen[id] {
 			return nil
 		}

@@ -10,8 +10,8 @@ import (
 // blockBytesOfStat is the unit in which the system counts blocks, whatever theirs is.
 const blockBytesOfStat = 512
 
-// allocated returns what a file takes, which it is, and how many names it has.
-func allocated(info fs.FileInfo) (bytes int64, id fileID, names uint64) {
+// allocatedBytes returns what a file takes, which it is, and how many names it has.
+func allocatedBytes(info fs.FileInfo) (bytes int64, id fileID, names uint64) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return info.Size(), fileID{}, 1

@@ -15,13 +15,13 @@ import (
 // credentials masked. It does not change what
 // r refers to.
 func Clean(r audit.Record) audit.Record {
-	r.Action = audit.Action(line(string(r.Action), event.MaxActionBytes))
+	r.Action = audit.Action(cleanLine(string(r.Action), event.MaxActionBytes))
 	if r.TargetType == "" {
 		r.TargetType = audit.TargetInstance
 	}
-	r.TargetType = audit.TargetType(line(string(r.TargetType), event.MaxActionBytes))
-	r.Target = text(r.Target, audit.MaxTargetBytes)
-	r.RequestID = line(r.RequestID, event.MaxRequestIDBytes)
+	r.TargetType = audit.TargetType(cleanLine(string(r.TargetType), event.MaxActionBytes))
+	r.Target = cleanText(r.Target, audit.MaxTargetBytes)
+	r.RequestID = cleanLine(r.RequestID, event.MaxRequestIDBytes)
 	if r.Status < 0 || r.Status > 599 {
 		r.Status = 0
 	}
@@ -34,9 +34,9 @@ func cleanActor(a account.Actor) account.Actor {
 	if a.Kind == "" {
 		a.Kind = account.ActorAnonymous
 	}
-	a.Credential = line(a.Credential, event.MaxCredentialBytes)
-	a.Address = line(a.Address, event.MaxAddressBytes)
-	a.Client = line(a.Client, account.MaxClientBytes)
+	a.Credential = cleanLine(a.Credential, event.MaxCredentialBytes)
+	a.Address = cleanLine(a.Address, event.MaxAddressBytes)
+	a.Client = cleanLine(a.Client, account.MaxClientBytes)
 	return a
 }
 
@@ -49,21 +49,21 @@ func cleanMetadata(m map[string]string) map[string]string {
 	out := make(map[string]string, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if m[name] != "" && name != "" && len(out) < audit.MaxMetadata {
-			out[line(name, event.MaxMetadataNameBytes)] = text(m[name], audit.MaxMetadataBytes)
+			out[cleanLine(name, event.MaxMetadataNameBytes)] = cleanText(m[name], audit.MaxMetadataBytes)
 		}
 	}
 	return out
 }
 
-// text returns s as UTF-8 of at most max bytes without credentials. It may hold
+// cleanText returns s as UTF-8 of at most max bytes without credentials. It may hold
 // control characters, as paths and queries do.
-func text(s string, max int) string {
+func cleanText(s string, max int) string {
 	return failure.Cut(strings.ToValidUTF8(failure.MaskKnown(s), "\uFFFD"), max)
 }
 
-// line is text without control characters.
-func line(s string, max int) string {
-	s = text(s, max)
+// cleanLine is text without control characters.
+func cleanLine(s string, max int) string {
+	s = cleanText(s, max)
 	if strings.IndexFunc(s, isControl) < 0 {
 		return s
 	}

@@ -20,21 +20,21 @@ const partition int32 = 0
 // kept in Options.PendingFile. It is called once.
 func (r *Recorder) Run(ctx context.Context) error {
 	r.appendPending(ctx)
-	for r.wait(ctx) {
-		r.flush(ctx, 0)
+	for r.awaitGroup(ctx) {
+		r.flushGroup(ctx, 0)
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.DrainTimeout)
 	defer cancel()
-	return r.drain(drain)
+	return r.drainQueue(drain)
 }
 
-// wait returns true once there is a group to write, false when ctx has ended. A
+// awaitGroup returns true once there is a group to write, false when ctx has ended. A
 // group is whatever has come within Options.FlushEvery, or until somebody waits
 // for it or an event is full.
-func (r *Recorder) wait(ctx context.Context) bool {
+func (r *Recorder) awaitGroup(ctx context.Context) bool {
 	var timer <-chan time.Time
 	for {
-		n, awaited := r.pending()
+		n, awaited := r.countPending()
 		switch {
 		case ctx.Err() != nil:
 			return false
@@ -55,7 +55,7 @@ func (r *Recorder) wait(ctx context.Context) bool {
 	}
 }
 
-func (r *Recorder) pending() (n int, awaited bool) {
+func (r *Recorder) countPending() (n int, awaited bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.queue.len(), r.mu.queue.awaited > 0
@@ -68,18 +68,18 @@ type group struct {
 	lost    int64 // how many lost records it tells of
 }
 
-// flush writes the oldest group and reports whether it did. It tries until ctx ends,
+// flushGroup writes the oldest group and reports whether it did. It tries until ctx ends,
 // or as often as attempts says, if that is not 0. A group that was begun goes first:
 // another attempt is the same event.
-func (r *Recorder) flush(ctx context.Context, attempts int) bool {
-	if r.begun == nil && !r.begin() {
+func (r *Recorder) flushGroup(ctx context.Context, attempts int) bool {
+	if r.currentGroup == nil && !r.beginGroup() {
 		return true
 	}
-	if !r.appendUntilWritten(ctx, r.begun.event, attempts) {
+	if !r.appendUntilWritten(ctx, r.currentGroup.event, attempts) {
 		return false
 	}
-	r.written(r.begun)
-	r.begun = nil
+	r.completeGroup(r.currentGroup)
+	r.currentGroup = nil
 	return true
 }
 
@@ -88,31 +88,31 @@ func (r *Recorder) flush(ctx context.Context, attempts int) bool {
 func (r *Recorder) appendUntilWritten(ctx context.Context, rec event.Record, attempts int) bool {
 	wait := minWait
 	for attempt := 1; ; attempt++ {
-		err := r.append(ctx, rec)
+		err := r.appendOnce(ctx, rec)
 		if err == nil {
 			return true
 		}
-		r.failed(err)
-		if attempt == attempts || !pause(ctx, wait) {
+		r.reportFailure(err)
+		if attempt == attempts || !sleepFor(ctx, wait) {
 			return false
 		}
 		wait = min(2*wait, maxWait)
 	}
 }
 
-func (r *Recorder) begin() bool {
+func (r *Recorder) beginGroup() bool {
 	r.mu.Lock()
-	entries, lost := r.mu.queue.head(), r.mu.lost
+	entries, lost := r.mu.queue.firstGroup(), r.mu.lost
 	r.mu.Unlock()
 	if len(entries) == 0 {
 		return false
 	}
 	r.groups++
-	r.begun = r.encode(entries, lost)
+	r.currentGroup = r.encodeGroup(entries, lost)
 	return true
 }
 
-func (r *Recorder) append(ctx context.Context, rec event.Record) error {
+func (r *Recorder) appendOnce(ctx context.Context, rec event.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, appendTimeout)
 	defer cancel()
 	started := time.Now()
@@ -123,45 +123,45 @@ func (r *Recorder) append(ctx context.Context, rec event.Record) error {
 	return err
 }
 
-// failed says so once until it succeeds again.
-func (r *Recorder) failed(err error) {
+// reportFailure says so once until it succeeds again.
+func (r *Recorder) reportFailure(err error) {
 	r.metrics.failures.Inc()
 	if !r.failing {
-		n, bytes, _ := r.waiting()
+		n, bytes, _ := r.queueState()
 		r.o.Logger.Error("the audit log cannot be written; records wait, and requests are refused once too many do",
 			"waiting", n, "bytes", bytes, "at_most_bytes", int64(r.o.QueueBytes), "error", err)
 	}
 	r.failing = true
 }
 
-// written takes a group out of the queue.
-func (r *Recorder) written(g *group) {
+// completeGroup takes a group out of the queue.
+func (r *Recorder) completeGroup(g *group) {
 	if r.failing {
 		r.o.Logger.Info("the audit log is written again")
 	}
 	r.failing = false
 	r.metrics.groups.Observe(float64(len(g.entries)))
 	for i := range g.entries {
-		g.entries[i].finish(nil)
+		g.entries[i].reportOutcome(nil)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.mu.queue.drop(len(g.entries))
+	r.mu.queue.dropFirst(len(g.entries))
 	r.mu.lost.count -= g.lost
 	close(r.mu.room)
 	r.mu.room = make(chan struct{})
 	r.signalLocked()
 }
 
-// encode makes the event of entries, with what was lost before.
-func (r *Recorder) encode(entries []entry, lost loss) *group {
+// encodeGroup makes the event of entries, with what was lost before.
+func (r *Recorder) encodeGroup(entries []entry, lost loss) *group {
 	ev := &event.AuditRecorded{Records: make([]audit.Record, 0, len(entries)+1)}
 	for i := range entries {
 		ev.Records = append(ev.Records, entries[i].record)
 	}
 	g := &group{entries: entries}
 	if lost.count > 0 && len(ev.Records) < event.MaxAuditRecords {
-		ev.Records, g.lost = append(ev.Records, lost.record()), lost.count
+		ev.Records, g.lost = append(ev.Records, lost.lostRecord()), lost.count
 	}
 	env := event.Envelope{ID: r.o.Instance + "/" + strconv.FormatUint(r.groups, 10), Source: source, Time: r.o.Now()}
 	var err error
@@ -169,33 +169,33 @@ func (r *Recorder) encode(entries []entry, lost loss) *group {
 		return g
 	}
 	r.o.Logger.Error("a record of the audit log breaks a rule of its format; it is written without its text", "error", err)
-	r.salvage(env, ev)
+	r.replaceInvalid(env, ev)
 	if g.event, err = event.Encode(env, ev); err != nil {
 		panic("audit: a record of nothing but constants cannot be encoded: " + err.Error())
 	}
 	return g
 }
 
-// salvage replaces records in which Clean has missed something.
-func (r *Recorder) salvage(env event.Envelope, ev *event.AuditRecorded) {
+// replaceInvalid replaces records in which Clean has missed something.
+func (r *Recorder) replaceInvalid(env event.Envelope, ev *event.AuditRecorded) {
 	for i := range ev.Records {
 		if _, err := event.Encode(env, &event.AuditRecorded{Records: ev.Records[i : i+1]}); err != nil {
 			r.metrics.invalid.Inc()
-			ev.Records[i] = stub(&ev.Records[i], env.Time, err)
+			ev.Records[i] = invalidRecord(&ev.Records[i], env.Time, err)
 		}
 	}
 }
 
-// stub is what is left of a record that breaks a rule.
-func stub(r *audit.Record, at time.Time, reason error) audit.Record {
+// invalidRecord is what is left of a record that breaks a rule.
+func invalidRecord(r *audit.Record, at time.Time, reason error) audit.Record {
 	return Clean(audit.Record{
 		At: at, Action: audit.RecordInvalid, Actor: account.Actor{Kind: account.ActorSystem}, TargetType: audit.TargetInstance,
 		Metadata: map[string]string{"reason": fmt.Sprint(reason), "action": string(r.Action), "actor": string(r.Actor.Kind) + " " + string(r.Actor.User)},
 	})
 }
 
-// record is what the log says of records that are not in it.
-func (l loss) record() audit.Record {
+// lostRecord is what the log says of records that are not in it.
+func (l loss) lostRecord() audit.Record {
 	return audit.Record{
 		At: l.last, Action: audit.RecordsLost, Actor: account.Actor{Kind: account.ActorSystem}, TargetType: audit.TargetInstance,
 		Metadata: map[string]string{
@@ -205,18 +205,18 @@ func (l loss) record() audit.Record {
 	}
 }
 
-// drain writes what is left. What the log does not take is kept in a file; what cannot
+// drainQueue writes what is left. What the log does not take is kept in a file; what cannot
 // be kept is counted.
-func (r *Recorder) drain(ctx context.Context) error {
+func (r *Recorder) drainQueue(ctx context.Context) error {
 	attempts := 0
 	if r.o.PendingFile != "" {
 		attempts = drainAttempts
 	}
 	for ctx.Err() == nil && len(r.pendingRecords) == 0 {
-		if n, _ := r.pending(); n == 0 && r.end() {
+		if n, _ := r.countPending(); n == 0 && r.endIfEmpty() {
 			return nil
 		}
-		if !r.flush(ctx, attempts) {
+		if !r.flushGroup(ctx, attempts) {
 			break
 		}
 	}
@@ -225,9 +225,9 @@ func (r *Recorder) drain(ctx context.Context) error {
 	left := r.mu.queue.entries
 	r.mu.queue = queue{}
 	r.mu.Unlock()
-	lost, err := r.keep(left)
+	lost, err := r.keepPending(left)
 	for i := range left {
-		left[i].finish(fmt.Errorf("%w: the server stops", ErrUnavailable))
+		left[i].reportOutcome(fmt.Errorf("%w: the server stops", ErrUnavailable))
 	}
 	if lost == 0 && err == nil {
 		return nil
@@ -236,16 +236,16 @@ func (r *Recorder) drain(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("audit: %d records are lost: %w within %s", lost, ErrUnavailable, r.o.DrainTimeout), err)
 }
 
-// end takes no more if the queue is still empty.
-func (r *Recorder) end() bool {
+// endIfEmpty takes no more if the queue is still empty.
+func (r *Recorder) endIfEmpty() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mu.ended = r.mu.queue.len() == 0
 	return r.mu.ended
 }
 
-// pause waits and reports whether ctx still lives.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleepFor waits and reports whether ctx still lives.
+func sleepFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -43,8 +43,8 @@ func newMetrics(reg prometheus.Registerer, r *Recorder) (*metrics, error) {
 			Name: "quarry_audit_records_total",
 			Help: "Records that the audit log has taken in this process, by what was done. What changes the accounts is not among them: its events are the entries.",
 		}, []string{"action"}),
-		queueRecords: gauge("quarry_audit_queue_records", "Records that wait to be written to the audit log.", func() float64 { n, _, _ := r.waiting(); return float64(n) }),
-		queueBytes:   gauge("quarry_audit_queue_bytes", "Bytes that wait to be written to the audit log. At audit.queueBytes requests are refused.", func() float64 { _, n, _ := r.waiting(); return float64(n) }),
+		queueRecords: gauge("quarry_audit_queue_records", "Records that wait to be written to the audit log.", func() float64 { n, _, _ := r.queueState(); return float64(n) }),
+		queueBytes:   gauge("quarry_audit_queue_bytes", "Bytes that wait to be written to the audit log. At audit.queueBytes requests are refused.", func() float64 { _, n, _ := r.queueState(); return float64(n) }),
 		oldest:       gauge("quarry_audit_queue_oldest_seconds", "How long the oldest record has waited to be written to the audit log; 0 if none waits.", r.oldestSeconds),
 		append: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_audit_append_seconds", Help: "Time of one append to the audit log that succeeded.",
@@ -72,8 +72,8 @@ func newMetrics(reg prometheus.Registerer, r *Recorder) (*metrics, error) {
 	return m, nil
 }
 
-// count counts a record under its action, which is one of a bounded number.
-func (m *metrics) count(action audit.Action) {
+// countRecord counts a record under its action, which is one of a bounded number.
+func (m *metrics) countRecord(action audit.Action) {
 	if !action.Known() {
 		action = otherAction
 	}
@@ -81,7 +81,7 @@ func (m *metrics) count(action audit.Action) {
 }
 
 func (r *Recorder) oldestSeconds() float64 {
-	_, _, since := r.waiting()
+	_, _, since := r.queueState()
 	if since.IsZero() {
 		return 0
 	}

@@ -80,21 +80,21 @@ func readPending(path string) (records []event.Record, err error) {
 	return records, lines.Err()
 }
 
-// keep writes what is left to the file and returns how many records did not get there.
-func (r *Recorder) keep(left []entry) (lost int, err error) {
+// keepPending writes what is left to the file and returns how many records did not get there.
+func (r *Recorder) keepPending(left []entry) (lost int, err error) {
 	if r.o.PendingFile == "" {
 		return len(left), nil
 	}
 	total, records := len(left), r.pendingRecords
-	if r.begun != nil {
-		records = append(records, r.begun.event)
-		left = left[min(len(r.begun.entries), len(left)):]
+	if r.currentGroup != nil {
+		records = append(records, r.currentGroup.event)
+		left = left[min(len(r.currentGroup.entries), len(left)):]
 	}
 	for len(left) > 0 {
 		q := queue{entries: left}
-		head := q.head()
+		head := q.firstGroup()
 		r.groups++
-		records = append(records, r.encode(head, loss{}).event)
+		records = append(records, r.encodeGroup(head, loss{}).event)
 		left = left[len(head):]
 	}
 	if len(records) == 0 {

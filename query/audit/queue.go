@@ -16,8 +16,8 @@ type entry struct {
 	done chan<- error
 }
 
-// finish tells who waits.
-func (e *entry) finish(err error) {
+// reportOutcome tells who waits.
+func (e *entry) reportOutcome(err error) {
 	if e.done != nil {
 		e.done <- err
 	}
@@ -34,7 +34,7 @@ type queue struct {
 
 func (q *queue) len() int { return len(q.entries) }
 
-func (q *queue) push(e entry) {
+func (q *queue) pushEntry(e entry) {
 	q.entries = append(q.entries, e)
 	q.bytes += e.size
 	if e.done != nil {
@@ -42,16 +42,16 @@ func (q *queue) push(e entry) {
 	}
 }
 
-// since is when the oldest came; zero for none.
-func (q *queue) since() time.Time {
+// oldestSince is when the oldest came; zero for none.
+func (q *queue) oldestSince() time.Time {
 	if len(q.entries) == 0 {
 		return time.Time{}
 	}
 	return q.entries[0].since
 }
 
-// head returns a copy of the first entries that fit into one event: one at least.
-func (q *queue) head() []entry {
+// firstGroup returns a copy of the first entries that fit into one event: one at least.
+func (q *queue) firstGroup() []entry {
 	n, bytes := 0, 0
 	for n < min(len(q.entries), event.MaxAuditRecords) && (n == 0 || bytes+q.entries[n].size <= maxGroupBytes) {
 		bytes += q.entries[n].size
@@ -60,8 +60,8 @@ func (q *queue) head() []entry {
 	return append([]entry(nil), q.entries[:n]...)
 }
 
-// drop removes the first n.
-func (q *queue) drop(n int) {
+// dropFirst removes the first n.
+func (q *queue) dropFirst(n int) {
 	for i := range n {
 		q.bytes -= q.entries[i].size
 		if q.entries[i].done != nil {

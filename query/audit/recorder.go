@@ -119,8 +119,8 @@ type Recorder struct {
 		lost  loss
 	}
 	// Of the goroutine of Run:
-	groups uint64
-	begun  *group // that was not acknowledged yet
+	groups       uint64
+	currentGroup *group // that was not acknowledged yet
 	// pendingRecords are those of Options.PendingFile that are not written yet.
 	pendingRecords []event.Record
 	failing        bool
@@ -143,11 +143,11 @@ func New(o Options) (*Recorder, error) {
 // full it waits for Options.MaxWait at the most, and then fails with
 // ErrUnavailable, unless the recorder is lossy.
 func (r *Recorder) Note(ctx context.Context, rec audit.Record) error {
-	err := r.enter(ctx, entry{record: r.clean(rec)})
+	err := r.enqueueEntry(ctx, entry{record: r.cleanRecord(rec)})
 	if err == nil || !r.o.Lossy {
 		return err
 	}
-	r.lose(1)
+	r.countLost(1)
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (r *Recorder) Record(ctx context.Context, rec audit.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, r.o.MaxWait)
 	defer cancel()
 	done := make(chan error, 1) // bound: one send
-	if err := r.enter(ctx, entry{record: r.clean(rec), done: done}); err != nil {
+	if err := r.enqueueEntry(ctx, entry{record: r.cleanRecord(rec), done: done}); err != nil {
 		return err
 	}
 	select {
@@ -169,8 +169,8 @@ func (r *Recorder) Record(ctx context.Context, rec audit.Record) error {
 	}
 }
 
-// clean cuts a record and dates one without a time.
-func (r *Recorder) clean(rec audit.Record) audit.Record {
+// cleanRecord cuts a record and dates one without a time.
+func (r *Recorder) cleanRecord(rec audit.Record) audit.Record {
 	if rec.At.IsZero() {
 		rec.At = r.o.Now()
 	}
@@ -180,10 +180,10 @@ func (r *Recorder) clean(rec audit.Record) audit.Record {
 	return Clean(rec)
 }
 
-// enter puts e into the queue, and waits for room there.
-func (r *Recorder) enter(ctx context.Context, e entry) error {
+// enqueueEntry puts e into the queue, and waits for room there.
+func (r *Recorder) enqueueEntry(ctx context.Context, e entry) error {
 	e.size, e.since = sizeOf(&e.record), r.o.Now()
-	room, err := r.tryEnter(&e)
+	room, err := r.tryEnqueue(&e)
 	if room == nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (r *Recorder) enter(ctx context.Context, e entry) error {
 	for room != nil {
 		select {
 		case <-room:
-			if room, err = r.tryEnter(&e); room == nil {
+			if room, err = r.tryEnqueue(&e); room == nil {
 				return err
 			}
 		case <-timer.C:
@@ -205,8 +205,8 @@ func (r *Recorder) enter(ctx context.Context, e entry) error {
 	return err
 }
 
-// tryEnter returns what to wait for if there is no room.
-func (r *Recorder) tryEnter(e *entry) (room <-chan struct{}, err error) {
+// tryEnqueue returns what to wait for if there is no room.
+func (r *Recorder) tryEnqueue(e *entry) (room <-chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mu.ended {
@@ -216,8 +216,8 @@ func (r *Recorder) tryEnter(e *entry) (room <-chan struct{}, err error) {
 		return r.mu.room, nil
 	}
 	first := r.mu.queue.len() == 0
-	r.mu.queue.push(*e)
-	r.metrics.count(e.record.Action)
+	r.mu.queue.pushEntry(*e)
+	r.metrics.countRecord(e.record.Action)
 	if first || e.done != nil && r.mu.queue.awaited == 1 || r.mu.queue.len() == event.MaxAuditRecords {
 		r.signalLocked()
 	}
@@ -237,8 +237,8 @@ type loss struct {
 	first, last time.Time
 }
 
-// lose counts records that nobody will write.
-func (r *Recorder) lose(n int) {
+// countLost counts records that nobody will write.
+func (r *Recorder) countLost(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.o.Now()
@@ -251,9 +251,9 @@ func (r *Recorder) lose(n int) {
 	r.metrics.lost.Add(float64(n))
 }
 
-// waiting returns how many records wait, their bytes, and since when.
-func (r *Recorder) waiting() (records, bytes int, since time.Time) {
+// queueState returns how many records wait, their bytes, and since when.
+func (r *Recorder) queueState() (records, bytes int, since time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.mu.queue.len(), r.mu.queue.bytes, r.mu.queue.since()
+	return r.mu.queue.len(), r.mu.queue.bytes, r.mu.queue.oldestSince()
 }

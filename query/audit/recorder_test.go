@@ -61,14 +61,14 @@ func (m *memory) len() int {
 	return len(m.records)
 }
 
-func (m *memory) set(fail error) {
+func (m *memory) setFailure(fail error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.fail = fail
 }
 
-// events decodes what was appended.
-func (m *memory) events(t *testing.T) (ids []string, groups [][]audit.Record) {
+// appendedEvents decodes what was appended.
+func (m *memory) appendedEvents(t *testing.T) (ids []string, groups [][]audit.Record) {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,15 +82,15 @@ func (m *memory) events(t *testing.T) (ids []string, groups [][]audit.Record) {
 	return ids, groups
 }
 
-func searched(n int) audit.Record {
+func searchRecord(n int) audit.Record {
 	return audit.Record{
 		At: time.Unix(1_700_000_000, 0), Action: audit.Searched, Actor: account.Actor{Kind: account.ActorUser, User: "u1", Address: "192.0.2.7"},
 		TargetType: audit.TargetInstance, Status: 200, Metadata: map[string]string{"query": strconv.Itoa(n)},
 	}
 }
 
-// during runs f while a recorder runs, and returns what Run said.
-func during(t *testing.T, o Options, f func(r *Recorder)) (err error) {
+// runDuring runs f while a recorder runs, and returns what Run said.
+func runDuring(t *testing.T, o Options, f func(r *Recorder)) (err error) {
 	t.Helper()
 	r, newErr := New(o)
 	if newErr != nil {
@@ -104,7 +104,7 @@ func during(t *testing.T, o Options, f func(r *Recorder)) (err error) {
 	return <-done
 }
 
-func queries(groups [][]audit.Record) (all []string) {
+func queryTexts(groups [][]audit.Record) (all []string) {
 	for _, g := range groups {
 		for i := range g {
 			all = append(all, g[i].Metadata["query"])
@@ -116,24 +116,24 @@ func queries(groups [][]audit.Record) (all []string) {
 func TestNotesAreAppendedTogetherAndInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{}
-		err := during(t, Options{Log: log}, func(r *Recorder) {
+		err := runDuring(t, Options{Log: log}, func(r *Recorder) {
 			for i := range 5 {
-				if err := r.Note(t.Context(), searched(i)); err != nil {
+				if err := r.Note(t.Context(), searchRecord(i)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			synctest.Wait()
-			if n, _, _ := r.waiting(); n != 5 || log.len() != 0 {
+			if n, _, _ := r.queueState(); n != 5 || log.len() != 0 {
 				t.Errorf("%d wait and %d are appended before the time of a group is over", n, log.len())
 			}
 			<-time.After(DefaultFlushEvery)
 			synctest.Wait()
-			if n, bytes, since := r.waiting(); n != 0 || bytes != 0 || !since.IsZero() {
+			if n, bytes, since := r.queueState(); n != 0 || bytes != 0 || !since.IsZero() {
 				t.Errorf("%d records of %d bytes still wait since %s", n, bytes, since)
 			}
 		})
-		_, groups := log.events(t)
-		if err != nil || len(groups) != 1 || !slices.Equal(queries(groups), []string{"0", "1", "2", "3", "4"}) {
+		_, groups := log.appendedEvents(t)
+		if err != nil || len(groups) != 1 || !slices.Equal(queryTexts(groups), []string{"0", "1", "2", "3", "4"}) {
 			t.Errorf("groups %v, error %v", groups, err)
 		}
 	})
@@ -142,18 +142,18 @@ func TestNotesAreAppendedTogetherAndInOrder(t *testing.T) {
 func TestAFullEventDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{}
-		err := during(t, Options{Log: log, FlushEvery: time.Hour}, func(r *Recorder) {
+		err := runDuring(t, Options{Log: log, FlushEvery: time.Hour}, func(r *Recorder) {
 			for i := range event.MaxAuditRecords + 1 {
-				if err := r.Note(t.Context(), searched(i)); err != nil {
+				if err := r.Note(t.Context(), searchRecord(i)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			synctest.Wait()
-			if _, groups := log.events(t); len(groups) != 1 || len(groups[0]) != event.MaxAuditRecords {
+			if _, groups := log.appendedEvents(t); len(groups) != 1 || len(groups[0]) != event.MaxAuditRecords {
 				t.Errorf("%d groups", len(groups))
 			}
 		})
-		if _, groups := log.events(t); err != nil || len(queries(groups)) != event.MaxAuditRecords+1 {
+		if _, groups := log.appendedEvents(t); err != nil || len(queryTexts(groups)) != event.MaxAuditRecords+1 {
 			t.Errorf("the end left records behind: %v", err)
 		}
 	})
@@ -162,11 +162,11 @@ func TestAFullEventDoesNotWait(t *testing.T) {
 func TestRecordsShareAnAppend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{gate: make(chan struct{})}
-		err := during(t, Options{Log: log}, func(r *Recorder) {
+		err := runDuring(t, Options{Log: log}, func(r *Recorder) {
 			var wg sync.WaitGroup
 			record := func(i int) {
 				wg.Go(func() {
-					if err := r.Record(t.Context(), searched(i)); err != nil {
+					if err := r.Record(t.Context(), searchRecord(i)); err != nil {
 						t.Error(err)
 					}
 				})
@@ -183,7 +183,7 @@ func TestRecordsShareAnAppend(t *testing.T) {
 			close(log.gate)
 			wg.Wait()
 		})
-		_, groups := log.events(t)
+		_, groups := log.appendedEvents(t)
 		if err != nil || len(groups) != 2 || len(groups[0]) != 1 || len(groups[1]) != 9 {
 			t.Errorf("%d groups, error %v", len(groups), err)
 		}
@@ -195,21 +195,21 @@ func TestRecordsShareAnAppend(t *testing.T) {
 func TestALogThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{fail: errors.New("no leader"), lose: true}
-		err := during(t, Options{Log: log}, func(r *Recorder) {
-			if err := r.Note(t.Context(), searched(1)); err != nil {
+		err := runDuring(t, Options{Log: log}, func(r *Recorder) {
+			if err := r.Note(t.Context(), searchRecord(1)); err != nil {
 				t.Fatal(err)
 			}
 			<-time.After(DefaultFlushEvery)
 			synctest.Wait()
-			if err := r.Note(t.Context(), searched(2)); err != nil {
+			if err := r.Note(t.Context(), searchRecord(2)); err != nil {
 				t.Fatal(err)
 			}
-			log.set(nil)
+			log.setFailure(nil)
 			<-time.After(maxWait)
 		})
-		ids, groups := log.events(t)
-		if err != nil || len(ids) != 3 || ids[0] != ids[1] || ids[1] == ids[2] || !slices.Equal(queries(groups), []string{"1", "1", "2"}) {
-			t.Errorf("events %v with %v, error %v", ids, queries(groups), err)
+		ids, groups := log.appendedEvents(t)
+		if err != nil || len(ids) != 3 || ids[0] != ids[1] || ids[1] == ids[2] || !slices.Equal(queryTexts(groups), []string{"1", "1", "2"}) {
+			t.Errorf("events %v with %v, error %v", ids, queryTexts(groups), err)
 		}
 	})
 }
@@ -217,32 +217,32 @@ func TestALogThatFails(t *testing.T) {
 func TestAFullQueueRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{fail: errors.New("no leader")}
-		_ = during(t, Options{Log: log, QueueBytes: 1000}, func(r *Recorder) {
-			if err := r.Note(t.Context(), searched(1)); err != nil {
+		_ = runDuring(t, Options{Log: log, QueueBytes: 1000}, func(r *Recorder) {
+			if err := r.Note(t.Context(), searchRecord(1)); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Note(t.Context(), searched(2)); err != nil {
+			if err := r.Note(t.Context(), searchRecord(2)); err != nil {
 				t.Fatal(err)
 			}
 			started := time.Now()
-			if err := r.Note(t.Context(), searched(3)); !errors.Is(err, ErrUnavailable) || time.Since(started) != DefaultMaxWait {
+			if err := r.Note(t.Context(), searchRecord(3)); !errors.Is(err, ErrUnavailable) || time.Since(started) != DefaultMaxWait {
 				t.Errorf("after %s: %v", time.Since(started), err)
 			}
 			gone, cancel := context.WithCancel(t.Context())
 			cancel()
-			if err := r.Note(gone, searched(4)); !errors.Is(err, context.Canceled) {
+			if err := r.Note(gone, searchRecord(4)); !errors.Is(err, context.Canceled) {
 				t.Errorf("a client that has gone: %v", err)
 			}
-			if err := r.Record(t.Context(), searched(5)); !errors.Is(err, ErrUnavailable) {
+			if err := r.Record(t.Context(), searchRecord(5)); !errors.Is(err, ErrUnavailable) {
 				t.Errorf("record: %v", err)
 			}
-			log.set(nil)
-			if err := r.Note(t.Context(), searched(6)); err != nil {
+			log.setFailure(nil)
+			if err := r.Note(t.Context(), searchRecord(6)); err != nil {
 				t.Errorf("once the log answers: %v", err)
 			}
 		})
-		if _, groups := log.events(t); !slices.Equal(queries(groups), []string{"1", "2", "6"}) {
-			t.Errorf("appended %v", queries(groups))
+		if _, groups := log.appendedEvents(t); !slices.Equal(queryTexts(groups), []string{"1", "2", "6"}) {
+			t.Errorf("appended %v", queryTexts(groups))
 		}
 	})
 }
@@ -250,19 +250,19 @@ func TestAFullQueueRefuses(t *testing.T) {
 func TestALossyRecorderTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{fail: errors.New("no leader")}
-		err := during(t, Options{Log: log, QueueBytes: 500, Lossy: true}, func(r *Recorder) {
+		err := runDuring(t, Options{Log: log, QueueBytes: 500, Lossy: true}, func(r *Recorder) {
 			for i := range 4 {
-				if err := r.Note(t.Context(), searched(i)); err != nil {
+				if err := r.Note(t.Context(), searchRecord(i)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			log.set(nil)
+			log.setFailure(nil)
 			<-time.After(maxWait)
-			if err := r.Note(t.Context(), searched(9)); err != nil {
+			if err := r.Note(t.Context(), searchRecord(9)); err != nil {
 				t.Fatal(err)
 			}
 		})
-		_, groups := log.events(t)
+		_, groups := log.appendedEvents(t)
 		if err != nil || len(groups) != 2 || len(groups[1]) != 2 {
 			t.Fatalf("%v, error %v", groups, err)
 		}
@@ -278,9 +278,9 @@ func TestTheEndIsBounded(t *testing.T) {
 		var started time.Time
 		var r *Recorder
 		waits := make(chan error, 1)
-		err := during(t, Options{Log: log, MaxWait: time.Hour}, func(x *Recorder) {
+		err := runDuring(t, Options{Log: log, MaxWait: time.Hour}, func(x *Recorder) {
 			r = x
-			go func() { waits <- r.Record(t.Context(), searched(1)) }()
+			go func() { waits <- r.Record(t.Context(), searchRecord(1)) }()
 			synctest.Wait()
 			started = time.Now()
 		})
@@ -290,7 +290,7 @@ func TestTheEndIsBounded(t *testing.T) {
 		if err := <-waits; !errors.Is(err, ErrUnavailable) {
 			t.Errorf("who waited: %v", err)
 		}
-		if err := r.Note(t.Context(), searched(2)); !errors.Is(err, ErrUnavailable) {
+		if err := r.Note(t.Context(), searchRecord(2)); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("behind the end: %v", err)
 		}
 	})
@@ -306,9 +306,9 @@ func TestRecordsSurviveAStopWithoutTheLog(t *testing.T) {
 		n := 0
 		for range 2 {
 			began := time.Now()
-			err := during(t, o, func(r *Recorder) {
+			err := runDuring(t, o, func(r *Recorder) {
 				for range event.MaxAuditRecords + 5 {
-					if err := r.Note(t.Context(), searched(n)); err != nil {
+					if err := r.Note(t.Context(), searchRecord(n)); err != nil {
 						t.Fatal(err)
 					}
 					n++
@@ -319,16 +319,16 @@ func TestRecordsSurviveAStopWithoutTheLog(t *testing.T) {
 				t.Errorf("the stop, after %v: %v", took, err)
 			}
 		}
-		log.set(nil)
-		if err := during(t, o, func(*Recorder) { <-time.After(time.Second) }); err != nil {
+		log.setFailure(nil)
+		if err := runDuring(t, o, func(*Recorder) { <-time.After(time.Second) }); err != nil {
 			t.Error(err)
 		}
-		_, groups := log.events(t)
+		_, groups := log.appendedEvents(t)
 		var want []string
 		for i := range n {
 			want = append(want, strconv.Itoa(i))
 		}
-		if got := queries(groups); !slices.Equal(got, want) {
+		if got := queryTexts(groups); !slices.Equal(got, want) {
 			t.Errorf("%d records, want %d in order", len(got), len(want))
 		}
 		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
@@ -343,7 +343,7 @@ func TestDamagedPendingFileIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{fail: errors.New("disk full")}
 		o := Options{Log: log, PendingFile: file}
-		if err := during(t, o, func(r *Recorder) { _ = r.Note(t.Context(), searched(0)) }); err != nil {
+		if err := runDuring(t, o, func(r *Recorder) { _ = r.Note(t.Context(), searchRecord(0)) }); err != nil {
 			t.Fatal(err)
 		}
 		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
@@ -353,11 +353,11 @@ func TestDamagedPendingFileIsKept(t *testing.T) {
 		if err := errors.Join(err, f.Close()); err != nil {
 			t.Fatal(err)
 		}
-		log.set(nil)
-		if err := during(t, o, func(*Recorder) { <-time.After(time.Second) }); err != nil {
+		log.setFailure(nil)
+		if err := runDuring(t, o, func(*Recorder) { <-time.After(time.Second) }); err != nil {
 			t.Error(err)
 		}
-		if _, groups := log.events(t); len(groups) != 1 {
+		if _, groups := log.appendedEvents(t); len(groups) != 1 {
 			t.Errorf("%d groups, want 1", len(groups))
 		}
 		if _, err := os.Stat(file); err != nil {
@@ -375,14 +375,14 @@ func TestTheLargestRecordsFit(t *testing.T) {
 		for i := range audit.MaxMetadata + 3 {
 			rec.Metadata[fmt.Sprintf("field-%02d", i)] = worst
 		}
-		err := during(t, Options{Log: log}, func(r *Recorder) {
+		err := runDuring(t, Options{Log: log}, func(r *Recorder) {
 			for range 2 * event.MaxAuditRecords {
 				if err := r.Note(t.Context(), rec); err != nil {
 					t.Fatal(err)
 				}
 			}
 		})
-		_, groups := log.events(t)
+		_, groups := log.appendedEvents(t)
 		n := 0
 		for _, g := range groups {
 			n += len(g)
@@ -396,16 +396,16 @@ func TestTheLargestRecordsFit(t *testing.T) {
 func TestARecordThatBreaksARule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{}
-		err := during(t, Options{Log: log}, func(r *Recorder) {
-			bad := searched(1)
+		err := runDuring(t, Options{Log: log}, func(r *Recorder) {
+			bad := searchRecord(1)
 			bad.Actor.User = "not an ID"
-			for _, rec := range []audit.Record{searched(0), bad, searched(2)} {
+			for _, rec := range []audit.Record{searchRecord(0), bad, searchRecord(2)} {
 				if err := r.Note(t.Context(), rec); err != nil {
 					t.Fatal(err)
 				}
 			}
 		})
-		_, groups := log.events(t)
+		_, groups := log.appendedEvents(t)
 		if err != nil || len(groups) != 1 || len(groups[0]) != 3 {
 			t.Fatalf("%v, error %v", groups, err)
 		}
@@ -475,7 +475,7 @@ func BenchmarkNote(b *testing.B) {
 	ctx, stop := context.WithCancel(b.Context())
 	done := make(chan error)
 	go func() { done <- r.Run(ctx) }()
-	rec := searched(1)
+	rec := searchRecord(1)
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := r.Note(ctx, rec); err != nil {

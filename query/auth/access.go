@@ -38,21 +38,21 @@ func (s *Service) SetAccess(ctx context.Context, p *Principal, r *code.Repositor
 		return Access{}, err
 	}
 	if v != "" && !v.Valid() {
-		return Access{}, invalid("visibility", "want public, internal, private or null")
+		return Access{}, invalidField("visibility", "want public, internal, private or null")
 	}
 	members = slices.Clone(members)
 	slices.Sort(members)
 	members = slices.Compact(members)
 	if len(members) > event.MaxMembers {
-		return Access{}, invalid("members", "want at most %d", event.MaxMembers)
+		return Access{}, invalidField("members", "want at most %d", event.MaxMembers)
 	}
 	for _, id := range members {
-		if _, err := s.find(id); err != nil {
+		if _, err := s.findUser(id); err != nil {
 			return Access{}, err
 		}
 	}
-	ev := &event.AccessChanged{ID: r.ID, Visibility: v, Members: members, By: p.Actor, At: s.now()}
-	if err := s.change(ctx, ev); err != nil {
+	ev := &event.AccessChanged{ID: r.ID, Visibility: v, Members: members, By: p.Actor, At: s.nowUTC()}
+	if err := s.appendChange(ctx, ev); err != nil {
 		return Access{}, err
 	}
 	return s.Access(p, r)

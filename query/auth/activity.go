@@ -16,7 +16,7 @@ const (
 	// activityInterval is how often those seen since are written down.
 	activityInterval = time.Minute
 	// lastWords bounds the last time, at the end of Run.
-	lastWords = 5 * time.Second
+	finalWriteTimeout = 5 * time.Second
 )
 
 // activity is who was seen since the last event that said so, at most
@@ -29,8 +29,8 @@ type activity struct {
 	}
 }
 
-// note remembers that an ID was seen, unless that is known well enough.
-func note[ID comparable](seen *map[ID]time.Time, id ID, known, now time.Time) {
+// markSeen remembers that an ID was seen, unless that is known well enough.
+func markSeen[ID comparable](seen *map[ID]time.Time, id ID, known, now time.Time) {
 	if now.Sub(known) < activityPrecision || id == *new(ID) {
 		return
 	}
@@ -48,7 +48,7 @@ func (a *activity) seeUser(u *account.User, now time.Time) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	note(&a.mu.users, u.ID, u.LastActivityAt, now)
+	markSeen(&a.mu.users, u.ID, u.LastActivityAt, now)
 }
 
 func (a *activity) seeKey(k *account.Key, now time.Time) {
@@ -57,11 +57,11 @@ func (a *activity) seeKey(k *account.Key, now time.Time) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	note(&a.mu.keys, k.ID, k.LastUsedAt, now)
+	markSeen(&a.mu.keys, k.ID, k.LastUsedAt, now)
 }
 
-// take returns who was seen, and begins anew; nil if nobody was.
-func (a *activity) take(now time.Time) *event.ActivityNoted {
+// takeSeen returns who was seen, and begins anew; nil if nobody was.
+func (a *activity) takeSeen(now time.Time) *event.ActivityNoted {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.mu.users)+len(a.mu.keys) == 0 {
@@ -82,7 +82,7 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-ticker.C:
 			s.noteActivity(ctx)
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalWriteTimeout)
 			defer cancel()
 			s.noteActivity(last)
 			return ctx.Err()
@@ -92,7 +92,7 @@ func (s *Service) Run(ctx context.Context) error {
 
 // noteActivity does not try again: the next request of the same user is as good.
 func (s *Service) noteActivity(ctx context.Context) {
-	ev := s.activity.take(s.now())
+	ev := s.activity.takeSeen(s.nowUTC())
 	if ev == nil {
 		return
 	}

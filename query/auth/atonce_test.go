@@ -16,8 +16,8 @@ import (
 // named for, whichever state they meet (and the race detector looks on).
 func TestAtOnce(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
-	owner := w.as(w.owner().Value)
-	bob, eve := w.member(owner, "bob@example.org"), w.member(owner, "eve@example.org")
+	owner := w.authenticateAs(w.signInOwner().Value)
+	bob, eve := w.signInMember(owner, "bob@example.org"), w.signInMember(owner, "eve@example.org")
 	ctx, cancel := context.WithCancel(t.Context())
 	var running, group sync.WaitGroup
 	running.Go(func() { _ = w.Run(ctx) })
@@ -25,7 +25,7 @@ func TestAtOnce(t *testing.T) {
 	group.Go(func() {
 		for i := range rounds {
 			members := []account.UserID{bob.User.ID}
-			if _, err := w.SetAccess(ctx, owner, repository(2), account.Private, members[:i%2]); err != nil {
+			if _, err := w.SetAccess(ctx, owner, newRepository(2), account.Private, members[:i%2]); err != nil {
 				t.Error(err)
 			}
 		}
@@ -33,26 +33,26 @@ func TestAtOnce(t *testing.T) {
 	group.Go(func() {
 		for i := range rounds {
 			name := fmt.Sprint("k", i%10)
-			_, value, err := w.CreateKey(ctx, w.as(eve.Value), auth.NewKey{Name: name, Repositories: []code.RepositoryID{1}})
+			_, value, err := w.CreateKey(ctx, w.authenticateAs(eve.Value), auth.NewKey{Name: name, Repositories: []code.RepositoryID{1}})
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			w.as(value)
-			if err := w.DeleteKey(ctx, w.as(eve.Value), name); err != nil {
+			w.authenticateAs(value)
+			if err := w.DeleteKey(ctx, w.authenticateAs(eve.Value), name); err != nil {
 				t.Error(err)
 			}
-			w.refused("a deleted key", value)
+			w.checkRefused("a deleted key", value)
 		}
 	})
 	for n := range 4 {
 		group.Go(func() {
 			for i := range rounds {
-				if w.Visible(w.as(eve.Value)).Sees(repository(2)) {
+				if w.Visible(w.authenticateAs(eve.Value)).Sees(newRepository(2)) {
 					t.Error("a member sees what is not theirs")
 				}
-				w.Visible(w.as(bob.Value)).Sees(repository(2))
-				_, err := w.SignIn(ctx, from(fmt.Sprintf("10.0.%d.%d", n, i)), "eve@example.org", "wrong password")
+				w.Visible(w.authenticateAs(bob.Value)).Sees(newRepository(2))
+				_, err := w.SignIn(ctx, actorFrom(fmt.Sprintf("10.0.%d.%d", n, i)), "eve@example.org", "wrong password")
 				var throttled *auth.ThrottledError
 				if !errors.Is(err, auth.ErrUnauthenticated) && !errors.As(err, &throttled) {
 					t.Error(err)

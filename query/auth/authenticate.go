@@ -21,50 +21,50 @@ import (
 // page of ours does that tries a key: both have to be good and of one user, and the
 // header's counts.
 func (s *Service) Authenticate(r *http.Request) (*Principal, error) {
-	shown, ok := presentedBy(r)
+	shown, ok := readCredentials(r)
 	if !ok {
-		return nil, s.refuse(refusedMalformed)
+		return nil, s.refuseCredential(refusedMalformed)
 	}
-	if err := s.ready(); err != nil && (kindOf(shown.header) != account.PrefixOperator || shown.cookie != "") {
+	if err := s.checkReady(); err != nil && (kindOf(shown.header) != account.PrefixOperator || shown.cookie != "") {
 		return nil, err
 	}
 	if shown.header == "" && shown.cookie == "" {
-		return s.anonymous(r)
+		return s.anonymousPrincipal(r)
 	}
 	now := s.o.Now()
 	p, reason := s.principalOf(shown, now)
 	if reason != "" {
-		return nil, s.refuse(reason)
+		return nil, s.refuseCredential(reason)
 	}
-	s.describe(r, &p.Actor)
+	s.setOrigin(r, &p.Actor)
 	return p, nil
 }
 
-// ready returns ErrNotReady while the accounts are not as the log had them at the
+// checkReady returns ErrNotReady while the accounts are not as the log had them at the
 // start.
-func (s *Service) ready() error {
+func (s *Service) checkReady() error {
 	if err := s.o.Ready(); err != nil {
 		return fmt.Errorf("%w: %w", ErrNotReady, err)
 	}
 	return nil
 }
 
-func (s *Service) refuse(reason string) error {
+func (s *Service) refuseCredential(reason string) error {
 	s.metrics.refused.WithLabelValues(reason).Inc()
 	return ErrUnauthenticated
 }
 
-func (s *Service) anonymous(r *http.Request) (*Principal, error) {
+func (s *Service) anonymousPrincipal(r *http.Request) (*Principal, error) {
 	if !s.o.Anonymous {
-		return nil, s.refuse(refusedMissing)
+		return nil, s.refuseCredential(refusedMissing)
 	}
 	p := &Principal{Actor: account.Actor{Kind: account.ActorAnonymous}, Scopes: readScopes}
-	s.describe(r, &p.Actor)
+	s.setOrigin(r, &p.Actor)
 	return p, nil
 }
 
 // principalOf returns whom the credentials stand for, or why nobody.
-func (s *Service) principalOf(shown presented, now time.Time) (*Principal, string) {
+func (s *Service) principalOf(shown shownCredentials, now time.Time) (*Principal, string) {
 	var bySession *Principal
 	if shown.cookie != "" {
 		p, reason := s.sessionPrincipal(shown.cookie, now)
@@ -81,14 +81,14 @@ func (s *Service) principalOf(shown presented, now time.Time) (*Principal, strin
 }
 
 func (s *Service) headerPrincipal(value string, now time.Time) (*Principal, string) {
-	hash := s.digests.of(value)
+	hash := s.digests.hashCredential(value)
 	switch kindOf(value) {
 	case account.PrefixKey:
 		return s.keyPrincipal(hash, now)
 	case account.PrefixToken:
 		return s.tokenPrincipal(hash, now)
 	}
-	if s.operator == "" || !equal(hash, s.operator) {
+	if s.operator == "" || !equalHashes(hash, s.operator) {
 		return nil, refusedUnknown
 	}
 	return &Principal{Actor: account.Actor{Kind: account.ActorOperator}, Role: account.RoleOwner, Scopes: allScopes}, ""
@@ -96,10 +96,10 @@ func (s *Service) headerPrincipal(value string, now time.Time) (*Principal, stri
 
 func (s *Service) keyPrincipal(hash string, now time.Time) (*Principal, string) {
 	key, found := s.o.Directory.KeyByHash(hash)
-	if !found || !equal(hash, key.Hash) {
+	if !found || !equalHashes(hash, key.Hash) {
 		return nil, refusedUnknown
 	}
-	if expired(key.ExpiresAt, now) {
+	if hasExpired(key.ExpiresAt, now) {
 		return nil, refusedExpired
 	}
 	user, reason := s.activeUser(key.User, now)
@@ -113,7 +113,7 @@ func (s *Service) keyPrincipal(hash string, now time.Time) (*Principal, string) 
 		Scopes: keyScopes(key, user),
 	}
 	if len(key.Repositories) > 0 {
-		p.Repositories = s.restrictions.of(hash, key.Repositories, nil)
+		p.Repositories = s.restrictions.repositorySet(hash, key.Repositories, nil)
 	}
 	return p, ""
 }
@@ -122,14 +122,14 @@ func (s *Service) keyPrincipal(hash string, now time.Time) (*Principal, string) 
 // more than it.
 func (s *Service) tokenPrincipal(hash string, now time.Time) (*Principal, string) {
 	token, found := s.o.Directory.TokenByHash(hash)
-	if !found || !equal(hash, token.Hash) {
+	if !found || !equalHashes(hash, token.Hash) {
 		return nil, refusedUnknown
 	}
 	key, found := s.o.Directory.Key(token.Key)
 	if !found || key.User != token.User {
 		return nil, refusedUnknown
 	}
-	if expired(token.ExpiresAt, now) || expired(key.ExpiresAt, now) {
+	if hasExpired(token.ExpiresAt, now) || hasExpired(key.ExpiresAt, now) {
 		return nil, refusedExpired
 	}
 	user, reason := s.activeUser(token.User, now)
@@ -139,18 +139,18 @@ func (s *Service) tokenPrincipal(hash string, now time.Time) (*Principal, string
 	return &Principal{
 		Actor:        account.Actor{Kind: account.ActorToken, User: user.ID, Credential: string(token.ID)},
 		Role:         user.Role,
-		Scopes:       reading(key.Scopes),
-		Repositories: s.restrictions.of(hash, token.Repositories, key.Repositories),
+		Scopes:       readingScopes(key.Scopes),
+		Repositories: s.restrictions.repositorySet(hash, token.Repositories, key.Repositories),
 	}, ""
 }
 
 func (s *Service) sessionPrincipal(value string, now time.Time) (*Principal, string) {
-	hash := s.digests.of(value)
+	hash := s.digests.hashCredential(value)
 	session, found := s.o.Directory.SessionByHash(hash)
-	if !found || !equal(hash, session.Hash) {
+	if !found || !equalHashes(hash, session.Hash) {
 		return nil, refusedUnknown
 	}
-	if expired(session.ExpiresAt, now) {
+	if hasExpired(session.ExpiresAt, now) {
 		return nil, refusedExpired
 	}
 	user, reason := s.activeUser(session.User, now)
@@ -173,15 +173,15 @@ func (s *Service) activeUser(id account.UserID, now time.Time) (*account.User, s
 	return user, ""
 }
 
-// equal compares keyed hashes in constant time. The lookup that found one of them
+// equalHashes compares keyed hashes in constant time. The lookup that found one of them
 // is by the keyed hash, too: its time tells nothing about the value.
-func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+func equalHashes(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// expired reports whether end has come; the zero time never does.
-func expired(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
+// hasExpired reports whether end has come; the zero time never does.
+func hasExpired(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
 
-// describe says where a request comes from.
-func (s *Service) describe(r *http.Request, a *account.Actor) {
+// setOrigin says where a request comes from.
+func (s *Service) setOrigin(r *http.Request, a *account.Actor) {
 	a.Address = cleanText(s.o.Address(r), event.MaxAddressBytes)
 	a.Client = ClientOf(r)
 }
@@ -197,9 +197,9 @@ func ClientOf(r *http.Request) string {
 	return ""
 }
 
-// cleaned returns an actor whose words fit into an event: what clients call
+// cleanActor returns an actor whose words fit into an event: what clients call
 // themselves may hold anything that a header may.
-func cleaned(a account.Actor) account.Actor {
+func cleanActor(a account.Actor) account.Actor {
 	a.Address, a.Client = cleanText(a.Address, event.MaxAddressBytes), cleanText(a.Client, account.MaxClientBytes)
 	return a
 }
@@ -243,11 +243,11 @@ func keyScopes(key *account.Key, user *account.User) []account.Scope {
 	if user.Role == account.RoleOwner && len(key.Repositories) == 0 {
 		return key.Scopes
 	}
-	return reading(key.Scopes)
+	return readingScopes(key.Scopes)
 }
 
-// reading returns the scopes that only read, without memory of its own.
-func reading(scopes []account.Scope) []account.Scope {
+// readingScopes returns the scopes that only read, without memory of its own.
+func readingScopes(scopes []account.Scope) []account.Scope {
 	search, git := false, false
 	for _, s := range scopes {
 		search, git = search || s == account.ScopeSearch, git || s == account.ScopeGit

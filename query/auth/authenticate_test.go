@@ -21,11 +21,11 @@ import (
 
 func TestCredentialsInHeaders(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
-	in := w.owner()
-	key := w.key(w.as(in.Value), auth.NewKey{Name: "k"})
-	other := w.key(w.as(in.Value), auth.NewKey{Name: "other"})
-	bob := w.member(w.as(in.Value), "bob@example.org")
-	_, token := w.token(w.as(key), 1)
+	in := w.signInOwner()
+	key := w.createKey(w.authenticateAs(in.Value), auth.NewKey{Name: "k"})
+	other := w.createKey(w.authenticateAs(in.Value), auth.NewKey{Name: "other"})
+	bob := w.signInMember(w.authenticateAs(in.Value), "bob@example.org")
+	_, token := w.mintToken(w.authenticateAs(key), 1)
 	cookie := auth.CookieName + "=" + in.Value
 	cases := []struct {
 		name    string
@@ -67,22 +67,22 @@ func TestCredentialsInHeaders(t *testing.T) {
 		{"truncated", []string{"Authorization", "Bearer " + key[:len(key)-1]}, ""},
 		{"longer", []string{"Authorization", "Bearer " + key + "0"}, ""},
 		{"space after", []string{"Authorization", "Bearer " + key + " "}, ""},
-		{"changed", []string{"Authorization", "Bearer " + flip(key)}, ""},
-		{"key of an older release", []string{"Authorization", "Bearer " + account.PrefixKey + secret(key)}, account.ActorKey},
-		{"key of an older established server", []string{"X-Sourcebot-Api-Key", account.LegacyPrefixKey + secret(key)}, account.ActorKey},
-		{"token of an older release", []string{"Authorization", "Bearer " + account.PrefixToken + secret(token)}, account.ActorToken},
-		{"prefix of another kind", []string{"Authorization", "Bearer " + account.PublicPrefixToken + secret(key)}, ""},
-		{"former prefix of another kind", []string{"Authorization", "Bearer " + account.PrefixToken + secret(key)}, ""},
-		{"prefix of no kind", []string{"Authorization", "Bearer sbscim_" + secret(key)}, ""},
-		{"no prefix", []string{"Authorization", "Bearer " + secret(key)}, ""},
+		{"changed", []string{"Authorization", "Bearer " + flipSecret(key)}, ""},
+		{"key of an older release", []string{"Authorization", "Bearer " + account.PrefixKey + secretOf(key)}, account.ActorKey},
+		{"key of an older established server", []string{"X-Sourcebot-Api-Key", account.LegacyPrefixKey + secretOf(key)}, account.ActorKey},
+		{"token of an older release", []string{"Authorization", "Bearer " + account.PrefixToken + secretOf(token)}, account.ActorToken},
+		{"prefix of another kind", []string{"Authorization", "Bearer " + account.PublicPrefixToken + secretOf(key)}, ""},
+		{"former prefix of another kind", []string{"Authorization", "Bearer " + account.PrefixToken + secretOf(key)}, ""},
+		{"prefix of no kind", []string{"Authorization", "Bearer sbscim_" + secretOf(key)}, ""},
+		{"no prefix", []string{"Authorization", "Bearer " + secretOf(key)}, ""},
 		{"two prefixes", []string{"Authorization", "Bearer " + account.LegacyPrefixKey + key}, ""},
-		{"legacy prefix, truncated", []string{"Authorization", "Bearer " + account.LegacyPrefixKey + secret(key)[1:]}, ""},
+		{"legacy prefix, truncated", []string{"Authorization", "Bearer " + account.LegacyPrefixKey + secretOf(key)[1:]}, ""},
 		{"a megabyte", []string{"Authorization", "Bearer qk_" + strings.Repeat("a", 1<<20)}, ""},
 		{"list", []string{"Authorization", "Bearer " + key + ", Bearer " + other}, ""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := w.Authenticate(ask(c.headers...))
+			p, err := w.Authenticate(newRequest(c.headers...))
 			if c.want == "" {
 				if !errors.Is(err, auth.ErrUnauthenticated) || err.Error() != auth.ErrUnauthenticated.Error() {
 					t.Fatalf("%+v, error %v; want the one error", p, err)
@@ -100,7 +100,7 @@ func TestCredentialsInHeaders(t *testing.T) {
 // handed out before it is the same credential.
 func TestPrefixesOfTheEstablishedInterface(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
+	owner := w.authenticateAs(w.signInOwner().Value)
 	key, value, err := w.CreateKey(t.Context(), owner, auth.NewKey{Name: "k"})
 	if err != nil {
 		t.Fatal(err)
@@ -108,12 +108,12 @@ func TestPrefixesOfTheEstablishedInterface(t *testing.T) {
 	if !regexp.MustCompile(`^sbk_[0-9a-f]{64}$`).MatchString(value) || key.Prefix != value[:10] {
 		t.Errorf("key %q with the prefix %q", value, key.Prefix)
 	}
-	_, token := w.token(w.as(value), 1)
+	_, token := w.mintToken(w.authenticateAs(value), 1)
 	if !regexp.MustCompile(`^sbst_[0-9a-f]{64}$`).MatchString(token) {
 		t.Errorf("token %q", token)
 	}
 	for _, prefix := range []string{"sbk_", "qk_", "sourcebot-"} {
-		if p := w.as(prefix + secret(value)); p.Actor.Credential != string(key.ID) {
+		if p := w.authenticateAs(prefix + secretOf(value)); p.Actor.Credential != string(key.ID) {
 			t.Errorf("%s is the credential %+v, want the key", prefix, p.Actor)
 		}
 	}
@@ -121,7 +121,7 @@ func TestPrefixesOfTheEstablishedInterface(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, prefix := range []string{"sbk_", "qk_", "sourcebot-"} {
-		w.refused("the deleted key with "+prefix, prefix+secret(value))
+		w.checkRefused("the deleted key with "+prefix, prefix+secretOf(value))
 	}
 }
 
@@ -129,7 +129,7 @@ func TestPrefixesOfTheEstablishedInterface(t *testing.T) {
 // prefixes of those releases, work until they expire.
 func TestCredentialsOfEarlierReleases(t *testing.T) {
 	w := newWorld(t)
-	in := w.owner()
+	in := w.signInOwner()
 	const hexadecimal = "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a"
 	hash := func(value string) string {
 		h := hmac.New(sha256.New, []byte(strings.Repeat("s", auth.MinSecretBytes)))
@@ -150,19 +150,19 @@ func TestCredentialsOfEarlierReleases(t *testing.T) {
 		}
 	}
 	for value, id := range map[string]string{"qk_": "k", "sbk_": "k", "sourcebot-": "k", "qt_": "t", "sbst_": "t"} {
-		if p := w.as(value + hexadecimal); p.Actor.Credential != id {
+		if p := w.authenticateAs(value + hexadecimal); p.Actor.Credential != id {
 			t.Errorf("%s is %+v, want %s", value, p.Actor, id)
 		}
 	}
-	w.clock.forward(time.Hour)
-	w.refused("the expired token", "qt_"+hexadecimal)
+	w.clock.advanceBy(time.Hour)
+	w.checkRefused("the expired token", "qt_"+hexadecimal)
 }
 
-// secret returns a credential without its prefix.
-func secret(value string) string { return value[len(value)-64:] }
+// secretOf returns a credential without its prefix.
+func secretOf(value string) string { return value[len(value)-64:] }
 
-// flip changes the last character of a credential.
-func flip(value string) string {
+// flipSecret changes the last character of a credential.
+func flipSecret(value string) string {
 	last := "0"
 	if strings.HasSuffix(value, last) {
 		last = "1"
@@ -172,7 +172,7 @@ func flip(value string) string {
 
 func TestWithoutAnonymousRequestsNothingIsRefused(t *testing.T) {
 	w := newWorld(t)
-	if p, err := w.Authenticate(ask()); !errors.Is(err, auth.ErrUnauthenticated) {
+	if p, err := w.Authenticate(newRequest()); !errors.Is(err, auth.ErrUnauthenticated) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 }
@@ -191,60 +191,60 @@ func TestCredentialsEnd(t *testing.T) {
 			}
 		},
 		"expired": func(w *world, _, _ *auth.Principal, _ *account.Key, _ *account.Token) {
-			w.clock.forward(auth.DefaultSessionTTL)
+			w.clock.advanceBy(auth.DefaultSessionTTL)
 		},
 	}
 	for name, end := range ends {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			owner := w.as(w.owner().Value)
-			in := w.member(owner, "bob@example.org")
-			bob := w.as(in.Value)
+			owner := w.authenticateAs(w.signInOwner().Value)
+			in := w.signInMember(owner, "bob@example.org")
+			bob := w.authenticateAs(in.Value)
 			key, value, err := w.CreateKey(t.Context(), bob, auth.NewKey{Name: "k", ExpiresAt: w.clock.Now().Add(time.Hour)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			token, short := w.token(w.as(value), 1)
-			w.as(short)
+			token, short := w.mintToken(w.authenticateAs(value), 1)
+			w.authenticateAs(short)
 			end(w, owner, bob, key, token)
-			w.refused("the session", in.Value)
-			w.refused("the key", value)
-			w.refused("the token", short)
+			w.checkRefused("the session", in.Value)
+			w.checkRefused("the key", value)
+			w.checkRefused("the token", short)
 		})
 	}
 }
 
 func TestTokenEndsWithItsKey(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
-	value := w.key(owner, auth.NewKey{Name: "k"})
-	_, token := w.token(w.as(value), 1, 3, 1)
+	owner := w.authenticateAs(w.signInOwner().Value)
+	value := w.createKey(owner, auth.NewKey{Name: "k"})
+	_, token := w.mintToken(w.authenticateAs(value), 1, 3, 1)
 	if err := w.DeleteKey(t.Context(), owner, "k"); err != nil {
 		t.Fatal(err)
 	}
-	w.refused("the key", value)
-	w.refused("the token", token)
+	w.checkRefused("the key", value)
+	w.checkRefused("the token", token)
 }
 
 // A role counts from the next request on, for every credential.
 func TestRoleIsOfNow(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
-	in := w.member(owner, "bob@example.org")
+	owner := w.authenticateAs(w.signInOwner().Value)
+	in := w.signInMember(owner, "bob@example.org")
 	if _, err := w.ChangeRole(t.Context(), owner, in.User.ID, account.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
-	key := w.key(w.as(in.Value), auth.NewKey{Name: "k", Scopes: []account.Scope{account.ScopeAdmin, account.ScopeSearch}})
-	if p := w.as(key); !p.Owner() {
+	key := w.createKey(w.authenticateAs(in.Value), auth.NewKey{Name: "k", Scopes: []account.Scope{account.ScopeAdmin, account.ScopeSearch}})
+	if p := w.authenticateAs(key); !p.Owner() {
 		t.Fatalf("%+v is no owner", p)
 	}
 	if _, err := w.ChangeRole(t.Context(), owner, in.User.ID, account.RoleMember); err != nil {
 		t.Fatal(err)
 	}
-	if p := w.as(key); p.Owner() || p.Has(account.ScopeAdmin) || !p.Has(account.ScopeSearch) || p.Has(account.ScopeGit) {
+	if p := w.authenticateAs(key); p.Owner() || p.Has(account.ScopeAdmin) || !p.Has(account.ScopeSearch) || p.Has(account.ScopeGit) {
 		t.Fatalf("the key of a member is good for %v", p.Scopes)
 	}
-	if p := w.as(in.Value); p.Owner() {
+	if p := w.authenticateAs(in.Value); p.Owner() {
 		t.Fatal("the session of a member is an owner's")
 	}
 }
@@ -252,10 +252,10 @@ func TestRoleIsOfNow(t *testing.T) {
 // Nobody sees more by a narrower credential, and each sees what the table says.
 func TestVisible(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
-	owner := w.as(w.owner().Value)
-	bob, eve := w.member(owner, "bob@example.org"), w.member(owner, "eve@example.org")
+	owner := w.authenticateAs(w.signInOwner().Value)
+	bob, eve := w.signInMember(owner, "bob@example.org"), w.signInMember(owner, "eve@example.org")
 	decide := func(id code.RepositoryID, v account.Visibility, members ...account.UserID) {
-		if _, err := w.SetAccess(t.Context(), owner, repository(id), v, members); err != nil {
+		if _, err := w.SetAccess(t.Context(), owner, newRepository(id), v, members); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -263,10 +263,10 @@ func TestVisible(t *testing.T) {
 	decide(4, account.Public)
 	decide(5, account.Private, bob.User.ID)
 	decide(6, "", bob.User.ID) // private by the code host's word
-	ownersKey := w.key(owner, auth.NewKey{Name: "some", Repositories: []code.RepositoryID{2, 5, 1}})
-	bobsKey := w.key(w.as(bob.Value), auth.NewKey{Name: "some", Repositories: []code.RepositoryID{5, 6, 1}})
-	_, bobsToken := w.token(w.as(bobsKey), 5, 1)
-	anonymous, err := w.Authenticate(ask())
+	ownersKey := w.createKey(owner, auth.NewKey{Name: "some", Repositories: []code.RepositoryID{2, 5, 1}})
+	bobsKey := w.createKey(w.authenticateAs(bob.Value), auth.NewKey{Name: "some", Repositories: []code.RepositoryID{5, 6, 1}})
+	_, bobsToken := w.mintToken(w.authenticateAs(bobsKey), 5, 1)
+	anonymous, err := w.Authenticate(newRequest())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,40 +275,40 @@ func TestVisible(t *testing.T) {
 		p    *auth.Principal
 		want string
 	}{
-		{"operator", w.as(operator), "1 2 3 4 5 6 7 8 9"},
+		{"operator", w.authenticateAs(operator), "1 2 3 4 5 6 7 8 9"},
 		{"owner", owner, "1 2 3 4 5 6 7 8 9"},
-		{"owner's key", w.as(ownersKey), "1 2 5"},
-		{"named member", w.as(bob.Value), "1 3 4 5 6 7 9"},
-		{"their key", w.as(bobsKey), "1 5 6"},
-		{"their token", w.as(bobsToken), "1 5"},
-		{"other member", w.as(eve.Value), "1 3 4 7 9"},
+		{"owner's key", w.authenticateAs(ownersKey), "1 2 5"},
+		{"named member", w.authenticateAs(bob.Value), "1 3 4 5 6 7 9"},
+		{"their key", w.authenticateAs(bobsKey), "1 5 6"},
+		{"their token", w.authenticateAs(bobsToken), "1 5"},
+		{"other member", w.authenticateAs(eve.Value), "1 3 4 7 9"},
 		{"anonymous", anonymous, "1 4 7 9"},
 		{"nobody", auth.From(t.Context()), ""},
 	}
 	for _, c := range cases {
-		if got := seen(w.Visible(c.p)); got != c.want {
+		if got := seenNames(w.Visible(c.p)); got != c.want {
 			t.Errorf("%s sees %q, want %q", c.who, got, c.want)
 		}
 		if v := w.Visible(c.p); v != w.Visible(c.p) {
 			t.Errorf("%s is given another Visible though nothing has changed", c.who)
 		}
 	}
-	before := w.Visible(w.as(bob.Value))
+	before := w.Visible(w.authenticateAs(bob.Value))
 	decide(5, account.Private)
-	if seen(before) != "1 3 4 5 6 7 9" {
+	if seenNames(before) != "1 3 4 5 6 7 9" {
 		t.Error("a Visible changed while it was used")
 	}
 	for who, value := range map[string]string{"member": bob.Value, "key": bobsKey, "token": bobsToken} {
-		if strings.Contains(seen(w.Visible(w.as(value))), "5") {
+		if strings.Contains(seenNames(w.Visible(w.authenticateAs(value))), "5") {
 			t.Errorf("the %s sees what was taken from its user", who)
 		}
 	}
 }
 
-func seen(v auth.Visible) string {
+func seenNames(v auth.Visible) string {
 	var ids []string
 	for id := code.RepositoryID(1); id <= 9; id++ {
-		if v.Sees(repository(id)) {
+		if v.Sees(newRepository(id)) {
 			ids = append(ids, fmt.Sprint(id))
 		}
 	}
@@ -317,12 +317,12 @@ func seen(v auth.Visible) string {
 
 func FuzzAuthenticate(f *testing.F) {
 	w := newWorld(f, func(o *auth.Options) { o.Anonymous = true })
-	in := w.owner()
-	key := w.key(w.as(in.Value), auth.NewKey{Name: "k"})
+	in := w.signInOwner()
+	key := w.createKey(w.authenticateAs(in.Value), auth.NewKey{Name: "k"})
 	f.Add("Bearer "+key, key, auth.CookieName+"="+in.Value)
 	f.Add("Bearer qk_", "", "quarry_session")
 	f.Add("", "qt_"+strings.Repeat("0", 64), ";;=;quarry_session=;")
-	good := []string{secret(key), in.Value, operator}
+	good := []string{secretOf(key), in.Value, operator}
 	f.Fuzz(func(t *testing.T, bearer, header, cookie string) {
 		r := &http.Request{Header: http.Header{}}
 		for name, v := range map[string]string{"Authorization": bearer, "X-Service-Api-Key": header, "Cookie": cookie} {
@@ -346,14 +346,14 @@ func FuzzAuthenticate(f *testing.F) {
 
 func BenchmarkAuthenticate(b *testing.B) {
 	w := newWorld(b, func(o *auth.Options) { o.Anonymous = true })
-	in := w.owner()
-	owner := w.as(in.Value)
-	key := w.key(owner, auth.NewKey{Name: "k"})
-	some := w.key(owner, auth.NewKey{Name: "some", Repositories: []code.RepositoryID{1, 2, 3}})
+	in := w.signInOwner()
+	owner := w.authenticateAs(in.Value)
+	key := w.createKey(owner, auth.NewKey{Name: "k"})
+	some := w.createKey(owner, auth.NewKey{Name: "some", Repositories: []code.RepositoryID{1, 2, 3}})
 	for name, r := range map[string]*http.Request{
-		"key": bearing(key), "restricted": bearing(some), "session": bearing(in.Value), "anonymous": ask(),
-		"foreign":  bearing(flip(key)),
-		"megabyte": ask("Authorization", "Bearer qk_"+strings.Repeat("a", 1<<20)),
+		"key": bearerRequest(key), "restricted": bearerRequest(some), "session": bearerRequest(in.Value), "anonymous": newRequest(),
+		"foreign":  bearerRequest(flipSecret(key)),
+		"megabyte": newRequest("Authorization", "Bearer qk_"+strings.Repeat("a", 1<<20)),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

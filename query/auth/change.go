@@ -12,9 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// change appends events and returns once the directory has them: from then on this
+// appendChange appends events and returns once the directory has them: from then on this
 // process answers by them. What became of them, the caller reads there.
-func (s *Service) change(ctx context.Context, events ...event.Event) error {
+func (s *Service) appendChange(ctx context.Context, events ...event.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	at, err := s.o.Appender.Append(ctx, events...)
@@ -29,14 +29,14 @@ func (s *Service) change(ctx context.Context, events ...event.Event) error {
 	return ErrUnavailable
 }
 
-// now is the time that events carry.
-func (s *Service) now() time.Time { return s.o.Now().UTC() }
+// nowUTC is the time that events carry.
+func (s *Service) nowUTC() time.Time { return s.o.Now().UTC() }
 
 // Origin returns where r comes from, for what is open to everybody: the actor has
 // shown nothing of themselves.
 func (s *Service) Origin(r *http.Request) account.Actor {
 	a := account.Actor{Kind: account.ActorAnonymous}
-	s.describe(r, &a)
+	s.setOrigin(r, &a)
 	return a
 }
 
@@ -74,11 +74,11 @@ func normalEmail(text string) (string, error) {
 	local, domain, found := strings.Cut(email, "@")
 	switch {
 	case len(email) > account.MaxEmailBytes:
-		return "", invalid("email", "want at most %d bytes", account.MaxEmailBytes)
-	case !found || local == "" || domain == "" || strings.Contains(domain, "@") || !printable(email) || strings.ContainsAny(email, " "):
-		return "", invalid("email", "want an e-mail address")
+		return "", invalidField("email", "want at most %d bytes", account.MaxEmailBytes)
+	case !found || local == "" || domain == "" || strings.Contains(domain, "@") || !isPrintable(email) || strings.ContainsAny(email, " "):
+		return "", invalidField("email", "want an e-mail address")
 	case email != strings.ToLower(email):
-		return "", invalid("email", "want one that has lower case")
+		return "", invalidField("email", "want one that has lower case")
 	}
 	return email, nil
 }
@@ -86,19 +86,19 @@ func normalEmail(text string) (string, error) {
 // normalName returns a name without what cannot be seen.
 func normalName(field, text string, least, most int) (string, error) {
 	name := strings.TrimSpace(text)
-	if len(name) < least || len(name) > most || !printable(name) {
-		return "", invalid(field, "want %d to %d bytes of printable text", least, most)
+	if len(name) < least || len(name) > most || !isPrintable(name) {
+		return "", invalidField(field, "want %d to %d bytes of printable text", least, most)
 	}
 	return name, nil
 }
 
-func printable(text string) bool {
+func isPrintable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f && c < 0xa0 })
 }
 
 func checkPassword(password string) error {
 	if len(password) < account.MinPasswordBytes || len(password) > account.MaxPasswordBytes || !utf8.ValidString(password) {
-		return invalid("password", "want %d to %d bytes", account.MinPasswordBytes, account.MaxPasswordBytes)
+		return invalidField("password", "want %d to %d bytes", account.MinPasswordBytes, account.MaxPasswordBytes)
 	}
 	return nil
 }

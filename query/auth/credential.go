@@ -58,13 +58,13 @@ func newID() string {
 
 // kindOf returns the kind of a credential, empty if value is none.
 func kindOf(value string) string {
-	kind, _ := split(value)
+	kind, _ := splitCredential(value)
 	return kind
 }
 
-// split returns the kind and the secret of a credential, or nothing if value is
+// splitCredential returns the kind and the secret of a credential, or nothing if value is
 // none. It compares lengths first, so that no work depends on how long a value is.
-func split(value string) (kind, secret string) {
+func splitCredential(value string) (kind, secret string) {
 	for _, k := range kinds {
 		if len(value) != len(k.prefix)+secretHexBytes || !strings.HasPrefix(value, k.prefix) {
 			continue
@@ -81,18 +81,18 @@ func split(value string) (kind, secret string) {
 }
 
 // presented is what a request shows of its sender; empty where it shows nothing.
-type presented struct {
+type shownCredentials struct {
 	header string // of Authorization or one of the key headers
 	cookie string
 }
 
-// presentedBy reads the credentials of r. It reports false for what is not well
+// readCredentials reads the credentials of r. It reports false for what is not well
 // formed and for headers that contradict one another: which of them is meant, a
 // proxy and we might see differently.
-func presentedBy(r *http.Request) (presented, bool) {
-	var p presented
+func readCredentials(r *http.Request) (shownCredentials, bool) {
+	var p shownCredentials
 	if values := r.Header["Authorization"]; len(values) > 0 {
-		value, ok := bearer(values)
+		value, ok := bearerCredential(values)
 		if !ok {
 			return p, false
 		}
@@ -103,7 +103,7 @@ func presentedBy(r *http.Request) (presented, bool) {
 		if len(values) == 0 {
 			continue
 		}
-		if len(values) > 1 || p.header != "" && p.header != values[0] || !machineKind(kindOf(values[0])) {
+		if len(values) > 1 || p.header != "" && p.header != values[0] || !isHeaderKind(kindOf(values[0])) {
 			return p, false
 		}
 		p.header = values[0]
@@ -113,20 +113,20 @@ func presentedBy(r *http.Request) (presented, bool) {
 	return p, ok
 }
 
-// bearer returns the credential of the header Authorization.
-func bearer(values []string) (string, bool) {
+// bearerCredential returns the credential of the header Authorization.
+func bearerCredential(values []string) (string, bool) {
 	const scheme = "Bearer"
 	v := values[0]
 	if len(values) > 1 || len(v) <= len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) || v[len(scheme)] != ' ' {
 		return "", false
 	}
 	value := strings.TrimLeft(v[len(scheme):], " ")
-	return value, machineKind(kindOf(value))
+	return value, isHeaderKind(kindOf(value))
 }
 
-// machineKind reports whether a credential of that kind is sent in a header.
+// isHeaderKind reports whether a credential of that kind is sent in a header.
 // Sessions are not: they are kept where scripts cannot read them.
-func machineKind(kind string) bool {
+func isHeaderKind(kind string) bool {
 	return kind == account.PrefixKey || kind == account.PrefixToken || kind == account.PrefixOperator
 }
 
@@ -164,16 +164,16 @@ type digest struct {
 	text [2 * sha256.Size]byte
 }
 
-// of returns HMAC-SHA256 of a credential's kind and secret in hexadecimal. What is
+// hashCredential returns HMAC-SHA256 of a credential's kind and secret in hexadecimal. What is
 // no credential has the digest of nothing, which no credential has.
-func (d *digests) of(value string) string {
+func (d *digests) hashCredential(value string) string {
 	h, ok := d.pool.Get().(*digest)
 	if !ok {
 		h = &digest{hash: hmac.New(sha256.New, d.key)}
 	}
 	defer d.pool.Put(h)
 	h.hash.Reset()
-	kind, secret := split(value)
+	kind, secret := splitCredential(value)
 	n := copy(h.in[:], kind)
 	n += copy(h.in[n:], secret)
 	_, _ = h.hash.Write(h.in[:n]) // never fails

@@ -54,6 +54,6 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("too many failed attempts; wait %s", e.RetryAfter.Round(time.Second))
 }
 
-func invalid(field, format string, args ...any) error {
+func invalidField(field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %s", ErrInvalid, field, fmt.Sprintf(format, args...))
 }

@@ -24,8 +24,8 @@ type failedNoter struct {
 	}
 }
 
-// take reports whether one more is written down, and how many before it were not.
-func (f *failedNoter) take(now time.Time) (suppressed int64, wanted bool) {
+// allowEntry reports whether one more is written down, and how many before it were not.
+func (f *failedNoter) allowEntry(now time.Time) (suppressed int64, wanted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if now.After(f.mu.last) {

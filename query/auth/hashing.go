@@ -67,7 +67,7 @@ type hasher struct {
 	metrics *metrics
 	// stranger is a hash that no password has, for users whom there are not: they
 	// cost as much as those whom there are.
-	stranger string
+	unknownUserHash string
 }
 
 func newHasher(o Hashing, m *metrics) *hasher {
@@ -75,12 +75,12 @@ func newHasher(o Hashing, m *metrics) *hasher {
 	salt, sum := make([]byte, saltBytes), make([]byte, hashedBytes)
 	_, _ = rand.Read(salt) // never fails
 	_, _ = rand.Read(sum)
-	h.stranger = phc{memory: o.MemoryKiB, passes: o.Passes, threads: 1, salt: salt, sum: sum}.String()
+	h.unknownUserHash = phc{memory: o.MemoryKiB, passes: o.Passes, threads: 1, salt: salt, sum: sum}.String()
 	return h
 }
 
-// acquire takes a slot, which the caller gives back by calling what it returns.
-func (h *hasher) acquire(ctx context.Context) (func(), error) {
+// acquireSlot takes a slot, which the caller gives back by calling what it returns.
+func (h *hasher) acquireSlot(ctx context.Context) (func(), error) {
 	release := func() { <-h.slots }
 	select {
 	case h.slots <- struct{}{}:
@@ -105,40 +105,40 @@ func (h *hasher) acquire(ctx context.Context) (func(), error) {
 	}
 }
 
-// hash returns the hash of a new password in PHC string format.
-func (h *hasher) hash(ctx context.Context, password string) (string, error) {
-	release, err := h.acquire(ctx)
+// hashPassword returns the hash of a new password in PHC string format.
+func (h *hasher) hashPassword(ctx context.Context, password string) (string, error) {
+	release, err := h.acquireSlot(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer release()
 	p := phc{memory: h.o.MemoryKiB, passes: h.o.Passes, threads: 1, salt: make([]byte, saltBytes)}
 	_, _ = rand.Read(p.salt) // never fails
-	p.sum = h.sum(p, password, hashedBytes)
+	p.sum = h.deriveHash(p, password, hashedBytes)
 	return p.String(), nil
 }
 
-// matches reports whether a password has the hash, and whether the hash is made
+// matchesHash reports whether a password has the hash, and whether the hash is made
 // with other parameters than ours. A hash that cannot be read, and an empty one,
 // costs the same and never matches.
-func (h *hasher) matches(ctx context.Context, hash, password string) (matches, stale bool, err error) {
+func (h *hasher) matchesHash(ctx context.Context, hash, password string) (matches, stale bool, err error) {
 	p, readable := parsePHC(hash)
 	if !readable {
-		p, _ = parsePHC(h.stranger)
+		p, _ = parsePHC(h.unknownUserHash)
 	}
-	release, err := h.acquire(ctx)
+	release, err := h.acquireSlot(ctx)
 	if err != nil {
 		return false, false, err
 	}
 	defer release()
-	sum := h.sum(p, password, len(p.sum))
+	sum := h.deriveHash(p, password, len(p.sum))
 	matches = subtle.ConstantTimeCompare(sum, p.sum) == 1 && readable
 	return matches, p.memory != h.o.MemoryKiB || p.passes != h.o.Passes || p.threads != 1, nil
 }
 
-// sum hashes. People type the same password as different characters on different
+// deriveHash hashes. People type the same password as different characters on different
 // machines: NFKC, as NIST SP 800-63B has it, makes them one.
-func (h *hasher) sum(p phc, password string, size int) []byte {
+func (h *hasher) deriveHash(p phc, password string, size int) []byte {
 	h.metrics.hashings.Inc()
 	h.metrics.hashing.Inc()
 	defer h.metrics.hashing.Dec()
@@ -172,10 +172,10 @@ func parsePHC(text string) (phc, bool) {
 	var err, errSum error
 	p.salt, err = base64.RawStdEncoding.DecodeString(parts[4])
 	p.sum, errSum = base64.RawStdEncoding.DecodeString(parts[5])
-	return p, err == nil && errSum == nil && p.bounded()
+	return p, err == nil && errSum == nil && p.isBounded()
 }
 
-func (p phc) bounded() bool {
+func (p phc) isBounded() bool {
 	return p.threads >= 1 && p.threads <= maxThreads && p.passes >= 1 && p.passes <= maxPasses &&
 		p.memory >= 8*uint32(p.threads) && p.memory <= maxMemoryKiB &&
 		len(p.salt) >= 8 && len(p.salt) <= 64 && len(p.sum) >= 16 && len(p.sum) <= 64

@@ -34,8 +34,8 @@ type Identified struct {
 // ErrUnauthenticated for users who may not sign in. The first owner is made by the
 // setup link; before, nobody comes in.
 func (s *Service) SignInIdentity(ctx context.Context, from account.Actor, id Identified) (*SignedIn, error) {
-	from = cleaned(from)
-	return s.guarded(ctx, methodOIDC, from, func() (*SignedIn, error) {
+	from = cleanActor(from)
+	return s.throttleAttempt(ctx, methodOIDC, from, func() (*SignedIn, error) {
 		if !isIdentity(id.Identity) {
 			return nil, ErrIdentity
 		}
@@ -47,44 +47,44 @@ func (s *Service) SignInIdentity(ctx context.Context, from account.Actor, id Ide
 			return nil, ErrIdentity
 		}
 		if user, found := s.o.Directory.UserByEmail(email); found {
-			return s.link(ctx, from, user, id.Identity)
+			return s.linkAndSignIn(ctx, from, user, id.Identity)
 		}
-		return s.join(ctx, from, email, id)
+		return s.createIdentityUser(ctx, from, email, id)
 	})
 }
 
 // isIdentity reports whether an event can hold id.
 func isIdentity(id account.Identity) bool {
 	return id.Issuer != "" && id.Subject != "" && len(id.Issuer) <= code.MaxURLBytes && len(id.Subject) <= event.MaxSubjectBytes &&
-		printable(id.Issuer) && printable(id.Subject)
+		isPrintable(id.Issuer) && isPrintable(id.Subject)
 }
 
 func (s *Service) signInUser(ctx context.Context, from account.Actor, user *account.User) (*SignedIn, error) {
 	switch user.State {
 	case account.StateActive:
-		return s.start(ctx, s.session(user.ID, from, methodOIDC))
+		return s.startSession(ctx, s.newSession(user.ID, from, methodOIDC))
 	case account.StatePending:
 		return nil, ErrPending
 	}
 	return nil, ErrUnauthenticated
 }
 
-// link gives an identity to the user with its verified e-mail address.
-func (s *Service) link(ctx context.Context, from account.Actor, user *account.User, id account.Identity) (*SignedIn, error) {
+// linkAndSignIn gives an identity to the user with its verified e-mail address.
+func (s *Service) linkAndSignIn(ctx context.Context, from account.Actor, user *account.User, id account.Identity) (*SignedIn, error) {
 	if !s.o.LinkByEmail || !user.Active() {
 		return nil, ErrIdentity
 	}
-	n := s.session(user.ID, from, methodOIDC)
-	return s.start(ctx, n, &event.UserChanged{
+	n := s.newSession(user.ID, from, methodOIDC)
+	return s.startSession(ctx, n, &event.UserChanged{
 		User: user.ID, Change: event.UserIdentityLinked, Identity: &id, By: n.event.By, At: n.event.At,
 	})
 }
 
-// join makes a new user.
-func (s *Service) join(ctx context.Context, from account.Actor, email string, id Identified) (*SignedIn, error) {
+// createIdentityUser makes a new user.
+func (s *Service) createIdentityUser(ctx context.Context, from account.Actor, email string, id Identified) (*SignedIn, error) {
 	user := &event.UserCreated{
 		User: account.UserID(newID()), Email: email, Name: cleanText(id.Name, account.MaxNameBytes), Role: account.RoleMember,
-		State: account.StatePending, Identity: &id.Identity, By: from, At: s.now(),
+		State: account.StatePending, Identity: &id.Identity, By: from, At: s.nowUTC(),
 	}
 	if s.o.AdmitAll {
 		user.State = account.StateActive
@@ -97,18 +97,18 @@ func (s *Service) join(ctx context.Context, from account.Actor, email string, id
 		user.Role, user.State, user.Invitation = i.Role, account.StateActive, i.ID
 	}
 	if user.State == account.StateActive {
-		return s.start(ctx, s.session(user.User, from, methodOIDC), user)
+		return s.startSession(ctx, s.newSession(user.User, from, methodOIDC), user)
 	}
-	if s.pending() >= maxPending {
+	if s.countPending() >= maxPending {
 		return nil, ErrIdentity
 	}
-	if err := s.change(ctx, user); err != nil {
+	if err := s.appendChange(ctx, user); err != nil {
 		return nil, err
 	}
 	return nil, ErrPending
 }
 
-func (s *Service) pending() int {
+func (s *Service) countPending() int {
 	n := 0
 	for _, u := range s.o.Directory.Users() {
 		if u.State == account.StatePending {
@@ -127,7 +127,7 @@ func (s *Service) LinkIdentity(ctx context.Context, p *Principal, id account.Ide
 	if !isIdentity(id) {
 		return ErrIdentity
 	}
-	err = s.change(ctx, &event.UserChanged{User: user.ID, Change: event.UserIdentityLinked, Identity: &id, By: p.Actor, At: s.now()})
+	err = s.appendChange(ctx, &event.UserChanged{User: user.ID, Change: event.UserIdentityLinked, Identity: &id, By: p.Actor, At: s.nowUTC()})
 	if err != nil {
 		return err
 	}

@@ -54,22 +54,22 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, n NewKey) (*accou
 	secret := newSecret()
 	value := account.PublicPrefixKey + secret
 	ev := &event.KeyCreated{
-		ID: account.KeyID(newID()), User: user.ID, Name: n.Name, Hash: s.digests.of(value),
+		ID: account.KeyID(newID()), User: user.ID, Name: n.Name, Hash: s.digests.hashCredential(value),
 		Prefix: account.PrefixKey + secret[:shownHexBytes], ShownPrefix: account.PublicPrefixKey + secret[:shownHexBytes],
-		Scopes: n.Scopes, Repositories: n.Repositories, ExpiresAt: n.ExpiresAt, By: p.Actor, At: s.now(),
+		Scopes: n.Scopes, Repositories: n.Repositories, ExpiresAt: n.ExpiresAt, By: p.Actor, At: s.nowUTC(),
 	}
-	if err := s.change(ctx, ev); err != nil {
+	if err := s.appendChange(ctx, ev); err != nil {
 		return nil, "", err
 	}
 	key, found := s.o.Directory.Key(ev.ID)
 	if !found {
-		return nil, "", s.keyRefused(user.ID, n.Name)
+		return nil, "", s.keyRefusal(user.ID, n.Name)
 	}
 	return key, value, nil
 }
 
-// keyRefused says why the directory did not take a key: something happened at once.
-func (s *Service) keyRefused(id account.UserID, name string) error {
+// keyRefusal says why the directory did not take a key: something happened at once.
+func (s *Service) keyRefusal(id account.UserID, name string) error {
 	if user, found := s.o.Directory.User(id); !found || !user.Active() {
 		return ErrUnauthenticated
 	}
@@ -85,7 +85,7 @@ func (s *Service) keyOwner(p *Principal, id account.UserID) (*account.User, erro
 		if id == "" {
 			return nil, fmt.Errorf("%w: the operator is no user and has no keys; say in userId whose key it is", ErrForbidden)
 		}
-		user, err := s.find(id)
+		user, err := s.findUser(id)
 		if err == nil && !user.Active() {
 			err = ErrNotActive
 		}
@@ -107,19 +107,19 @@ func (s *Service) checkKey(ctx context.Context, user *account.User, n *NewKey) e
 	if n.Scopes, err = normalScopes(n.Scopes); err != nil {
 		return err
 	}
-	if now := s.now(); !n.ExpiresAt.IsZero() && (!n.ExpiresAt.After(now) || n.ExpiresAt.Sub(now) > MaxKeyTTL) {
-		return invalid("expiresAt", "want a time to come, in at most ten years")
+	if now := s.nowUTC(); !n.ExpiresAt.IsZero() && (!n.ExpiresAt.After(now) || n.ExpiresAt.Sub(now) > MaxKeyTTL) {
+		return invalidField("expiresAt", "want a time to come, in at most ten years")
 	}
 	if slices.Contains(n.Scopes, account.ScopeAdmin) {
 		switch {
 		case user.Role != account.RoleOwner:
 			return fmt.Errorf("%w: the scope admin is for keys of owners", ErrForbidden)
 		case len(n.Repositories) > 0:
-			return invalid("repositories", "the scope admin is for the whole instance")
+			return invalidField("repositories", "the scope admin is for the whole instance")
 		}
 	}
 	p := &Principal{Actor: account.Actor{Kind: account.ActorUser, User: user.ID}, Role: user.Role}
-	n.Repositories, err = s.restriction(ctx, p, n.Repositories)
+	n.Repositories, err = s.checkRestriction(ctx, p, n.Repositories)
 	return err
 }
 
@@ -130,7 +130,7 @@ func normalScopes(scopes []account.Scope) ([]account.Scope, error) {
 	var out []account.Scope
 	for _, scope := range scopes {
 		if !scope.Valid() {
-			return nil, invalid("scopes", "want search, git or admin, have %.40q", string(scope))
+			return nil, invalidField("scopes", "want search, git or admin, have %.40q", string(scope))
 		}
 		if !slices.Contains(out, scope) {
 			out = append(out, scope)
@@ -139,9 +139,9 @@ func normalScopes(scopes []account.Scope) ([]account.Scope, error) {
 	return out, nil
 }
 
-// restriction returns ids without those that occur before, in their order. All of
+// checkRestriction returns ids without those that occur before, in their order. All of
 // them have to exist for p.
-func (s *Service) restriction(ctx context.Context, p *Principal, ids []code.RepositoryID) ([]code.RepositoryID, error) {
+func (s *Service) checkRestriction(ctx context.Context, p *Principal, ids []code.RepositoryID) ([]code.RepositoryID, error) {
 	var out []code.RepositoryID
 	seen := make(map[code.RepositoryID]struct{}, min(len(ids), event.MaxRestriction))
 	visible := s.Visible(p)
@@ -150,9 +150,9 @@ func (s *Service) restriction(ctx context.Context, p *Principal, ids []code.Repo
 			continue
 		}
 		if len(out) >= event.MaxRestriction {
-			return nil, invalid("repositories", "want at most %d", event.MaxRestriction)
+			return nil, invalidField("repositories", "want at most %d", event.MaxRestriction)
 		}
-		exists, err := s.exists(ctx, visible, id)
+		exists, err := s.repositoryExists(ctx, visible, id)
 		if err != nil {
 			return nil, err
 		}
@@ -165,8 +165,8 @@ func (s *Service) restriction(ctx context.Context, p *Principal, ids []code.Repo
 	return out, nil
 }
 
-// exists reports whether a repository exists for whoever sees visible.
-func (s *Service) exists(ctx context.Context, visible Visible, id code.RepositoryID) (bool, error) {
+// repositoryExists reports whether a repository exists for whoever sees visible.
+func (s *Service) repositoryExists(ctx context.Context, visible Visible, id code.RepositoryID) (bool, error) {
 	if s.o.Catalog == nil || id == 0 {
 		return false, nil
 	}
@@ -227,5 +227,5 @@ func (s *Service) DeleteKey(ctx context.Context, p *Principal, name string) erro
 		}
 		key = own[i]
 	}
-	return s.change(ctx, &event.KeyDeleted{ID: key.ID, User: key.User, By: p.Actor, At: s.now()})
+	return s.appendChange(ctx, &event.KeyDeleted{ID: key.ID, User: key.User, By: p.Actor, At: s.nowUTC()})
 }

@@ -38,20 +38,20 @@ func (s *Service) SetupValue() string {
 // Setup makes the first owner and signs them in. Of two at once the directory
 // takes one.
 func (s *Service) Setup(ctx context.Context, from account.Actor, n Newcomer) (*SignedIn, error) {
-	from = cleaned(from)
-	return s.guarded(ctx, methodSetup, from, func() (*SignedIn, error) {
+	from = cleanActor(from)
+	return s.throttleAttempt(ctx, methodSetup, from, func() (*SignedIn, error) {
 		setup := s.SetupValue()
-		if setup == "" || !equal(s.digests.of(n.Value), s.digests.of(setup)) || kindOf(n.Value) == "" {
+		if setup == "" || !equalHashes(s.digests.hashCredential(n.Value), s.digests.hashCredential(setup)) || kindOf(n.Value) == "" {
 			return nil, ErrUnauthenticated
 		}
 		user := event.UserCreated{Role: account.RoleOwner, State: account.StateActive, FirstOwner: true}
-		return s.welcome(ctx, from, n, user, methodSetup)
+		return s.createPasswordUser(ctx, from, n, user, methodSetup)
 	})
 }
 
-// welcome creates a user with a password and signs them in; ErrUnauthenticated says
+// createPasswordUser creates a user with a password and signs them in; ErrUnauthenticated says
 // that the directory did not take them.
-func (s *Service) welcome(ctx context.Context, from account.Actor, n Newcomer, user event.UserCreated, method string) (*SignedIn, error) {
+func (s *Service) createPasswordUser(ctx context.Context, from account.Actor, n Newcomer, user event.UserCreated, method string) (*SignedIn, error) {
 	var err error
 	if user.Email, err = normalEmail(n.Email); err != nil {
 		return nil, err
@@ -62,11 +62,11 @@ func (s *Service) welcome(ctx context.Context, from account.Actor, n Newcomer, u
 	if err := checkPassword(n.Password); err != nil {
 		return nil, err
 	}
-	if user.PasswordHash, err = s.hasher.hash(ctx, n.Password); err != nil {
+	if user.PasswordHash, err = s.hasher.hashPassword(ctx, n.Password); err != nil {
 		return nil, err
 	}
-	user.User, user.By, user.At = account.UserID(newID()), from, s.now()
-	return s.start(ctx, s.session(user.User, from, method), &user)
+	user.User, user.By, user.At = account.UserID(newID()), from, s.nowUTC()
+	return s.startSession(ctx, s.newSession(user.User, from, method), &user)
 }
 
 // Invitation is what an owner decides about one.
@@ -94,18 +94,18 @@ func (s *Service) Invite(ctx context.Context, p *Principal, i Invitation) (*acco
 	}
 	switch {
 	case !i.Role.Valid():
-		return nil, "", invalid("role", "want OWNER or MEMBER")
+		return nil, "", invalidField("role", "want OWNER or MEMBER")
 	case i.ExpiresIn < time.Minute || i.ExpiresIn > MaxInvitationTTL:
-		return nil, "", invalid("expiresAt", "want it from a minute to %d days from now", MaxInvitationTTL/(24*time.Hour))
-	case len(s.waiting()) >= maxInvitations:
+		return nil, "", invalidField("expiresAt", "want it from a minute to %d days from now", MaxInvitationTTL/(24*time.Hour))
+	case len(s.openInvitations()) >= maxInvitations:
 		return nil, "", fmt.Errorf("%w: %d invitations wait; take some back", ErrTooMany, maxInvitations)
 	}
-	value, now := newValue(account.PrefixInvitation), s.now()
+	value, now := newValue(account.PrefixInvitation), s.nowUTC()
 	ev := &event.InvitationCreated{
-		Invitation: account.InvitationID(newID()), Hash: s.digests.of(value), Email: i.Email, Role: i.Role,
+		Invitation: account.InvitationID(newID()), Hash: s.digests.hashCredential(value), Email: i.Email, Role: i.Role,
 		ExpiresAt: now.Add(i.ExpiresIn), By: p.Actor, At: now,
 	}
-	if err := s.change(ctx, ev); err != nil {
+	if err := s.appendChange(ctx, ev); err != nil {
 		return nil, "", err
 	}
 	made, found := s.o.Directory.InvitationByHash(ev.Hash)
@@ -115,22 +115,22 @@ func (s *Service) Invite(ctx context.Context, p *Principal, i Invitation) (*acco
 	return made, value, nil
 }
 
-// waiting returns the invitations that can be accepted, newest first.
-func (s *Service) waiting() []*account.Invitation {
+// openInvitations returns the invitations that can be accepted, newest first.
+func (s *Service) openInvitations() []*account.Invitation {
 	var out []*account.Invitation
 	for _, i := range s.o.Directory.Invitations() {
-		if s.stands(i) {
+		if s.isAcceptable(i) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// stands reports whether an invitation can be accepted: it has not expired, and who
+// isAcceptable reports whether an invitation can be accepted: it has not expired, and who
 // made it still administers the instance. An owner who was removed does not come
 // back by an invitation of their own.
-func (s *Service) stands(i *account.Invitation) bool {
-	if expired(i.ExpiresAt, s.o.Now()) {
+func (s *Service) isAcceptable(i *account.Invitation) bool {
+	if hasExpired(i.ExpiresAt, s.o.Now()) {
 		return false
 	}
 	by, found := s.o.Directory.User(i.By)
@@ -142,7 +142,7 @@ func (s *Service) Invitations(p *Principal) ([]*account.Invitation, error) {
 	if err := needOwner(p); err != nil {
 		return nil, err
 	}
-	return s.waiting(), nil
+	return s.openInvitations(), nil
 }
 
 // RevokeInvitation takes one back.
@@ -152,7 +152,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, p *Principal, id account
 	}
 	for _, i := range s.o.Directory.Invitations() {
 		if i.ID == id {
-			return s.change(ctx, &event.InvitationRevoked{Invitation: id, By: p.Actor, At: s.now()})
+			return s.appendChange(ctx, &event.InvitationRevoked{Invitation: id, By: p.Actor, At: s.nowUTC()})
 		}
 	}
 	return fmt.Errorf("%w: %.80q", ErrInvitationNotFound, string(id))
@@ -163,9 +163,9 @@ func (s *Service) InvitationOf(value string) (*account.Invitation, bool) {
 	if kindOf(value) != account.PrefixInvitation {
 		return nil, false
 	}
-	hash := s.digests.of(value)
+	hash := s.digests.hashCredential(value)
 	i, found := s.o.Directory.InvitationByHash(hash)
-	if !found || !equal(hash, i.Hash) || !s.stands(i) {
+	if !found || !equalHashes(hash, i.Hash) || !s.isAcceptable(i) {
 		return nil, false
 	}
 	return i, true
@@ -175,8 +175,8 @@ func (s *Service) InvitationOf(value string) (*account.Invitation, bool) {
 // in. The error is ErrInvitation for whatever is wrong with the invitation, the
 // e-mail address or both: neither tells whether an address has an account.
 func (s *Service) Accept(ctx context.Context, from account.Actor, n Newcomer) (*SignedIn, error) {
-	from = cleaned(from)
-	return s.guarded(ctx, methodInvitation, from, func() (*SignedIn, error) {
+	from = cleanActor(from)
+	return s.throttleAttempt(ctx, methodInvitation, from, func() (*SignedIn, error) {
 		i, found := s.InvitationOf(n.Value)
 		if !found {
 			return nil, ErrInvitation
@@ -192,7 +192,7 @@ func (s *Service) Accept(ctx context.Context, from account.Actor, n Newcomer) (*
 			return nil, ErrInvitation
 		}
 		user := event.UserCreated{Role: i.Role, State: account.StateActive, Invitation: i.ID}
-		in, err := s.welcome(ctx, from, n, user, methodInvitation)
+		in, err := s.createPasswordUser(ctx, from, n, user, methodInvitation)
 		if errors.Is(err, ErrUnauthenticated) {
 			err = ErrInvitation
 		}

@@ -15,7 +15,7 @@ func TestSetup(t *testing.T) {
 	w := newWorld(t)
 	value := w.SetupValue()
 	ada := auth.Newcomer{Value: value, Email: ownerEmail, Password: password}
-	for _, wrong := range []string{"", "x", flip(value), value + "0", value[:20], account.PrefixKey + value[3:]} {
+	for _, wrong := range []string{"", "x", flipSecret(value), value + "0", value[:20], account.PrefixKey + value[3:]} {
 		n := ada
 		n.Value = wrong
 		if _, err := w.Setup(t.Context(), here, n); !errors.Is(err, auth.ErrUnauthenticated) {
@@ -33,7 +33,7 @@ func TestSetup(t *testing.T) {
 		}
 	}
 	in, err := w.Setup(t.Context(), here, ada)
-	if err != nil || in.User.Role != account.RoleOwner || !w.as(in.Value).Owner() {
+	if err != nil || in.User.Role != account.RoleOwner || !w.authenticateAs(in.Value).Owner() {
 		t.Fatalf("%+v, %v", in, err)
 	}
 	if w.SetupValue() != "" {
@@ -72,7 +72,7 @@ func TestSetupAtOnce(t *testing.T) {
 
 func TestInvitations(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
+	owner := w.authenticateAs(w.signInOwner().Value)
 	made, value, err := w.Invite(t.Context(), owner, auth.Invitation{Email: "Bob@Example.org"})
 	if err != nil || made.Role != account.RoleMember || made.Email != "bob@example.org" {
 		t.Fatalf("%+v, %v", made, err)
@@ -95,7 +95,7 @@ func TestInvitations(t *testing.T) {
 		t.Fatal(err)
 	}
 	// An address that is taken and an invitation that is no good look alike.
-	taken, unknown := accept(openValue, ownerEmail), accept(flip(openValue), "new@example.org")
+	taken, unknown := accept(openValue, ownerEmail), accept(flipSecret(openValue), "new@example.org")
 	if !errors.Is(taken, auth.ErrInvitation) || taken.Error() != unknown.Error() {
 		t.Errorf("%v; %v", taken, unknown)
 	}
@@ -109,7 +109,7 @@ func TestInvitations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.clock.forward(time.Hour)
+	w.clock.advanceBy(time.Hour)
 	if err := accept(late, "new@example.org"); !errors.Is(err, auth.ErrInvitation) {
 		t.Errorf("expired: %v", err)
 	}
@@ -122,24 +122,24 @@ func TestInvitations(t *testing.T) {
 // invitation that they have made before.
 func TestInvitationsEndWithTheirOwner(t *testing.T) {
 	for name, end := range map[string]func(w *world, id account.UserID) error{
-		"removed": func(w *world, id account.UserID) error { return w.Remove(t.Context(), w.as(operator), id) },
+		"removed": func(w *world, id account.UserID) error { return w.Remove(t.Context(), w.authenticateAs(operator), id) },
 		"suspended": func(w *world, id account.UserID) error {
-			_, err := w.Suspend(t.Context(), w.as(operator), id)
+			_, err := w.Suspend(t.Context(), w.authenticateAs(operator), id)
 			return err
 		},
 		"demoted": func(w *world, id account.UserID) error {
-			_, err := w.ChangeRole(t.Context(), w.as(operator), id, account.RoleMember)
+			_, err := w.ChangeRole(t.Context(), w.authenticateAs(operator), id, account.RoleMember)
 			return err
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.owner()
-			eve, err := w.Accept(t.Context(), here, auth.Newcomer{Value: w.invitation("", account.RoleOwner), Email: "eve@example.org", Password: password})
+			w.signInOwner()
+			eve, err := w.Accept(t.Context(), here, auth.Newcomer{Value: w.createInvitation("", account.RoleOwner), Email: "eve@example.org", Password: password})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, value, err := w.Invite(t.Context(), w.as(eve.Value), auth.Invitation{Role: account.RoleOwner})
+			_, value, err := w.Invite(t.Context(), w.authenticateAs(eve.Value), auth.Invitation{Role: account.RoleOwner})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func TestInvitationsEndWithTheirOwner(t *testing.T) {
 // An invitation is good for one, whoever is first.
 func TestInvitationAtOnce(t *testing.T) {
 	w := newWorld(t)
-	_, value, err := w.Invite(t.Context(), w.as(w.owner().Value), auth.Invitation{})
+	_, value, err := w.Invite(t.Context(), w.authenticateAs(w.signInOwner().Value), auth.Invitation{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,9 +198,9 @@ func TestSignInIdentity(t *testing.T) {
 			id.Email, id.EmailVerified = ownerEmail, false
 		}, auth.ErrIdentity, ""},
 		{"invited", nil, func(w *world, id *auth.Identified) {
-			id.Invitation = w.invitation("grace@example.org", account.RoleOwner)
+			id.Invitation = w.createInvitation("grace@example.org", account.RoleOwner)
 		}, nil, account.RoleOwner},
-		{"invited as somebody else", nil, func(w *world, id *auth.Identified) { id.Invitation = w.invitation("bob@example.org", "") }, auth.ErrInvitation, ""},
+		{"invited as somebody else", nil, func(w *world, id *auth.Identified) { id.Invitation = w.createInvitation("bob@example.org", "") }, auth.ErrInvitation, ""},
 		{"badly invited", nil, func(_ *world, id *auth.Identified) { id.Invitation = "x" }, auth.ErrInvitation, ""},
 	}
 	for _, c := range cases {
@@ -210,7 +210,7 @@ func TestSignInIdentity(t *testing.T) {
 					c.set(o)
 				}
 			})
-			w.owner()
+			w.signInOwner()
 			id := grace
 			if c.id != nil {
 				c.id(w, &id)
@@ -232,9 +232,9 @@ func TestSignInIdentity(t *testing.T) {
 	}
 }
 
-func (w *world) invitation(email string, role account.Role) string {
+func (w *world) createInvitation(email string, role account.Role) string {
 	w.t.Helper()
-	_, value, err := w.Invite(w.t.Context(), w.as(operator), auth.Invitation{Email: email, Role: role})
+	_, value, err := w.Invite(w.t.Context(), w.authenticateAs(operator), auth.Invitation{Email: email, Role: role})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestApproval(t *testing.T) {
 	if err := signIn(); !errors.Is(err, auth.ErrIdentity) {
 		t.Errorf("before there is an owner: %v", err)
 	}
-	owner := w.as(w.owner().Value)
+	owner := w.authenticateAs(w.signInOwner().Value)
 	for range 2 {
 		if err := signIn(); !errors.Is(err, auth.ErrPending) {
 			t.Errorf("before approval: %v", err)

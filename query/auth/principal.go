@@ -81,7 +81,7 @@ func From(ctx context.Context) *Principal {
 	if p, ok := ctx.Value(principalKey{}).(*Principal); ok {
 		return p
 	}
-	return &nobody
+	return &deniedPrincipal
 }
 
-var nobody = Principal{Actor: account.Actor{Kind: account.ActorAnonymous}, Repositories: map[code.RepositoryID]struct{}{}}
+var deniedPrincipal = Principal{Actor: account.Actor{Kind: account.ActorAnonymous}, Repositories: map[code.RepositoryID]struct{}{}}

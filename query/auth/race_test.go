@@ -32,7 +32,7 @@ func TestPasswordChangesDuringSignIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			in := w.owner()
+			in := w.signInOwner()
 			directory := &racing{Directory: w.directory}
 			late, err := auth.NewService(auth.Options{
 				Directory: directory, Appender: w.directory, Secret: []byte("ssssssssssssssssssssssssssssssss"), Now: w.clock.Now, Hashing: hashing,
@@ -41,7 +41,7 @@ func TestPasswordChangesDuringSignIn(t *testing.T) {
 				t.Fatal(err)
 			}
 			directory.meanwhile = func() {
-				if err := w.ChangePassword(t.Context(), w.as(in.Value), password, "another one by far"); err != nil {
+				if err := w.ChangePassword(t.Context(), w.authenticateAs(in.Value), password, "another one by far"); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -21,18 +21,18 @@ func TestAccountsThatAreBeingRead(t *testing.T) {
 		"a session": {"Cookie", "quarry_session=qs_" + operator[3:]},
 		"a token":   {"X-Service-Api-Key", "qt_" + operator[3:]},
 	} {
-		if _, err := w.Authenticate(ask(header[0], header[1])); !errors.Is(err, auth.ErrNotReady) {
+		if _, err := w.Authenticate(newRequest(header[0], header[1])); !errors.Is(err, auth.ErrNotReady) {
 			t.Errorf("%s: %v, want ErrNotReady", name, err)
 		}
 	}
-	if p, err := w.Authenticate(ask("Authorization", "Bearer "+operator)); err != nil || !p.Owner() {
+	if p, err := w.Authenticate(newRequest("Authorization", "Bearer "+operator)); err != nil || !p.Owner() {
 		t.Errorf("the operator: %v, %v", p, err)
 	}
 	if _, err := w.SignIn(context.Background(), here, ownerEmail, password); !errors.Is(err, auth.ErrNotReady) {
 		t.Errorf("sign-in: %v, want ErrNotReady", err)
 	}
 	reading = nil
-	if _, err := w.Authenticate(ask("Authorization", "Bearer hello")); !errors.Is(err, auth.ErrUnauthenticated) {
+	if _, err := w.Authenticate(newRequest("Authorization", "Bearer hello")); !errors.Is(err, auth.ErrUnauthenticated) {
 		t.Errorf("no key, once they are read: %v", err)
 	}
 }
@@ -40,15 +40,15 @@ func TestAccountsThatAreBeingRead(t *testing.T) {
 // A session says what its user may do, and follows the role.
 func TestScopesOfSessions(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
-	in := w.member(owner, "bea@example.org")
-	if p := w.as(in.Value); p.Has(account.ScopeAdmin) || !p.Has(account.ScopeSearch) || !p.Has(account.ScopeGit) {
+	owner := w.authenticateAs(w.signInOwner().Value)
+	in := w.signInMember(owner, "bea@example.org")
+	if p := w.authenticateAs(in.Value); p.Has(account.ScopeAdmin) || !p.Has(account.ScopeSearch) || !p.Has(account.ScopeGit) {
 		t.Errorf("a member's session: %v", p.Scopes)
 	}
 	if _, err := w.ChangeRole(t.Context(), owner, in.User.ID, account.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
-	if p := w.as(in.Value); !p.Owner() {
+	if p := w.authenticateAs(in.Value); !p.Owner() {
 		t.Errorf("the session of one who became an owner: %v", p.Scopes)
 	}
 }

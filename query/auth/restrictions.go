@@ -20,8 +20,8 @@ type restrictions struct {
 	}
 }
 
-// of returns the set of what is in ids and, unless that is empty, in only.
-func (r *restrictions) of(hash string, ids, only []code.RepositoryID) map[code.RepositoryID]struct{} {
+// repositorySet returns the set of what is in ids and, unless that is empty, in only.
+func (r *restrictions) repositorySet(hash string, ids, only []code.RepositoryID) map[code.RepositoryID]struct{} {
 	r.mu.RLock()
 	set, found := r.mu.sets[hash]
 	r.mu.RUnlock()

@@ -18,11 +18,11 @@ import (
 // succeed for who may.
 func TestWhoMayDoWhat(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
-	ownerIn := w.owner()
-	owner := w.as(ownerIn.Value)
-	bobIn := w.member(owner, "bob@example.org")
-	bob := w.as(bobIn.Value)
-	anonymous, err := w.Authenticate(ask())
+	ownerIn := w.signInOwner()
+	owner := w.authenticateAs(ownerIn.Value)
+	bobIn := w.signInMember(owner, "bob@example.org")
+	bob := w.authenticateAs(bobIn.Value)
+	anonymous, err := w.Authenticate(newRequest())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,21 +31,21 @@ func TestWhoMayDoWhat(t *testing.T) {
 	if _, err := w.ChangeRole(t.Context(), owner, bob.Actor.User, account.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
-	oldKey := w.key(w.as(bobIn.Value), auth.NewKey{Name: "old", Scopes: all})
+	oldKey := w.createKey(w.authenticateAs(bobIn.Value), auth.NewKey{Name: "old", Scopes: all})
 	if _, err := w.ChangeRole(t.Context(), owner, bob.Actor.User, account.RoleMember); err != nil {
 		t.Fatal(err)
 	}
-	admin := w.key(owner, auth.NewKey{Name: "admin", Scopes: all})
-	plain := w.key(owner, auth.NewKey{Name: "plain"})
-	_, token := w.token(w.as(admin), 1)
+	admin := w.createKey(owner, auth.NewKey{Name: "admin", Scopes: all})
+	plain := w.createKey(owner, auth.NewKey{Name: "plain"})
+	_, token := w.mintToken(w.authenticateAs(admin), 1)
 	who := map[string]*auth.Principal{
-		"anonymous": anonymous, "nobody": auth.From(t.Context()), "member": w.as(bobIn.Value), "member's admin key": w.as(oldKey),
-		"owner": owner, "owner's admin key": w.as(admin), "owner's key": w.as(plain), "token": w.as(token), "operator": w.as(operator),
+		"anonymous": anonymous, "nobody": auth.From(t.Context()), "member": w.authenticateAs(bobIn.Value), "member's admin key": w.authenticateAs(oldKey),
+		"owner": owner, "owner's admin key": w.authenticateAs(admin), "owner's key": w.authenticateAs(plain), "token": w.authenticateAs(token), "operator": w.authenticateAs(operator),
 	}
 	n := 0
 	fresh := func() *auth.SignedIn {
 		n++
-		return w.member(owner, fmt.Sprintf("u%d@example.org", n))
+		return w.signInMember(owner, fmt.Sprintf("u%d@example.org", n))
 	}
 	owners := "owner|owner's admin key|operator"
 	for _, c := range []struct {
@@ -63,14 +63,14 @@ func TestWhoMayDoWhat(t *testing.T) {
 			return err
 		}},
 		{"decide who sees", owners, func(p *auth.Principal) error {
-			_, err := w.SetAccess(t.Context(), p, repository(9), account.Private, nil)
+			_, err := w.SetAccess(t.Context(), p, newRepository(9), account.Private, nil)
 			return err
 		}},
-		{"see who sees", owners, func(p *auth.Principal) error { _, err := w.Access(p, repository(9)); return err }},
+		{"see who sees", owners, func(p *auth.Principal) error { _, err := w.Access(p, newRepository(9)); return err }},
 		{"list everybody's keys", owners, func(p *auth.Principal) error { _, err := w.AllKeys(p); return err }},
 		{"delete a foreign key", owners, func(p *auth.Principal) error {
 			in := fresh()
-			w.key(w.as(in.Value), auth.NewKey{Name: "k"})
+			w.createKey(w.authenticateAs(in.Value), auth.NewKey{Name: "k"})
 			return w.DeleteKey(t.Context(), p, string(w.directory.Keys(in.User.ID)[0].ID))
 		}},
 		{"make a key", "owner|member", func(p *auth.Principal) error {
@@ -104,8 +104,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 // A credential is never good for more than what made it.
 func TestNoMoreThanWhatMadeIt(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
-	bob := w.as(w.member(owner, "bob@example.org").Value)
+	owner := w.authenticateAs(w.signInOwner().Value)
+	bob := w.authenticateAs(w.signInMember(owner, "bob@example.org").Value)
 	admin := []account.Scope{account.ScopeAdmin}
 	for what, n := range map[string]auth.NewKey{
 		"a member's admin key":     {Name: "k", Scopes: admin},
@@ -124,34 +124,34 @@ func TestNoMoreThanWhatMadeIt(t *testing.T) {
 	if _, _, err := w.CreateKey(t.Context(), owner, auth.NewKey{Name: "k", Scopes: admin, Repositories: []code.RepositoryID{1}}); !errors.Is(err, auth.ErrInvalid) {
 		t.Errorf("a restricted admin key: %v", err)
 	}
-	restricted := w.as(w.key(bob, auth.NewKey{Name: "some", Scopes: []account.Scope{account.ScopeSearch}, Repositories: []code.RepositoryID{1, 3}}))
+	restricted := w.authenticateAs(w.createKey(bob, auth.NewKey{Name: "some", Scopes: []account.Scope{account.ScopeSearch}, Repositories: []code.RepositoryID{1, 3}}))
 	for _, ids := range [][]code.RepositoryID{{5}, {1, 5}, {2}, {99}} {
 		if _, _, err := w.MintToken(t.Context(), restricted, ids); !errors.Is(err, auth.ErrRepositoryScope) {
 			t.Errorf("a token for %v: %v", ids, err)
 		}
 	}
-	minted, value := w.token(restricted, 3, 1, 3)
+	minted, value := w.mintToken(restricted, 3, 1, 3)
 	if fmt.Sprint(minted.Repositories) != "[3 1]" || minted.ExpiresAt.Sub(minted.CreatedAt) != auth.TokenTTL {
 		t.Errorf("%+v", minted)
 	}
-	p := w.as(value)
+	p := w.authenticateAs(value)
 	if p.Has(account.ScopeGit) || p.Has(account.ScopeAdmin) || !p.Has(account.ScopeSearch) {
 		t.Errorf("the token is good for %v", p.Scopes)
 	}
-	w.clock.forward(auth.TokenTTL)
-	w.refused("the token", value)
+	w.clock.advanceBy(auth.TokenTTL)
+	w.checkRefused("the token", value)
 }
 
 func TestRevokeToken(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
-	ownersKey := w.as(w.key(owner, auth.NewKey{Name: "k"}))
-	bobsKey := w.as(w.key(w.as(w.member(owner, "bob@example.org").Value), auth.NewKey{Name: "k"}))
-	token, value := w.token(bobsKey, 1)
+	owner := w.authenticateAs(w.signInOwner().Value)
+	ownersKey := w.authenticateAs(w.createKey(owner, auth.NewKey{Name: "k"}))
+	bobsKey := w.authenticateAs(w.createKey(w.authenticateAs(w.signInMember(owner, "bob@example.org").Value), auth.NewKey{Name: "k"}))
+	token, value := w.mintToken(bobsKey, 1)
 	if err := w.RevokeToken(t.Context(), ownersKey, token.ID); !errors.Is(err, auth.ErrTokenNotFound) {
 		t.Errorf("a foreign token: %v", err)
 	}
-	for what, p := range map[string]*auth.Principal{"a session": owner, "the token": w.as(value)} {
+	for what, p := range map[string]*auth.Principal{"a session": owner, "the token": w.authenticateAs(value)} {
 		if err := w.RevokeToken(t.Context(), p, token.ID); !errors.Is(err, auth.ErrForbidden) {
 			t.Errorf("by %s: %v", what, err)
 		}
@@ -159,7 +159,7 @@ func TestRevokeToken(t *testing.T) {
 	if err := w.RevokeToken(t.Context(), bobsKey, token.ID); err != nil {
 		t.Fatal(err)
 	}
-	w.refused("the token", value)
+	w.checkRefused("the token", value)
 	if err := w.RevokeToken(t.Context(), bobsKey, token.ID); !errors.Is(err, auth.ErrTokenNotFound) {
 		t.Errorf("a second time: %v", err)
 	}
@@ -167,7 +167,7 @@ func TestRevokeToken(t *testing.T) {
 
 func TestMintsAreBounded(t *testing.T) {
 	w := newWorld(t)
-	key := w.as(w.key(w.as(w.owner().Value), auth.NewKey{Name: "k"}))
+	key := w.authenticateAs(w.createKey(w.authenticateAs(w.signInOwner().Value), auth.NewKey{Name: "k"}))
 	for i := 0; ; i++ {
 		_, _, err := w.MintToken(t.Context(), key, []code.RepositoryID{1})
 		if errors.Is(err, auth.ErrTooMany) {
@@ -177,13 +177,13 @@ func TestMintsAreBounded(t *testing.T) {
 			t.Fatalf("%d tokens, %v", i, err)
 		}
 	}
-	w.clock.forward(auth.TokenTTL)
-	w.token(key, 1)
+	w.clock.advanceBy(auth.TokenTTL)
+	w.mintToken(key, 1)
 }
 
 func TestKeys(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
+	owner := w.authenticateAs(w.signInOwner().Value)
 	key, value, err := w.CreateKey(t.Context(), owner, auth.NewKey{Name: " build ", Repositories: []code.RepositoryID{3, 1, 3}, ExpiresAt: w.clock.Now().Add(time.Hour)})
 	if err != nil || key.Name != "build" || value[:len(key.Prefix)] != key.Prefix || len(key.Prefix) != 10 || fmt.Sprint(key.Repositories) != "[3 1]" {
 		t.Fatalf("%+v, %v", key, err)
@@ -196,8 +196,8 @@ func TestKeys(t *testing.T) {
 	if _, _, err := w.CreateKey(t.Context(), owner, auth.NewKey{Name: "build"}); !errors.Is(err, auth.ErrKeyExists) {
 		t.Errorf("the same name: %v", err)
 	}
-	w.clock.forward(time.Hour)
-	w.refused("the expired key", value)
+	w.clock.advanceBy(time.Hour)
+	w.checkRefused("the expired key", value)
 	if err := w.DeleteKey(t.Context(), owner, string(key.ID)); err != nil {
 		t.Fatal(err)
 	}
@@ -216,8 +216,8 @@ func TestKeys(t *testing.T) {
 // The last active owner stays one, also when owners turn on one another.
 func TestLastOwner(t *testing.T) {
 	w := newWorld(t)
-	in := w.owner()
-	owner := w.as(in.Value)
+	in := w.signInOwner()
+	owner := w.authenticateAs(in.Value)
 	if err := w.Remove(t.Context(), owner, in.User.ID); !errors.Is(err, auth.ErrLastOwnerRemoved) {
 		t.Errorf("removed: %v", err)
 	}
@@ -229,11 +229,11 @@ func TestLastOwner(t *testing.T) {
 	}
 	principals := []*auth.Principal{owner}
 	for i := range 5 {
-		other := w.member(owner, fmt.Sprintf("o%d@example.org", i))
+		other := w.signInMember(owner, fmt.Sprintf("o%d@example.org", i))
 		if _, err := w.ChangeRole(t.Context(), owner, other.User.ID, account.RoleOwner); err != nil {
 			t.Fatal(err)
 		}
-		principals = append(principals, w.as(other.Value))
+		principals = append(principals, w.authenticateAs(other.Value))
 	}
 	var group sync.WaitGroup
 	for i, p := range principals {

@@ -139,13 +139,13 @@ type Service struct {
 	digests      digests
 	operator     string // keyed hash of the operator's token, empty if there is none
 	restrictions restrictions
-	sights       sights
+	visibilities visibilityCache
 	rotations    rotations
 	throttle     *throttle
 	failedNotes  failedNoter
 	hasher       *hasher
 	activity     activity
-	mints        mints
+	mints        tokenMints
 	setup        string // the one-time value
 	metrics      *metrics
 }
@@ -161,7 +161,7 @@ func NewService(o Options) (*Service, error) {
 	s.throttle, s.hasher = newThrottle(s.metrics), newHasher(o.Hashing, s.metrics)
 	s.setup = newValue(account.PrefixSetup)
 	if o.Operator != "" {
-		s.operator = s.digests.of(o.Operator)
+		s.operator = s.digests.hashCredential(o.Operator)
 	}
 	return s, nil
 }

@@ -33,26 +33,26 @@ type SignedIn struct {
 }
 
 // newSession is a session before it is written down.
-type newSession struct {
+type pendingSession struct {
 	value string
 	event *event.SessionStarted
 }
 
-// session returns a session of user. Its value is new in any case: one that the
+// newSession returns a session of user. Its value is new in any case: one that the
 // browser brought along is never taken over.
-func (s *Service) session(user account.UserID, from account.Actor, method string) newSession {
-	now, id, value := s.now(), newID(), newValue(account.PrefixSession)
+func (s *Service) newSession(user account.UserID, from account.Actor, method string) pendingSession {
+	now, id, value := s.nowUTC(), newID(), newValue(account.PrefixSession)
 	from.Kind, from.User, from.Credential = account.ActorUser, user, id
-	return newSession{value, &event.SessionStarted{
-		Session: account.SessionID(id), User: user, Hash: s.digests.of(value), ExpiresAt: now.Add(s.o.SessionTTL),
+	return pendingSession{value, &event.SessionStarted{
+		Session: account.SessionID(id), User: user, Hash: s.digests.hashCredential(value), ExpiresAt: now.Add(s.o.SessionTTL),
 		Method: method, By: from, At: now,
 	}}
 }
 
-// start writes a session down, after what comes before it, and returns it.
-func (s *Service) start(ctx context.Context, n newSession, before ...event.Event) (*SignedIn, error) {
+// startSession writes a session down, after what comes before it, and returns it.
+func (s *Service) startSession(ctx context.Context, n pendingSession, before ...event.Event) (*SignedIn, error) {
 	events := append(slices.Clip(before), event.Event(n.event))
-	if err := s.change(ctx, append(events, s.oldestSessions(n.event)...)...); err != nil {
+	if err := s.appendChange(ctx, append(events, s.oldestSessions(n.event)...)...); err != nil {
 		return nil, err
 	}
 	session, found := s.o.Directory.SessionByHash(n.event.Hash)
@@ -81,7 +81,7 @@ type rotations struct {
 	}
 }
 
-func (r *rotations) begin(id account.SessionID) bool {
+func (r *rotations) beginRotation(id account.SessionID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, found := r.mu.underWay[id]; found {
@@ -94,7 +94,7 @@ func (r *rotations) begin(id account.SessionID) bool {
 	return true
 }
 
-func (r *rotations) end(id account.SessionID) {
+func (r *rotations) endRotation(id account.SessionID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.mu.underWay, id)
@@ -110,24 +110,24 @@ func (s *Service) Rotate(ctx context.Context, p *Principal) (*SignedIn, error) {
 	id := account.SessionID(p.Actor.Credential)
 	// It begins before the look at the session: a rotation that ends between the two
 	// would replace what was looked at.
-	if !s.rotations.begin(id) {
+	if !s.rotations.beginRotation(id) {
 		return nil, nil
 	}
-	defer s.rotations.end(id)
+	defer s.rotations.endRotation(id)
 	old, found := s.sessionOf(p.Actor.User, id)
 	// What has been replaced has no more than the grace left.
 	if !found || s.o.Now().Sub(old.CreatedAt) < s.o.RotateAfter || old.ExpiresAt.Sub(s.o.Now()) <= event.SessionGrace {
 		return nil, nil
 	}
-	n := s.session(old.User, p.Actor, methodRotation)
+	n := s.newSession(old.User, p.Actor, methodRotation)
 	n.event.Replaces, n.event.ExpiresAt = old.ID, old.ExpiresAt
-	return s.start(ctx, n)
+	return s.startSession(ctx, n)
 }
 
 // sessionOf finds a session that has not expired.
 func (s *Service) sessionOf(user account.UserID, id account.SessionID) (*account.Session, bool) {
 	for _, session := range s.o.Directory.Sessions(user) {
-		if session.ID == id && !expired(session.ExpiresAt, s.o.Now()) {
+		if session.ID == id && !hasExpired(session.ExpiresAt, s.o.Now()) {
 			return session, true
 		}
 	}
@@ -142,7 +142,7 @@ func (s *Service) Sessions(p *Principal) ([]*account.Session, error) {
 	}
 	now := s.o.Now()
 	return slices.DeleteFunc(slices.Clone(s.o.Directory.Sessions(user.ID)), func(session *account.Session) bool {
-		return expired(session.ExpiresAt, now)
+		return hasExpired(session.ExpiresAt, now)
 	}), nil
 }
 
@@ -155,7 +155,7 @@ func (s *Service) EndSession(ctx context.Context, p *Principal, id account.Sessi
 	if _, found := s.sessionOf(user.ID, id); !found {
 		return fmt.Errorf("%w: %.80q", ErrSessionNotFound, string(id))
 	}
-	return s.change(ctx, &event.SessionEnded{User: user.ID, Session: id, By: p.Actor, At: s.now()})
+	return s.appendChange(ctx, &event.SessionEnded{User: user.ID, Session: id, By: p.Actor, At: s.nowUTC()})
 }
 
 // SignOut ends the session of p.
@@ -169,7 +169,7 @@ func (s *Service) SignOutEverywhere(ctx context.Context, p *Principal) error {
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, &event.SessionEnded{User: user.ID, By: p.Actor, At: s.now()})
+	return s.appendChange(ctx, &event.SessionEnded{User: user.ID, By: p.Actor, At: s.nowUTC()})
 }
 
 // Cookie returns what the browser is to keep of a session.

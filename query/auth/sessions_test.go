@@ -18,33 +18,33 @@ import (
 // neither outlives the sign-in.
 func TestRotation(t *testing.T) {
 	w := newWorld(t)
-	in := w.owner()
-	if next, err := w.Rotate(t.Context(), w.as(in.Value)); next != nil || err != nil {
+	in := w.signInOwner()
+	if next, err := w.Rotate(t.Context(), w.authenticateAs(in.Value)); next != nil || err != nil {
 		t.Fatalf("rotated at once: %v, %v", next, err)
 	}
-	w.clock.forward(auth.DefaultRotateAfter)
-	next, err := w.Rotate(t.Context(), w.as(in.Value))
+	w.clock.advanceBy(auth.DefaultRotateAfter)
+	next, err := w.Rotate(t.Context(), w.authenticateAs(in.Value))
 	if err != nil || next == nil {
 		t.Fatalf("not rotated: %v", err)
 	}
 	if next.Value == in.Value || !next.Session.ExpiresAt.Equal(in.Session.ExpiresAt) {
 		t.Errorf("expires at %s, not %s", next.Session.ExpiresAt, in.Session.ExpiresAt)
 	}
-	if again, err := w.Rotate(t.Context(), w.as(in.Value)); again != nil || err != nil {
+	if again, err := w.Rotate(t.Context(), w.authenticateAs(in.Value)); again != nil || err != nil {
 		t.Errorf("what was replaced is replaced again: %v, %v", again, err)
 	}
-	w.clock.forward(event.SessionGrace)
-	w.refused("the old value", in.Value)
-	w.as(next.Value)
-	w.clock.forward(auth.DefaultSessionTTL - auth.DefaultRotateAfter - event.SessionGrace)
-	w.refused("the new value", next.Value)
+	w.clock.advanceBy(event.SessionGrace)
+	w.checkRefused("the old value", in.Value)
+	w.authenticateAs(next.Value)
+	w.clock.advanceBy(auth.DefaultSessionTTL - auth.DefaultRotateAfter - event.SessionGrace)
+	w.checkRefused("the new value", next.Value)
 }
 
 // Requests at once rotate a session once.
 func TestRotationAtOnce(t *testing.T) {
 	w := newWorld(t)
-	p := w.as(w.owner().Value)
-	w.clock.forward(auth.DefaultRotateAfter)
+	p := w.authenticateAs(w.signInOwner().Value)
+	w.clock.advanceBy(auth.DefaultRotateAfter)
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	rotated := 0
@@ -70,7 +70,7 @@ func TestRotationAtOnce(t *testing.T) {
 // Signing in never takes over a session that the browser brought along.
 func TestSessionsAreNew(t *testing.T) {
 	w := newWorld(t)
-	in := w.owner()
+	in := w.signInOwner()
 	again, err := w.SignIn(t.Context(), here, ownerEmail, password)
 	if err != nil {
 		t.Fatal(err)
@@ -86,13 +86,13 @@ func TestSessionsAreNew(t *testing.T) {
 
 func TestSessionsOfAUser(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
-	bob := w.member(owner, "bob@example.org")
+	owner := w.authenticateAs(w.signInOwner().Value)
+	bob := w.signInMember(owner, "bob@example.org")
 	other, err := w.SignIn(t.Context(), here, "bob@example.org", password)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := w.as(bob.Value)
+	p := w.authenticateAs(bob.Value)
 	if sessions, err := w.Sessions(p); err != nil || len(sessions) != 2 {
 		t.Fatalf("%v, %v", sessions, err)
 	}
@@ -102,29 +102,29 @@ func TestSessionsOfAUser(t *testing.T) {
 	if err := w.EndSession(t.Context(), p, other.Session.ID); err != nil {
 		t.Fatal(err)
 	}
-	w.refused("the ended session", other.Value)
-	w.as(bob.Value)
+	w.checkRefused("the ended session", other.Value)
+	w.authenticateAs(bob.Value)
 	other, err = w.SignIn(t.Context(), here, "bob@example.org", password)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := w.key(p, auth.NewKey{Name: "k"})
-	if err := w.SignOutEverywhere(t.Context(), w.as(key)); !errors.Is(err, auth.ErrForbidden) {
+	key := w.createKey(p, auth.NewKey{Name: "k"})
+	if err := w.SignOutEverywhere(t.Context(), w.authenticateAs(key)); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("a key signs its user out: %v", err)
 	}
 	if err := w.SignOutEverywhere(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	w.refused("the session", bob.Value)
-	w.refused("the other session", other.Value)
-	w.as(key)
+	w.checkRefused("the session", bob.Value)
+	w.checkRefused("the other session", other.Value)
+	w.authenticateAs(key)
 }
 
 func TestSessionsAreBounded(t *testing.T) {
 	w := newWorld(t)
-	in := w.owner()
+	in := w.signInOwner()
 	for range 150 {
-		w.clock.forward(time.Second)
+		w.clock.advanceBy(time.Second)
 		if _, err := w.SignIn(t.Context(), here, ownerEmail, password); err != nil {
 			t.Fatal(err)
 		}
@@ -132,35 +132,35 @@ func TestSessionsAreBounded(t *testing.T) {
 	if n := len(w.directory.Sessions(in.User.ID)); n != 100 {
 		t.Errorf("%d sessions", n)
 	}
-	w.refused("the oldest session", in.Value)
+	w.checkRefused("the oldest session", in.Value)
 }
 
 func TestChangePassword(t *testing.T) {
 	w := newWorld(t)
-	in := w.owner()
+	in := w.signInOwner()
 	other, err := w.SignIn(t.Context(), here, ownerEmail, password)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := w.as(in.Value)
+	p := w.authenticateAs(in.Value)
 	if err := w.ChangePassword(t.Context(), p, "wrong password", "another password"); !errors.Is(err, auth.ErrInvalid) {
 		t.Errorf("without the old password: %v", err)
 	}
 	if err := w.ChangePassword(t.Context(), p, password, "short"); !errors.Is(err, auth.ErrInvalid) {
 		t.Errorf("a short password: %v", err)
 	}
-	if err := w.ChangePassword(t.Context(), w.as(w.key(p, auth.NewKey{Name: "k"})), password, "another password"); !errors.Is(err, auth.ErrForbidden) {
+	if err := w.ChangePassword(t.Context(), w.authenticateAs(w.createKey(p, auth.NewKey{Name: "k"})), password, "another password"); !errors.Is(err, auth.ErrForbidden) {
 		t.Errorf("by a key: %v", err)
 	}
 	if err := w.ChangePassword(t.Context(), p, password, "another password"); err != nil {
 		t.Fatal(err)
 	}
-	w.refused("another session", other.Value)
-	w.as(in.Value)
-	if outcome, _ := w.try(here.Address, ownerEmail, password); outcome != "refused" {
+	w.checkRefused("another session", other.Value)
+	w.authenticateAs(in.Value)
+	if outcome, _ := w.trySignIn(here.Address, ownerEmail, password); outcome != "refused" {
 		t.Errorf("the old password is %s", outcome)
 	}
-	if outcome, _ := w.try(here.Address, ownerEmail, "another password"); outcome != "in" {
+	if outcome, _ := w.trySignIn(here.Address, ownerEmail, "another password"); outcome != "in" {
 		t.Errorf("the new password is %s", outcome)
 	}
 }
@@ -168,7 +168,7 @@ func TestChangePassword(t *testing.T) {
 // An open browser is no place to guess the password.
 func TestOldPasswordIsThrottled(t *testing.T) {
 	w := newWorld(t)
-	p := w.as(w.owner().Value)
+	p := w.authenticateAs(w.signInOwner().Value)
 	var throttled *auth.ThrottledError
 	for i := 0; ; i++ {
 		if err := w.ChangePassword(t.Context(), p, "wrong password", "another password"); errors.As(err, &throttled) {
@@ -180,15 +180,15 @@ func TestOldPasswordIsThrottled(t *testing.T) {
 	}
 }
 
-// pass returns once d has passed, in a bubble at once.
-func pass(d time.Duration) { <-time.After(d) }
+// sleepFor returns once d has passed, in a bubble at once.
+func sleepFor(d time.Duration) { <-time.After(d) }
 
 // Who was seen is written down, at most every few minutes, and at the end.
 func TestActivity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *auth.Options) { o.Now = time.Now })
-		in := w.owner()
-		value := w.key(w.as(in.Value), auth.NewKey{Name: "k"})
+		in := w.signInOwner()
+		value := w.createKey(w.authenticateAs(in.Value), auth.NewKey{Name: "k"})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- w.Run(ctx) }()
@@ -201,10 +201,10 @@ func TestActivity(t *testing.T) {
 			}
 			return n
 		}
-		pass(time.Second) // not at the moments at which Run writes
-		for range 100 {   // five minutes
-			w.as(value)
-			pass(3 * time.Second)
+		sleepFor(time.Second) // not at the moments at which Run writes
+		for range 100 {       // five minutes
+			w.authenticateAs(value)
+			sleepFor(3 * time.Second)
 		}
 		if n := noted(); n != 1 {
 			t.Errorf("%d events, want one", n)
@@ -213,8 +213,8 @@ func TestActivity(t *testing.T) {
 		if user, _ := w.directory.User(in.User.ID); user.LastActivityAt.IsZero() || key.LastUsedAt.IsZero() {
 			t.Error("nobody was seen")
 		}
-		pass(time.Hour)
-		w.as(value)
+		sleepFor(time.Hour)
+		w.authenticateAs(value)
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Error(err)

@@ -16,14 +16,14 @@ import (
 // user may not sign in, after the same work; or a ThrottledError, ErrBusy or
 // ErrUnavailable. Every failure is an entry of the audit log.
 func (s *Service) SignIn(ctx context.Context, from account.Actor, email, password string) (*SignedIn, error) {
-	from = cleaned(from)
+	from = cleanActor(from)
 	in, err := s.signIn(ctx, from, email, password)
 	s.noteSignIn(ctx, methodPassword, from, email, err)
 	return in, err
 }
 
 func (s *Service) signIn(ctx context.Context, from account.Actor, email, password string) (*SignedIn, error) {
-	if err := s.ready(); err != nil {
+	if err := s.checkReady(); err != nil {
 		return nil, err
 	}
 	name, err := normalEmail(email)
@@ -31,56 +31,56 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 		name = "" // counts for the address alone
 	}
 	user, found := s.o.Directory.UserByEmail(name)
-	limits := limitsOf(name, from.Address, found && s.knows(user, from.Address))
-	if err := s.throttle.begin(limits, s.o.Now()); err != nil {
+	limits := limitsOf(name, from.Address, found && s.knowsNetwork(user, from.Address))
+	if err := s.throttle.beginAttempt(limits, s.o.Now()); err != nil {
 		return nil, err
 	}
 	hash := ""
 	if found {
 		hash = user.PasswordHash
 	}
-	matches, stale, err := s.check(ctx, hash, password)
+	matches, stale, err := s.checkPasswordHash(ctx, hash, password)
 	if err != nil {
-		s.throttle.forget(limits, false)
+		s.throttle.forgetAttempt(limits, false)
 		return nil, err
 	}
 	if !matches || !user.Active() {
 		return nil, ErrUnauthenticated
 	}
-	n := s.session(user.ID, from, methodPassword)
-	rehashed := s.rehash(ctx, n.event, stale, password)
+	n := s.newSession(user.ID, from, methodPassword)
+	rehashed := s.rehashPassword(ctx, n.event, stale, password)
 	// Hashing waits its turn: what began with a password that is another by now would
 	// outlive the change. Whoever knows the new one tries again.
 	if now, still := s.o.Directory.User(user.ID); !still || now.PasswordHash != hash {
-		s.throttle.forget(limits, false)
+		s.throttle.forgetAttempt(limits, false)
 		return nil, ErrBusy
 	}
-	s.throttle.forget(limits, true)
-	return s.start(ctx, n, rehashed...)
+	s.throttle.forgetAttempt(limits, true)
+	return s.startSession(ctx, n, rehashed...)
 }
 
-// check hashes a password that may be one: what none can be is wrong without it.
-func (s *Service) check(ctx context.Context, hash, password string) (matches, stale bool, err error) {
+// checkPasswordHash hashes a password that may be one: what none can be is wrong without it.
+func (s *Service) checkPasswordHash(ctx context.Context, hash, password string) (matches, stale bool, err error) {
 	if len(password) > account.MaxPasswordBytes {
 		return false, false, nil
 	}
-	return s.hasher.matches(ctx, hash, password)
+	return s.hasher.matchesHash(ctx, hash, password)
 }
 
-// knows reports whether user has a session from the network of address.
-func (s *Service) knows(user *account.User, address string) bool {
+// knowsNetwork reports whether user has a session from the network of address.
+func (s *Service) knowsNetwork(user *account.User, address string) bool {
 	return slices.ContainsFunc(s.o.Directory.Sessions(user.ID), func(session *account.Session) bool {
-		return network(session.Address) == network(address)
+		return clientNetwork(session.Address) == clientNetwork(address)
 	})
 }
 
-// rehash keeps the password with the parameters of today, if it was kept with
+// rehashPassword keeps the password with the parameters of today, if it was kept with
 // others. If it cannot be hashed now, then another time.
-func (s *Service) rehash(ctx context.Context, begun *event.SessionStarted, stale bool, password string) []event.Event {
+func (s *Service) rehashPassword(ctx context.Context, begun *event.SessionStarted, stale bool, password string) []event.Event {
 	if !stale {
 		return nil
 	}
-	hash, err := s.hasher.hash(ctx, password)
+	hash, err := s.hasher.hashPassword(ctx, password)
 	if err != nil {
 		return nil
 	}
@@ -97,12 +97,12 @@ func (s *Service) noteSignIn(ctx context.Context, method string, from account.Ac
 	if s.o.Recorder == nil || reason != outcomeFailed && reason != outcomeThrottled {
 		return
 	}
-	suppressed, wanted := s.failedNotes.take(s.o.Now())
+	suppressed, wanted := s.failedNotes.allowEntry(s.o.Now())
 	if !wanted {
 		return
 	}
 	rec := audit.Record{
-		At: s.now(), Action: audit.SignInFailed, Actor: from, TargetType: audit.TargetUser,
+		At: s.nowUTC(), Action: audit.SignInFailed, Actor: from, TargetType: audit.TargetUser,
 		Metadata: map[string]string{"method": method, "reason": reason},
 	}
 	if suppressed > 0 {
@@ -145,18 +145,18 @@ func outcomeOf(err error) string {
 	return outcomeFailed
 }
 
-// guarded runs what somebody may do who knows a secret, under the bounds of failed
+// throttleAttempt runs what somebody may do who knows a secret, under the bounds of failed
 // sign-ins of their address.
-func (s *Service) guarded(ctx context.Context, method string, from account.Actor, try func() (*SignedIn, error)) (*SignedIn, error) {
-	if err := s.ready(); err != nil {
+func (s *Service) throttleAttempt(ctx context.Context, method string, from account.Actor, try func() (*SignedIn, error)) (*SignedIn, error) {
+	if err := s.checkReady(); err != nil {
 		return nil, err
 	}
 	limits := limitsOf("", from.Address, false)
-	err := s.throttle.begin(limits, s.o.Now())
+	err := s.throttle.beginAttempt(limits, s.o.Now())
 	var in *SignedIn
 	if err == nil {
 		if in, err = try(); outcomeOf(err) != outcomeFailed {
-			s.throttle.forget(limits, err == nil)
+			s.throttle.forgetAttempt(limits, err == nil)
 		}
 	}
 	s.noteSignIn(ctx, method, from, "", err)

@@ -17,14 +17,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-func from(address string) account.Actor {
+func actorFrom(address string) account.Actor {
 	return account.Actor{Kind: account.ActorAnonymous, Address: address, Client: "test"}
 }
 
-// try signs in and returns what became of it.
-func (w *world) try(address, email, password string) (outcome string, wait time.Duration) {
+// trySignIn signs in and returns what became of it.
+func (w *world) trySignIn(address, email, password string) (outcome string, wait time.Duration) {
 	w.t.Helper()
-	_, err := w.SignIn(w.t.Context(), from(address), email, password)
+	_, err := w.SignIn(w.t.Context(), actorFrom(address), email, password)
 	var throttled *auth.ThrottledError
 	switch {
 	case err == nil:
@@ -44,11 +44,11 @@ func TestManyWrongPasswords(t *testing.T) {
 	for _, email := range []string{ownerEmail, "nobody@example.org"} {
 		t.Run(email, func(t *testing.T) {
 			w := newWorld(t)
-			w.owner()
+			w.signInOwner()
 			var longest []time.Duration
 			refused, asked := 0, w.records.len()
 			for i := range 10_000 {
-				outcome, wait := w.try("198.51.100.1", email, fmt.Sprint("wrong ", i))
+				outcome, wait := w.trySignIn("198.51.100.1", email, fmt.Sprint("wrong ", i))
 				switch {
 				case outcome == "refused":
 					refused++
@@ -58,7 +58,7 @@ func TestManyWrongPasswords(t *testing.T) {
 				default:
 					longest[len(longest)-1] = max(longest[len(longest)-1], wait)
 				}
-				w.clock.forward(100 * time.Millisecond)
+				w.clock.advanceBy(100 * time.Millisecond)
 			}
 			if len(longest) < 10 || !slices.IsSorted(longest) || longest[0] != 0 || longest[4] == 0 || longest[len(longest)-1] < 4*time.Minute {
 				t.Errorf("delays %v do not grow", longest)
@@ -70,7 +70,7 @@ func TestManyWrongPasswords(t *testing.T) {
 				t.Errorf("%d entries in the audit log for 10000 failures", n)
 			}
 			// The person whose account it is comes in, from where they are.
-			if outcome, wait := w.try("192.0.2.77", ownerEmail, password); outcome != "in" {
+			if outcome, wait := w.trySignIn("192.0.2.77", ownerEmail, password); outcome != "in" {
 				t.Errorf("the user is %s for %s", outcome, wait)
 			}
 		})
@@ -80,14 +80,14 @@ func TestManyWrongPasswords(t *testing.T) {
 // Whether there is an account shows in nothing that is counted.
 func TestThrottleTellsNoAccounts(t *testing.T) {
 	w := newWorld(t)
-	w.owner()
+	w.signInOwner()
 	for i := range 200 {
-		known, waitKnown := w.try("198.51.100.1", ownerEmail, "wrong password")
-		unknown, waitUnknown := w.try("198.51.100.2", "nobody@example.org", "wrong password")
+		known, waitKnown := w.trySignIn("198.51.100.1", ownerEmail, "wrong password")
+		unknown, waitUnknown := w.trySignIn("198.51.100.2", "nobody@example.org", "wrong password")
 		if known != unknown || waitKnown != waitUnknown {
 			t.Fatalf("attempt %d: %s %s for an account, %s %s for none", i, known, waitKnown, unknown, waitUnknown)
 		}
-		w.clock.forward(time.Second)
+		w.clock.advanceBy(time.Second)
 	}
 }
 
@@ -95,22 +95,22 @@ func TestThrottleTellsNoAccounts(t *testing.T) {
 // signs in from an address that the account knows.
 func TestGuessingFromManyAddresses(t *testing.T) {
 	w := newWorld(t)
-	w.owner() // from 192.0.2.1
+	w.signInOwner() // from 192.0.2.1
 	looked := 0
 	for i := range 5000 {
-		if outcome, _ := w.try(fmt.Sprintf("198.51.%d.%d", i/250, i%250), ownerEmail, "wrong password"); outcome == "refused" {
+		if outcome, _ := w.trySignIn(fmt.Sprintf("198.51.%d.%d", i/250, i%250), ownerEmail, "wrong password"); outcome == "refused" {
 			looked++
 		}
-		w.clock.forward(100 * time.Millisecond)
+		w.clock.advanceBy(100 * time.Millisecond)
 	}
 	if looked > 150 {
 		t.Errorf("%d of 5000 guesses were looked at", looked)
 	}
-	if outcome, wait := w.try(here.Address, ownerEmail, password); outcome != "in" {
+	if outcome, wait := w.trySignIn(here.Address, ownerEmail, password); outcome != "in" {
 		t.Errorf("the user is %s for %s where they have signed in before", outcome, wait)
 	}
-	w.clock.forward(31 * time.Second)
-	if outcome, wait := w.try("203.0.113.9", ownerEmail, password); outcome != "in" {
+	w.clock.advanceBy(31 * time.Second)
+	if outcome, wait := w.trySignIn("203.0.113.9", ownerEmail, password); outcome != "in" {
 		t.Errorf("the user is %s for %s at a new address", outcome, wait)
 	}
 }
@@ -118,14 +118,14 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 // An address with one account of its own cannot guess others without end.
 func TestSuccessDoesNotForgiveAnAddress(t *testing.T) {
 	w := newWorld(t)
-	w.owner()
+	w.signInOwner()
 	throttled := false
 	for i := range 100 {
-		if outcome, _ := w.try("198.51.100.1", fmt.Sprintf("user%d@example.org", i), "wrong password"); outcome == "throttled" {
+		if outcome, _ := w.trySignIn("198.51.100.1", fmt.Sprintf("user%d@example.org", i), "wrong password"); outcome == "throttled" {
 			throttled = true
 			break
 		}
-		w.try("198.51.100.1", ownerEmail, password)
+		w.trySignIn("198.51.100.1", ownerEmail, password)
 	}
 	if !throttled {
 		t.Error("100 accounts were tried from one address")
@@ -135,14 +135,14 @@ func TestSuccessDoesNotForgiveAnAddress(t *testing.T) {
 // IPv6 hands out networks, not addresses.
 func TestNetworkOfAnAddress(t *testing.T) {
 	w := newWorld(t)
-	w.owner()
+	w.signInOwner()
 	for i := range 5 {
-		w.try(fmt.Sprintf("2001:db8::%x", i+1), ownerEmail, "wrong password")
+		w.trySignIn(fmt.Sprintf("2001:db8::%x", i+1), ownerEmail, "wrong password")
 	}
-	if outcome, _ := w.try("2001:db8::ffff", ownerEmail, password); outcome != "throttled" {
+	if outcome, _ := w.trySignIn("2001:db8::ffff", ownerEmail, password); outcome != "throttled" {
 		t.Errorf("another address of the same network is %s", outcome)
 	}
-	if outcome, _ := w.try("2001:db8:0:1::1", ownerEmail, password); outcome != "in" {
+	if outcome, _ := w.trySignIn("2001:db8:0:1::1", ownerEmail, password); outcome != "in" {
 		t.Errorf("another network is %s", outcome)
 	}
 }
@@ -150,11 +150,11 @@ func TestNetworkOfAnAddress(t *testing.T) {
 // Attempts at once are as many as attempts one after the other.
 func TestAttemptsAtOnce(t *testing.T) {
 	w := newWorld(t)
-	w.owner()
+	w.signInOwner()
 	var group sync.WaitGroup
 	outcomes := make([]string, 100)
 	for i := range outcomes {
-		group.Go(func() { outcomes[i], _ = w.try("198.51.100.1", ownerEmail, "wrong password") })
+		group.Go(func() { outcomes[i], _ = w.trySignIn("198.51.100.1", ownerEmail, "wrong password") })
 	}
 	group.Wait()
 	if n := len(slices.DeleteFunc(outcomes, func(o string) bool { return o != "refused" })); n != 5 {
@@ -164,8 +164,8 @@ func TestAttemptsAtOnce(t *testing.T) {
 
 func TestSignInFailuresAreAlike(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(w.owner().Value)
-	gone := w.member(owner, "gone@example.org")
+	owner := w.authenticateAs(w.signInOwner().Value)
+	gone := w.signInMember(owner, "gone@example.org")
 	if _, err := w.Suspend(t.Context(), owner, gone.User.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestSignInFailuresAreAlike(t *testing.T) {
 		{ownerEmail, "wrong password"}, {"nobody@example.org", password}, {"gone@example.org", password},
 		{"no address", password}, {"", ""}, {ownerEmail, ""}, {ownerEmail, string(make([]byte, 2000))},
 	} {
-		_, err := w.SignIn(t.Context(), from(fmt.Sprint("198.51.100.", i)), c[0], c[1])
+		_, err := w.SignIn(t.Context(), actorFrom(fmt.Sprint("198.51.100.", i)), c[0], c[1])
 		if !errors.Is(err, auth.ErrUnauthenticated) || err.Error() != auth.ErrUnauthenticated.Error() {
 			t.Errorf("%q: %v", c, err)
 		}
@@ -188,14 +188,14 @@ func TestSignInFailuresAreAlike(t *testing.T) {
 // What a client calls itself keeps nobody out, whatever a header may hold.
 func TestOddClients(t *testing.T) {
 	w := newWorld(t)
-	w.owner()
+	w.signInOwner()
 	for _, client := range []string{"a\tb", "\xff\xfe", strings.Repeat("ä", 500), "\u0085"} {
 		in, err := w.SignIn(t.Context(), account.Actor{Kind: account.ActorAnonymous, Address: strings.Repeat("f", 500), Client: client}, ownerEmail, password)
 		if err != nil {
 			t.Errorf("%q: %v", client, err)
 			continue
 		}
-		r := bearing(in.Value)
+		r := bearerRequest(in.Value)
 		r.Header["User-Agent"] = []string{client}
 		r.RemoteAddr = "[fe80::1%" + strings.Repeat("z", 500) + "]:1"
 		p, err := w.Authenticate(r)
@@ -217,7 +217,7 @@ func TestNormalForms(t *testing.T) {
 	if _, err := w.Setup(t.Context(), here, auth.Newcomer{Value: w.SetupValue(), Email: " Ada@Example.ORG ", Password: "pässwörter"}); err != nil {
 		t.Fatal(err)
 	}
-	if outcome, _ := w.try(here.Address, "aDA@example.org", "pa\u0308sswo\u0308rter"); outcome != "in" {
+	if outcome, _ := w.trySignIn(here.Address, "aDA@example.org", "pa\u0308sswo\u0308rter"); outcome != "in" {
 		t.Error(outcome)
 	}
 }
@@ -226,7 +226,7 @@ func TestNormalForms(t *testing.T) {
 // next sign-in, and nothing ends by it.
 func TestRehash(t *testing.T) {
 	w := newWorld(t)
-	in := w.owner()
+	in := w.signInOwner()
 	stronger, err := auth.NewService(auth.Options{
 		Directory: w.directory, Appender: w.directory, Secret: []byte("ssssssssssssssssssssssssssssssss"), Now: w.clock.Now,
 		Hashing: auth.Hashing{MemoryKiB: 16, Passes: 2},
@@ -253,7 +253,7 @@ func TestRehash(t *testing.T) {
 	if rehashes != 1 {
 		t.Errorf("%d rehashes, want one", rehashes)
 	}
-	w.as(in.Value)
+	w.authenticateAs(in.Value)
 }
 
 // Hashings are few at once, and who waits does so for a bounded time.
@@ -294,17 +294,17 @@ func TestHashingsAreBounded(t *testing.T) {
 // A sign-in that could not be decided is no failed one.
 func TestUndecidedSignIns(t *testing.T) {
 	w := newWorld(t)
-	w.owner()
+	w.signInOwner()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w.directory.Fail(errors.New("no log"))
 	for range 10 {
-		if _, err := w.SignIn(ctx, from("198.51.100.1"), ownerEmail, password); !errors.Is(err, auth.ErrUnavailable) {
+		if _, err := w.SignIn(ctx, actorFrom("198.51.100.1"), ownerEmail, password); !errors.Is(err, auth.ErrUnavailable) {
 			t.Fatal(err)
 		}
 	}
 	w.directory.Fail(nil)
-	if outcome, _ := w.try("198.51.100.1", ownerEmail, password); outcome != "in" || w.records.len() != 0 {
+	if outcome, _ := w.trySignIn("198.51.100.1", ownerEmail, password); outcome != "in" || w.records.len() != 0 {
 		t.Errorf("%s, %d entries", outcome, w.records.len())
 	}
 }
@@ -313,12 +313,12 @@ func TestUndecidedSignIns(t *testing.T) {
 // the same whether there is such a user or not.
 func BenchmarkSignIn(b *testing.B) {
 	w := newWorld(b, func(o *auth.Options) { o.Hashing = auth.Hashing{} })
-	w.owner()
+	w.signInOwner()
 	for name, email := range map[string]string{"known": ownerEmail, "unknown": "nobody@example.org"} {
 		b.Run(name, func(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
-				w.clock.forward(time.Hour)
-				if _, err := w.SignIn(b.Context(), from(fmt.Sprintf("10.%d.%d.1", i>>8, i&255)), email, "wrong password"); !errors.Is(err, auth.ErrUnauthenticated) {
+				w.clock.advanceBy(time.Hour)
+				if _, err := w.SignIn(b.Context(), actorFrom(fmt.Sprintf("10.%d.%d.1", i>>8, i&255)), email, "wrong password"); !errors.Is(err, auth.ErrUnauthenticated) {
 					b.Fatal(err)
 				}
 			}
@@ -330,7 +330,7 @@ func BenchmarkSignIn(b *testing.B) {
 func TestThrottleIsBounded(t *testing.T) {
 	w := newWorld(t)
 	for i := range auth.MaxThrottled {
-		w.try(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), fmt.Sprintf("user%d@example.org", i), "wrong password")
+		w.trySignIn(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), fmt.Sprintf("user%d@example.org", i), "wrong password")
 	}
 	if n := w.Throttled(); n > auth.MaxThrottled {
 		t.Errorf("%d are remembered, at most %d", n, auth.MaxThrottled)

@@ -29,8 +29,8 @@ const (
 	maxAccountDelay = 30 * time.Second
 	// A failure of a pair is forgotten after drainOfPair, one of an address or an
 	// account after drain: many people may share an address.
-	drainOfPair = 15 * time.Minute
-	drain       = time.Minute
+	drainOfPair   = 15 * time.Minute
+	drainOfOthers = time.Minute
 	// maxDoublings bounds what counts beyond the free failures, so that an end of
 	// the failures is soon the end of the delays.
 	maxDoublings = 12
@@ -73,21 +73,21 @@ func newThrottle(m *metrics) *throttle {
 // limitsOf returns the bounds of an attempt on account from address; account may
 // be empty.
 func limitsOf(account, address string, known bool) []limit {
-	address = network(address)
-	limits := []limit{{"address " + address, failuresOfAddress, drain, maxDelay}}
+	address = clientNetwork(address)
+	limits := []limit{{"address " + address, failuresOfAddress, drainOfOthers, maxDelay}}
 	if account == "" {
 		return limits
 	}
 	limits = append(limits, limit{"pair " + address + " " + account, failuresOfPair, drainOfPair, maxDelay})
 	if !known {
-		limits = append(limits, limit{"account " + account, failuresOfAccount, drain, maxAccountDelay})
+		limits = append(limits, limit{"account " + account, failuresOfAccount, drainOfOthers, maxAccountDelay})
 	}
 	return limits
 }
 
-// network returns the part of an address that one person has: all of IPv4, the
+// clientNetwork returns the part of an address that one person has: all of IPv4, the
 // first 64 bits of IPv6.
-func network(address string) string {
+func clientNetwork(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return address
@@ -99,8 +99,8 @@ func network(address string) string {
 	return a.String()
 }
 
-// begin counts an attempt, or says how long to wait.
-func (t *throttle) begin(limits []limit, now time.Time) error {
+// beginAttempt counts an attempt, or says how long to wait.
+func (t *throttle) beginAttempt(limits []limit, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var wait time.Duration
@@ -138,12 +138,12 @@ func (t *throttle) countLocked(l limit, now time.Time) {
 	f.count = max(f.count-int(now.Sub(f.last)/l.drain), 0)
 	f.count, f.last = min(f.count+1, l.free+maxDoublings), now
 	if f.count >= l.free {
-		f.blocked = now.Add(delay(f.count-l.free, l.max))
+		f.blocked = now.Add(failureDelay(f.count-l.free, l.max))
 	}
 }
 
-// delay doubles with each failure.
-func delay(doublings int, most time.Duration) time.Duration {
+// failureDelay doubles with each failure.
+func failureDelay(doublings int, most time.Duration) time.Duration {
 	return min(firstDelay<<doublings, most)
 }
 
@@ -161,10 +161,10 @@ func (t *throttle) removeLocked(name string) {
 	}
 }
 
-// forget takes an attempt back, because it succeeded or was none. It forgets the
+// forgetAttempt takes an attempt back, because it succeeded or was none. It forgets the
 // failures of the pair if it succeeded; those of the address stay, or who has one
 // account could guess others without end.
-func (t *throttle) forget(limits []limit, succeeded bool) {
+func (t *throttle) forgetAttempt(limits []limit, succeeded bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, l := range limits {
@@ -178,7 +178,7 @@ func (t *throttle) forget(limits []limit, succeeded bool) {
 		}
 		f.blocked = time.Time{}
 		if f.count >= l.free {
-			f.blocked = f.last.Add(delay(f.count-l.free, l.max))
+			f.blocked = f.last.Add(failureDelay(f.count-l.free, l.max))
 		}
 	}
 	t.metrics.throttleEntries.Set(float64(t.mu.used.Len()))

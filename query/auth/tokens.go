@@ -20,7 +20,7 @@ const (
 )
 
 // mints counts the tokens of keys.
-type mints struct {
+type tokenMints struct {
 	mu struct {
 		sync.Mutex
 		since time.Time
@@ -28,9 +28,9 @@ type mints struct {
 	}
 }
 
-// take reports whether a key may mint one more. All counts begin anew when the
+// allowMint reports whether a key may mint one more. All counts begin anew when the
 // first token of them has expired.
-func (m *mints) take(key account.KeyID, now time.Time) bool {
+func (m *tokenMints) allowMint(key account.KeyID, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mu.keys == nil || now.Sub(m.mu.since) >= TokenTTL {
@@ -63,21 +63,21 @@ func (s *Service) MintToken(ctx context.Context, p *Principal, ids []code.Reposi
 		return nil, "", err
 	}
 	if len(ids) == 0 {
-		return nil, "", invalid("repoIds", "want at least one")
+		return nil, "", invalidField("repoIds", "want at least one")
 	}
-	ids, err := s.restriction(ctx, p, ids)
+	ids, err := s.checkRestriction(ctx, p, ids)
 	if err != nil {
 		return nil, "", err
 	}
-	now, value := s.now(), newValue(account.PublicPrefixToken)
-	if !s.mints.take(account.KeyID(p.Actor.Credential), now) {
+	now, value := s.nowUTC(), newValue(account.PublicPrefixToken)
+	if !s.mints.allowMint(account.KeyID(p.Actor.Credential), now) {
 		return nil, "", fmt.Errorf("%w: a key mints at most %d tokens in %s", ErrTooMany, maxMints, TokenTTL)
 	}
 	ev := &event.TokenMinted{
-		Token: account.TokenID(newID()), MintedBy: account.KeyID(p.Actor.Credential), User: p.Actor.User, Hash: s.digests.of(value),
+		Token: account.TokenID(newID()), MintedBy: account.KeyID(p.Actor.Credential), User: p.Actor.User, Hash: s.digests.hashCredential(value),
 		Repositories: ids, ExpiresAt: now.Add(TokenTTL), By: p.Actor, At: now,
 	}
-	if err := s.change(ctx, ev); err != nil {
+	if err := s.appendChange(ctx, ev); err != nil {
 		return nil, "", err
 	}
 	token, found := s.o.Directory.Token(ev.Token)
@@ -96,8 +96,8 @@ func (s *Service) RevokeToken(ctx context.Context, p *Principal, id account.Toke
 		return err
 	}
 	token, found := s.o.Directory.Token(id)
-	if !found || token.User != p.Actor.User || expired(token.ExpiresAt, s.o.Now()) {
+	if !found || token.User != p.Actor.User || hasExpired(token.ExpiresAt, s.o.Now()) {
 		return fmt.Errorf("%w: %.80q", ErrTokenNotFound, string(id))
 	}
-	return s.change(ctx, &event.TokenRevoked{Token: id, By: p.Actor, At: s.now()})
+	return s.appendChange(ctx, &event.TokenRevoked{Token: id, By: p.Actor, At: s.nowUTC()})
 }

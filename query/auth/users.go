@@ -34,10 +34,10 @@ func (s *Service) User(p *Principal, id account.UserID) (*account.User, error) {
 	if err := needOwner(p); err != nil {
 		return nil, err
 	}
-	return s.find(id)
+	return s.findUser(id)
 }
 
-func (s *Service) find(id account.UserID) (*account.User, error) {
+func (s *Service) findUser(id account.UserID) (*account.User, error) {
 	user, found := s.o.Directory.User(id)
 	if !found {
 		return nil, fmt.Errorf("%w: %.80q", ErrUserNotFound, string(id))
@@ -55,7 +55,7 @@ func (s *Service) UserByName(p *Principal, name string) (*account.User, error) {
 			return user, nil
 		}
 	}
-	return s.find(account.UserID(name))
+	return s.findUser(account.UserID(name))
 }
 
 // Approve lets somebody in who waits.
@@ -83,26 +83,26 @@ func (s *Service) changeState(ctx context.Context, p *Principal, id account.User
 	if err := needOwner(p); err != nil {
 		return nil, err
 	}
-	user, err := s.find(id)
+	user, err := s.findUser(id)
 	if err != nil || user.State == to {
 		return user, err
 	}
 	if user.State != from {
 		return nil, fmt.Errorf("%w: it is %s, not %s", ErrNotActive, user.State, from)
 	}
-	if to == account.StateSuspended && s.lastOwner(user) {
+	if to == account.StateSuspended && s.isLastOwner(user) {
 		return nil, ErrLastOwnerRemoved
 	}
-	ev := &event.UserChanged{User: id, Change: c, By: p.Actor, At: s.now()}
-	return s.changed(ctx, id, ev, func(u *account.User) bool { return u.State == to })
+	ev := &event.UserChanged{User: id, Change: c, By: p.Actor, At: s.nowUTC()}
+	return s.changeUser(ctx, id, ev, func(u *account.User) bool { return u.State == to })
 }
 
-// changed appends ev and returns the user as they are then.
-func (s *Service) changed(ctx context.Context, id account.UserID, ev event.Event, done func(*account.User) bool) (*account.User, error) {
-	if err := s.change(ctx, ev); err != nil {
+// changeUser appends ev and returns the user as they are then.
+func (s *Service) changeUser(ctx context.Context, id account.UserID, ev event.Event, done func(*account.User) bool) (*account.User, error) {
+	if err := s.appendChange(ctx, ev); err != nil {
 		return nil, err
 	}
-	user, err := s.find(id)
+	user, err := s.findUser(id)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (s *Service) changed(ctx context.Context, id account.UserID, ev event.Event
 	return user, nil
 }
 
-func (s *Service) lastOwner(u *account.User) bool {
+func (s *Service) isLastOwner(u *account.User) bool {
 	return u.Active() && u.Role == account.RoleOwner && s.o.Directory.Owners() <= 1
 }
 
@@ -123,9 +123,9 @@ func (s *Service) ChangeRole(ctx context.Context, p *Principal, id account.UserI
 		return nil, err
 	}
 	if !role.Valid() {
-		return nil, invalid("role", "want OWNER or MEMBER")
+		return nil, invalidField("role", "want OWNER or MEMBER")
 	}
-	user, err := s.find(id)
+	user, err := s.findUser(id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -133,11 +133,11 @@ func (s *Service) ChangeRole(ctx context.Context, p *Principal, id account.UserI
 		return nil, ErrNotActive
 	case user.Role == role:
 		return user, nil
-	case s.lastOwner(user):
+	case s.isLastOwner(user):
 		return nil, ErrLastOwnerDemoted
 	}
-	ev := &event.UserChanged{User: id, Change: event.UserRoleChanged, Role: role, By: p.Actor, At: s.now()}
-	user, err = s.changed(ctx, id, ev, func(u *account.User) bool { return u.Role == role })
+	ev := &event.UserChanged{User: id, Change: event.UserRoleChanged, Role: role, By: p.Actor, At: s.nowUTC()}
+	user, err = s.changeUser(ctx, id, ev, func(u *account.User) bool { return u.Role == role })
 	if errors.Is(err, ErrConflict) {
 		err = ErrLastOwnerDemoted
 	}
@@ -150,14 +150,14 @@ func (s *Service) Remove(ctx context.Context, p *Principal, id account.UserID) e
 	if err := needOwner(p); err != nil {
 		return err
 	}
-	user, err := s.find(id)
+	user, err := s.findUser(id)
 	if err != nil {
 		return err
 	}
-	if s.lastOwner(user) {
+	if s.isLastOwner(user) {
 		return ErrLastOwnerRemoved
 	}
-	if err := s.change(ctx, &event.UserRemoved{User: id, By: p.Actor, At: s.now()}); err != nil {
+	if err := s.appendChange(ctx, &event.UserRemoved{User: id, By: p.Actor, At: s.nowUTC()}); err != nil {
 		return err
 	}
 	if _, found := s.o.Directory.User(id); found {
@@ -175,8 +175,8 @@ func (s *Service) Rename(ctx context.Context, p *Principal, name string) (*accou
 	if name, err = normalName("name", name, 0, account.MaxNameBytes); err != nil || name == user.Name {
 		return user, err
 	}
-	ev := &event.UserChanged{User: user.ID, Change: event.UserRenamed, Name: name, By: p.Actor, At: s.now()}
-	return s.changed(ctx, user.ID, ev, func(*account.User) bool { return true })
+	ev := &event.UserChanged{User: user.ID, Change: event.UserRenamed, Name: name, By: p.Actor, At: s.nowUTC()}
+	return s.changeUser(ctx, user.ID, ev, func(*account.User) bool { return true })
 }
 
 // ChangePassword changes the password of p's user, who has to know the old one, and
@@ -194,24 +194,24 @@ func (s *Service) ChangePassword(ctx context.Context, p *Principal, old, passwor
 		return err
 	}
 	limits := limitsOf("own "+user.Email, p.Actor.Address, true)
-	if err := s.throttle.begin(limits, s.o.Now()); err != nil {
+	if err := s.throttle.beginAttempt(limits, s.o.Now()); err != nil {
 		return err
 	}
-	matches, _, err := s.check(ctx, user.PasswordHash, old)
+	matches, _, err := s.checkPasswordHash(ctx, user.PasswordHash, old)
 	if err != nil {
-		s.throttle.forget(limits, false)
+		s.throttle.forgetAttempt(limits, false)
 		return err
 	}
 	if !matches {
 		s.noteSignIn(ctx, methodPassword, p.Actor, user.Email, ErrUnauthenticated)
-		return invalid("oldPassword", "it is another")
+		return invalidField("oldPassword", "it is another")
 	}
-	s.throttle.forget(limits, true)
-	hash, err := s.hasher.hash(ctx, password)
+	s.throttle.forgetAttempt(limits, true)
+	hash, err := s.hasher.hashPassword(ctx, password)
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, &event.UserChanged{
-		User: user.ID, Change: event.UserPasswordChanged, PasswordHash: hash, By: p.Actor, At: s.now(),
+	return s.appendChange(ctx, &event.UserChanged{
+		User: user.ID, Change: event.UserPasswordChanged, PasswordHash: hash, By: p.Actor, At: s.nowUTC(),
 	})
 }

@@ -12,22 +12,22 @@ import (
 // maxSights bounds the Visible values that are kept for one state of the
 // decisions. Beyond it all are forgotten, and lists that were made for them are
 // made again.
-const maxSights = 1024
+const maxVisibilities = 1024
 
 // sights keeps the Visible values of one state of the decisions.
-type sights struct {
+type visibilityCache struct {
 	mu struct {
 		sync.RWMutex
 		// access is the state that the rest is of. Holding on to it keeps its address
 		// from becoming that of another.
 		access map[code.RepositoryID]*account.Access
 		named  map[account.UserID]struct{}
-		known  map[sightKey]Visible
+		known  map[visibilityKey]Visible
 	}
 }
 
 // sightKey is what two principals share who see the same.
-type sightKey struct {
+type visibilityKey struct {
 	role account.Role
 	user account.UserID // empty where no decision names the user
 	// credential is empty for those without a restriction.
@@ -41,15 +41,15 @@ func (s *Service) Visible(p *Principal) Visible {
 		return Visible{}
 	}
 	access := s.o.Directory.Access()
-	return s.sights.of(p, access, func(p *Principal) Visible {
-		v := &sight{p: p, access: access, unsaid: s.o.DefaultVisibility}
-		return Only(v.sees)
+	return s.visibilities.visibleTo(p, access, func(p *Principal) Visible {
+		v := &visibility{p: p, access: access, defaultVisibility: s.o.DefaultVisibility}
+		return Only(v.canSee)
 	})
 }
 
-func (s *sights) of(p *Principal, access map[code.RepositoryID]*account.Access, make func(*Principal) Visible) Visible {
+func (s *visibilityCache) visibleTo(p *Principal, access map[code.RepositoryID]*account.Access, make func(*Principal) Visible) Visible {
 	s.mu.RLock()
-	current := s.isOfLocked(access)
+	current := s.isCurrentLocked(access)
 	v, found := s.mu.known[s.keyLocked(p)]
 	s.mu.RUnlock()
 	if current && found {
@@ -57,11 +57,11 @@ func (s *sights) of(p *Principal, access map[code.RepositoryID]*account.Access, 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.isOfLocked(access) {
-		s.mu.access, s.mu.named, s.mu.known = access, membersOf(access), map[sightKey]Visible{}
+	if !s.isCurrentLocked(access) {
+		s.mu.access, s.mu.named, s.mu.known = access, membersOf(access), map[visibilityKey]Visible{}
 	}
-	if len(s.mu.known) >= maxSights {
-		s.mu.known = map[sightKey]Visible{}
+	if len(s.mu.known) >= maxVisibilities {
+		s.mu.known = map[visibilityKey]Visible{}
 	}
 	key := s.keyLocked(p)
 	if v, found = s.mu.known[key]; !found {
@@ -71,12 +71,12 @@ func (s *sights) of(p *Principal, access map[code.RepositoryID]*account.Access, 
 	return v
 }
 
-func (s *sights) isOfLocked(access map[code.RepositoryID]*account.Access) bool {
+func (s *visibilityCache) isCurrentLocked(access map[code.RepositoryID]*account.Access) bool {
 	return s.mu.known != nil && reflect.ValueOf(s.mu.access).Pointer() == reflect.ValueOf(access).Pointer()
 }
 
-func (s *sights) keyLocked(p *Principal) sightKey {
-	k := sightKey{role: p.Role}
+func (s *visibilityCache) keyLocked(p *Principal) visibilityKey {
+	k := visibilityKey{role: p.Role}
 	if _, named := s.mu.named[p.Actor.User]; named {
 		k.user = p.Actor.User
 	}
@@ -97,15 +97,15 @@ func membersOf(access map[code.RepositoryID]*account.Access) map[account.UserID]
 }
 
 // sight is what a principal may see in one state of the decisions.
-type sight struct {
-	p      *Principal
-	access map[code.RepositoryID]*account.Access // not changed
-	unsaid account.Visibility
+type visibility struct {
+	p                 *Principal
+	access            map[code.RepositoryID]*account.Access // not changed
+	defaultVisibility account.Visibility
 }
 
-// sees implements Visible. The credential's restriction comes first: it takes
+// canSee implements Visible. The credential's restriction comes first: it takes
 // away, and never gives.
-func (v *sight) sees(r *code.Repository) bool {
+func (v *visibility) canSee(r *code.Repository) bool {
 	if v.p.Repositories != nil {
 		if _, named := v.p.Repositories[r.ID]; !named {
 			return false
@@ -115,7 +115,7 @@ func (v *sight) sees(r *code.Repository) bool {
 		return true
 	}
 	access := v.access[r.ID]
-	switch visibilityOf(r, access, v.unsaid) {
+	switch visibilityOf(r, access, v.defaultVisibility) {
 	case account.Public:
 		return true
 	case account.Internal:

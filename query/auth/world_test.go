@@ -32,7 +32,7 @@ type clock struct {
 
 func (c *clock) Now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.now }
 
-func (c *clock) forward(d time.Duration) { c.mu.Lock(); defer c.mu.Unlock(); c.now = c.now.Add(d) }
+func (c *clock) advanceBy(d time.Duration) { c.mu.Lock(); defer c.mu.Unlock(); c.now = c.now.Add(d) }
 
 // records is the audit log.
 type records struct {
@@ -56,10 +56,10 @@ func (catalog) Find(_ context.Context, candidate code.Repository) (code.Reposito
 	if candidate.ID < 1 || candidate.ID > 9 {
 		return code.Repository{}, code.ErrNotFound
 	}
-	return *repository(candidate.ID), nil
+	return *newRepository(candidate.ID), nil
 }
 
-func repository(id code.RepositoryID) *code.Repository {
+func newRepository(id code.RepositoryID) *code.Repository {
 	return &code.Repository{ID: id, Name: "r", Private: id%2 == 0}
 }
 
@@ -88,8 +88,8 @@ func newWorld(t testing.TB, set ...func(*auth.Options)) *world {
 	return w
 }
 
-// owner makes the first owner and returns their session.
-func (w *world) owner() *auth.SignedIn {
+// signInOwner makes the first owner and returns their session.
+func (w *world) signInOwner() *auth.SignedIn {
 	w.t.Helper()
 	in, err := w.Setup(w.t.Context(), here, auth.Newcomer{Value: w.SetupValue(), Email: ownerEmail, Name: "Ada", Password: password})
 	if err != nil {
@@ -98,8 +98,8 @@ func (w *world) owner() *auth.SignedIn {
 	return in
 }
 
-// member invites somebody and returns their session.
-func (w *world) member(owner *auth.Principal, email string) *auth.SignedIn {
+// signInMember invites somebody and returns their session.
+func (w *world) signInMember(owner *auth.Principal, email string) *auth.SignedIn {
 	w.t.Helper()
 	_, value, err := w.Invite(w.t.Context(), owner, auth.Invitation{})
 	if err != nil {
@@ -112,8 +112,8 @@ func (w *world) member(owner *auth.Principal, email string) *auth.SignedIn {
 	return in
 }
 
-// key makes a key for a session.
-func (w *world) key(p *auth.Principal, n auth.NewKey) string {
+// createKey makes a key for a session.
+func (w *world) createKey(p *auth.Principal, n auth.NewKey) string {
 	w.t.Helper()
 	_, value, err := w.CreateKey(w.t.Context(), p, n)
 	if err != nil {
@@ -122,7 +122,7 @@ func (w *world) key(p *auth.Principal, n auth.NewKey) string {
 	return value
 }
 
-func (w *world) token(p *auth.Principal, ids ...code.RepositoryID) (*account.Token, string) {
+func (w *world) mintToken(p *auth.Principal, ids ...code.RepositoryID) (*account.Token, string) {
 	w.t.Helper()
 	token, value, err := w.MintToken(w.t.Context(), p, ids)
 	if err != nil {
@@ -131,8 +131,8 @@ func (w *world) token(p *auth.Principal, ids ...code.RepositoryID) (*account.Tok
 	return token, value
 }
 
-// ask returns a request with headers, given as name and value in turns.
-func ask(headers ...string) *http.Request {
+// newRequest returns a request with headers, given as name and value in turns.
+func newRequest(headers ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
@@ -140,27 +140,27 @@ func ask(headers ...string) *http.Request {
 	return r
 }
 
-func bearing(value string) *http.Request {
+func bearerRequest(value string) *http.Request {
 	if strings.HasPrefix(value, account.PrefixSession) {
-		return ask("Cookie", auth.CookieName+"="+value)
+		return newRequest("Cookie", auth.CookieName+"="+value)
 	}
-	return ask("Authorization", "Bearer "+value)
+	return newRequest("Authorization", "Bearer "+value)
 }
 
-// as returns the principal of a credential.
-func (w *world) as(value string) *auth.Principal {
+// authenticateAs returns the principal of a credential.
+func (w *world) authenticateAs(value string) *auth.Principal {
 	w.t.Helper()
-	p, err := w.Authenticate(bearing(value))
+	p, err := w.Authenticate(bearerRequest(value))
 	if err != nil {
 		w.t.Fatalf("%.9s…: %v", value, err)
 	}
 	return p
 }
 
-// refused fails unless a credential is refused.
-func (w *world) refused(what, value string) {
+// checkRefused fails unless a credential is refused.
+func (w *world) checkRefused(what, value string) {
 	w.t.Helper()
-	if p, err := w.Authenticate(bearing(value)); err == nil {
+	if p, err := w.Authenticate(bearerRequest(value)); err == nil {
 		w.t.Errorf("%s is good for %+v", what, p)
 	}
 }

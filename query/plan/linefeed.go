@@ -19,7 +19,7 @@ func namesLineFeed(expression string, tree *syntax.Regexp) bool {
 func classNamesLineFeed(expression string) bool {
 	within, negated := false, false
 	for rest := expression; rest != ""; {
-		size, lineFeed := character(rest)
+		size, lineFeed := characterAt(rest)
 		switch {
 		case lineFeed && within && !negated:
 			return true
@@ -52,9 +52,9 @@ func classHead(rest string) int {
 // lineFeeds are the ways to write a line feed.
 var lineFeeds = []string{"\n", `\n`, `\x0a`, `\x0A`, `\012`}
 
-// character returns the length of the character that an expression begins with, as
+// characterAt returns the length of the character that an expression begins with, as
 // it is written, and whether it is a line feed.
-func character(rest string) (size int, lineFeed bool) {
+func characterAt(rest string) (size int, lineFeed bool) {
 	for _, s := range lineFeeds {
 		if strings.HasPrefix(rest, s) {
 			return len(s), true
@@ -78,14 +78,14 @@ func character(rest string) (size int, lineFeed bool) {
 	return size, false
 }
 
-// vague returns a tree that matches what re does, and more: where re names r,
+// relaxRune returns a tree that matches what re does, and more: where re names r,
 // anything may stand. It is for a rune that a match may show as other bytes: U+FFFD
 // stands for bytes that are no UTF-8, too, and a line feed for a carriage return with
 // it. class and findRun know of U+FFFD in a class.
-func vague(re *syntax.Regexp, r rune) *syntax.Regexp {
+func relaxRune(re *syntax.Regexp, r rune) *syntax.Regexp {
 	switch re.Op {
 	case syntax.OpLiteral:
-		return vagueLiteral(re, r)
+		return relaxLiteral(re, r)
 	case syntax.OpCharClass:
 		if r == '\n' && inClass(re.Rune, r) {
 			return &syntax.Regexp{Op: syntax.OpAnyChar}
@@ -95,7 +95,7 @@ func vague(re *syntax.Regexp, r rune) *syntax.Regexp {
 	out := *re
 	out.Sub = make([]*syntax.Regexp, len(re.Sub))
 	for i, sub := range re.Sub {
-		out.Sub[i] = vague(sub, r)
+		out.Sub[i] = relaxRune(sub, r)
 	}
 	return &out
 }
@@ -110,7 +110,7 @@ func inClass(ranges []rune, r rune) bool {
 	return false
 }
 
-func vagueLiteral(re *syntax.Regexp, r rune) *syntax.Regexp {
+func relaxLiteral(re *syntax.Regexp, r rune) *syntax.Regexp {
 	if !slices.Contains(re.Rune, r) {
 		return re
 	}

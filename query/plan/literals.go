@@ -18,7 +18,7 @@ const (
 )
 
 // info is what is known of the matches of a subexpression.
-type info struct {
+type literalInfo struct {
 	// exact is the set of all texts it matches, in order of preference; nil if
 	// they are not few. The texts are folded if the pattern ignores case.
 	exact []string
@@ -28,18 +28,18 @@ type info struct {
 	asserts bool
 }
 
-// required returns the sets that every match obeys, the best first.
-func (in info) required() [][]string {
+// requiredSets returns the sets that every match obeys, the best first.
+func (in literalInfo) requiredSets() [][]string {
 	sets := in.sets
-	if in.exact != nil && usable(in.exact) {
+	if in.exact != nil && isUsable(in.exact) {
 		sets = append(slices.Clone(sets), in.exact)
 	}
-	slices.SortStableFunc(sets, func(a, b []string) int { return cmp.Compare(worth(b), worth(a)) })
+	slices.SortStableFunc(sets, func(a, b []string) int { return cmp.Compare(setWorth(b), setWorth(a)) })
 	return sets[:min(len(sets), maxSets)]
 }
 
-// worth orders sets: a long shortest literal says most, few literals cost least.
-func worth(set []string) int {
+// setWorth orders sets: a long shortest literal says most, few literals cost least.
+func setWorth(set []string) int {
 	shortest := maxLiteralBytes
 	for _, s := range set {
 		shortest = min(shortest, len(s))
@@ -47,46 +47,46 @@ func worth(set []string) int {
 	return min(shortest, 12)*16 - len(set)
 }
 
-func derive(re *syntax.Regexp, fold bool) info {
+func deriveInfo(re *syntax.Regexp, fold bool) literalInfo {
 	switch re.Op {
 	case syntax.OpNoMatch:
-		return info{}
+		return literalInfo{}
 	case syntax.OpEmptyMatch:
-		return info{exact: []string{""}}
+		return literalInfo{exact: []string{""}}
 	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
 		syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-		return info{exact: []string{""}, asserts: true}
+		return literalInfo{exact: []string{""}, asserts: true}
 	case syntax.OpLiteral:
-		return literal(string(re.Rune), fold)
+		return deriveLiteral(string(re.Rune), fold)
 	case syntax.OpCharClass:
-		return class(re.Rune, fold)
+		return deriveClass(re.Rune, fold)
 	case syntax.OpCapture:
-		return derive(re.Sub[0], fold)
+		return deriveInfo(re.Sub[0], fold)
 	case syntax.OpConcat:
-		return concat(re.Sub, fold)
+		return deriveConcat(re.Sub, fold)
 	case syntax.OpAlternate:
-		return alternate(re.Sub, fold)
+		return deriveAlternate(re.Sub, fold)
 	case syntax.OpQuest:
-		return quest(re, fold)
+		return deriveQuest(re, fold)
 	case syntax.OpPlus:
-		in := derive(re.Sub[0], fold)
-		return info{sets: in.required()}
+		in := deriveInfo(re.Sub[0], fold)
+		return literalInfo{sets: in.requiredSets()}
 	}
-	return info{} // star, any: nothing is required
+	return literalInfo{} // star, any: nothing is required
 }
 
-func literal(s string, fold bool) info {
+func deriveLiteral(s string, fold bool) literalInfo {
 	if fold {
 		s = string(postings.AppendFold(nil, []byte(s)))
 	}
 	if len(s) > maxLiteralBytes {
-		return info{sets: [][]string{{cut(s)}}}
+		return literalInfo{sets: [][]string{{cutLiteral(s)}}}
 	}
-	return info{exact: []string{s}}
+	return literalInfo{exact: []string{s}}
 }
 
-// cut shortens a literal at the end of a rune.
-func cut(s string) string {
+// cutLiteral shortens a literal at the end of a rune.
+func cutLiteral(s string) string {
 	n := maxLiteralBytes
 	for n > 0 && s[n]&0xc0 == 0x80 {
 		n--
@@ -94,15 +94,15 @@ func cut(s string) string {
 	return s[:n]
 }
 
-func class(ranges []rune, fold bool) info {
+func deriveClass(ranges []rune, fold bool) literalInfo {
 	var exact []string
 	for i := 0; i+1 < len(ranges); i += 2 {
 		if ranges[i+1]-ranges[i] >= maxClassRunes {
-			return info{}
+			return literalInfo{}
 		}
 		for r := ranges[i]; r <= ranges[i+1]; r++ {
 			if r == '�' {
-				return info{} // stands for bytes that are no UTF-8, too
+				return literalInfo{} // stands for bytes that are no UTF-8, too
 			}
 			s := string(r)
 			if fold {
@@ -113,32 +113,32 @@ func class(ranges []rune, fold bool) info {
 			}
 		}
 		if len(exact) > maxClassRunes {
-			return info{}
+			return literalInfo{}
 		}
 	}
-	return info{exact: exact}
+	return literalInfo{exact: exact}
 }
 
-// concat multiplies exact sets as far as they stay small; where that ends, the
+// deriveConcat multiplies exact sets as far as they stay small; where that ends, the
 // product so far is required, and a new one begins.
-func concat(subs []*syntax.Regexp, fold bool) info {
-	out := info{exact: []string{""}}
+func deriveConcat(subs []*syntax.Regexp, fold bool) literalInfo {
+	out := literalInfo{exact: []string{""}}
 	running, whole := []string{""}, true
 	flush := func() {
-		if usable(running) {
+		if isUsable(running) {
 			out.sets = append(out.sets, running)
 		}
 		running, whole = []string{""}, false
 	}
 	for _, sub := range subs {
-		in := derive(sub, fold)
+		in := deriveInfo(sub, fold)
 		out.asserts = out.asserts || in.asserts
 		out.sets = append(out.sets, in.sets...)
 		if in.exact == nil {
 			flush()
 			continue
 		}
-		if product := multiply(running, in.exact); product != nil {
+		if product := crossProduct(running, in.exact); product != nil {
 			running = product
 			continue
 		}
@@ -154,8 +154,8 @@ func concat(subs []*syntax.Regexp, fold bool) info {
 	return out
 }
 
-// multiply returns all a+b, or nil if they are too many or too long.
-func multiply(a, b []string) []string {
+// crossProduct returns all a+b, or nil if they are too many or too long.
+func crossProduct(a, b []string) []string {
 	if len(a)*len(b) > maxLiterals {
 		return nil
 	}
@@ -171,34 +171,34 @@ func multiply(a, b []string) []string {
 	return out
 }
 
-// alternate requires one literal of each branch: the union of the best set of
+// deriveAlternate requires one literal of each branch: the union of the best set of
 // every branch.
-func alternate(subs []*syntax.Regexp, fold bool) info {
+func deriveAlternate(subs []*syntax.Regexp, fold bool) literalInfo {
 	var exact, either []string
-	out := info{}
+	out := literalInfo{}
 	allExact, allRequire := true, true
 	for _, sub := range subs {
-		in := derive(sub, fold)
+		in := deriveInfo(sub, fold)
 		out.asserts = out.asserts || in.asserts
 		if in.exact == nil {
 			allExact = false
 		}
 		exact = append(exact, in.exact...)
-		if best := in.required(); len(best) > 0 {
+		if best := in.requiredSets(); len(best) > 0 {
 			either = append(either, best[0]...)
 		} else {
 			allRequire = false
 		}
 	}
-	if exact = dedupe(exact); allExact && len(exact) <= maxLiterals {
+	if exact = dedupeTexts(exact); allExact && len(exact) <= maxLiterals {
 		out.exact = exact
-	} else if either = dedupe(either); allRequire && len(either) <= maxLiterals {
+	} else if either = dedupeTexts(either); allRequire && len(either) <= maxLiterals {
 		out.sets = [][]string{either}
 	}
 	return out
 }
 
-func dedupe(set []string) []string {
+func dedupeTexts(set []string) []string {
 	seen := make(map[string]bool, len(set))
 	out := set[:0:0]
 	for _, s := range set {
@@ -210,14 +210,14 @@ func dedupe(set []string) []string {
 	return out
 }
 
-// quest adds the empty text, preferred last by x? and first by x??.
-func quest(re *syntax.Regexp, fold bool) info {
-	in := derive(re.Sub[0], fold)
+// deriveQuest adds the empty text, preferred last by x? and first by x??.
+func deriveQuest(re *syntax.Regexp, fold bool) literalInfo {
+	in := deriveInfo(re.Sub[0], fold)
 	if in.exact == nil || len(in.exact) >= maxLiterals {
-		return info{}
+		return literalInfo{}
 	}
 	if re.Flags&syntax.NonGreedy != 0 {
-		return info{exact: dedupe(append([]string{""}, in.exact...)), asserts: in.asserts}
+		return literalInfo{exact: dedupeTexts(append([]string{""}, in.exact...)), asserts: in.asserts}
 	}
-	return info{exact: dedupe(append(slices.Clone(in.exact), "")), asserts: in.asserts}
+	return literalInfo{exact: dedupeTexts(append(slices.Clone(in.exact), "")), asserts: in.asserts}
 }

@@ -85,7 +85,7 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPattern, err)
 	}
-	p := &Pattern{Multiline: namesLineFeed(expression, tree), Fold: fold || folds(tree)}
+	p := &Pattern{Multiline: namesLineFeed(expression, tree), Fold: fold || hasFoldCase(tree)}
 	p.KeepCR = namesRune(tree, '\r') || !p.Multiline && !hasOp(tree, syntax.OpEndLine, syntax.OpEndText)
 	p.TextAnchors = hasOp(tree, syntax.OpBeginText, syntax.OpEndText)
 	if !p.Multiline {
@@ -93,20 +93,20 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 	}
 	p.Expression = tree.String()
 	tree = tree.Simplify()
-	certain := vague(tree, utf8.RuneError)
+	certain := relaxRune(tree, utf8.RuneError)
 	if p.Multiline && !p.KeepCR {
-		certain = vague(certain, '\n')
+		certain = relaxRune(certain, '\n')
 	}
-	in := derive(certain, p.Fold)
+	in := deriveInfo(certain, p.Fold)
 	if in.exact != nil && !in.asserts {
-		p.Exact, p.Sets = usable(in.exact), [][]string{in.exact}
+		p.Exact, p.Sets = isUsable(in.exact), [][]string{in.exact}
 	}
 	if !p.Exact {
-		if p.Sets = in.required(); !p.Multiline {
-			p.bound(certain)
+		if p.Sets = in.requiredSets(); !p.Multiline {
+			p.setLineBounds(certain)
 		}
 		p.Run = findRun(certain)
-		if err := p.compile(tree); err != nil {
+		if err := p.compileRegexp(tree); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrPattern, err)
 		}
 	}
@@ -114,8 +114,8 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 	return p, nil
 }
 
-// compile makes Regexp, where simple is the simplified tree of Expression.
-func (p *Pattern) compile(simple *syntax.Regexp) (err error) {
+// compileRegexp makes Regexp, where simple is the simplified tree of Expression.
+func (p *Pattern) compileRegexp(simple *syntax.Regexp) (err error) {
 	if p.Regexp, err = regexp.Compile(p.Expression); err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func (p *Pattern) compile(simple *syntax.Regexp) (err error) {
 // Bounded reports whether the pattern is a literal with bounds of lines.
 func (p *Pattern) Bounded() bool { return p.LineStart || p.LineEnd }
 
-// bound recognises ^literal, literal$ and ^literal$.
-func (p *Pattern) bound(tree *syntax.Regexp) {
+// setLineBounds recognises ^literal, literal$ and ^literal$.
+func (p *Pattern) setLineBounds(tree *syntax.Regexp) {
 	if tree.Op != syntax.OpConcat {
 		return
 	}
@@ -143,8 +143,8 @@ func (p *Pattern) bound(tree *syntax.Regexp) {
 	if end {
 		inner = inner[:len(inner)-1]
 	}
-	in := concat(inner, p.Fold)
-	if (start || end) && len(in.exact) == 1 && !in.asserts && usable(in.exact) {
+	in := deriveConcat(inner, p.Fold)
+	if (start || end) && len(in.exact) == 1 && !in.asserts && isUsable(in.exact) {
 		p.LineStart, p.LineEnd, p.Sets = start, end, [][]string{in.exact}
 	}
 }
@@ -174,8 +174,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// usable reports whether every literal of a set says something.
-func usable(set []string) bool {
+// isUsable reports whether every literal of a set says something.
+func isUsable(set []string) bool {
 	for _, s := range set {
 		if s == "" {
 			return false
@@ -184,27 +184,27 @@ func usable(set []string) bool {
 	return len(set) > 0
 }
 
-// some reports whether a node of a pattern satisfies is.
-func some(re *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
-	return is(re) || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return some(sub, is) })
+// anyNode reports whether a node of a pattern satisfies is.
+func anyNode(re *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
+	return is(re) || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return anyNode(sub, is) })
 }
 
 // namesRune reports whether a pattern asks for r as a character, or, if r is the
 // line feed, by a dot under (?s).
 func namesRune(re *syntax.Regexp, r rune) bool {
-	return some(re, func(re *syntax.Regexp) bool {
+	return anyNode(re, func(re *syntax.Regexp) bool {
 		return re.Op == syntax.OpAnyChar && r == '\n' || re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r)
 	})
 }
 
 // hasOp reports whether one of the operators occurs in a pattern.
 func hasOp(re *syntax.Regexp, ops ...syntax.Op) bool {
-	return some(re, func(re *syntax.Regexp) bool { return slices.Contains(ops, re.Op) })
+	return anyNode(re, func(re *syntax.Regexp) bool { return slices.Contains(ops, re.Op) })
 }
 
-// folds reports whether a part of a pattern ignores case.
-func folds(re *syntax.Regexp) bool {
-	return some(re, func(re *syntax.Regexp) bool { return re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0 })
+// hasFoldCase reports whether a part of a pattern ignores case.
+func hasFoldCase(re *syntax.Regexp) bool {
+	return anyNode(re, func(re *syntax.Regexp) bool { return re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0 })
 }
 
 // withoutLineFeed takes the line feed out of every class, in place.

@@ -66,9 +66,9 @@ func randomText(rng *rand.Rand) string {
 	return b.String()
 }
 
-// spans lists the texts that an expression matches, by a plain scan with the rules
+// matchSpans lists the texts that an expression matches, by a plain scan with the rules
 // of the package documentation.
-func spans(p *Pattern, reference *regexp.Regexp, text string) []string {
+func matchSpans(p *Pattern, reference *regexp.Regexp, text string) []string {
 	var all []string
 	if !p.Multiline {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -109,7 +109,7 @@ func checkSuperset(t *testing.T, expression string, fold bool, text string) {
 	if err != nil {
 		return
 	}
-	for _, m := range spans(p, reference, text) {
+	for _, m := range matchSpans(p, reference, text) {
 		if m == "" {
 			continue
 		}

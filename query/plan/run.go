@@ -17,13 +17,13 @@ const (
 func findRun(re *syntax.Regexp) Run {
 	var best, current Run
 	bestWorth := 0
-	for _, sub := range flatten(nil, re) {
+	for _, sub := range flattenConcat(nil, re) {
 		class, n, certain := classOf(sub)
 		if n == 0 || class != current.Class {
 			current = Run{Class: class}
 		}
 		current.Bytes += n
-		if w := current.worth(); w > bestWorth {
+		if w := current.runWorth(); w > bestWorth {
 			best, bestWorth = current, w
 		}
 		if !certain { // x+ : what follows is not next to the run's counted part
@@ -33,22 +33,22 @@ func findRun(re *syntax.Regexp) Run {
 	return best
 }
 
-// flatten appends the parts of nested concatenations, such as Simplify leaves of
+// flattenConcat appends the parts of nested concatenations, such as Simplify leaves of
 // x{3}, in order.
-func flatten(dst []*syntax.Regexp, re *syntax.Regexp) []*syntax.Regexp {
+func flattenConcat(dst []*syntax.Regexp, re *syntax.Regexp) []*syntax.Regexp {
 	switch re.Op {
 	case syntax.OpCapture:
-		return flatten(dst, re.Sub[0])
+		return flattenConcat(dst, re.Sub[0])
 	case syntax.OpConcat:
 		for _, sub := range re.Sub {
-			dst = flatten(dst, sub)
+			dst = flattenConcat(dst, sub)
 		}
 		return dst
 	}
 	return append(dst, re)
 }
 
-func (r Run) worth() int {
+func (r Run) runWorth() int {
 	share := 0
 	for b, in := range r.Class {
 		if in {

@@ -15,7 +15,7 @@ func (v *visitor) placeTerms(a *agenda) (err error) {
 		if f := &v.findings[n]; i == 0 {
 			v.together = f.blocks
 		} else {
-			v.together = postings.Common(v.together, f.blocks)
+			v.together = postings.Intersection(v.together, f.blocks)
 		}
 	}
 	if a.phrase != "" && v.together.Len() > 0 {

@@ -35,7 +35,7 @@ func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, e
 	branches := slices.DeleteFunc(s.Branches(r.ID), func(b Branch) bool { return !b.Ref.IsBranch() })
 	s.Release()
 	var others []Branch
-	err = b.git(ctx, b.reads, operationBranches, func(ctx context.Context) (err error) {
+	err = b.callGit(ctx, b.reads, operationBranches, func(ctx context.Context) (err error) {
 		others, err = b.o.Git.Branches(ctx, r.ID)
 		return err
 	})
@@ -45,7 +45,7 @@ func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, e
 	if head == "" && r.DefaultBranch != "" {
 		head = code.BranchRef(r.DefaultBranch)
 	}
-	return merge(branches, others, head), nil
+	return mergeBranches(branches, others, head), nil
 }
 
 // Tags returns the tags of a repository that are indexed, the one with the newest commit first. Commit is the one that a
@@ -57,11 +57,11 @@ func (b *Browser) Tags(ctx context.Context, r *code.Repository) ([]Branch, error
 	}
 	tags := slices.DeleteFunc(s.Branches(r.ID), func(b Branch) bool { return !b.Ref.IsTag() })
 	s.Release()
-	return merge(tags, nil, ""), nil
+	return mergeBranches(tags, nil, ""), nil
 }
 
-// merge adds the others to the indexed branches: a name means what is indexed.
-func merge(indexed, others []Branch, head code.Ref) []Branch {
+// mergeBranches adds the others to the indexed branches: a name means what is indexed.
+func mergeBranches(indexed, others []Branch, head code.Ref) []Branch {
 	known := make(map[code.Ref]bool, len(indexed))
 	for _, b := range indexed {
 		known[b.Ref] = true
@@ -79,13 +79,13 @@ func merge(indexed, others []Branch, head code.Ref) []Branch {
 		all[i].Default = all[i].Ref == head
 	}
 	slices.SortFunc(all, func(a, b Branch) int {
-		return cmp.Or(a.group()-b.group(), b.Time.Compare(a.Time), strings.Compare(string(a.Ref), string(b.Ref)))
+		return cmp.Or(a.sortGroup()-b.sortGroup(), b.Time.Compare(a.Time), strings.Compare(string(a.Ref), string(b.Ref)))
 	})
 	return all
 }
 
-// group is the place of a branch in the order of Branches.
-func (b *Branch) group() int {
+// sortGroup is the place of a branch in the order of Branches.
+func (b *Branch) sortGroup() int {
 	switch {
 	case b.Default:
 		return 0

@@ -54,7 +54,7 @@ func TestSubtree(t *testing.T) {
 		n, err := b.Subtree(t.Context(), kettle, "", c.path, c.depth, c.limit)
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
-		} else if have := drawn(n); have != c.want {
+		} else if have := drawTree(n); have != c.want {
 			t.Errorf("%+v: have %q", c, have)
 		}
 	}
@@ -63,14 +63,14 @@ func TestSubtree(t *testing.T) {
 	}
 }
 
-func drawn(n *source.Node) string {
+func drawTree(n *source.Node) string {
 	var names []string
 	for _, c := range n.Children {
 		switch {
 		case c.Kind != source.KindTree:
 			names = append(names, c.Name)
 		case c.Opened:
-			names = append(names, c.Name+"/{"+drawn(c)+"}")
+			names = append(names, c.Name+"/{"+drawTree(c)+"}")
 		default:
 			names = append(names, c.Name+"/…")
 		}

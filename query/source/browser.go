@@ -16,7 +16,7 @@ type Browser struct {
 	o            Options
 	metrics      *metrics
 	cache        *cache
-	reads, walks *pool
+	reads, walks *callPool
 }
 
 // New returns a Browser.
@@ -40,9 +40,9 @@ type revision struct {
 	ref    code.Ref
 }
 
-// at calls read with a state of the index and the revision that a name means in
+// withRevision calls read with a state of the index and the revision that a name means in
 // it; the empty name is the default branch.
-func (b *Browser) at(ctx context.Context, r *code.Repository, name string, read func(Snapshot, revision) error) error {
+func (b *Browser) withRevision(ctx context.Context, r *code.Repository, name string, read func(Snapshot, revision) error) error {
 	parsed := code.RevisionName{Head: true}
 	if name != "" {
 		var err error
@@ -55,20 +55,20 @@ func (b *Browser) at(ctx context.Context, r *code.Repository, name string, read 
 		return err
 	}
 	defer s.Release()
-	rev, err := b.resolve(ctx, s, r, parsed)
+	rev, err := b.resolveRevision(ctx, s, r, parsed)
 	if err != nil {
 		return fmt.Errorf("revision %q of %s: %w", name, r.Name, err)
 	}
 	return read(s, rev)
 }
 
-// resolve asks the index first: a branch means what searches answer from. A commit
+// resolveRevision asks the index first: a branch means what searches answer from. A commit
 // that is named by its ID must be one that a ref leads to: a mirror also holds what
 // a forced push has dropped.
-func (b *Browser) resolve(ctx context.Context, s Snapshot, r *code.Repository, name code.RevisionName) (revision, error) {
+func (b *Browser) resolveRevision(ctx context.Context, s Snapshot, r *code.Repository, name code.RevisionName) (revision, error) {
 	rev := revision{id: r.ID}
 	head, mustReach := s.Default(r.ID), false
-	if rev.ref, rev.commit = indexed(s, r.ID, name, head); rev.commit != "" {
+	if rev.ref, rev.commit = findIndexed(s, r.ID, name, head); rev.commit != "" {
 		if name.Steps == "" {
 			return rev, nil
 		}
@@ -83,7 +83,7 @@ func (b *Browser) resolve(ctx context.Context, s Snapshot, r *code.Repository, n
 	if name.Head && head == "" {
 		return rev, fmt.Errorf("nothing is indexed of the default branch yet: %w", ErrNoRevision)
 	}
-	err := b.git(ctx, b.reads, operationResolve, func(ctx context.Context) (err error) {
+	err := b.callGit(ctx, b.reads, operationResolve, func(ctx context.Context) (err error) {
 		rev.commit, err = b.o.Git.Resolve(ctx, r.ID, name, head)
 		return err
 	})
@@ -96,9 +96,9 @@ func (b *Browser) resolve(ctx context.Context, s Snapshot, r *code.Repository, n
 	return rev, err
 }
 
-// indexed returns the ref and commit that the index has for a name, its steps
+// findIndexed returns the ref and commit that the index has for a name, its steps
 // aside.
-func indexed(s Snapshot, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.Ref, code.CommitID) {
+func findIndexed(s Snapshot, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.Ref, code.CommitID) {
 	if name.Head {
 		if head == "" {
 			return "", ""
@@ -114,16 +114,16 @@ func indexed(s Snapshot, id code.RepositoryID, name code.RevisionName, head code
 	return name.Refs[0], s.Commit(id, name.Refs[0])
 }
 
-// git runs a call of git within the bounds.
-func (b *Browser) git(ctx context.Context, p *pool, operation string, call func(context.Context) error) error {
+// callGit runs a call of git within the bounds.
+func (b *Browser) callGit(ctx context.Context, p *callPool, operation string, call func(context.Context) error) error {
 	if b.o.Git == nil {
 		return fmt.Errorf("%w in this process", ErrUnavailable)
 	}
-	if err := p.enter(ctx); err != nil {
+	if err := p.acquireSlot(ctx); err != nil {
 		return err
 	}
-	defer p.leave()
-	defer b.metrics.observe(operation, time.Now())
+	defer p.releaseSlot()
+	defer b.metrics.observeCall(operation, time.Now())
 	ctx, cancel := context.WithTimeoutCause(ctx, b.o.Timeout, fmt.Errorf("%w: more than %s", ErrTimeout, b.o.Timeout))
 	defer cancel()
 	err := call(ctx)
@@ -141,7 +141,7 @@ func (b *Browser) File(ctx context.Context, r *code.Repository, name, path strin
 	}
 	var file File
 	var rev revision
-	err := b.at(ctx, r, name, func(s Snapshot, at revision) (err error) {
+	err := b.withRevision(ctx, r, name, func(s Snapshot, at revision) (err error) {
 		rev, err = at, ErrNotIndexed
 		if rev.ref != "" {
 			file, err = s.File(r.ID, rev.ref, path)
@@ -156,7 +156,7 @@ func (b *Browser) File(ctx context.Context, r *code.Repository, name, path strin
 	}
 	if errors.Is(err, ErrNotIndexed) {
 		skipped, _ := errors.AsType[*SkippedError](err)
-		err = b.git(ctx, b.reads, operationFile, func(ctx context.Context) (err error) {
+		err = b.callGit(ctx, b.reads, operationFile, func(ctx context.Context) (err error) {
 			file, err = b.o.Git.File(ctx, r.ID, rev.commit, path, b.o.MaxFileBytes)
 			return err
 		})
@@ -180,15 +180,15 @@ func isDirectory(ctx context.Context, s Snapshot, rev revision, path string) boo
 func (b *Browser) Files(ctx context.Context, r *code.Repository, name string) ([]string, error) {
 	var files []string
 	var rev revision
-	err := b.at(ctx, r, name, func(s Snapshot, at revision) (err error) {
+	err := b.withRevision(ctx, r, name, func(s Snapshot, at revision) (err error) {
 		if rev = at; rev.ref == "" {
 			return ErrNotIndexed
 		}
 		// The only answer from the index that can be large.
-		if err := b.walks.enter(ctx); err != nil {
+		if err := b.walks.acquireSlot(ctx); err != nil {
 			return err
 		}
-		defer b.walks.leave()
+		defer b.walks.releaseSlot()
 		files, err = s.Files(ctx, r.ID, rev.ref, MaxFiles)
 		return err
 	})
@@ -196,7 +196,7 @@ func (b *Browser) Files(ctx context.Context, r *code.Repository, name string) ([
 		b.metrics.indexed.Inc()
 	}
 	if errors.Is(err, ErrNotIndexed) {
-		err = b.git(ctx, b.walks, operationFiles, func(ctx context.Context) (err error) {
+		err = b.callGit(ctx, b.walks, operationFiles, func(ctx context.Context) (err error) {
 			files, err = b.o.Git.Files(ctx, r.ID, rev.commit, MaxFiles)
 			return err
 		})
@@ -214,7 +214,7 @@ func (b *Browser) Folder(ctx context.Context, r *code.Repository, name, path str
 	if err != nil {
 		return nil, err
 	}
-	directories, err := b.directories(ctx, r, name, []string{path})
+	directories, err := b.readDirectories(ctx, r, name, []string{path})
 	if err != nil {
 		return nil, fmt.Errorf("directory %.200q of %s: %w", path, r.Name, err)
 	}
@@ -226,11 +226,11 @@ func (b *Browser) Folder(ctx context.Context, r *code.Repository, name, path str
 	return entries, nil
 }
 
-// directories returns those of the directories that are there.
-func (b *Browser) directories(ctx context.Context, r *code.Repository, name string, paths []string) (map[string][]Entry, error) {
+// readDirectories returns those of the directories that are there.
+func (b *Browser) readDirectories(ctx context.Context, r *code.Repository, name string, paths []string) (map[string][]Entry, error) {
 	var found map[string][]Entry
 	var rev revision
-	err := b.at(ctx, r, name, func(s Snapshot, at revision) (err error) {
+	err := b.withRevision(ctx, r, name, func(s Snapshot, at revision) (err error) {
 		rev, err = at, ErrNotIndexed
 		if rev.ref != "" {
 			found, err = listAll(ctx, s, rev, paths)
@@ -241,7 +241,7 @@ func (b *Browser) directories(ctx context.Context, r *code.Repository, name stri
 		b.metrics.indexed.Inc()
 	}
 	if errors.Is(err, ErrNotIndexed) {
-		err = b.git(ctx, b.reads, operationDirectories, func(ctx context.Context) (err error) {
+		err = b.callGit(ctx, b.reads, operationDirectories, func(ctx context.Context) (err error) {
 			found, err = b.o.Git.Directories(ctx, r.ID, rev.commit, paths, MaxEntries)
 			return err
 		})

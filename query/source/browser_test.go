@@ -95,7 +95,7 @@ type fakeGit struct {
 	slow  time.Duration
 }
 
-func (g *fakeGit) ask(ctx context.Context, format string, args ...any) error {
+func (g *fakeGit) recordCall(ctx context.Context, format string, args ...any) error {
 	g.asked = append(g.asked, fmt.Sprintf(format, args...))
 	if g.slow > 0 {
 		<-time.After(g.slow)
@@ -108,7 +108,7 @@ func (g *fakeGit) ask(ctx context.Context, format string, args ...any) error {
 }
 
 func (g *fakeGit) Resolve(ctx context.Context, _ code.RepositoryID, name code.RevisionName, head code.Ref) (code.CommitID, error) {
-	if err := g.ask(ctx, "resolve %v %q %q %s", name.Refs, name.Commit, name.Steps, head); err != nil {
+	if err := g.recordCall(ctx, "resolve %v %q %q %s", name.Refs, name.Commit, name.Steps, head); err != nil {
 		return "", err
 	}
 	switch {
@@ -134,7 +134,7 @@ func (g *fakeGit) Reach(ctx context.Context, _ code.RepositoryID, commit code.Co
 	case newerCommit:
 		reach = source.ReachFetched
 	}
-	return reach, g.ask(ctx, "reach %.3s", commit)
+	return reach, g.recordCall(ctx, "reach %.3s", commit)
 }
 
 func (g *fakeGit) Branches(ctx context.Context, _ code.RepositoryID) ([]source.Branch, error) {
@@ -142,24 +142,24 @@ func (g *fakeGit) Branches(ctx context.Context, _ code.RepositoryID) ([]source.B
 		{Ref: "refs/heads/side", Commit: newerCommit, Time: time.Unix(300, 0)},
 		{Ref: "refs/heads/trunk", Commit: newerCommit, Time: time.Unix(300, 0)},
 		{Ref: "refs/heads/old", Commit: olderCommit, Time: time.Unix(100, 0)},
-	}, g.ask(ctx, "branches")
+	}, g.recordCall(ctx, "branches")
 }
 
 func (g *fakeGit) File(ctx context.Context, _ code.RepositoryID, commit code.CommitID, path string, max int64) (source.File, error) {
-	return source.File{Text: []byte("git")}, g.ask(ctx, "file %.3s %s %d", commit, path, max)
+	return source.File{Text: []byte("git")}, g.recordCall(ctx, "file %.3s %s %d", commit, path, max)
 }
 
 func (g *fakeGit) Directories(ctx context.Context, _ code.RepositoryID, commit code.CommitID, paths []string, _ int) (map[string][]source.Entry, error) {
-	return map[string][]source.Entry{"": {{Name: "git", Kind: source.KindBlob}}}, g.ask(ctx, "directories %.3s %q", commit, paths)
+	return map[string][]source.Entry{"": {{Name: "git", Kind: source.KindBlob}}}, g.recordCall(ctx, "directories %.3s %q", commit, paths)
 }
 
 func (g *fakeGit) Blame(ctx context.Context, _ code.RepositoryID, commit code.CommitID, path string, _ int64) (*source.Blame, error) {
-	return &source.Blame{Ranges: []source.BlameRange{{Commit: commit, Path: path, Start: 1, Lines: 1}}}, g.ask(ctx, "blame %.3s %s", commit, path)
+	return &source.Blame{Ranges: []source.BlameRange{{Commit: commit, Path: path, Start: 1, Lines: 1}}}, g.recordCall(ctx, "blame %.3s %s", commit, path)
 }
 
 func (g *fakeGit) Log(ctx context.Context, _ code.RepositoryID, q source.LogQuery) ([]source.Commit, error) {
 	n := max(0, min(q.Limit, 7-q.Skip)) // a history of seven commits
-	return make([]source.Commit, n), g.ask(ctx, "log %d+%d", q.Skip, q.Limit)
+	return make([]source.Commit, n), g.recordCall(ctx, "log %d+%d", q.Skip, q.Limit)
 }
 
 func (g *fakeGit) CountLog(context.Context, code.RepositoryID, source.LogQuery) (int, error) {
@@ -290,7 +290,7 @@ func TestTree(t *testing.T) {
 	if err != nil || len(git.asked) != 0 {
 		t.Fatalf("%v, git was asked %q", err, git.asked)
 	}
-	if got := print(root); got != "root:tree(dir:tree(b.txt:blob) a.txt:blob)" {
+	if got := printTree(root); got != "root:tree(dir:tree(b.txt:blob) a.txt:blob)" {
 		t.Errorf("tree %s", got)
 	}
 	if _, err = b.Tree(t.Context(), kettle, "side", []string{"x/y"}); err != nil || git.asked[1] != `directories 222 ["" "x" "x/y"]` {
@@ -304,14 +304,14 @@ func TestTree(t *testing.T) {
 	}
 }
 
-func print(n *source.Node) string {
+func printTree(n *source.Node) string {
 	out := n.Name + ":" + string(n.Kind)
 	if len(n.Children) == 0 {
 		return out
 	}
 	var children []string
 	for _, c := range n.Children {
-		children = append(children, print(c))
+		children = append(children, printTree(c))
 	}
 	return out + "(" + strings.Join(children, " ") + ")"
 }

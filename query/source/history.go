@@ -20,20 +20,20 @@ type CommitsRequest struct {
 // Commits returns a page of a history, newest first, and how many commits there
 // are in all. A path need not be there: it may have been.
 func (b *Browser) Commits(ctx context.Context, r *code.Repository, q CommitsRequest) ([]Commit, int, error) {
-	if err := q.check(); err != nil {
+	if err := q.checkBounds(); err != nil {
 		return nil, 0, err
 	}
 	base, head, isRange := strings.Cut(q.Revision, "..")
 	if !isRange {
 		base, head = "", q.Revision
 	}
-	rev, err := b.revision(ctx, r, head)
+	rev, err := b.findRevision(ctx, r, head)
 	if err != nil {
 		return nil, 0, err
 	}
 	q.LogQuery.Commit = rev.commit
 	if isRange {
-		except, err := b.revision(ctx, r, base)
+		except, err := b.findRevision(ctx, r, base)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -41,8 +41,8 @@ func (b *Browser) Commits(ctx context.Context, r *code.Repository, q CommitsRequ
 	}
 	var commits []Commit
 	var total int
-	err = b.git(ctx, b.walks, operationLog, func(ctx context.Context) (err error) {
-		commits, total, err = b.page(ctx, r.ID, q.LogQuery)
+	err = b.callGit(ctx, b.walks, operationLog, func(ctx context.Context) (err error) {
+		commits, total, err = b.readPage(ctx, r.ID, q.LogQuery)
 		return err
 	})
 	if err != nil {
@@ -51,9 +51,9 @@ func (b *Browser) Commits(ctx context.Context, r *code.Repository, q CommitsRequ
 	return commits, total, nil
 }
 
-// revision returns what a name means, without keeping the state of the index.
-func (b *Browser) revision(ctx context.Context, r *code.Repository, name string) (rev revision, err error) {
-	err = b.at(ctx, r, name, func(_ Snapshot, at revision) error {
+// findRevision returns what a name means, without keeping the state of the index.
+func (b *Browser) findRevision(ctx context.Context, r *code.Repository, name string) (rev revision, err error) {
+	err = b.withRevision(ctx, r, name, func(_ Snapshot, at revision) error {
 		rev = at
 		return nil
 	})
@@ -61,27 +61,27 @@ func (b *Browser) revision(ctx context.Context, r *code.Repository, name string)
 }
 
 // counted is how a count ended.
-type counted struct {
+type countResult struct {
 	n   int
 	err error
 }
 
-// page reads a page and, beside it, the number of all. A page that ends the
+// readPage reads a page and, beside it, the number of all. A page that ends the
 // history tells the number by itself.
-func (b *Browser) page(ctx context.Context, id code.RepositoryID, q LogQuery) ([]Commit, int, error) {
+func (b *Browser) readPage(ctx context.Context, id code.RepositoryID, q LogQuery) ([]Commit, int, error) {
 	key := cacheKey{operation: operationCount, id: id, commit: q.Commit, query: q}
 	key.query.Skip, key.query.Limit, key.query.Commit = 0, 0, ""
 	known, hit := b.cache.get(key)
-	b.metrics.looked(operationCount, hit)
+	b.metrics.observeLookup(operationCount, hit)
 	if hit {
 		commits, err := b.o.Git.Log(ctx, id, q)
 		return commits, known.(int), err
 	}
 	counting, stop := context.WithCancel(ctx)
-	result := make(chan counted, 1)
+	result := make(chan countResult, 1)
 	go func() {
 		n, err := b.o.Git.CountLog(counting, id, q)
-		result <- counted{n, err}
+		result <- countResult{n, err}
 	}()
 	commits, err := b.o.Git.Log(ctx, id, q)
 	if last := len(commits) < q.Limit && (len(commits) > 0 || q.Skip == 0); err != nil || last {
@@ -100,8 +100,8 @@ func (b *Browser) page(ctx context.Context, id code.RepositoryID, q LogQuery) ([
 	return commits, count.n, count.err
 }
 
-// check refuses what must not reach git.
-func (q *CommitsRequest) check() (err error) {
+// checkBounds refuses what must not reach git.
+func (q *CommitsRequest) checkBounds() (err error) {
 	if q.Path, err = cleanDirectory(q.Path); err != nil {
 		return err
 	}
@@ -137,12 +137,12 @@ func checkPattern(name, p string) error {
 
 // Commit returns the commit that a name means.
 func (b *Browser) Commit(ctx context.Context, r *code.Repository, name string) (Commit, error) {
-	rev, err := b.revision(ctx, r, name)
+	rev, err := b.findRevision(ctx, r, name)
 	if err != nil {
 		return Commit{}, err
 	}
 	var commits []Commit
-	err = b.git(ctx, b.walks, operationCommit, func(ctx context.Context) (err error) {
+	err = b.callGit(ctx, b.walks, operationCommit, func(ctx context.Context) (err error) {
 		commits, err = b.o.Git.Log(ctx, r.ID, LogQuery{Commit: rev.commit, Limit: 1})
 		return err
 	})
@@ -165,12 +165,12 @@ func (b *Browser) Authors(ctx context.Context, r *code.Repository, name, path st
 	if err != nil {
 		return nil, err
 	}
-	rev, err := b.revision(ctx, r, name)
+	rev, err := b.findRevision(ctx, r, name)
 	if err != nil {
 		return nil, err
 	}
 	key := cacheKey{operation: operationAuthors, id: r.ID, commit: rev.commit, path: path}
-	authors, err := cached(ctx, b, key, authorsBytes, func(ctx context.Context) ([]Author, error) {
+	authors, err := readCached(ctx, b, key, authorsBytes, func(ctx context.Context) ([]Author, error) {
 		return b.o.Git.Authors(ctx, r.ID, rev.commit, path)
 	})
 	if err != nil {
@@ -186,16 +186,16 @@ func authorsBytes(authors []Author) (n int64) {
 	return n
 }
 
-// cached returns what is kept under a key, or asks git for it and keeps it. Of
+// readCached returns what is kept under a key, or asks git for it and keeps it. Of
 // several who ask at once, those that had to wait find it.
-func cached[T any](ctx context.Context, b *Browser, key cacheKey, size func(T) int64, ask func(context.Context) (T, error)) (T, error) {
+func readCached[T any](ctx context.Context, b *Browser, key cacheKey, size func(T) int64, ask func(context.Context) (T, error)) (T, error) {
 	known, hit := b.cache.get(key)
-	b.metrics.looked(key.operation, hit)
+	b.metrics.observeLookup(key.operation, hit)
 	if hit {
 		return known.(T), nil
 	}
 	var value T
-	err := b.git(ctx, b.walks, key.operation, func(ctx context.Context) (err error) {
+	err := b.callGit(ctx, b.walks, key.operation, func(ctx context.Context) (err error) {
 		if known, hit := b.cache.get(key); hit {
 			value = known.(T)
 			return nil
@@ -215,16 +215,16 @@ func (b *Browser) Diff(ctx context.Context, r *code.Repository, base, head, path
 	if err != nil {
 		return nil, err
 	}
-	from, err := b.revision(ctx, r, base)
+	from, err := b.findRevision(ctx, r, base)
 	if err != nil {
 		return nil, err
 	}
-	to, err := b.revision(ctx, r, head)
+	to, err := b.findRevision(ctx, r, head)
 	if err != nil {
 		return nil, err
 	}
 	var files []FileDiff
-	err = b.git(ctx, b.walks, operationDiff, func(ctx context.Context) (err error) {
+	err = b.callGit(ctx, b.walks, operationDiff, func(ctx context.Context) (err error) {
 		files, err = b.o.Git.Diff(ctx, r.ID, from.commit, to.commit, path, b.o.MaxDiffBytes)
 		return err
 	})
@@ -245,12 +245,12 @@ func (b *Browser) Blame(ctx context.Context, r *code.Repository, name, path stri
 	if err := code.ValidatePath(path); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidPath, err)
 	}
-	rev, err := b.revision(ctx, r, name)
+	rev, err := b.findRevision(ctx, r, name)
 	if err != nil {
 		return nil, err
 	}
 	key := cacheKey{operation: operationBlame, id: r.ID, commit: rev.commit, path: path}
-	blame, err := cached(ctx, b, key, (*Blame).sizeBytes, func(ctx context.Context) (*Blame, error) {
+	blame, err := readCached(ctx, b, key, (*Blame).sizeBytes, func(ctx context.Context) (*Blame, error) {
 		return b.o.Git.Blame(ctx, r.ID, rev.commit, path, b.o.MaxFileBytes)
 	})
 	if err != nil {

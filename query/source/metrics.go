@@ -86,15 +86,15 @@ type poolMetrics struct {
 	refused         prometheus.Counter
 }
 
-func (m *metrics) pool(name string) poolMetrics {
+func (m *metrics) newPoolMetrics(name string) poolMetrics {
 	return poolMetrics{m.running.WithLabelValues(name), m.waiting.WithLabelValues(name), m.refusals.WithLabelValues(name)}
 }
 
-func (m *metrics) observe(operation string, start time.Time) {
+func (m *metrics) observeCall(operation string, start time.Time) {
 	m.seconds.WithLabelValues(operation).Observe(time.Since(start).Seconds())
 }
 
-func (m *metrics) looked(operation string, hit bool) {
+func (m *metrics) observeLookup(operation string, hit bool) {
 	word := "no"
 	if hit {
 		word = "yes"

@@ -32,29 +32,29 @@ func ParseMoment(text string, now time.Time, end bool) (int64, error) {
 		if end {
 			day = day.AddDate(0, 0, 1).Add(-time.Second)
 		}
-		return seconds(day)
+		return clampSeconds(day)
 	}
 	for _, layout := range momentLayouts {
 		if t, err := time.Parse(layout, text); err == nil {
-			return seconds(t)
+			return clampSeconds(t)
 		}
 	}
-	if t, ok := relative(strings.ToLower(text), now); ok {
-		return seconds(t)
+	if t, ok := parseRelative(strings.ToLower(text), now); ok {
+		return clampSeconds(t)
 	}
 	return 0, fmt.Errorf("%w, have %.40q", ErrMoment, text)
 }
 
-// seconds keeps a time within what git can compare; 0 would mean none.
-func seconds(t time.Time) (int64, error) {
+// clampSeconds keeps a time within what git can compare; 0 would mean none.
+func clampSeconds(t time.Time) (int64, error) {
 	if t.Year() > 9999 || t.Year() < 0 {
 		return 0, fmt.Errorf("%w: want a year from 0 to 9999", ErrMoment)
 	}
 	return max(t.Unix(), 1), nil
 }
 
-// relative reads a time that is told from now.
-func relative(text string, now time.Time) (time.Time, bool) {
+// parseRelative reads a time that is told from now.
+func parseRelative(text string, now time.Time) (time.Time, bool) {
 	switch text {
 	case "now", "today":
 		return now, true

@@ -11,20 +11,20 @@ import (
 const waitingShare = 16
 
 // pool bounds the calls of one sort that run at once.
-type pool struct {
+type callPool struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	maxWait time.Duration
 	poolMetrics
 }
 
-func newPool(name string, size int, maxWait time.Duration, m *metrics) *pool {
-	return &pool{slots: make(chan struct{}, size), maxWait: maxWait, poolMetrics: m.pool(name)}
+func newPool(name string, size int, maxWait time.Duration, m *metrics) *callPool {
+	return &callPool{slots: make(chan struct{}, size), maxWait: maxWait, poolMetrics: m.newPoolMetrics(name)}
 }
 
-// enter waits for a slot, which leave gives back. It fails with ErrBusy if too
+// acquireSlot waits for a slot, which leave gives back. It fails with ErrBusy if too
 // many wait, or for too long.
-func (p *pool) enter(ctx context.Context) error {
+func (p *callPool) acquireSlot(ctx context.Context) error {
 	select {
 	case p.slots <- struct{}{}:
 		p.running.Inc()
@@ -37,10 +37,10 @@ func (p *pool) enter(ctx context.Context) error {
 		p.refused.Inc()
 		return fmt.Errorf("%w: %d run and as many wait as may", ErrBusy, cap(p.slots))
 	}
-	return p.wait(ctx)
+	return p.awaitSlot(ctx)
 }
 
-func (p *pool) wait(ctx context.Context) error {
+func (p *callPool) awaitSlot(ctx context.Context) error {
 	p.queued.Set(float64(p.waiting.Load()))
 	timer := time.NewTimer(p.maxWait)
 	defer timer.Stop()
@@ -56,7 +56,7 @@ func (p *pool) wait(ctx context.Context) error {
 	}
 }
 
-func (p *pool) leave() {
+func (p *callPool) releaseSlot() {
 	<-p.slots
 	p.running.Dec()
 }

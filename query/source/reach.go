@@ -14,12 +14,12 @@ import (
 func (b *Browser) checkReach(ctx context.Context, s Snapshot, rev revision) error {
 	key := cacheKey{operation: "reach", id: rev.id, commit: rev.commit, path: tipsDigest(s.Branches(rev.id))}
 	_, hit := b.cache.get(key)
-	b.metrics.looked(key.operation, hit)
+	b.metrics.observeLookup(key.operation, hit)
 	if hit {
 		return nil
 	}
 	var reach Reach
-	err := b.git(ctx, b.walks, key.operation, func(ctx context.Context) (err error) {
+	err := b.callGit(ctx, b.walks, key.operation, func(ctx context.Context) (err error) {
 		reach, err = b.o.Git.Reach(ctx, rev.id, rev.commit)
 		return err
 	})

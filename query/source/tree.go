@@ -28,16 +28,16 @@ func (b *Browser) Tree(ctx context.Context, r *code.Repository, name string, pat
 	if err != nil {
 		return nil, err
 	}
-	directories, err := b.directories(ctx, r, name, opened)
+	directories, err := b.readDirectories(ctx, r, name, opened)
 	if err != nil {
 		return nil, fmt.Errorf("tree of %s: %w", r.Name, err)
 	}
 	root := &Node{Entry: Entry{Name: "root", Kind: KindTree}}
-	root.fill(directories)
+	root.addChildren(directories)
 	return root, nil
 }
 
-func (n *Node) fill(directories map[string][]Entry) {
+func (n *Node) addChildren(directories map[string][]Entry) {
 	var entries []Entry
 	entries, n.Opened = directories[n.Path]
 	sortEntries(entries)
@@ -48,7 +48,7 @@ func (n *Node) fill(directories map[string][]Entry) {
 	for _, e := range entries {
 		child := &Node{Entry: e, Path: prefix + e.Name}
 		if e.Kind == KindTree {
-			child.fill(directories)
+			child.addChildren(directories)
 		}
 		n.Children = append(n.Children, child)
 	}
@@ -91,11 +91,11 @@ func (b *Browser) Subtree(ctx context.Context, r *code.Repository, name, path st
 	if err != nil {
 		return nil, err
 	}
-	rev, err := b.revision(ctx, r, name)
+	rev, err := b.findRevision(ctx, r, name)
 	if err != nil {
 		return nil, err
 	}
-	all, err := b.descend(ctx, r, string(rev.commit), path, depth, limit)
+	all, err := b.openLevels(ctx, r, string(rev.commit), path, depth, limit)
 	if err != nil {
 		return nil, fmt.Errorf("tree of %s: %w", r.Name, err)
 	}
@@ -103,12 +103,12 @@ func (b *Browser) Subtree(ctx context.Context, r *code.Repository, name, path st
 		return nil, fmt.Errorf("directory %.200q of %s: %w", path, r.Name, ErrNoPath)
 	}
 	root := &Node{Entry: Entry{Name: path[strings.LastIndexByte(path, '/')+1:], Kind: KindTree}, Path: path}
-	root.fill(all)
+	root.addChildren(all)
 	return root, nil
 }
 
-// descend opens directories level by level.
-func (b *Browser) descend(ctx context.Context, r *code.Repository, commit, path string, depth, limit int) (map[string][]Entry, error) {
+// openLevels opens directories level by level.
+func (b *Browser) openLevels(ctx context.Context, r *code.Repository, commit, path string, depth, limit int) (map[string][]Entry, error) {
 	all, level, seen := make(map[string][]Entry), []string{path}, 0
 	for ; depth > 0 && len(level) > 0; depth-- {
 		var next []string
@@ -116,7 +116,7 @@ func (b *Browser) descend(ctx context.Context, r *code.Repository, commit, path 
 			if seen >= limit {
 				return all, nil
 			}
-			found, err := b.directories(ctx, r, commit, step)
+			found, err := b.readDirectories(ctx, r, commit, step)
 			if errors.Is(err, ErrTooLarge) && seen > 0 {
 				return all, nil
 			}
@@ -128,7 +128,7 @@ func (b *Browser) descend(ctx context.Context, r *code.Repository, commit, path 
 				seen += len(entries)
 			}
 			for _, path := range step {
-				next = append(next, subdirectories(path, found[path])...)
+				next = append(next, subdirectoryPaths(path, found[path])...)
 			}
 		}
 		level = next
@@ -136,8 +136,8 @@ func (b *Browser) descend(ctx context.Context, r *code.Repository, commit, path 
 	return all, nil
 }
 
-// subdirectories returns the paths of the directories in one, in order.
-func subdirectories(path string, entries []Entry) []string {
+// subdirectoryPaths returns the paths of the directories in one, in order.
+func subdirectoryPaths(path string, entries []Entry) []string {
 	if path != "" {
 		path += "/"
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// note has it written down that somebody has read, or was refused, something.
+// recordRead has it written down that somebody has read, or was refused, something.
 // Metadata are pairs of name and value.
-func (s *Server) note(w http.ResponseWriter, v *visit, action audit.Action, status int, metadata ...string) error {
+func (s *Server) recordRead(w http.ResponseWriter, v *pageRequest, action audit.Action, status int, metadata ...string) error {
 	if s.o.Audit == nil {
 		return nil
 	}
 	rec := audit.Record{
-		At: s.o.Now().UTC(), Action: action, Actor: s.actor(v), TargetType: audit.TargetInstance,
+		At: s.o.Now().UTC(), Action: action, Actor: s.actorOf(v), TargetType: audit.TargetInstance,
 		RequestID: w.Header().Get("X-Request-Id"), Status: status,
 	}
 	for i := 0; i+1 < len(metadata); i += 2 {
@@ -26,15 +26,15 @@ func (s *Server) note(w http.ResponseWriter, v *visit, action audit.Action, stat
 	return s.o.Audit.Note(v.r.Context(), rec)
 }
 
-// noteRefusal is note for what is refused in any case: that it is not taken does
+// recordRefusal is note for what is refused in any case: that it is not taken does
 // not make the answer another.
-func (s *Server) noteRefusal(w http.ResponseWriter, v *visit, action audit.Action, status int, metadata ...string) {
-	if err := s.note(w, v, action, status, metadata...); err != nil {
+func (s *Server) recordRefusal(w http.ResponseWriter, v *pageRequest, action audit.Action, status int, metadata ...string) {
+	if err := s.recordRead(w, v, action, status, metadata...); err != nil {
 		s.o.Logger.WarnContext(v.r.Context(), "a refusal is not in the audit log", "action", string(action), "error", err)
 	}
 }
 
-func (s *Server) actor(v *visit) account.Actor {
+func (s *Server) actorOf(v *pageRequest) account.Actor {
 	if v.user != nil {
 		return v.principal.Actor
 	}

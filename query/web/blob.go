@@ -14,17 +14,17 @@ import (
 
 // readFile makes the page of a file, or reads its text for the raw one. A directory
 // has a page of another kind.
-func (s *Server) readFile(v *visit, p *codePage) error {
+func (s *Server) readFile(v *pageRequest, p *codePage) error {
 	file, err := s.o.Source.File(v.r.Context(), p.repository, p.Revision, p.Path)
 	if errors.Is(err, source.ErrDirectory) {
-		p.leadsTo = p.at(source.PageTree, p.Path)
+		p.redirectTo = p.pageURL(source.PageTree, p.Path)
 		return nil
 	}
-	d := p.data()
-	p.showing(d)
+	d := p.pageData()
+	p.setView(d)
 	if reason := unreadableReason(err); reason != "" {
 		if p.Kind == source.PageRaw {
-			p.leadsTo = p.at(source.PageBlob, p.Path) // which says why
+			p.redirectTo = p.pageURL(source.PageBlob, p.Path) // which says why
 			return nil
 		}
 		d.Problem = reason
@@ -61,7 +61,7 @@ func fillFile(r *http.Request, p *codePage, d *codeData, file *source.File) {
 	query := r.URL.Query()
 	mark := readHighlight(query.Get("highlightRange"))
 	parts := cutParts(file.Text)
-	d.RawURL, d.Language = p.at(source.PageRaw, p.Path), string(file.Language)
+	d.RawURL, d.Language = p.pageURL(source.PageRaw, p.Path), string(file.Language)
 	if file.Skipped != "" {
 		d.Notes = append(d.Notes, "Searches do not find this file. "+file.Skipped.Advice())
 	}
@@ -85,7 +85,7 @@ func fillFile(r *http.Request, p *codePage, d *codeData, file *source.File) {
 	if hasDirectionMarks(parts[shown].text) {
 		d.Notes = append(d.Notes, "The text has marks that change the direction of writing: it may read otherwise than a compiler takes it.")
 	}
-	d.Text = parts[shown].render(mark)
+	d.Text = parts[shown].renderPart(mark)
 }
 
 // partURL is the address of a part by its number from 1; empty if there is none.
@@ -93,7 +93,7 @@ func partURL(p *codePage, number, parts int) string {
 	if number < 1 || number > parts {
 		return ""
 	}
-	return p.at(source.PageBlob, p.Path) + "?part=" + strconv.Itoa(number)
+	return p.pageURL(source.PageBlob, p.Path) + "?part=" + strconv.Itoa(number)
 }
 
 // sendRaw answers with the text of a file. Whatever it contains, a browser shows it

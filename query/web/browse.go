@@ -37,8 +37,8 @@ var (
 	errCredential = errors.New("a credential is missing or not valid")
 )
 
-// browse returns the handler of all pages about code.
-func (s *Server) browse() http.Handler {
+// browseHandler returns the handler of all pages about code.
+func (s *Server) browseHandler() http.Handler {
 	return s.o.Code.CodePage(source.AddressPrefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := s.codeVisit(w, r)
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -53,9 +53,9 @@ func (s *Server) browse() http.Handler {
 }
 
 // codeVisit is the visit of a request that has passed the checks.
-func (s *Server) codeVisit(w http.ResponseWriter, r *http.Request) *visit {
+func (s *Server) codeVisit(w http.ResponseWriter, r *http.Request) *pageRequest {
 	setHeaders(w.Header())
-	v := &visit{r: r, principal: auth.From(r.Context()), access: accessOpen}
+	v := &pageRequest{r: r, principal: auth.From(r.Context()), access: accessOpen}
 	if v.principal.Actor.Kind == account.ActorUser {
 		v.user, _ = s.o.Accounts.Me(v.principal) // without it the page has no menu
 	}
@@ -66,7 +66,7 @@ func (s *Server) codeVisit(w http.ResponseWriter, r *http.Request) *visit {
 // and back.
 func (s *Server) refuseCode(w http.ResponseWriter, r *http.Request, err error) {
 	setHeaders(w.Header())
-	v := &visit{r: r, access: accessOpen}
+	v := &pageRequest{r: r, access: accessOpen}
 	switch {
 	case errors.Is(err, auth.ErrNotReady):
 		err = fmt.Errorf("%w: %w", ErrNotReady, err)
@@ -89,12 +89,12 @@ type codePage struct {
 	repository *code.Repository
 	view       view
 	raw        []byte // the answer, where it is no page
-	leadsTo    string // another address that shows what is there
+	redirectTo string // another address that shows what is there
 }
 
 // showCode finds out what an address shows, notes it in the audit log and then
 // shows it.
-func (s *Server) showCode(w http.ResponseWriter, v *visit) error {
+func (s *Server) showCode(w http.ResponseWriter, v *pageRequest) error {
 	p, err := s.findCode(v.r)
 	if err == nil {
 		err = s.readCode(v, p)
@@ -109,13 +109,13 @@ func (s *Server) showCode(w http.ResponseWriter, v *visit) error {
 	switch {
 	case err != nil:
 		return err
-	case p.leadsTo != "":
-		seeOther(w, v, p.leadsTo)
+	case p.redirectTo != "":
+		seeOther(w, v, p.redirectTo)
 		return nil
 	case p.Kind == source.PageRaw:
 		return sendRaw(w, p)
 	}
-	return s.show(w, v, p.view)
+	return s.renderPage(w, v, p.view)
 }
 
 // findCode returns the first reading of the address whose repository exists for the
@@ -140,7 +140,7 @@ func (s *Server) findCode(r *http.Request) (*codePage, error) {
 }
 
 // noteCode makes the entry that the API makes of the same read.
-func (s *Server) noteCode(w http.ResponseWriter, v *visit, p *codePage, status int) error {
+func (s *Server) noteCode(w http.ResponseWriter, v *pageRequest, p *codePage, status int) error {
 	if s.o.Audit == nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func cutText(s string, n int) string {
 }
 
 // readCode fills in what the page shows.
-func (s *Server) readCode(v *visit, p *codePage) error {
+func (s *Server) readCode(v *pageRequest, p *codePage) error {
 	var err error
 	if p.Kind == source.PageTree {
 		err = s.readTree(v.r.Context(), p)
@@ -212,9 +212,9 @@ type entryRow struct {
 // maxCrumbs bounds the links to the directories above a file, the nearest of them.
 const maxCrumbs = 64
 
-// data returns what all pages about code show.
-func (p *codePage) data() *codeData {
-	d := &codeData{Repository: p.repository.Name, Root: p.at(source.PageTree, ""), Revision: p.Revision}
+// pageData returns what all pages about code show.
+func (p *codePage) pageData() *codeData {
+	d := &codeData{Repository: p.repository.Name, Root: p.pageURL(source.PageTree, ""), Revision: p.Revision}
 	if u := p.repository.WebURL; strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "http://") {
 		d.HostURL = u
 	}
@@ -223,27 +223,27 @@ func (p *codePage) data() *codeData {
 		if len(elements)-i > maxCrumbs {
 			continue
 		}
-		d.Up = append(d.Up, crumb{name, p.at(source.PageTree, strings.Join(elements[:i+1], "/"))})
+		d.Up = append(d.Up, crumb{name, p.pageURL(source.PageTree, strings.Join(elements[:i+1], "/"))})
 	}
 	d.Name = elements[len(elements)-1]
 	return d
 }
 
-// at is the address of another page of the same revision.
-func (p *codePage) at(kind source.PageKind, path string) string {
+// pageURL is the address of another page of the same revision.
+func (p *codePage) pageURL(kind source.PageKind, path string) string {
 	return source.Address{Repository: p.Repository, Revision: p.Revision, Kind: kind, Path: path}.String()
 }
 
-// showing sets the page. Its title begins with what is special.
-func (p *codePage) showing(d *codeData) {
+// setView sets the page. Its title begins with what is special.
+func (p *codePage) setView(d *codeData) {
 	p.view = view{template: "code", title: strings.TrimPrefix(p.Path+" · "+p.Repository, " · "), data: d}
 }
 
 // readTree makes the page of a directory. The root of a repository of which nothing
 // is indexed yet says so.
 func (s *Server) readTree(ctx context.Context, p *codePage) error {
-	d := p.data()
-	p.showing(d)
+	d := p.pageData()
+	p.setView(d)
 	entries, err := s.o.Source.Folder(ctx, p.repository, p.Revision, p.Path)
 	switch {
 	case errors.Is(err, source.ErrNoPath) && p.Path != "":
@@ -262,20 +262,20 @@ func (s *Server) readTree(ctx context.Context, p *codePage) error {
 		entries = entries[:maxListed]
 	}
 	for _, e := range entries {
-		d.Entries = append(d.Entries, p.row(e))
+		d.Entries = append(d.Entries, p.newEntryRow(e))
 	}
 	return nil
 }
 
-func (p *codePage) row(e source.Entry) entryRow {
+func (p *codePage) newEntryRow(e source.Entry) entryRow {
 	path := strings.TrimPrefix(p.Path+"/"+e.Name, "/")
 	switch e.Kind {
 	case source.KindTree:
-		return entryRow{e.Name, p.at(source.PageTree, path), true}
+		return entryRow{e.Name, p.pageURL(source.PageTree, path), true}
 	case source.KindCommit:
 		return entryRow{Name: e.Name}
 	}
-	return entryRow{e.Name, p.at(source.PageBlob, path), false}
+	return entryRow{e.Name, p.pageURL(source.PageBlob, path), false}
 }
 
 // readFileOfTree leads to the page of a file that was asked for as a directory.
@@ -285,6 +285,6 @@ func (s *Server) readFileOfTree(ctx context.Context, p *codePage, missing error)
 	if !slices.ContainsFunc(there, func(e error) bool { return errors.Is(err, e) }) {
 		return missing
 	}
-	p.leadsTo = p.at(source.PageBlob, p.Path)
+	p.redirectTo = p.pageURL(source.PageBlob, p.Path)
 	return nil
 }

@@ -28,7 +28,7 @@ func TestBrowser(t *testing.T) {
 					map[string]string{"quarry": publicURL + "/auth/oidc/company/callback"})
 				return []oidc.Provider{{Name: "company", Title: "Our Company", Issuer: provider.Issuer, ClientID: "quarry", ClientSecret: oidctest.ClientSecret}}
 			})
-			walk(t, map[string]any{
+			walkPages(t, map[string]any{
 				"modules": modules, "browser": program, "base": w.server.URL, "setup": "/setup?token=" + w.accounts.SetupValue(),
 				"probe": "/probe", "provider": "Our Company", "scripts": scripts, "shots": os.Getenv("QUARRY_WEB_SHOTS"),
 			})
@@ -36,7 +36,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-func walk(t *testing.T, o map[string]any) {
+func walkPages(t *testing.T, o map[string]any) {
 	t.Helper()
 	argument, err := json.Marshal(o)
 	if err != nil {
@@ -47,8 +47,8 @@ func walk(t *testing.T, o map[string]any) {
 	}
 }
 
-// probe stands for the API: it wants a key.
-func (w *world) probe(rw http.ResponseWriter, r *http.Request) {
+// requireKey stands for the API: it wants a key.
+func (w *world) requireKey(rw http.ResponseWriter, r *http.Request) {
 	if _, err := w.accounts.Authenticate(r); err != nil {
 		rw.WriteHeader(http.StatusUnauthorized)
 	}

@@ -68,7 +68,7 @@ var failures = []failure{
 
 func failureOf(err error) failure {
 	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
-		return failure{err, http.StatusTooManyRequests, "There were too many failed attempts. Please wait " + waiting(throttled.RetryAfter) + "."}
+		return failure{err, http.StatusTooManyRequests, "There were too many failed attempts. Please wait " + formatWait(throttled.RetryAfter) + "."}
 	}
 	for _, f := range failures {
 		if errors.Is(err, f.err) {
@@ -78,8 +78,8 @@ func failureOf(err error) failure {
 	return failure{err: err, status: http.StatusInternalServerError}
 }
 
-// waiting writes a time to wait.
-func waiting(d time.Duration) string {
+// formatWait writes a time to wait.
+func formatWait(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%d seconds", max(int(d.Seconds()+0.999), 1))
 	}
@@ -87,20 +87,20 @@ func waiting(d time.Duration) string {
 }
 
 // showError answers with a page that says what went wrong, and where to go on.
-func (s *Server) showError(w http.ResponseWriter, v *visit, err error) {
-	f := s.told(w, v, err)
+func (s *Server) showError(w http.ResponseWriter, v *pageRequest, err error) {
+	f := s.explainError(w, v, err)
 	page := view{template: "error", title: "Not done", narrow: true, status: f.status, data: f.text}
 	if f.status == http.StatusNotFound {
 		page.title = "Not found"
 	}
-	if err := s.show(w, v, page); err != nil {
+	if err := s.renderPage(w, v, page); err != nil {
 		s.o.Logger.ErrorContext(v.r.Context(), "an error was not shown", "error", err)
 		http.Error(w, "unexpected error", http.StatusInternalServerError)
 	}
 }
 
-// told returns how err is shown, and logs what is not shown of it.
-func (s *Server) told(w http.ResponseWriter, v *visit, err error) failure {
+// explainError returns how err is shown, and logs what is not shown of it.
+func (s *Server) explainError(w http.ResponseWriter, v *pageRequest, err error) failure {
 	f := failureOf(err)
 	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
 		w.Header().Set("Retry-After", strconv.Itoa(int(throttled.RetryAfter.Seconds()+0.999)))
@@ -118,27 +118,27 @@ func (s *Server) told(w http.ResponseWriter, v *visit, err error) failure {
 	return f
 }
 
-// again shows a form again with what is wrong: beside the field that err names,
+// formWithError shows a form again with what is wrong: beside the field that err names,
 // above the form for the rest. Names of fields in auth are those of the API; fields
 // says which of ours they are.
-func (s *Server) again(w http.ResponseWriter, v *visit, f form, err error, fields map[string]string) (form, int) {
+func (s *Server) formWithError(w http.ResponseWriter, v *pageRequest, f form, err error, fields map[string]string) (form, int) {
 	if errors.Is(err, auth.ErrInvalid) {
 		_, rest, _ := strings.Cut(err.Error(), auth.ErrInvalid.Error()+": ")
 		if name, message, ok := strings.Cut(rest, ": "); ok {
 			if ours := fields[name]; ours != "" {
 				name = ours
 			}
-			f.wrong(name, sentence(message))
+			f.addError(name, toSentence(message))
 			return f, http.StatusUnprocessableEntity
 		}
 	}
-	told := s.told(w, v, err)
-	f.wrong("", told.text)
+	told := s.explainError(w, v, err)
+	f.addError("", told.text)
 	return f, told.status
 }
 
-// sentence makes a sentence of an error's text. People count characters.
-func sentence(text string) string {
+// toSentence makes a sentence of an error's text. People count characters.
+func toSentence(text string) string {
 	text = strings.ReplaceAll(text, " bytes", " characters")
 	if text == "" {
 		return ""

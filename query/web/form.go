@@ -39,7 +39,7 @@ func (f form) Has(name, value string) bool {
 // Error returns what is wrong with a field; templates call it.
 func (f form) Error(name string) string { return f.errors[name] }
 
-func (f *form) wrong(name, message string) {
+func (f *form) addError(name, message string) {
 	if f.errors == nil {
 		f.errors = map[string]string{}
 	}
@@ -55,9 +55,9 @@ type input struct {
 	Max                                             int
 }
 
-// field returns an input with what was typed and what is wrong with it. Passwords
+// newInput returns an input with what was typed and what is wrong with it. Passwords
 // are not shown again.
-func (f form) field(in input) input {
+func (f form) newInput(in input) input {
 	if in.Type == "" {
 		in.Type = "text"
 	}
@@ -77,7 +77,7 @@ var (
 
 // readForm reads the form of a POST, and holds one that is of a user against their
 // token.
-func (s *Server) readForm(w http.ResponseWriter, v *visit) (form, error) {
+func (s *Server) readForm(w http.ResponseWriter, v *pageRequest) (form, error) {
 	r := v.r
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
 		return form{}, errFormType

@@ -2,7 +2,7 @@ package web
 
 import "net/http"
 
-// home is the first page: what this server is, and where to go.
-func (s *Server) home(w http.ResponseWriter, v *visit) error {
-	return s.show(w, v, view{template: "home", title: "Code search", data: struct{ URL string }{s.o.PublicURL}})
+// homePage is the first page: what this server is, and where to go.
+func (s *Server) homePage(w http.ResponseWriter, v *pageRequest) error {
+	return s.renderPage(w, v, view{template: "home", title: "Code search", data: struct{ URL string }{s.o.PublicURL}})
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-func (s *Server) invitePage(w http.ResponseWriter, v *visit) error {
+func (s *Server) invitePage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showInvitation(w, v, form{}, v.r.URL.Query().Get("token"), 0)
 }
 
-func (s *Server) showInvitation(w http.ResponseWriter, v *visit, f form, value string, status int) error {
+func (s *Server) showInvitation(w http.ResponseWriter, v *pageRequest, f form, value string, status int) error {
 	i, found := s.o.Accounts.InvitationOf(value)
 	if !found {
 		return auth.ErrInvitation
@@ -20,28 +20,28 @@ func (s *Server) showInvitation(w http.ResponseWriter, v *visit, f form, value s
 	if i.Email != "" {
 		email.Value, email.ReadOnly, email.Hint = i.Email, true, "The invitation is for this address."
 	}
-	return s.show(w, v, view{template: "invite", title: "Join", narrow: true, status: status, form: f, data: struct {
+	return s.renderPage(w, v, view{template: "invite", title: "Join", narrow: true, status: status, form: f, data: struct {
 		Value                 string
 		Owner                 bool
 		Until                 string
 		Providers             []button
 		Name, Email, Password input
 	}{
-		value, i.Role == account.RoleOwner, moment(i.ExpiresAt), s.buttons(),
-		f.field(input{Name: "name", Label: "Name", Complete: "name", Max: 200}), f.field(email), f.field(passwordField),
+		value, i.Role == account.RoleOwner, formatMoment(i.ExpiresAt), s.providerButtons(),
+		f.newInput(input{Name: "name", Label: "Name", Complete: "name", Max: 200}), f.newInput(email), f.newInput(passwordField),
 	}})
 }
 
-func (s *Server) accept(w http.ResponseWriter, v *visit) error {
+func (s *Server) acceptInvitation(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
 	}
-	in, err := s.o.Accounts.Accept(v.r.Context(), s.o.Accounts.Origin(v.r), newcomer(f))
+	in, err := s.o.Accounts.Accept(v.r.Context(), s.o.Accounts.Origin(v.r), newcomerOf(f))
 	if err != nil {
-		f, status := s.again(w, v, f, err, newcomerFields)
+		f, status := s.formWithError(w, v, f, err, newcomerFields)
 		return s.showInvitation(w, v, f, f.Get("token"), status)
 	}
-	s.enter(w, v, in, "/settings/keys?done=joined")
+	s.enterSession(w, v, in, "/settings/keys?done=joined")
 	return nil
 }

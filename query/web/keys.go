@@ -21,7 +21,7 @@ type keyRow struct {
 	Expired      bool
 }
 
-func (s *Server) keysPage(w http.ResponseWriter, v *visit) error {
+func (s *Server) keysPage(w http.ResponseWriter, v *pageRequest) error {
 	keys, err := s.o.Accounts.Keys(v.principal)
 	if err != nil {
 		return err
@@ -37,12 +37,12 @@ func (s *Server) keysPage(w http.ResponseWriter, v *visit) error {
 			rows[i].Repositories = append(rows[i].Repositories, names[id])
 		}
 	}
-	return s.show(w, v, view{template: "keys", title: "API Keys", section: "keys", data: rows})
+	return s.renderPage(w, v, view{template: "keys", title: "API Keys", section: "keys", data: rows})
 }
 
 // repositoryNames returns the names of the repositories that keys are for, as far
 // as the visitor may see them.
-func (s *Server) repositoryNames(v *visit, keys ...*account.Key) (map[code.RepositoryID]string, error) {
+func (s *Server) repositoryNames(v *pageRequest, keys ...*account.Key) (map[code.RepositoryID]string, error) {
 	names := map[code.RepositoryID]string{}
 	for _, k := range keys {
 		for _, id := range k.Repositories {
@@ -73,17 +73,17 @@ type choice struct {
 	Chosen       bool
 }
 
-func (s *Server) newKeyPage(w http.ResponseWriter, v *visit) error {
+func (s *Server) newKeyPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showNewKey(w, v, form{}, 0)
 }
 
-func (s *Server) showNewKey(w http.ResponseWriter, v *visit, f form, status int) error {
+func (s *Server) showNewKey(w http.ResponseWriter, v *pageRequest, f form, status int) error {
 	fresh := f.values == nil
 	scopes := []choice{
 		{Value: string(account.ScopeSearch), Label: "Search", Hint: "search, symbols, the list of repositories", Chosen: fresh || f.Has("scope", string(account.ScopeSearch))},
 		{Value: string(account.ScopeGit), Label: "Read files and history", Hint: "source, trees, commits, differences, blame", Chosen: fresh || f.Has("scope", string(account.ScopeGit))},
 	}
-	if v.owner() {
+	if v.isOwner() {
 		scopes = append(scopes, choice{Value: string(account.ScopeAdmin), Label: "Administer", Hint: "register repositories, manage members, read the audit log",
 			Chosen: f.Has("scope", string(account.ScopeAdmin))})
 	}
@@ -96,13 +96,13 @@ func (s *Server) showNewKey(w http.ResponseWriter, v *visit, f form, status int)
 		c.Chosen = fresh && days == defaultLifetime || f.Get("days") == c.Value
 		expiry = append(expiry, c)
 	}
-	return s.show(w, v, view{template: "newkey", title: "Create API Key", section: "keys", status: status, form: f, data: struct {
+	return s.renderPage(w, v, view{template: "newkey", title: "Create API Key", section: "keys", status: status, form: f, data: struct {
 		Name           input
 		Scopes, Expiry []choice
 		Repositories   string
 		Restrictable   bool
 	}{
-		f.field(input{Name: "name", Label: "Name", Required: true, Max: account.MaxKeyNameBytes, Hint: "What the key is for: the laptop, the editor, the nightly job."}),
+		f.newInput(input{Name: "name", Label: "Name", Required: true, Max: account.MaxKeyNameBytes, Hint: "What the key is for: the laptop, the editor, the nightly job."}),
 		scopes, expiry, f.values.Get("repositories"), s.o.Repositories != nil,
 	}})
 }
@@ -110,7 +110,7 @@ func (s *Server) showNewKey(w http.ResponseWriter, v *visit, f form, status int)
 // createKey answers with the page that shows the new key, and not by a redirect:
 // its value is nowhere to be shown again. Who loads the page anew asks for a second
 // key of the same name, and is refused.
-func (s *Server) createKey(w http.ResponseWriter, v *visit) error {
+func (s *Server) createKey(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
@@ -124,32 +124,32 @@ func (s *Server) createKey(w http.ResponseWriter, v *visit) error {
 	}
 	key, value, err := s.o.Accounts.CreateKey(v.r.Context(), v.principal, n)
 	if errors.Is(err, auth.ErrKeyExists) {
-		f.wrong("name", "You have a key of this name.")
+		f.addError("name", "You have a key of this name.")
 		return s.showNewKey(w, v, f, http.StatusConflict)
 	}
 	if err != nil {
-		f, status := s.again(w, v, f, err, map[string]string{"name": "name", "scopes": "scope", "expiresAt": "days", "repositories": "repositories"})
+		f, status := s.formWithError(w, v, f, err, map[string]string{"name": "name", "scopes": "scope", "expiresAt": "days", "repositories": "repositories"})
 		return s.showNewKey(w, v, f, status)
 	}
-	return s.show(w, v, view{template: "createdkey", title: "API Key created", section: "keys", data: struct {
+	return s.renderPage(w, v, view{template: "createdkey", title: "API Key created", section: "keys", data: struct {
 		Key        *account.Key
 		Value, URL string
 	}{key, value, s.o.PublicURL}})
 }
 
 // newKey reads the form of a key, and notes in it what is wrong.
-func (s *Server) newKey(v *visit, f *form) (auth.NewKey, error) {
+func (s *Server) newKey(v *pageRequest, f *form) (auth.NewKey, error) {
 	n := auth.NewKey{Name: f.Get("name")}
 	for _, scope := range f.values["scope"] {
 		n.Scopes = append(n.Scopes, account.Scope(scope))
 	}
 	if len(n.Scopes) == 0 {
-		f.wrong("scope", "Choose at least one: a key without any could do nothing.")
+		f.addError("scope", "Choose at least one: a key without any could do nothing.")
 	}
 	days, err := strconv.Atoi(f.Get("days"))
 	switch {
 	case err != nil || days < 0 || days > int(auth.MaxKeyTTL/(24*time.Hour)):
-		f.wrong("days", "Choose one of the list.")
+		f.addError("days", "Choose one of the list.")
 	case days > 0:
 		n.ExpiresAt = s.o.Now().UTC().AddDate(0, 0, days)
 	}
@@ -158,7 +158,7 @@ func (s *Server) newKey(v *visit, f *form) (auth.NewKey, error) {
 }
 
 // repositoriesNamed returns the repositories of the field, one full name a line.
-func (s *Server) repositoriesNamed(ctx context.Context, v *visit, f *form) ([]code.RepositoryID, error) {
+func (s *Server) repositoriesNamed(ctx context.Context, v *pageRequest, f *form) ([]code.RepositoryID, error) {
 	wanted := strings.Fields(f.values.Get("repositories"))
 	if len(wanted) == 0 || s.o.Repositories == nil {
 		return nil, nil
@@ -177,7 +177,7 @@ func (s *Server) repositoriesNamed(ctx context.Context, v *visit, f *form) ([]co
 	for _, name := range wanted {
 		id, found := byName[name]
 		if !found {
-			f.wrong("repositories", fmt.Sprintf("There is no repository %q.", name))
+			f.addError("repositories", fmt.Sprintf("There is no repository %q.", name))
 			return nil, nil
 		}
 		ids = append(ids, id)
@@ -185,7 +185,7 @@ func (s *Server) repositoriesNamed(ctx context.Context, v *visit, f *form) ([]co
 	return ids, nil
 }
 
-func (s *Server) deleteKey(w http.ResponseWriter, v *visit) error {
+func (s *Server) deleteKey(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
@@ -193,5 +193,5 @@ func (s *Server) deleteKey(w http.ResponseWriter, v *visit) error {
 	if err := s.o.Accounts.DeleteKey(v.r.Context(), v.principal, f.Get("key")); err != nil {
 		return err
 	}
-	return done(w, v, "/settings/keys", "key-deleted")
+	return redirectDone(w, v, "/settings/keys", "key-deleted")
 }

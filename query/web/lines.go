@@ -125,10 +125,10 @@ func byteOfColumn(line []byte, column int) int {
 	return at
 }
 
-// render returns the lines with their numbers, each of which can be linked to. The
+// renderPart returns the lines with their numbers, each of which can be linked to. The
 // first highlighted one has the focus: a browser scrolls there by itself, unless the
 // address names a line.
-func (p part) render(mark highlight) markup {
+func (p part) renderPart(mark highlight) markup {
 	out := make([]byte, 0, len(p.text)+len(p.text)/4+64*p.lines)
 	number := p.first
 	for line := range bytes.Lines(p.text) {

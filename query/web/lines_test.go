@@ -65,7 +65,7 @@ func TestHighlight(t *testing.T) {
 		"999999999":         text,
 		"2,999999999:99999": "one\n[zwei wörter]\n\n[four]",
 	} {
-		markup := string(cutParts([]byte(text))[0].render(readHighlight(query)))
+		markup := string(cutParts([]byte(text))[0].renderPart(readHighlight(query)))
 		got := strings.NewReplacer("<mark>", "[", "</mark>", "]").Replace(markup)
 		if got = strings.TrimSuffix(anyTag.ReplaceAllString(got, ""), "\n"); got != want {
 			t.Errorf("%q: %q, want %q", query, got, want)
@@ -83,7 +83,7 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, query string) {
 		var back []byte
 		for _, p := range cutParts(text) {
-			out := string(p.render(readHighlight(query)))
+			out := string(p.renderPart(readHighlight(query)))
 			out = strings.NewReplacer("<mark>", "", "</mark>", "").Replace(anyTag.ReplaceAllString(out, ""))
 			if strings.ContainsAny(out, `<>"'`) {
 				t.Fatalf("markup of the file: %q", out)
@@ -104,6 +104,6 @@ func BenchmarkRender(b *testing.B) {
 	text := []byte(strings.Repeat("\tif a < b && c > d { return \"x\" }\n", maxPartLines))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		cutParts(text)[0].render(highlight{})
+		cutParts(text)[0].renderPart(highlight{})
 	}
 }

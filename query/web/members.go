@@ -29,7 +29,7 @@ func (m memberRow) Gone() bool { return m.State == account.StateSuspended }
 // IsOwner reports whether the member administers the server.
 func (m memberRow) IsOwner() bool { return m.Role == account.RoleOwner }
 
-func (s *Server) membersPage(w http.ResponseWriter, v *visit) error {
+func (s *Server) membersPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showMembers(w, v, form{}, "", 0)
 }
 
@@ -52,12 +52,12 @@ type memberList struct {
 	Roles, Days      []choice
 }
 
-func (s *Server) showMembers(w http.ResponseWriter, v *visit, f form, link string, status int) error {
+func (s *Server) showMembers(w http.ResponseWriter, v *pageRequest, f form, link string, status int) error {
 	users, err := s.o.Accounts.Users(v.principal)
 	if err != nil {
 		return err
 	}
-	if err := s.note(w, v, audit.ListedUsers, http.StatusOK); err != nil {
+	if err := s.recordRead(w, v, audit.ListedUsers, http.StatusOK); err != nil {
 		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}
 	invitations, err := s.o.Accounts.Invitations(v.principal)
@@ -67,17 +67,17 @@ func (s *Server) showMembers(w http.ResponseWriter, v *visit, f form, link strin
 	list := memberList{
 		Filter: strings.TrimSpace(v.r.URL.Query().Get("query")), Link: link,
 		Invitations: invitations[:min(len(invitations), maxShown)], MoreInvitations: max(len(invitations)-maxShown, 0),
-		Email: f.field(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "off", Max: account.MaxEmailBytes, Hint: "Only this address may accept then. Empty: whoever has the link."}),
-		Roles: chosen(f.Get("role"), choice{Value: string(account.RoleMember), Label: "Member"}, choice{Value: string(account.RoleOwner), Label: "Owner"}),
-		Days:  chosen(f.Get("days"), choice{Value: "7", Label: "7 days"}, choice{Value: "1", Label: "1 day"}, choice{Value: "30", Label: "30 days"}),
+		Email: f.newInput(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "off", Max: account.MaxEmailBytes, Hint: "Only this address may accept then. Empty: whoever has the link."}),
+		Roles: markChosen(f.Get("role"), choice{Value: string(account.RoleMember), Label: "Member"}, choice{Value: string(account.RoleOwner), Label: "Owner"}),
+		Days:  markChosen(f.Get("days"), choice{Value: "7", Label: "7 days"}, choice{Value: "1", Label: "1 day"}, choice{Value: "30", Label: "30 days"}),
 	}
-	list.sort(users, v.user.ID)
-	list.cut(v.r.URL.Query().Get("page"))
-	return s.show(w, v, view{template: "members", title: "Members", section: "members", status: status, form: f, data: &list})
+	list.partitionUsers(users, v.user.ID)
+	list.cutPage(v.r.URL.Query().Get("page"))
+	return s.renderPage(w, v, view{template: "members", title: "Members", section: "members", status: status, form: f, data: &list})
 }
 
-// sort puts those whom the filter lets through where they belong.
-func (l *memberList) sort(users []*account.User, visitor account.UserID) {
+// partitionUsers puts those whom the filter lets through where they belong.
+func (l *memberList) partitionUsers(users []*account.User, visitor account.UserID) {
 	filter := strings.ToLower(l.Filter)
 	for _, u := range users {
 		if !strings.Contains(strings.ToLower(u.Name), filter) && !strings.Contains(u.Email, filter) {
@@ -92,8 +92,8 @@ func (l *memberList) sort(users []*account.User, visitor account.UserID) {
 	}
 }
 
-// cut leaves one page; one that is no number is the first.
-func (l *memberList) cut(asked string) {
+// cutPage leaves one page; one that is no number is the first.
+func (l *memberList) cutPage(asked string) {
 	l.Matching, l.More = len(l.Members), max(len(l.Waiting)-maxShown, 0)
 	l.Waiting = l.Waiting[:min(len(l.Waiting), maxShown)]
 	page, err := strconv.Atoi(asked)
@@ -103,19 +103,19 @@ func (l *memberList) cut(asked string) {
 	begin := page * membersPerPage
 	end := min(begin+membersPerPage, l.Matching)
 	if page > 0 {
-		l.Previous = l.address(page - 1)
+		l.Previous = l.pageURL(page - 1)
 	}
 	if end < l.Matching {
-		l.Next = l.address(page + 1)
+		l.Next = l.pageURL(page + 1)
 	}
 	l.Members = l.Members[begin:end]
 }
 
-func (l *memberList) address(page int) string {
+func (l *memberList) pageURL(page int) string {
 	return "/settings/members?" + url.Values{"query": {l.Filter}, "page": {strconv.Itoa(page)}}.Encode()
 }
 
-func chosen(value string, choices ...choice) []choice {
+func markChosen(value string, choices ...choice) []choice {
 	for i := range choices {
 		choices[i].Chosen = choices[i].Value == value
 	}
@@ -123,7 +123,7 @@ func chosen(value string, choices ...choice) []choice {
 }
 
 // changeMember does to a member what the button says.
-func (s *Server) changeMember(w http.ResponseWriter, v *visit) error {
+func (s *Server) changeMember(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
@@ -151,32 +151,32 @@ func (s *Server) changeMember(w http.ResponseWriter, v *visit) error {
 	if err != nil {
 		return err
 	}
-	return done(w, v, "/settings/members", what)
+	return redirectDone(w, v, "/settings/members", what)
 }
 
-// invite answers with the page that shows the link, and not by a redirect: the link
+// createInvitation answers with the page that shows the link, and not by a redirect: the link
 // is nowhere to be shown again.
-func (s *Server) invite(w http.ResponseWriter, v *visit) error {
+func (s *Server) createInvitation(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
 	}
 	days, err := strconv.Atoi(f.Get("days"))
 	if err != nil || !slices.Contains([]int{1, 7, 30}, days) {
-		f.wrong("", "Choose how long the invitation is good for.")
+		f.addError("", "Choose how long the invitation is good for.")
 		return s.showMembers(w, v, f, "", 0)
 	}
 	_, value, err := s.o.Accounts.Invite(v.r.Context(), v.principal, auth.Invitation{
 		Email: f.Get("email"), Role: account.Role(f.Get("role")), ExpiresIn: time.Duration(days) * 24 * time.Hour,
 	})
 	if err != nil {
-		f, status := s.again(w, v, f, err, map[string]string{"role": ""})
+		f, status := s.formWithError(w, v, f, err, map[string]string{"role": ""})
 		return s.showMembers(w, v, f, "", status)
 	}
 	return s.showMembers(w, v, form{}, s.o.PublicURL+"/invite?token="+url.QueryEscape(value), 0)
 }
 
-func (s *Server) revokeInvitation(w http.ResponseWriter, v *visit) error {
+func (s *Server) revokeInvitation(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
@@ -184,5 +184,5 @@ func (s *Server) revokeInvitation(w http.ResponseWriter, v *visit) error {
 	if err := s.o.Accounts.RevokeInvitation(v.r.Context(), v.principal, account.InvitationID(f.Get("invitation"))); err != nil {
 		return err
 	}
-	return done(w, v, "/settings/members", "invitation-ended")
+	return redirectDone(w, v, "/settings/members", "invitation-ended")
 }

@@ -20,22 +20,22 @@ import (
 func TestSetUp(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.browser
-	b.get("/").says(http.StatusOK, "Quarry searches code.", "Sign in")
-	b.get("/setup?token=wrong").submit("/setup", "", "email=ada@example.com", "password="+password).
-		says(http.StatusForbidden, "not the one that the server has printed last", "[email: ada@example.com]")
+	b.get("/").expectPage(http.StatusOK, "Quarry searches code.", "Sign in")
+	b.get("/setup?token=wrong").submitForm("/setup", "", "email=ada@example.com", "password="+password).
+		expectPage(http.StatusForbidden, "not the one that the server has printed last", "[email: ada@example.com]")
 	link := "/setup?token=" + w.accounts.SetupValue()
-	b.get(link).submit("/setup", "", "email=ada", "password="+password).says(http.StatusUnprocessableEntity, "Want an e-mail address.")
+	b.get(link).submitForm("/setup", "", "email=ada", "password="+password).expectPage(http.StatusUnprocessableEntity, "Want an e-mail address.")
 	if !strings.Contains(b.page, `aria-describedby="email-error"`) || !strings.Contains(b.page, `id="email-error"`) {
 		t.Error("the error is not beside its field")
 	}
-	b.submit("/setup", "", "email=ada@example.com", "password=short").says(http.StatusUnprocessableEntity, "Want 8 to 1024 characters.")
+	b.submitForm("/setup", "", "email=ada@example.com", "password=short").expectPage(http.StatusUnprocessableEntity, "Want 8 to 1024 characters.")
 	if strings.Contains(b.page, "short\"") {
 		t.Error("a password is shown again")
 	}
-	b.submit("/setup", "", "name=Ada", "email=ada@example.com", "password="+password).leadsTo("/settings/keys?done=set-up").
-		says(http.StatusOK, "You are the owner", "You have no keys.")
-	b.get(link).says(http.StatusGone, "This server is set up.")
-	w.newBrowser().post("/setup", url.Values{"token": {"x"}}).says(http.StatusGone)
+	b.submitForm("/setup", "", "name=Ada", "email=ada@example.com", "password="+password).leadsTo("/settings/keys?done=set-up").
+		expectPage(http.StatusOK, "You are the owner", "You have no keys.")
+	b.get(link).expectPage(http.StatusGone, "This server is set up.")
+	w.newBrowser().postForm("/setup", url.Values{"token": {"x"}}).expectPage(http.StatusGone)
 }
 
 func TestSignInAndOut(t *testing.T) {
@@ -43,21 +43,21 @@ func TestSignInAndOut(t *testing.T) {
 	w.setUp()
 	b := w.newBrowser()
 	b.get("/settings/sessions").leadsTo("/sign-in?return=%2Fsettings%2Fsessions").
-		submit("/sign-in", "", "email=ada@example.com", "password=wrong").says(http.StatusForbidden, "is wrong", "[email: ada@example.com]").
-		submit("/sign-in", "", "email=ADA@example.com", "password="+password).
-		leadsTo("/settings/sessions").says(http.StatusOK, "this one")
+		submitForm("/sign-in", "", "email=ada@example.com", "password=wrong").expectPage(http.StatusForbidden, "is wrong", "[email: ada@example.com]").
+		submitForm("/sign-in", "", "email=ADA@example.com", "password="+password).
+		leadsTo("/settings/sessions").expectPage(http.StatusOK, "this one")
 	b.get("/sign-in").leadsTo("/")
 	b.get("/welcome").leadsTo("/")
-	b.submit("/sign-out", "").leadsTo("/sign-in?done=signed-out").says(http.StatusOK, "You are signed out.")
+	b.submitForm("/sign-out", "").leadsTo("/sign-in?done=signed-out").expectPage(http.StatusOK, "You are signed out.")
 	b.get("/settings/keys").leadsTo("/sign-in?return=%2Fsettings%2Fkeys")
-	b.post("/sign-out", nil).leadsTo("/sign-in?return=%2Fsettings")
+	b.postForm("/sign-out", nil).leadsTo("/sign-in?return=%2Fsettings")
 }
 
 func TestPathsWithoutAPage(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.browser
-	b.get("/browse/example.com/open").says(http.StatusNotFound, "There is no such page.")
-	if b.get("/sign-out").says(http.StatusMethodNotAllowed, "page with the form"); b.header.Get("Allow") != "POST" {
+	b.get("/browse/example.com/open").expectPage(http.StatusNotFound, "There is no such page.")
+	if b.get("/sign-out").expectPage(http.StatusMethodNotAllowed, "page with the form"); b.header.Get("Allow") != "POST" {
 		t.Errorf("Allow: %q", b.header.Get("Allow"))
 	}
 	if w.routes["unknown"] != 1 || w.routes["/sign-out"] != 1 {
@@ -70,10 +70,10 @@ func TestAccountsThatAreNotReadYet(t *testing.T) {
 	w.setUp()
 	w.ready = fmt.Errorf("%w: 3 of 5 records", web.ErrNotReady)
 	for _, path := range []string{"/", "/sign-in", "/setup", "/settings/keys"} {
-		w.browser.get(path).says(http.StatusServiceUnavailable, "still reading its accounts")
+		w.browser.get(path).expectPage(http.StatusServiceUnavailable, "still reading its accounts")
 	}
 	w.ready = nil
-	w.browser.get("/settings/keys").says(http.StatusOK)
+	w.browser.get("/settings/keys").expectPage(http.StatusOK)
 }
 
 func TestTooManySignIns(t *testing.T) {
@@ -81,11 +81,11 @@ func TestTooManySignIns(t *testing.T) {
 	w.setUp()
 	b := w.newBrowser().get("/sign-in")
 	for range 100 {
-		if b.submit("/sign-in", "", "email=ada@example.com", "password=wrong"); b.status != http.StatusForbidden {
+		if b.submitForm("/sign-in", "", "email=ada@example.com", "password=wrong"); b.status != http.StatusForbidden {
 			break
 		}
 	}
-	if b.says(http.StatusTooManyRequests, "Please wait"); b.header.Get("Retry-After") == "" {
+	if b.expectPage(http.StatusTooManyRequests, "Please wait"); b.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 }
@@ -93,36 +93,36 @@ func TestTooManySignIns(t *testing.T) {
 func TestKeys(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.setUp()
-	b.get("/settings/keys/new").says(http.StatusOK, "[search checked]", "[git checked]", "[admin]").
-		submit("/settings/keys/new", "", "name=", "days=90").
-		says(http.StatusUnprocessableEntity, "Choose at least one").
-		submit("/settings/keys/new", "", "name=laptop", "scope=search", "days=soon").says(http.StatusUnprocessableEntity, "Choose one of the list.").
-		submit("/settings/keys/new", "", "name=laptop", "scope=search", "days=7", "repositories=example.com/open example.com/none").
-		says(http.StatusUnprocessableEntity, `There is no repository "example.com/none".`, "example.com/open").
-		submit("/settings/keys/new", "", "name=laptop", "scope=search", "days=7", "repositories=example.com/open\nexample.com/closed").
-		says(http.StatusOK, "API Key created", "shown this once")
-	value := b.shown()
+	b.get("/settings/keys/new").expectPage(http.StatusOK, "[search checked]", "[git checked]", "[admin]").
+		submitForm("/settings/keys/new", "", "name=", "days=90").
+		expectPage(http.StatusUnprocessableEntity, "Choose at least one").
+		submitForm("/settings/keys/new", "", "name=laptop", "scope=search", "days=soon").expectPage(http.StatusUnprocessableEntity, "Choose one of the list.").
+		submitForm("/settings/keys/new", "", "name=laptop", "scope=search", "days=7", "repositories=example.com/open example.com/none").
+		expectPage(http.StatusUnprocessableEntity, `There is no repository "example.com/none".`, "example.com/open").
+		submitForm("/settings/keys/new", "", "name=laptop", "scope=search", "days=7", "repositories=example.com/open\nexample.com/closed").
+		expectPage(http.StatusOK, "API Key created", "shown this once")
+	value := b.shownText()
 	r, _ := http.NewRequest(http.MethodGet, w.server.URL+"/", nil)
 	r.Header.Set("Authorization", "Bearer "+value)
 	p, err := w.accounts.Authenticate(r)
 	if err != nil || len(p.Scopes) != 1 || p.Scopes[0] != account.ScopeSearch || len(p.Repositories) != 2 {
 		t.Fatalf("the key is %+v, %v", p, err)
 	}
-	b.get("/settings/keys/new").submit("/settings/keys/new", "", "name=laptop", "scope=git", "days=0").
-		says(http.StatusConflict, "You have a key of this name.")
-	b.get("/settings/keys").says(http.StatusOK, "laptop", "for example.com/open, example.com/closed", "Delete laptop for good")
+	b.get("/settings/keys/new").submitForm("/settings/keys/new", "", "name=laptop", "scope=git", "days=0").
+		expectPage(http.StatusConflict, "You have a key of this name.")
+	b.get("/settings/keys").expectPage(http.StatusOK, "laptop", "for example.com/open, example.com/closed", "Delete laptop for good")
 	if strings.Contains(b.page, value) {
 		t.Error("the value is shown again")
 	}
-	b.submit("/settings/keys/delete", "").leadsTo("/settings/keys?done=key-deleted").says(http.StatusOK, "The key is deleted.", "You have no keys.")
+	b.submitForm("/settings/keys/delete", "").leadsTo("/settings/keys?done=key-deleted").expectPage(http.StatusOK, "The key is deleted.", "You have no keys.")
 	if _, err := w.accounts.Authenticate(r); err == nil {
 		t.Error("a deleted key works")
 	}
-	b.post("/settings/keys/delete", url.Values{"key": {"gone"}, "csrf": {token(b)}}).says(http.StatusNotFound, "no such key")
+	b.postForm("/settings/keys/delete", url.Values{"key": {"gone"}, "csrf": {formTokenOf(b)}}).expectPage(http.StatusNotFound, "no such key")
 }
 
-// token returns what forms of the last page carry.
-func token(b *browser) string {
+// formTokenOf returns what forms of the last page carry.
+func formTokenOf(b *browser) string {
 	found := regexp.MustCompile(`name="csrf" value="([^"]*)"`).FindStringSubmatch(b.page)
 	if found == nil {
 		return ""
@@ -134,44 +134,44 @@ func token(b *browser) string {
 func TestMembersSeeTheirOwn(t *testing.T) {
 	w := newWorld(t, nil)
 	w.setUp()
-	bob := w.join("bob")
-	bob.get("/settings/members").says(http.StatusForbidden, "This page is for owners.")
+	bob := w.joinMember("bob")
+	bob.get("/settings/members").expectPage(http.StatusForbidden, "This page is for owners.")
 	if n := len(w.notes.records); n == 0 || w.notes.records[n-1].Action != audit.RequestDenied ||
 		w.notes.records[n-1].Metadata["route"] != "GET /settings/members" || w.notes.records[n-1].Actor.Kind != account.ActorUser {
 		t.Errorf("written down: %+v", w.notes.records)
 	}
-	csrf := token(bob)
+	csrf := formTokenOf(bob)
 	for _, path := range []string{"/settings/members", "/settings/members/invite", "/settings/members/revoke"} {
-		bob.post(path, url.Values{"csrf": {csrf}, "do": {"owner"}}).says(http.StatusForbidden, "for owners")
+		bob.postForm(path, url.Values{"csrf": {csrf}, "do": {"owner"}}).expectPage(http.StatusForbidden, "for owners")
 	}
-	bob.get("/settings/keys/new").says(http.StatusOK, "[search checked]")
+	bob.get("/settings/keys/new").expectPage(http.StatusOK, "[search checked]")
 	if strings.Contains(bob.page, `value="admin"`) {
 		t.Error("a member is offered the scope admin")
 	}
-	bob.submit("/settings/keys/new", "", "name=k", "scope=admin", "days=7").says(http.StatusForbidden, "You may not do this.")
+	bob.submitForm("/settings/keys/new", "", "name=k", "scope=admin", "days=7").expectPage(http.StatusForbidden, "You may not do this.")
 	// A repository that bob may not see is none.
-	bob.submit("/settings/keys/new", "", "name=k", "scope=search", "days=7", "repositories=example.com/closed").
-		says(http.StatusUnprocessableEntity, `There is no repository "example.com/closed".`)
+	bob.submitForm("/settings/keys/new", "", "name=k", "scope=search", "days=7", "repositories=example.com/closed").
+		expectPage(http.StatusUnprocessableEntity, `There is no repository "example.com/closed".`)
 }
 
 func TestMembers(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
-	bob := w.join("bob")
-	ada.get("/settings/members").says(http.StatusOK, "bob@example.com", "you").
-		submit("/settings/members", `value="suspended"`, "do=suspended").leadsTo("/settings/members?done=suspended").says(http.StatusOK, "suspended")
+	bob := w.joinMember("bob")
+	ada.get("/settings/members").expectPage(http.StatusOK, "bob@example.com", "you").
+		submitForm("/settings/members", `value="suspended"`, "do=suspended").leadsTo("/settings/members?done=suspended").expectPage(http.StatusOK, "suspended")
 	bob.get("/settings/keys").leadsTo("/sign-in?return=%2Fsettings%2Fkeys").
-		submit("/sign-in", "", "email=bob@example.com", "password="+password).says(http.StatusForbidden, "may not sign in")
-	ada.submit("/settings/members", `value="reinstated"`, "do=reinstated").leadsTo("/settings/members?done=reinstated")
-	bob.submit("/sign-in", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys")
-	ada.submit("/settings/members", `value="owner"`, "do=owner").leadsTo("/settings/members?done=role")
-	bob.get("/settings/members").says(http.StatusOK, "ada@example.com")
-	ada.submit("/settings/members", `value="removed"`, "do=removed").leadsTo("/settings/members?done=removed")
+		submitForm("/sign-in", "", "email=bob@example.com", "password="+password).expectPage(http.StatusForbidden, "may not sign in")
+	ada.submitForm("/settings/members", `value="reinstated"`, "do=reinstated").leadsTo("/settings/members?done=reinstated")
+	bob.submitForm("/sign-in", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys")
+	ada.submitForm("/settings/members", `value="owner"`, "do=owner").leadsTo("/settings/members?done=role")
+	bob.get("/settings/members").expectPage(http.StatusOK, "ada@example.com")
+	ada.submitForm("/settings/members", `value="removed"`, "do=removed").leadsTo("/settings/members?done=removed")
 	if strings.Contains(ada.page, "bob@example.com") {
 		t.Error("bob is still there")
 	}
-	ada.submit("/settings/members", `value="member"`, "do=member").says(http.StatusConflict, "last active owner")
-	ada.get("/settings/members").post("/settings/members", url.Values{"csrf": {token(ada)}, "do": {"crowned"}}).says(http.StatusNotFound)
+	ada.submitForm("/settings/members", `value="member"`, "do=member").expectPage(http.StatusConflict, "last active owner")
+	ada.get("/settings/members").postForm("/settings/members", url.Values{"csrf": {formTokenOf(ada)}, "do": {"crowned"}}).expectPage(http.StatusNotFound)
 }
 
 func TestManyMembers(t *testing.T) {
@@ -185,59 +185,59 @@ func TestManyMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ada.get("/settings/members").says(http.StatusOK, "251 members", "user098@example.com", "Next page")
+	ada.get("/settings/members").expectPage(http.StatusOK, "251 members", "user098@example.com", "Next page")
 	if strings.Contains(ada.page, "user099@") || strings.Contains(ada.page, "Previous page") {
 		t.Error("the first page has more than it should")
 	}
-	ada.get("/settings/members?page=2").says(http.StatusOK, "user249@example.com", "Previous page")
+	ada.get("/settings/members?page=2").expectPage(http.StatusOK, "user249@example.com", "Previous page")
 	if strings.Contains(ada.page, "Next page") {
 		t.Error("the last page has one behind it")
 	}
 	for _, page := range []string{"-1", "3", "x", "99999999999999999999"} {
-		ada.get("/settings/members?page="+page).says(http.StatusOK, "user000@example.com")
+		ada.get("/settings/members?page="+page).expectPage(http.StatusOK, "user000@example.com")
 	}
-	ada.get("/settings/members?query=USER1").says(http.StatusOK, "100 members", "user100@example.com", "user199@example.com")
-	ada.get("/settings/members?query=nobody").says(http.StatusOK, "0 members")
+	ada.get("/settings/members?query=USER1").expectPage(http.StatusOK, "100 members", "user100@example.com", "user199@example.com")
+	ada.get("/settings/members?query=nobody").expectPage(http.StatusOK, "0 members")
 }
 
 func TestInvitations(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
-	ada.get("/settings/members").submit("/settings/members/invite", "", "email=bob", "role=MEMBER", "days=7").
-		says(http.StatusUnprocessableEntity, "Want an e-mail address.")
-	ada.submit("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").says(http.StatusOK, "The invitation is made.")
-	link := strings.TrimPrefix(ada.shown(), w.server.URL)
+	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=bob", "role=MEMBER", "days=7").
+		expectPage(http.StatusUnprocessableEntity, "Want an e-mail address.")
+	ada.submitForm("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").expectPage(http.StatusOK, "The invitation is made.")
+	link := strings.TrimPrefix(ada.shownText(), w.server.URL)
 	bob := w.newBrowser()
-	bob.get(link).says(http.StatusOK, "as one of its owners", "[email: bob@example.com]", "The invitation is for this address.")
-	bob.submit("/invite", "", "email=eve@example.com", "password="+password).says(http.StatusForbidden, "not for this e-mail address")
-	bob.get(link).submit("/invite", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys?done=joined")
-	w.newBrowser().get(link).says(http.StatusForbidden, "This invitation has expired, was used or taken back")
-	ada.get("/settings/members").submit("/settings/members/invite", "", "email=", "role=MEMBER", "days=7")
-	link = strings.TrimPrefix(ada.shown(), w.server.URL)
-	ada.get("/settings/members").says(http.StatusOK, "whoever has the link").
-		submit("/settings/members/revoke", "").leadsTo("/settings/members?done=invitation-ended")
-	w.newBrowser().get(link).says(http.StatusForbidden)
-	ada.submit("/settings/members/invite", "", "email=", "role=MEMBER", "days=1")
-	link = strings.TrimPrefix(ada.shown(), w.server.URL)
+	bob.get(link).expectPage(http.StatusOK, "as one of its owners", "[email: bob@example.com]", "The invitation is for this address.")
+	bob.submitForm("/invite", "", "email=eve@example.com", "password="+password).expectPage(http.StatusForbidden, "not for this e-mail address")
+	bob.get(link).submitForm("/invite", "", "email=bob@example.com", "password="+password).leadsTo("/settings/keys?done=joined")
+	w.newBrowser().get(link).expectPage(http.StatusForbidden, "This invitation has expired, was used or taken back")
+	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=", "role=MEMBER", "days=7")
+	link = strings.TrimPrefix(ada.shownText(), w.server.URL)
+	ada.get("/settings/members").expectPage(http.StatusOK, "whoever has the link").
+		submitForm("/settings/members/revoke", "").leadsTo("/settings/members?done=invitation-ended")
+	w.newBrowser().get(link).expectPage(http.StatusForbidden)
+	ada.submitForm("/settings/members/invite", "", "email=", "role=MEMBER", "days=1")
+	link = strings.TrimPrefix(ada.shownText(), w.server.URL)
 	w.now = func() time.Time { return time.Now().Add(25 * time.Hour) }
-	w.newBrowser().get(link).says(http.StatusForbidden)
+	w.newBrowser().get(link).expectPage(http.StatusForbidden)
 }
 
 func TestProfileAndSessions(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
-	ada.get("/settings/profile").submit("/settings/profile", "", "name=Ada Lovelace").leadsTo("/settings/profile?done=renamed").
-		says(http.StatusOK, "[name: Ada Lovelace]")
+	ada.get("/settings/profile").submitForm("/settings/profile", "", "name=Ada Lovelace").leadsTo("/settings/profile?done=renamed").
+		expectPage(http.StatusOK, "[name: Ada Lovelace]")
 	other := w.newBrowser()
-	other.get("/sign-in").submit("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
-	ada.submit("/settings/profile/password", "", "old=wrong", "password=another password").says(http.StatusUnprocessableEntity, "It is another.")
-	ada.submit("/settings/profile/password", "", "old="+password, "password=another password").leadsTo("/settings/profile?done=password")
+	other.get("/sign-in").submitForm("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
+	ada.submitForm("/settings/profile/password", "", "old=wrong", "password=another password").expectPage(http.StatusUnprocessableEntity, "It is another.")
+	ada.submitForm("/settings/profile/password", "", "old="+password, "password=another password").leadsTo("/settings/profile?done=password")
 	other.get("/settings").leadsTo("/sign-in?return=%2Fsettings").
-		submit("/sign-in", "", "email=ada@example.com", "password=another password", "return=/settings").leadsTo("/settings").leadsTo("/settings/keys")
-	other.get("/settings/sessions").says(http.StatusOK, "this one").submit("/settings/sessions/end", ">End<").
+		submitForm("/sign-in", "", "email=ada@example.com", "password=another password", "return=/settings").leadsTo("/settings").leadsTo("/settings/keys")
+	other.get("/settings/sessions").expectPage(http.StatusOK, "this one").submitForm("/settings/sessions/end", ">End<").
 		leadsTo("/settings/sessions?done=session-ended")
 	ada.get("/settings/sessions").leadsTo("/sign-in?return=%2Fsettings%2Fsessions")
-	other.submit("/settings/sessions/end", `name="all"`).leadsTo("/sign-in?done=sessions-ended")
+	other.submitForm("/settings/sessions/end", `name="all"`).leadsTo("/sign-in?done=sessions-ended")
 	other.get("/settings/keys").leadsTo("/sign-in?return=%2Fsettings%2Fkeys")
 }
 
@@ -257,12 +257,12 @@ func (n *notes) Note(_ context.Context, rec audit.Record) error {
 func TestTheListOfMembersIsWrittenDown(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
-	ada.get("/settings/members").says(http.StatusOK)
+	ada.get("/settings/members").expectPage(http.StatusOK)
 	if len(w.notes.records) != 1 || w.notes.records[0].Action != audit.ListedUsers || w.notes.records[0].Actor.Kind != account.ActorUser {
 		t.Errorf("written down: %+v", w.notes.records)
 	}
 	w.notes.fail = errors.New("full")
-	ada.get("/settings/members").says(http.StatusServiceUnavailable)
+	ada.get("/settings/members").expectPage(http.StatusServiceUnavailable)
 	if strings.Contains(ada.page, "Invite somebody") {
 		t.Error("the list is shown all the same")
 	}
@@ -272,7 +272,7 @@ func TestTheListOfMembersIsWrittenDown(t *testing.T) {
 func TestForms(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
-	good := url.Values{"csrf": {token(ada)}, "name": {"changed"}}
+	good := url.Values{"csrf": {formTokenOf(ada)}, "name": {"changed"}}
 	send := func(adjust func(*http.Request), values url.Values) *browser {
 		r, err := http.NewRequest(http.MethodPost, w.server.URL+"/settings/profile", strings.NewReader(values.Encode()))
 		if err != nil {
@@ -280,7 +280,7 @@ func TestForms(t *testing.T) {
 		}
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		adjust(r)
-		ada.do(r)
+		ada.doRequest(r)
 		return ada
 	}
 	nothing := func(*http.Request) {}
@@ -290,12 +290,12 @@ func TestForms(t *testing.T) {
 	if b := send(func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "same-site") }, good); b.status != http.StatusForbidden {
 		t.Errorf("a neighbouring domain: %d", b.status)
 	}
-	send(nothing, url.Values{"name": {"changed"}}).says(http.StatusForbidden, "from another sign-in")
-	send(nothing, url.Values{"name": {"changed"}, "csrf": {strings.Repeat("0", 64)}}).says(http.StatusForbidden, "from another sign-in")
-	send(func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, good).says(http.StatusUnsupportedMediaType)
-	send(nothing, url.Values{"csrf": good["csrf"], "name": {strings.Repeat("x", 70<<10)}}).says(http.StatusRequestEntityTooLarge)
-	bob := w.join("bob")
-	send(nothing, url.Values{"csrf": {token(bob)}, "name": {"changed"}}).says(http.StatusForbidden, "from another sign-in")
+	send(nothing, url.Values{"name": {"changed"}}).expectPage(http.StatusForbidden, "from another sign-in")
+	send(nothing, url.Values{"name": {"changed"}, "csrf": {strings.Repeat("0", 64)}}).expectPage(http.StatusForbidden, "from another sign-in")
+	send(func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, good).expectPage(http.StatusUnsupportedMediaType)
+	send(nothing, url.Values{"csrf": good["csrf"], "name": {strings.Repeat("x", 70<<10)}}).expectPage(http.StatusRequestEntityTooLarge)
+	bob := w.joinMember("bob")
+	send(nothing, url.Values{"csrf": {formTokenOf(bob)}, "name": {"changed"}}).expectPage(http.StatusForbidden, "from another sign-in")
 	if u, _ := w.directory.UserByEmail("ada@example.com"); u.Name != "Ada" {
 		t.Errorf("one of them has changed the name to %q", u.Name)
 	}
@@ -326,7 +326,7 @@ func TestEveryPage(t *testing.T) {
 					t.Errorf("%s has %q", path, bad)
 				}
 			}
-			labelled(t, path, b.page)
+			checkLabels(t, path, b.page)
 		}
 	}
 	css := regexp.MustCompile(`/static/quarry-[0-9a-f]{12}\.css`).FindString(ada.page)
@@ -339,9 +339,9 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// labelled fails unless every field that can be seen has a label, and every ID is
+// checkLabels fails unless every field that can be seen has a label, and every ID is
 // one thing's.
-func labelled(t *testing.T, path, page string) {
+func checkLabels(t *testing.T, path, page string) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, id := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
@@ -368,8 +368,8 @@ func TestFailuresAreNotShown(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
 	w.directory.Fail(errors.New("disk 7 is on fire"))
-	ada.get("/settings/keys/new").submit("/settings/keys/new", "", "name=laptop", "scope=search", "days=7").
-		says(http.StatusServiceUnavailable, "cannot save this now")
+	ada.get("/settings/keys/new").submitForm("/settings/keys/new", "", "name=laptop", "scope=search", "days=7").
+		expectPage(http.StatusServiceUnavailable, "cannot save this now")
 	if strings.Contains(ada.page, "disk 7") {
 		t.Error("a page tells of the disk")
 	}
@@ -386,9 +386,9 @@ func TestSessionsRotate(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
 	w.now = func() time.Time { return time.Now().Add(25 * time.Hour) }
-	ada.get("/settings/keys").says(http.StatusOK)
+	ada.get("/settings/keys").expectPage(http.StatusOK)
 	if !strings.Contains(ada.header.Get("Set-Cookie"), "quarry_session=qs_") {
 		t.Errorf("no new value after a day: %v", ada.header)
 	}
-	ada.submit("/sign-out", "").leadsTo("/sign-in?done=signed-out")
+	ada.submitForm("/sign-out", "").leadsTo("/sign-in?done=signed-out")
 }

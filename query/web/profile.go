@@ -7,21 +7,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-func (s *Server) profilePage(w http.ResponseWriter, v *visit) error {
+func (s *Server) profilePage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showProfile(w, v, form{}, 0)
 }
 
-func (s *Server) showProfile(w http.ResponseWriter, v *visit, f form, status int) error {
+func (s *Server) showProfile(w http.ResponseWriter, v *pageRequest, f form, status int) error {
 	now := passwordField
 	now.Label = "New password"
-	return s.show(w, v, view{template: "profile", title: "Profile", section: "profile", status: status, form: f, data: struct {
+	return s.renderPage(w, v, view{template: "profile", title: "Profile", section: "profile", status: status, form: f, data: struct {
 		Name, Old, Password input
 		Providers           []connection
 	}{
-		f.field(input{Name: "name", Label: "Name", Value: v.user.Name, Complete: "name", Max: account.MaxNameBytes}),
-		f.field(input{Name: "old", Label: "Present password", Type: "password", Complete: "current-password", Required: true, Max: account.MaxPasswordBytes}),
-		f.field(now),
-		s.connections(v.user),
+		f.newInput(input{Name: "name", Label: "Name", Value: v.user.Name, Complete: "name", Max: account.MaxNameBytes}),
+		f.newInput(input{Name: "old", Label: "Present password", Type: "password", Complete: "current-password", Required: true, Max: account.MaxPasswordBytes}),
+		f.newInput(now),
+		s.providerConnections(v.user),
 	}})
 }
 
@@ -31,7 +31,7 @@ type connection struct {
 	There       bool
 }
 
-func (s *Server) connections(user *account.User) []connection {
+func (s *Server) providerConnections(user *account.User) []connection {
 	if s.o.Providers == nil {
 		return nil
 	}
@@ -43,26 +43,26 @@ func (s *Server) connections(user *account.User) []connection {
 	return out
 }
 
-func (s *Server) rename(w http.ResponseWriter, v *visit) error {
+func (s *Server) renameUser(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
 	}
 	if _, err := s.o.Accounts.Rename(v.r.Context(), v.principal, f.Get("name")); err != nil {
-		f, status := s.again(w, v, f, err, nil)
+		f, status := s.formWithError(w, v, f, err, nil)
 		return s.showProfile(w, v, f, status)
 	}
-	return done(w, v, "/settings/profile", "renamed")
+	return redirectDone(w, v, "/settings/profile", "renamed")
 }
 
-func (s *Server) changePassword(w http.ResponseWriter, v *visit) error {
+func (s *Server) changePassword(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
 	}
 	if err := s.o.Accounts.ChangePassword(v.r.Context(), v.principal, f.Secret("old"), f.Secret("password")); err != nil {
-		f, status := s.again(w, v, f, err, map[string]string{"oldPassword": "old"})
+		f, status := s.formWithError(w, v, f, err, map[string]string{"oldPassword": "old"})
 		return s.showProfile(w, v, f, status)
 	}
-	return done(w, v, "/settings/profile", "password")
+	return redirectDone(w, v, "/settings/profile", "password")
 }

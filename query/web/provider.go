@@ -13,34 +13,34 @@ import (
 )
 
 // errand is what a person does at a provider; the flow carries it there and back.
-type errand struct {
+type providerRequest struct {
 	Return     string `json:"r,omitempty"`
 	Invitation string `json:"i,omitempty"`
 	// Link is the user who wants to sign in with the provider from now on.
 	Link account.UserID `json:"l,omitempty"`
 }
 
-// depart sends the browser to a provider. Another site that leads here gets the
+// departToProvider sends the browser to a provider. Another site that leads here gets the
 // sign-in page instead: whether to sign in is for the person to say.
-func (s *Server) depart(w http.ResponseWriter, v *visit) error {
+func (s *Server) departToProvider(w http.ResponseWriter, v *pageRequest) error {
 	query := v.r.URL.Query()
-	e := errand{Return: returnPath(query.Get("return")), Invitation: query.Get("invitation")}
+	e := providerRequest{Return: returnPath(query.Get("return")), Invitation: query.Get("invitation")}
 	if from := v.r.Header.Get("Sec-Fetch-Site"); from == "cross-site" {
 		return s.showSignIn(w, v, form{}, e.Return, 0)
 	}
 	if len(e.Invitation) > maxReturnBytes {
 		return auth.ErrInvitation
 	}
-	target, err := s.send(w, v.r.PathValue("provider"), e)
+	target, err := s.startFlow(w, v.r.PathValue("provider"), e)
 	if err != nil {
-		return s.providerFailed(w, v, err)
+		return s.showProviderError(w, v, err)
 	}
 	http.Redirect(w, v.r, target, http.StatusSeeOther)
 	return nil
 }
 
-// send gives the browser what it needs on an errand, and returns where it goes.
-func (s *Server) send(w http.ResponseWriter, provider string, e errand) (string, error) {
+// startFlow gives the browser what it needs on an errand, and returns where it goes.
+func (s *Server) startFlow(w http.ResponseWriter, provider string, e providerRequest) (string, error) {
 	carried, err := json.Marshal(e)
 	if err != nil {
 		return "", err
@@ -53,19 +53,19 @@ func (s *Server) send(w http.ResponseWriter, provider string, e errand) (string,
 	return d.URL, nil
 }
 
-// connect begins to give the user an identity of a provider. It answers with a page
+// connectProvider begins to give the user an identity of a provider. It answers with a page
 // that has a link, and not by a redirect: browsers hold where a form leads against
 // form-action, which names nobody else.
-func (s *Server) connect(w http.ResponseWriter, v *visit) error {
+func (s *Server) connectProvider(w http.ResponseWriter, v *pageRequest) error {
 	if _, err := s.readForm(w, v); err != nil {
 		return err
 	}
 	name := v.r.PathValue("provider")
-	target, err := s.send(w, name, errand{Link: v.user.ID})
+	target, err := s.startFlow(w, name, providerRequest{Link: v.user.ID})
 	if err != nil {
 		return err
 	}
-	return s.show(w, v, view{template: "connect", title: "Connect", section: "profile", data: struct{ Title, URL string }{s.titleOf(name), target}})
+	return s.renderPage(w, v, view{template: "connect", title: "Connect", section: "profile", data: struct{ Title, URL string }{s.titleOf(name), target}})
 }
 
 func (s *Server) titleOf(provider string) string {
@@ -77,31 +77,31 @@ func (s *Server) titleOf(provider string) string {
 	return provider
 }
 
-// connected ends it. The flow carries who began it, and the same user has to be
+// finishConnect ends it. The flow carries who began it, and the same user has to be
 // signed in still.
-func (s *Server) connected(w http.ResponseWriter, v *visit, user account.UserID, id account.Identity) error {
+func (s *Server) finishConnect(w http.ResponseWriter, v *pageRequest, user account.UserID, id account.Identity) error {
 	if v.user == nil || v.user.ID != user {
 		return fmt.Errorf("%w: somebody else is signed in", oidc.ErrFlow)
 	}
 	if err := s.o.Accounts.LinkIdentity(v.r.Context(), v.principal, id); err != nil {
 		return err
 	}
-	return done(w, v, "/settings/profile", "connected")
+	return redirectDone(w, v, "/settings/profile", "connected")
 }
 
-// arrive takes the person that a provider has sent back.
-func (s *Server) arrive(w http.ResponseWriter, v *visit) error {
+// finishFlow takes the person that a provider has sent back.
+func (s *Server) finishFlow(w http.ResponseWriter, v *pageRequest) error {
 	http.SetCookie(w, s.o.Providers.EndCookie())
 	arrival, err := s.o.Providers.Arrive(v.r.Context(), v.r.PathValue("provider"), v.r)
 	if err != nil {
-		return s.providerFailed(w, v, err)
+		return s.showProviderError(w, v, err)
 	}
-	var e errand
+	var e providerRequest
 	if err := json.Unmarshal([]byte(arrival.Carried), &e); err != nil {
 		return err
 	}
 	if e.Link != "" {
-		return s.connected(w, v, e.Link, arrival.Identity)
+		return s.finishConnect(w, v, e.Link, arrival.Identity)
 	}
 	in, err := s.o.Accounts.SignInIdentity(v.r.Context(), s.o.Accounts.Origin(v.r), auth.Identified{
 		Identity: arrival.Identity, Email: arrival.Email, EmailVerified: arrival.Email != "", Name: arrival.Name, Invitation: e.Invitation,
@@ -113,7 +113,7 @@ func (s *Server) arrive(w http.ResponseWriter, v *visit) error {
 	case err != nil:
 		return err
 	}
-	s.enter(w, v, in, returnPath(e.Return))
+	s.enterSession(w, v, in, returnPath(e.Return))
 	return nil
 }
 
@@ -127,15 +127,15 @@ var providerFailures = []struct {
 	{oidc.ErrToken, "token"}, {oidc.ErrEmail, "email"}, {oidc.ErrDomain, "domain"},
 }
 
-// providerFailed shows the sign-in page with what is between it and the provider.
-func (s *Server) providerFailed(w http.ResponseWriter, v *visit, err error) error {
+// showProviderError shows the sign-in page with what is between it and the provider.
+func (s *Server) showProviderError(w http.ResponseWriter, v *pageRequest, err error) error {
 	for _, f := range providerFailures {
 		if errors.Is(err, f.err) {
-			provider, told := v.r.PathValue("provider"), s.told(w, v, err)
+			provider, told := v.r.PathValue("provider"), s.explainError(w, v, err)
 			s.metrics.providerFailures.WithLabelValues(provider, f.reason).Inc()
-			s.noteRefusal(w, v, audit.SignInFailed, told.status, "method", "oidc", "provider", provider, "reason", f.reason)
+			s.recordRefusal(w, v, audit.SignInFailed, told.status, "method", "oidc", "provider", provider, "reason", f.reason)
 			var shown form
-			shown.wrong("", told.text)
+			shown.addError("", told.text)
 			return s.showSignIn(w, v, shown, "/", told.status)
 		}
 	}

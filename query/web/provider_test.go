@@ -20,7 +20,7 @@ type federation struct {
 	provider *oidctest.Provider
 }
 
-func federate(t *testing.T, set ...func(*auth.Options)) *federation {
+func newFederation(t *testing.T, set ...func(*auth.Options)) *federation {
 	yes, no := true, false
 	f := &federation{}
 	f.world = newWorld(t, func(publicURL string) []oidc.Provider {
@@ -35,106 +35,106 @@ func federate(t *testing.T, set ...func(*auth.Options)) *federation {
 	return f
 }
 
-// visit presses the provider's button on the last page, and comes back.
-func (f *federation) visit(b *browser, subject string) *browser {
+// visitProvider presses the provider's button on the last page, and comes back.
+func (f *federation) visitProvider(b *browser, subject string) *browser {
 	f.t.Helper()
 	_, rest, found := strings.Cut(b.page, `href="/auth/oidc/company?`)
 	if !found {
-		f.t.Fatalf("%s has no button:\n%s", b.at, b.text())
+		f.t.Fatalf("%s has no button:\n%s", b.at, b.pageText())
 	}
 	query, _, _ := strings.Cut(rest, `"`)
-	b.get("/auth/oidc/company?" + unescape(query))
+	b.get("/auth/oidc/company?" + unescapeHTML(query))
 	if b.status != http.StatusSeeOther {
-		f.t.Fatalf("the button: %d\n%s", b.status, b.text())
+		f.t.Fatalf("the button: %d\n%s", b.status, b.pageText())
 	}
 	return b.get(f.provider.Visit(b.header.Get("Location"), subject).String())
 }
 
 func TestProviderNewcomerWaits(t *testing.T) {
-	f := federate(t)
+	f := newFederation(t)
 	ada := f.setUp()
 	bob := f.newBrowser()
-	f.visit(bob.get("/sign-in?return=/settings/sessions").says(http.StatusOK, "Continue with Our Company"), "bob").
-		leadsTo("/welcome").says(http.StatusOK, "waits for the approval")
-	f.visit(bob.get("/sign-in"), "bob").leadsTo("/welcome") // not a second user
-	ada.get("/settings/members").says(http.StatusOK, "Waiting for approval", "bob@example.com").
-		submit("/settings/members", ">Approve<", "do=approved").leadsTo("/settings/members?done=approved")
-	f.visit(bob.get("/sign-in?return=/settings/sessions"), "bob").leadsTo("/settings/sessions").says(http.StatusOK, "this one")
-	ada.submit("/settings/members", `value="suspended"`, "do=suspended").leadsTo("/settings/members?done=suspended")
-	bob.get("/settings/sessions").follow()
-	f.visit(bob, "bob").says(http.StatusForbidden, "You may not sign in here.")
+	f.visitProvider(bob.get("/sign-in?return=/settings/sessions").expectPage(http.StatusOK, "Continue with Our Company"), "bob").
+		leadsTo("/welcome").expectPage(http.StatusOK, "waits for the approval")
+	f.visitProvider(bob.get("/sign-in"), "bob").leadsTo("/welcome") // not a second user
+	ada.get("/settings/members").expectPage(http.StatusOK, "Waiting for approval", "bob@example.com").
+		submitForm("/settings/members", ">Approve<", "do=approved").leadsTo("/settings/members?done=approved")
+	f.visitProvider(bob.get("/sign-in?return=/settings/sessions"), "bob").leadsTo("/settings/sessions").expectPage(http.StatusOK, "this one")
+	ada.submitForm("/settings/members", `value="suspended"`, "do=suspended").leadsTo("/settings/members?done=suspended")
+	bob.get("/settings/sessions").followRedirect()
+	f.visitProvider(bob, "bob").expectPage(http.StatusForbidden, "You may not sign in here.")
 }
 
 func TestProviderInvitation(t *testing.T) {
-	f := federate(t)
+	f := newFederation(t)
 	ada := f.setUp()
-	ada.get("/settings/members").submit("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").says(http.StatusOK)
-	link := strings.TrimPrefix(ada.shown(), f.server.URL)
-	f.visit(f.newBrowser().get(link), "none").says(http.StatusForbidden, "could not be matched")
+	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=bob@example.com", "role=OWNER", "days=1").expectPage(http.StatusOK)
+	link := strings.TrimPrefix(ada.shownText(), f.server.URL)
+	f.visitProvider(f.newBrowser().get(link), "none").expectPage(http.StatusForbidden, "could not be matched")
 	bob := f.newBrowser()
-	f.visit(bob.get(link), "bob").leadsTo("/settings/keys").says(http.StatusOK, "API Keys", "Members")
-	f.newBrowser().get(link).says(http.StatusForbidden)
-	ada.get("/settings/members").submit("/settings/members/invite", "", "email=carol@example.com", "role=MEMBER", "days=1").says(http.StatusOK)
-	link = strings.TrimPrefix(ada.shown(), f.server.URL)
-	ada.get("/settings/members").submit("/settings/members", `value="removed"`, "do=removed").leadsTo("/settings/members?done=removed")
-	f.visit(f.newBrowser().get(link), "bob").says(http.StatusForbidden, "not for this e-mail address")
+	f.visitProvider(bob.get(link), "bob").leadsTo("/settings/keys").expectPage(http.StatusOK, "API Keys", "Members")
+	f.newBrowser().get(link).expectPage(http.StatusForbidden)
+	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=carol@example.com", "role=MEMBER", "days=1").expectPage(http.StatusOK)
+	link = strings.TrimPrefix(ada.shownText(), f.server.URL)
+	ada.get("/settings/members").submitForm("/settings/members", `value="removed"`, "do=removed").leadsTo("/settings/members?done=removed")
+	f.visitProvider(f.newBrowser().get(link), "bob").expectPage(http.StatusForbidden, "not for this e-mail address")
 }
 
 func TestProviderAndPassword(t *testing.T) {
-	f := federate(t)
+	f := newFederation(t)
 	f.setUp()
 	b := f.newBrowser()
 	for _, subject := range []string{"ada", "false", "none"} {
 		// The address of somebody with a password is not enough unless that is
 		// configured, and one that is not verified never is.
-		f.visit(b.get("/sign-in"), subject).says(http.StatusForbidden, "could not be matched")
+		f.visitProvider(b.get("/sign-in"), subject).expectPage(http.StatusForbidden, "could not be matched")
 	}
-	f.visit(b.get("/sign-in"), "").says(http.StatusForbidden, "The provider did not sign you in.", "Continue with Our Company")
+	f.visitProvider(b.get("/sign-in"), "").expectPage(http.StatusForbidden, "The provider did not sign you in.", "Continue with Our Company")
 
-	linking := federate(t, func(o *auth.Options) { o.LinkByEmail = true })
+	linking := newFederation(t, func(o *auth.Options) { o.LinkByEmail = true })
 	linking.setUp()
 	b = linking.newBrowser()
-	linking.visit(b.get("/sign-in"), "false").says(http.StatusForbidden, "could not be matched")
-	linking.visit(b.get("/sign-in?return=/settings/profile"), "ada").leadsTo("/settings/profile").says(http.StatusOK, "ada@example.com")
+	linking.visitProvider(b.get("/sign-in"), "false").expectPage(http.StatusForbidden, "could not be matched")
+	linking.visitProvider(b.get("/sign-in?return=/settings/profile"), "ada").leadsTo("/settings/profile").expectPage(http.StatusOK, "ada@example.com")
 	u, _ := linking.directory.UserByEmail("ada@example.com")
 	if len(u.Identities) != 1 || u.Identities[0] != (account.Identity{Issuer: linking.provider.Issuer, Subject: "ada"}) {
 		t.Errorf("identities %v", u.Identities)
 	}
 }
 
-// connect walks from the profile to the provider and back.
-func (f *federation) connect(b *browser, subject string) *browser {
+// connectProvider walks from the profile to the provider and back.
+func (f *federation) connectProvider(b *browser, subject string) *browser {
 	f.t.Helper()
-	b.get("/settings/profile").submit("/settings/profile/connect/company", "").says(http.StatusOK, "Continue to Our Company")
+	b.get("/settings/profile").submitForm("/settings/profile/connect/company", "").expectPage(http.StatusOK, "Continue to Our Company")
 	_, rest, _ := strings.Cut(b.page, `<a class="button" href="`)
 	address, _, _ := strings.Cut(rest, `"`)
-	return b.get(f.provider.Visit(unescape(address), subject).String())
+	return b.get(f.provider.Visit(unescapeHTML(address), subject).String())
 }
 
 func TestProviderIsConnected(t *testing.T) {
-	f := federate(t)
+	f := newFederation(t)
 	ada := f.setUp()
-	bob := f.join("bob")
-	f.connect(ada, "none").leadsTo("/settings/profile?done=connected").says(http.StatusOK, "connected")
-	f.visit(f.newBrowser().get("/sign-in"), "none").leadsTo("/")
+	bob := f.joinMember("bob")
+	f.connectProvider(ada, "none").leadsTo("/settings/profile?done=connected").expectPage(http.StatusOK, "connected")
+	f.visitProvider(f.newBrowser().get("/sign-in"), "none").leadsTo("/")
 	// An identity is one user's.
-	f.connect(bob, "none").says(http.StatusForbidden, "could not be matched")
+	f.connectProvider(bob, "none").expectPage(http.StatusForbidden, "could not be matched")
 	// Who comes back has to be who went: by a form of theirs, in their browser.
-	bob.post("/settings/profile/connect/company", nil).says(http.StatusForbidden, "another sign-in")
-	bob.get("/settings/profile").submit("/settings/profile/connect/company", "").says(http.StatusOK)
+	bob.postForm("/settings/profile/connect/company", nil).expectPage(http.StatusForbidden, "another sign-in")
+	bob.get("/settings/profile").submitForm("/settings/profile/connect/company", "").expectPage(http.StatusOK)
 	_, rest, _ := strings.Cut(bob.page, `<a class="button" href="`)
 	address, _, _ := strings.Cut(rest, `"`)
-	back := f.provider.Visit(unescape(address), "bob").String()
-	bob.get("/settings/profile").submit("/sign-out", "").leadsTo("/sign-in?done=signed-out")
-	bob.submit("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
-	bob.get(back).says(http.StatusBadRequest, "begun in another browser")
+	back := f.provider.Visit(unescapeHTML(address), "bob").String()
+	bob.get("/settings/profile").submitForm("/sign-out", "").leadsTo("/sign-in?done=signed-out")
+	bob.submitForm("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
+	bob.get(back).expectPage(http.StatusBadRequest, "begun in another browser")
 	if _, found := f.directory.UserByIdentity(account.Identity{Issuer: f.provider.Issuer, Subject: "bob"}); found {
 		t.Error("the identity was given to somebody")
 	}
 }
 
 func TestProviderArrivals(t *testing.T) {
-	f := federate(t, func(o *auth.Options) { o.AdmitAll = true })
+	f := newFederation(t, func(o *auth.Options) { o.AdmitAll = true })
 	f.setUp()
 	// From another site, the button is still to be pressed.
 	b := f.newBrowser()
@@ -143,25 +143,25 @@ func TestProviderArrivals(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
-	b.do(r)
-	b.says(http.StatusOK, "Continue with Our Company")
+	b.doRequest(r)
+	b.expectPage(http.StatusOK, "Continue with Our Company")
 	// Open redirects through the provider.
-	f.visit(b.get("/sign-in"), "bob").leadsTo("/")
+	f.visitProvider(b.get("/sign-in"), "bob").leadsTo("/")
 	b = f.newBrowser().get("/auth/oidc/company?return=//evil.test")
 	b.get(f.provider.Visit(b.header.Get("Location"), "bob").String()).leadsTo("/")
 	// Somebody else's callback in this browser: signing people in as another.
 	eve := f.newBrowser().get("/auth/oidc/company")
 	back := f.provider.Visit(eve.header.Get("Location"), "bob").String()
-	f.newBrowser().get(back).says(http.StatusBadRequest, "begun in another browser")
+	f.newBrowser().get(back).expectPage(http.StatusBadRequest, "begun in another browser")
 	eve.get(back).leadsTo("/")
-	eve.get(back).says(http.StatusBadRequest, "or is over")
+	eve.get(back).expectPage(http.StatusBadRequest, "or is over")
 	if strings.Contains(eve.page, "code=") {
 		t.Error("a page shows the code")
 	}
-	f.newBrowser().get("/auth/oidc/nobody").says(http.StatusNotFound, "no such provider")
-	f.newBrowser().get("/auth/oidc/nobody/callback?code=x").says(http.StatusNotFound, "no such provider")
-	f.newBrowser().get("/auth/oidc/company?invitation=" + strings.Repeat("x", 600)).says(http.StatusForbidden)
-	f.newBrowser().get("/auth/oidc/company/callback?error=" + url.QueryEscape("<b>oops</b>") + "&state=x").says(http.StatusBadRequest)
+	f.newBrowser().get("/auth/oidc/nobody").expectPage(http.StatusNotFound, "no such provider")
+	f.newBrowser().get("/auth/oidc/nobody/callback?code=x").expectPage(http.StatusNotFound, "no such provider")
+	f.newBrowser().get("/auth/oidc/company?invitation=" + strings.Repeat("x", 600)).expectPage(http.StatusForbidden)
+	f.newBrowser().get("/auth/oidc/company/callback?error=" + url.QueryEscape("<b>oops</b>") + "&state=x").expectPage(http.StatusBadRequest)
 }
 
 func TestProviderIsDown(t *testing.T) {
@@ -171,13 +171,13 @@ func TestProviderIsDown(t *testing.T) {
 		return []oidc.Provider{{Name: "company", Issuer: down.URL, ClientID: "quarry"}}
 	})
 	w.setUp()
-	b := w.newBrowser().get("/auth/oidc/company").says(http.StatusBadGateway, "cannot be reached", "E-mail address")
+	b := w.newBrowser().get("/auth/oidc/company").expectPage(http.StatusBadGateway, "cannot be reached", "E-mail address")
 	if strings.Contains(b.page, "connection refused") || strings.Contains(b.page, down.URL) {
-		t.Errorf("the page tells more than it should:\n%s", b.text())
+		t.Errorf("the page tells more than it should:\n%s", b.pageText())
 	}
 	if r := w.notes.records; len(r) != 1 || r[0].Action != audit.SignInFailed || r[0].Metadata["reason"] != "unavailable" {
 		t.Errorf("written down: %+v", r)
 	}
 	// Passwords still work.
-	b.submit("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
+	b.submitForm("/sign-in", "", "email=ada@example.com", "password="+password).leadsTo("/")
 }

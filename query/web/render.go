@@ -23,7 +23,7 @@ type templates struct {
 }
 
 func newTemplates(a *assets) (*templates, error) {
-	functions := template.FuncMap{"asset": a.url, "day": day, "moment": moment, "list": list}
+	functions := template.FuncMap{"asset": a.assetURL, "day": formatDay, "moment": formatMoment, "list": joinWords}
 	base, err := template.New("base").Funcs(functions).ParseFS(pageFiles, "pages/base.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: templates: %w", err)
@@ -70,14 +70,14 @@ type view struct {
 	data                     any
 }
 
-// show renders a page whole before the first byte is sent.
-func (s *Server) show(w http.ResponseWriter, v *visit, p view) error {
+// renderPage renders a page whole before the first byte is sent.
+func (s *Server) renderPage(w http.ResponseWriter, v *pageRequest, p view) error {
 	f := frame{
 		Title: p.title, Section: p.section, Narrow: p.narrow, Version: s.o.Version, Form: p.form, Data: p.data,
 		Notice: notices[v.r.URL.Query().Get("done")],
 	}
 	if v.user != nil {
-		f.User, f.Owner, f.Token = v.user, v.owner(), s.formToken(v.user.ID)
+		f.User, f.Owner, f.Token = v.user, v.isOwner(), s.formToken(v.user.ID)
 	}
 	if len(p.form.errors) > 0 {
 		f.Notice = ""
@@ -97,20 +97,20 @@ func (s *Server) show(w http.ResponseWriter, v *visit, p view) error {
 	return nil
 }
 
-// day and moment write times for people; empty for none.
-func day(t time.Time) string { return written(t, "2 Jan 2006") }
+// formatDay and moment write times for people; empty for none.
+func formatDay(t time.Time) string { return formatTime(t, "2 Jan 2006") }
 
-func moment(t time.Time) string { return written(t, "2 Jan 2006, 15:04 UTC") }
+func formatMoment(t time.Time) string { return formatTime(t, "2 Jan 2006, 15:04 UTC") }
 
-func written(t time.Time, layout string) string {
+func formatTime(t time.Time, layout string) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format(layout)
 }
 
-// list joins names and scopes.
-func list(words any) string {
+// joinWords joins names and scopes.
+func joinWords(words any) string {
 	switch words := words.(type) {
 	case []string:
 		return strings.Join(words, ", ")

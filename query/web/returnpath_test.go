@@ -21,7 +21,7 @@ func TestOpenRedirect(t *testing.T) {
 		"/..//evil.test", "/.//evil.test", "/x/..//evil.test", "/;@evil.test", "/ä", "/@evil.test", "//user@evil.test", "https:evil.test", "/" + strings.Repeat("x", 600),
 	} {
 		b := w.newBrowser()
-		b.get("/sign-in?return="+url.QueryEscape(path)).submit("/sign-in", "", "email=ada@example.com", "password="+password)
+		b.get("/sign-in?return="+url.QueryEscape(path)).submitForm("/sign-in", "", "email=ada@example.com", "password="+password)
 		if b.status != http.StatusSeeOther {
 			t.Fatalf("%q: %d", path, b.status)
 		}
@@ -39,7 +39,7 @@ func TestOpenRedirect(t *testing.T) {
 		"//evil.test": "/", "/settings/keys?a=b#c": "/settings/keys?a=b#c", "/browse/a%20b@v1/-/blob/c.go": "/browse/a%20b@v1/-/blob/c.go", "": "/",
 	} {
 		b := w.newBrowser()
-		b.get("/sign-in").post("/sign-in", url.Values{"email": {"ada@example.com"}, "password": {password}, "return": {path}})
+		b.get("/sign-in").postForm("/sign-in", url.Values{"email": {"ada@example.com"}, "password": {password}, "return": {path}})
 		if got := b.header.Get("Location"); got != want {
 			t.Errorf("%q leads to %q, want %q", path, got, want)
 		}

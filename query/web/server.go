@@ -33,31 +33,31 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	methods := map[string][]string{}
-	for _, rt := range s.routes() {
-		s.mux.Handle(rt.method+" "+rt.path, o.Around(label(rt.path), s.handle(rt)))
+	for _, rt := range s.routeTable() {
+		s.mux.Handle(rt.method+" "+rt.path, o.Around(routeLabel(rt.path), s.handleRoute(rt)))
 		methods[rt.path] = append(methods[rt.path], rt.method)
 	}
 	for path, allowed := range methods {
-		s.mux.Handle(path, o.Around(label(path), s.handle(route{page: otherMethod(allowed)})))
+		s.mux.Handle(path, o.Around(routeLabel(path), s.handleRoute(route{page: otherMethod(allowed)})))
 	}
 	if o.Code != nil {
-		s.mux.Handle(source.AddressPrefix, s.browse())
+		s.mux.Handle(source.AddressPrefix, s.browseHandler())
 	}
 	s.mux.Handle("GET "+staticPrefix, o.Around(staticPrefix, s.assets))
-	s.mux.Handle("/", o.Around(unknownRoute, s.handle(route{page: func(http.ResponseWriter, *visit) error { return errNoPage }})))
+	s.mux.Handle("/", o.Around(unknownRoute, s.handleRoute(route{page: func(http.ResponseWriter, *pageRequest) error { return errNoPage }})))
 	s.metrics = newMetrics(o.Registerer, o.Providers)
 	return s, nil
 }
 
-// label is the name of a path in metrics and logs.
-func label(path string) string { return strings.TrimSuffix(path, "{$}") }
+// routeLabel is the name of a path in metrics and logs.
+func routeLabel(path string) string { return strings.TrimSuffix(path, "{$}") }
 
 // unknownRoute is the name of all paths that have no page.
 const unknownRoute = "unknown"
 
 // otherMethod answers requests with a method that a page does not have.
-func otherMethod(allowed []string) page {
-	return func(w http.ResponseWriter, _ *visit) error {
+func otherMethod(allowed []string) pageHandler {
+	return func(w http.ResponseWriter, _ *pageRequest) error {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		return errMethod
 	}
@@ -72,7 +72,7 @@ func (s *Server) Paths() []string {
 	if s.o.Code != nil {
 		paths = append(paths, source.AddressPrefix)
 	}
-	for _, rt := range s.routes() {
+	for _, rt := range s.routeTable() {
 		if !slices.Contains(paths, rt.path) {
 			paths = append(paths, rt.path)
 		}
@@ -84,7 +84,7 @@ func (s *Server) Paths() []string {
 type route struct {
 	method, path string
 	access       access
-	page         page
+	page         pageHandler
 }
 
 // access says what a page needs.
@@ -97,56 +97,56 @@ const (
 )
 
 // page answers a visit. An error is shown as a page of its own.
-type page func(w http.ResponseWriter, v *visit) error
+type pageHandler func(w http.ResponseWriter, v *pageRequest) error
 
-func (s *Server) routes() []route {
+func (s *Server) routeTable() []route {
 	routes := []route{
-		{http.MethodGet, "/{$}", accessOpen, s.home},
+		{http.MethodGet, "/{$}", accessOpen, s.homePage},
 		{http.MethodGet, "/setup", accessOpen, s.setupPage},
 		{http.MethodPost, "/setup", accessOpen, s.setUp},
 		{http.MethodGet, "/sign-in", accessOpen, s.signInPage},
 		{http.MethodPost, "/sign-in", accessOpen, s.signIn},
 		{http.MethodPost, "/sign-out", accessUser, s.signOut},
-		{http.MethodGet, "/welcome", accessOpen, s.welcome},
+		{http.MethodGet, "/welcome", accessOpen, s.welcomePage},
 		{http.MethodGet, "/invite", accessOpen, s.invitePage},
-		{http.MethodPost, "/invite", accessOpen, s.accept},
-		{http.MethodGet, "/settings", accessUser, s.settings},
+		{http.MethodPost, "/invite", accessOpen, s.acceptInvitation},
+		{http.MethodGet, "/settings", accessUser, s.settingsPage},
 		{http.MethodGet, "/settings/keys", accessUser, s.keysPage},
 		{http.MethodGet, "/settings/keys/new", accessUser, s.newKeyPage},
 		{http.MethodPost, "/settings/keys/new", accessUser, s.createKey},
 		{http.MethodPost, "/settings/keys/delete", accessUser, s.deleteKey},
 		{http.MethodGet, "/settings/profile", accessUser, s.profilePage},
-		{http.MethodPost, "/settings/profile", accessUser, s.rename},
+		{http.MethodPost, "/settings/profile", accessUser, s.renameUser},
 		{http.MethodPost, "/settings/profile/password", accessUser, s.changePassword},
 		{http.MethodGet, "/settings/sessions", accessUser, s.sessionsPage},
 		{http.MethodPost, "/settings/sessions/end", accessUser, s.endSession},
 		{http.MethodGet, "/settings/members", accessOwner, s.membersPage},
 		{http.MethodPost, "/settings/members", accessOwner, s.changeMember},
-		{http.MethodPost, "/settings/members/invite", accessOwner, s.invite},
+		{http.MethodPost, "/settings/members/invite", accessOwner, s.createInvitation},
 		{http.MethodPost, "/settings/members/revoke", accessOwner, s.revokeInvitation},
 	}
 	if s.o.Providers != nil {
 		routes = append(routes,
-			route{http.MethodGet, "/auth/oidc/{provider}", accessOpen, s.depart},
-			route{http.MethodGet, "/auth/oidc/{provider}/callback", accessOpen, s.arrive},
-			route{http.MethodPost, "/settings/profile/connect/{provider}", accessUser, s.connect})
+			route{http.MethodGet, "/auth/oidc/{provider}", accessOpen, s.departToProvider},
+			route{http.MethodGet, "/auth/oidc/{provider}/callback", accessOpen, s.finishFlow},
+			route{http.MethodPost, "/settings/profile/connect/{provider}", accessUser, s.connectProvider})
 	}
 	return routes
 }
 
-// settings leads to the first of its pages.
-func (s *Server) settings(w http.ResponseWriter, v *visit) error {
+// settingsPage leads to the first of its pages.
+func (s *Server) settingsPage(w http.ResponseWriter, v *pageRequest) error {
 	seeOther(w, v, "/settings/keys")
 	return nil
 }
 
 // seeOther leads to a page of ours after a form.
-func seeOther(w http.ResponseWriter, v *visit, path string) {
+func seeOther(w http.ResponseWriter, v *pageRequest, path string) {
 	http.Redirect(w, v.r, path, http.StatusSeeOther)
 }
 
-// done leads to a page that says what was done.
-func done(w http.ResponseWriter, v *visit, path, what string) error {
+// redirectDone leads to a page that says what was done.
+func redirectDone(w http.ResponseWriter, v *pageRequest, path, what string) error {
 	if notices[what] == "" {
 		return fmt.Errorf("web: no notice %q", what)
 	}

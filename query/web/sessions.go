@@ -44,7 +44,7 @@ func wordOf(agent string, words [][2]string) string {
 	return ""
 }
 
-func (s *Server) sessionsPage(w http.ResponseWriter, v *visit) error {
+func (s *Server) sessionsPage(w http.ResponseWriter, v *pageRequest) error {
 	sessions, err := s.o.Accounts.Sessions(v.principal)
 	if err != nil {
 		return err
@@ -53,11 +53,11 @@ func (s *Server) sessionsPage(w http.ResponseWriter, v *visit) error {
 	for i, session := range sessions {
 		rows[i] = sessionRow{session, string(session.ID) == v.principal.Actor.Credential}
 	}
-	return s.show(w, v, view{template: "sessions", title: "Sessions", section: "sessions", data: rows})
+	return s.renderPage(w, v, view{template: "sessions", title: "Sessions", section: "sessions", data: rows})
 }
 
 // endSession ends the session that the form names, or all of them.
-func (s *Server) endSession(w http.ResponseWriter, v *visit) error {
+func (s *Server) endSession(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
@@ -69,12 +69,12 @@ func (s *Server) endSession(w http.ResponseWriter, v *visit) error {
 			return err
 		}
 		http.SetCookie(w, s.o.Accounts.NoCookie())
-		return done(w, v, "/sign-in", "sessions-ended")
+		return redirectDone(w, v, "/sign-in", "sessions-ended")
 	case string(id) == v.principal.Actor.Credential:
 		return s.signOutHere(w, v)
 	}
 	if err := s.o.Accounts.EndSession(v.r.Context(), v.principal, id); err != nil {
 		return err
 	}
-	return done(w, v, "/settings/sessions", "session-ended")
+	return redirectDone(w, v, "/settings/sessions", "session-ended")
 }

@@ -12,26 +12,26 @@ var newcomerFields = map[string]string{"email": "email", "name": "name", "passwo
 
 // setupPage is where the one-time link leads that the server prints at its first
 // start.
-func (s *Server) setupPage(w http.ResponseWriter, v *visit) error {
+func (s *Server) setupPage(w http.ResponseWriter, v *pageRequest) error {
 	if s.o.Accounts.SetupValue() == "" {
-		return s.show(w, v, view{template: "setup", title: "Set up", narrow: true, status: http.StatusGone})
+		return s.renderPage(w, v, view{template: "setup", title: "Set up", narrow: true, status: http.StatusGone})
 	}
 	return s.showSetup(w, v, form{}, 0)
 }
 
-func (s *Server) showSetup(w http.ResponseWriter, v *visit, f form, status int) error {
+func (s *Server) showSetup(w http.ResponseWriter, v *pageRequest, f form, status int) error {
 	token := v.r.URL.Query().Get("token")
 	if f.values != nil {
 		token = f.Get("token")
 	}
-	return s.show(w, v, view{template: "setup", title: "Set up", narrow: true, status: status, form: f, data: struct {
+	return s.renderPage(w, v, view{template: "setup", title: "Set up", narrow: true, status: status, form: f, data: struct {
 		Link                  string
 		Name, Email, Password input
 	}{
 		token,
-		f.field(input{Name: "name", Label: "Name", Complete: "name", Max: 200}),
-		f.field(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "username", Required: true, Max: 254}),
-		f.field(passwordField),
+		f.newInput(input{Name: "name", Label: "Name", Complete: "name", Max: 200}),
+		f.newInput(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "username", Required: true, Max: 254}),
+		f.newInput(passwordField),
 	}})
 }
 
@@ -40,28 +40,28 @@ var passwordField = input{
 	Hint: "At least 8 characters. A few words in a row are good.",
 }
 
-func (s *Server) setUp(w http.ResponseWriter, v *visit) error {
+func (s *Server) setUp(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
 	}
 	if s.o.Accounts.SetupValue() == "" {
-		return s.show(w, v, view{template: "setup", title: "Set up", narrow: true, status: http.StatusGone})
+		return s.renderPage(w, v, view{template: "setup", title: "Set up", narrow: true, status: http.StatusGone})
 	}
-	in, err := s.o.Accounts.Setup(v.r.Context(), s.o.Accounts.Origin(v.r), newcomer(f))
+	in, err := s.o.Accounts.Setup(v.r.Context(), s.o.Accounts.Origin(v.r), newcomerOf(f))
 	if errors.Is(err, auth.ErrUnauthenticated) {
-		f.wrong("", "This link is not the one that the server has printed last. Look at its output once more: every start prints a new one.")
+		f.addError("", "This link is not the one that the server has printed last. Look at its output once more: every start prints a new one.")
 		return s.showSetup(w, v, f, http.StatusForbidden)
 	}
 	if err != nil {
-		f, status := s.again(w, v, f, err, newcomerFields)
+		f, status := s.formWithError(w, v, f, err, newcomerFields)
 		return s.showSetup(w, v, f, status)
 	}
-	s.enter(w, v, in, "/settings/keys?done=set-up")
+	s.enterSession(w, v, in, "/settings/keys?done=set-up")
 	return nil
 }
 
-// newcomer reads a form of somebody who wants to become a user.
-func newcomer(f form) auth.Newcomer {
+// newcomerOf reads a form of somebody who wants to become a user.
+func newcomerOf(f form) auth.Newcomer {
 	return auth.Newcomer{Value: f.Get("token"), Email: f.Get("email"), Name: f.Get("name"), Password: f.Secret("password")}
 }

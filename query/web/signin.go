@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 )
 
-func (s *Server) signInPage(w http.ResponseWriter, v *visit) error {
+func (s *Server) signInPage(w http.ResponseWriter, v *pageRequest) error {
 	back := returnPath(v.r.URL.Query().Get("return"))
 	if v.user != nil {
 		seeOther(w, v, back)
@@ -19,7 +19,7 @@ func (s *Server) signInPage(w http.ResponseWriter, v *visit) error {
 // button leads to a provider.
 type button struct{ Name, Title string }
 
-func (s *Server) buttons() []button {
+func (s *Server) providerButtons() []button {
 	if s.o.Providers == nil {
 		return nil
 	}
@@ -30,19 +30,19 @@ func (s *Server) buttons() []button {
 	return out
 }
 
-func (s *Server) showSignIn(w http.ResponseWriter, v *visit, f form, back string, status int) error {
-	return s.show(w, v, view{template: "signin", title: "Sign in", narrow: true, status: status, form: f, data: struct {
+func (s *Server) showSignIn(w http.ResponseWriter, v *pageRequest, f form, back string, status int) error {
+	return s.renderPage(w, v, view{template: "signin", title: "Sign in", narrow: true, status: status, form: f, data: struct {
 		Return          string
 		Providers       []button
 		Email, Password input
 	}{
-		back, s.buttons(),
-		f.field(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "username", Required: true, Max: 254}),
-		f.field(input{Name: "password", Label: "Password", Type: "password", Complete: "current-password", Required: true, Max: 1024}),
+		back, s.providerButtons(),
+		f.newInput(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "username", Required: true, Max: 254}),
+		f.newInput(input{Name: "password", Label: "Password", Type: "password", Complete: "current-password", Required: true, Max: 1024}),
 	}})
 }
 
-func (s *Server) signIn(w http.ResponseWriter, v *visit) error {
+func (s *Server) signIn(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
@@ -51,20 +51,20 @@ func (s *Server) signIn(w http.ResponseWriter, v *visit) error {
 	in, err := s.o.Accounts.SignIn(v.r.Context(), s.o.Accounts.Origin(v.r), f.Get("email"), f.Secret("password"))
 	switch {
 	case err == nil:
-		s.enter(w, v, in, back)
+		s.enterSession(w, v, in, back)
 		return nil
 	case errors.Is(err, auth.ErrPending):
 		seeOther(w, v, "/welcome")
 		return nil
 	case errors.Is(err, auth.ErrUnauthenticated):
-		f.wrong("", "The e-mail address or the password is wrong, or the account may not sign in.")
+		f.addError("", "The e-mail address or the password is wrong, or the account may not sign in.")
 		return s.showSignIn(w, v, f, back, http.StatusForbidden)
 	}
-	f, status := s.again(w, v, f, err, nil)
+	f, status := s.formWithError(w, v, f, err, nil)
 	return s.showSignIn(w, v, f, back, status)
 }
 
-func (s *Server) signOut(w http.ResponseWriter, v *visit) error {
+func (s *Server) signOut(w http.ResponseWriter, v *pageRequest) error {
 	if _, err := s.readForm(w, v); err != nil {
 		return err
 	}
@@ -72,19 +72,19 @@ func (s *Server) signOut(w http.ResponseWriter, v *visit) error {
 }
 
 // signOutHere ends the session of this browser.
-func (s *Server) signOutHere(w http.ResponseWriter, v *visit) error {
+func (s *Server) signOutHere(w http.ResponseWriter, v *pageRequest) error {
 	if err := s.o.Accounts.SignOut(v.r.Context(), v.principal); err != nil && !errors.Is(err, auth.ErrSessionNotFound) {
 		return err
 	}
 	http.SetCookie(w, s.o.Accounts.NoCookie())
-	return done(w, v, "/sign-in", "signed-out")
+	return redirectDone(w, v, "/sign-in", "signed-out")
 }
 
-// welcome is for those who wait for an owner's approval.
-func (s *Server) welcome(w http.ResponseWriter, v *visit) error {
+// welcomePage is for those who wait for an owner's approval.
+func (s *Server) welcomePage(w http.ResponseWriter, v *pageRequest) error {
 	if v.user != nil {
 		seeOther(w, v, "/")
 		return nil
 	}
-	return s.show(w, v, view{template: "welcome", title: "Almost there", narrow: true})
+	return s.renderPage(w, v, view{template: "welcome", title: "Almost there", narrow: true})
 }

@@ -45,8 +45,8 @@ func newAssets() (*assets, error) {
 	return a, nil
 }
 
-// url returns the address of a static file; templates call it.
-func (a *assets) url(name string) (string, error) {
+// assetURL returns the address of a static file; templates call it.
+func (a *assets) assetURL(name string) (string, error) {
 	u, ok := a.urls[name]
 	if !ok {
 		return "", fmt.Errorf("web: no static file %q", name)

@@ -11,26 +11,26 @@ import (
 )
 
 // visit is one request and who sends it.
-type visit struct {
+type pageRequest struct {
 	r         *http.Request
 	principal *auth.Principal
 	user      *account.User // nil: nobody is signed in
 	access    access        // of the route
 }
 
-// owner reports whether the visitor administers the server.
-func (v *visit) owner() bool { return v.user != nil && v.principal.Owner() }
+// isOwner reports whether the visitor administers the server.
+func (v *pageRequest) isOwner() bool { return v.user != nil && v.principal.Owner() }
 
-// handle makes a handler of a route: it finds out who asks, and leads those who
+// handleRoute makes a handler of a route: it finds out who asks, and leads those who
 // need to sign in there.
-func (s *Server) handle(rt route) http.Handler {
+func (s *Server) handleRoute(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
-		v := &visit{r: r, access: rt.access}
+		v := &pageRequest{r: r, access: rt.access}
 		err := s.o.Ready()
 		if err == nil {
-			s.recognize(w, v)
-			err = admit(v)
+			s.identifyUser(w, v)
+			err = checkAccess(v)
 		}
 		if err == nil {
 			err = rt.page(w, v)
@@ -40,7 +40,7 @@ func (s *Server) handle(rt route) http.Handler {
 			seeOther(w, v, signInFirst(r))
 		case err != nil:
 			if errors.Is(err, errOwnersOnly) {
-				s.noteRefusal(w, v, audit.RequestDenied, http.StatusForbidden, "route", rt.method+" "+rt.path)
+				s.recordRefusal(w, v, audit.RequestDenied, http.StatusForbidden, "route", rt.method+" "+rt.path)
 			}
 			s.showError(w, v, err)
 		}
@@ -60,9 +60,9 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// recognize finds out who asks. A session that is no good any more is nobody's, and
+// identifyUser finds out who asks. A session that is no good any more is nobody's, and
 // the browser is told to forget it.
-func (s *Server) recognize(w http.ResponseWriter, v *visit) {
+func (s *Server) identifyUser(w http.ResponseWriter, v *pageRequest) {
 	r := v.r
 	if !auth.HasCookie(r) {
 		return
@@ -77,13 +77,13 @@ func (s *Server) recognize(w http.ResponseWriter, v *visit) {
 	}
 	v.principal, v.r = p, r.WithContext(auth.With(r.Context(), p))
 	if r.Method == http.MethodGet {
-		s.rotate(w, v)
+		s.rotateSession(w, v)
 	}
 }
 
-// rotate gives the browser a new value of its session when it is due. That it
+// rotateSession gives the browser a new value of its session when it is due. That it
 // cannot be had now does no harm.
-func (s *Server) rotate(w http.ResponseWriter, v *visit) {
+func (s *Server) rotateSession(w http.ResponseWriter, v *pageRequest) {
 	in, err := s.o.Accounts.Rotate(v.r.Context(), v.principal)
 	if err != nil {
 		s.o.Logger.WarnContext(v.r.Context(), "a session was not rotated", "error", err)
@@ -101,13 +101,13 @@ var (
 	errMethod      = errors.New("the page has no such form")
 )
 
-func admit(v *visit) error {
+func checkAccess(v *pageRequest) error {
 	switch {
 	case v.access == accessOpen:
 		return nil
 	case v.user == nil:
 		return errSignInFirst
-	case v.access == accessOwner && !v.owner():
+	case v.access == accessOwner && !v.isOwner():
 		return errOwnersOnly
 	}
 	return nil
@@ -123,8 +123,8 @@ func signInFirst(r *http.Request) string {
 	return "/sign-in?return=" + url.QueryEscape(returnPath(back))
 }
 
-// enter gives the browser a session that has just begun and leads on.
-func (s *Server) enter(w http.ResponseWriter, v *visit, in *auth.SignedIn, path string) {
+// enterSession gives the browser a session that has just begun and leads on.
+func (s *Server) enterSession(w http.ResponseWriter, v *pageRequest, in *auth.SignedIn, path string) {
 	http.SetCookie(w, s.o.Accounts.Cookie(in))
 	seeOther(w, v, path)
 }

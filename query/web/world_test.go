@@ -75,7 +75,7 @@ func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, se
 	var handler http.Handler
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/probe" {
-			w.probe(rw, r)
+			w.requireKey(rw, r)
 			return
 		}
 		handler.ServeHTTP(rw, r)
@@ -83,7 +83,7 @@ func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, se
 	t.Cleanup(w.server.Close)
 	options := web.Options{
 		Accounts: w.accounts, Repositories: repositories{}, Secret: []byte(secret), PublicURL: w.server.URL, Version: "v1.2.3",
-		Audit: &w.notes, Around: w.around, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
+		Audit: &w.notes, Around: w.countRoute, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
 	}
 	if providers != nil {
 		options.Providers, err = oidc.New(oidc.Options{
@@ -100,8 +100,8 @@ func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, se
 	return w
 }
 
-// around is what the API puts in front of pages, as far as they rely on it.
-func (w *world) around(route string, page http.Handler) http.Handler {
+// countRoute is what the API puts in front of pages, as far as they rely on it.
+func (w *world) countRoute(route string, page http.Handler) http.Handler {
 	checked := http.NewCrossOriginProtection().Handler(page)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
@@ -131,7 +131,7 @@ func (w *world) newBrowser() *browser {
 	return &browser{w: w, client: &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-func (b *browser) do(r *http.Request) {
+func (b *browser) doRequest(r *http.Request) {
 	b.w.t.Helper()
 	answer, err := b.client.Do(r)
 	if err != nil {
@@ -155,16 +155,16 @@ func (b *browser) get(path string) *browser {
 	if err != nil {
 		b.w.t.Fatal(err)
 	}
-	b.do(r)
+	b.doRequest(r)
 	return b
 }
 
-// follow goes where the last answer leads.
-func (b *browser) follow() *browser {
+// followRedirect goes where the last answer leads.
+func (b *browser) followRedirect() *browser {
 	b.w.t.Helper()
 	location := b.header.Get("Location")
 	if location == "" {
-		b.w.t.Fatalf("%s answers %d and leads nowhere:\n%s", b.at, b.status, b.text())
+		b.w.t.Fatalf("%s answers %d and leads nowhere:\n%s", b.at, b.status, b.pageText())
 	}
 	return b.get(location)
 }
@@ -174,9 +174,9 @@ var (
 	hiddenTag = regexp.MustCompile(`<input type="hidden" name="([^"]*)"(?: autocomplete="[^"]*")? value="([^"]*)"`)
 )
 
-// submit sends the first form of the page that leads to action and holds the text
+// submitForm sends the first form of the page that leads to action and holds the text
 // with, with what is hidden in it and the fields, name=value.
-func (b *browser) submit(action, with string, fields ...string) *browser {
+func (b *browser) submitForm(action, with string, fields ...string) *browser {
 	b.w.t.Helper()
 	for _, form := range formTag.FindAllStringSubmatch(b.page, -1) {
 		if form[1] != action || !strings.Contains(form[2], with) {
@@ -184,30 +184,30 @@ func (b *browser) submit(action, with string, fields ...string) *browser {
 		}
 		values := url.Values{}
 		for _, hidden := range hiddenTag.FindAllStringSubmatch(form[2], -1) {
-			values.Set(hidden[1], unescape(hidden[2]))
+			values.Set(hidden[1], unescapeHTML(hidden[2]))
 		}
 		for _, field := range fields {
 			name, value, _ := strings.Cut(field, "=")
 			values.Add(name, value)
 		}
-		return b.post(action, values)
+		return b.postForm(action, values)
 	}
 	b.w.t.Fatalf("%s has no form for %s with %q:\n%s", b.at, action, with, b.page)
 	return b
 }
 
-func (b *browser) post(path string, values url.Values) *browser {
+func (b *browser) postForm(path string, values url.Values) *browser {
 	b.w.t.Helper()
 	r, err := http.NewRequest(http.MethodPost, b.w.server.URL+path, strings.NewReader(values.Encode()))
 	if err != nil {
 		b.w.t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	b.do(r)
+	b.doRequest(r)
 	return b
 }
 
-func unescape(s string) string {
+func unescapeHTML(s string) string {
 	return strings.NewReplacer("&#43;", "+", "&#34;", `"`, "&#39;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
 }
 
@@ -221,9 +221,9 @@ var (
 	begins   = regexp.MustCompile(`sbk_[0-9a-f]{6}…`)
 )
 
-// text is what a person reads on the page, line by line, without what differs from
+// pageText is what a person reads on the page, line by line, without what differs from
 // run to run.
-func (b *browser) text() string {
+func (b *browser) pageText() string {
 	main := mainTag.FindStringSubmatch(b.page)
 	if main == nil {
 		return b.page
@@ -231,16 +231,16 @@ func (b *browser) text() string {
 	text := fieldTag.ReplaceAllString(main[1], "[$1: $2]")
 	text = boxTag.ReplaceAllString(text, "[$1$2]")
 	text = anyTag.ReplaceAllString(text, "\n")
-	text = values.ReplaceAllString(unescape(text), "${1}_VALUE")
+	text = values.ReplaceAllString(unescapeHTML(text), "${1}_VALUE")
 	text = begins.ReplaceAllString(text, "sbk_PREFIX…")
 	text = strings.ReplaceAll(text, b.w.server.URL, "SERVER")
 	return strings.TrimSpace(blanks.ReplaceAllString("\n"+text, "\n"))
 }
 
-// says fails unless the page has the status and all of words.
-func (b *browser) says(status int, words ...string) *browser {
+// expectPage fails unless the page has the status and all of words.
+func (b *browser) expectPage(status int, words ...string) *browser {
 	b.w.t.Helper()
-	text := b.text()
+	text := b.pageText()
 	if b.status != status {
 		b.w.t.Fatalf("%s: status %d, want %d:\n%s", b.at, b.status, status, text)
 	}
@@ -256,19 +256,19 @@ func (b *browser) says(status int, words ...string) *browser {
 func (b *browser) leadsTo(path string) *browser {
 	b.w.t.Helper()
 	if b.status != http.StatusSeeOther || b.header.Get("Location") != path {
-		b.w.t.Fatalf("%s: %d to %q, want %q:\n%s", b.at, b.status, b.header.Get("Location"), path, b.text())
+		b.w.t.Fatalf("%s: %d to %q, want %q:\n%s", b.at, b.status, b.header.Get("Location"), path, b.pageText())
 	}
-	return b.follow()
+	return b.followRedirect()
 }
 
-// shown returns the value that the page shows this once.
-func (b *browser) shown() string {
+// shownText returns the value that the page shows this once.
+func (b *browser) shownText() string {
 	b.w.t.Helper()
 	found := regexp.MustCompile(`id="value">([^<]*)<`).FindStringSubmatch(b.page)
 	if found == nil {
-		b.w.t.Fatalf("%s shows no value:\n%s", b.at, b.text())
+		b.w.t.Fatalf("%s shows no value:\n%s", b.at, b.pageText())
 	}
-	return unescape(found[1])
+	return unescapeHTML(found[1])
 }
 
 const password = "correct horse battery"
@@ -276,18 +276,18 @@ const password = "correct horse battery"
 // setUp makes the first owner, ada, who is signed in with the world's browser.
 func (w *world) setUp() *browser {
 	w.t.Helper()
-	w.browser.get("/setup?token="+w.accounts.SetupValue()).submit("/setup", "", "name=Ada", "email=ada@example.com", "password="+password)
+	w.browser.get("/setup?token="+w.accounts.SetupValue()).submitForm("/setup", "", "name=Ada", "email=ada@example.com", "password="+password)
 	return w.browser.leadsTo("/settings/keys?done=set-up")
 }
 
-// join makes a member by an invitation, and returns the browser in which they are
+// joinMember makes a member by an invitation, and returns the browser in which they are
 // signed in.
-func (w *world) join(name string) *browser {
+func (w *world) joinMember(name string) *browser {
 	w.t.Helper()
-	w.browser.get("/settings/members").submit("/settings/members/invite", "", "email=", "role=MEMBER", "days=7").says(http.StatusOK)
-	link := strings.TrimPrefix(w.browser.shown(), w.server.URL)
+	w.browser.get("/settings/members").submitForm("/settings/members/invite", "", "email=", "role=MEMBER", "days=7").expectPage(http.StatusOK)
+	link := strings.TrimPrefix(w.browser.shownText(), w.server.URL)
 	b := w.newBrowser()
-	b.get(link).submit("/invite", "", "name="+name, fmt.Sprintf("email=%s@example.com", name), "password="+password)
+	b.get(link).submitForm("/invite", "", "name="+name, fmt.Sprintf("email=%s@example.com", name), "password="+password)
 	b.leadsTo("/settings/keys?done=joined")
 	return b
 }

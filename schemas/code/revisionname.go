@@ -50,13 +50,13 @@ func ParseRevisionName(s string) (RevisionName, error) {
 		n.Head = true
 		return n, nil
 	}
-	if err := n.name(base); err != nil {
+	if err := n.setBase(base); err != nil {
 		return RevisionName{}, fmt.Errorf("%w: %w", ErrRevisionName, err)
 	}
 	return n, nil
 }
 
-func (n *RevisionName) name(base string) error {
+func (n *RevisionName) setBase(base string) error {
 	if strings.HasPrefix(base, "-") {
 		return fmt.Errorf("%.80q begins with a dash", base)
 	}

@@ -23,7 +23,7 @@ func fullActor() account.Actor {
 // fullAccountEvents are the events of accounts and audit with every field set that
 // no other excludes.
 func fullAccountEvents() []Event {
-	now, later := at("2026-11-21T12:00:00.5Z"), at("2026-12-21T12:00:00Z")
+	now, later := parseTime("2026-11-21T12:00:00.5Z"), parseTime("2026-12-21T12:00:00Z")
 	hash, by := strings.Repeat("5a", 32), fullActor()
 	identity := account.Identity{Issuer: "https://id.example.com/realms/acme", Subject: "248289761001"}
 	return []Event{
@@ -69,7 +69,7 @@ func fullAccountEvents() []Event {
 
 // minimalAccountEvents have required fields only.
 func minimalAccountEvents() []Event {
-	now, later := at("2026-11-21T12:00:00Z"), at("2026-11-21T12:00:01Z")
+	now, later := parseTime("2026-11-21T12:00:00Z"), parseTime("2026-11-21T12:00:01Z")
 	hash, by := strings.Repeat("0", 64), account.Actor{Kind: account.ActorSystem}
 	return []Event{
 		&UserCreated{User: "u", Email: "a@b", Role: account.RoleMember, State: account.StatePending, By: by, At: now},
@@ -98,13 +98,13 @@ func otherEvents() []Event {
 	indexed := *fullEvents()[4].(*RevisionIndexed)
 	indexed.Changes, indexed.ChangesObject = nil, "x"
 	changed := func(change func(*UserChanged)) Event {
-		e := UserChanged{User: "u02", By: fullActor(), At: at("2026-11-21T12:00:00Z")}
+		e := UserChanged{User: "u02", By: fullActor(), At: parseTime("2026-11-21T12:00:00Z")}
 		change(&e)
 		return &e
 	}
 	return []Event{
 		&indexed,
-		&ErasureRequested{Repository: 3141592653589793, Path: "deploy/secrets", At: at("2026-11-21T10:00:00Z")},
+		&ErasureRequested{Repository: 3141592653589793, Path: "deploy/secrets", At: parseTime("2026-11-21T10:00:00Z")},
 		changed(func(e *UserChanged) { e.Change, e.Role = UserRoleChanged, account.RoleOwner }),
 		changed(func(e *UserChanged) { e.Change, e.Name = UserRenamed, "Zoë" }),
 		changed(func(e *UserChanged) { e.Change, e.PasswordHash = UserPasswordChanged, samplePasswordHash }),
@@ -201,7 +201,7 @@ func TestInvalidAccounts(t *testing.T) {
 	access("unknown visibility", "visibility", func(e *AccessChanged) { e.Visibility = "secret" })
 	access("many members", "members", func(e *AccessChanged) { e.Members = make([]account.UserID, MaxMembers+1) })
 	access("no member", "members", func(e *AccessChanged) { e.Members = []account.UserID{""} })
-	add("seen at no time", "users", &ActivityNoted{Users: map[account.UserID]time.Time{"u": {}}, At: at("2026-11-21T12:00:00Z")})
+	add("seen at no time", "users", &ActivityNoted{Users: map[account.UserID]time.Time{"u": {}}, At: parseTime("2026-11-21T12:00:00Z")})
 	add("no records", "records", &AuditRecorded{})
 	add("many records", "records", &AuditRecorded{Records: make([]audit.Record, MaxAuditRecords+1)})
 	record("no action", "records.action", func(r *audit.Record) { r.Action = "" })
@@ -237,7 +237,7 @@ func TestInvalidAccounts(t *testing.T) {
 	numbers("numbered at no time", "at", func(e *NumbersAssigned) { e.At = time.Time{} })
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := Encode(envelope(), test.ev)
+			_, err := Encode(sampleEnvelope(), test.ev)
 			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("Encode: %v, want ErrInvalid naming %q", err, test.want)
 			}
@@ -248,7 +248,7 @@ func TestInvalidAccounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			env := envelope()
+			env := sampleEnvelope()
 			env.Type, env.Subject = test.ev.EventType(), subjectOf(test.ev)
 			// encoding/json replaces what is no UTF-8, so that it can be read.
 			_, _, err = Decode(Record{Value: value, Headers: headersOf(env)})

@@ -34,41 +34,41 @@ func (*AuditRecorded) EventType() Type { return TypeAuditRecorded }
 // Key implements Event.
 func (*AuditRecorded) Key() code.RepositoryID { return 0 }
 
-func (c *checker) auditRecorded(e *AuditRecorded) {
+func (c *checker) checkAuditRecorded(e *AuditRecorded) {
 	if len(e.Records) == 0 || len(e.Records) > MaxAuditRecords {
-		c.failf("records: %d, want 1 to %d", len(e.Records), MaxAuditRecords)
+		c.addErrorf("records: %d, want 1 to %d", len(e.Records), MaxAuditRecords)
 		return
 	}
 	for i := range e.Records {
-		c.auditRecord(&e.Records[i])
+		c.checkAuditRecord(&e.Records[i])
 	}
 }
 
-func (c *checker) auditRecord(r *audit.Record) {
-	c.timeSet("records.at", r.At)
-	c.text("records.action", string(r.Action), 1, MaxActionBytes)
-	c.actor("records.actor", r.Actor)
-	c.text("records.targetType", string(r.TargetType), 1, MaxActionBytes)
-	c.freeText("records.target", r.Target, audit.MaxTargetBytes)
-	c.text("records.requestId", r.RequestID, 0, MaxRequestIDBytes)
+func (c *checker) checkAuditRecord(r *audit.Record) {
+	c.checkTimeSet("records.at", r.At)
+	c.checkText("records.action", string(r.Action), 1, MaxActionBytes)
+	c.checkActor("records.actor", r.Actor)
+	c.checkText("records.targetType", string(r.TargetType), 1, MaxActionBytes)
+	c.checkFreeText("records.target", r.Target, audit.MaxTargetBytes)
+	c.checkText("records.requestId", r.RequestID, 0, MaxRequestIDBytes)
 	if r.Status < 0 || r.Status > 599 {
-		c.failf("records.status: %d, want 0 to 599", r.Status)
+		c.addErrorf("records.status: %d, want 0 to 599", r.Status)
 	}
 	if len(r.Metadata) > audit.MaxMetadata {
-		c.failf("records.metadata: %d, at most %d", len(r.Metadata), audit.MaxMetadata)
+		c.addErrorf("records.metadata: %d, at most %d", len(r.Metadata), audit.MaxMetadata)
 	}
 	for name, value := range r.Metadata {
-		c.text("records.metadata", name, 1, MaxMetadataNameBytes)
-		c.freeText("records.metadata", value, audit.MaxMetadataBytes)
+		c.checkText("records.metadata", name, 1, MaxMetadataNameBytes)
+		c.checkFreeText("records.metadata", value, audit.MaxMetadataBytes)
 	}
 }
 
-// freeText is text that may hold control characters: paths and queries do.
-func (c *checker) freeText(field, s string, max int) {
+// checkFreeText is text that may hold control characters: paths and queries do.
+func (c *checker) checkFreeText(field, s string, max int) {
 	if len(s) > max {
-		c.failf("%s: %d bytes, at most %d", field, len(s), max)
+		c.addErrorf("%s: %d bytes, at most %d", field, len(s), max)
 	}
 	if !utf8.ValidString(s) {
-		c.failf("%s: %.80q is not UTF-8", field, s)
+		c.addErrorf("%s: %.80q is not UTF-8", field, s)
 	}
 }

@@ -40,21 +40,21 @@ func (*AuditSealed) EventType() Type { return TypeAuditSealed }
 // Key implements Event.
 func (*AuditSealed) Key() code.RepositoryID { return 0 }
 
-func (c *checker) auditSealed(e *AuditSealed) {
+func (c *checker) checkAuditSealed(e *AuditSealed) {
 	if len(e.Chains) == 0 || len(e.Chains) > MaxSealedChains {
-		c.failf("chains: %d, want 1 to %d", len(e.Chains), MaxSealedChains)
+		c.addErrorf("chains: %d, want 1 to %d", len(e.Chains), MaxSealedChains)
 		return
 	}
 	for i := range e.Chains {
 		h := &e.Chains[i]
-		c.text("chains.topic", string(h.Topic), 1, MaxTopicBytes)
-		c.atLeastZero("chains.offset", int64(h.Offset))
+		c.checkText("chains.topic", string(h.Topic), 1, MaxTopicBytes)
+		c.checkNotNegative("chains.offset", int64(h.Offset))
 		if h.Records < 1 {
-			c.failf("chains.records: %d, want at least 1", h.Records)
+			c.addErrorf("chains.records: %d, want at least 1", h.Records)
 		}
-		c.lowerHex("chains.hash", h.Hash, 64)
+		c.checkLowerHex("chains.hash", h.Hash, 64)
 	}
-	c.lowerHex("key", e.SealKey, 16)
-	c.lowerHex("mac", e.MAC, 64)
-	c.timeSet("at", e.At)
+	c.checkLowerHex("key", e.SealKey, 16)
+	c.checkLowerHex("mac", e.MAC, 64)
+	c.checkTimeSet("at", e.At)
 }

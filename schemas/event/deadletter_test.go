@@ -66,7 +66,7 @@ func TestLetterKeepsTheRecord(t *testing.T) {
 		t.Errorf("no letter: %+v", got)
 	}
 	by := Position{Topic: TopicEvents, Partition: 2, Offset: 11}
-	resolution := Resolve(letter, LetterReplayed, &by, at("2026-11-21T10:00:00Z"), "mended")
+	resolution := Resolve(letter, LetterReplayed, &by, parseTime("2026-11-21T10:00:00Z"), "mended")
 	if of, ok := Resolved(resolution); !ok || of != letter.Position {
 		t.Errorf("resolves %s, %v", of, ok)
 	}

@@ -163,7 +163,7 @@ func decodeEnvelope(headers []Header) (Envelope, error) {
 	var env Envelope
 	var seen [7]bool
 	for _, h := range headers {
-		i, err := env.set(h)
+		i, err := env.setHeader(h)
 		if err != nil {
 			return env, fmt.Errorf("header %s: %w", h.Name, err)
 		}
@@ -183,8 +183,8 @@ func decodeEnvelope(headers []Header) (Envelope, error) {
 	return env, nil
 }
 
-// set takes one header over and returns its number, -1 if it is none of ours.
-func (env *Envelope) set(h Header) (int, error) {
+// setHeader takes one header over and returns its number, -1 if it is none of ours.
+func (env *Envelope) setHeader(h Header) (int, error) {
 	value := string(h.Value)
 	switch h.Name {
 	case headerSpecVersion:

@@ -97,50 +97,50 @@ func (*PushesHandled) EventType() Type { return TypePushesHandled }
 func (e *Delivery) Key() code.RepositoryID      { return 0 }
 func (e *PushesHandled) Key() code.RepositoryID { return e.Repository }
 
-func (c *checker) delivery(e *Delivery) {
-	c.text("connection", e.Connection, 1, MaxConnectionBytes)
-	c.text("deliveryId", e.DeliveryID, 1, MaxDeliveryIDBytes)
-	c.text("reason", e.Reason, 0, MaxReasonBytes)
+func (c *checker) checkDelivery(e *Delivery) {
+	c.checkText("connection", e.Connection, 1, MaxConnectionBytes)
+	c.checkText("deliveryId", e.DeliveryID, 1, MaxDeliveryIDBytes)
+	c.checkText("reason", e.Reason, 0, MaxReasonBytes)
 	switch e.Outcome {
 	case DeliveryDuplicate:
 		if e.Of == nil {
-			c.failf("of: a duplicate wants the position of what it repeats")
+			c.addErrorf("of: a duplicate wants the position of what it repeats")
 		}
 	case DeliveryTaken:
 	case DeliveryIgnored, DeliveryRefused:
 		if e.Of != nil {
-			c.failf("of: %s leads to no event", e.Outcome)
+			c.addErrorf("of: %s leads to no event", e.Outcome)
 		}
 	default:
-		c.failf("outcome: %.80q is unknown", string(e.Outcome))
+		c.addErrorf("outcome: %.80q is unknown", string(e.Outcome))
 	}
 	if e.Of != nil {
-		c.position("of", *e.Of)
+		c.checkPosition("of", *e.Of)
 	}
 	if e.BodySHA256 != "" {
-		c.lowerHex("bodySha256", e.BodySHA256, 64)
+		c.checkLowerHex("bodySha256", e.BodySHA256, 64)
 	}
-	c.atLeastZero("suppressed", e.Suppressed)
-	c.time("receivedAt", e.ReceivedAt)
+	c.checkNotNegative("suppressed", e.Suppressed)
+	c.checkTime("receivedAt", e.ReceivedAt)
 }
 
-func (c *checker) pushesHandled(e *PushesHandled) {
-	c.repositoryID(e.Repository)
+func (c *checker) checkPushesHandled(e *PushesHandled) {
+	c.checkRepositoryID(e.Repository)
 	if len(e.Pushes) == 0 || len(e.Pushes) > MaxHandledPushes {
-		c.failf("pushes: %d, want 1 to %d", len(e.Pushes), MaxHandledPushes)
+		c.addErrorf("pushes: %d, want 1 to %d", len(e.Pushes), MaxHandledPushes)
 		return
 	}
 	for i, p := range e.Pushes {
-		c.atLeastZero("pushes.offset", int64(p.Offset))
+		c.checkNotNegative("pushes.offset", int64(p.Offset))
 		if i > 0 && e.Pushes[i-1].Offset >= p.Offset {
-			c.failf("pushes: offset %d is not after its predecessor", p.Offset)
+			c.addErrorf("pushes: offset %d is not after its predecessor", p.Offset)
 		}
 		switch p.Outcome {
 		case PushUnchanged, PushUnselected, PushUnregistered, PushRefreshed, PushAbsent, PushReplayed, PushDropped:
 		default:
-			c.failf("pushes.outcome: %.80q is unknown", string(p.Outcome))
+			c.addErrorf("pushes.outcome: %.80q is unknown", string(p.Outcome))
 		}
-		c.commit("pushes.commit", p.Commit)
+		c.checkCommit("pushes.commit", p.Commit)
 	}
-	c.time("at", e.At)
+	c.checkTime("at", e.At)
 }

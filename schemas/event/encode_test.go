@@ -23,7 +23,7 @@ func TestRoundTrip(t *testing.T) {
 			if !reflect.DeepEqual(got, ev) {
 				t.Errorf("decoded %+v\nwant %+v", got, ev)
 			}
-			want := envelope()
+			want := sampleEnvelope()
 			want.Type, want.Subject = ev.EventType(), subjectOf(ev)
 			if env != want {
 				t.Errorf("envelope %+v, want %+v", env, want)
@@ -124,15 +124,15 @@ func TestInvalid(t *testing.T) {
 		{"too many pushes", "pushes", handled(func(e *PushesHandled) { e.Pushes = make([]HandledPush, MaxHandledPushes+1) })},
 		{"pushes out of order", "pushes", handled(func(e *PushesHandled) { e.Pushes = []HandledPush{{2, PushAbsent, ""}, {2, PushAbsent, ""}} })},
 		{"unknown push outcome", "pushes.outcome", handled(func(e *PushesHandled) { e.Pushes = []HandledPush{{2, "lost", ""}} })},
-		{"erasure of a path outside", "path", &ErasureRequested{Repository: 1, Path: "../a", At: at("2026-11-21T10:00:00Z")}},
-		{"erasure of a commit and a path", "commit", &ErasureRequested{Repository: 1, Commit: commitA, Path: "a", At: at("2026-11-21T10:00:00Z")}},
-		{"erasure of no commit", "commit", &ErasureRequested{Repository: 1, At: at("2026-11-21T10:00:00Z")}},
-		{"erasure of a branch", "commit", &ErasureRequested{Repository: 1, Commit: "main", At: at("2026-11-21T10:00:00Z")}},
+		{"erasure of a path outside", "path", &ErasureRequested{Repository: 1, Path: "../a", At: parseTime("2026-11-21T10:00:00Z")}},
+		{"erasure of a commit and a path", "commit", &ErasureRequested{Repository: 1, Commit: commitA, Path: "a", At: parseTime("2026-11-21T10:00:00Z")}},
+		{"erasure of no commit", "commit", &ErasureRequested{Repository: 1, At: parseTime("2026-11-21T10:00:00Z")}},
+		{"erasure of a branch", "commit", &ErasureRequested{Repository: 1, Commit: "main", At: parseTime("2026-11-21T10:00:00Z")}},
 		{"output size", "output.documents", merged(func(e *SegmentsMerged) { e.Output = &SegmentRef{ID: e.Inputs[0], Documents: -1} })},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Encode(envelope(), test.ev)
+			_, err := Encode(sampleEnvelope(), test.ev)
 			if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("Encode: %v, want ErrInvalid naming %q", err, test.want)
 			}
@@ -144,7 +144,7 @@ func TestInvalid(t *testing.T) {
 			if err != nil {
 				return
 			}
-			env := envelope()
+			env := sampleEnvelope()
 			env.Type, env.Subject = test.ev.EventType(), subjectOf(test.ev)
 			rec := Record{Key: RecordKey(test.ev.Key()), Value: value, Headers: headersOf(env)}
 			if _, _, err := Decode(rec); !errors.Is(err, ErrInvalid) && test.name != "ref not UTF-8" {
@@ -159,7 +159,7 @@ func TestEncodeTooLarge(t *testing.T) {
 	for i := range MaxInlineChanges {
 		ev.Changes = append(ev.Changes, Change{Path: fmt.Sprintf("%04d/%s", i, strings.Repeat("x", 2000))})
 	}
-	if _, err := Encode(envelope(), ev); !errors.Is(err, ErrTooLarge) {
+	if _, err := Encode(sampleEnvelope(), ev); !errors.Is(err, ErrTooLarge) {
 		t.Fatalf("Encode: %v, want ErrTooLarge", err)
 	}
 }
@@ -171,7 +171,7 @@ func TestEncodeEnvelope(t *testing.T) {
 			t.Errorf("Encode(%+v): %v, want ErrInvalid", env, err)
 		}
 	}
-	if _, err := Encode(envelope(), nil); !errors.Is(err, ErrInvalid) {
+	if _, err := Encode(sampleEnvelope(), nil); !errors.Is(err, ErrInvalid) {
 		t.Errorf("Encode(nil): %v, want ErrInvalid", err)
 	}
 }
@@ -189,7 +189,7 @@ func TestDerivedID(t *testing.T) {
 		if want != "" && got != want {
 			t.Errorf("DerivedID(%.40q) = %q, want %q", step, got, want)
 		}
-		env := envelope()
+		env := sampleEnvelope()
 		env.ID = got
 		if _, err := Encode(env, fullEvents()[0]); err != nil {
 			t.Errorf("DerivedID(%.40q) = %q, which Encode refuses: %v", step, got, err)
@@ -212,7 +212,7 @@ func TestTypeOf(t *testing.T) {
 }
 
 func BenchmarkEncodePush(b *testing.B) {
-	ev, env := fullEvents()[0], envelope()
+	ev, env := fullEvents()[0], sampleEnvelope()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Encode(env, ev); err != nil {

@@ -155,7 +155,7 @@ func TestDecodeTakesWhatTheSchemasAllow(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			varied := addressed(rec, root)
+			varied := addressRecord(rec, root)
 			varied.Value = value
 			if _, _, err := Decode(varied); err != nil {
 				t.Errorf("%s: %s: %v", ev.EventType(), where, err)
@@ -167,8 +167,8 @@ func TestDecodeTakesWhatTheSchemasAllow(t *testing.T) {
 	}
 }
 
-// addressed gives rec the key and subject of what its value says.
-func addressed(rec Record, root object) Record {
+// addressRecord gives rec the key and subject of what its value says.
+func addressRecord(rec Record, root object) Record {
 	if rec.Key == nil {
 		if subject := subjectOfObject(root); subject != "" {
 			return withHeader(rec, headerSubject, subject)
@@ -225,7 +225,7 @@ func atBounds(schema, value object, where string, try func(where string, root ob
 			restore()
 			value[name] = was
 		}
-		for _, v := range bounds(rule) {
+		for _, v := range boundValues(rule) {
 			set(v)
 		}
 		if nested, ok := was.(object); ok {
@@ -234,7 +234,7 @@ func atBounds(schema, value object, where string, try func(where string, root ob
 		if list, ok := was.([]any); ok {
 			for _, n := range []string{"minItems", "maxItems"} {
 				if count, ok := rule[n]; ok {
-					set(elements(list, number(count)))
+					set(repeatLast(list, toNumber(count)))
 				}
 			}
 			if last, ok := list[len(list)-1].(object); ok {
@@ -295,8 +295,8 @@ func keepChange(value object, change string) (restore func()) {
 	}
 }
 
-// bounds returns the values at the bounds of a rule.
-func bounds(rule object) []any {
+// boundValues returns the values at the bounds of a rule.
+func boundValues(rule object) []any {
 	var out []any
 	if enum, ok := rule["enum"].([]any); ok {
 		return enum
@@ -319,11 +319,11 @@ func bounds(rule object) []any {
 		case strings.Contains(pattern, "@"):
 			prefix = "a@"
 		}
-		return []any{prefix + strings.Repeat("a", number(rule["maxLength"])-len(prefix))}
+		return []any{prefix + strings.Repeat("a", toNumber(rule["maxLength"])-len(prefix))}
 	}
 	for _, n := range []string{"minLength", "maxLength"} {
 		if length, ok := rule[n]; ok {
-			out = append(out, strings.Repeat("a", number(length)))
+			out = append(out, strings.Repeat("a", toNumber(length)))
 		}
 	}
 	for _, n := range []string{"minimum", "maximum"} {
@@ -334,9 +334,9 @@ func bounds(rule object) []any {
 	return out
 }
 
-// elements returns a list of n: copies of the last, in the order that paths and
+// repeatLast returns a list of n: copies of the last, in the order that paths and
 // offsets must have.
-func elements(list []any, n int) []any {
+func repeatLast(list []any, n int) []any {
 	last := list[len(list)-1]
 	out := make([]any, n)
 	for i := range out {
@@ -358,7 +358,7 @@ func elements(list []any, n int) []any {
 	return slices.Clip(out)
 }
 
-func number(v any) int {
+func toNumber(v any) int {
 	n, _ := strconv.Atoi(fmt.Sprint(v))
 	return n
 }

@@ -29,19 +29,19 @@ func (*NumbersAssigned) EventType() Type { return TypeNumbersAssigned }
 // Key implements Event: the topic has one partition.
 func (*NumbersAssigned) Key() code.RepositoryID { return 0 }
 
-func (c *checker) numbersAssigned(e *NumbersAssigned) {
+func (c *checker) checkNumbersAssigned(e *NumbersAssigned) {
 	if len(e.Repositories)+len(e.Connections) == 0 {
-		c.failf("repositories and connections: want at least one")
+		c.addErrorf("repositories and connections: want at least one")
 	}
 	if len(e.Repositories) > MaxNumbered || len(e.Connections) > MaxNumbered {
-		c.failf("repositories and connections: %d and %d, at most %d", len(e.Repositories), len(e.Connections), MaxNumbered)
+		c.addErrorf("repositories and connections: %d and %d, at most %d", len(e.Repositories), len(e.Connections), MaxNumbered)
 		return
 	}
 	for _, id := range e.Repositories {
-		c.repositoryID(id)
+		c.checkRepositoryID(id)
 	}
 	for _, name := range e.Connections {
-		c.text("connections", name, 1, MaxConnectionBytes)
+		c.checkText("connections", name, 1, MaxConnectionBytes)
 	}
-	c.timeSet("at", e.At)
+	c.checkTimeSet("at", e.At)
 }

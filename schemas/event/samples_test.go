@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "add samples and released fields that ar
 // shortName is an event's name in schemas/events and schemas/testdata.
 func shortName(t Type) string { return strings.TrimPrefix(string(t), "dev.quarry.") }
 
-func at(s string) time.Time {
+func parseTime(s string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
 		panic(err)
@@ -49,14 +49,14 @@ func fullEvents() []Event {
 		&Push{
 			Repository: 3141592653589793, Ref: "refs/heads/main", Before: commitA, After: commitB,
 			Action: ActionUpdated, Forced: "false", Connection: "acme", DeliveryID: "72d3162e-cc78-11e3-81ab-4c9367dc0958",
-			BodySHA256: strings.Repeat("0f", 32), ReceivedAt: at("2026-11-21T10:00:00.123456789Z"),
-			HostTime: at("2026-11-21T09:59:59Z"), Pusher: "zoë <zoe@example.com>",
+			BodySHA256: strings.Repeat("0f", 32), ReceivedAt: parseTime("2026-11-21T10:00:00.123456789Z"),
+			HostTime: parseTime("2026-11-21T09:59:59Z"), Pusher: "zoë <zoe@example.com>",
 		},
-		&RepositoryRegistered{Repository: fullRepository(), At: at("2026-11-21T10:00:00Z")},
-		&RepositoryChanged{Repository: fullRepository(), At: at("2026-11-21T10:00:00Z")},
-		&RepositoryRemoved{Repository: 3141592653589793, Reason: "removed by hand", Erase: true, At: at("2026-11-21T10:00:00Z")},
+		&RepositoryRegistered{Repository: fullRepository(), At: parseTime("2026-11-21T10:00:00Z")},
+		&RepositoryChanged{Repository: fullRepository(), At: parseTime("2026-11-21T10:00:00Z")},
+		&RepositoryRemoved{Repository: 3141592653589793, Reason: "removed by hand", Erase: true, At: parseTime("2026-11-21T10:00:00Z")},
 		&RevisionIndexed{
-			Repository: 3141592653589793, Ref: "refs/heads/main", Commit: commitB, CommitTime: at("2026-11-21T09:58:00Z"),
+			Repository: 3141592653589793, Ref: "refs/heads/main", Commit: commitB, CommitTime: parseTime("2026-11-21T09:58:00Z"),
 			DefaultBranch: "main", BaseRef: "refs/heads/main", BaseCommit: commitA, Segments: []SegmentRef{segment},
 			Changes: []Change{
 				{Path: "caf\xe9.txt"},
@@ -64,22 +64,22 @@ func fullEvents() []Event {
 				{Path: "logo.png", Skipped: code.SkipBinary, SizeBytes: 70000},
 			},
 			Cause:    Position{Topic: TopicEvents, Partition: 2, Offset: 17},
-			PushedAt: at("2026-11-21T10:00:00Z"), IndexedAt: at("2026-11-21T10:00:01.5Z"),
+			PushedAt: parseTime("2026-11-21T10:00:00Z"), IndexedAt: parseTime("2026-11-21T10:00:01.5Z"),
 		},
 		&SegmentsMerged{
 			Partition: 2, Inputs: []string{"ffeeddccbbaa99887766554433221100", "0123456789abcdef0123456789abcdef"},
-			Output: &segment, At: at("2026-11-21T11:00:00Z"),
+			Output: &segment, At: parseTime("2026-11-21T11:00:00Z"),
 		},
 		&Delivery{
 			Connection: "acme", DeliveryID: "72d3162e-cc78-11e3-81ab-4c9367dc0958", Outcome: DeliveryDuplicate, Reason: "taken before",
 			Of: &Position{Topic: TopicEvents, Partition: 2, Offset: 17}, BodySHA256: strings.Repeat("0f", 32), Suppressed: 3,
-			ReceivedAt: at("2026-11-21T10:00:00.123456789Z"),
+			ReceivedAt: parseTime("2026-11-21T10:00:00.123456789Z"),
 		},
 		&PushesHandled{
 			Repository: 3141592653589793, Pushes: []HandledPush{{17, PushUnchanged, commitA}, {19, PushUnselected, ""}},
-			At: at("2026-11-21T10:00:01Z"),
+			At: parseTime("2026-11-21T10:00:01Z"),
 		},
-		&ErasureRequested{Repository: 3141592653589793, Commit: commitA, At: at("2026-11-21T10:00:00Z")},
+		&ErasureRequested{Repository: 3141592653589793, Commit: commitA, At: parseTime("2026-11-21T10:00:00Z")},
 	}
 	return append(events, fullAccountEvents()...)
 }
@@ -101,8 +101,8 @@ func minimalEvents() []Event {
 	return append(events, minimalAccountEvents()...)
 }
 
-func envelope() Envelope {
-	return Envelope{ID: "quarry.events/2/17#indexed", Source: "/pipeline/indexer", Time: at("2026-11-21T10:00:02.5Z")}
+func sampleEnvelope() Envelope {
+	return Envelope{ID: "quarry.events/2/17#indexed", Source: "/pipeline/indexer", Time: parseTime("2026-11-21T10:00:02.5Z")}
 }
 
 // formatSample writes a record as a sample file: "key: …" and one line per
@@ -191,7 +191,7 @@ func decodeSample(t *testing.T, path string) Event {
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	if wantEnv := envelope(); env.ID != wantEnv.ID || env.Source != wantEnv.Source || !env.Time.Equal(wantEnv.Time) {
+	if wantEnv := sampleEnvelope(); env.ID != wantEnv.ID || env.Source != wantEnv.Source || !env.Time.Equal(wantEnv.Time) {
 		t.Errorf("%s: envelope %+v, want %+v", path, env, wantEnv)
 	}
 	if again := formatSample(mustEncode(t, got)); !bytes.Equal(again, sample) {
@@ -221,7 +221,7 @@ func TestSamplesAreComplete(t *testing.T) {
 
 func mustEncode(t testing.TB, ev Event) Record {
 	t.Helper()
-	rec, err := Encode(envelope(), ev)
+	rec, err := Encode(sampleEnvelope(), ev)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func FuzzClean(f *testing.F) {
 		}
 		for _, f := range []func(string, int) string{Clean, Quote} {
 			got := f(text, max)
-			if len(got) > max || !utf8.ValidString(got) || strings.IndexFunc(got, moves) >= 0 {
+			if len(got) > max || !utf8.ValidString(got) || strings.IndexFunc(got, isUnsafeRune) >= 0 {
 				t.Fatalf("%q", got)
 			}
 			if again := f(got, max); len(got) < max-len(ellipsis) && again != got {

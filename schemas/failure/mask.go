@@ -7,7 +7,7 @@ import (
 )
 
 // masked takes the place of a credential.
-const masked = "***"
+const maskText = "***"
 
 // What credentials look like that are known by what is around them. Each pattern
 // is tried only where one of its hints occurs: most text has none, and a pattern
@@ -17,17 +17,17 @@ var patterns = []struct {
 	hints   []string // in lower case
 	to      string
 }{
-	{regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*-----.*?(?:-----END [A-Z0-9 ]*-----|$)`), []string{"-----begin "}, masked},
+	{regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*-----.*?(?:-----END [A-Z0-9 ]*-----|$)`), []string{"-----begin "}, maskText},
 	// The end of a block whose beginning was cut off.
-	{regexp.MustCompile(`(?s)^.*-----END [A-Z0-9 ]*-----`), []string{"-----end "}, masked},
+	{regexp.MustCompile(`(?s)^.*-----END [A-Z0-9 ]*-----`), []string{"-----end "}, maskText},
 	// A password may hold an @.
-	{regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s'"<>]*@`), []string{"://"}, "${1}" + masked + "@"},
+	{regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^/\s'"<>]*@`), []string{"://"}, "${1}" + maskText + "@"},
 	{regexp.MustCompile(`(?i)((?:authorization|private-token|job-token|x-[a-z-]*(?:key|token)|cookie)["']?\s*[:=]\s*["']?)(?:(?:basic|bearer|token|digest|negotiate)\s+[^\s"',]{4,}|[^\s"',]{8,})`),
-		[]string{"authorization", "-token", "-key", "cookie"}, "${1}" + masked},
-	{regexp.MustCompile(`\b(?i:(basic|bearer))\s+[A-Za-z0-9._~+/-]*[0-9A-Z][A-Za-z0-9._~+/-]{7,}=*`), []string{"basic ", "bearer "}, "${1} " + masked},
+		[]string{"authorization", "-token", "-key", "cookie"}, "${1}" + maskText},
+	{regexp.MustCompile(`\b(?i:(basic|bearer))\s+[A-Za-z0-9._~+/-]*[0-9A-Z][A-Za-z0-9._~+/-]{7,}=*`), []string{"basic ", "bearer "}, "${1} " + maskText},
 	{regexp.MustCompile(`(?i)((?:pass(?:word|wd|phrase)|secret|token|(?:api|access|private)[_-]?key)["']?(?:=|\s*[:=]\s*["']))[^\s"'&,;]{6,}`),
-		[]string{"passw", "passphrase", "secret", "token", "key"}, "${1}" + masked},
-	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_.-]+`), []string{"eyj"}, "eyJ" + masked},
+		[]string{"passw", "passphrase", "secret", "token", "key"}, "${1}" + maskText},
+	{regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_.-]+`), []string{"eyj"}, "eyJ" + maskText},
 }
 
 // prefixes begin credentials.
@@ -102,7 +102,7 @@ func maskPrefixed(text, prefix string, kept, min int, word bool) string {
 			b.WriteString(text[:at+len(prefix)] + body[:kept] + ellipsis)
 			text = body[n:]
 		default:
-			b.WriteString(text[:at+len(prefix)] + masked)
+			b.WriteString(text[:at+len(prefix)] + maskText)
 			text = body[n:]
 		}
 	}
@@ -157,7 +157,7 @@ func maskRun(run string, strict bool) string {
 		}
 	}
 	if out == run && isMixed(run) && looksRandom(run, 2, 5) {
-		return masked // base 64
+		return maskText // base 64
 	}
 	return out
 }
@@ -170,7 +170,7 @@ func maskAtom(atom string, strict bool) string {
 	case isHex(atom):
 		return atom[:keptBytes] + ellipsis
 	case (strings.ToLower(atom) == atom || strings.ToUpper(atom) == atom) && looksRandom(atom, 1, 3):
-		return masked // base 32 or 36
+		return maskText // base 32 or 36
 	}
 	return atom
 }

@@ -26,18 +26,18 @@ func Detail(err error) string {
 
 // Clean returns text as it may be written and shown: credentials masked, control
 // characters escaped, at most max bytes of UTF-8.
-func Clean(text string, max int) string { return clean(text, max, Mask) }
+func Clean(text string, max int) string { return cleanWith(text, max, Mask) }
 
 // Quote is Clean for the words of git, and of others that print what a repository
 // or a host makes them print: it shortens object names, too, since a key may look
 // like one.
-func Quote(text string, max int) string { return clean(text, max, maskStrictly) }
+func Quote(text string, max int) string { return cleanWith(text, max, maskStrictly) }
 
-func clean(text string, max int, mask func(string) string) string {
+func cleanWith(text string, max int, mask func(string) string) string {
 	if len(text) > maxInputBytes {
 		text = text[:maxInputBytes]
 	}
-	return Cut(escape(mask(strings.ToValidUTF8(text, "\uFFFD"))), max)
+	return Cut(escapeUnsafe(mask(strings.ToValidUTF8(text, "\uFFFD"))), max)
 }
 
 // Cut returns text, cut to at most max bytes between two characters. A text that
@@ -56,16 +56,16 @@ func Cut(text string, max int) string {
 	return text[:n] + ellipsis
 }
 
-// escape writes characters that move the cursor, hide or reorder text as Go does:
+// escapeUnsafe writes characters that move the cursor, hide or reorder text as Go does:
 // \n, \x1b, \u202e.
-func escape(text string) string {
-	if strings.IndexFunc(text, moves) < 0 {
+func escapeUnsafe(text string) string {
+	if strings.IndexFunc(text, isUnsafeRune) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
 		switch {
-		case !moves(r):
+		case !isUnsafeRune(r):
 			b.WriteRune(r)
 		case r == '\n':
 			b.WriteString(`\n`)
@@ -82,8 +82,8 @@ func escape(text string) string {
 	return b.String()
 }
 
-// moves reports whether r is a control character, a separator of lines or a
+// isUnsafeRune reports whether r is a control character, a separator of lines or a
 // character of format, such as those that change the direction of text.
-func moves(r rune) bool {
+func isUnsafeRune(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }

@@ -18,11 +18,11 @@ func (p *Path) Methods() []method {
 	return slices.DeleteFunc(all, func(m method) bool { return m.Operation == nil })
 }
 
-// complete writes into every operation what follows from its access and from its
+// completeOperations writes into every operation what follows from its access and from its
 // kind, so that quarry.yaml need not repeat it, and nobody forgets it: the
 // credentials, the failures that any such operation may have, and the headers of
 // every answer. What the file says itself stays.
-func (d *Document) complete() error {
+func (d *Document) completeOperations() error {
 	for _, path := range d.Paths {
 		for _, m := range path.Value.Methods() {
 			if err := d.completeOperation(path.Name, path.Value, m.Operation); err != nil {

@@ -26,7 +26,7 @@ var Load = sync.OnceValues(func() (*Document, error) {
 	if err := d.Decode(document); err != nil {
 		return nil, fmt.Errorf("quarry.yaml: %w", err)
 	}
-	if err := document.complete(); err != nil {
+	if err := document.completeOperations(); err != nil {
 		return nil, fmt.Errorf("quarry.yaml: %w", err)
 	}
 	return document, nil

@@ -20,18 +20,18 @@ func TestPeerDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &peerComparison{theirs: parse(t, b), ours: served(t)}
-	c.compare()
+	c := &peerComparison{theirs: parseDocument(t, b), ours: loadServed(t)}
+	c.compareOperations()
 	if operations := len(c.operations); operations != 20 {
 		t.Errorf("%d operations were compared, the peer has 20", operations)
 	}
 	for _, found := range c.differences {
-		if !slices.ContainsFunc(peerDifferences, func(d peerDifference) bool { return d.matches(found) }) {
+		if !slices.ContainsFunc(peerDifferences, func(d peerDifference) bool { return d.matchesPath(found) }) {
 			t.Errorf("%s; change quarry.yaml, or add the difference to peerDifferences with its reason", found)
 		}
 	}
 	for _, d := range peerDifferences {
-		if !slices.ContainsFunc(c.differences, d.matches) {
+		if !slices.ContainsFunc(c.differences, d.matchesPath) {
 			t.Errorf("%q is no difference any more: delete it from peerDifferences", d.pattern)
 		}
 	}
@@ -106,8 +106,8 @@ components:
 		if changed == document {
 			t.Fatalf("%q is not in the document", tc.old)
 		}
-		c := &peerComparison{theirs: parse(t, []byte(document)), ours: parse(t, []byte(changed))}
-		c.compare()
+		c := &peerComparison{theirs: parseDocument(t, []byte(document)), ours: parseDocument(t, []byte(changed))}
+		c.compareOperations()
 		switch {
 		case tc.want == "" && len(c.differences) > 0:
 			t.Errorf("%s → %s: %q, want no difference", tc.old, tc.new, c.differences)
@@ -123,22 +123,22 @@ type peerDifference struct {
 	reason  string
 }
 
-func (d peerDifference) matches(found string) bool {
+func (d peerDifference) matchesPath(found string) bool {
 	replacer := strings.NewReplacer("/", "|", "[", "(", "]", ")")
 	ok, _ := path.Match(replacer.Replace(d.pattern), replacer.Replace(found))
 	return ok
 }
 
-func served(t *testing.T) *openapi3.T {
+func loadServed(t *testing.T) *openapi3.T {
 	t.Helper()
 	b, err := openapi.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parse(t, b)
+	return parseDocument(t, b)
 }
 
-func parse(t *testing.T, b []byte) *openapi3.T {
+func parseDocument(t *testing.T, b []byte) *openapi3.T {
 	t.Helper()
 	d, err := openapi3.NewLoader().LoadFromData(b)
 	if err != nil {

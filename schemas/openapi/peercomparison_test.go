@@ -24,8 +24,8 @@ func (c *peerComparison) add(where, format string, args ...any) {
 	}
 }
 
-// compare holds each of their operations against ours.
-func (c *peerComparison) compare() {
+// compareOperations holds each of their operations against ours.
+func (c *peerComparison) compareOperations() {
 	c.compared = make(map[string]bool)
 	for name, theirPath := range c.theirs.Paths.Map() {
 		ourPath := c.ours.Paths.Value(name)
@@ -51,11 +51,11 @@ func (c *peerComparison) compare() {
 }
 
 func (c *peerComparison) compareSecurity(theirs, ours *openapi3.Operation) {
-	accepted := credentials(c.ours, ours)
+	accepted := acceptedCredentials(c.ours, ours)
 	if len(accepted) == 1 && accepted[0] == anonymous {
 		return // no credential is looked at
 	}
-	for _, credential := range credentials(c.theirs, theirs) {
+	for _, credential := range acceptedCredentials(c.theirs, theirs) {
 		if !slices.Contains(accepted, credential) {
 			c.add(theirs.OperationID, "%s is not accepted", credential)
 		}
@@ -64,8 +64,8 @@ func (c *peerComparison) compareSecurity(theirs, ours *openapi3.Operation) {
 
 const anonymous = "anonymous"
 
-// credentials returns the credentials that o accepts, one of them at a time.
-func credentials(d *openapi3.T, o *openapi3.Operation) []string {
+// acceptedCredentials returns the credentials that o accepts, one of them at a time.
+func acceptedCredentials(d *openapi3.T, o *openapi3.Operation) []string {
 	requirements := d.Security
 	if o.Security != nil {
 		requirements = *o.Security
@@ -149,15 +149,15 @@ func (c *peerComparison) compareResponses(theirs, ours *openapi3.Operation) {
 
 // compareRequest finds what is valid there and refused here.
 func (c *peerComparison) compareRequest(where string, theirRef, ourRef *openapi3.SchemaRef) {
-	theirs, ours := flatten(theirRef.Value), flatten(ourRef.Value)
-	if !contains(ours, theirs) {
+	theirs, ours := flattenAllOf(theirRef.Value), flattenAllOf(ourRef.Value)
+	if !containsType(ours, theirs) {
 		c.add(where, "type is %s, not %s", ours.Type.Slice()[0], theirs.Type.Slice()[0])
 	}
 	if missing := valuesOutside(theirs.Enum, ours.Enum); len(ours.Enum) > 0 && missing != "" {
 		c.add(where, "enum lacks %s", missing)
 	}
-	for _, b := range bounds(theirs, ours) {
-		if b.ours.tighter(b.theirs) {
+	for _, b := range boundPairs(theirs, ours) {
+		if b.ours.isTighter(b.theirs) {
 			c.add(where, "%s is %s", b.name, b.ours)
 		}
 	}
@@ -182,7 +182,7 @@ func (c *peerComparison) compareRequest(where string, theirRef, ourRef *openapi3
 			c.add(where+" "+name, "is required")
 		}
 	}
-	if closed(ours) && !closed(theirs) {
+	if isClosed(ours) && !isClosed(theirs) {
 		c.add(where, "further members are refused")
 	}
 	if theirs.Items != nil && ours.Items != nil {
@@ -199,15 +199,15 @@ func (c *peerComparison) compareAnswer(where string, theirRef, ourRef *openapi3.
 		}
 		c.compared[pair] = true
 	}
-	theirs, ours := flatten(theirRef.Value), flatten(ourRef.Value)
-	if !contains(theirs, ours) {
+	theirs, ours := flattenAllOf(theirRef.Value), flattenAllOf(ourRef.Value)
+	if !containsType(theirs, ours) {
 		c.add(where, "type is %s, not %s", ours.Type.Slice()[0], theirs.Type.Slice()[0])
 	}
 	if extra := valuesOutside(ours.Enum, theirs.Enum); len(theirs.Enum) > 0 && extra != "" {
 		c.add(where, "enum has %s", extra)
 	}
-	for _, b := range bounds(theirs, ours) {
-		if b.theirs.tighter(b.ours) {
+	for _, b := range boundPairs(theirs, ours) {
+		if b.theirs.isTighter(b.ours) {
 			c.add(where, "%s is %s, not %s", b.name, b.ours, b.theirs)
 		}
 	}
@@ -231,11 +231,11 @@ func (c *peerComparison) compareAnswer(where string, theirRef, ourRef *openapi3.
 		c.compareAnswer(where+" "+name, theirs.Properties[name], ours.Properties[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(ours.Properties)) {
-		if closed(theirs) && theirs.Properties[name] == nil {
+		if isClosed(theirs) && theirs.Properties[name] == nil {
 			c.add(where+" "+name, "is no member there, and others are not allowed")
 		}
 	}
-	if closed(theirs) && !closed(ours) {
+	if isClosed(theirs) && !isClosed(ours) {
 		c.add(where, "further members are possible")
 	}
 	if theirs.Items != nil && ours.Items != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// flatten returns s with the members of its allOf.
-func flatten(s *openapi3.Schema) *openapi3.Schema {
+// flattenAllOf returns s with the members of its allOf.
+func flattenAllOf(s *openapi3.Schema) *openapi3.Schema {
 	if len(s.AllOf) == 0 {
 		return s
 	}
@@ -20,7 +20,7 @@ func flatten(s *openapi3.Schema) *openapi3.Schema {
 		out.Properties = make(openapi3.Schemas)
 	}
 	for _, part := range s.AllOf {
-		p := flatten(part.Value)
+		p := flattenAllOf(part.Value)
 		if out.Type == nil {
 			out.Type = p.Type
 		}
@@ -33,8 +33,8 @@ func flatten(s *openapi3.Schema) *openapi3.Schema {
 	return &out
 }
 
-// contains reports whether a value of the type of b is of the type of a.
-func contains(a, b *openapi3.Schema) bool {
+// containsType reports whether a value of the type of b is of the type of a.
+func containsType(a, b *openapi3.Schema) bool {
 	if a.Type == nil || b.Type == nil {
 		return a.Type == nil
 	}
@@ -54,8 +54,8 @@ func valuesOutside(a, b []any) string {
 	return ""
 }
 
-// closed reports whether an object of s has no other members than those of s.
-func closed(s *openapi3.Schema) bool {
+// isClosed reports whether an object of s has no other members than those of s.
+func isClosed(s *openapi3.Schema) bool {
 	return s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has
 }
 
@@ -65,7 +65,7 @@ type limit struct {
 	value      float64
 }
 
-func (l limit) tighter(m limit) bool {
+func (l limit) isTighter(m limit) bool {
 	switch {
 	case !l.set:
 		return false
@@ -89,19 +89,19 @@ type boundPair struct {
 	theirs, ours limit
 }
 
-func bounds(theirs, ours *openapi3.Schema) []boundPair {
+func boundPairs(theirs, ours *openapi3.Schema) []boundPair {
 	return []boundPair{
-		{"minimum", minimum(theirs), minimum(ours)},
-		{"maximum", upper(theirs.Max), upper(ours.Max)},
-		{"minLength", lower(theirs.MinLength), lower(ours.MinLength)},
-		{"maxLength", upper(theirs.MaxLength), upper(ours.MaxLength)},
-		{"minItems", lower(theirs.MinItems), lower(ours.MinItems)},
-		{"maxItems", upper(theirs.MaxItems), upper(ours.MaxItems)},
+		{"minimum", minimumOf(theirs), minimumOf(ours)},
+		{"maximum", upperLimit(theirs.Max), upperLimit(ours.Max)},
+		{"minLength", lowerLimit(theirs.MinLength), lowerLimit(ours.MinLength)},
+		{"maxLength", upperLimit(theirs.MaxLength), upperLimit(ours.MaxLength)},
+		{"minItems", lowerLimit(theirs.MinItems), lowerLimit(ours.MinItems)},
+		{"maxItems", upperLimit(theirs.MaxItems), upperLimit(ours.MaxItems)},
 	}
 }
 
-// minimum returns the lower bound of s. An integer above 0 is at least 1.
-func minimum(s *openapi3.Schema) limit {
+// minimumOf returns the lower bound of s. An integer above 0 is at least 1.
+func minimumOf(s *openapi3.Schema) limit {
 	if s.Min == nil {
 		return limit{}
 	}
@@ -112,9 +112,9 @@ func minimum(s *openapi3.Schema) limit {
 	return limit{set: true, value: value}
 }
 
-func lower(n uint64) limit { return limit{set: n > 0, value: float64(n)} }
+func lowerLimit(n uint64) limit { return limit{set: n > 0, value: float64(n)} }
 
-func upper[N uint64 | float64](n *N) limit {
+func upperLimit[N uint64 | float64](n *N) limit {
 	if n == nil {
 		return limit{upper: true}
 	}

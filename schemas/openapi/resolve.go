@@ -2,8 +2,8 @@ package openapi
 
 import "strings"
 
-// name returns what a reference to a component of that kind names, or nothing.
-func name(ref, kind string) string {
+// componentName returns what a reference to a component of that kind names, or nothing.
+func componentName(ref, kind string) string {
 	name, _ := strings.CutPrefix(ref, "#/components/"+kind+"/")
 	return name
 }
@@ -13,7 +13,7 @@ func (d *Document) Parameter(p *Parameter) *Parameter {
 	if p.Ref == "" {
 		return p
 	}
-	return d.Components.Parameters.Get(name(p.Ref, "parameters"))
+	return d.Components.Parameters.Get(componentName(p.Ref, "parameters"))
 }
 
 // RequestBody returns b, or what it refers to.
@@ -21,7 +21,7 @@ func (d *Document) RequestBody(b *RequestBody) *RequestBody {
 	if b == nil || b.Ref == "" {
 		return b
 	}
-	return d.Components.RequestBodies.Get(name(b.Ref, "requestBodies"))
+	return d.Components.RequestBodies.Get(componentName(b.Ref, "requestBodies"))
 }
 
 // Answer returns a, or what it refers to.
@@ -29,7 +29,7 @@ func (d *Document) Answer(a *Answer) *Answer {
 	if a.Ref == "" {
 		return a
 	}
-	return d.Components.Responses.Get(name(a.Ref, "responses"))
+	return d.Components.Responses.Get(componentName(a.Ref, "responses"))
 }
 
 // Header returns h, or what it refers to.
@@ -37,7 +37,7 @@ func (d *Document) Header(h *Header) *Header {
 	if h.Ref == "" {
 		return h
 	}
-	return d.Components.Headers.Get(name(h.Ref, "headers"))
+	return d.Components.Headers.Get(componentName(h.Ref, "headers"))
 }
 
 // Schema returns s, or what it refers to.
@@ -49,7 +49,7 @@ func (d *Document) Schema(s *Schema) *Schema {
 }
 
 // Name returns the name of the component that s refers to, or nothing.
-func (s *Schema) Name() string { return name(s.Ref, "schemas") }
+func (s *Schema) Name() string { return componentName(s.Ref, "schemas") }
 
 // Parameters returns the parameters of an operation of a path, resolved.
 func (d *Document) Parameters(p *Path, o *Operation) []*Parameter {

@@ -13,7 +13,7 @@ import (
 // Every operation is told in words, with an example of everything that is sent
 // and answered, and with its failures.
 func TestOperationsAreWhole(t *testing.T) {
-	d := load(t)
+	d := loadDocument(t)
 	ids := make(map[string]bool)
 	for _, path := range d.Paths {
 		for _, m := range path.Value.Methods() {
@@ -43,14 +43,14 @@ func operationFaults(d *openapi.Document, p *openapi.Path, o *openapi.Operation)
 		fault(parameter.Description != "" && (parameter.Example != nil || parameter.Schema.Default != nil), "parameter "+parameter.Name+": no description or example")
 	}
 	if body := d.RequestBody(o.RequestBody); body != nil {
-		fault(exemplified(body.Content), "no example of the body")
+		fault(hasExamples(body.Content), "no example of the body")
 	}
 	failures := 0
 	for _, a := range o.Responses {
 		answer := d.Answer(a.Value)
 		fault(answer.Description != "", a.Name+": no description")
 		empty := a.Name == "204" || a.Name == "304" || a.Name == "202" && len(answer.Content) == 0
-		fault(empty || exemplified(answer.Content), a.Name+": no example")
+		fault(empty || hasExamples(answer.Content), a.Name+": no example")
 		if a.Name >= "400" {
 			failures++
 			fault(isError(answer), a.Name+": not the Error object")
@@ -60,7 +60,7 @@ func operationFaults(d *openapi.Document, p *openapi.Path, o *openapi.Operation)
 	return out
 }
 
-func exemplified(content openapi.List[*openapi.Media]) bool {
+func hasExamples(content openapi.List[*openapi.Media]) bool {
 	for _, media := range content {
 		if media.Value.Example == nil && len(media.Value.Examples) == 0 {
 			return false
@@ -103,7 +103,7 @@ func TestComponentsAreUsed(t *testing.T) {
 	}
 }
 
-func load(t *testing.T) *openapi.Document {
+func loadDocument(t *testing.T) *openapi.Document {
 	t.Helper()
 	d, err := openapi.Load()
 	if err != nil {
@@ -115,7 +115,7 @@ func load(t *testing.T) *openapi.Document {
 // TestNamesOfComponents holds names apart of which oapi-codegen makes Go types without a prefix: a generated client
 // has to compile without an option.
 func TestNamesOfComponents(t *testing.T) {
-	d := load(t)
+	d := loadDocument(t)
 	for _, path := range d.Paths {
 		for _, m := range path.Value.Methods() {
 			id := m.Operation.OperationID

@@ -34,7 +34,7 @@ func Nearest(word string, names iter.Seq[string], limit int) []string {
 	w := newTarget(word)
 	var best []guess
 	for name := range names {
-		g := guess{name, w.cost(strings.ToLower(name))}
+		g := guess{name, w.nameCost(strings.ToLower(name))}
 		if g.cost > w.limit || slices.Contains(best, g) {
 			continue
 		}
@@ -65,9 +65,9 @@ func newTarget(word string) *target {
 // maxErrors returns how many letters of a word may be wrong.
 func maxErrors(word string) int { return min(2+len(word)/5, 6) }
 
-// cost is 0 for a name that ends in the word, 1 for one that contains it, else the number of errors and 1 more; or
+// nameCost is 0 for a name that ends in the word, 1 for one that contains it, else the number of errors and 1 more; or
 // something above the limit.
-func (w *target) cost(name string) int {
+func (w *target) nameCost(name string) int {
 	switch {
 	case name == w.word || strings.HasSuffix(name, "/"+w.word):
 		return 0
@@ -76,22 +76,22 @@ func (w *target) cost(name string) int {
 	case len(w.word) > maxComparedBytes:
 		return w.limit + 1
 	}
-	errors := w.errors(name)
+	errors := w.countErrors(name)
 	for end := len(name); end > 0; end = strings.LastIndexByte(name[:end], '/') {
 		tail := lastElements(name[:end], w.elements)
 		if len(tail) == len(name) {
 			break
 		}
 		if end < len(name) {
-			errors = min(errors, 1+w.errors(tail)) // such as that before a version
+			errors = min(errors, 1+w.countErrors(tail)) // such as that before a version
 		} else {
-			errors = min(errors, w.errors(tail))
+			errors = min(errors, w.countErrors(tail))
 		}
 	}
 	return 1 + errors
 }
 
-func (w *target) errors(name string) int {
+func (w *target) countErrors(name string) int {
 	if difference := len(w.word) - len(name); max(difference, -difference) > w.limit {
 		return w.limit
 	}

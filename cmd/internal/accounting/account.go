@@ -51,34 +51,34 @@ func Read(ctx context.Context, log eventlog.Log) (*Account, error) {
 	if err != nil {
 		return nil, fmt.Errorf("accounting: %w", err)
 	}
-	if err := a.readDead(ctx, log); err != nil {
+	if err := a.readDeadLetters(ctx, log); err != nil {
 		return nil, fmt.Errorf("accounting: %w", err)
 	}
 	for partition, end := range ends {
 		p := newPartition(a)
-		if err := eachRecord(ctx, log, event.TopicEvents, int32(partition), end, p.take); err != nil {
+		if err := eachRecord(ctx, log, event.TopicEvents, int32(partition), end, p.addRecord); err != nil {
 			return nil, fmt.Errorf("accounting: %w", err)
 		}
-		p.settle()
+		p.assignOutcomes()
 	}
 	return a, nil
 }
 
-// readDead notes the positions that dead letters are of.
-func (a *Account) readDead(ctx context.Context, log eventlog.Log) error {
+// readDeadLetters notes the positions that dead letters are of.
+func (a *Account) readDeadLetters(ctx context.Context, log eventlog.Log) error {
 	ends, err := log.HighWater(ctx, event.TopicDeadLetters)
 	if err != nil {
 		return err
 	}
 	for partition, end := range ends {
-		if err := eachRecord(ctx, log, event.TopicDeadLetters, int32(partition), end, a.takeDead); err != nil {
+		if err := eachRecord(ctx, log, event.TopicDeadLetters, int32(partition), end, a.addDeadLetter); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *Account) takeDead(r event.Record) {
+func (a *Account) addDeadLetter(r event.Record) {
 	a.DeadLetters++
 	headers := map[string]string{}
 	for _, h := range r.Headers {

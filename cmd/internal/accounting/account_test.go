@@ -14,7 +14,7 @@ import (
 
 const commit = code.CommitID("89e9241e75133b51f62bd5457b2722a681171094")
 
-func encode(t *testing.T, id string, at time.Time, ev event.Event) event.Record {
+func encodeEvent(t *testing.T, id string, at time.Time, ev event.Event) event.Record {
 	t.Helper()
 	r, err := event.Encode(event.Envelope{ID: id, Source: "/test", Time: at}, ev)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestEveryPushIsHeldAgainstTheLog(t *testing.T) {
 		return positions[0]
 	}
 	push := func(id string, ref string) event.Position {
-		return add(event.TopicEvents, encode(t, id, at, &event.Push{Repository: 7, Ref: code.Ref(ref), Action: event.ActionUpdated, ReceivedAt: at, DeliveryID: id}))
+		return add(event.TopicEvents, encodeEvent(t, id, at, &event.Push{Repository: 7, Ref: code.Ref(ref), Action: event.ActionUpdated, ReceivedAt: at, DeliveryID: id}))
 	}
 	first := push("a", "refs/heads/main")
 	second := push("b", "refs/heads/main")
@@ -52,9 +52,9 @@ func TestEveryPushIsHeldAgainstTheLog(t *testing.T) {
 	dead := push("d", "refs/heads/dead")
 	open := push("e", "refs/heads/main")
 	indexed := &event.RevisionIndexed{Repository: 7, Ref: "refs/heads/main", Commit: commit, BaseRef: "refs/heads/main", BaseCommit: commit, Cause: second, PushedAt: at, IndexedAt: at}
-	add(event.TopicEvents, encode(t, "r", at, indexed))
-	add(event.TopicEvents, encode(t, "r", at, indexed))
-	add(event.TopicEvents, encode(t, "h", at, &event.PushesHandled{Repository: 7, At: at, Pushes: []event.HandledPush{{Offset: other.Offset, Outcome: event.PushUnchanged}}}))
+	add(event.TopicEvents, encodeEvent(t, "r", at, indexed))
+	add(event.TopicEvents, encodeEvent(t, "r", at, indexed))
+	add(event.TopicEvents, encodeEvent(t, "h", at, &event.PushesHandled{Repository: 7, At: at, Pushes: []event.HandledPush{{Offset: other.Offset, Outcome: event.PushUnchanged}}}))
 	add(event.TopicDeadLetters, event.DeadLetter(event.Record{Key: []byte("k"), Position: dead}, "worker", 5, errors.New("no")))
 	add(event.TopicEvents, event.Record{Key: event.RecordKey(7), Value: []byte("garbage")})
 

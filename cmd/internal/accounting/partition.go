@@ -30,7 +30,7 @@ func newPartition(a *Account) *partition {
 	}
 }
 
-func (p *partition) take(r event.Record) {
+func (p *partition) addRecord(r event.Record) {
 	a := p.account
 	a.Records++
 	envelope, decoded, err := event.Decode(r)
@@ -52,7 +52,7 @@ func (p *partition) take(r event.Record) {
 			return
 		}
 		a.Revisions++
-		p.advance(ev)
+		p.recordCause(ev)
 	case *event.PushesHandled:
 		for _, h := range ev.Pushes {
 			if !p.handled[h.Offset] {
@@ -63,7 +63,7 @@ func (p *partition) take(r event.Record) {
 	}
 }
 
-func (p *partition) advance(ev *event.RevisionIndexed) {
+func (p *partition) recordCause(ev *event.RevisionIndexed) {
 	if ev.Cause.Topic != event.TopicEvents {
 		return
 	}
@@ -72,8 +72,8 @@ func (p *partition) advance(ev *event.RevisionIndexed) {
 	p.lastOf[ev.Repository] = max(p.lastOf[ev.Repository], ev.Cause.Offset)
 }
 
-// settle holds every push against what was read after it.
-func (p *partition) settle() {
+// assignOutcomes holds every push against what was read after it.
+func (p *partition) assignOutcomes() {
 	a := p.account
 	for _, push := range p.pushes {
 		indexed := p.last[refKey{push.Repository, push.Ref}] >= push.Position.Offset && p.hasRevision(push)

@@ -8,15 +8,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// paths returns the operations whose bodies have a name, in the words of the
+// reducePaths returns the operations whose bodies have a name, in the words of the
 // templates: what an operation takes and gives is said by extensions.
-func paths(t *testing.T, d *openapi.Document) object {
+func reducePaths(t *testing.T, d *openapi.Document) object {
 	t.Helper()
 	out := make(object)
 	for _, path := range d.Paths {
 		item := make(object)
 		for _, m := range path.Value.Methods() {
-			if o := operation(d, path.Name, path.Value, m.Operation); o != nil {
+			if o := reduceOperation(d, path.Name, path.Value, m.Operation); o != nil {
 				item[strings.ToLower(m.Name)] = o
 			}
 		}
@@ -32,15 +32,15 @@ var placeholder = regexp.MustCompile(`\{[^}]*\}`)
 // pathOfMCP speaks another protocol, which has clients of its own.
 const pathOfMCP = "/api/mcp"
 
-// operation returns nil for one that is no call: a page, this document, another
+// reduceOperation returns nil for one that is no call: a page, this document, another
 // protocol.
-func operation(d *openapi.Document, path string, p *openapi.Path, o *openapi.Operation) object {
-	kind, result := outcome(d, o)
+func reduceOperation(d *openapi.Document, path string, p *openapi.Path, o *openapi.Operation) object {
+	kind, result := resultOf(d, o)
 	if kind == "" || path == pathOfMCP {
 		return nil
 	}
 	out := object{
-		"operationId": o.OperationID, "summary": o.Summary, "x-kind": kind, "x-result": result, "x-comment": comment(o.Description),
+		"operationId": o.OperationID, "summary": o.Summary, "x-kind": kind, "x-result": result, "x-comment": wrapComment(o.Description),
 		"x-format": placeholder.ReplaceAllString(path, "%s"), "responses": object{"200": object{"description": "ok"}},
 	}
 	// What is open and not a GET lets somebody in: its 503 may hide that it did.
@@ -54,7 +54,7 @@ func operation(d *openapi.Document, path string, p *openapi.Path, o *openapi.Ope
 		if s.Format != "" {
 			kept["format"] = s.Format
 		}
-		parameters = append(parameters, object{"name": q.Name, "in": q.In, "required": q.Required, "schema": kept, "x-comment": comment(q.Description)})
+		parameters = append(parameters, object{"name": q.Name, "in": q.In, "required": q.Required, "schema": kept, "x-comment": wrapComment(q.Description)})
 	}
 	out["parameters"] = parameters
 	if body := d.RequestBody(o.RequestBody); body != nil {
@@ -65,9 +65,9 @@ func operation(d *openapi.Document, path string, p *openapi.Path, o *openapi.Ope
 	return out
 }
 
-// outcome says what an operation gives: a page, list, stream or object of a type,
+// resultOf says what an operation gives: a page, list, stream or object of a type,
 // or nothing.
-func outcome(d *openapi.Document, o *openapi.Operation) (kind, result string) {
+func resultOf(d *openapi.Document, o *openapi.Operation) (kind, result string) {
 	for _, m := range o.Responses {
 		if m.Name >= "300" {
 			break
@@ -97,8 +97,8 @@ func outcome(d *openapi.Document, o *openapi.Operation) (kind, result string) {
 // lineBytes is how long a line of a comment may be.
 const lineBytes = 100
 
-// comment returns text as lines of a comment.
-func comment(text string) []string {
+// wrapComment returns text as lines of a comment.
+func wrapComment(text string) []string {
 	var lines []string
 	line := ""
 	for word := range strings.FieldsSeq(text) {

@@ -15,9 +15,9 @@ type object = map[string]any
 // them has that type, or does not compile.
 var goTypes = map[string]string{"RepositoryNumber": "code.RepositoryNumber", "ConnectionNumber": "code.ConnectionNumber"}
 
-// document returns the document as the generator gets it, with the operations or
+// reduceDocument returns the document as the generator gets it, with the operations or
 // without.
-func document(t *testing.T, operations bool) []byte {
+func reduceDocument(t *testing.T, operations bool) []byte {
 	t.Helper()
 	d, err := openapi.Load()
 	if err != nil {
@@ -25,7 +25,7 @@ func document(t *testing.T, operations bool) []byte {
 	}
 	schemas := make(object)
 	for _, s := range d.Components.Schemas {
-		of := schema(t, s.Value)
+		of := reduceSchema(t, s.Value)
 		if name, found := goTypes[s.Name]; found {
 			of["x-go-type"], of["x-go-type-import"] = name, object{"path": "github.com/quarrysearch/quarry/schemas/code"}
 		}
@@ -33,7 +33,7 @@ func document(t *testing.T, operations bool) []byte {
 	}
 	out := object{"openapi": d.OpenAPI, "info": d.Info, "paths": object{}, "components": object{"schemas": schemas}}
 	if operations {
-		out["paths"] = paths(t, d)
+		out["paths"] = reducePaths(t, d)
 	}
 	b, err := json.Marshal(out)
 	if err != nil {
@@ -42,11 +42,11 @@ func document(t *testing.T, operations bool) []byte {
 	return b
 }
 
-// schema returns s with the order of its members, and the pointers that are
+// reduceSchema returns s with the order of its members, and the pointers that are
 // wanted, in the generator's words.
-func schema(t *testing.T, s *openapi.Schema) object {
+func reduceSchema(t *testing.T, s *openapi.Schema) object {
 	t.Helper()
-	out := plain(t, s)
+	out := toObject(t, s)
 	delete(out, "x-zero-counts")
 	delete(out, "allOf")
 	delete(out, "oneOf") // which members go together; the struct has them all
@@ -55,17 +55,17 @@ func schema(t *testing.T, s *openapi.Schema) object {
 	}
 	for _, part := range s.AllOf {
 		parts, _ := out["allOf"].([]any)
-		out["allOf"] = append(parts, schema(t, part))
+		out["allOf"] = append(parts, reduceSchema(t, part))
 	}
 	if s.Items != nil {
-		out["items"] = schema(t, s.Items)
+		out["items"] = reduceSchema(t, s.Items)
 	}
 	if more := s.AdditionalProperties; more != nil && more.Schema != nil {
-		out["additionalProperties"] = schema(t, more.Schema)
+		out["additionalProperties"] = reduceSchema(t, more.Schema)
 	}
 	properties := make(object)
 	for i, m := range s.Properties {
-		property := schema(t, m.Value)
+		property := reduceSchema(t, m.Value)
 		property["x-order"] = i + 1
 		if m.Value.Ref != "" { // beside $ref nothing else is read
 			property = object{"allOf": []any{object{"$ref": m.Value.Ref}}, "x-order": i + 1}
@@ -78,8 +78,8 @@ func schema(t *testing.T, s *openapi.Schema) object {
 	return out
 }
 
-// plain returns v as the object that its JSON is.
-func plain(t *testing.T, v any) object {
+// toObject returns v as the object that its JSON is.
+func toObject(t *testing.T, v any) object {
 	t.Helper()
 	b, err := json.Marshal(v)
 	if err != nil {

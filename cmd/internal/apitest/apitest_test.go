@@ -15,9 +15,9 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// program is where make api-test installs it. Without that target the test is left
+// findProgram is where make api-test installs it. Without that target the test is left
 // out: it is slow.
-func program(t *testing.T) string {
+func findProgram(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("QUARRY_SCHEMATHESIS")
 	_, err := exec.LookPath(path)
@@ -42,9 +42,9 @@ var undoing = []string{
 
 // TestSchemathesis finds nothing, whoever calls.
 func TestSchemathesis(t *testing.T) {
-	path := program(t)
+	path := findProgram(t)
 	w := newWorld(t)
-	document := w.document(t)
+	document := w.writeDocument(t)
 	var only, without []string
 	for _, operation := range undoing {
 		only = append(only, "--include-operation-id="+operation)
@@ -60,13 +60,13 @@ func TestSchemathesis(t *testing.T) {
 		{"operator", w.operator, without},
 		{"owner, undoing", w.ownerKey, append(only, "--phases=examples,coverage,fuzzing")},
 	} {
-		t.Run(tc.name, func(t *testing.T) { w.run(t, path, document, tc.key, tc.args) })
+		t.Run(tc.name, func(t *testing.T) { w.runSchemathesis(t, path, document, tc.key, tc.args) })
 	}
 }
 
-// document returns the path of the server's document, whose examples are of what
+// writeDocument returns the path of the server's document, whose examples are of what
 // there is: a repository and a user.
-func (w *world) document(t *testing.T) string {
+func (w *world) writeDocument(t *testing.T) string {
 	t.Helper()
 	c, err := client.New(w.url, client.Options{})
 	if err != nil {
@@ -94,7 +94,7 @@ func (w *world) document(t *testing.T) string {
 // exampleUser is the user of the examples.
 const exampleUser = "5f0c2e8a91b34d77a0c1e2f3"
 
-func (w *world) run(t *testing.T, path, document, key string, args []string) {
+func (w *world) runSchemathesis(t *testing.T, path, document, key string, args []string) {
 	t.Helper()
 	seed := os.Getenv("QUARRY_SEED")
 	if seed == "" {
@@ -119,11 +119,11 @@ func (w *world) run(t *testing.T, path, document, key string, args []string) {
 	if err := command.Run(); err != nil {
 		t.Errorf("%v\n%s", err, said.String())
 	}
-	t.Logf("seed %s: %s", seed, summary(said.String()))
+	t.Logf("seed %s: %s", seed, lastLine(said.String()))
 }
 
-// summary returns the last line that says something.
-func summary(said string) string {
+// lastLine returns the last line that says something.
+func lastLine(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	return fmt.Sprint(strings.Trim(lines[len(lines)-1], "= "))
 }

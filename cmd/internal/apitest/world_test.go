@@ -39,35 +39,35 @@ func newWorld(t *testing.T) *world {
 	testserver.MakeRepository(t, repository)
 	server := testserver.Start(t, testserver.Build(t), filepath.Dir(repository))
 	w := &world{url: server.URL, operator: server.OperatorToken}
-	w.people(t, server.SetupToken)
-	w.index(t, repository)
+	w.createUsers(t, server.SetupToken)
+	w.indexRepository(t, repository)
 	return w
 }
 
-// people creates an owner and a member, each with a key.
-func (w *world) people(t *testing.T, token string) {
+// createUsers creates an owner and a member, each with a key.
+func (w *world) createUsers(t *testing.T, token string) {
 	t.Helper()
 	ctx := t.Context()
-	owner := w.browser(t)
+	owner := w.newBrowser(t)
 	if _, err := owner.SetUp(ctx, wire.NewcomerRequest{Value: token, Email: "ada@example.org", Name: "Ada", Password: password}); err != nil {
 		t.Fatal(err)
 	}
-	w.ownerKey = w.key(t, owner, wire.CreateKeyRequest{Name: "apitest", Scopes: []wire.Scope{"search", "git", "admin"}})
+	w.ownerKey = w.createKey(t, owner, wire.CreateKeyRequest{Name: "apitest", Scopes: []wire.Scope{"search", "git", "admin"}})
 	invitation, err := owner.Invite(ctx, wire.InviteRequest{Email: "grace@example.org", Role: "MEMBER"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	member := w.browser(t)
+	member := w.newBrowser(t)
 
 	joined, err := member.AcceptInvitation(ctx, wire.AcceptInvitationRequest{Value: invitation.Value, Name: "Grace", Password: password})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.member = joined.User.ID
-	w.memberKey = w.key(t, member, wire.CreateKeyRequest{Name: "apitest", Scopes: []wire.Scope{"search", "git"}})
+	w.memberKey = w.createKey(t, member, wire.CreateKeyRequest{Name: "apitest", Scopes: []wire.Scope{"search", "git"}})
 }
 
-func (w *world) key(t *testing.T, c *client.Client, r wire.CreateKeyRequest) string {
+func (w *world) createKey(t *testing.T, c *client.Client, r wire.CreateKeyRequest) string {
 	t.Helper()
 	k, err := c.CreateKey(t.Context(), r)
 	if err != nil {
@@ -76,8 +76,8 @@ func (w *world) key(t *testing.T, c *client.Client, r wire.CreateKeyRequest) str
 	return k.Key
 }
 
-// browser returns a client that keeps its cookies.
-func (w *world) browser(t *testing.T) *client.Client {
+// newBrowser returns a client that keeps its cookies.
+func (w *world) newBrowser(t *testing.T) *client.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -106,8 +106,8 @@ func (c *cookies) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// index registers the repository and waits until it is searchable.
-func (w *world) index(t *testing.T, path string) {
+// indexRepository registers the repository and waits until it is searchable.
+func (w *world) indexRepository(t *testing.T, path string) {
 	t.Helper()
 	c, err := client.New(w.url, client.Options{APIKey: w.ownerKey})
 	if err != nil {

@@ -20,9 +20,9 @@ func ClientAddresses(proxies []netip.Prefix, next http.Handler) http.Handler {
 	if len(proxies) == 0 {
 		return next
 	}
-	t := trusted(proxies)
+	t := trustedProxies(proxies)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if client, ok := t.client(r); ok {
+		if client, ok := t.clientAddress(r); ok {
 			behind := *r
 			behind.RemoteAddr = net.JoinHostPort(client.String(), "0")
 			r = &behind
@@ -34,9 +34,9 @@ func ClientAddresses(proxies []netip.Prefix, next http.Handler) http.Handler {
 // maxHops bounds how many addresses of a request are looked at.
 const maxHops = 32
 
-type trusted []netip.Prefix
+type trustedProxies []netip.Prefix
 
-func (t trusted) has(a netip.Addr) bool {
+func (t trustedProxies) containsAddress(a netip.Addr) bool {
 	for _, p := range t {
 		if p.Contains(a) {
 			return true
@@ -45,10 +45,10 @@ func (t trusted) has(a netip.Addr) bool {
 	return false
 }
 
-// client returns the client of a request that came through a proxy.
-func (t trusted) client(r *http.Request) (netip.Addr, bool) {
+// clientAddress returns the client of a request that came through a proxy.
+func (t trustedProxies) clientAddress(r *http.Request) (netip.Addr, bool) {
 	peer, ok := parseHop(r.RemoteAddr)
-	if !ok || !t.has(peer) {
+	if !ok || !t.containsAddress(peer) {
 		return netip.Addr{}, false
 	}
 	by := r.Header.Values("X-Forwarded-For")
@@ -57,32 +57,32 @@ func (t trusted) client(r *http.Request) (netip.Addr, bool) {
 	case len(by) == 0 && len(standard) == 0:
 		return netip.Addr{}, false
 	case len(standard) == 0:
-		return t.rightmost(peer, split(by)), true
+		return t.rightmostClient(peer, splitList(by)), true
 	case len(by) == 0:
-		return t.rightmost(peer, forwardedFor(standard)), true
+		return t.rightmostClient(peer, forwardedFor(standard)), true
 	}
-	a, b := t.rightmost(peer, split(by)), t.rightmost(peer, forwardedFor(standard))
+	a, b := t.rightmostClient(peer, splitList(by)), t.rightmostClient(peer, forwardedFor(standard))
 	return a, a == b
 }
 
-// rightmost returns the first hop from the right that is no proxy; the last proxy
+// rightmostClient returns the first hop from the right that is no proxy; the last proxy
 // before what cannot be read.
-func (t trusted) rightmost(peer netip.Addr, hops []string) netip.Addr {
+func (t trustedProxies) rightmostClient(peer netip.Addr, hops []string) netip.Addr {
 	last := peer
 	for i := len(hops) - 1; i >= max(0, len(hops)-maxHops); i-- {
 		hop, ok := parseHop(hops[i])
 		if !ok {
 			return last
 		}
-		if last = hop; !t.has(hop) {
+		if last = hop; !t.containsAddress(hop) {
 			return hop
 		}
 	}
 	return last
 }
 
-// split returns the elements of a list that stands in one header or several.
-func split(values []string) []string {
+// splitList returns the elements of a list that stands in one header or several.
+func splitList(values []string) []string {
 	var out []string
 	for _, v := range values {
 		out = append(out, strings.Split(v, ",")...)
@@ -93,7 +93,7 @@ func split(values []string) []string {
 // forwardedFor returns the parameter for of each element of Forwarded (RFC 7239);
 // an element without one is a hop that cannot be read.
 func forwardedFor(values []string) []string {
-	out := split(values)
+	out := splitList(values)
 	for i, element := range out {
 		out[i] = ""
 		for pair := range strings.SplitSeq(element, ";") {

@@ -20,10 +20,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+func discardLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func TestGroupStopsInReverseOrder(t *testing.T) {
-	g := NewGroup(quiet(), time.Minute)
+	g := NewGroup(discardLogger(), time.Minute)
 	var order []string // written by one actor at a time: that is what is tested
 	for _, name := range []string{"log", "worker", "http"} {
 		g.Add(name, func(ctx context.Context) error {
@@ -44,7 +44,7 @@ func TestGroupStopsInReverseOrder(t *testing.T) {
 
 func TestGroupFailureStopsAll(t *testing.T) {
 	broken := errors.New("broken")
-	g := NewGroup(quiet(), time.Minute)
+	g := NewGroup(discardLogger(), time.Minute)
 	g.Add("steady", func(ctx context.Context) error { <-ctx.Done(); return nil })
 	g.Add("faulty", func(context.Context) error { return broken })
 	err := g.Run(t.Context())
@@ -54,7 +54,7 @@ func TestGroupFailureStopsAll(t *testing.T) {
 }
 
 func TestGroupEarlyReturnIsAnError(t *testing.T) {
-	g := NewGroup(quiet(), time.Minute)
+	g := NewGroup(discardLogger(), time.Minute)
 	g.Add("short", func(context.Context) error { return nil })
 	if err := g.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "short") {
 		t.Errorf("Run = %v, want an error that names the actor", err)
@@ -64,7 +64,7 @@ func TestGroupEarlyReturnIsAnError(t *testing.T) {
 func TestGroupBoundsTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		g := NewGroup(quiet(), time.Second)
+		g := NewGroup(discardLogger(), time.Second)
 		g.Add("stuck", func(context.Context) error { <-release; return nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -90,7 +90,7 @@ func TestHTTPFinishesRequestsInFlight(t *testing.T) {
 		close(entered)
 		<-finish
 		_, _ = io.WriteString(w, "done")
-	}), quiet())
+	}), discardLogger())
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- h.Run(ctx) }()
@@ -135,7 +135,7 @@ func TestSlowHeader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := NewHTTP(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), quiet())
+		h := NewHTTP(listener, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), discardLogger())
 		h.server.ReadHeaderTimeout, h.server.IdleTimeout = 50*time.Millisecond, 50*time.Millisecond
 		ctx, cancel := context.WithCancel(t.Context())
 		stopped := make(chan error, 1)

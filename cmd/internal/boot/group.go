@@ -52,7 +52,7 @@ func (g *Group) Add(name string, run func(context.Context) error) {
 func (g *Group) Run(ctx context.Context) error {
 	returned := make(chan *actor, len(g.actors)) // bound: one send per actor
 	for _, a := range g.actors {
-		g.start(ctx, a, returned)
+		g.startActor(ctx, a, returned)
 	}
 	var first *actor
 	select {
@@ -61,13 +61,13 @@ func (g *Group) Run(ctx context.Context) error {
 		g.log.Info("stopping", "at_most", g.drain)
 	case first = <-returned:
 	}
-	stuck := g.stop(first)
-	return errors.Join(g.result(first), stuck)
+	stuck := g.stopActors(first)
+	return errors.Join(g.collectErrors(first), stuck)
 }
 
-// start runs a on a goroutine of its own. Its context keeps the values of ctx
+// startActor runs a on a goroutine of its own. Its context keeps the values of ctx
 // but not its end: stop ends it in its turn.
-func (g *Group) start(ctx context.Context, a *actor, returned chan<- *actor) {
+func (g *Group) startActor(ctx context.Context, a *actor, returned chan<- *actor) {
 	actorCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = cancel
 	go func() {
@@ -77,8 +77,8 @@ func (g *Group) start(ctx context.Context, a *actor, returned chan<- *actor) {
 	}()
 }
 
-// stop stops the actors from the last to the first.
-func (g *Group) stop(first *actor) error {
+// stopActors stops the actors from the last to the first.
+func (g *Group) stopActors(first *actor) error {
 	if first != nil {
 		g.log.Info("a part stopped, so the others stop too", "part", first.name)
 	}
@@ -91,14 +91,14 @@ func (g *Group) stop(first *actor) error {
 		case <-a.done:
 			g.log.Debug("stopped", "part", a.name)
 		case <-timer.C:
-			return g.abandon()
+			return g.abandonActors()
 		}
 	}
 	return nil
 }
 
-// abandon ends the context of every actor at once and names those that run on.
-func (g *Group) abandon() error {
+// abandonActors ends the context of every actor at once and names those that run on.
+func (g *Group) abandonActors() error {
 	var names []string
 	for _, a := range g.actors {
 		a.stop()
@@ -111,8 +111,8 @@ func (g *Group) abandon() error {
 	return fmt.Errorf("%w: after %v still running: %s", ErrDrain, g.drain, strings.Join(names, ", "))
 }
 
-// result gathers what the actors that have returned had to say.
-func (g *Group) result(first *actor) error {
+// collectErrors gathers what the actors that have returned had to say.
+func (g *Group) collectErrors(first *actor) error {
 	if first != nil && first.err == nil {
 		return fmt.Errorf("%s: stopped though nobody asked it to", first.name)
 	}

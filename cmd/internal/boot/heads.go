@@ -23,17 +23,17 @@ const (
 var errHeads = errors.New("too many bytes of heads of requests at once")
 
 // heads counts the bytes of heads. The zero value with a bound works.
-type heads struct {
-	most int64
-	held atomic.Int64
+type headerBudget struct {
+	maxBytes  int64
+	heldBytes atomic.Int64
 }
 
-// listener counts what comes over the connections of l.
-func (h *heads) listener(l net.Listener) net.Listener { return headListener{l, h} }
+// wrapListener counts what comes over the connections of l.
+func (h *headerBudget) wrapListener(l net.Listener) net.Listener { return headListener{l, h} }
 
 type headListener struct {
 	net.Listener
-	heads *heads
+	heads *headerBudget
 }
 
 // Accept implements net.Listener.
@@ -48,7 +48,7 @@ func (l headListener) Accept() (net.Conn, error) {
 // headConn is a connection that knows whether a head is coming.
 type headConn struct {
 	net.Conn
-	heads *heads
+	heads *headerBudget
 	mu    struct {
 		sync.Mutex
 		whole bool // the head has come: what comes now is of the body
@@ -65,24 +65,24 @@ func (c *headConn) Read(b []byte) (int, error) {
 		return n, err
 	}
 	c.mu.held += int64(n)
-	if c.heads.held.Add(int64(n)) > c.heads.most && c.mu.held > freeHead {
+	if c.heads.heldBytes.Add(int64(n)) > c.heads.maxBytes && c.mu.held > freeHead {
 		return 0, errHeads
 	}
 	return n, err
 }
 
-// set says whether the head has come, which is then no longer counted.
-func (c *headConn) set(whole bool) {
+// setWhole says whether the head has come, which is then no longer counted.
+func (c *headConn) setWhole(whole bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.whole = whole
-	c.heads.held.Add(-c.mu.held)
+	c.heads.heldBytes.Add(-c.mu.held)
 	c.mu.held = 0
 }
 
 // Close implements net.Conn.
 func (c *headConn) Close() error {
-	c.set(true)
+	c.setWhole(true)
 	return c.Conn.Close()
 }
 
@@ -96,21 +96,21 @@ func (c *headConn) CloseWrite() error {
 
 type headConnKey struct{}
 
-// with has server tell connections when a head has come, and when the next begins.
-func (h *heads) with(server *http.Server) {
+// instrumentServer has server tell connections when a head has come, and when the next begins.
+func (h *headerBudget) instrumentServer(server *http.Server) {
 	next := server.Handler
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		return context.WithValue(ctx, headConnKey{}, c)
 	}
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(headConnKey{}).(*headConn); ok {
-			c.set(true)
+			c.setWhole(true)
 		}
 		next.ServeHTTP(w, r)
 	})
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		if c, ok := c.(*headConn); ok && state == http.StateIdle {
-			c.set(false)
+			c.setWhole(false)
 		}
 	}
 }

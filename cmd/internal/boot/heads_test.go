@@ -20,8 +20,8 @@ func TestHeadsAreBounded(t *testing.T) {
 	}
 	h := NewHTTP(listener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
-	}), quiet())
-	h.heads.most, h.server.ReadHeaderTimeout = 1<<20, time.Hour
+	}), discardLogger())
+	h.heads.maxBytes, h.server.ReadHeaderTimeout = 1<<20, time.Hour
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
@@ -66,7 +66,7 @@ func TestHeadsAreBounded(t *testing.T) {
 	clients.Wait()
 	cancel()
 	<-ended
-	if held := h.heads.held.Load(); held != 0 {
+	if held := h.heads.heldBytes.Load(); held != 0 {
 		t.Errorf("%d bytes are counted for ever", held)
 	}
 }

@@ -29,22 +29,22 @@ const (
 type HTTP struct {
 	listener net.Listener
 	server   *http.Server
-	heads    *heads
+	heads    *headerBudget
 }
 
 // NewHTTP returns the actor that serves handler on listener and owns both from
 // now on. Streams that last learn of the stop through the context of their
 // request.
 func NewHTTP(listener net.Listener, handler http.Handler, log *slog.Logger) *HTTP {
-	h := &HTTP{heads: &heads{most: maxHeads}, server: &http.Server{
+	h := &HTTP{heads: &headerBudget{maxBytes: maxHeads}, server: &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}}
-	h.listener = h.heads.listener(listener)
-	h.heads.with(h.server)
+	h.listener = h.heads.wrapListener(listener)
+	h.heads.instrumentServer(h.server)
 	return h
 }
 

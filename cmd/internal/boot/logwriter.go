@@ -66,13 +66,13 @@ func (l *LogWriter) Write(line []byte) (int, error) {
 
 // writeAll writes lines until none waits.
 func (l *LogWriter) writeAll() {
-	for line := l.next(); line != nil; line = l.next() {
+	for line := l.nextLine(); line != nil; line = l.nextLine() {
 		_, _ = l.w.Write(line) // there is no other place to say it
 	}
 }
 
-// next returns the line that has waited longest; without one the goroutine ends.
-func (l *LogWriter) next() []byte {
+// nextLine returns the line that has waited longest; without one the goroutine ends.
+func (l *LogWriter) nextLine() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.mu.waiting) > 0 {

@@ -18,7 +18,7 @@ import (
 
 // TestClients has each client of each document make its calls.
 func TestClients(t *testing.T) {
-	tools := tools(t)
+	tools := toolsDirectory(t)
 	binary, calls := testserver.Build(t), readCalls(t)
 	for _, peer := range []bool{false, true} {
 		for _, l := range languages {
@@ -28,9 +28,9 @@ func TestClients(t *testing.T) {
 			}
 			t.Run(name+"/"+l.name, func(t *testing.T) {
 				w := newWorld(t, binary)
-				document := w.document(t, peer)
+				document := w.clientDocuments(t, peer)
 				r := &run{
-					world: w, documents: document, driver: l.generate(t, tools, document.raw, w.url),
+					world: w, documents: document, driver: l.generateClient(t, tools, document.raw, w.url),
 					vars:     variables{"setupToken": w.token, "operatorToken": w.operator, "root": w.root, "wrongKey": "sbk_wrong"},
 					compare:  comparison{subset: peer, float32: peer},
 					keyName:  "X-Service-Api-Key",
@@ -40,7 +40,7 @@ func TestClients(t *testing.T) {
 					r.keyName = "X-Sourcebot-Api-Key"
 				}
 				for i := range calls {
-					r.make(t, &calls[i])
+					r.makeCall(t, &calls[i])
 				}
 				r.checkCoverage(t)
 			})
@@ -63,7 +63,7 @@ type operation struct {
 	}
 }
 
-func (w *world) document(t *testing.T, peer bool) documents {
+func (w *world) clientDocuments(t *testing.T, peer bool) documents {
 	t.Helper()
 	raw := w.fetchDocument(t)
 	if peer {
@@ -117,8 +117,8 @@ func (w *world) fetchDocument(t *testing.T) []byte {
 	return []byte(last.body)
 }
 
-// find returns path and method of an operation, and whether the client's document has it.
-func (d *documents) find(id string) (path, method string, o operation, has bool) {
+// findOperation returns path and method of an operation, and whether the client's document has it.
+func (d *documents) findOperation(id string) (path, method string, o operation, has bool) {
 	for _, p := range d.complete.Paths {
 		for _, m := range p.Value.Methods() {
 			if m.Operation.OperationID == id {
@@ -146,14 +146,14 @@ const (
 	pollInterval = 50 * time.Millisecond
 )
 
-// make makes a call, again until its answer is as wanted if it says so.
-func (r *run) make(t *testing.T, c *call) {
+// makeCall makes a call, again until its answer is as wanted if it says so.
+func (r *run) makeCall(t *testing.T, c *call) {
 	t.Helper()
 	if c.Do != "" {
-		r.do(t, c.Do)
+		r.runStep(t, c.Do)
 		return
 	}
-	path, method, o, has := r.find(c.Operation)
+	path, method, o, has := r.findOperation(c.Operation)
 	if path == "" {
 		t.Errorf("testdata/calls.yaml: %s is no operation", c.Operation)
 		return
@@ -161,19 +161,19 @@ func (r *run) make(t *testing.T, c *call) {
 	if !has && !c.Always {
 		return
 	}
-	filled, err := c.filled(r.vars)
+	filled, err := c.fillCall(r.vars)
 	if err != nil {
 		t.Errorf("%s: %v", c, err)
 		return
 	}
 	late := time.After(untilTimeout)
 	for {
-		value, last, pending := r.send(filled, path, method, o, has)
+		value, last, pending := r.sendCall(filled, path, method, o, has)
 		if pending == nil {
-			pending = unexpected(value, filled.Until)
+			pending = checkExpected(value, filled.Until)
 		}
 		if pending == nil {
-			if err := r.finish(filled, value, last); err != nil {
+			if err := r.finishCall(filled, value, last); err != nil {
 				t.Errorf("%s: %v\n%s", c, err, last.body)
 			}
 			return
@@ -191,13 +191,13 @@ func (r *run) make(t *testing.T, c *call) {
 	}
 }
 
-// send sends a call with the client, or without where the client's document lacks the operation, and checks the
+// sendCall sends a call with the client, or without where the client's document lacks the operation, and checks the
 // answer. It returns the value that the caller has of it.
-func (r *run) send(c *call, path, method string, o operation, has bool) (any, *exchange, error) {
+func (r *run) sendCall(c *call, path, method string, o operation, has bool) (any, *exchange, error) {
 	u := &understanding{}
 	var err error
 	if has {
-		u, err = r.driver.send(r.instruction(c, path))
+		u, err = r.driver.sendInstruction(r.newInstruction(c, path))
 	} else {
 		err = r.sendPlain(c, path, method)
 	}
@@ -208,14 +208,14 @@ func (r *run) send(c *call, path, method string, o operation, has bool) (any, *e
 		}
 		return nil, nil, err
 	}
-	if last == nil || last.method != method || !matches(path, last.path) {
+	if last == nil || last.method != method || !matchesTemplate(path, last.path) {
 		return nil, nil, fmt.Errorf("want a request %s %s, have %v", method, path, last)
 	}
 	if c.Wants == 0 && last.status >= 300 || c.Wants != 0 && last.status != c.Wants {
 		return nil, nil, fmt.Errorf("status %d: %s", last.status, last.body)
 	}
 	if !has {
-		value, err := parse(last.body)
+		value, err := parseNumbers(last.body)
 		return value, last, err
 	}
 	value, err := r.checkUnderstanding(u, last, o)
@@ -223,7 +223,7 @@ func (r *run) send(c *call, path, method string, o operation, has bool) (any, *e
 		return nil, nil, err
 	}
 	outcome := r.outcomes[c.Operation]
-	outcome[btoi(last.status < 300)] = true
+	outcome[boolToInt(last.status < 300)] = true
 	r.outcomes[c.Operation] = outcome
 	return value, last, nil
 }
@@ -244,27 +244,27 @@ func (r *run) checkUnderstanding(u *understanding, last *exchange, o operation) 
 		}
 		return u.Text, nil
 	case !documented || response.Ref == "" && len(response.Content) == 0:
-		return parse(last.body) // the client has no type for it
+		return parseNumbers(last.body) // the client has no type for it
 	case u.Value == nil:
 		return nil, fmt.Errorf("the client has no value of a documented answer: %d %s", last.status, last.body)
 	}
-	sent, err := parse(last.body)
+	sent, err := parseNumbers(last.body)
 	if err != nil {
 		return nil, err
 	}
-	if d := r.compare.difference(sent, u.Value, ""); d != "" {
+	if d := r.compare.firstDifference(sent, u.Value, ""); d != "" {
 		return nil, fmt.Errorf("%s\n%s", d, last.body)
 	}
 	return u.Value, nil
 }
 
-// finish checks what a call expects of its answer, and saves variables.
-func (r *run) finish(c *call, value any, last *exchange) error {
-	if err := unexpected(value, c.Expect); err != nil {
+// finishCall checks what a call expects of its answer, and saves variables.
+func (r *run) finishCall(c *call, value any, last *exchange) error {
+	if err := checkExpected(value, c.Expect); err != nil {
 		return err
 	}
 	if c.Code != "" {
-		if err := unexpected(value, map[string]any{"errorCode": c.Code, "statusCode": last.status}); err != nil {
+		if err := checkExpected(value, map[string]any{"errorCode": c.Code, "statusCode": last.status}); err != nil {
 			return err
 		}
 	}
@@ -288,7 +288,7 @@ func (r *run) checkCoverage(t *testing.T) {
 	for _, p := range r.complete.Paths {
 		for _, m := range p.Value.Methods() {
 			id := m.Operation.OperationID
-			if _, _, _, has := r.find(id); !has {
+			if _, _, _, has := r.findOperation(id); !has {
 				continue
 			}
 			canFail := m.Operation.Access != openapi.AccessOpen || m.Operation.RequestBody != nil || len(r.complete.Parameters(p.Value, m.Operation)) > 0
@@ -309,7 +309,7 @@ func (r *run) checkCoverage(t *testing.T) {
 	}
 }
 
-func btoi(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}

@@ -19,8 +19,8 @@ type comparison struct {
 	float32 bool
 }
 
-// difference returns the first difference, or nothing.
-func (c comparison) difference(sent, understood any, path string) string {
+// firstDifference returns the first difference, or nothing.
+func (c comparison) firstDifference(sent, understood any, path string) string {
 	switch sent := sent.(type) {
 	case map[string]any:
 		object, ok := understood.(map[string]any)
@@ -35,7 +35,7 @@ func (c comparison) difference(sent, understood any, path string) string {
 			if !there {
 				return fmt.Sprintf("%s.%s was lost", path, name)
 			}
-			if d := c.difference(value, got, path+"."+name); d != "" {
+			if d := c.firstDifference(value, got, path+"."+name); d != "" {
 				return d
 			}
 		}
@@ -51,7 +51,7 @@ func (c comparison) difference(sent, understood any, path string) string {
 			break
 		}
 		for i := range sent {
-			if d := c.difference(sent[i], list[i], path); d != "" {
+			if d := c.firstDifference(sent[i], list[i], path); d != "" {
 				return d
 			}
 		}
@@ -111,15 +111,15 @@ func TestComparison(t *testing.T) {
 		{`{"id":1099511627777,"wait":412345678,"at":"2026-03-04T03:06:07.010Z","files":[]}`, comparison{subset: true}, ".files: "},
 		{`{"id":1099511627777,"wait":412345678,"at":"2026-03-04T03:06:07.010Z","files":[{"repositoryId":3,"more":1}]}`, comparison{}, ".files.more was not sent"},
 	} {
-		got := tc.difference(decode(t, sent), decode(t, tc.understood), "")
+		got := tc.firstDifference(decodeNumbers(t, sent), decodeNumbers(t, tc.understood), "")
 		if tc.want == "" && got != "" || !strings.HasPrefix(got, tc.want) {
 			t.Errorf("%s: %q, want %q", tc.understood, got, tc.want)
 		}
 	}
 }
 
-// decode reads JSON with its numbers as they are written.
-func decode(t *testing.T, text string) any {
+// decodeNumbers reads JSON with its numbers as they are written.
+func decodeNumbers(t *testing.T, text string) any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

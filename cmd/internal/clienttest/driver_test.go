@@ -64,7 +64,7 @@ func startDriver(t *testing.T, command *exec.Cmd) *driver {
 	return d
 }
 
-func (d *driver) send(i *instruction) (*understanding, error) {
+func (d *driver) sendInstruction(i *instruction) (*understanding, error) {
 	line, err := json.Marshal(i)
 	if err == nil {
 		_, err = d.in.Write(append(line, '\n'))

@@ -27,9 +27,9 @@ var languages = []language{
 	},
 }
 
-// tools returns the directory in which make clients-test installs the generators. Without that target the test is
+// toolsDirectory returns the directory in which make clients-test installs the generators. Without that target the test is
 // left out: it is slow.
-func tools(t *testing.T) string {
+func toolsDirectory(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("QUARRY_CLIENT_TOOLS")
 	if path == "" {
@@ -38,8 +38,8 @@ func tools(t *testing.T) string {
 	return path
 }
 
-// generate makes a client of a document, and starts the driver that calls a server with it.
-func (l *language) generate(t *testing.T, tools string, document []byte, url string) *driver {
+// generateClient makes a client of a document, and starts the driver that calls a server with it.
+func (l *language) generateClient(t *testing.T, tools string, document []byte, url string) *driver {
 	t.Helper()
 	if _, err := exec.LookPath(filepath.Join(tools, l.program)); err != nil && l.program != "" {
 		if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {

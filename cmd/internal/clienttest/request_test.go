@@ -13,8 +13,8 @@ import (
 
 var placeholderPattern = regexp.MustCompile(`\{(\w+)\}`)
 
-// credential returns the header that shows the value of a variable: a cookie, an API key or a token.
-func (r *run) credential(name string) map[string]string {
+// credentialHeader returns the header that shows the value of a variable: a cookie, an API key or a token.
+func (r *run) credentialHeader(name string) map[string]string {
 	if name == "" {
 		return nil
 	}
@@ -28,9 +28,9 @@ func (r *run) credential(name string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + value}
 }
 
-// instruction returns a call in the words of drivers.
-func (r *run) instruction(c *call, path string) *instruction {
-	out := &instruction{Operation: c.Operation, Credential: r.credential(c.As), Parameters: c.Query, Headers: c.Header, Body: c.Body, Lax: c.Lax}
+// newInstruction returns a call in the words of drivers.
+func (r *run) newInstruction(c *call, path string) *instruction {
+	out := &instruction{Operation: c.Operation, Credential: r.credentialHeader(c.As), Parameters: c.Query, Headers: c.Header, Body: c.Body, Lax: c.Lax}
 	for _, m := range placeholderPattern.FindAllStringSubmatch(path, -1) {
 		out.Path = append(out.Path, argument{m[1], c.Path[m[1]]})
 	}
@@ -55,7 +55,7 @@ func (r *run) sendPlain(c *call, path, method string) error {
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
-	for name, value := range r.credential(c.As) {
+	for name, value := range r.credentialHeader(c.As) {
 		request.Header.Set(name, value)
 	}
 	answer, err := http.DefaultClient.Do(request)
@@ -67,14 +67,14 @@ func (r *run) sendPlain(c *call, path, method string) error {
 	return err
 }
 
-// matches reports whether a path is one of a template.
-func matches(template, path string) bool {
+// matchesTemplate reports whether a path is one of a template.
+func matchesTemplate(template, path string) bool {
 	want, have := strings.Split(template, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(want, have, func(w, h string) bool { return w == h || strings.HasPrefix(w, "{") && h != "" })
 }
 
-// parse reads JSON with its numbers as they are written.
-func parse(text string) (any, error) {
+// parseNumbers reads JSON with its numbers as they are written.
+func parseNumbers(text string) (any, error) {
 	if text == "" {
 		return nil, nil
 	}

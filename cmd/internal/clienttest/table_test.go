@@ -55,9 +55,9 @@ type variables map[string]any
 
 var variablePattern = regexp.MustCompile(`\$\{(\w+)\}`)
 
-// fill returns v with the values of the variables that it names. A string that is one variable becomes its value,
+// fillValue returns v with the values of the variables that it names. A string that is one variable becomes its value,
 // of whatever type.
-func (vars variables) fill(v any) (any, error) {
+func (vars variables) fillValue(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
 	case string:
@@ -78,7 +78,7 @@ func (vars variables) fill(v any) (any, error) {
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {
-			if out[i], err = vars.fill(v[i]); err != nil {
+			if out[i], err = vars.fillValue(v[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -95,7 +95,7 @@ func (vars variables) fillMap(m map[string]any) (map[string]any, error) {
 	}
 	out := make(map[string]any, len(m))
 	for name, v := range m {
-		filled, err := vars.fill(v)
+		filled, err := vars.fillValue(v)
 		if err != nil {
 			return nil, err
 		}
@@ -104,8 +104,8 @@ func (vars variables) fillMap(m map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
-// filled returns c without variables.
-func (c *call) filled(vars variables) (*call, error) {
+// fillCall returns c without variables.
+func (c *call) fillCall(vars variables) (*call, error) {
 	out := *c
 	var err error
 	for _, m := range []*map[string]any{&out.Path, &out.Query, &out.Header, &out.Expect, &out.Until} {
@@ -113,7 +113,7 @@ func (c *call) filled(vars variables) (*call, error) {
 			return nil, err
 		}
 	}
-	out.Body, err = vars.fill(out.Body)
+	out.Body, err = vars.fillValue(out.Body)
 	return &out, err
 }
 
@@ -136,8 +136,8 @@ func valueAt(v any, path string) (any, error) {
 	return v, nil
 }
 
-// unexpected says which of the values at paths is not as it should be, if any.
-func unexpected(v any, want map[string]any) error {
+// checkExpected says which of the values at paths is not as it should be, if any.
+func checkExpected(v any, want map[string]any) error {
 	for path, wanted := range want {
 		got, err := valueAt(v, path)
 		if err != nil {

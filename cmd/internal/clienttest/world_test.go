@@ -60,14 +60,14 @@ func newWorld(t *testing.T, binary string) *world {
 	var upstream *url.URL
 	proxy := httptest.NewServer(&httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(upstream); r.Out.Host = r.In.Host },
-		ModifyResponse: w.keep,
+		ModifyResponse: w.recordAnswer,
 	})
 	t.Cleanup(proxy.Close)
 	w.url = proxy.URL
 	yes := true
 	w.provider = oidctest.Start(t, map[string]oidctest.Account{"edith": {Email: "edith@example.com", Verified: &yes, Name: "Edith"}},
 		map[string]string{"quarry": w.url + "/auth/oidc/company/callback"})
-	server := testserver.Start(t, binary, w.root, "--config", w.configuration(t), "--set", "pipeline.maxAttempts=1")
+	server := testserver.Start(t, binary, w.root, "--config", w.writeConfig(t), "--set", "pipeline.maxAttempts=1")
 	w.token, w.operator = server.SetupToken, server.OperatorToken
 	var err error
 	if upstream, err = url.Parse(server.URL); err != nil {
@@ -76,8 +76,8 @@ func newWorld(t *testing.T, binary string) *world {
 	return w
 }
 
-// configuration writes a configuration file, which is YAML, of which JSON is a part.
-func (w *world) configuration(t *testing.T) string {
+// writeConfig writes a configuration file, which is YAML, of which JSON is a part.
+func (w *world) writeConfig(t *testing.T) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
 		"publicUrl": w.url,
@@ -98,8 +98,8 @@ func (w *world) configuration(t *testing.T) string {
 	return path
 }
 
-// keep reads an answer, which it keeps and passes on.
-func (w *world) keep(r *http.Response) error {
+// recordAnswer reads an answer, which it keeps and passes on.
+func (w *world) recordAnswer(r *http.Response) error {
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
 		return err
@@ -121,12 +121,12 @@ func (w *world) takeLast() *exchange {
 	return last
 }
 
-// do does what a line of the table with do says.
-func (w *world) do(t *testing.T, what string) {
+// runStep does what a line of the table with do says.
+func (w *world) runStep(t *testing.T, what string) {
 	t.Helper()
 	switch what {
 	case "push":
-		w.push(t)
+		w.deliverPush(t)
 	case "damage": // so that nothing can be fetched
 		objects := filepath.Join(w.root, "broken", ".git", "objects")
 		if err := os.Rename(objects, objects+".away"); err != nil {
@@ -140,8 +140,8 @@ func (w *world) do(t *testing.T, what string) {
 	w.takeLast()
 }
 
-// push delivers a push of the repository kettle, which registers it.
-func (w *world) push(t *testing.T) {
+// deliverPush delivers a push of the repository kettle, which registers it.
+func (w *world) deliverPush(t *testing.T) {
 	t.Helper()
 	body := `{"repository":` + strconv.Quote(filepath.Join(w.root, "kettle")) + `,"ref":"refs/heads/main"}`
 	id, now := "msg_kettle", strconv.FormatInt(time.Now().Unix(), 10)

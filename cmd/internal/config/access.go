@@ -9,7 +9,7 @@ import (
 )
 
 // anything stands for all in lists of access.
-const anything = "*"
+const anyValue = "*"
 
 // Bounds of times in access.
 const (
@@ -31,7 +31,7 @@ func (c *Config) validateAccess(report reporter) {
 	}
 	for _, origin := range c.Access.AllowedOrigins {
 		u, err := url.Parse(origin)
-		if origin != anything && (err != nil || u.Scheme+"://"+u.Host != origin || u.Host == "" || u.User != nil) {
+		if origin != anyValue && (err != nil || u.Scheme+"://"+u.Host != origin || u.Host == "" || u.User != nil) {
 			report("access.allowedOrigins", "%q is no origin: want scheme and host alone, such as https://tools.example, or *", origin)
 		}
 	}
@@ -79,7 +79,7 @@ func (c *Config) Proxies() []netip.Prefix {
 // Hosts returns the names by which the API may be asked; nil if they are not
 // checked.
 func (c *Config) Hosts() []string {
-	if slices.Contains(c.Access.Hosts, anything) || !c.Loopback() && c.PublicURL == "" {
+	if slices.Contains(c.Access.Hosts, anyValue) || !c.Loopback() && c.PublicURL == "" {
 		return nil
 	}
 	hosts := append([]string{"localhost"}, c.Access.Hosts...)

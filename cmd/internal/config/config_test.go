@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func write(t *testing.T, text string) string {
+func writeConfigFile(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "quarry.yaml")
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -30,7 +30,7 @@ func TestDefaultIsValid(t *testing.T) {
 }
 
 func TestPrecedence(t *testing.T) {
-	file := write(t, "listen: 127.0.0.1:1\ndata: from-file\ncache:\n  framesBytes: 1MiB\nquery:\n  timeout: 3s\n")
+	file := writeConfigFile(t, "listen: 127.0.0.1:1\ndata: from-file\ncache:\n  framesBytes: 1MiB\nquery:\n  timeout: 3s\n")
 	c, _, err := Loader{
 		File:    file,
 		Environ: []string{"QUARRY_LISTEN=127.0.0.1:2", "QUARRY_CACHE_FRAMES_BYTES=2MiB", "QUARRY_GIT_ALLOWED_ROOTS=/a, /b"},
@@ -52,7 +52,7 @@ func TestPrecedence(t *testing.T) {
 
 func TestConnectionsFromFile(t *testing.T) {
 	t.Setenv("HOOK_SECRET", "s3cret")
-	c, _, err := Loader{File: write(t, `
+	c, _, err := Loader{File: writeConfigFile(t, `
 connections:
   - name: company
     kind: github
@@ -115,7 +115,7 @@ func TestMistakes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := Loader{Environ: c.environ, Set: c.set}
 			if c.file != "" {
-				l.File = write(t, c.file)
+				l.File = writeConfigFile(t, c.file)
 			}
 			_, _, err := l.Load()
 			if !errors.Is(err, ErrInvalid) {
@@ -149,7 +149,7 @@ func TestPrintedConfigurationLoadsAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := Loader{File: write(t, string(text))}.Load()
+	again, _, err := Loader{File: writeConfigFile(t, string(text))}.Load()
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}

@@ -3,21 +3,21 @@ package config
 import "path/filepath"
 
 // LogDir returns the directory of the embedded log.
-func (c *Config) LogDir() string { return c.below(c.Storage.Log, "log") }
+func (c *Config) LogDir() string { return c.storagePath(c.Storage.Log, "log") }
 
 // SegmentsDir returns the directory of the segment store.
-func (c *Config) SegmentsDir() string { return c.below(c.Storage.Segments, "segments") }
+func (c *Config) SegmentsDir() string { return c.storagePath(c.Storage.Segments, "segments") }
 
 // ProjectionsDir returns the directory of the projections.
-func (c *Config) ProjectionsDir() string { return c.below(c.Storage.Projections, "projections") }
+func (c *Config) ProjectionsDir() string { return c.storagePath(c.Storage.Projections, "projections") }
 
 // AccountsDir returns the directory of the rows of accounts and audit log.
-func (c *Config) AccountsDir() string { return c.below(c.Storage.Accounts, "accounts") }
+func (c *Config) AccountsDir() string { return c.storagePath(c.Storage.Accounts, "accounts") }
 
 // MirrorsDir returns the directory of the git mirrors.
-func (c *Config) MirrorsDir() string { return c.below(c.Storage.Mirrors, "mirrors") }
+func (c *Config) MirrorsDir() string { return c.storagePath(c.Storage.Mirrors, "mirrors") }
 
-func (c *Config) below(set, name string) string {
+func (c *Config) storagePath(set, name string) string {
 	if set != "" {
 		return set
 	}
@@ -34,7 +34,7 @@ func (c *Config) MergesDir() string { return filepath.Join(c.Data, "merges") }
 // directory, and those of storage that are set.
 func (c *Config) ChosenDirectories() []string {
 	out := []string{c.Data}
-	for _, s := range c.storage() {
+	for _, s := range c.storageDirectories() {
 		if s.set != "" {
 			out = append(out, s.set)
 		}
@@ -45,7 +45,7 @@ func (c *Config) ChosenDirectories() []string {
 // OwnDirectories returns the directories that Quarry makes in the data directory.
 func (c *Config) OwnDirectories() []string {
 	out := []string{c.TempDir(), c.MergesDir()}
-	for _, s := range c.storage() {
+	for _, s := range c.storageDirectories() {
 		if s.set == "" {
 			out = append(out, s.path)
 		}
@@ -56,7 +56,7 @@ func (c *Config) OwnDirectories() []string {
 // storageDirectory is one of storage: as it is set, and where it is.
 type storageDirectory struct{ set, path string }
 
-func (c *Config) storage() []storageDirectory {
+func (c *Config) storageDirectories() []storageDirectory {
 	return []storageDirectory{
 		{c.Storage.Log, c.LogDir()}, {c.Storage.Segments, c.SegmentsDir()}, {c.Storage.Projections, c.ProjectionsDir()},
 		{c.Storage.Accounts, c.AccountsDir()}, {c.Storage.Mirrors, c.MirrorsDir()},

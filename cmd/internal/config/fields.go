@@ -28,24 +28,24 @@ const EnvPrefix = "QUARRY_"
 func Fields() []Field {
 	c := Default()
 	var fields []Field
-	walk(reflect.ValueOf(&c).Elem(), "", func(path string, f reflect.StructField, v reflect.Value) {
+	walkFields(reflect.ValueOf(&c).Elem(), "", func(path string, f reflect.StructField, v reflect.Value) {
 		fields = append(fields, Field{
-			Path: path, Env: envName(path), Kind: kindOf(f.Type), Default: format(v), Allowed: allowed(f), Doc: f.Tag.Get("doc"),
-			Reloads: reloads(f),
+			Path: path, Env: envName(path), Kind: kindOf(f.Type), Default: formatValue(v), Allowed: allowedValues(f), Doc: f.Tag.Get("doc"),
+			Reloads: isReloadable(f),
 		})
 	})
 	return fields
 }
 
-// walk calls visit for every field of v that holds a single value or a list of
+// walkFields calls visit for every field of v that holds a single value or a list of
 // strings, depth first.
-func walk(v reflect.Value, prefix string, visit func(path string, f reflect.StructField, v reflect.Value)) {
+func walkFields(v reflect.Value, prefix string, visit func(path string, f reflect.StructField, v reflect.Value)) {
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		path := prefix + f.Tag.Get("yaml")
 		switch kindOf(f.Type) {
 		case "section":
-			walk(v.Field(i), path+".", visit)
+			walkFields(v.Field(i), path+".", visit)
 		case "sections":
 		default:
 			visit(path, f, v.Field(i))
@@ -53,7 +53,7 @@ func walk(v reflect.Value, prefix string, visit func(path string, f reflect.Stru
 	}
 }
 
-func allowed(f reflect.StructField) []string {
+func allowedValues(f reflect.StructField) []string {
 	if tag, ok := f.Tag.Lookup("enum"); ok {
 		return strings.Split(tag, ",")
 	}
@@ -108,7 +108,7 @@ func envName(path string) string {
 	return b.String()
 }
 
-func format(v reflect.Value) string {
+func formatValue(v reflect.Value) string {
 	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
 		b, _ := m.MarshalText() // the types of this package never fail
 		return string(b)
@@ -119,8 +119,8 @@ func format(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// set parses text into v, as it comes from the environment or a flag.
-func set(v reflect.Value, text string) error {
+// setValue parses text into v, as it comes from the environment or a flag.
+func setValue(v reflect.Value, text string) error {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(text))
 	}

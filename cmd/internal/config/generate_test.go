@@ -20,14 +20,14 @@ const (
 	tableEnd   = "<!-- end of settings -->\n"
 )
 
-func generating() bool { return os.Getenv("QUARRY_GENERATE") == "1" }
+func isGenerating() bool { return os.Getenv("QUARRY_GENERATE") == "1" }
 
 func TestSchemaIsCurrent(t *testing.T) {
 	want, err := Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
-	current(t, schemaFile, want)
+	checkCurrent(t, schemaFile, want)
 }
 
 func TestPageIsCurrent(t *testing.T) {
@@ -40,12 +40,12 @@ func TestPageIsCurrent(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s has lost the marks around its table", pageFile)
 	}
-	current(t, pageFile, []byte(before+tableBegin+"\n"+Markdown()+"\n"+tableEnd+after))
+	checkCurrent(t, pageFile, []byte(before+tableBegin+"\n"+Markdown()+"\n"+tableEnd+after))
 }
 
-func current(t *testing.T, name string, want []byte) {
+func checkCurrent(t *testing.T, name string, want []byte) {
 	t.Helper()
-	if generating() {
+	if isGenerating() {
 		if err := os.WriteFile(name, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func current(t *testing.T, name string, want []byte) {
 	}
 }
 
-func compile(t *testing.T) *jsonschema.Schema {
+func compileSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	text, err := Schema()
 	if err != nil {
@@ -82,7 +82,7 @@ func compile(t *testing.T) *jsonschema.Schema {
 }
 
 func TestSchemaAgreesWithLoad(t *testing.T) {
-	compiled := compile(t)
+	compiled := compileSchema(t)
 	defaults := Default()
 	printed, err := defaults.YAML()
 	if err != nil {
@@ -110,7 +110,7 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		bySchema := compiled.Validate(value)
-		_, _, byLoad := Loader{File: write(t, c.text)}.Load()
+		_, _, byLoad := Loader{File: writeConfigFile(t, c.text)}.Load()
 		if (bySchema == nil) != c.ok || (byLoad == nil) != c.ok {
 			t.Errorf("%.60s: schema says %v, Load says %v, want ok = %v", c.text, bySchema, byLoad, c.ok)
 		}

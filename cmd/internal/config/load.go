@@ -146,7 +146,7 @@ func unknownKey(pair *ast.MappingValueNode, t reflect.Type, prefix string) []err
 }
 
 func didYouMean(prefix, word string, names []string) string {
-	if near := nearest(word, names); near != "" {
+	if near := nearestName(word, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", prefix+near)
 	}
 	return "; known here: " + strings.Join(names, ", ")
@@ -161,11 +161,11 @@ func (l Loader) loadEnvironment(c *Config) (warnings []string, err error) {
 	}
 	var names []string
 	var errs []error
-	walk(reflect.ValueOf(c).Elem(), "", func(path string, _ reflect.StructField, v reflect.Value) {
+	walkFields(reflect.ValueOf(c).Elem(), "", func(path string, _ reflect.StructField, v reflect.Value) {
 		name := envName(path)
 		names = append(names, name)
 		if text, ok := given[name]; ok {
-			if err := set(v, text); err != nil {
+			if err := setValue(v, text); err != nil {
 				errs = append(errs, fmt.Errorf("%w: environment variable %s: %w", ErrInvalid, name, err))
 			}
 			delete(given, name)
@@ -173,7 +173,7 @@ func (l Loader) loadEnvironment(c *Config) (warnings []string, err error) {
 	})
 	// Not an error: tests and scripts have variables of that prefix too.
 	for name := range given {
-		if near := nearest(name, names); near != "" {
+		if near := nearestName(name, names); near != "" {
 			warnings = append(warnings, fmt.Sprintf("environment variable %s is no setting; did you mean %s?", name, near))
 		}
 	}
@@ -211,10 +211,10 @@ func (c *Config) setPath(path, text string) error {
 	var names []string
 	var found bool
 	var err error
-	walk(reflect.ValueOf(c).Elem(), "", func(p string, _ reflect.StructField, v reflect.Value) {
+	walkFields(reflect.ValueOf(c).Elem(), "", func(p string, _ reflect.StructField, v reflect.Value) {
 		names = append(names, p)
 		if p == path {
-			found, err = true, set(v, text)
+			found, err = true, setValue(v, text)
 		}
 	})
 	if !found {
@@ -226,6 +226,6 @@ func (c *Config) setPath(path, text string) error {
 // YAML returns the settings as a configuration file. Of secrets it shows where they
 // come from, and whether they can be read from there.
 func (c *Config) YAML() ([]byte, error) {
-	secrets := yaml.CustomMarshaler(func(s Secret) ([]byte, error) { return yaml.Marshal(s.describe()) })
+	secrets := yaml.CustomMarshaler(func(s Secret) ([]byte, error) { return yaml.Marshal(s.describeReference()) })
 	return yaml.MarshalWithOptions(c, yaml.Indent(2), yaml.IndentSequence(true), secrets)
 }

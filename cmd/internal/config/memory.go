@@ -96,13 +96,13 @@ func (c *Config) FitMemory(total int64, processors int) {
 	fitNumber(&c.Pipeline.Builders, total*2/5/(segment+gitBytes), processors)
 	fitNumber(&c.Pipeline.Concurrency, max(2, total/8/gitBytes), 2*processors)
 	fitNumber(&c.Pipeline.MaxFiles, total/3/fileBytes, maxFiles)
-	fitBytes(&c.Query.TotalMemoryBytes, clamp(total/8, 32*mebibyte, 1<<30))
+	fitBytes(&c.Query.TotalMemoryBytes, clampInt64(total/8, 32*mebibyte, 1<<30))
 	fitBytes(&c.Query.MaxMemoryBytes, int64(c.Query.TotalMemoryBytes)/4*3)
-	fitBytes(&c.Cache.LogBytes, clamp(total/128, 4*mebibyte, 16*mebibyte))
+	fitBytes(&c.Cache.LogBytes, clampInt64(total/128, 4*mebibyte, 16*mebibyte))
 
 	rest := max(0, total-c.fixedBytes()-c.workBytes())
-	fitBytes(&c.Cache.FramesBytes, clamp(rest*2/5, 16*mebibyte, maxFramesBytes))
-	fitBytes(&c.Cache.BlocksBytes, clamp(rest/8, 8*mebibyte, maxBlocksBytes))
+	fitBytes(&c.Cache.FramesBytes, clampInt64(rest*2/5, 16*mebibyte, maxFramesBytes))
+	fitBytes(&c.Cache.BlocksBytes, clampInt64(rest/8, 8*mebibyte, maxBlocksBytes))
 	fitBytes(&c.Runtime.MemoryLimitBytes, max(total-c.fixedBytes()-c.cacheBytes(), 96*mebibyte))
 }
 
@@ -167,11 +167,11 @@ func fitBytes(size *Bytes, n int64) {
 // fitNumber sets a number that is 0, to at least 1 and at most.
 func fitNumber(number *int, n int64, most int) {
 	if *number == 0 {
-		*number = int(clamp(n, 1, int64(max(most, 1))))
+		*number = int(clampInt64(n, 1, int64(max(most, 1))))
 	}
 }
 
-func clamp(n, least, most int64) int64 { return min(max(n, least), most) }
+func clampInt64(n, least, most int64) int64 { return min(max(n, least), most) }
 
 // CheckPlan returns a warning if the settings want more than the total.
 func (c *Config) CheckPlan(l MemoryLimit) string {

@@ -9,8 +9,8 @@ import (
 // maxProviders bounds the providers: each is a button on the page.
 const maxProviders = 20
 
-// provider returns p without its secret.
-func (p *OIDC) provider() oidc.Provider {
+// newProvider returns p without its secret.
+func (p *OIDC) newProvider() oidc.Provider {
 	return oidc.Provider{
 		Name: p.Name, Title: p.Title, Issuer: p.Issuer, ClientID: p.ClientID, Scopes: p.Scopes,
 		AllowedDomains: p.AllowedDomains, TrustEmail: p.TrustEmail,
@@ -19,7 +19,7 @@ func (p *OIDC) provider() oidc.Provider {
 
 // Provider returns p with its secret resolved.
 func (p *OIDC) Provider() (oidc.Provider, error) {
-	out := p.provider()
+	out := p.newProvider()
 	if p.ClientSecret.IsZero() {
 		return out, nil
 	}
@@ -35,7 +35,7 @@ func (c *Config) validateOIDC(report reporter) {
 	seen := map[string]bool{}
 	for i, given := range c.Access.OIDC {
 		path := fmt.Sprintf("access.oidc[%d]", i)
-		provider := given.provider()
+		provider := given.newProvider()
 		if err := provider.Validate(); err != nil {
 			report(path, "%v", err)
 		}

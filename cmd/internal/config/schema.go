@@ -15,7 +15,7 @@ type schema = map[string]any
 // Schema returns the JSON Schema of the configuration file.
 func Schema() ([]byte, error) {
 	c := Default()
-	root := section(reflect.ValueOf(c))
+	root := sectionSchema(reflect.ValueOf(c))
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["$id"] = SchemaID
 	root["title"] = "Configuration of quarry serve"
@@ -23,7 +23,7 @@ func Schema() ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-func section(v reflect.Value) schema {
+func sectionSchema(v reflect.Value) schema {
 	properties := schema{}
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
@@ -37,26 +37,26 @@ func section(v reflect.Value) schema {
 func propertyOf(f reflect.StructField, v reflect.Value) schema {
 	switch kindOf(f.Type) {
 	case "section":
-		return section(v)
+		return sectionSchema(v)
 	case "sections":
-		return schema{"type": "array", "items": section(reflect.New(f.Type.Elem()).Elem())}
+		return schema{"type": "array", "items": sectionSchema(reflect.New(f.Type.Elem()).Elem())}
 	case "map":
 		return schema{"type": "object", "additionalProperties": schema{"type": "string"}}
 	case "list":
 		items := schema{"type": "string"}
-		if want := allowed(f); want != nil {
+		if want := allowedValues(f); want != nil {
 			items["enum"] = want
 		}
 		return withDefault(schema{"type": "array", "items": items}, v)
 	}
-	property := scalar(kindOf(f.Type))
-	if want := allowed(f); want != nil {
+	property := scalarSchema(kindOf(f.Type))
+	if want := allowedValues(f); want != nil {
 		property["enum"] = want
 	}
 	return withDefault(property, v)
 }
 
-func scalar(kind string) schema {
+func scalarSchema(kind string) schema {
 	switch kind {
 	case "boolean":
 		return schema{"type": "boolean"}
@@ -76,7 +76,7 @@ func withDefault(property schema, v reflect.Value) schema {
 	}
 	switch v.Interface().(type) {
 	case Duration, Bytes:
-		property["default"] = format(v)
+		property["default"] = formatValue(v)
 	default:
 		property["default"] = v.Interface()
 	}

@@ -56,7 +56,7 @@ var (
 // around a secret from a file is dropped. An empty value is an error: it would
 // sign nothing.
 func (s Secret) Value() (string, error) {
-	value, err := s.resolve()
+	value, err := s.readValue()
 	if err == nil && value == "" {
 		err = errEmpty
 	}
@@ -72,7 +72,7 @@ func (s Secret) checkPlain() error {
 	return nil
 }
 
-func (s Secret) resolve() (string, error) {
+func (s Secret) readValue() (string, error) {
 	if name, ok := strings.CutPrefix(s.given, "env:"); ok {
 		value, set := os.LookupEnv(name)
 		if !set {
@@ -107,9 +107,9 @@ func (s Secret) File() string {
 // inPlace reports whether the secret itself stands among the settings.
 func (s Secret) inPlace() bool { return s.given != "" && !s.isReference() }
 
-// describe returns the reference, and why it leads to no secret; it hides a secret
+// describeReference returns the reference, and why it leads to no secret; it hides a secret
 // that is given in place.
-func (s Secret) describe() string {
+func (s Secret) describeReference() string {
 	text := s.String()
 	if !s.isReference() {
 		return text

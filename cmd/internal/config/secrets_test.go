@@ -27,7 +27,7 @@ connections:
 func TestSettingsWithoutSecrets(t *testing.T) {
 	t.Setenv("QUARRY_TEST_SET", "hunter2")
 	t.Setenv("QUARRY_TEST_EMPTY", "")
-	l := Loader{File: write(t, withSecrets)}
+	l := Loader{File: writeConfigFile(t, withSecrets)}
 	_, _, err := l.Load()
 	for _, path := range []string{"log.kafka.sasl.password", "access.secret", "access.oidc[0].clientSecret"} {
 		if err == nil || !strings.Contains(err.Error(), path+": ") {
@@ -55,7 +55,7 @@ func TestSettingsWithoutSecrets(t *testing.T) {
 		t.Errorf("a secret is printed:\n%s", text)
 	}
 	// What is printed is a file of settings, of which only the references are other ones.
-	if _, _, err := (Loader{File: write(t, text), WithoutSecrets: true}).Load(); err != nil {
+	if _, _, err := (Loader{File: writeConfigFile(t, text), WithoutSecrets: true}).Load(); err != nil {
 		t.Errorf("%v in\n%s", err, text)
 	}
 }
@@ -74,12 +74,12 @@ func TestMistakesShowNoSecret(t *testing.T) {
 		"too short":            "access:\n  secret: hunter2\n",
 		"a tab":                "access:\n\tsecret: hunter2\n",
 	} {
-		_, _, err := Loader{File: write(t, file)}.Load()
+		_, _, err := Loader{File: writeConfigFile(t, file)}.Load()
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := (Loader{File: write(t, "log:\n  partitions: many\n")}).Load(); err == nil || !strings.Contains(err.Error(), `[2:15]`) || !strings.Contains(err.Error(), `"many"`) {
+	if _, _, err := (Loader{File: writeConfigFile(t, "log:\n  partitions: many\n")}).Load(); err == nil || !strings.Contains(err.Error(), `[2:15]`) || !strings.Contains(err.Error(), `"many"`) {
 		t.Errorf("a mistake without its place or its value: %v", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
-// nearest returns the candidate that word was likely meant to be, or "".
-func nearest(word string, candidates []string) string {
+// nearestName returns the candidate that word was likely meant to be, or "".
+func nearestName(word string, candidates []string) string {
 	for _, name := range spelling.Nearest(word, slices.Values(candidates), 1) {
 		return name
 	}

@@ -57,8 +57,8 @@ func (c *Config) validate(secrets bool) error {
 type reporter func(path, format string, args ...any)
 
 func (c *Config) validateEnums(report reporter) {
-	walk(reflect.ValueOf(c).Elem(), "", func(path string, f reflect.StructField, v reflect.Value) {
-		want := allowed(f)
+	walkFields(reflect.ValueOf(c).Elem(), "", func(path string, f reflect.StructField, v reflect.Value) {
+		want := allowedValues(f)
 		if want == nil {
 			return
 		}
@@ -206,7 +206,7 @@ func (c *Config) validateConnections(report reporter) {
 			report(path+".name", "%q is given twice", connection.Name)
 		}
 		seen[connection.Name] = true
-		if want := allowed(kind); !slices.Contains(want, string(connection.Kind)) {
+		if want := allowedValues(kind); !slices.Contains(want, string(connection.Kind)) {
 			report(path+".kind", "%q is not one of %s", connection.Kind, strings.Join(want, ", "))
 		}
 		if len(connection.Secrets) == 0 {

@@ -41,7 +41,7 @@ func Parse(name, text string) *Page {
 		default:
 			prose.WriteString(line)
 			if strings.HasPrefix(line, "#") {
-				p.headings[anchor(strings.TrimLeft(line, "#"))] = true
+				p.headings[headingAnchor(strings.TrimLeft(line, "#"))] = true
 			}
 		}
 	}
@@ -49,8 +49,8 @@ func Parse(name, text string) *Page {
 	return p
 }
 
-// anchor is the fragment under which code hosts show a heading.
-func anchor(heading string) string {
+// headingAnchor is the fragment under which code hosts show a heading.
+func headingAnchor(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {
 		switch {

@@ -12,8 +12,8 @@ import (
 
 const root = "../../.."
 
-// pages reads every Markdown page of the tree, fixtures apart.
-func pages(t *testing.T) map[string]*Page {
+// readPages reads every Markdown page of the tree, fixtures apart.
+func readPages(t *testing.T) map[string]*Page {
 	t.Helper()
 	all := map[string]*Page{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -37,7 +37,7 @@ func pages(t *testing.T) map[string]*Page {
 }
 
 func TestLinks(t *testing.T) {
-	all := pages(t)
+	all := readPages(t)
 	if all["README.md"] == nil {
 		t.Fatal("README.md was not found: is this the root of the tree?")
 	}
@@ -53,7 +53,7 @@ func TestMakeTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, p := range pages(t) {
+	for name, p := range readPages(t) {
 		for _, target := range p.Targets() {
 			if !strings.Contains("\n"+string(makefile), "\n"+target+":") {
 				t.Errorf("%s speaks of make %s, which the Makefile does not know", name, target)

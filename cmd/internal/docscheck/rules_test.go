@@ -47,7 +47,7 @@ type ruleFile struct {
 	} `yaml:"groups"`
 }
 
-func alerts(t *testing.T) []alert {
+func readAlerts(t *testing.T) []alert {
 	t.Helper()
 	var all []alert
 	for _, g := range readYAML[ruleFile](t, "rules.yml").Groups {
@@ -62,8 +62,8 @@ func alerts(t *testing.T) []alert {
 // TestAlertsLeadToAParagraph holds what a person who is woken up needs: how urgent
 // it is, one sentence, and the paragraph that says what to do.
 func TestAlertsLeadToAParagraph(t *testing.T) {
-	all := pages(t)
-	for _, a := range alerts(t) {
+	all := readPages(t)
+	for _, a := range readAlerts(t) {
 		if s := a.Labels["severity"]; s != "page" && s != "ticket" {
 			t.Errorf("%s: severity %q: want page or ticket", a.Alert, s)
 		}
@@ -85,8 +85,8 @@ func TestAlertsLeadToAParagraph(t *testing.T) {
 
 // TestParagraphsHaveAlerts finds paragraphs of alerts that are gone.
 func TestParagraphsHaveAlerts(t *testing.T) {
-	all := alerts(t)
-	for name, page := range pages(t) {
+	all := readAlerts(t)
+	for name, page := range readPages(t) {
 		if name == "CHANGELOG.md" {
 			continue // it tells of the past
 		}
@@ -106,9 +106,9 @@ var (
 	templatePattern = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 )
 
-// documented returns the labels of each metric of docs/metrics.md, by its name and
+// documentedLabels returns the labels of each metric of docs/metrics.md, by its name and
 // by the names of the series that a histogram has.
-func documented(t *testing.T) map[string][]string {
+func documentedLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(root, "docs/metrics.md"))
 	if err != nil {
@@ -129,9 +129,9 @@ func documented(t *testing.T) map[string][]string {
 // TestAlertsReadWhatServersWrite: an alert on a metric, or on a label of it, that
 // no server writes never fires.
 func TestAlertsReadWhatServersWrite(t *testing.T) {
-	known := documented(t)
+	known := documentedLabels(t)
 	scraped := []string{"instance", "job"} // Prometheus adds these
-	for _, a := range alerts(t) {
+	for _, a := range readAlerts(t) {
 		have := slices.Clone(scraped)
 		for _, s := range selectorPattern.FindAllStringSubmatch(a.Expr, -1) {
 			labels, ok := known[s[1]]
@@ -188,7 +188,7 @@ func TestEveryAlertFiresAndRests(t *testing.T) {
 			}
 		}
 	}
-	for _, a := range alerts(t) {
+	for _, a := range readAlerts(t) {
 		if !fires[a.Alert] || !rests[a.Alert] {
 			t.Errorf("rules_test.yml: %s fires: %t, rests then: %t; want a case of each", a.Alert, fires[a.Alert], rests[a.Alert])
 		}

@@ -75,14 +75,14 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Authorization") != "" || !Local(r.URL) {
 		return next.RoundTrip(r)
 	}
-	if token := t.read(); token != "" {
+	if token := t.loadToken(); token != "" {
 		r = r.Clone(r.Context())
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	return next.RoundTrip(r)
 }
 
-func (t *Transport) read() string {
+func (t *Transport) loadToken() string {
 	if token := t.token.Load(); token != nil {
 		return *token
 	}

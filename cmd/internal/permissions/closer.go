@@ -67,7 +67,7 @@ func (c *Closer) CloseBelow(ctx context.Context, dir string) error {
 		case errors.Is(err, fs.ErrNotExist) || name == "." && err == nil:
 			return nil
 		case err != nil:
-			c.fail(Access{Path: filepath.Join(dir, name)}, err)
+			c.recordFailure(Access{Path: filepath.Join(dir, name)}, err)
 			return nil
 		}
 		return c.closeWalked(root, dir, name, entry)
@@ -99,7 +99,7 @@ func (c *Closer) closeWalked(root *os.Root, dir, name string, entry fs.DirEntry)
 		return nil
 	}
 	if err != nil {
-		c.fail(Access{Path: filepath.Join(dir, name)}, err)
+		c.recordFailure(Access{Path: filepath.Join(dir, name)}, err)
 		return nil
 	}
 	c.closeFile(filepath.Join(dir, name), info, func(mode fs.FileMode) error { return root.Chmod(path.Clean(name), mode) })
@@ -111,19 +111,19 @@ func (c *Closer) closeFile(path string, info fs.FileInfo, chmod func(fs.FileMode
 	if c.Looked++; c.Looked%progressEvery == 0 && c.Progress != nil {
 		c.Progress(c.Looked)
 	}
-	if !enforced || info.Mode()&others == 0 {
+	if !enforced || info.Mode()&otherBits == 0 {
 		return
 	}
 	a := Access{path, info.Mode()}
 	if owner, ours := ownerOf(info); !ours {
-		c.fail(a, fmt.Errorf("it belongs to user %d", owner))
+		c.recordFailure(a, fmt.Errorf("it belongs to user %d", owner))
 		return
 	}
-	err := chmod(info.Mode() &^ others)
+	err := chmod(info.Mode() &^ otherBits)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		c.fail(a, err)
+		c.recordFailure(a, err)
 	default:
 		if c.Closed++; c.Closed == 1 {
 			c.First = a
@@ -131,7 +131,7 @@ func (c *Closer) closeFile(path string, info fs.FileInfo, chmod func(fs.FileMode
 	}
 }
 
-func (c *Closer) fail(a Access, err error) {
+func (c *Closer) recordFailure(a Access, err error) {
 	if c.Failed++; c.Failed == 1 {
 		c.FirstFailed, c.Err = a, err
 	}

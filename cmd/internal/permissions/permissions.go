@@ -10,7 +10,7 @@ import (
 
 // The bits of a mode that concern others than the owner.
 const (
-	others         fs.FileMode = 0o077
+	otherBits      fs.FileMode = 0o077
 	othersWrite    fs.FileMode = 0o022
 	everybodyReads fs.FileMode = 0o004
 )
@@ -28,7 +28,7 @@ func Open(path string) (a Access, ok bool, err error) {
 	if err != nil {
 		return Access{}, false, err
 	}
-	return Access{path, info.Mode()}, enforced && info.Mode()&others != 0, nil
+	return Access{path, info.Mode()}, enforced && info.Mode()&otherBits != 0, nil
 }
 
 // OwnerOf returns the user that the file at path belongs to, and whether that is the
@@ -58,11 +58,11 @@ func (a Access) Command() string {
 	if a.Mode.IsDir() {
 		mode = "700"
 	}
-	return "chmod " + mode + " " + quote(a.Path)
+	return "chmod " + mode + " " + quoteShell(a.Path)
 }
 
-// quote makes one word of a shell from a path.
-func quote(path string) string {
+// quoteShell makes one word of a shell from a path.
+func quoteShell(path string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@,=", r)
 	}

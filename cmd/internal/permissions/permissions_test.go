@@ -156,7 +156,7 @@ func TestQuote(t *testing.T) {
 	for path, want := range map[string]string{
 		"/srv/quarry": "/srv/quarry", "/srv/a b": "'/srv/a b'", "/it's": `'/it'\''s'`, "-rf": "'./-rf'", "/a$(id)": "'/a$(id)'", "": "''",
 	} {
-		if got := quote(path); got != want {
+		if got := quoteShell(path); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)
 		}
 	}

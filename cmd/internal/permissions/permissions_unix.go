@@ -13,7 +13,7 @@ const enforced = true
 
 // RestrictUmask lets this process, and those that it starts, create files that
 // their owner alone may use, whatever the shell that started it had set.
-func RestrictUmask() { syscall.Umask(int(others)) }
+func RestrictUmask() { syscall.Umask(int(otherBits)) }
 
 // ownerOf returns the user that a file belongs to, and whether that is the user of
 // this process.

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// documented reports packages without doc.go and exported names without a
+// checkDocs reports packages without doc.go and exported names without a
 // comment.
-func (t *Tree) documented(p *Package) []Finding {
+func (t *Tree) checkDocs(p *Package) []Finding {
 	var findings []Finding
 	if len(p.Files) > 0 && !hasDocFile(p) {
 		findings = append(findings, Finding{Rule: "doc", Where: p.Path, What: "has no doc.go with a package comment"})
@@ -18,8 +18,8 @@ func (t *Tree) documented(p *Package) []Finding {
 			if d, ok := decl.(*ast.FuncDecl); ok && d.Recv != nil && promised[d.Name.Name] {
 				continue
 			}
-			for _, name := range undocumented(decl) {
-				findings = append(findings, Finding{Rule: "doc", Where: f.Name, What: name.Name + " has no comment", Line: t.line(name.Pos())})
+			for _, name := range undocumentedNames(decl) {
+				findings = append(findings, Finding{Rule: "doc", Where: f.Name, What: name.Name + " has no comment", Line: t.lineNumber(name.Pos())})
 			}
 		}
 	}
@@ -40,10 +40,10 @@ func hasDocFile(p *Package) bool {
 	return false
 }
 
-// undocumented returns the exported names that decl declares without saying
+// undocumentedNames returns the exported names that decl declares without saying
 // what they are. A comment on a group serves all of it; a constant or variable
 // may have its comment at the end of the line.
-func undocumented(decl ast.Decl) []*ast.Ident {
+func undocumentedNames(decl ast.Decl) []*ast.Ident {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
 		if d.Doc == nil && d.Name.IsExported() && exportedReceiver(d) {

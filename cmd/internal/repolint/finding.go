@@ -31,7 +31,7 @@ func (t *Tree) Check() []Finding {
 	var all []Finding
 	for _, p := range t.Packages {
 		for _, rule := range []func(*Package) []Finding{
-			t.directions, t.quarantine, t.documented, t.globals, t.sleeps, t.lengths,
+			t.checkDirections, t.checkLibraries, t.checkDocs, t.checkGlobals, t.checkSleeps, t.checkLengths,
 		} {
 			all = append(all, rule(p)...)
 		}

@@ -9,9 +9,9 @@ import (
 // MaxFileLines bounds a file of code; tests may be longer.
 const MaxFileLines = 500
 
-// globals reports init functions and package variables that some function of
+// checkGlobals reports init functions and package variables that some function of
 // the same package assigns to.
-func (t *Tree) globals(p *Package) []Finding {
+func (t *Tree) checkGlobals(p *Package) []Finding {
 	variables := packageVariables(p)
 	var findings []Finding
 	for _, f := range p.Files {
@@ -21,10 +21,10 @@ func (t *Tree) globals(p *Package) []Finding {
 				continue
 			}
 			if d.Recv == nil && d.Name.Name == "init" {
-				findings = append(findings, Finding{Rule: "globals", Where: f.Name, What: "has an init function", Line: t.line(d.Pos())})
+				findings = append(findings, Finding{Rule: "globals", Where: f.Name, What: "has an init function", Line: t.lineNumber(d.Pos())})
 			}
-			for _, name := range assigned(d, variables) {
-				findings = append(findings, Finding{Rule: "globals", Where: f.Name, What: fmt.Sprintf("%s changes the package variable %s", d.Name.Name, name.Name), Line: t.line(name.Pos())})
+			for _, name := range assignedGlobals(d, variables) {
+				findings = append(findings, Finding{Rule: "globals", Where: f.Name, What: fmt.Sprintf("%s changes the package variable %s", d.Name.Name, name.Name), Line: t.lineNumber(name.Pos())})
 			}
 		}
 	}
@@ -49,17 +49,17 @@ func packageVariables(p *Package) map[string]bool {
 	return variables
 }
 
-// assigned returns the package variables that d changes: by assignment to the
+// assignedGlobals returns the package variables that d changes: by assignment to the
 // variable, an element or a field of it. A name that d declares itself hides
 // the variable; one declared anywhere in d counts as such.
-func assigned(d *ast.FuncDecl, variables map[string]bool) []*ast.Ident {
+func assignedGlobals(d *ast.FuncDecl, variables map[string]bool) []*ast.Ident {
 	if d.Body == nil {
 		return nil
 	}
-	local := declared(d)
+	local := declaredNames(d)
 	var names []*ast.Ident
 	note := func(target ast.Expr) {
-		if name := root(target); name != nil && variables[name.Name] && !local[name.Name] {
+		if name := rootIdent(target); name != nil && variables[name.Name] && !local[name.Name] {
 			names = append(names, name)
 		}
 	}
@@ -79,8 +79,8 @@ func assigned(d *ast.FuncDecl, variables map[string]bool) []*ast.Ident {
 	return names
 }
 
-// root returns the variable at the bottom of v.field[3].other.
-func root(e ast.Expr) *ast.Ident {
+// rootIdent returns the variable at the bottom of v.field[3].other.
+func rootIdent(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {
 		case *ast.Ident:
@@ -99,7 +99,7 @@ func root(e ast.Expr) *ast.Ident {
 	}
 }
 
-func declared(d *ast.FuncDecl) map[string]bool {
+func declaredNames(d *ast.FuncDecl) map[string]bool {
 	names := map[string]bool{}
 	ast.Inspect(d, func(n ast.Node) bool {
 		switch s := n.(type) {
@@ -129,8 +129,8 @@ func declared(d *ast.FuncDecl) map[string]bool {
 	return names
 }
 
-// sleeps reports tests that wait by the clock.
-func (t *Tree) sleeps(p *Package) []Finding {
+// checkSleeps reports tests that wait by the clock.
+func (t *Tree) checkSleeps(p *Package) []Finding {
 	var findings []Finding
 	for _, f := range p.TestFiles {
 		ast.Inspect(f.Syntax, func(n ast.Node) bool {
@@ -139,7 +139,7 @@ func (t *Tree) sleeps(p *Package) []Finding {
 				return true
 			}
 			if x, ok := selector.X.(*ast.Ident); ok && x.Name == "time" {
-				findings = append(findings, Finding{Rule: "sleep", Where: f.Name, What: "calls time.Sleep", Line: t.line(selector.Pos())})
+				findings = append(findings, Finding{Rule: "sleep", Where: f.Name, What: "calls time.Sleep", Line: t.lineNumber(selector.Pos())})
 			}
 			return true
 		})
@@ -147,8 +147,8 @@ func (t *Tree) sleeps(p *Package) []Finding {
 	return findings
 }
 
-// lengths reports files of code that are more than one idea long.
-func (t *Tree) lengths(p *Package) []Finding {
+// checkLengths reports files of code that are more than one idea long.
+func (t *Tree) checkLengths(p *Package) []Finding {
 	var findings []Finding
 	for _, f := range p.Files {
 		if f.Lines > MaxFileLines && !ast.IsGenerated(f.Syntax) {

@@ -37,15 +37,15 @@ var directions = []direction{
 // conformance suites and helpers of a contract.
 var testsMay = []string{"pipeline/eventlog", "projections/projectiontest", "schemas"}
 
-// directions reports imports that go against the arrows.
-func (t *Tree) directions(p *Package) []Finding {
-	i := slices.IndexFunc(directions, func(d direction) bool { return below(p.Path, d.below) })
+// checkDirections reports imports that go against the arrows.
+func (t *Tree) checkDirections(p *Package) []Finding {
+	i := slices.IndexFunc(directions, func(d direction) bool { return isBelow(p.Path, d.below) })
 	if i < 0 {
 		return []Finding{{Rule: "imports", Where: p.Path, What: "lies in none of the folders of the layout"}}
 	}
 	var findings []Finding
 	report := func(imported string, may []string) {
-		if local, ok := strings.CutPrefix(imported, Module+"/"); ok && !allowed(p.Path, local, may) {
+		if local, ok := strings.CutPrefix(imported, Module+"/"); ok && !isAllowed(p.Path, local, may) {
 			findings = append(findings, Finding{Rule: "imports", Where: p.Path, What: "may not import " + local})
 		}
 	}
@@ -58,21 +58,21 @@ func (t *Tree) directions(p *Package) []Finding {
 	return findings
 }
 
-// allowed reports whether importer may import imported: it is its own subtree,
+// isAllowed reports whether importer may import imported: it is its own subtree,
 // a helper of a parent of both, or lies below one of may.
-func allowed(importer, imported string, may []string) bool {
+func isAllowed(importer, imported string, may []string) bool {
 	parent, _, helper := strings.Cut(imported, "/internal/")
-	return importer == imported || below(imported, importer) ||
-		(helper && below(importer, parent)) ||
-		slices.ContainsFunc(may, func(folder string) bool { return below(imported, folder) })
+	return importer == imported || isBelow(imported, importer) ||
+		(helper && isBelow(importer, parent)) ||
+		slices.ContainsFunc(may, func(folder string) bool { return isBelow(imported, folder) })
 }
 
-func below(path, folder string) bool {
+func isBelow(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
 // cage says where an outside library may appear.
-type cage struct {
+type libraryRule struct {
 	library string
 	// packages may import it anywhere; files are names of files that may, in
 	// any package.
@@ -82,7 +82,7 @@ type cage struct {
 	tests bool
 }
 
-var cages = []cage{
+var libraryRules = []libraryRule{
 	{library: "github.com/cockroachdb/pebble", packages: []string{"projections/store", "projections/segment", "projections/integrity", "pipeline/eventlog/embeddedlog"}},
 	{library: "github.com/segmentio/kafka-go", packages: []string{"pipeline/eventlog/kafkalog"}},
 	{library: "golang.org/x/crypto", packages: []string{"query/auth"}},
@@ -100,16 +100,16 @@ var cages = []cage{
 // that constructors pass on to newMetrics.
 const registererOnly = "github.com/prometheus/client_golang/prometheus"
 
-// quarantine reports outside libraries beyond their cages.
-func (t *Tree) quarantine(p *Package) []Finding {
+// checkLibraries reports outside libraries beyond their cages.
+func (t *Tree) checkLibraries(p *Package) []Finding {
 	var findings []Finding
 	for _, files := range [][]*File{p.Files, p.TestFiles} {
 		for _, f := range files {
 			for _, spec := range f.Syntax.Imports {
 				path := strings.Trim(spec.Path.Value, `"`)
-				for _, c := range cages {
-					if below(path, c.library) && !c.admits(p, f) && !passesRegisterer(f, path) {
-						findings = append(findings, Finding{Rule: "quarantine", Where: f.Name, What: "may not import " + path, Line: t.line(spec.Pos())})
+				for _, c := range libraryRules {
+					if isBelow(path, c.library) && !c.allowsFile(p, f) && !passesRegisterer(f, path) {
+						findings = append(findings, Finding{Rule: "quarantine", Where: f.Name, What: "may not import " + path, Line: t.lineNumber(spec.Pos())})
 					}
 				}
 			}
@@ -118,8 +118,8 @@ func (t *Tree) quarantine(p *Package) []Finding {
 	return findings
 }
 
-func (c cage) admits(p *Package, f *File) bool {
+func (c libraryRule) allowsFile(p *Package, f *File) bool {
 	base := f.Name[strings.LastIndexByte(f.Name, '/')+1:]
-	return slices.ContainsFunc(c.packages, func(folder string) bool { return below(p.Path, folder) }) ||
+	return slices.ContainsFunc(c.packages, func(folder string) bool { return isBelow(p.Path, folder) }) ||
 		slices.Contains(c.files, base) || (c.tests && strings.HasSuffix(base, "_test.go"))
 }

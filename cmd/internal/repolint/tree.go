@@ -40,7 +40,7 @@ type File struct {
 	Syntax *ast.File
 }
 
-type listed struct {
+type listedPackage struct {
 	ImportPath, Dir                    string
 	GoFiles, CgoFiles, IgnoredGoFiles  []string
 	TestGoFiles, XTestGoFiles          []string
@@ -63,13 +63,13 @@ func Load(ctx context.Context, root string) (*Tree, error) {
 	}
 	t := &Tree{fset: token.NewFileSet()}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var l listed
+		var l listedPackage
 		if err := decoder.Decode(&l); errors.Is(err, io.EOF) {
 			return t, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("decode go list: %w", err)
 		}
-		p, err := t.parse(root, l)
+		p, err := t.parsePackage(root, l)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func Load(ctx context.Context, root string) (*Tree, error) {
 	}
 }
 
-func (t *Tree) parse(root string, l listed) (*Package, error) {
+func (t *Tree) parsePackage(root string, l listedPackage) (*Package, error) {
 	p := &Package{
 		Path:        strings.TrimPrefix(strings.TrimPrefix(l.ImportPath, Module), "/"),
 		Imports:     l.Imports,
@@ -110,5 +110,5 @@ func (t *Tree) parseFiles(root, dir string, lists ...[]string) ([]*File, error) 
 	return files, nil
 }
 
-// line returns the line of pos.
-func (t *Tree) line(pos token.Pos) int { return t.fset.Position(pos).Line }
+// lineNumber returns the line of pos.
+func (t *Tree) lineNumber(pos token.Pos) int { return t.fset.Position(pos).Line }

@@ -26,25 +26,25 @@ func (b *benchCompareTask) Run(ctx context.Context) error {
 		return err
 	}
 	tree := filepath.Join(dir, "tree")
-	if _, err := output(ctx, ".", "git", "worktree", "add", "--force", "--detach", tree, b.Ref); err != nil {
+	if _, err := runOutput(ctx, ".", "git", "worktree", "add", "--force", "--detach", tree, b.Ref); err != nil {
 		return err
 	}
 	defer func() {
-		_, _ = output(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
+		_, _ = runOutput(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
 	}()
 	before, after := filepath.Join(dir, "before.txt"), filepath.Join(dir, "after.txt")
-	if err := b.measure(ctx, tree, before); err != nil {
+	if err := b.measureBenchmarks(ctx, tree, before); err != nil {
 		return err
 	}
-	if err := b.measure(ctx, ".", after); err != nil {
+	if err := b.measureBenchmarks(ctx, ".", after); err != nil {
 		return err
 	}
-	return command(ctx, ".", "go", "tool", "benchstat", b.Ref+"="+before, "here="+after).Run()
+	return newCommand(ctx, ".", "go", "tool", "benchstat", b.Ref+"="+before, "here="+after).Run()
 }
 
-func (b *benchCompareTask) measure(ctx context.Context, dir, result string) error {
+func (b *benchCompareTask) measureBenchmarks(ctx context.Context, dir, result string) error {
 	fmt.Println("== benchmarks of", dir)
-	out, err := output(ctx, dir, "go", "test", "-run", "^$", "-bench", b.Bench, "-benchmem", "-count", strconv.Itoa(b.Count), b.Packages)
+	out, err := runOutput(ctx, dir, "go", "test", "-run", "^$", "-bench", b.Bench, "-benchmem", "-count", strconv.Itoa(b.Count), b.Packages)
 	if err != nil {
 		return err
 	}

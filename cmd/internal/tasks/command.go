@@ -13,9 +13,9 @@ import (
 // interruptGrace is how long a process may take to end after it was asked to.
 const interruptGrace = 30 * time.Second
 
-// command returns a command in dir that shows what it says and is asked to end,
+// newCommand returns a command in dir that shows what it says and is asked to end,
 // not killed, when ctx ends.
-func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
+func newCommand(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = dir
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
@@ -24,8 +24,8 @@ func command(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// output runs a command and returns what it printed, without the last line end.
-func output(ctx context.Context, dir, name string, args ...string) (string, error) {
+// runOutput runs a command and returns what it printed, without the last line end.
+func runOutput(ctx context.Context, dir, name string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = dir
 	var stderr bytes.Buffer

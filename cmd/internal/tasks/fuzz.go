@@ -16,13 +16,13 @@ type fuzzTask struct {
 // so the targets are listed first. A target that fails does not keep the others
 // from their turn.
 func (f *fuzzTask) Run(ctx context.Context) error {
-	packages, err := output(ctx, ".", "go", "list", "./...")
+	packages, err := runOutput(ctx, ".", "go", "list", "./...")
 	if err != nil {
 		return err
 	}
 	var failed []error
 	for pkg := range strings.FieldsSeq(packages) {
-		names, err := output(ctx, ".", "go", "test", "-list", "^Fuzz", pkg)
+		names, err := runOutput(ctx, ".", "go", "test", "-list", "^Fuzz", pkg)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (f *fuzzTask) Run(ctx context.Context) error {
 				continue
 			}
 			fmt.Println("==", pkg, name)
-			if err := command(ctx, ".", "go", "test", "-run", "^$", "-fuzz", "^"+name+"$", "-fuzztime", f.Time.String(), pkg).Run(); err != nil {
+			if err := newCommand(ctx, ".", "go", "test", "-run", "^$", "-fuzz", "^"+name+"$", "-fuzztime", f.Time.String(), pkg).Run(); err != nil {
 				failed = append(failed, fmt.Errorf("%s %s: %w", pkg, name, err))
 			}
 			if ctx.Err() != nil {

@@ -34,7 +34,7 @@ func listLinkedModules(ctx context.Context, root string) ([]linkedModule, error)
 	for _, platform := range platforms {
 		for _, cgo := range []string{"0", "1"} {
 			system, processor, _ := strings.Cut(platform, "/")
-			list := command(ctx, root, "go", "list", "-deps", "-json=Module", "./cmd/quarry")
+			list := newCommand(ctx, root, "go", "list", "-deps", "-json=Module", "./cmd/quarry")
 			list.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED="+cgo)
 			list.Stdout = nil
 			out, err := list.Output()

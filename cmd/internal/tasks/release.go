@@ -60,7 +60,7 @@ func (r *releaseTask) Run(ctx context.Context) error {
 	if r.NoTag {
 		return nil
 	}
-	_, err = output(ctx, ".", "git", "tag", "-a", "-m", "Quarry "+r.Version, r.Version)
+	_, err = runOutput(ctx, ".", "git", "tag", "-a", "-m", "Quarry "+r.Version, r.Version)
 	return err
 }
 
@@ -76,14 +76,14 @@ func (r *releaseTask) checkTree(ctx context.Context) (time.Time, error) {
 	if !strings.Contains(string(changes), "\n## "+strings.TrimPrefix(r.Version, "v")+" ") {
 		return time.Time{}, fmt.Errorf("CHANGELOG.md has no section %s; name the unreleased changes so", strings.TrimPrefix(r.Version, "v"))
 	}
-	status, err := output(ctx, ".", "git", "status", "--porcelain")
+	status, err := runOutput(ctx, ".", "git", "status", "--porcelain")
 	if err != nil {
 		return time.Time{}, err
 	}
 	if status != "" {
 		return time.Time{}, fmt.Errorf("the tree has changes that are not committed:\n%s", status)
 	}
-	seconds, err := output(ctx, ".", "git", "log", "-1", "--format=%ct")
+	seconds, err := runOutput(ctx, ".", "git", "log", "-1", "--format=%ct")
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -97,7 +97,7 @@ func (r *releaseTask) releasePlatform(ctx context.Context, platform string, when
 	system, processor, _ := strings.Cut(platform, "/")
 	name := fmt.Sprintf("quarry-%s-%s-%s", strings.TrimPrefix(r.Version, "v"), system, processor)
 	binary := filepath.Join(r.Out, name, "quarry")
-	build := command(ctx, ".", "go", "build", "-trimpath", "-buildvcs=false",
+	build := newCommand(ctx, ".", "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w -buildid= -X github.com/quarrysearch/quarry/cmd/internal/boot.release="+r.Version, "-o", binary, "./cmd/quarry")
 	build.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0")
 	if err := build.Run(); err != nil {

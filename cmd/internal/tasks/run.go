@@ -35,7 +35,7 @@ func (r *runTask) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := command(ctx, root, r.Quarry, "serve", "--data", r.Data, "--listen", r.Listen, "--git-root", root)
+	server := newCommand(ctx, root, r.Quarry, "serve", "--data", r.Data, "--listen", r.Listen, "--git-root", root)
 	if err := server.Start(); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (r *runTask) Run(ctx context.Context) error {
 	indexing, stopIndexing := context.WithCancel(ctx)
 	defer stopIndexing()
 	indexed := make(chan error, 1)
-	go func() { indexed <- r.fill(indexing, root, library) }()
+	go func() { indexed <- r.indexSamples(indexing, root, library) }()
 	select {
 	case err := <-stopped:
 		stopIndexing()
@@ -69,19 +69,19 @@ func serverEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// fill waits for the server, indexes what there is to index, and says what to
+// indexSamples waits for the server, indexes what there is to index, and says what to
 // try.
-func (r *runTask) fill(ctx context.Context, root, library string) error {
+func (r *runTask) indexSamples(ctx context.Context, root, library string) error {
 	base := "http://" + r.Listen
 	if err := waitReady(ctx, base+"/readyz"); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(root, ".git")); err == nil {
-		if err := r.index(ctx, base, "quarry", root); err != nil {
+		if err := r.indexRepository(ctx, base, "quarry", root); err != nil {
 			return err
 		}
 	}
-	if err := r.index(ctx, base, "go-std", library); err != nil {
+	if err := r.indexRepository(ctx, base, "go-std", library); err != nil {
 		return err
 	}
 	fmt.Printf(`
@@ -101,8 +101,8 @@ Ctrl-C stops the server; the next make run goes on from here.
 	return nil
 }
 
-func (r *runTask) index(ctx context.Context, base, name, path string) error {
-	if err := command(ctx, ".", r.Quarry, "index", "--server", base, "--data", r.Data, "--name", name, path).Run(); err != nil {
+func (r *runTask) indexRepository(ctx context.Context, base, name, path string) error {
+	if err := newCommand(ctx, ".", r.Quarry, "index", "--server", base, "--data", r.Data, "--name", name, path).Run(); err != nil {
 		return fmt.Errorf("index %s: %w", path, err)
 	}
 	return nil
@@ -115,7 +115,7 @@ func waitReady(ctx context.Context, url string) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if ok := answers(ctx, url); ok {
+		if ok := answersOK(ctx, url); ok {
 			return nil
 		}
 		select {
@@ -126,7 +126,7 @@ func waitReady(ctx context.Context, url string) error {
 	}
 }
 
-func answers(ctx context.Context, url string) bool {
+func answersOK(ctx context.Context, url string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return false
@@ -144,16 +144,16 @@ func answers(ctx context.Context, url string) bool {
 // per version of Go: a repository of its own whose work tree is GOROOT/src, to
 // which nothing is written.
 func standardLibrary(ctx context.Context, dir string) (string, error) {
-	goroot, err := output(ctx, ".", "go", "env", "GOROOT")
+	goroot, err := runOutput(ctx, ".", "go", "env", "GOROOT")
 	if err != nil {
 		return "", err
 	}
-	version, err := output(ctx, ".", "go", "env", "GOVERSION")
+	version, err := runOutput(ctx, ".", "go", "env", "GOVERSION")
 	if err != nil {
 		return "", err
 	}
 	repository := filepath.Join(dir, "go-"+strings.TrimPrefix(strings.Fields(version)[0], "go"), "go-std")
-	if _, err := output(ctx, ".", "git", "--git-dir", filepath.Join(repository, ".git"), "rev-parse", "--verify", "HEAD"); err == nil {
+	if _, err := runOutput(ctx, ".", "git", "--git-dir", filepath.Join(repository, ".git"), "rev-parse", "--verify", "HEAD"); err == nil {
 		return repository, nil
 	}
 	fmt.Println("committing the Go standard library to", repository)
@@ -170,7 +170,7 @@ func standardLibrary(ctx context.Context, dir string) (string, error) {
 // file, whatever an ignore file in the tree says.
 func commitTree(ctx context.Context, repository, tree, message string) error {
 	git := func(args ...string) error {
-		_, err := output(ctx, repository, "git", append([]string{"-c", "core.autocrlf=false", "-c", "gc.auto=0"}, args...)...)
+		_, err := runOutput(ctx, repository, "git", append([]string{"-c", "core.autocrlf=false", "-c", "gc.auto=0"}, args...)...)
 		return err
 	}
 	return errors.Join(

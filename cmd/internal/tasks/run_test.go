@@ -23,7 +23,7 @@ func TestCommitTree(t *testing.T) {
 	if err := commitTree(t.Context(), repository, tree, "all"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := output(t.Context(), repository, "git", "ls-tree", "-r", "--name-only", "HEAD")
+	got, err := runOutput(t.Context(), repository, "git", "ls-tree", "-r", "--name-only", "HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}

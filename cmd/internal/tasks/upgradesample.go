@@ -62,17 +62,17 @@ func (u *upgradeSampleTask) Run(ctx context.Context) (err error) {
 		return err
 	}
 	tree := filepath.Join(dir, "tree")
-	if _, err := output(ctx, ".", "git", "worktree", "add", "--force", "--detach", tree, u.Ref); err != nil {
+	if _, err := runOutput(ctx, ".", "git", "worktree", "add", "--force", "--detach", tree, u.Ref); err != nil {
 		return err
 	}
 	defer func() {
-		_, _ = output(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
+		_, _ = runOutput(context.WithoutCancel(ctx), ".", "git", "worktree", "remove", "--force", tree)
 	}()
-	s := &sampling{u: u, quarry: filepath.Join(dir, "quarry"), data: filepath.Join(dir, "data"), base: "http://" + u.Listen, repositories: sampleRepositories()}
-	if _, err := output(ctx, tree, "go", "build", "-o", s.quarry, "./cmd/quarry"); err != nil {
+	s := &sampleServer{u: u, quarry: filepath.Join(dir, "quarry"), data: filepath.Join(dir, "data"), base: "http://" + u.Listen, repositories: sampleRepositories()}
+	if _, err := runOutput(ctx, tree, "go", "build", "-o", s.quarry, "./cmd/quarry"); err != nil {
 		return err
 	}
-	if s.note.Commit, err = output(ctx, tree, "git", "rev-parse", "HEAD"); err != nil {
+	if s.note.Commit, err = runOutput(ctx, tree, "git", "rev-parse", "HEAD"); err != nil {
 		return err
 	}
 	if _, err := os.Stat(u.Repositories); err == nil {
@@ -80,8 +80,8 @@ func (u *upgradeSampleTask) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(u.Repositories)) }()
 	// Twice, so that the stores have tables and a log of what came last.
-	for _, fill := range []func(context.Context) error{s.index, s.makeAccounts} {
-		if err := s.serve(ctx, fill); err != nil {
+	for _, fill := range []func(context.Context) error{s.indexRepositories, s.makeAccounts} {
+		if err := s.runServer(ctx, fill); err != nil {
 			return err
 		}
 	}
@@ -89,15 +89,15 @@ func (u *upgradeSampleTask) Run(ctx context.Context) (err error) {
 }
 
 // sampling is a server of the old release.
-type sampling struct {
+type sampleServer struct {
 	u                  *upgradeSampleTask
 	quarry, data, base string
 	note               sampleNote
 	repositories       map[string][]map[string]string // files by commit
 }
 
-// serve runs the old release while fill sends requests to it.
-func (s *sampling) serve(ctx context.Context, fill func(context.Context) error) error {
+// runServer runs the old release while fill sends requests to it.
+func (s *sampleServer) runServer(ctx context.Context, fill func(context.Context) error) error {
 	server := exec.Command(s.quarry, "serve", "--data", s.data, "--listen", s.u.Listen, "--git-root", s.u.Repositories, "--set", "git.allowedProtocols=file")
 	log, err := os.Create(s.logPath())
 	if err != nil {
@@ -119,31 +119,31 @@ func (s *sampling) serve(ctx context.Context, fill func(context.Context) error) 
 	return nil
 }
 
-func (s *sampling) logPath() string { return s.data + ".log" }
+func (s *sampleServer) logPath() string { return s.data + ".log" }
 
-// index imports the repositories, and a second commit of one.
-func (s *sampling) index(ctx context.Context) error {
+// indexRepositories imports the repositories, and a second commit of one.
+func (s *sampleServer) indexRepositories(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(s.repositories)) {
-		if err := s.commit(ctx, name, 0); err != nil {
+		if err := s.writeCommit(ctx, name, 0); err != nil {
 			return err
 		}
-		if err := s.run(ctx, "index", "--name", name, filepath.Join(s.u.Repositories, name)); err != nil {
+		if err := s.runCommand(ctx, "index", "--name", name, filepath.Join(s.u.Repositories, name)); err != nil {
 			return err
 		}
 	}
-	if err := s.commit(ctx, "kettle", 1); err != nil {
+	if err := s.writeCommit(ctx, "kettle", 1); err != nil {
 		return err
 	}
-	return s.run(ctx, "verify", "--remote", "--repair")
+	return s.runCommand(ctx, "verify", "--remote", "--repair")
 }
 
-func (s *sampling) run(ctx context.Context, args ...string) error {
-	_, err := output(ctx, ".", s.quarry, append([]string{args[0], "--server", s.base, "--data", s.data}, args[1:]...)...)
+func (s *sampleServer) runCommand(ctx context.Context, args ...string) error {
+	_, err := runOutput(ctx, ".", s.quarry, append([]string{args[0], "--server", s.base, "--data", s.data}, args[1:]...)...)
 	return err
 }
 
-// commit makes the nth commit of a repository, the same one each time.
-func (s *sampling) commit(ctx context.Context, name string, n int) error {
+// writeCommit makes the nth commit of a repository, the same one each time.
+func (s *sampleServer) writeCommit(ctx context.Context, name string, n int) error {
 	dir := filepath.Join(s.u.Repositories, name)
 	for path, text := range s.repositories[name][n] {
 		path = filepath.Join(dir, path)
@@ -166,7 +166,7 @@ var setupToken = regexp.MustCompile(`[?&]token=(qo_[0-9a-f]+)`)
 
 // makeAccounts creates the owner, a key, a decision on who may see a repository, and
 // entries of the audit log.
-func (s *sampling) makeAccounts(ctx context.Context) error {
+func (s *sampleServer) makeAccounts(ctx context.Context) error {
 	log, err := os.ReadFile(s.logPath()) // older releases write the link to the log
 	if err != nil {
 		return err
@@ -176,11 +176,11 @@ func (s *sampling) makeAccounts(ctx context.Context) error {
 		return errors.New("the old server offers no link for the first owner")
 	}
 	s.note.Email, s.note.Password = "ada@example.org", "correct horse battery"
-	cookie, _, err := s.ask(ctx, http.MethodPost, "/api/auth/setup", "", map[string]any{"value": token[1], "email": s.note.Email, "name": "Ada", "password": s.note.Password})
+	cookie, _, err := s.sendRequest(ctx, http.MethodPost, "/api/auth/setup", "", map[string]any{"value": token[1], "email": s.note.Email, "name": "Ada", "password": s.note.Password})
 	if err != nil {
 		return err
 	}
-	_, answer, err := s.ask(ctx, http.MethodPost, "/api/keys", cookie, map[string]any{"name": "sample", "scopes": []string{"search", "git", "admin"}})
+	_, answer, err := s.sendRequest(ctx, http.MethodPost, "/api/keys", cookie, map[string]any{"name": "sample", "scopes": []string{"search", "git", "admin"}})
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (s *sampling) makeAccounts(ctx context.Context) error {
 		return err
 	}
 	s.note.Key = key.Key
-	_, answer, err = s.ask(ctx, http.MethodGet, "/api/repos?query=meadow", key.Key, nil)
+	_, answer, err = s.sendRequest(ctx, http.MethodGet, "/api/repos?query=meadow", key.Key, nil)
 	if err != nil {
 		return err
 	}
@@ -197,13 +197,13 @@ func (s *sampling) makeAccounts(ctx context.Context) error {
 	if err := json.Unmarshal(answer, &repositories); err != nil || len(repositories) != 1 {
 		return fmt.Errorf("repositories %s: %w", answer, err)
 	}
-	_, _, err1 := s.ask(ctx, http.MethodPut, fmt.Sprintf("/api/repos/%d/access", repositories[0].RepoID), key.Key, map[string]any{"visibility": "private"})
-	_, _, err2 := s.ask(ctx, http.MethodPost, "/api/search", key.Key, map[string]any{"query": "teapot", "matches": 10})
+	_, _, err1 := s.sendRequest(ctx, http.MethodPut, fmt.Sprintf("/api/repos/%d/access", repositories[0].RepoID), key.Key, map[string]any{"visibility": "private"})
+	_, _, err2 := s.sendRequest(ctx, http.MethodPost, "/api/search", key.Key, map[string]any{"query": "teapot", "matches": 10})
 	return errors.Join(err1, err2)
 }
 
-// ask sends a request with a cookie or a key, and returns the cookie and the body.
-func (s *sampling) ask(ctx context.Context, method, path, credential string, body any) (cookie string, answer []byte, err error) {
+// sendRequest sends a request with a cookie or a key, and returns the cookie and the body.
+func (s *sampleServer) sendRequest(ctx context.Context, method, path, credential string, body any) (cookie string, answer []byte, err error) {
 	var in io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)

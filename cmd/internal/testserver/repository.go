@@ -23,7 +23,7 @@ func MakeRepository(t testing.TB, dir string) {
 	git := func(args ...string) {
 		command := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=Ada", "-c", "user.email=ada@example.org"}, args...)...)
 		command.Dir = dir
-		run(t, command)
+		runCommand(t, command)
 	}
 	write("src/boil.go", "package kettle\n\nfunc Boil() int { return 100 }\n")
 	write("logo.png", "\x89PNG\x00\x01")

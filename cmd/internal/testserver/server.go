@@ -30,7 +30,7 @@ var servingPattern = regexp.MustCompile(`msg=serving url=(\S+)`)
 func Build(t testing.TB) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "quarry")
-	run(t, exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/quarrysearch/quarry/cmd/quarry"))
+	runCommand(t, exec.CommandContext(t.Context(), "go", "build", "-o", binary, "github.com/quarrysearch/quarry/cmd/quarry"))
 	return binary
 }
 
@@ -93,7 +93,7 @@ func waitForAddress(t testing.TB, data string, lines <-chan string) *Server {
 	return s
 }
 
-func run(t testing.TB, command *exec.Cmd) {
+func runCommand(t testing.TB, command *exec.Cmd) {
 	t.Helper()
 	if said, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, said)

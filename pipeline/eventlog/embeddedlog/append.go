@@ -14,7 +14,7 @@ import (
 )
 
 // appending is one call of Append on its way to the disk.
-type appending struct {
+type pendingAppend struct {
 	items     []appendItem
 	bytes     int
 	positions []event.Position // set by the writer
@@ -39,11 +39,11 @@ func (l *Log) append(ctx context.Context, name event.Topic, number int32, record
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	t, err := l.topic(name)
+	t, err := l.ensureTopic(name)
 	if err != nil {
 		return nil, err
 	}
-	a, err := l.route(t, number, records)
+	a, err := l.routeRecords(t, number, records)
 	if err != nil || len(records) == 0 {
 		return nil, err
 	}
@@ -67,13 +67,13 @@ func (l *Log) append(ctx context.Context, name event.Topic, number int32, record
 	return a.positions, nil
 }
 
-// route checks the records and finds the partition of each.
-func (l *Log) route(t *topic, number int32, records []event.Record) (*appending, error) {
+// routeRecords checks the records and finds the partition of each.
+func (l *Log) routeRecords(t *topic, number int32, records []event.Record) (*pendingAppend, error) {
 	n := int32(len(t.partitions))
 	if err := eventlog.CheckPartition(number, n, true); err != nil {
 		return nil, err
 	}
-	a := &appending{items: make([]appendItem, len(records))}
+	a := &pendingAppend{items: make([]appendItem, len(records))}
 	for i := range records {
 		rec := &records[i]
 		if err := eventlog.CheckRecord(rec); err != nil {
@@ -92,7 +92,7 @@ func (l *Log) route(t *topic, number int32, records []event.Record) (*appending,
 
 // write makes a batch durable and lets readers see it. The queue calls it from
 // one goroutine at a time, and Close waits for it.
-func (l *Log) write(batch []*appending) error {
+func (l *Log) write(batch []*pendingAppend) error {
 	began := time.Now()
 	b := l.db.NewBatch()
 	defer b.Close()
@@ -113,12 +113,12 @@ func (l *Log) write(batch []*appending) error {
 	}
 	if err := b.Commit(pebble.Sync); err != nil {
 		for p := range touched {
-			p.rewind()
+			p.rewindNext()
 		}
 		return fmt.Errorf("write %d records: %w", count, err)
 	}
 	for p := range touched {
-		p.publish()
+		p.publishEnd()
 	}
 	l.metrics.syncSeconds.Observe(time.Since(began).Seconds())
 	l.metrics.batchRecords.Observe(float64(count))

@@ -12,7 +12,7 @@ var _ eventlog.Checkpointer = (*Log)(nil)
 // Checkpoint implements eventlog.Checkpointer. Tables are hard links where the file
 // system has them, so that dir is best below the directory of the log.
 func (l *Log) Checkpoint(dir string) error {
-	release, err := l.acquire()
+	release, err := l.acquireDB()
 	if err != nil {
 		return fmt.Errorf("checkpoint of the event log: %w", err)
 	}

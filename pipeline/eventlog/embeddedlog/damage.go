@@ -16,9 +16,9 @@ import (
 // ErrDamaged says that the log does not hold what was written to it.
 var ErrDamaged = errors.New("the event log is damaged")
 
-// explain makes an error about damaged files or records one that names the file, or
+// explainDamage makes an error about damaged files or records one that names the file, or
 // the directory, and what helps.
-func (l *Log) explain(err error) error {
+func (l *Log) explainDamage(err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) && !errors.Is(err, errCorrupt) && !errors.Is(err, integrity.ErrDamaged) {
 		return err
 	}
@@ -41,7 +41,7 @@ func (l *Log) CheckFiles(ctx context.Context, p *integrity.Pace, report func(pat
 		return fmt.Errorf("check event log: %w", err)
 	}
 	if err := integrity.CheckRecords(l.dir); errors.Is(err, integrity.ErrDamaged) {
-		report(l.dir, l.explain(err))
+		report(l.dir, l.explainDamage(err))
 	} else if err != nil {
 		return fmt.Errorf("check event log: %w", err)
 	}
@@ -49,7 +49,7 @@ func (l *Log) CheckFiles(ctx context.Context, p *integrity.Pace, report func(pat
 		err := integrity.CheckTable(ctx, path, p)
 		switch {
 		case errors.Is(err, integrity.ErrDamaged):
-			report(path, l.explain(err))
+			report(path, l.explainDamage(err))
 		case err != nil && !errors.Is(err, os.ErrNotExist): // compacted meanwhile
 			return fmt.Errorf("check event log: %w", err)
 		}
@@ -59,14 +59,14 @@ func (l *Log) CheckFiles(ctx context.Context, p *integrity.Pace, report func(pat
 
 // flushedTables returns the paths of the tables, once what is in memory is in one.
 func (l *Log) flushedTables(ctx context.Context) ([]string, error) {
-	release, err := l.acquire()
+	release, err := l.acquireDB()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	flushed, err := l.db.AsyncFlush()
 	if err != nil {
-		return nil, l.explain(err)
+		return nil, l.explainDamage(err)
 	}
 	select {
 	case <-flushed:

@@ -65,9 +65,9 @@ func decodeFrame(b []byte) (event.Record, error) {
 	if got := crc32.Checksum(d.rest, castagnoli); got != want {
 		return rec, fmt.Errorf("%w: checksum %08x, want %08x", errCorrupt, got, want)
 	}
-	rec.Time = time.Unix(0, d.varint()).UTC()
-	rec.Key = d.bytes()
-	rec.Headers = d.headers()
+	rec.Time = time.Unix(0, d.readVarint()).UTC()
+	rec.Key = d.readBytes()
+	rec.Headers = d.readHeaders()
 	rec.Value = d.rest
 	if d.failed {
 		return event.Record{}, fmt.Errorf("%w: a length is out of range", errCorrupt)
@@ -82,7 +82,7 @@ type frameDecoder struct {
 	failed bool
 }
 
-func (d *frameDecoder) advance(n int) []byte {
+func (d *frameDecoder) takeBytes(n int) []byte {
 	if d.failed || n <= 0 || n > len(d.rest) {
 		d.failed = d.failed || n != 0
 		return nil
@@ -92,32 +92,32 @@ func (d *frameDecoder) advance(n int) []byte {
 	return taken
 }
 
-func (d *frameDecoder) varint() int64 {
+func (d *frameDecoder) readVarint() int64 {
 	v, n := binary.Varint(d.rest)
 	d.failed = d.failed || n <= 0
-	d.advance(n)
+	d.takeBytes(n)
 	return v
 }
 
-func (d *frameDecoder) uvarint() uint64 {
+func (d *frameDecoder) readUvarint() uint64 {
 	v, n := binary.Uvarint(d.rest)
 	d.failed = d.failed || n <= 0
-	d.advance(n)
+	d.takeBytes(n)
 	return v
 }
 
-// bytes returns a length and what it counts; nil for length 0.
-func (d *frameDecoder) bytes() []byte {
-	n := d.uvarint()
+// readBytes returns a length and what it counts; nil for length 0.
+func (d *frameDecoder) readBytes() []byte {
+	n := d.readUvarint()
 	if n > uint64(len(d.rest)) {
 		d.failed = true
 		return nil
 	}
-	return d.advance(int(n))
+	return d.takeBytes(int(n))
 }
 
-func (d *frameDecoder) headers() []event.Header {
-	n := d.uvarint()
+func (d *frameDecoder) readHeaders() []event.Header {
+	n := d.readUvarint()
 	// A header takes two bytes at least: a count above that is no count.
 	if n > uint64(len(d.rest)/2) {
 		d.failed = true
@@ -128,7 +128,7 @@ func (d *frameDecoder) headers() []event.Header {
 	}
 	headers := make([]event.Header, n)
 	for i := range headers {
-		headers[i] = event.Header{Name: string(d.bytes()), Value: d.bytes()}
+		headers[i] = event.Header{Name: string(d.readBytes()), Value: d.readBytes()}
 	}
 	return headers
 }

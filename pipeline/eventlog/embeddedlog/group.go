@@ -59,7 +59,7 @@ func (l *Log) Join(ctx context.Context, name string, topic event.Topic, handle f
 	if err := eventlog.CheckName(name); err != nil {
 		return fmt.Errorf("join group: %w", err)
 	}
-	if _, err := l.topic(topic); err != nil {
+	if _, err := l.ensureTopic(topic); err != nil {
 		return fmt.Errorf("join group %s on %s: %w", name, topic, err)
 	}
 	id := groupID{name, topic}
@@ -68,16 +68,16 @@ func (l *Log) Join(ctx context.Context, name string, topic event.Topic, handle f
 		held:  make(map[int32]context.CancelFunc),
 		ended: make(chan handleEnd, l.partitionsOf(topic)),
 	}
-	m.enter()
-	defer m.leave()
+	m.joinGroup()
+	defer m.leaveGroup()
 	if err := m.run(ctx); err != nil {
 		return fmt.Errorf("group %s on %s: %w", name, topic, err)
 	}
 	return nil
 }
 
-// enter adds the member to its group, which begins with its first member.
-func (m *member) enter() {
+// joinGroup adds the member to its group, which begins with its first member.
+func (m *member) joinGroup() {
 	m.log.mu.Lock()
 	defer m.log.mu.Unlock()
 	g := m.log.mu.groups[m.id]
@@ -94,8 +94,8 @@ func (m *member) enter() {
 	g.broadcastLocked()
 }
 
-// leave removes the member, and its group after the last one.
-func (m *member) leave() {
+// leaveGroup removes the member, and its group after the last one.
+func (m *member) leaveGroup() {
 	m.log.mu.Lock()
 	defer m.log.mu.Unlock()
 	g := m.group
@@ -118,13 +118,13 @@ func (g *group) broadcastLocked() {
 // every handle has returned and its partitions are free.
 func (m *member) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer m.drain(cancel)
+	defer m.drainHandles(cancel)
 	for {
-		changed := m.rebalance(ctx)
+		changed := m.rebalanceShare(ctx)
 		select {
 		case <-changed:
 		case end := <-m.ended:
-			m.release(end.partition)
+			m.releasePartition(end.partition)
 			if end.early {
 				return end.err
 			}
@@ -136,19 +136,19 @@ func (m *member) run(ctx context.Context) error {
 	}
 }
 
-// drain ends the handles and lets their partitions go as each returns.
-func (m *member) drain(cancel context.CancelFunc) {
+// drainHandles ends the handles and lets their partitions go as each returns.
+func (m *member) drainHandles(cancel context.CancelFunc) {
 	cancel()
 	for len(m.held) > 0 {
-		m.release((<-m.ended).partition)
+		m.releasePartition((<-m.ended).partition)
 	}
 	m.running.Wait()
 }
 
-// rebalance takes the free partitions of the member's share and gives up those
+// rebalanceShare takes the free partitions of the member's share and gives up those
 // that are no longer in it. It returns a channel that is closed at the next
 // change of the group.
-func (m *member) rebalance(ctx context.Context) <-chan struct{} {
+func (m *member) rebalanceShare(ctx context.Context) <-chan struct{} {
 	g := m.group
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -170,13 +170,13 @@ func (m *member) start(ctx context.Context, partition int32) {
 	ctx, cancel := context.WithCancel(ctx)
 	m.held[partition] = cancel
 	m.running.Go(func() {
-		err := m.consume(ctx, partition)
+		err := m.consumePartition(ctx, partition)
 		m.ended <- handleEnd{partition, ctx.Err() == nil, err}
 	})
 }
 
-// release lets another member take a partition.
-func (m *member) release(partition int32) {
+// releasePartition lets another member take a partition.
+func (m *member) releasePartition(partition int32) {
 	m.held[partition]()
 	delete(m.held, partition)
 	m.group.mu.Lock()
@@ -185,18 +185,18 @@ func (m *member) release(partition int32) {
 	m.group.broadcastLocked()
 }
 
-// consume reads a partition from the committed offset on.
-func (m *member) consume(ctx context.Context, partition int32) error {
-	from, err := m.log.committed(m.id, partition)
+// consumePartition reads a partition from the committed offset on.
+func (m *member) consumePartition(ctx context.Context, partition int32) error {
+	from, err := m.log.committedOffset(m.id, partition)
 	if err != nil {
 		return err
 	}
-	r, err := m.log.tail(m.id.topic, partition, from)
+	r, err := m.log.openReader(m.id.topic, partition, from)
 	if err != nil {
 		return fmt.Errorf("read %s/%d from the committed offset %d: %w", m.id.topic, partition, from, err)
 	}
 	a := &assignment{reader: r, id: m.id, began: r.next}
-	defer a.lose()
+	defer a.markLost()
 	defer r.Close()
 	return m.handle(ctx, a)
 }
@@ -216,8 +216,8 @@ type assignment struct {
 // Partition implements eventlog.Assignment.
 func (a *assignment) Partition() int32 { return a.partition.number }
 
-// lose makes commits fail from now on: the handle has returned.
-func (a *assignment) lose() {
+// markLost makes commits fail from now on: the handle has returned.
+func (a *assignment) markLost() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.mu.lost = true
@@ -238,10 +238,10 @@ func (a *assignment) commit(next event.Offset) error {
 	if a.mu.lost {
 		return eventlog.ErrPartitionLost
 	}
-	if end, _ := a.reader.partition.end(); next < a.began || next > end {
+	if end, _ := a.reader.partition.endOffset(); next < a.began || next > end {
 		return fmt.Errorf("%w: want %d to %d", eventlog.ErrOffsetOutOfRange, a.began, end)
 	}
-	release, err := a.log.acquire()
+	release, err := a.log.acquireDB()
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (l *Log) Committed(_ context.Context, name string, topic event.Topic) ([]ev
 	}
 	offsets := make([]event.Offset, l.partitionsOf(topic))
 	for p := range offsets {
-		offset, err := l.committed(groupID{name, topic}, int32(p))
+		offset, err := l.committedOffset(groupID{name, topic}, int32(p))
 		if err != nil {
 			return nil, fmt.Errorf("committed offsets of group %s on %s: %w", name, topic, err)
 		}
@@ -266,8 +266,8 @@ func (l *Log) Committed(_ context.Context, name string, topic event.Topic) ([]ev
 	return offsets, nil
 }
 
-func (l *Log) committed(id groupID, partition int32) (event.Offset, error) {
-	release, err := l.acquire()
+func (l *Log) committedOffset(id groupID, partition int32) (event.Offset, error) {
+	release, err := l.acquireDB()
 	if err != nil {
 		return 0, err
 	}

@@ -41,7 +41,7 @@ type Log struct {
 	metrics    *metrics
 	db         *pebble.DB
 	lock       *pebble.Lock
-	queue      *gather.Queue[*appending]
+	queue      *gather.Queue[*pendingAppend]
 	// closing is closed when Close begins; it ends every wait.
 	closing chan struct{}
 	// use is held for reading while db is used, for writing to close it.
@@ -93,14 +93,14 @@ func open(dir string, opts Options) (*Log, error) {
 	if vfs.Root(opts.fs) == vfs.Default {
 		// Pebble would open an older state of a damaged log, and delete what came later.
 		if err := integrity.CheckRecords(dir); err != nil {
-			return nil, errors.Join(l.explain(err), l.lock.Close())
+			return nil, errors.Join(l.explainDamage(err), l.lock.Close())
 		}
 	}
 	if l.db, err = l.openPebble(); err != nil {
-		return nil, errors.Join(l.explain(err), l.lock.Close())
+		return nil, errors.Join(l.explainDamage(err), l.lock.Close())
 	}
 	if err := l.loadMeta(); err != nil {
-		return nil, errors.Join(l.explain(err), l.db.Close(), l.lock.Close())
+		return nil, errors.Join(l.explainDamage(err), l.db.Close(), l.lock.Close())
 	}
 	// Last, so that an Open that failed may be tried again with the same registry.
 	l.metrics = newMetrics(opts.Registerer)
@@ -140,7 +140,7 @@ func (l *Log) openPebble() (*pebble.DB, error) {
 		// Pebble's own listener ends the process, for a record that perhaps no reader
 		// needs.
 		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
-			l.opts.Logger.Error("a file of the event log is damaged", "path", info.Path, "error", l.explain(info.Details))
+			l.opts.Logger.Error("a file of the event log is damaged", "path", info.Path, "error", l.explainDamage(info.Details))
 		}},
 	})
 }
@@ -195,8 +195,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// acquire keeps db open until release is called.
-func (l *Log) acquire() (release func(), err error) {
+// acquireDB keeps db open until release is called.
+func (l *Log) acquireDB() (release func(), err error) {
 	l.use.RLock()
 	select {
 	case <-l.closing:
@@ -225,20 +225,20 @@ func (l *Log) partitionsOf(name event.Topic) int32 {
 
 // HighWater implements eventlog.Log.
 func (l *Log) HighWater(_ context.Context, name event.Topic) ([]event.Offset, error) {
-	t, err := l.topic(name)
+	t, err := l.ensureTopic(name)
 	if err != nil {
 		return nil, fmt.Errorf("high-water marks of %s: %w", name, err)
 	}
 	ends := make([]event.Offset, len(t.partitions))
 	for i, p := range t.partitions {
-		ends[i], _ = p.end()
+		ends[i], _ = p.endOffset()
 	}
 	return ends, nil
 }
 
-// topic returns the state of a topic, reading its ends at the first use.
-func (l *Log) topic(name event.Topic) (*topic, error) {
-	release, err := l.acquire()
+// ensureTopic returns the state of a topic, reading its ends at the first use.
+func (l *Log) ensureTopic(name event.Topic) (*topic, error) {
+	release, err := l.acquireDB()
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +266,7 @@ func (l *Log) topic(name event.Topic) (*topic, error) {
 
 // partitionOf returns one partition of a topic.
 func (l *Log) partitionOf(name event.Topic, number int32) (*partition, error) {
-	t, err := l.topic(name)
+	t, err := l.ensureTopic(name)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func registerDiskBytes(reg prometheus.Registerer, l *Log) {
 		Name: "quarry_embeddedlog_disk_bytes",
 		Help: "Disk space that the files of the log take, as du counts.",
 	}, func() float64 {
-		release, err := l.acquire()
+		release, err := l.acquireDB()
 		if err != nil {
 			return 0
 		}

@@ -13,20 +13,20 @@ import (
 
 // Note implements eventlog.Log. It does not wait for the disk.
 func (l *Log) Note(_ context.Context, name string, topic event.Topic, offsets []event.Offset) error {
-	if err := l.note(groupID{name, topic}, offsets); err != nil {
+	if err := l.noteOffsets(groupID{name, topic}, offsets); err != nil {
 		return fmt.Errorf("note offsets of group %s on %s: %w", name, topic, err)
 	}
 	return nil
 }
 
-func (l *Log) note(id groupID, offsets []event.Offset) error {
+func (l *Log) noteOffsets(id groupID, offsets []event.Offset) error {
 	if err := errors.Join(eventlog.CheckName(id.group), eventlog.CheckName(string(id.topic))); err != nil {
 		return err
 	}
 	if err := eventlog.CheckOffsets(offsets, l.partitionsOf(id.topic)); err != nil {
 		return err
 	}
-	release, err := l.acquire()
+	release, err := l.acquireDB()
 	if err != nil {
 		return err
 	}

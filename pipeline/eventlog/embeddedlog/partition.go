@@ -35,42 +35,42 @@ func (l *Log) loadPartition(name event.Topic, number int32) (*partition, error) 
 	p.mu.grown = make(chan struct{})
 	first, err := l.loadOffset(beginKey(name, number))
 	if err != nil {
-		return nil, fmt.Errorf("find the beginning of %s/%d: %w", name, number, l.explain(err))
+		return nil, fmt.Errorf("find the beginning of %s/%d: %w", name, number, l.explainDamage(err))
 	}
 	p.mu.first, p.next = first, first
 	it, err := l.db.NewIter(&pebble.IterOptions{LowerBound: p.prefix, UpperBound: partitionPrefix(name, number+1)})
 	if err != nil {
-		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, l.explain(err))
+		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, l.explainDamage(err))
 	}
 	if it.Last() {
 		p.next = offsetOf(it.Key()) + 1
 	}
 	p.mu.end = p.next
 	if err := it.Close(); err != nil {
-		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, l.explain(err))
+		return nil, fmt.Errorf("find the end of %s/%d: %w", name, number, l.explainDamage(err))
 	}
 	return p, nil
 }
 
-// end returns the offset behind the last durable record, and a channel that is
+// endOffset returns the offset behind the last durable record, and a channel that is
 // closed when it rises.
-func (p *partition) end() (event.Offset, <-chan struct{}) {
+func (p *partition) endOffset() (event.Offset, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mu.end, p.mu.grown
 }
 
-// bounds returns the first offset that is kept, and that behind the last durable
+// offsetRange returns the first offset that is kept, and that behind the last durable
 // record.
-func (p *partition) bounds() (first, end event.Offset) {
+func (p *partition) offsetRange() (first, end event.Offset) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mu.first, p.mu.end
 }
 
-// publish lets readers see the records that were written, and wakes those who
+// publishEnd lets readers see the records that were written, and wakes those who
 // wait. It reports nothing new if the partition took no record.
-func (p *partition) publish() {
+func (p *partition) publishEnd() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.mu.end == p.next {
@@ -81,8 +81,8 @@ func (p *partition) publish() {
 	p.mu.grown = make(chan struct{})
 }
 
-// rewind forgets offsets that were given out for a batch that failed.
-func (p *partition) rewind() {
+// rewindNext forgets offsets that were given out for a batch that failed.
+func (p *partition) rewindNext() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next = p.mu.end

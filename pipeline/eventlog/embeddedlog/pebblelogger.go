@@ -29,9 +29,9 @@ func (p pebbleLogger) Errorf(format string, args ...any) {
 func (p pebbleLogger) Fatalf(format string, args ...any) {
 	p.logger.Error("the event log cannot go on: if its disk is full or fails, free some space or replace it; if its files are damaged, restore them from a backup, see \"Damage\" in the manual of operations",
 		"directory", p.dir, "error", "pebble: "+fmt.Sprintf(format, args...))
-	exit(1)
+	exitProcess(1)
 }
 
 // exit ends the process; tests replace it. A panic would end it as well, in a goroutine
 // of Pebble, with a stack trace that hides the message.
-var exit = os.Exit
+var exitProcess = os.Exit

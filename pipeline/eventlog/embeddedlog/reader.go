@@ -28,19 +28,19 @@ type reader struct {
 
 // Tail implements eventlog.Log.
 func (l *Log) Tail(_ context.Context, name event.Topic, number int32, from event.Offset) (eventlog.Reader, error) {
-	r, err := l.tail(name, number, from)
+	r, err := l.openReader(name, number, from)
 	if err != nil {
 		return nil, fmt.Errorf("tail %s/%d from %d: %w", name, number, from, err)
 	}
 	return r, nil
 }
 
-func (l *Log) tail(name event.Topic, number int32, from event.Offset) (*reader, error) {
+func (l *Log) openReader(name event.Topic, number int32, from event.Offset) (*reader, error) {
 	p, err := l.partitionOf(name, number)
 	if err != nil {
 		return nil, err
 	}
-	first, end := p.bounds()
+	first, end := p.offsetRange()
 	if from == 0 {
 		from = first
 	}
@@ -57,11 +57,11 @@ func outOfRange(first, end event.Offset) error {
 // Next implements eventlog.Reader.
 func (r *reader) Next(ctx context.Context) (event.Record, error) {
 	for len(r.chunk) == 0 {
-		if err := r.wait(ctx); err != nil {
+		if err := r.awaitRecord(ctx); err != nil {
 			return event.Record{}, err
 		}
-		if err := r.fill(); err != nil {
-			return event.Record{}, fmt.Errorf("read %s/%d at %d: %w", r.partition.topic, r.partition.number, r.next, r.log.explain(err))
+		if err := r.fillChunk(); err != nil {
+			return event.Record{}, fmt.Errorf("read %s/%d at %d: %w", r.partition.topic, r.partition.number, r.next, r.log.explainDamage(err))
 		}
 	}
 	rec := r.chunk[0]
@@ -76,8 +76,8 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// wait returns when there is a record at next.
-func (r *reader) wait(ctx context.Context) error {
+// awaitRecord returns when there is a record at next.
+func (r *reader) awaitRecord(ctx context.Context) error {
 	if r.closed {
 		return fmt.Errorf("read from a closed reader: %w", eventlog.ErrClosed)
 	}
@@ -85,7 +85,7 @@ func (r *reader) wait(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		end, grown := r.partition.end()
+		end, grown := r.partition.endOffset()
 		if r.next < end {
 			return nil
 		}
@@ -98,14 +98,14 @@ func (r *reader) wait(ctx context.Context) error {
 	}
 }
 
-// fill reads the next records that are durable.
-func (r *reader) fill() error {
-	release, err := r.log.acquire()
+// fillChunk reads the next records that are durable.
+func (r *reader) fillChunk() error {
+	release, err := r.log.acquireDB()
 	if err != nil {
 		return err
 	}
 	defer release()
-	end, _ := r.partition.end()
+	end, _ := r.partition.endOffset()
 	it, err := r.log.db.NewIter(&pebble.IterOptions{
 		LowerBound: appendOffset(r.partition.prefix, r.next),
 		UpperBound: appendOffset(r.partition.prefix, end),
@@ -118,7 +118,7 @@ func (r *reader) fill() error {
 		err = closeErr
 	}
 	if err == nil && (len(r.chunk) == 0 || r.chunk[0].Position.Offset != r.next) {
-		err = r.absent()
+		err = r.explainMissing()
 	}
 	if err != nil {
 		r.chunk = nil
@@ -128,9 +128,9 @@ func (r *reader) fill() error {
 	return nil
 }
 
-// absent says why there is no record at next.
-func (r *reader) absent() error {
-	if first, end := r.partition.bounds(); r.next < first {
+// explainMissing says why there is no record at next.
+func (r *reader) explainMissing() error {
+	if first, end := r.partition.offsetRange(); r.next < first {
 		return outOfRange(first, end) // it was trimmed meanwhile
 	}
 	return fmt.Errorf("%w: offset is missing", errCorrupt)

@@ -14,13 +14,13 @@ var _ eventlog.Trimmer = (*Log)(nil)
 
 // Trim implements eventlog.Trimmer. Pebble frees the space as it compacts.
 func (l *Log) Trim(ctx context.Context, name event.Topic, number int32, before event.Offset) error {
-	if err := l.trim(ctx, name, number, before); err != nil {
+	if err := l.trimPartition(ctx, name, number, before); err != nil {
 		return fmt.Errorf("trim %s/%d below %d: %w", name, number, before, err)
 	}
 	return nil
 }
 
-func (l *Log) trim(ctx context.Context, name event.Topic, number int32, before event.Offset) error {
+func (l *Log) trimPartition(ctx context.Context, name event.Topic, number int32, before event.Offset) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (l *Log) trim(ctx context.Context, name event.Topic, number int32, before e
 	}
 	p.trimming.Lock()
 	defer p.trimming.Unlock()
-	first, end := p.bounds()
+	first, end := p.offsetRange()
 	if before < 0 || before > end {
 		return outOfRange(first, end)
 	}
@@ -41,9 +41,9 @@ func (l *Log) trim(ctx context.Context, name event.Topic, number int32, before e
 		return nil
 	}
 	// Before the records are gone, so that a reader that misses one knows why.
-	p.begin(before)
+	p.setFirst(before)
 	if err := l.deleteBelow(p, before); err != nil {
-		p.begin(first)
+		p.setFirst(first)
 		return err
 	}
 	l.metrics.trimmedRecords.Add(float64(before - first))
@@ -53,7 +53,7 @@ func (l *Log) trim(ctx context.Context, name event.Topic, number int32, before e
 // deleteBelow deletes records and notes the first offset in one batch: without
 // the note, offsets of a partition that was trimmed to its end would begin anew.
 func (l *Log) deleteBelow(p *partition, before event.Offset) error {
-	release, err := l.acquire()
+	release, err := l.acquireDB()
 	if err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func (l *Log) deleteBelow(p *partition, before event.Offset) error {
 	return b.Commit(pebble.Sync)
 }
 
-// begin sets the first offset that is kept.
-func (p *partition) begin(first event.Offset) {
+// setFirst sets the first offset that is kept.
+func (p *partition) setFirst(first event.Offset) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.first = first

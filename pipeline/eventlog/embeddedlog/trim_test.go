@@ -103,7 +103,7 @@ func TestAFailedTrimDeletesNothing(t *testing.T) {
 	if err := l.Trim(t.Context(), event.TopicAudit, 0, 1); !errors.Is(err, eventlog.ErrClosed) {
 		t.Errorf("Trim of a closed log: %v, want ErrClosed", err)
 	}
-	if first, _ := p.bounds(); first != 0 {
+	if first, _ := p.offsetRange(); first != 0 {
 		t.Errorf("the first offset is %d, want 0", first)
 	}
 }

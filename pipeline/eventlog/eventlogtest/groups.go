@@ -18,7 +18,7 @@ type member struct {
 	joined chan error
 }
 
-func (s *suite) join(group string, handle func(context.Context, eventlog.Assignment) error) *member {
+func (s *suite) joinGroup(group string, handle func(context.Context, eventlog.Assignment) error) *member {
 	ctx, cancel := context.WithCancel(s.ctx)
 	m := &member{s: s, cancel: cancel, joined: make(chan error, 1)}
 	go func() { m.joined <- s.log.Join(ctx, group, s.topic, handle) }()
@@ -26,17 +26,17 @@ func (s *suite) join(group string, handle func(context.Context, eventlog.Assignm
 	return m
 }
 
-// leave ends the membership and waits until its handles have returned.
-func (m *member) leave() {
+// leaveGroup ends the membership and waits until its handles have returned.
+func (m *member) leaveGroup() {
 	m.s.Helper()
 	m.cancel()
-	if err := wait(m.s, "Join after cancellation", m.joined); !errors.Is(err, context.Canceled) {
+	if err := awaitValue(m.s, "Join after cancellation", m.joined); !errors.Is(err, context.Canceled) {
 		m.s.Errorf("Join: %v, want context.Canceled", err)
 	}
 }
 
-// collect returns a handle that sends what it reads and commits it.
-func collect(to chan<- string) func(context.Context, eventlog.Assignment) error {
+// collectTexts returns a handle that sends what it reads and commits it.
+func collectTexts(to chan<- string) func(context.Context, eventlog.Assignment) error {
 	return func(ctx context.Context, a eventlog.Assignment) error {
 		for {
 			rec, err := a.Next(ctx)
@@ -56,60 +56,60 @@ func collect(to chan<- string) func(context.Context, eventlog.Assignment) error 
 	}
 }
 
-func (s *suite) committed(group string) []event.Offset {
+func (s *suite) committedOffsets(group string) []event.Offset {
 	s.Helper()
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	offsets, err := s.log.Committed(ctx, group, s.topic)
-	s.check(err)
+	s.mustSucceed(err)
 	return offsets
 }
 
 func (s *suite) groupResumesAtCommit() {
-	if got := s.committed("resuming"); !slices.Equal(got, make([]event.Offset, partitions)) {
+	if got := s.committedOffsets("resuming"); !slices.Equal(got, make([]event.Offset, partitions)) {
 		s.Errorf("committed offsets of a new group: %v, want zeros", got)
 	}
-	position := s.appendTo(s.topic, 1, record("k", "a"), record("k", "b"))[1]
+	position := s.appendTo(s.topic, 1, newRecord("k", "a"), newRecord("k", "b"))[1]
 	got := make(chan string)
-	m := s.join("resuming", collect(got))
+	m := s.joinGroup("resuming", collectTexts(got))
 	for _, want := range []string{"a", "b"} {
-		if text := wait(s, "record", got); text != want {
+		if text := awaitValue(s, "record", got); text != want {
 			s.Fatalf("group read %q, want %q", text, want)
 		}
 	}
-	m.leave()
+	m.leaveGroup()
 	want := make([]event.Offset, partitions)
 	want[1] = position.Offset + 1
-	if got := s.committed("resuming"); !slices.Equal(got, want) {
+	if got := s.committedOffsets("resuming"); !slices.Equal(got, want) {
 		s.Errorf("committed offsets %v, want %v", got, want)
 	}
 	s.reopenLog()
-	if got := s.committed("resuming"); !slices.Equal(got, want) {
+	if got := s.committedOffsets("resuming"); !slices.Equal(got, want) {
 		s.Errorf("committed offsets after reopening %v, want %v", got, want)
 	}
-	s.appendTo(s.topic, 1, record("k", "c"))
-	m = s.join("resuming", collect(got))
-	if text := wait(s, "record", got); text != "c" {
+	s.appendTo(s.topic, 1, newRecord("k", "c"))
+	m = s.joinGroup("resuming", collectTexts(got))
+	if text := awaitValue(s, "record", got); text != "c" {
 		s.Errorf("group goes on with %q, want %q", text, "c")
 	}
-	m.leave()
+	m.leaveGroup()
 }
 
 func (s *suite) groupsAreApart() {
-	s.appendTo(s.topic, 0, record("k", "a"))
+	s.appendTo(s.topic, 0, newRecord("k", "a"))
 	first, second := make(chan string), make(chan string)
-	m1, m2 := s.join("first", collect(first)), s.join("second", collect(second))
+	m1, m2 := s.joinGroup("first", collectTexts(first)), s.joinGroup("second", collectTexts(second))
 	for _, c := range []chan string{first, second} {
-		if text := wait(s, "record", c); text != "a" {
+		if text := awaitValue(s, "record", c); text != "a" {
 			s.Errorf("group read %q, want a", text)
 		}
 	}
-	m1.leave()
-	m2.leave()
+	m1.leaveGroup()
+	m2.leaveGroup()
 }
 
 // ledger sees who holds which partition.
-type ledger struct {
+type holderLedger struct {
 	s  *suite
 	mu struct {
 		sync.Mutex
@@ -118,14 +118,14 @@ type ledger struct {
 	}
 }
 
-func newLedger(s *suite) *ledger {
-	l := &ledger{s: s}
+func newHolderLedger(s *suite) *holderLedger {
+	l := &holderLedger{s: s}
 	l.mu.holder = map[int32]string{}
 	l.mu.changed = make(chan struct{})
 	return l
 }
 
-func (l *ledger) set(partition int32, name string) {
+func (l *holderLedger) setHolder(partition int32, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch holder := l.mu.holder[partition]; {
@@ -140,10 +140,10 @@ func (l *ledger) set(partition int32, name string) {
 	l.mu.changed = make(chan struct{})
 }
 
-// await returns when the members hold as many partitions as want says.
-func (l *ledger) await(want map[string]int) {
+// awaitHolders returns when the members hold as many partitions as want says.
+func (l *holderLedger) awaitHolders(want map[string]int) {
 	l.s.Helper()
-	ctx, cancel := l.s.patient()
+	ctx, cancel := l.s.patientContext()
 	defer cancel()
 	for {
 		l.mu.Lock()
@@ -164,34 +164,34 @@ func (l *ledger) await(want map[string]int) {
 	}
 }
 
-// handle holds the partition in the ledger while inner runs.
-func (l *ledger) handle(name string, inner func(context.Context, eventlog.Assignment) error) func(context.Context, eventlog.Assignment) error {
+// trackHolder holds the partition in the ledger while inner runs.
+func (l *holderLedger) trackHolder(name string, inner func(context.Context, eventlog.Assignment) error) func(context.Context, eventlog.Assignment) error {
 	return func(ctx context.Context, a eventlog.Assignment) error {
-		l.set(a.Partition(), name)
-		defer l.set(a.Partition(), "")
+		l.setHolder(a.Partition(), name)
+		defer l.setHolder(a.Partition(), "")
 		return inner(ctx, a)
 	}
 }
 
 func (s *suite) groupTakeover() {
-	l := newLedger(s)
+	l := newHolderLedger(s)
 	got := make(chan string, 100)
-	first := s.join("shared", l.handle("first", collect(got)))
-	l.await(map[string]int{"first": partitions})
-	second := s.join("shared", l.handle("second", collect(got)))
-	l.await(map[string]int{"first": partitions / 2, "second": partitions / 2})
+	first := s.joinGroup("shared", l.trackHolder("first", collectTexts(got)))
+	l.awaitHolders(map[string]int{"first": partitions})
+	second := s.joinGroup("shared", l.trackHolder("second", collectTexts(got)))
+	l.awaitHolders(map[string]int{"first": partitions / 2, "second": partitions / 2})
 	for p := range int32(partitions) {
-		s.appendTo(s.topic, p, record("k", fmt.Sprint("shared ", p)))
+		s.appendTo(s.topic, p, newRecord("k", fmt.Sprint("shared ", p)))
 	}
 	s.wantTexts(got, "shared 0", "shared 1", "shared 2", "shared 3")
-	first.leave()
-	l.await(map[string]int{"second": partitions})
+	first.leaveGroup()
+	l.awaitHolders(map[string]int{"second": partitions})
 	for p := range int32(partitions) {
-		s.appendTo(s.topic, p, record("k", fmt.Sprint("alone ", p)))
+		s.appendTo(s.topic, p, newRecord("k", fmt.Sprint("alone ", p)))
 	}
 	s.wantTexts(got, "alone 0", "alone 1", "alone 2", "alone 3")
-	second.leave()
-	l.await(map[string]int{})
+	second.leaveGroup()
+	l.awaitHolders(map[string]int{})
 	if len(got) != 0 {
 		s.Errorf("record %q was handed out twice", <-got)
 	}
@@ -202,7 +202,7 @@ func (s *suite) wantTexts(from <-chan string, want ...string) {
 	s.Helper()
 	var got []string
 	for range want {
-		got = append(got, wait(s, "record", from))
+		got = append(got, awaitValue(s, "record", from))
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
@@ -212,45 +212,45 @@ func (s *suite) wantTexts(from <-chan string, want ...string) {
 
 func (s *suite) groupHandleFails() {
 	failure := errors.New("handle failed")
-	m := s.join("failing", func(ctx context.Context, a eventlog.Assignment) error {
+	m := s.joinGroup("failing", func(ctx context.Context, a eventlog.Assignment) error {
 		if a.Partition() == 2 {
 			return failure
 		}
 		<-ctx.Done()
 		return nil
 	})
-	if err := wait(s, "Join", m.joined); !errors.Is(err, failure) {
+	if err := awaitValue(s, "Join", m.joined); !errors.Is(err, failure) {
 		s.Errorf("Join: %v, want %v", err, failure)
 	}
 	// The member has left: another one gets everything at once.
-	l := newLedger(s)
-	next := s.join("failing", l.handle("next", func(ctx context.Context, _ eventlog.Assignment) error {
+	l := newHolderLedger(s)
+	next := s.joinGroup("failing", l.trackHolder("next", func(ctx context.Context, _ eventlog.Assignment) error {
 		<-ctx.Done()
 		return nil
 	}))
-	l.await(map[string]int{"next": partitions})
-	next.leave()
+	l.awaitHolders(map[string]int{"next": partitions})
+	next.leaveGroup()
 }
 
 func (s *suite) commitAfterLoss() {
-	s.appendTo(s.topic, 0, record("k", "a"))
+	s.appendTo(s.topic, 0, newRecord("k", "a"))
 	held := make(chan eventlog.Assignment, partitions)
-	m := s.join("losing", func(ctx context.Context, a eventlog.Assignment) error {
+	m := s.joinGroup("losing", func(ctx context.Context, a eventlog.Assignment) error {
 		held <- a
 		<-ctx.Done()
 		return nil
 	})
 	var first eventlog.Assignment
 	for range partitions {
-		if a := wait(s, "assignment", held); a.Partition() == 0 {
+		if a := awaitValue(s, "assignment", held); a.Partition() == 0 {
 			first = a
 		}
 	}
-	m.leave()
+	m.leaveGroup()
 	if err := first.Commit(s.ctx, 1); !errors.Is(err, eventlog.ErrPartitionLost) {
 		s.Errorf("Commit: %v, want ErrPartitionLost", err)
 	}
-	if got := s.committed("losing"); got[0] != 0 {
+	if got := s.committedOffsets("losing"); got[0] != 0 {
 		s.Errorf("committed offset %d, want 0", got[0])
 	}
 }
@@ -258,10 +258,10 @@ func (s *suite) commitAfterLoss() {
 // commitBackwards has a member that has finished nothing commit what it began
 // with, which changes nothing, and less.
 func (s *suite) commitBackwards() {
-	s.appendTo(s.topic, 0, record("k", "a"), record("k", "b"))
-	s.check(s.note("backwards", 1, 0, 0, 0))
+	s.appendTo(s.topic, 0, newRecord("k", "a"), newRecord("k", "b"))
+	s.mustSucceed(s.noteOffsets("backwards", 1, 0, 0, 0))
 	results := make(chan error, 2)
-	m := s.join("backwards", func(ctx context.Context, a eventlog.Assignment) error {
+	m := s.joinGroup("backwards", func(ctx context.Context, a eventlog.Assignment) error {
 		if a.Partition() == 0 {
 			results <- a.Commit(ctx, 1)
 			results <- a.Commit(ctx, 0)
@@ -269,12 +269,12 @@ func (s *suite) commitBackwards() {
 		<-ctx.Done()
 		return nil
 	})
-	s.check(wait(s, "commit of the beginning", results))
-	if err := wait(s, "commit of less", results); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
+	s.mustSucceed(awaitValue(s, "commit of the beginning", results))
+	if err := awaitValue(s, "commit of less", results); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 		s.Errorf("Commit below the beginning: %v, want ErrOffsetOutOfRange", err)
 	}
-	m.leave()
-	if got := s.committed("backwards"); got[0] != 1 {
+	m.leaveGroup()
+	if got := s.committedOffsets("backwards"); got[0] != 1 {
 		s.Errorf("committed offset %d, want 1", got[0])
 	}
 }

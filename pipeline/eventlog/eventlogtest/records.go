@@ -26,7 +26,7 @@ func (s *suite) recordsComeBackWhole() {
 		{Key: []byte("k"), Value: []byte("x"), Headers: []event.Header{{Name: "empty"}}},
 	}
 	positions := s.appendTo(s.topic, 1, want...)
-	r := s.tail(1, 0)
+	r := s.openTail(1, 0)
 	for i := range want {
 		got := s.next(r)
 		if got.Position != positions[i] {
@@ -55,7 +55,7 @@ func (s *suite) orderAndOffsets() {
 	for b := range batches {
 		var records []event.Record
 		for i := range batchSize {
-			records = append(records, record("one", fmt.Sprint(b*batchSize+i)))
+			records = append(records, newRecord("one", fmt.Sprint(b*batchSize+i)))
 		}
 		for _, p := range s.append(records...) {
 			if p.Offset <= last {
@@ -64,7 +64,7 @@ func (s *suite) orderAndOffsets() {
 			last = p.Offset
 		}
 	}
-	r := s.tail(eventlog.PartitionOf([]byte("one"), partitions), 0)
+	r := s.openTail(eventlog.PartitionOf([]byte("one"), partitions), 0)
 	last = -1
 	for i := range batches * batchSize {
 		rec := s.next(r)
@@ -78,7 +78,7 @@ func (s *suite) orderAndOffsets() {
 func (s *suite) partitionOfKey() {
 	var records []event.Record
 	for i := range 64 {
-		records = append(records, record(fmt.Sprint(i), "x"))
+		records = append(records, newRecord(fmt.Sprint(i), "x"))
 	}
 	used := map[int32]int{}
 	for i, p := range s.append(records...) {
@@ -94,7 +94,7 @@ func (s *suite) partitionOfKey() {
 
 func (s *suite) explicitPartition() {
 	for p := range int32(partitions) {
-		for _, position := range s.appendTo(s.topic, p, record("same key", "a"), record("same key", "b")) {
+		for _, position := range s.appendTo(s.topic, p, newRecord("same key", "a"), newRecord("same key", "b")) {
 			if position.Partition != p || position.Topic != s.topic {
 				s.Errorf("appended to %s, want partition %d", position, p)
 			}
@@ -103,10 +103,10 @@ func (s *suite) explicitPartition() {
 }
 
 func (s *suite) badArguments() {
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	for _, p := range []int32{-2, partitions} {
-		if _, err := s.log.Append(ctx, s.topic, p, record("k", "x")); err == nil {
+		if _, err := s.log.Append(ctx, s.topic, p, newRecord("k", "x")); err == nil {
 			s.Errorf("append to partition %d: no error", p)
 		}
 	}
@@ -117,7 +117,7 @@ func (s *suite) badArguments() {
 		}
 	}
 	bad := event.Topic("no/such topic")
-	if _, err := s.log.Append(ctx, bad, 0, record("k", "x")); err == nil {
+	if _, err := s.log.Append(ctx, bad, 0, newRecord("k", "x")); err == nil {
 		s.Errorf("append to topic %q: no error", bad)
 	}
 	if _, err := s.log.Partitions(ctx, bad); err == nil {
@@ -137,43 +137,43 @@ func (s *suite) badArguments() {
 }
 
 func (s *suite) topicsAreApart() {
-	s.appendTo(s.other, 0, record("k", "other"))
-	s.appendTo(s.topic, 0, record("k", "mine"))
-	s.expect(s.tail(0, 0), "mine")
+	s.appendTo(s.other, 0, newRecord("k", "other"))
+	s.appendTo(s.topic, 0, newRecord("k", "mine"))
+	s.expectTexts(s.openTail(0, 0), "mine")
 	if marks := s.highWaters(); marks[0] != 1 {
 		s.Errorf("high-water mark %d, want 1", marks[0])
 	}
 }
 
-func (s *suite) reopen() {
-	first := s.appendTo(s.topic, 2, record("k", "a"), record("k", "b"))
+func (s *suite) offsetsSurviveReopen() {
+	first := s.appendTo(s.topic, 2, newRecord("k", "a"), newRecord("k", "b"))
 	marks := s.highWaters()
 	s.reopenLog()
 	if again := s.highWaters(); !slices.Equal(again, marks) {
 		s.Errorf("high-water marks %v, were %v", again, marks)
 	}
-	second := s.appendTo(s.topic, 2, record("k", "c"))
+	second := s.appendTo(s.topic, 2, newRecord("k", "c"))
 	if second[0].Offset <= first[1].Offset {
 		s.Errorf("offset %d given out after %d", second[0].Offset, first[1].Offset)
 	}
-	s.expect(s.tail(2, 0), "a", "b", "c")
+	s.expectTexts(s.openTail(2, 0), "a", "b", "c")
 }
 
 func (s *suite) tailFromOffset() {
 	texts := []string{"a", "b", "c", "d", "e"}
 	var records []event.Record
 	for _, text := range texts {
-		records = append(records, record("k", text))
+		records = append(records, newRecord("k", text))
 	}
 	// Together they are one batch in Kafka, which answers with the whole of it.
 	positions := s.appendTo(s.topic, 3, records...)
 	for i, p := range positions {
-		s.expect(s.tail(3, p.Offset), texts[i:]...)
+		s.expectTexts(s.openTail(3, p.Offset), texts[i:]...)
 	}
 	end := s.highWaters()[3]
-	r := s.tail(3, end)
-	s.appendTo(s.topic, 3, record("k", "f"))
-	s.expect(r, "f")
+	r := s.openTail(3, end)
+	s.appendTo(s.topic, 3, newRecord("k", "f"))
+	s.expectTexts(r, "f")
 	for _, from := range []event.Offset{-1, end + 100} {
 		if err := s.tailError(from); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 			s.Errorf("tail from %d: %v, want ErrOffsetOutOfRange", from, err)
@@ -182,7 +182,7 @@ func (s *suite) tailFromOffset() {
 }
 
 func (s *suite) tailError(from event.Offset) error {
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	r, err := s.log.Tail(ctx, s.topic, 3, from)
 	if err == nil {
@@ -195,7 +195,7 @@ func (s *suite) tailError(from event.Offset) error {
 // append itself.
 func (s *suite) nextWaitsAndWakes() {
 	const rounds = 21
-	r := s.tail(0, 0)
+	r := s.openTail(0, 0)
 	read := make(chan time.Time)
 	failed := make(chan error, 1)
 	var reading sync.WaitGroup
@@ -212,7 +212,7 @@ func (s *suite) nextWaitsAndWakes() {
 	var delays []time.Duration
 	for i := range rounds {
 		began := time.Now()
-		s.appendTo(s.topic, 0, record("k", fmt.Sprint(i)))
+		s.appendTo(s.topic, 0, newRecord("k", fmt.Sprint(i)))
 		select {
 		case at := <-read:
 			delays = append(delays, at.Sub(began))
@@ -227,34 +227,34 @@ func (s *suite) nextWaitsAndWakes() {
 	}
 }
 
-func (s *suite) cancel() {
+func (s *suite) callsAreCanceled() {
 	ctx, cancel := context.WithCancel(s.ctx)
-	r := s.tail(0, 0)
+	r := s.openTail(0, 0)
 	done := make(chan error, 1)
 	go func() {
 		_, err := r.Next(ctx)
 		done <- err
 	}()
 	cancel()
-	if err := wait(s, "Next after cancellation", done); !errors.Is(err, context.Canceled) {
+	if err := awaitValue(s, "Next after cancellation", done); !errors.Is(err, context.Canceled) {
 		s.Errorf("Next: %v, want context.Canceled", err)
 	}
-	if _, err := s.log.Append(ctx, s.topic, 0, record("k", "x")); !errors.Is(err, context.Canceled) {
+	if _, err := s.log.Append(ctx, s.topic, 0, newRecord("k", "x")); !errors.Is(err, context.Canceled) {
 		s.Errorf("Append: %v, want context.Canceled", err)
 	}
 	// The reader is as good as before.
-	s.appendTo(s.topic, 0, record("k", "after"))
-	s.expect(r, "after")
+	s.appendTo(s.topic, 0, newRecord("k", "after"))
+	s.expectTexts(r, "after")
 }
 
 func (s *suite) highWater() {
 	before := s.highWaters()
-	position := s.appendTo(s.topic, 1, record("k", "a"))[0]
+	position := s.appendTo(s.topic, 1, newRecord("k", "a"))[0]
 	after := s.highWaters()
 	if after[1] <= position.Offset || after[1] <= before[1] {
 		s.Errorf("high-water mark %d after an append at %d, was %d", after[1], position.Offset, before[1])
 	}
-	if got := s.next(s.tail(1, 0)).Position.Offset + 1; got != after[1] {
+	if got := s.next(s.openTail(1, 0)).Position.Offset + 1; got != after[1] {
 		s.Errorf("caught up at %d, the mark is %d", got, after[1])
 	}
 	if after[0] != before[0] {
@@ -263,25 +263,25 @@ func (s *suite) highWater() {
 }
 
 func (s *suite) tooLarge() {
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	largest := event.Record{Key: []byte("k"), Value: bytes.Repeat([]byte("x"), eventlog.MaxRecordBytes-1)}
 	larger := event.Record{Key: []byte("k"), Value: bytes.Repeat([]byte("x"), eventlog.MaxRecordBytes)}
-	if _, err := s.log.Append(ctx, s.topic, 0, record("k", "first"), larger); !errors.Is(err, eventlog.ErrRecordTooLarge) {
+	if _, err := s.log.Append(ctx, s.topic, 0, newRecord("k", "first"), larger); !errors.Is(err, eventlog.ErrRecordTooLarge) {
 		s.Fatalf("append of a record above the bound: %v, want ErrRecordTooLarge", err)
 	}
 	if mark := s.highWaters()[0]; mark != 0 {
 		s.Fatalf("high-water mark %d after a refused append, want 0", mark)
 	}
 	// More than one request of Kafka holds.
-	s.appendTo(s.topic, 0, largest, largest, record("k", "small"))
-	r := s.tail(0, 0)
+	s.appendTo(s.topic, 0, largest, largest, newRecord("k", "small"))
+	r := s.openTail(0, 0)
 	for range 2 {
 		if got := s.next(r); len(got.Value) != len(largest.Value) {
 			s.Fatalf("read %d bytes, want %d", len(got.Value), len(largest.Value))
 		}
 	}
-	s.expect(r, "small")
+	s.expectTexts(r, "small")
 }
 
 // batchOfRefs appends as much as the indexer announces of many refs at once, beside
@@ -289,11 +289,11 @@ func (s *suite) tooLarge() {
 // merge that comes in between finds documents dead that later records name.
 func (s *suite) batchOfRefs() {
 	const refs, bytesOfAll = 256, 800 << 10
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	batch := make([]event.Record, refs)
 	for i := range batch {
-		batch[i] = record("k", fmt.Sprintf("%04d", i)+strings.Repeat("x", bytesOfAll/refs-64))
+		batch[i] = newRecord("k", fmt.Sprintf("%04d", i)+strings.Repeat("x", bytesOfAll/refs-64))
 	}
 	done, stop := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -304,7 +304,7 @@ func (s *suite) batchOfRefs() {
 				return
 			default:
 			}
-			if _, err := s.log.Append(ctx, s.topic, 0, record("other", "other")); err != nil {
+			if _, err := s.log.Append(ctx, s.topic, 0, newRecord("other", "other")); err != nil {
 				s.Error(err)
 				return
 			}
@@ -327,7 +327,7 @@ func (s *suite) batchOfRefs() {
 		if pieces > 2 {
 			s.Errorf("%d bytes of %d records are in the log in %d pieces, want at most 2", bytesOfAll, refs, pieces)
 		}
-		r := s.tail(0, positions[0].Offset)
+		r := s.openTail(0, positions[0].Offset)
 		for i := 0; i < refs; {
 			got := s.next(r)
 			if string(got.Key) == "other" {
@@ -352,7 +352,7 @@ func (s *suite) concurrentAppends() {
 		writing.Go(func() {
 			for i := range each {
 				text := fmt.Sprintf("%d:%d", w, i)
-				positions, err := s.log.Append(s.ctx, s.topic, eventlog.AnyPartition, record(fmt.Sprint("key", w), text))
+				positions, err := s.log.Append(s.ctx, s.topic, eventlog.AnyPartition, newRecord(fmt.Sprint("key", w), text))
 				if err != nil {
 					s.Error(err)
 					return
@@ -372,7 +372,7 @@ func (s *suite) concurrentAppends() {
 	}
 	nextOf := make([]int, writers)
 	for p, mark := range s.highWaters() {
-		r := s.tail(int32(p), 0)
+		r := s.openTail(int32(p), 0)
 		for at := event.Offset(0); at < mark; {
 			rec := s.next(r)
 			at = rec.Position.Offset + 1
@@ -398,7 +398,7 @@ func (s *suite) concurrentAppends() {
 
 func (s *suite) close() {
 	waiting := make(chan error, 2)
-	r := s.tail(0, 0)
+	r := s.openTail(0, 0)
 	go func() {
 		_, err := r.Next(s.ctx)
 		waiting <- err
@@ -412,16 +412,16 @@ func (s *suite) close() {
 		})
 	}()
 	for range partitions {
-		wait(s, "handle", started)
+		awaitValue(s, "handle", started)
 	}
-	s.check(s.log.Close())
+	s.mustSucceed(s.log.Close())
 	for range 2 {
-		if err := wait(s, "waiting call after Close", waiting); !errors.Is(err, eventlog.ErrClosed) {
+		if err := awaitValue(s, "waiting call after Close", waiting); !errors.Is(err, eventlog.ErrClosed) {
 			s.Errorf("waiting call: %v, want ErrClosed", err)
 		}
 	}
 	calls := map[string]func() error{
-		"Append":    func() error { _, err := s.log.Append(s.ctx, s.topic, 0, record("k", "x")); return err },
+		"Append":    func() error { _, err := s.log.Append(s.ctx, s.topic, 0, newRecord("k", "x")); return err },
 		"Tail":      func() error { _, err := s.log.Tail(s.ctx, s.topic, 0, 0); return err },
 		"HighWater": func() error { _, err := s.log.HighWater(s.ctx, s.topic); return err },
 		"Committed": func() error { _, err := s.log.Committed(s.ctx, "closing", s.topic); return err },

@@ -38,13 +38,13 @@ func Run(t *testing.T, d Driver) {
 		{"ExplicitPartition", (*suite).explicitPartition},
 		{"BadArguments", (*suite).badArguments},
 		{"TopicsAreApart", (*suite).topicsAreApart},
-		{"Reopen", (*suite).reopen},
+		{"Reopen", (*suite).offsetsSurviveReopen},
 		{"TailFromOffset", (*suite).tailFromOffset},
 		{"NextWaitsAndWakes", (*suite).nextWaitsAndWakes},
-		{"Cancel", (*suite).cancel},
+		{"Cancel", (*suite).callsAreCanceled},
 		{"HighWater", (*suite).highWater},
 		{"TooLarge", (*suite).tooLarge},
-		{"Trim", (*suite).trim},
+		{"Trim", (*suite).trimDeletesBeginning},
 		{"ConcurrentAppends", (*suite).concurrentAppends},
 		{"GroupResumesAtCommit", (*suite).groupResumesAtCommit},
 		{"GroupsAreApart", (*suite).groupsAreApart},
@@ -52,7 +52,7 @@ func Run(t *testing.T, d Driver) {
 		{"GroupHandleFails", (*suite).groupHandleFails},
 		{"CommitAfterLoss", (*suite).commitAfterLoss},
 		{"CommitBackwards", (*suite).commitBackwards},
-		{"Notes", (*suite).notes},
+		{"Notes", (*suite).notesAreKept},
 		{"NotesOfGroupInUse", (*suite).notesOfGroupInUse},
 		{"Close", (*suite).close},
 	}
@@ -106,33 +106,33 @@ func newSuite(t *testing.T, d Driver) *suite {
 func (s *suite) mustOpen() eventlog.Log {
 	s.Helper()
 	log, err := s.open()
-	s.check(err)
+	s.mustSucceed(err)
 	return log
 }
 
 // reopenLog closes the log and opens its storage again.
 func (s *suite) reopenLog() {
 	s.Helper()
-	s.check(s.log.Close())
+	s.mustSucceed(s.log.Close())
 	s.log = s.mustOpen()
 }
 
-func (s *suite) check(err error) {
+func (s *suite) mustSucceed(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
 	}
 }
 
-// patient returns a context for one wait.
-func (s *suite) patient() (context.Context, context.CancelFunc) {
+// patientContext returns a context for one wait.
+func (s *suite) patientContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(s.ctx, s.driver.Patience)
 }
 
-// wait receives from c.
-func wait[T any](s *suite, what string, c <-chan T) T {
+// awaitValue receives from c.
+func awaitValue[T any](s *suite, what string, c <-chan T) T {
 	s.Helper()
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	select {
 	case v := <-c:
@@ -143,8 +143,8 @@ func wait[T any](s *suite, what string, c <-chan T) T {
 	}
 }
 
-// record returns a record whose value is text.
-func record(key, text string) event.Record {
+// newRecord returns a record whose value is text.
+func newRecord(key, text string) event.Record {
 	return event.Record{
 		Key: []byte(key), Value: []byte(text),
 		Headers: []event.Header{{Name: "ce_id", Value: []byte("id-" + text)}},
@@ -159,22 +159,22 @@ func (s *suite) append(records ...event.Record) []event.Position {
 
 func (s *suite) appendTo(topic event.Topic, partition int32, records ...event.Record) []event.Position {
 	s.Helper()
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	positions, err := s.log.Append(ctx, topic, partition, records...)
-	s.check(err)
+	s.mustSucceed(err)
 	if len(positions) != len(records) {
 		s.Fatalf("%d positions for %d records", len(positions), len(records))
 	}
 	return positions
 }
 
-func (s *suite) tail(partition int32, from event.Offset) eventlog.Reader {
+func (s *suite) openTail(partition int32, from event.Offset) eventlog.Reader {
 	s.Helper()
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	r, err := s.log.Tail(ctx, s.topic, partition, from)
-	s.check(err)
+	s.mustSucceed(err)
 	s.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			s.Errorf("close reader: %v", err)
@@ -185,15 +185,15 @@ func (s *suite) tail(partition int32, from event.Offset) eventlog.Reader {
 
 func (s *suite) next(r eventlog.Reader) event.Record {
 	s.Helper()
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	rec, err := r.Next(ctx)
-	s.check(err)
+	s.mustSucceed(err)
 	return rec
 }
 
-// expect reads one record for each text.
-func (s *suite) expect(r eventlog.Reader, texts ...string) {
+// expectTexts reads one record for each text.
+func (s *suite) expectTexts(r eventlog.Reader, texts ...string) {
 	s.Helper()
 	for _, want := range texts {
 		if got := string(s.next(r).Value); got != want {
@@ -204,10 +204,10 @@ func (s *suite) expect(r eventlog.Reader, texts ...string) {
 
 func (s *suite) highWaters() []event.Offset {
 	s.Helper()
-	ctx, cancel := s.patient()
+	ctx, cancel := s.patientContext()
 	defer cancel()
 	marks, err := s.log.HighWater(ctx, s.topic)
-	s.check(err)
+	s.mustSucceed(err)
 	if len(marks) != partitions {
 		s.Fatalf("%d high-water marks, want %d", len(marks), partitions)
 	}

@@ -8,31 +8,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// trim runs for logs that delete when they are told to. The topic is the one that
+// trimDeletesBeginning runs for logs that delete when they are told to. The topic is the one that
 // may lose its beginning, in place of the suite's.
-func (s *suite) trim() {
+func (s *suite) trimDeletesBeginning() {
 	log, ok := s.log.(eventlog.Trimmer)
 	if !ok {
 		s.Skip("the log has a retention of its own")
 	}
-	s.append(record("k", "kept"))
+	s.append(newRecord("k", "kept"))
 	if err := log.Trim(s.ctx, s.topic, 0, 0); !errors.Is(err, eventlog.ErrKeptWhole) {
 		s.Errorf("trim a topic that is kept whole: %v, want ErrKeptWhole", err)
 	}
 	s.topic = event.TopicAudit
 	for i := range 6 {
-		s.appendTo(s.topic, 0, record("k", fmt.Sprint(i)))
+		s.appendTo(s.topic, 0, newRecord("k", fmt.Sprint(i)))
 	}
-	behind, ahead := s.tail(0, 0), s.tail(0, 5)
-	s.check(log.Trim(s.ctx, s.topic, 0, 4))
-	s.check(log.Trim(s.ctx, s.topic, 0, 2)) // is gone already
+	behind, ahead := s.openTail(0, 0), s.openTail(0, 5)
+	s.mustSucceed(log.Trim(s.ctx, s.topic, 0, 4))
+	s.mustSucceed(log.Trim(s.ctx, s.topic, 0, 2)) // is gone already
 	if _, err := behind.Next(s.ctx); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 		s.Errorf("a reader of what is gone: %v, want ErrOffsetOutOfRange", err)
 	}
-	s.expect(ahead, "5")
+	s.expectTexts(ahead, "5")
 	for range 2 {
-		s.expect(s.tail(0, 0), "4", "5")
-		s.expect(s.tail(0, 4), "4", "5")
+		s.expectTexts(s.openTail(0, 0), "4", "5")
+		s.expectTexts(s.openTail(0, 4), "4", "5")
 		for _, from := range []event.Offset{1, 3, 7} {
 			if _, err := s.log.Tail(s.ctx, s.topic, 0, from); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 				s.Errorf("tail from %d: %v, want ErrOffsetOutOfRange", from, err)
@@ -48,14 +48,14 @@ func (s *suite) trimToEnd(log eventlog.Trimmer) {
 	if err := log.Trim(s.ctx, s.topic, 0, 7); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 		s.Errorf("trim what is to come: %v, want ErrOffsetOutOfRange", err)
 	}
-	s.check(log.Trim(s.ctx, s.topic, 0, 6))
+	s.mustSucceed(log.Trim(s.ctx, s.topic, 0, 6))
 	s.reopenLog()
 	if marks, err := s.log.HighWater(s.ctx, s.topic); err != nil || len(marks) != 1 || marks[0] != 6 {
 		s.Fatalf("high-water marks %v, %v; want 6", marks, err)
 	}
-	r := s.tail(0, 0)
-	if at := s.appendTo(s.topic, 0, record("k", "6")); at[0].Offset != 6 {
+	r := s.openTail(0, 0)
+	if at := s.appendTo(s.topic, 0, newRecord("k", "6")); at[0].Offset != 6 {
 		s.Errorf("appended at %s, want offset 6", at[0])
 	}
-	s.expect(r, "6")
+	s.expectTexts(r, "6")
 }

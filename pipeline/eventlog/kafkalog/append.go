@@ -26,7 +26,7 @@ const (
 )
 
 // appending is the part of one call of Append that goes to one partition.
-type appending struct {
+type partitionAppend struct {
 	records []*event.Record
 	indexes []int // of records in the call
 	bytes   int
@@ -54,13 +54,13 @@ func (l *Log) append(ctx context.Context, topic event.Topic, partition int32, re
 	if err != nil {
 		return nil, err
 	}
-	parts, err := route(partition, n, records)
+	parts, err := routeRecords(partition, n, records)
 	if err != nil {
 		return nil, err
 	}
 	sending, sendCtx := errgroup.WithContext(ctx)
 	for p, a := range parts {
-		sending.Go(func() error { return l.send(sendCtx, partitionID{topic, p}, a) })
+		sending.Go(func() error { return l.enqueueAppend(sendCtx, partitionID{topic, p}, a) })
 	}
 	if err := sending.Wait(); err != nil {
 		return nil, err
@@ -74,12 +74,12 @@ func (l *Log) append(ctx context.Context, topic event.Topic, partition int32, re
 	return positions, nil
 }
 
-// route checks the records and shares them out by partition.
-func route(partition, n int32, records []event.Record) (map[int32]*appending, error) {
+// routeRecords checks the records and shares them out by partition.
+func routeRecords(partition, n int32, records []event.Record) (map[int32]*partitionAppend, error) {
 	if err := eventlog.CheckPartition(partition, n, true); err != nil {
 		return nil, err
 	}
-	parts := make(map[int32]*appending)
+	parts := make(map[int32]*partitionAppend)
 	for i := range records {
 		rec := &records[i]
 		if err := eventlog.CheckRecord(rec); err != nil {
@@ -91,7 +91,7 @@ func route(partition, n int32, records []event.Record) (map[int32]*appending, er
 		}
 		a := parts[to]
 		if a == nil {
-			a = new(appending)
+			a = new(partitionAppend)
 			parts[to] = a
 		}
 		a.records = append(a.records, rec)
@@ -101,9 +101,9 @@ func route(partition, n int32, records []event.Record) (map[int32]*appending, er
 	return parts, nil
 }
 
-// send puts records into the partition's queue and waits for their offsets.
-func (l *Log) send(ctx context.Context, id partitionID, a *appending) error {
-	q, err := l.queue(id)
+// enqueueAppend puts records into the partition's queue and waits for their offsets.
+func (l *Log) enqueueAppend(ctx context.Context, id partitionID, a *partitionAppend) error {
+	q, err := l.ensureQueue(id)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (l *Log) send(ctx context.Context, id partitionID, a *appending) error {
 	}
 }
 
-func (l *Log) queue(id partitionID) (*gather.Queue[*appending], error) {
+func (l *Log) ensureQueue(id partitionID) (*gather.Queue[*partitionAppend], error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.closed {
@@ -130,7 +130,7 @@ func (l *Log) queue(id partitionID) (*gather.Queue[*appending], error) {
 	q := l.mu.queues[id]
 	if q == nil {
 		to := newProducer(l, id)
-		q = gather.New(maxGatherBytes, l.opts.MaxWaitingBytes, func(batch []*appending) error { return l.write(to, batch) })
+		q = gather.New(maxGatherBytes, l.opts.MaxWaitingBytes, func(batch []*partitionAppend) error { return l.write(to, batch) })
 		l.mu.queues[id] = q
 	}
 	return q, nil
@@ -138,7 +138,7 @@ func (l *Log) queue(id partitionID) (*gather.Queue[*appending], error) {
 
 // write sends what gathered for a partition, in as many requests as it takes.
 // The queue calls it from one goroutine at a time.
-func (l *Log) write(to *producer, batch []*appending) error {
+func (l *Log) write(to *producer, batch []*partitionAppend) error {
 	// Not a caller's context: the batch belongs to several callers.
 	ctx, cancel := context.WithTimeout(context.Background(), l.opts.AppendTimeout)
 	defer cancel()
@@ -149,7 +149,7 @@ func (l *Log) write(to *producer, batch []*appending) error {
 	var offsets []event.Offset
 	for len(offsets) < len(all) {
 		request := firstRequest(all[len(offsets):])
-		base, err := l.produce(ctx, to, request)
+		base, err := l.produceBatch(ctx, to, request)
 		if err != nil {
 			return err
 		}
@@ -176,11 +176,11 @@ func firstRequest(records []*event.Record) []*event.Record {
 	return records
 }
 
-// produce sends one request until it is acknowledged and returns the offset of
+// produceBatch sends one request until it is acknowledged and returns the offset of
 // its first record.
-func (l *Log) produce(ctx context.Context, to *producer, records []*event.Record) (event.Offset, error) {
+func (l *Log) produceBatch(ctx context.Context, to *producer, records []*event.Record) (event.Offset, error) {
 	began := time.Now()
-	base, err := to.send(ctx, records, began)
+	base, err := to.sendBatch(ctx, records, began)
 	if err != nil {
 		return 0, err
 	}

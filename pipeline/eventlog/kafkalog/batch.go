@@ -11,7 +11,7 @@ import (
 // stamp is what makes a batch recognizable to the brokers: they add a batch of
 // one producer and epoch to a partition only if its sequence follows on the one
 // before, and answer one that they have already with its offset.
-type stamp struct {
+type batchStamp struct {
 	producer int64
 	epoch    int16
 	sequence int32 // of the first record
@@ -41,7 +41,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // size in four bytes. The layout is that of
 // https://kafka.apache.org/documentation/#recordbatch. Rejected: the client's
 // encoder, which knows no producers.
-func encodeBatch(s stamp, records []*event.Record, at time.Time) []byte {
+func encodeBatch(s batchStamp, records []*event.Record, at time.Time) []byte {
 	b := make([]byte, batchStart, batchSizeBound(records))
 	milliseconds := uint64(at.UnixMilli())
 	b = binary.BigEndian.AppendUint64(b, 0) // base offset: the broker sets it

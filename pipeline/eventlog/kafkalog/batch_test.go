@@ -25,7 +25,7 @@ func TestEncodeBatch(t *testing.T) {
 		{Value: make([]byte, eventlog.MaxRecordBytes)},
 	}
 	at := time.UnixMilli(1_790_000_000_123).UTC()
-	s := stamp{producer: 1 << 40, epoch: 7, sequence: 1 << 20}
+	s := batchStamp{producer: 1 << 40, epoch: 7, sequence: 1 << 20}
 	encoded := encodeBatch(s, records, at)
 	if bound := batchSizeBound(records); len(encoded) > bound || cap(encoded) != bound {
 		t.Errorf("%d bytes in a slice of %d, bound %d", len(encoded), cap(encoded), bound)
@@ -42,7 +42,7 @@ func TestEncodeBatch(t *testing.T) {
 	if !ok {
 		t.Fatalf("decoded a stream of %T", stream.Records[0])
 	}
-	if got := (stamp{batch.ProducerID, batch.ProducerEpoch, batch.BaseSequence}); got != s {
+	if got := (batchStamp{batch.ProducerID, batch.ProducerEpoch, batch.BaseSequence}); got != s {
 		t.Errorf("stamp %+v, want %+v", got, s)
 	}
 	r := &reader{id: partitionID{"t", 0}}
@@ -51,7 +51,7 @@ func TestEncodeBatch(t *testing.T) {
 		if err != nil {
 			t.Fatalf("record %d: %v", i, err)
 		}
-		got, err := r.convert(rec)
+		got, err := r.convertRecord(rec)
 		if err != nil {
 			t.Fatalf("record %d: %v", i, err)
 		}

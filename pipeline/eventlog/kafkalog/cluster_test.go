@@ -48,20 +48,20 @@ func busyRebalance(t *testing.T, c *kafkatest.Cluster) {
 	f := startTraffic(t, c, "rebalance", 6)
 	var leave []func()
 	for range 3 {
-		leave = append(leave, f.member())
+		leave = append(leave, f.joinGroup())
 		f.awaitMore(100)
 	}
 	for range 3 {
 		leave[0]()
 		f.awaitMore(100)
-		leave = append(leave[1:], f.member())
+		leave = append(leave[1:], f.joinGroup())
 		f.awaitMore(100)
 	}
 	// Two at once.
 	leave[0]()
 	leave[1]()
 	f.awaitMore(100)
-	f.finish()
+	f.finishTraffic()
 	leave[2]()
 	wantCommitted(f)
 }
@@ -86,7 +86,7 @@ func wantCommitted(f *traffic) {
 // leaderKilled kills a broker that leads under appends and group reads.
 func leaderKilled(t *testing.T, c *kafkatest.Cluster) {
 	f := startTraffic(t, c, "leader-killed", 3)
-	leave := []func(){f.member(), f.member()}
+	leave := []func(){f.joinGroup(), f.joinGroup()}
 	f.awaitMore(100)
 	leader := c.Leader(f.topic, 0)
 	began := time.Now()
@@ -99,7 +99,7 @@ func leaderKilled(t *testing.T, c *kafkatest.Cluster) {
 	c.Restart(leader)
 	c.AwaitInSync(f.topic)
 	f.awaitMore(100)
-	f.finish()
+	f.finishTraffic()
 	for _, leave := range leave {
 		leave()
 	}
@@ -113,7 +113,7 @@ func rollingRestart(t *testing.T, c *kafkatest.Cluster) {
 		t.Skip("rolling restart: takes 45 s, only with -faults")
 	}
 	f := startTraffic(t, c, "rolling", 3)
-	leave := []func(){f.member(), f.member(), f.member()}
+	leave := []func(){f.joinGroup(), f.joinGroup(), f.joinGroup()}
 	f.awaitMore(100)
 	for i := range 3 {
 		c.Stop(i)
@@ -122,7 +122,7 @@ func rollingRestart(t *testing.T, c *kafkatest.Cluster) {
 		c.AwaitInSync(f.topic)
 	}
 	f.awaitMore(100)
-	f.finish()
+	f.finishTraffic()
 	for _, leave := range leave {
 		leave()
 	}
@@ -166,7 +166,7 @@ func twoAway(t *testing.T, c *kafkatest.Cluster) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	mustAppend(ctx, t, l, topic, "d")
-	got := texts(t, l, topic, 0)
+	got := readTexts(t, l, topic, 0)
 	t.Logf("the log has %q", got)
 	if kept := slices.DeleteFunc(slices.Clone(got), func(text string) bool { return text == "refused" }); !slices.Equal(kept, []string{"a", "b", "c", "d"}) {
 		t.Errorf("the log has %q, want a, b, c, d and perhaps what was refused", got)

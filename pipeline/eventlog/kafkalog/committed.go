@@ -11,14 +11,14 @@ import (
 
 // Committed implements eventlog.Log.
 func (l *Log) Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error) {
-	offsets, err := l.committed(ctx, group, topic)
+	offsets, err := l.committedOffsets(ctx, group, topic)
 	if err != nil {
 		return nil, fmt.Errorf("committed offsets of group %s on %s: %w", group, topic, err)
 	}
 	return offsets, nil
 }
 
-func (l *Log) committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error) {
+func (l *Log) committedOffsets(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error) {
 	if err := eventlog.CheckName(group); err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (l *Log) committed(ctx context.Context, group string, topic event.Topic) ([
 		return nil, err
 	}
 	var offsets []event.Offset
-	err = l.request(ctx, func(ctx context.Context) (err error) {
+	err = l.doRequest(ctx, func(ctx context.Context) (err error) {
 		offsets, err = fetchCommitted(ctx, l.client, group, topic, n)
 		return err
 	})
@@ -47,13 +47,13 @@ func fetchCommitted(ctx context.Context, client *kafka.Client, group string, top
 		GroupID: group, Topics: map[string][]int{string(topic): partitions},
 	})
 	if err != nil {
-		return nil, lacksOfGroup(err, "DESCRIBE", group, "DESCRIBE", topic)
+		return nil, explainMissingGroupRight(err, "DESCRIBE", group, "DESCRIBE", topic)
 	}
 	if response.Error != nil {
-		return nil, lacksOfGroup(response.Error, "DESCRIBE", group, "DESCRIBE", topic)
+		return nil, explainMissingGroupRight(response.Error, "DESCRIBE", group, "DESCRIBE", topic)
 	}
 	offsets := make([]event.Offset, n)
-	return offsets, lacksOfGroup(fillCommitted(offsets, response.Topics[string(topic)]), "DESCRIBE", group, "DESCRIBE", topic)
+	return offsets, explainMissingGroupRight(fillCommitted(offsets, response.Topics[string(topic)]), "DESCRIBE", group, "DESCRIBE", topic)
 }
 
 func fillCommitted(offsets []event.Offset, answered []kafka.OffsetFetchPartition) error {

@@ -58,7 +58,7 @@ func (l *Log) Describe(ctx context.Context, topic event.Topic) (TopicState, erro
 	for i, p := range layout {
 		state.Partitions = append(state.Partitions, PartitionState{PartitionLayout: p, First: ranges[i].first, Next: ranges[i].end})
 	}
-	if state.Settings, err = l.settings(ctx, topic); err != nil {
+	if state.Settings, err = l.fetchSettings(ctx, topic); err != nil {
 		return state, fmt.Errorf("settings of %s: %w", topic, err)
 	}
 	return state, nil
@@ -87,10 +87,10 @@ type settingsRequest describeconfigs.Request
 // ApiKey implements protocol.Message.
 func (*settingsRequest) ApiKey() protocol.ApiKey { return protocol.DescribeConfigs }
 
-// settings asks any broker for settingNames.
-func (l *Log) settings(ctx context.Context, topic event.Topic) (map[string]string, error) {
+// fetchSettings asks any broker for settingNames.
+func (l *Log) fetchSettings(ctx context.Context, topic event.Topic) (map[string]string, error) {
 	settings := map[string]string{}
-	err := l.request(ctx, func(ctx context.Context) error {
+	err := l.doRequest(ctx, func(ctx context.Context) error {
 		answer, err := l.transport.RoundTrip(ctx, l.client.Addr, &settingsRequest{Resources: []describeconfigs.RequestResource{
 			{ResourceType: int8(kafka.ResourceTypeTopic), ResourceName: string(topic), ConfigNames: settingNames},
 		}})
@@ -103,7 +103,7 @@ func (l *Log) settings(ctx context.Context, topic event.Topic) (map[string]strin
 		}
 		for _, r := range response.Resources {
 			if r.ErrorCode != 0 {
-				return lacks(kafka.Error(r.ErrorCode), "DESCRIBE_CONFIGS", topicName(topic))
+				return explainMissingRight(kafka.Error(r.ErrorCode), "DESCRIBE_CONFIGS", topicName(topic))
 			}
 			for _, entry := range r.ConfigEntries {
 				settings[entry.ConfigName] = entry.ConfigValue

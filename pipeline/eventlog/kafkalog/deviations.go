@@ -14,7 +14,7 @@ type Setting struct {
 	Wanted string // as people read it: a value, or "at least" one
 	Reason string
 	ok     func(value string) bool
-	mend   string // the value that mends it
+	fix    string // the value that mends it
 	loss   bool
 }
 
@@ -28,14 +28,14 @@ type Deviation struct {
 	What string
 	Why  string
 	// Mend is the command that mends it, or what to do.
-	Mend string
+	Fix string
 	// Loss says that brokers will delete, or have deleted, what is the truth, without
 	// any fault.
 	Loss bool
 }
 
 // String returns the deviation as one line.
-func (d Deviation) String() string { return d.What + ": " + d.Why + "; mend it: " + d.Mend }
+func (d Deviation) String() string { return d.What + ": " + d.Why + "; mend it: " + d.Fix }
 
 // maxBatchBytes is what a topic has to take: a batch of maxRequestBytes with its
 // header, and Kafka's own default.
@@ -48,21 +48,21 @@ func (s TopicSpec) Settings(state TopicState) []Setting {
 		inSync = 2
 	}
 	forever := s.Retention == 0
-	retention, bytes := s.retention(), "-1"
+	retention, bytes := s.retentionMillis(), "-1"
 	settings := []Setting{
-		{Name: "cleanup.policy", Wanted: "delete", ok: equals("delete"), mend: "delete", loss: true,
+		{Name: "cleanup.policy", Wanted: "delete", ok: valueEquals("delete"), fix: "delete", loss: true,
 			Reason: "compaction keeps the last record of a repository and deletes its history, from which everything else is rebuilt"},
-		{Name: "retention.ms", Wanted: retention, ok: equals(retention), mend: retention, loss: forever,
+		{Name: "retention.ms", Wanted: retention, ok: valueEquals(retention), fix: retention, loss: forever,
 			Reason: "the log is the truth: a record that was deleted cannot be rebuilt from anything"},
-		{Name: "retention.bytes", Wanted: bytes, ok: equals(bytes), mend: bytes, loss: forever,
+		{Name: "retention.bytes", Wanted: bytes, ok: valueEquals(bytes), fix: bytes, loss: forever,
 			Reason: "as retention.ms, by size"},
-		{Name: "min.insync.replicas", Wanted: fmt.Sprintf("at least %d", inSync), ok: atLeast(inSync), mend: strconv.Itoa(inSync),
+		{Name: "min.insync.replicas", Wanted: fmt.Sprintf("at least %d", inSync), ok: atLeast(inSync), fix: strconv.Itoa(inSync),
 			Reason: "with fewer, a record is acknowledged that is on one disk only, and the end of one broker loses it"},
-		{Name: "max.message.bytes", Wanted: fmt.Sprintf("at least %d", maxBatchBytes), ok: atLeast(maxBatchBytes), mend: strconv.Itoa(maxBatchBytes),
+		{Name: "max.message.bytes", Wanted: fmt.Sprintf("at least %d", maxBatchBytes), ok: atLeast(maxBatchBytes), fix: strconv.Itoa(maxBatchBytes),
 			Reason: "a large event, or many that come at once, would be refused as too large"},
-		{Name: "unclean.leader.election.enable", Wanted: "false", ok: equals("false"), mend: "false",
+		{Name: "unclean.leader.election.enable", Wanted: "false", ok: valueEquals("false"), fix: "false",
 			Reason: "a broker that lacks acknowledged records could become the leader, and they would be gone"},
-		{Name: "message.timestamp.type", Wanted: "CreateTime", ok: equals("CreateTime"), mend: "CreateTime",
+		{Name: "message.timestamp.type", Wanted: "CreateTime", ok: valueEquals("CreateTime"), fix: "CreateTime",
 			Reason: "the time of a record is when it was appended, also in a copy of the log"},
 	}
 	for i := range settings {
@@ -71,7 +71,7 @@ func (s TopicSpec) Settings(state TopicState) []Setting {
 	return settings
 }
 
-func equals(want string) func(string) bool { return func(v string) bool { return v == want } }
+func valueEquals(want string) func(string) bool { return func(v string) bool { return v == want } }
 
 func atLeast(want int) func(string) bool {
 	return func(v string) bool {
@@ -86,18 +86,18 @@ func (l *Log) Deviations(s TopicSpec, state TopicState) []Deviation {
 	deviations := s.layoutDeviations(state)
 	for _, setting := range s.Settings(state) {
 		if setting.Deviates() {
-			deviations = append(deviations, l.deviation(s, setting))
+			deviations = append(deviations, l.newDeviation(s, setting))
 		}
 	}
 	return deviations
 }
 
-func (l *Log) deviation(s TopicSpec, setting Setting) Deviation {
+func (l *Log) newDeviation(s TopicSpec, setting Setting) Deviation {
 	return Deviation{
 		What: fmt.Sprintf("%s of %s is %s, wanted is %s", setting.Name, s.Topic, setting.Value, setting.Wanted),
 		Why:  setting.Reason,
-		Mend: fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s=%s",
-			strings.Join(l.opts.Brokers, ","), s.Topic, setting.Name, setting.mend),
+		Fix: fmt.Sprintf("kafka-configs.sh --bootstrap-server %s --alter --entity-type topics --entity-name %s --add-config %s=%s",
+			strings.Join(l.opts.Brokers, ","), s.Topic, setting.Name, setting.fix),
 		Loss: setting.loss,
 	}
 }
@@ -108,28 +108,28 @@ func (s TopicSpec) layoutDeviations(state TopicState) []Deviation {
 		deviations = append(deviations, Deviation{
 			What: fmt.Sprintf("%s has %d partitions, configured are %d", s.Topic, n, s.Partitions),
 			Why:  "the partition of a repository follows from their number, which is fixed when a topic is created",
-			Mend: fmt.Sprintf("configure %d", n),
+			Fix:  fmt.Sprintf("configure %d", n),
 		})
 	}
 	if copies := copiesOf(state); s.Replication > 0 && copies < s.Replication {
 		deviations = append(deviations, Deviation{
 			What: fmt.Sprintf("%s has %d copies, configured are %d", s.Topic, copies, s.Replication),
 			Why:  "fewer brokers may be lost than was planned",
-			Mend: "add copies by kafka-reassign-partitions.sh",
+			Fix:  "add copies by kafka-reassign-partitions.sh",
 		})
 	}
 	if behind := partitionsWhere(state, lacksCopies); len(behind) > 0 {
 		deviations = append(deviations, Deviation{
 			What: fmt.Sprintf("partitions %s of %s lack complete copies", strings.Join(behind, ", "), s.Topic),
 			Why:  "brokers are away, or catch up: until they are back fewer may be lost, and below min.insync.replicas nothing is taken",
-			Mend: "look after the brokers",
+			Fix:  "look after the brokers",
 		})
 	}
 	if cut := partitionsWhere(state, func(p PartitionState) bool { return p.First > 0 }); len(cut) > 0 && s.Retention == 0 {
 		deviations = append(deviations, Deviation{
 			What: fmt.Sprintf("partitions %s of %s do not begin at offset 0", strings.Join(cut, ", "), s.Topic),
 			Why:  "records were deleted: what followed from them is in the projections alone and cannot be rebuilt",
-			Mend: "keep a copy of the projections, and register the repositories again",
+			Fix:  "keep a copy of the projections, and register the repositories again",
 		})
 	}
 	return deviations

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// good is a topic with three copies as it is to be.
-func good() TopicState {
+// healthyTopic is a topic with three copies as it is to be.
+func healthyTopic() TopicState {
 	partition := func(n int32) PartitionState {
 		return PartitionState{PartitionLayout: PartitionLayout{Number: n, Leader: n, Replicas: []int32{0, 1, 2}, InSync: []int32{0, 1, 2}}}
 	}
@@ -59,7 +59,7 @@ func TestDeviations(t *testing.T) {
 			}
 		}, []string{"has 1 copies, configured are 3"}, false},
 	} {
-		state := good()
+		state := healthyTopic()
 		test.change(&state)
 		got := l.Deviations(spec, state)
 		if len(test.says) == 0 {
@@ -79,7 +79,7 @@ func TestDeviations(t *testing.T) {
 		}
 	}
 	// What is to be kept for an hour only loses nothing that was to be kept.
-	state := good()
+	state := healthyTopic()
 	if got := l.Deviations(TopicSpec{Topic: "t", Retention: time.Hour}, state); len(got) != 1 || got[0].Loss {
 		t.Errorf("kept for ever where an hour is wanted: %+v", got)
 	}

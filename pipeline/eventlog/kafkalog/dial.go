@@ -30,8 +30,8 @@ func newConnections(opts Options) *connections {
 	return c
 }
 
-// dial has the form that the client library wants.
-func (c *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
+// dialContext has the form that the client library wants.
+func (c *connections) dialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := c.dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err

@@ -18,9 +18,9 @@ var ErrRefused = errors.New("brokers refuse this client")
 // ErrNoTopic says that a topic does not exist; EnsureTopics creates it.
 var ErrNoTopic = errors.New("topic does not exist; create it, or let quarry create it")
 
-// classify wraps the sentinel that fits an error of the client library. Errors
+// classifyError wraps the sentinel that fits an error of the client library. Errors
 // that pass by themselves are returned as they are.
-func classify(err error) error {
+func classifyError(err error) error {
 	for _, c := range []struct {
 		sentinel error
 		codes    []kafka.Error
@@ -43,9 +43,9 @@ func classify(err error) error {
 	return err
 }
 
-// lacks adds to an error of authorization which right on what is missing. Other errors
+// explainMissingRight adds to an error of authorization which right on what is missing. Other errors
 // are returned as they are.
-func lacks(err error, right, resource string) error {
+func explainMissingRight(err error, right, resource string) error {
 	for _, code := range []kafka.Error{kafka.TopicAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed} {
 		if errors.Is(err, code) {
 			if right == "DESCRIBE" {
@@ -57,20 +57,20 @@ func lacks(err error, right, resource string) error {
 	return err
 }
 
-// lacksOfGroup is lacks for a request that needs a right on a group, and one on a topic.
-func lacksOfGroup(err error, right, group string, topicRight string, topic event.Topic) error {
+// explainMissingGroupRight is lacks for a request that needs a right on a group, and one on a topic.
+func explainMissingGroupRight(err error, right, group string, topicRight string, topic event.Topic) error {
 	if errors.Is(err, kafka.TopicAuthorizationFailed) {
-		return lacks(err, topicRight, topicName(topic))
+		return explainMissingRight(err, topicRight, topicName(topic))
 	}
-	return lacks(err, right, "group "+group)
+	return explainMissingRight(err, right, "group "+group)
 }
 
 func topicName(topic event.Topic) string { return "topic " + string(topic) }
 
-// passes reports whether an error may pass by itself: a broker is away, a leader
+// isRetriable reports whether an error may pass by itself: a broker is away, a leader
 // moves, a coordinator loads its state.
-func passes(err error) bool {
-	if err == nil || errors.Is(classify(err), ErrRefused) {
+func isRetriable(err error) bool {
+	if err == nil || errors.Is(classifyError(err), ErrRefused) {
 		return false
 	}
 	if errors.Is(err, errOutOfStep) {
@@ -98,8 +98,8 @@ const (
 // backoff is a pause that doubles.
 type backoff struct{ last time.Duration }
 
-// wait pauses, or returns ctx.Err() if ctx ends before.
-func (b *backoff) wait(ctx context.Context) error {
+// waitNext pauses, or returns ctx.Err() if ctx ends before.
+func (b *backoff) waitNext(ctx context.Context) error {
 	b.last = min(max(2*b.last, minBackoff), maxBackoff)
 	timer := time.NewTimer(b.last)
 	defer timer.Stop()
@@ -111,21 +111,21 @@ func (b *backoff) wait(ctx context.Context) error {
 	}
 }
 
-// retry calls do until it succeeds, fails for good or ctx ends; the last error
+// withRetry calls do until it succeeds, fails for good or ctx ends; the last error
 // of do is then part of the result.
-func (l *Log) retry(ctx context.Context, operation string, do func(context.Context) error) error {
+func (l *Log) withRetry(ctx context.Context, operation string, do func(context.Context) error) error {
 	var pause backoff
 	for {
 		err := do(ctx)
-		if err == nil || !passes(err) {
-			return classify(err)
+		if err == nil || !isRetriable(err) {
+			return classifyError(err)
 		}
 		if l.isClosed() {
 			return eventlog.ErrClosed
 		}
 		l.metrics.retries.WithLabelValues(operation).Inc()
 		l.refreshLayout(ctx)
-		if ctxErr := pause.wait(ctx); ctxErr != nil {
+		if ctxErr := pause.waitNext(ctx); ctxErr != nil {
 			if errors.Is(err, ctxErr) {
 				return err
 			}

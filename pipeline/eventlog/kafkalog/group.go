@@ -14,13 +14,13 @@ import (
 
 // Join implements eventlog.Log. While brokers are away it waits for them.
 func (l *Log) Join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
-	if err := l.join(ctx, group, topic, handle); err != nil {
+	if err := l.joinGroup(ctx, group, topic, handle); err != nil {
 		return fmt.Errorf("group %s on %s: %w", group, topic, err)
 	}
 	return nil
 }
 
-func (l *Log) join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
+func (l *Log) joinGroup(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
 	if err := eventlog.CheckName(group); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (l *Log) join(ctx context.Context, group string, topic event.Topic, handle 
 	defer m.close()
 	ctx, cancel := l.untilClosed(ctx)
 	defer cancel()
-	return ended(ctx, run(ctx, m, handle))
+	return endReason(ctx, run(ctx, m, handle))
 }
 
 // takeInstance returns Options.Instance for the first member of a group in this
@@ -62,7 +62,7 @@ func (l *Log) takeInstance(group string) (instance string, release func()) {
 // returns early.
 func run(ctx context.Context, m *member, handle func(context.Context, eventlog.Assignment) error) error {
 	for {
-		owned, err := m.enter(ctx)
+		owned, err := m.joinGeneration(ctx)
 		if err != nil {
 			return err
 		}
@@ -121,11 +121,11 @@ func (g *generation) run(ctx context.Context, owned []ownedPartition) (over bool
 			end()
 		case <-tick.C:
 			sent := time.Now()
-			switch beatErr := g.member.heartbeat(context.WithoutCancel(ctx)); {
+			switch beatErr := g.member.sendHeartbeat(context.WithoutCancel(ctx)); {
 			case beatErr == nil:
 				confirmed = sent
-			case errors.Is(classify(beatErr), ErrRefused):
-				over, err = true, classify(beatErr)
+			case errors.Is(classifyError(beatErr), ErrRefused):
+				over, err = true, classifyError(beatErr)
 				end()
 			// Nobody else gets the partitions before the session is over; if the
 			// coordinator has only moved, it has not even begun to be.
@@ -140,7 +140,7 @@ func (g *generation) run(ctx context.Context, owned []ownedPartition) (over bool
 
 // runHandle runs the handle of a partition until ctx ends.
 func (g *generation) runHandle(ctx context.Context, p ownedPartition) {
-	err := g.consume(ctx, p)
+	err := g.consumePartition(ctx, p)
 	if ctx.Err() != nil {
 		return
 	}
@@ -150,18 +150,18 @@ func (g *generation) runHandle(ctx context.Context, p ownedPartition) {
 	}
 }
 
-// consume reads a partition from the committed offset on.
-func (g *generation) consume(ctx context.Context, p ownedPartition) error {
+// consumePartition reads a partition from the committed offset on.
+func (g *generation) consumePartition(ctx context.Context, p ownedPartition) error {
 	l := g.member.log
 	id := partitionID{g.member.topic, p.number}
-	release, err := l.hold(ctx, hold{g.member.group, id})
+	release, err := l.holdPartition(ctx, heldPartition{g.member.group, id})
 	if err != nil {
 		return err
 	}
 	defer release()
 	var r *reader
-	err = l.retry(ctx, operationGroup, func(ctx context.Context) (err error) {
-		r, err = l.tail(ctx, id, p.committed)
+	err = l.withRetry(ctx, operationGroup, func(ctx context.Context) (err error) {
+		r, err = l.openReader(ctx, id, p.committed)
 		return err
 	})
 	if err != nil {
@@ -169,20 +169,20 @@ func (g *generation) consume(ctx context.Context, p ownedPartition) error {
 	}
 	defer r.Close()
 	a := &assignment{reader: r, generation: g, began: r.next}
-	defer a.lose()
+	defer a.markLost()
 	return g.handle(ctx, a)
 }
 
 // hold names a partition of a group.
-type hold struct {
+type heldPartition struct {
 	group string
 	id    partitionID
 }
 
-// hold waits until no handle of this process has the partition of the group.
+// holdPartition waits until no handle of this process has the partition of the group.
 // The broker gives it to another member once RebalanceTimeout is over, even if
 // the handle of the former one has not returned.
-func (l *Log) hold(ctx context.Context, h hold) (release func(), err error) {
+func (l *Log) holdPartition(ctx context.Context, h heldPartition) (release func(), err error) {
 	for {
 		l.mu.Lock()
 		held := l.mu.holds[h]
@@ -221,8 +221,8 @@ type assignment struct {
 // Partition implements eventlog.Assignment.
 func (a *assignment) Partition() int32 { return a.id.partition }
 
-// lose makes commits fail from now on: the handle has returned.
-func (a *assignment) lose() {
+// markLost makes commits fail from now on: the handle has returned.
+func (a *assignment) markLost() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.mu.lost = true
@@ -255,11 +255,11 @@ func (g *generation) commit(ctx context.Context, partition int32, next event.Off
 	var pause backoff
 	for {
 		err := g.commitOnce(ctx, partition, next)
-		if err == nil || !passes(err) {
-			return classify(err)
+		if err == nil || !isRetriable(err) {
+			return classifyError(err)
 		}
 		g.member.log.metrics.retries.WithLabelValues(operationGroup).Inc()
-		if pause.wait(ctx) != nil {
+		if pause.waitNext(ctx) != nil {
 			return err
 		}
 	}
@@ -272,7 +272,7 @@ func (g *generation) commitOnce(ctx context.Context, partition int32, next event
 		Topics: map[string][]kafka.OffsetCommit{topic: {{Partition: int(partition), Offset: int64(next)}}},
 	})
 	if err != nil {
-		return lacksOfGroup(err, "READ", g.member.group, "READ", g.member.topic)
+		return explainMissingGroupRight(err, "READ", g.member.group, "READ", g.member.topic)
 	}
-	return lacksOfGroup(firstError(response.Topics[topic], 1), "READ", g.member.group, "READ", g.member.topic)
+	return explainMissingGroupRight(firstError(response.Topics[topic], 1), "READ", g.member.group, "READ", g.member.topic)
 }

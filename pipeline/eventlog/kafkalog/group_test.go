@@ -41,7 +41,7 @@ func (n *network) wrap(conn net.Conn) net.Conn {
 	return conn
 }
 
-func (n *network) die() {
+func (n *network) closeAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.mu.dead = true
@@ -77,8 +77,8 @@ func joinGroup(t *testing.T, c *kafkatest.Cluster, topic event.Topic, instance s
 	return m
 }
 
-// await waits until the member has got a partition, or a record of one.
-func (m *groupMember) await(t *testing.T, what string) int32 {
+// awaitPartition waits until the member has got a partition, or a record of one.
+func (m *groupMember) awaitPartition(t *testing.T, what string) int32 {
 	t.Helper()
 	select {
 	case p := <-m.got:
@@ -95,10 +95,10 @@ func restartedMember(t *testing.T, c *kafkatest.Cluster) {
 	const topic = event.Topic("restarted-member")
 	makeTopic(t, c, topic, 1)
 	first := joinGroup(t, c, topic, "worker-1")
-	first.await(t, "the first process has the partition")
-	first.die()
+	first.awaitPartition(t, "the first process has the partition")
+	first.closeAll()
 	began := time.Now()
-	joinGroup(t, c, topic, "worker-1").await(t, "the process that was started again has the partition")
+	joinGroup(t, c, topic, "worker-1").awaitPartition(t, "the process that was started again has the partition")
 	t.Logf("a process that died had its partition again after %v", time.Since(began).Round(time.Millisecond))
 }
 
@@ -122,13 +122,13 @@ func twoOfOneName(t *testing.T, c *kafkatest.Cluster) {
 	const topic = event.Topic("two-of-one-name")
 	makeTopic(t, c, topic, 2)
 	first := joinGroup(t, c, topic, "copied")
-	seen := map[int32]bool{first.await(t, "the first process has a partition"): true, first.await(t, "the first process has both"): true}
+	seen := map[int32]bool{first.awaitPartition(t, "the first process has a partition"): true, first.awaitPartition(t, "the first process has both"): true}
 	if len(seen) != 2 {
 		t.Fatalf("the first process has %v, want both partitions", seen)
 	}
 	second := joinGroup(t, c, topic, "copied")
-	second.await(t, "the second process has a partition")
-	if kept := first.await(t, "the first process has one again"); !seen[kept] {
+	second.awaitPartition(t, "the second process has a partition")
+	if kept := first.awaitPartition(t, "the first process has one again"); !seen[kept] {
 		t.Errorf("the first process has partition %d", kept)
 	}
 }
@@ -143,14 +143,14 @@ func killedCoordinator(t *testing.T, broker *kafkatest.Broker) {
 	makeTopic(t, broker.Cluster, topic, 1)
 	l := mustOpen(t, kafkalog.Options{Brokers: broker.Addresses})
 	m := joinGroup(t, broker.Cluster, topic, "")
-	m.await(t, "the member has the partition")
+	m.awaitPartition(t, "the member has the partition")
 	broker.Kill()
 	broker.Restart()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	mustAppend(ctx, t, l, topic, "after")
-	m.await(t, "the member reads on")
+	m.awaitPartition(t, "the member reads on")
 	t.Logf("a member read on %v after its coordinator was back", time.Since(began).Round(time.Millisecond))
 }
 

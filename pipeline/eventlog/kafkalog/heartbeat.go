@@ -38,8 +38,8 @@ type heartbeatResponse struct {
 // ApiKey implements protocol.Message.
 func (*heartbeatResponse) ApiKey() protocol.ApiKey { return protocol.Heartbeat }
 
-// heartbeat keeps the session alive, and learns whether the generation ends.
-func (m *member) heartbeat(ctx context.Context) error {
+// sendHeartbeat keeps the session alive, and learns whether the generation ends.
+func (m *member) sendHeartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()
 	response, err := askGroup[*heartbeatResponse](ctx, m, &heartbeatRequest{
@@ -48,6 +48,6 @@ func (m *member) heartbeat(ctx context.Context) error {
 	if err == nil {
 		err = codeError(response.ErrorCode)
 	}
-	m.forget(err)
+	m.forgetIdentity(err)
 	return err
 }

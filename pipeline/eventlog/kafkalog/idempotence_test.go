@@ -92,7 +92,7 @@ func lostAcknowledgements(t *testing.T, broker *kafkatest.Broker) {
 	if cuts := c.cuts.Load(); cuts != 1+2+3+4+5 {
 		t.Errorf("%d acknowledgements were lost, want 15", cuts)
 	}
-	if got := texts(t, l, topic, 0); !slices.Equal(got, want) {
+	if got := readTexts(t, l, topic, 0); !slices.Equal(got, want) {
 		t.Errorf("the log has %q, want %q", got, want)
 	}
 	if _, err := l.Layout(t.Context(), "__transaction_state"); !errors.Is(err, kafkalog.ErrNoTopic) {
@@ -115,7 +115,7 @@ func givenUp(t *testing.T, broker *kafkatest.Broker) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := texts(t, l, topic, 0), []string{"given up", "next", "last"}; !slices.Equal(got, want) {
+	if got, want := readTexts(t, l, topic, 0), []string{"given up", "next", "last"}; !slices.Equal(got, want) {
 		t.Errorf("the log has %q, want %q", got, want)
 	}
 	if c.cuts.Load() < 2 {
@@ -123,8 +123,8 @@ func givenUp(t *testing.T, broker *kafkatest.Broker) {
 	}
 }
 
-// texts reads a partition to its end.
-func texts(t *testing.T, l *kafkalog.Log, topic event.Topic, partition int32) []string {
+// readTexts reads a partition to its end.
+func readTexts(t *testing.T, l *kafkalog.Log, topic event.Topic, partition int32) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -29,7 +29,7 @@ const NoBroker int32 = -1
 // Brokers returns the numbers of the brokers that are alive, rising. What it
 // says may be as old as two seconds.
 func (l *Log) Brokers(ctx context.Context) ([]int32, error) {
-	response, err := l.metadata(ctx, []string{})
+	response, err := l.fetchMetadata(ctx, []string{})
 	if err != nil {
 		return nil, fmt.Errorf("brokers of the cluster: %w", err)
 	}
@@ -48,7 +48,7 @@ func (l *Log) Layout(ctx context.Context, topic event.Topic) ([]PartitionLayout,
 	if _, err := l.Partitions(ctx, topic); err != nil {
 		return nil, err
 	}
-	response, err := l.metadata(ctx, []string{string(topic)})
+	response, err := l.fetchMetadata(ctx, []string{string(topic)})
 	if err == nil && len(response.Topics) != 1 {
 		err = errIncomplete
 	}
@@ -61,11 +61,11 @@ func (l *Log) Layout(ctx context.Context, topic event.Topic) ([]PartitionLayout,
 	return layoutOf(response.Topics[0].Partitions), nil
 }
 
-// metadata asks as Client.Metadata does, whose answer lacks the numbers of
+// fetchMetadata asks as Client.Metadata does, whose answer lacks the numbers of
 // brokers that are away.
-func (l *Log) metadata(ctx context.Context, topics []string) (*metadata.Response, error) {
+func (l *Log) fetchMetadata(ctx context.Context, topics []string) (*metadata.Response, error) {
 	var response *metadata.Response
-	err := l.request(ctx, func(ctx context.Context) error {
+	err := l.doRequest(ctx, func(ctx context.Context) error {
 		answer, err := l.transport.RoundTrip(ctx, l.client.Addr, &metadata.Request{TopicNames: topics})
 		if err != nil {
 			return err
@@ -127,7 +127,7 @@ func (l *Log) explainUnknown(ctx context.Context, topic event.Topic) error {
 	}
 	response, ok := answer.(*layoutResponse)
 	if ok && len(response.Topics) == 1 && kafka.Error(response.Topics[0].ErrorCode) == kafka.TopicAuthorizationFailed {
-		return classify(lacks(kafka.TopicAuthorizationFailed, "DESCRIBE", topicName(topic)))
+		return classifyError(explainMissingRight(kafka.TopicAuthorizationFailed, "DESCRIBE", topicName(topic)))
 	}
 	return ErrNoTopic
 }

@@ -46,7 +46,7 @@ func TestLeaderDeaths(t *testing.T) {
 				c.AwaitInSync(deathTopic)
 				d.killLeader(t)
 			}
-			d.report(t)
+			d.logRecovery(t)
 		})
 	}
 }
@@ -120,7 +120,7 @@ func (d *deaths) appendOnce(ctx context.Context, partition int32) error {
 	return nil
 }
 
-func (d *deaths) report(t *testing.T) {
+func (d *deaths) logRecovery(t *testing.T) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	slices.Sort(d.recovered)

@@ -35,9 +35,9 @@ type Log struct {
 		sync.Mutex
 		closed     bool
 		partitions map[event.Topic]int32 // of topics that were seen to exist
-		queues     map[partitionID]*gather.Queue[*appending]
-		holds      map[hold]chan struct{} // closed when the partition is let go
-		instances  map[string]bool        // groups that have a member under Options.Instance
+		queues     map[partitionID]*gather.Queue[*partitionAppend]
+		holds      map[heldPartition]chan struct{} // closed when the partition is let go
+		instances  map[string]bool                 // groups that have a member under Options.Instance
 	}
 }
 
@@ -57,12 +57,12 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open event log on Kafka: %w", err)
 	}
-	mechanism, err := opts.SASL.mechanism()
+	mechanism, err := opts.SASL.newMechanism()
 	if err != nil {
 		return nil, fmt.Errorf("open event log on Kafka: %w", err)
 	}
 	l := newLog(opts, mechanism)
-	if err := l.connect(ctx); err != nil {
+	if err := l.probeCluster(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open event log on Kafka at %s: %w", strings.Join(opts.Brokers, ", "), err), l.Close())
 	}
 	// Only now, so that an Open that failed may be tried again with the same
@@ -84,8 +84,8 @@ func newLog(opts Options, mechanism sasl.Mechanism) *Log {
 	l.transport = newTransport(lifetime, opts, l.connections, mechanism)
 	l.client = &kafka.Client{Addr: kafka.TCP(opts.Brokers...), Timeout: requestTimeout, Transport: l.transport}
 	l.mu.partitions = make(map[event.Topic]int32)
-	l.mu.queues = make(map[partitionID]*gather.Queue[*appending])
-	l.mu.holds = make(map[hold]chan struct{})
+	l.mu.queues = make(map[partitionID]*gather.Queue[*partitionAppend])
+	l.mu.holds = make(map[heldPartition]chan struct{})
 	l.mu.instances = make(map[string]bool)
 	return l
 }
@@ -95,20 +95,20 @@ func newLog(opts Options, mechanism sasl.Mechanism) *Log {
 func newTransport(lifetime context.Context, opts Options, through *connections, mechanism sasl.Mechanism) *kafka.Transport {
 	return &kafka.Transport{
 		Context: lifetime,
-		Dial:    through.dial, DialTimeout: opts.DialTimeout, MetadataTTL: metadataTTL,
+		Dial:    through.dialContext, DialTimeout: opts.DialTimeout, MetadataTTL: metadataTTL,
 		ClientID: opts.ClientID, TLS: opts.TLS, SASL: mechanism,
 	}
 }
 
-// connect asks for the cluster's layout. The client library answers other
+// probeCluster asks for the cluster's layout. The client library answers other
 // requests of a client that is refused with a misleading "broker not available";
 // this one brings the real reason.
-func (l *Log) connect(ctx context.Context) error {
+func (l *Log) probeCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.ConnectTimeout)
 	defer cancel()
-	return closedEarly(l.retry(ctx, operationRequest, func(ctx context.Context) error {
+	return closedEarly(l.withRetry(ctx, operationRequest, func(ctx context.Context) error {
 		_, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{}})
-		return l.opts.refusal(err)
+		return l.opts.explainRefusal(err)
 	}))
 }
 
@@ -159,21 +159,21 @@ func (l *Log) untilClosed(ctx context.Context) (context.Context, context.CancelF
 	}
 }
 
-// ended returns why a context of untilClosed ended, in place of err, or err.
-func ended(ctx context.Context, err error) error {
+// endReason returns why a context of untilClosed ended, in place of err, or err.
+func endReason(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), eventlog.ErrClosed) {
 		return eventlog.ErrClosed
 	}
 	return err
 }
 
-// request does one of the client's requests until it succeeds, within
+// doRequest does one of the client's requests until it succeeds, within
 // requestTimeout.
-func (l *Log) request(ctx context.Context, do func(context.Context) error) error {
+func (l *Log) doRequest(ctx context.Context, do func(context.Context) error) error {
 	if l.isClosed() {
 		return eventlog.ErrClosed
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return l.retry(ctx, operationRequest, do)
+	return l.withRetry(ctx, operationRequest, do)
 }

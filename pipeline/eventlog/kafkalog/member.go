@@ -80,66 +80,66 @@ func newMember(l *Log, group string, topic event.Topic, partitions int32, instan
 
 // close leaves the group, so that the partitions pass on at once.
 func (m *member) close() {
-	m.leave()
+	m.leaveGroup()
 	m.end()
 	m.transport.CloseIdleConnections()
 	m.connections.closeAll()
 }
 
-// enter joins the group until it is a member of a generation, and returns what is
+// joinGeneration joins the group until it is a member of a generation, and returns what is
 // the member's in it.
-func (m *member) enter(ctx context.Context) ([]ownedPartition, error) {
+func (m *member) joinGeneration(ctx context.Context) ([]ownedPartition, error) {
 	var pause backoff
 	for {
-		owned, err := m.enterOnce(ctx)
+		owned, err := m.joinGenerationOnce(ctx)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err == nil {
 			return owned, nil
 		}
-		m.forget(err)
+		m.forgetIdentity(err)
 		if errors.Is(err, kafka.MemberIDRequired) {
 			continue // it has one now
 		}
 		if errors.Is(err, kafka.InvalidSessionTimeout) {
 			return nil, fmt.Errorf("session timeout of %v: choose one between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms: %w", m.log.opts.SessionTimeout, err)
 		}
-		if !joinPasses(err) {
-			return nil, classify(lacks(err, "READ", "group "+m.group))
+		if !isRetriableJoin(err) {
+			return nil, classifyError(explainMissingRight(err, "READ", "group "+m.group))
 		}
 		m.log.metrics.retries.WithLabelValues(operationGroup).Inc()
 		if pause.last == 0 {
 			m.log.opts.Logger.Warn("cannot join the group, trying again", "group", m.group, "topic", m.topic, "error", err)
 		}
-		if err := pause.wait(ctx); err != nil {
+		if err := pause.waitNext(ctx); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (m *member) enterOnce(ctx context.Context) ([]ownedPartition, error) {
-	assignments, err := m.join(ctx)
+func (m *member) joinGenerationOnce(ctx context.Context) ([]ownedPartition, error) {
+	assignments, err := m.sendJoin(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("join: %w", err)
 	}
-	numbers, err := m.sync(ctx, assignments)
+	numbers, err := m.sendSync(ctx, assignments)
 	if err != nil {
 		return nil, fmt.Errorf("take over the assignment: %w", err)
 	}
-	return m.offsets(ctx, numbers)
+	return m.loadOffsets(ctx, numbers)
 }
 
-// joinPasses reports whether an error of joining may pass by itself. Here more
+// isRetriableJoin reports whether an error of joining may pass by itself. Here more
 // does than elsewhere: the group may have forgotten the member or its generation,
 // and it then joins as a new one.
-func joinPasses(err error) bool {
+func isRetriableJoin(err error) bool {
 	for _, code := range []kafka.Error{kafka.InvalidSessionTimeout, kafka.InconsistentGroupProtocol, kafka.InvalidGroupId} {
 		if errors.Is(err, code) {
 			return false
 		}
 	}
-	return !errors.Is(classify(err), ErrRefused)
+	return !errors.Is(classifyError(err), ErrRefused)
 }
 
 // membershipEnded reports whether the coordinator says that the generation is over
@@ -153,8 +153,8 @@ func membershipEnded(err error) bool {
 	return false
 }
 
-// forget drops what the coordinator does not know any more.
-func (m *member) forget(err error) {
+// forgetIdentity drops what the coordinator does not know any more.
+func (m *member) forgetIdentity(err error) {
 	switch {
 	case errors.Is(err, kafka.UnknownMemberId):
 		m.member = ""
@@ -165,9 +165,9 @@ func (m *member) forget(err error) {
 	}
 }
 
-// join asks for a place in the next generation. If this member is to share the
+// sendJoin asks for a place in the next generation. If this member is to share the
 // partitions out, it returns what each member gets.
-func (m *member) join(ctx context.Context) ([]syncgroup.RequestAssignment, error) {
+func (m *member) sendJoin(ctx context.Context) ([]syncgroup.RequestAssignment, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.log.opts.RebalanceTimeout+groupMargin)
 	defer cancel()
 	subscription, err := protocol.Marshal(formatVersion, consumer.Subscription{Version: formatVersion, Topics: []string{string(m.topic)}})
@@ -192,19 +192,19 @@ func (m *member) join(ctx context.Context) ([]syncgroup.RequestAssignment, error
 	if response.LeaderID != m.member {
 		return nil, nil
 	}
-	return m.assign(response.Members)
+	return m.assignPartitions(response.Members)
 }
 
-// assign shares the partitions out: a range for each member, in the order of their
+// assignPartitions shares the partitions out: a range for each member, in the order of their
 // IDs, which begin with the instance. All members have the same topic.
-func (m *member) assign(members []joingroup.ResponseMember) ([]syncgroup.RequestAssignment, error) {
+func (m *member) assignPartitions(members []joingroup.ResponseMember) ([]syncgroup.RequestAssignment, error) {
 	ids := make([]string, len(members))
 	for i := range members {
 		ids[i] = members[i].MemberID
 	}
 	slices.Sort(ids)
 	assignments := make([]syncgroup.RequestAssignment, len(ids))
-	for i, numbers := range shares(m.partitions, len(ids)) {
+	for i, numbers := range splitRanges(m.partitions, len(ids)) {
 		encoded, err := protocol.Marshal(formatVersion, consumer.Assignment{
 			Version: formatVersion, AssignedPartitions: []consumer.TopicPartition{{Topic: string(m.topic), Partitions: numbers}},
 		})
@@ -216,8 +216,8 @@ func (m *member) assign(members []joingroup.ResponseMember) ([]syncgroup.Request
 	return assignments, nil
 }
 
-// shares cuts the partitions into ranges whose sizes differ by one at the most.
-func shares(partitions int32, members int) [][]int32 {
+// splitRanges cuts the partitions into ranges whose sizes differ by one at the most.
+func splitRanges(partitions int32, members int) [][]int32 {
 	out := make([][]int32, members)
 	for p := range partitions {
 		i := int(int64(p) * int64(members) / int64(partitions))
@@ -226,9 +226,9 @@ func shares(partitions int32, members int) [][]int32 {
 	return out
 }
 
-// sync hands over the assignments, if there are some, and returns the partitions
+// sendSync hands over the assignments, if there are some, and returns the partitions
 // of this member.
-func (m *member) sync(ctx context.Context, assignments []syncgroup.RequestAssignment) ([]int32, error) {
+func (m *member) sendSync(ctx context.Context, assignments []syncgroup.RequestAssignment) ([]int32, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.log.opts.RebalanceTimeout+groupMargin)
 	defer cancel()
 	response, err := askGroup[*syncgroup.Response](ctx, m, &syncgroup.Request{
@@ -254,8 +254,8 @@ func (m *member) sync(ctx context.Context, assignments []syncgroup.RequestAssign
 	return numbers, nil
 }
 
-// offsets adds to each partition where the group goes on.
-func (m *member) offsets(ctx context.Context, numbers []int32) ([]ownedPartition, error) {
+// loadOffsets adds to each partition where the group goes on.
+func (m *member) loadOffsets(ctx context.Context, numbers []int32) ([]ownedPartition, error) {
 	if len(numbers) == 0 {
 		return nil, nil
 	}
@@ -273,9 +273,9 @@ func (m *member) offsets(ctx context.Context, numbers []int32) ([]ownedPartition
 	return owned, nil
 }
 
-// leave gives the place up. If the coordinator does not answer, the session ends
+// leaveGroup gives the place up. If the coordinator does not answer, the session ends
 // by itself.
-func (m *member) leave() {
+func (m *member) leaveGroup() {
 	if m.member == "" {
 		return
 	}
@@ -289,7 +289,7 @@ func (m *member) leave() {
 		if err == nil {
 			err = codeError(response.ErrorCode)
 		}
-		if err == nil || !passes(err) || pause.wait(ctx) != nil {
+		if err == nil || !isRetriable(err) || pause.waitNext(ctx) != nil {
 			return
 		}
 	}

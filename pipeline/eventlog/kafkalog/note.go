@@ -12,7 +12,7 @@ import (
 
 // Note implements eventlog.Log.
 func (l *Log) Note(ctx context.Context, group string, topic event.Topic, offsets []event.Offset) error {
-	if err := l.note(ctx, group, topic, offsets); err != nil {
+	if err := l.noteOffsets(ctx, group, topic, offsets); err != nil {
 		return fmt.Errorf("note offsets of group %s on %s: %w", group, topic, err)
 	}
 	return nil
@@ -25,7 +25,7 @@ const (
 	noGeneration = -1
 )
 
-func (l *Log) note(ctx context.Context, group string, topic event.Topic, offsets []event.Offset) error {
+func (l *Log) noteOffsets(ctx context.Context, group string, topic event.Topic, offsets []event.Offset) error {
 	if err := eventlog.CheckName(group); err != nil {
 		return err
 	}
@@ -43,15 +43,15 @@ func (l *Log) note(ctx context.Context, group string, topic event.Topic, offsets
 	for p, offset := range offsets {
 		commits[p] = kafka.OffsetCommit{Partition: p, Offset: int64(offset)}
 	}
-	err = l.request(ctx, func(ctx context.Context) error {
+	err = l.doRequest(ctx, func(ctx context.Context) error {
 		response, err := l.client.OffsetCommit(ctx, &kafka.OffsetCommitRequest{
 			GroupID: group, MemberID: noMember, GenerationID: noGeneration,
 			Topics: map[string][]kafka.OffsetCommit{string(topic): commits},
 		})
 		if err != nil {
-			return lacksOfGroup(err, "READ", group, "READ", topic)
+			return explainMissingGroupRight(err, "READ", group, "READ", topic)
 		}
-		return lacksOfGroup(firstError(response.Topics[string(topic)], len(commits)), "READ", group, "READ", topic)
+		return explainMissingGroupRight(firstError(response.Topics[string(topic)], len(commits)), "READ", group, "READ", topic)
 	})
 	// So the coordinator answers one who is no member, if there are some.
 	if errors.Is(err, kafka.UnknownMemberId) {

@@ -114,8 +114,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// mechanism returns the client's form of the credentials, nil for none.
-func (s *SASL) mechanism() (sasl.Mechanism, error) {
+// newMechanism returns the client's form of the credentials, nil for none.
+func (s *SASL) newMechanism() (sasl.Mechanism, error) {
 	if s == nil {
 		return nil, nil
 	}

@@ -43,33 +43,33 @@ type producer struct {
 	attempt  func(ctx context.Context, encoded []byte) (int64, error)
 	refresh  func(context.Context)
 
-	next  stamp
+	next  batchStamp
 	known bool // next.producer is valid
 }
 
 func newProducer(l *Log, id partitionID) *producer {
 	p := &producer{log: l, id: id}
-	p.identify, p.attempt, p.refresh = p.askIdentity, p.request, l.refreshLayout
+	p.identify, p.attempt, p.refresh = p.askIdentity, p.sendRequest, l.refreshLayout
 	return p
 }
 
 // errOutOfStep passes: the batch is sent again in a new epoch.
 var errOutOfStep = errors.New("brokers know another state of this producer")
 
-// send sends records as one batch until they are acknowledged and returns the
+// sendBatch sends records as one batch until they are acknowledged and returns the
 // offset of the first.
-func (p *producer) send(ctx context.Context, records []*event.Record, at time.Time) (event.Offset, error) {
+func (p *producer) sendBatch(ctx context.Context, records []*event.Record, at time.Time) (event.Offset, error) {
 	var base int64
 	var encoded []byte
-	err := p.retry(ctx, func(ctx context.Context) (err error) {
+	err := p.withRetry(ctx, func(ctx context.Context) (err error) {
 		if encoded == nil {
-			if err := p.prepare(ctx, len(records)); err != nil {
+			if err := p.prepareSequence(ctx, len(records)); err != nil {
 				return err
 			}
 			encoded = encodeBatch(p.next, records, at)
 		}
 		base, err = p.attempt(ctx, encoded)
-		if p.recover(err) {
+		if p.recoverState(err) {
 			encoded = nil
 			return fmt.Errorf("%w: %w", errOutOfStep, err)
 		}
@@ -77,7 +77,7 @@ func (p *producer) send(ctx context.Context, records []*event.Record, at time.Ti
 	})
 	if err != nil {
 		if encoded != nil {
-			p.restart(restartGivenUp)
+			p.beginEpoch(restartGivenUp)
 		}
 		return 0, fmt.Errorf("partition %d: %w", p.id.partition, err)
 	}
@@ -85,10 +85,10 @@ func (p *producer) send(ctx context.Context, records []*event.Record, at time.Ti
 	return event.Offset(base), nil
 }
 
-// prepare makes sure that there is a producer number and room for n sequences.
-func (p *producer) prepare(ctx context.Context, n int) error {
+// prepareSequence makes sure that there is a producer number and room for n sequences.
+func (p *producer) prepareSequence(ctx context.Context, n int) error {
 	if p.known && int(p.next.sequence)+n > math.MaxInt32 {
-		p.restart(restartUsedUp)
+		p.beginEpoch(restartUsedUp)
 	}
 	if p.known {
 		return nil
@@ -97,13 +97,13 @@ func (p *producer) prepare(ctx context.Context, n int) error {
 	if err != nil {
 		return fmt.Errorf("producer number: %w", err)
 	}
-	p.next, p.known = stamp{producer: number}, true
+	p.next, p.known = batchStamp{producer: number}, true
 	return nil
 }
 
-// restart begins a new epoch. The brokers of a producer without transactions
+// beginEpoch begins a new epoch. The brokers of a producer without transactions
 // take it from the producer, as Kafka's own client does it (KIP-360).
-func (p *producer) restart(reason string) {
+func (p *producer) beginEpoch(reason string) {
 	p.log.metrics.producerRestarts.WithLabelValues(reason).Inc()
 	if p.next.epoch == math.MaxInt16 {
 		p.known = false
@@ -113,14 +113,14 @@ func (p *producer) restart(reason string) {
 	p.next.sequence = 0
 }
 
-// recover begins a new epoch, or asks for another number, if err says that the
+// recoverState begins a new epoch, or asks for another number, if err says that the
 // brokers know another state of the producer, and reports whether it does.
-func (p *producer) recover(err error) bool {
+func (p *producer) recoverState(err error) bool {
 	switch {
 	case errors.Is(err, kafka.OutOfOrderSequenceNumber):
-		p.restart(restartOutOfOrder)
-	case forgotten(err):
-		p.restart(restartForgotten)
+		p.beginEpoch(restartOutOfOrder)
+	case isForgotten(err):
+		p.beginEpoch(restartForgotten)
 		p.known = false
 	default:
 		return false
@@ -130,7 +130,7 @@ func (p *producer) recover(err error) bool {
 	return true
 }
 
-func forgotten(err error) bool {
+func isForgotten(err error) bool {
 	for _, code := range []kafka.Error{
 		kafka.UnknownProducerId, kafka.InvalidProducerEpoch, kafka.InvalidProducerIDMapping, kafka.ProducerFenced,
 		// An older batch than those that the broker remembers; one at a time is sent,
@@ -149,7 +149,7 @@ func forgotten(err error) bool {
 // recognize.
 const attemptTimeout = 2 * time.Second
 
-func (p *producer) request(ctx context.Context, encoded []byte) (int64, error) {
+func (p *producer) sendRequest(ctx context.Context, encoded []byte) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	response, err := p.log.client.RawProduce(ctx, &kafka.RawProduceRequest{
@@ -160,7 +160,7 @@ func (p *producer) request(ctx context.Context, encoded []byte) (int64, error) {
 		return 0, err
 	}
 	if response.Error != nil {
-		return 0, lacks(response.Error, "WRITE", topicName(p.id.topic))
+		return 0, explainMissingRight(response.Error, "WRITE", topicName(p.id.topic))
 	}
 	if response.BaseOffset < 0 {
 		return 0, fmt.Errorf("acknowledged at offset %d", response.BaseOffset)
@@ -190,23 +190,23 @@ func (p *producer) askIdentity(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("answer of type %T", answer)
 	}
 	if response.ErrorCode != 0 {
-		return 0, lacks(kafka.Error(response.ErrorCode), "WRITE", topicName(p.id.topic))
+		return 0, explainMissingRight(kafka.Error(response.ErrorCode), "WRITE", topicName(p.id.topic))
 	}
 	return response.ProducerID, nil
 }
 
-// retry goes on while the log is being closed, since what was accepted is
+// withRetry goes on while the log is being closed, since what was accepted is
 // sent; what does not succeed in time is a log that cannot take records now.
-func (p *producer) retry(ctx context.Context, do func(context.Context) error) error {
+func (p *producer) withRetry(ctx context.Context, do func(context.Context) error) error {
 	var pause backoff
 	for {
 		err := do(ctx)
-		if err == nil || !passes(err) {
-			return classify(err)
+		if err == nil || !isRetriable(err) {
+			return classifyError(err)
 		}
 		p.log.metrics.retries.WithLabelValues(operationProduce).Inc()
 		p.refresh(ctx)
-		if pause.wait(ctx) != nil {
+		if pause.waitNext(ctx) != nil {
 			return fmt.Errorf("%w: no acknowledgement within %v: %w", eventlog.ErrFull, p.log.opts.AppendTimeout, err)
 		}
 	}

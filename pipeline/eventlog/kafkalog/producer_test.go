@@ -126,7 +126,7 @@ func (m *brokerModel) loseTail() {
 }
 
 // decodeBatch reads a batch with the client's decoder.
-func decodeBatch(t *testing.T, encoded []byte) (stamp, []string) {
+func decodeBatch(t *testing.T, encoded []byte) (batchStamp, []string) {
 	t.Helper()
 	var set protocol.RecordSet
 	if _, err := set.ReadFrom(bytes.NewReader(encoded)); err != nil {
@@ -137,7 +137,7 @@ func decodeBatch(t *testing.T, encoded []byte) (stamp, []string) {
 	for {
 		rec, err := set.Records.ReadRecord()
 		if errors.Is(err, io.EOF) {
-			return stamp{batch.ProducerID, batch.ProducerEpoch, batch.BaseSequence}, texts
+			return batchStamp{batch.ProducerID, batch.ProducerEpoch, batch.BaseSequence}, texts
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +175,7 @@ func producerOverAModel(t *testing.T, seed uint64) {
 		}
 		// Short enough that some are given up.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(600))*time.Millisecond)
-		base, err := p.send(ctx, records, time.Now())
+		base, err := p.sendBatch(ctx, records, time.Now())
 		cancel()
 		if err != nil {
 			if !errors.Is(err, eventlog.ErrFull) {
@@ -223,7 +223,7 @@ func newTestProducer(t *testing.T, m *brokerModel) *producer {
 // TestProducerStartsAnew has the brokers answer with each error that tells of
 // another state of the producer.
 func TestProducerStartsAnew(t *testing.T) {
-	for code, want := range map[kafka.Error]stamp{
+	for code, want := range map[kafka.Error]batchStamp{
 		kafka.OutOfOrderSequenceNumber: {producer: 1, epoch: 1},
 		kafka.UnknownProducerId:        {producer: 2},
 		kafka.InvalidProducerEpoch:     {producer: 2},
@@ -231,7 +231,7 @@ func TestProducerStartsAnew(t *testing.T) {
 		kafka.InvalidProducerIDMapping: {producer: 2},
 		kafka.DuplicateSequenceNumber:  {producer: 2},
 	} {
-		var stamps []stamp
+		var stamps []batchStamp
 		p := newTestProducer(t, &brokerModel{})
 		issued := int64(0)
 		p.refresh = func(context.Context) {}
@@ -244,11 +244,11 @@ func TestProducerStartsAnew(t *testing.T) {
 			return int64(10 * len(stamps)), nil
 		}
 		for range 2 {
-			if _, err := p.send(t.Context(), []*event.Record{{}, {}}, time.Now()); err != nil {
+			if _, err := p.sendBatch(t.Context(), []*event.Record{{}, {}}, time.Now()); err != nil {
 				t.Fatalf("%v: %v", code, err)
 			}
 		}
-		wants := []stamp{{producer: 1}, {producer: 1, sequence: 2}, want}
+		wants := []batchStamp{{producer: 1}, {producer: 1, sequence: 2}, want}
 		if fmt.Sprint(stamps) != fmt.Sprint(wants) {
 			t.Errorf("%v: batches %+v, want %+v", code, stamps, wants)
 		}
@@ -261,25 +261,25 @@ func TestProducerNumbersEnd(t *testing.T) {
 	issued := int64(0)
 	p.refresh = func(context.Context) {}
 	p.identify = func(context.Context) (int64, error) { issued++; return issued, nil }
-	var last stamp
+	var last batchStamp
 	p.attempt = func(_ context.Context, encoded []byte) (int64, error) {
 		last, _ = decodeBatch(t, encoded)
 		return 0, nil
 	}
-	send := func(want stamp) {
+	send := func(want batchStamp) {
 		t.Helper()
-		if _, err := p.send(t.Context(), []*event.Record{{}, {}, {}}, time.Now()); err != nil {
+		if _, err := p.sendBatch(t.Context(), []*event.Record{{}, {}, {}}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if last != want {
 			t.Errorf("batch %+v, want %+v", last, want)
 		}
 	}
-	send(stamp{producer: 1})
+	send(batchStamp{producer: 1})
 	p.next.sequence = math.MaxInt32 - 3
-	send(stamp{producer: 1, sequence: math.MaxInt32 - 3})
-	send(stamp{producer: 1, epoch: 1})
+	send(batchStamp{producer: 1, sequence: math.MaxInt32 - 3})
+	send(batchStamp{producer: 1, epoch: 1})
 	p.next.epoch = math.MaxInt16
 	p.next.sequence = math.MaxInt32 - 2
-	send(stamp{producer: 2})
+	send(batchStamp{producer: 2})
 }

@@ -32,14 +32,14 @@ type reader struct {
 
 // Tail implements eventlog.Log.
 func (l *Log) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (eventlog.Reader, error) {
-	r, err := l.tail(ctx, partitionID{topic, partition}, from)
+	r, err := l.openReader(ctx, partitionID{topic, partition}, from)
 	if err != nil {
 		return nil, fmt.Errorf("tail %s/%d from %d: %w", topic, partition, from, err)
 	}
 	return r, nil
 }
 
-func (l *Log) tail(ctx context.Context, id partitionID, from event.Offset) (*reader, error) {
+func (l *Log) openReader(ctx context.Context, id partitionID, from event.Offset) (*reader, error) {
 	ranges, err := l.offsetRanges(ctx, id.topic)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (r *reader) Next(ctx context.Context) (event.Record, error) {
 		return event.Record{}, fmt.Errorf("read from a closed reader: %w", eventlog.ErrClosed)
 	}
 	if len(r.chunk) == 0 {
-		if err := r.fill(ctx); err != nil {
+		if err := r.fillChunk(ctx); err != nil {
 			return event.Record{}, err
 		}
 	}
@@ -79,8 +79,8 @@ func (r *reader) Close() error {
 	return nil
 }
 
-// fill fetches until there are records.
-func (r *reader) fill(ctx context.Context) error {
+// fillChunk fetches until there are records.
+func (r *reader) fillChunk(ctx context.Context) error {
 	if r.log.isClosed() {
 		return eventlog.ErrClosed
 	}
@@ -88,21 +88,21 @@ func (r *reader) fill(ctx context.Context) error {
 	defer cancel()
 	var pause backoff
 	for len(r.chunk) == 0 {
-		err := r.fetch(ctx)
+		err := r.fetchOnce(ctx)
 		if ctx.Err() != nil {
-			return ended(ctx, ctx.Err())
+			return endReason(ctx, ctx.Err())
 		}
 		if err == nil {
 			r.noteRecovery(&pause)
 			continue
 		}
-		if !passes(err) {
-			return fmt.Errorf("read %s/%d at %d: %w", r.id.topic, r.id.partition, r.next, classify(err))
+		if !isRetriable(err) {
+			return fmt.Errorf("read %s/%d at %d: %w", r.id.topic, r.id.partition, r.next, classifyError(err))
 		}
 		r.noteFailure(&pause, err)
 		r.log.refreshLayout(ctx)
-		if err := pause.wait(ctx); err != nil {
-			return ended(ctx, err)
+		if err := pause.waitNext(ctx); err != nil {
+			return endReason(ctx, err)
 		}
 	}
 	return nil
@@ -122,8 +122,8 @@ func (r *reader) noteRecovery(pause *backoff) {
 	*pause = backoff{}
 }
 
-// fetch asks once; an answer without records is no error.
-func (r *reader) fetch(ctx context.Context) error {
+// fetchOnce asks once; an answer without records is no error.
+func (r *reader) fetchOnce(ctx context.Context) error {
 	response, err := r.log.client.Fetch(ctx, &kafka.FetchRequest{
 		Topic: string(r.id.topic), Partition: int(r.id.partition), Offset: int64(r.next),
 		MinBytes: 1, MaxBytes: maxFetchBytes, MaxWait: maxFetchWait,
@@ -132,7 +132,7 @@ func (r *reader) fetch(ctx context.Context) error {
 		return err
 	}
 	if response.Error != nil {
-		return lacks(response.Error, "READ", topicName(r.id.topic))
+		return explainMissingRight(response.Error, "READ", topicName(r.id.topic))
 	}
 	r.chunk, err = r.readAll(response.Records)
 	r.log.metrics.readRecords.Add(float64(len(r.chunk)))
@@ -151,7 +151,7 @@ func (r *reader) readAll(records kafka.RecordReader) ([]event.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		converted, err := r.convert(rec)
+		converted, err := r.convertRecord(rec)
 		if err != nil {
 			return nil, err
 		}
@@ -161,8 +161,8 @@ func (r *reader) readAll(records kafka.RecordReader) ([]event.Record, error) {
 	}
 }
 
-// convert copies a record out of the client's buffers and releases them.
-func (r *reader) convert(rec *kafka.Record) (event.Record, error) {
+// convertRecord copies a record out of the client's buffers and releases them.
+func (r *reader) convertRecord(rec *kafka.Record) (event.Record, error) {
 	key, err := readBytes(rec.Key)
 	if err != nil {
 		return event.Record{}, err

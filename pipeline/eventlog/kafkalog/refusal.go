@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// refusal returns an error that wraps ErrRefused and says what to check, if err,
+// explainRefusal returns an error that wraps ErrRefused and says what to check, if err,
 // of a first connection, is one that does not pass by itself; else err.
 //
 // It is asked in Open only. Later a certificate that is not trusted is waited
 // for like a broker that is away: it may be one broker of several whose
 // certificate is being changed.
-func (o *Options) refusal(err error) error {
+func (o *Options) explainRefusal(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case err == nil:
@@ -27,9 +27,9 @@ func (o *Options) refusal(err error) error {
 	// The client library has no value for it.
 	case strings.Contains(err.Error(), "expecting TLS"):
 		return fmt.Errorf("%w: the broker wants TLS and it is not enabled: %w", ErrRefused, err)
-	case errors.Is(classify(err), ErrRefused) && o.SASL != nil:
+	case errors.Is(classifyError(err), ErrRefused) && o.SASL != nil:
 		return fmt.Errorf("%w: check name, password and mechanism (%s) of user %q: %w", ErrRefused, o.SASL.Mechanism, o.SASL.Username, err)
-	case errors.Is(classify(err), ErrRefused):
+	case errors.Is(classifyError(err), ErrRefused):
 		return fmt.Errorf("%w: it gives no user name: %w", ErrRefused, err)
 	}
 	return err

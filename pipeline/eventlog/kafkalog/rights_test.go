@@ -41,9 +41,9 @@ func TestSecureBroker(t *testing.T) {
 		}
 	}
 	s := &secured{T: t, cluster: cluster, lists: newLists(t, cluster)}
-	t.Run("mechanisms", func(t *testing.T) { s.on(t).mechanisms() })
-	t.Run("certificates", func(t *testing.T) { s.on(t).certificates() })
-	t.Run("rights", func(t *testing.T) { s.on(t).rights() })
+	t.Run("mechanisms", func(t *testing.T) { s.withTest(t).checkMechanisms() })
+	t.Run("certificates", func(t *testing.T) { s.withTest(t).checkCertificates() })
+	t.Run("rights", func(t *testing.T) { s.withTest(t).checkRights() })
 }
 
 // secured is a test of a broker that asks who its clients are.
@@ -53,7 +53,7 @@ type secured struct {
 	lists   *lists
 }
 
-func (s *secured) on(t *testing.T) *secured { return &secured{t, s.cluster, s.lists} }
+func (s *secured) withTest(t *testing.T) *secured { return &secured{t, s.cluster, s.lists} }
 
 // options are those of a user.
 func (s *secured) options(user, mechanism, password string) kafkalog.Options {
@@ -63,8 +63,8 @@ func (s *secured) options(user, mechanism, password string) kafkalog.Options {
 	}
 }
 
-// mechanisms signs in by each mechanism, rightly and with a wrong password.
-func (s *secured) mechanisms() {
+// checkMechanisms signs in by each mechanism, rightly and with a wrong password.
+func (s *secured) checkMechanisms() {
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		l, err := kafkalog.Open(s.Context(), s.options("query", mechanism, clientPassword))
 		if err != nil {
@@ -81,8 +81,8 @@ func (s *secured) mechanisms() {
 	}
 }
 
-// certificates signs in by a certificate, by none and by one that has expired.
-func (s *secured) certificates() {
+// checkCertificates signs in by a certificate, by none and by one that has expired.
+func (s *secured) checkCertificates() {
 	s.lists.grant("CN=worker", right{"topic", string(event.TopicEvents), "Write"})
 	for _, test := range []struct {
 		name  string
@@ -125,21 +125,21 @@ func (s *secured) certificates() {
 	}
 }
 
-// rights grants each role what operations.md lists, and takes one right away at a time.
-func (s *secured) rights() {
+// checkRights grants each role what operations.md lists, and takes one right away at a time.
+func (s *secured) checkRights() {
 	roles := documentedRights(s.T)
 	for role, duties := range duties {
 		if len(roles[role]) == 0 {
 			s.Fatalf("operations.md lists no rights of %s", role)
 		}
 		s.lists.grant(role, roles[role]...)
-		if err := s.perform(role, duties); err != nil {
+		if err := s.performDuties(role, duties); err != nil {
 			s.Errorf("%s with every right that operations.md lists: %v", role, err)
 			continue
 		}
 		for _, missing := range roles[role] {
 			s.lists.revoke(role, missing)
-			err := s.perform(role, duties)
+			err := s.performDuties(role, duties)
 			// Where Describe is missing as well, the error says that Read and Write include it.
 			named := err != nil && strings.Contains(err.Error(), " on "+missing.kind+" "+missing.name) &&
 				strings.Contains(err.Error(), strings.ToUpper(missing.operation))
@@ -228,8 +228,8 @@ func consume(group string) duty {
 	}
 }
 
-// perform does all duties of a role through a log of its own, which knows nothing yet.
-func (s *secured) perform(role string, duties []duty) error {
+// performDuties does all duties of a role through a log of its own, which knows nothing yet.
+func (s *secured) performDuties(role string, duties []duty) error {
 	l, err := kafkalog.Open(s.Context(), s.options(role, "scram-sha-512", clientPassword))
 	if err != nil {
 		return err

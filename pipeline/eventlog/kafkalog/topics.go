@@ -42,12 +42,12 @@ func (l *Log) ensureTopic(ctx context.Context, spec TopicSpec) error {
 	if spec.Partitions <= 0 {
 		return fmt.Errorf("%d partitions, want at least 1", spec.Partitions)
 	}
-	err := l.request(ctx, func(ctx context.Context) error {
-		response, err := l.client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{spec.config()}})
+	err := l.doRequest(ctx, func(ctx context.Context) error {
+		response, err := l.client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{spec.topicConfig()}})
 		if err != nil {
 			return err
 		}
-		return lacks(response.Errors[string(spec.Topic)], "CREATE", topicName(spec.Topic))
+		return explainMissingRight(response.Errors[string(spec.Topic)], "CREATE", topicName(spec.Topic))
 	})
 	if err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
 		return err
@@ -59,22 +59,22 @@ func (l *Log) ensureTopic(ctx context.Context, spec TopicSpec) error {
 	return err
 }
 
-// retention returns the value of retention.ms.
-func (s TopicSpec) retention() string {
+// retentionMillis returns the value of retention.ms.
+func (s TopicSpec) retentionMillis() string {
 	if s.Retention == 0 {
 		return "-1"
 	}
 	return strconv.FormatInt(s.Retention.Milliseconds(), 10)
 }
 
-func (s TopicSpec) config() kafka.TopicConfig {
+func (s TopicSpec) topicConfig() kafka.TopicConfig {
 	replication := s.Replication
 	if replication == 0 {
 		replication = -1
 	}
 	entries := []kafka.ConfigEntry{
 		{ConfigName: "cleanup.policy", ConfigValue: "delete"},
-		{ConfigName: "retention.ms", ConfigValue: s.retention()},
+		{ConfigName: "retention.ms", ConfigValue: s.retentionMillis()},
 		{ConfigName: "retention.bytes", ConfigValue: "-1"},
 		{ConfigName: "max.message.bytes", ConfigValue: strconv.Itoa(maxBatchBytes)},
 		{ConfigName: "unclean.leader.election.enable", ConfigValue: "false"},
@@ -106,9 +106,9 @@ func (l *Log) Partitions(ctx context.Context, topic event.Topic) (int32, error) 
 	var n int32
 	limit, cancel := context.WithTimeout(ctx, unknownTopicPatience)
 	defer cancel()
-	err := l.request(limit, func(ctx context.Context) (err error) {
+	err := l.doRequest(limit, func(ctx context.Context) (err error) {
 		n, err = l.askPartitions(ctx, topic)
-		return lacks(err, "DESCRIBE", topicName(topic))
+		return explainMissingRight(err, "DESCRIBE", topicName(topic))
 	})
 	switch {
 	case ctx.Err() == nil && errors.Is(err, kafka.UnknownTopicOrPartition):
@@ -174,14 +174,14 @@ func (l *Log) offsetRanges(ctx context.Context, topic event.Topic) ([]offsetRang
 		asked = append(asked, kafka.FirstOffsetOf(p), kafka.LastOffsetOf(p))
 	}
 	ranges := make([]offsetRange, n)
-	err = l.request(ctx, func(ctx context.Context) error {
+	err = l.doRequest(ctx, func(ctx context.Context) error {
 		response, err := l.client.ListOffsets(ctx, &kafka.ListOffsetsRequest{
 			Topics: map[string][]kafka.OffsetRequest{string(topic): asked},
 		})
 		if err != nil {
 			return err
 		}
-		return lacks(fillRanges(ranges, response.Topics[string(topic)]), "DESCRIBE", topicName(topic))
+		return explainMissingRight(fillRanges(ranges, response.Topics[string(topic)]), "DESCRIBE", topicName(topic))
 	})
 	return ranges, err
 }

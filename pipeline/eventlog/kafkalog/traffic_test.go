@@ -82,20 +82,20 @@ func (f *traffic) write(writing context.Context, key string) {
 		for {
 			positions, err := f.log.Append(f.ctx, f.topic, eventlog.AnyPartition, event.Record{Key: []byte(key), Value: []byte(text)})
 			if err == nil {
-				f.note(func() { f.mu.acked[positions[0]] = text })
+				f.updateState(func() { f.mu.acked[positions[0]] = text })
 				break
 			}
 			if !errors.Is(err, eventlog.ErrFull) {
 				f.t.Errorf("append of %s: %v", text, err)
 				return
 			}
-			f.note(func() { f.mu.repeated[text] = true })
+			f.updateState(func() { f.mu.repeated[text] = true })
 		}
 	}
 }
 
-// note changes the state and wakes who waits for a change.
-func (f *traffic) note(change func()) {
+// updateState changes the state and wakes who waits for a change.
+func (f *traffic) updateState(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
@@ -133,8 +133,8 @@ func (f *traffic) awaitMore(n int) {
 // trafficGroup reads the topic of each traffic.
 const trafficGroup = "readers"
 
-// member joins the group until leave is called.
-func (f *traffic) member() (leave func()) {
+// joinGroup joins the group until leave is called.
+func (f *traffic) joinGroup() (leave func()) {
 	f.t.Helper()
 	ctx, cancel := context.WithCancel(f.ctx)
 	log := f.open()
@@ -157,7 +157,7 @@ const commitEvery = 10
 func (f *traffic) read(ctx context.Context, a eventlog.Assignment) error {
 	commit := func(next event.Offset) {
 		if a.Commit(f.ctx, next) == nil {
-			f.note(func() { f.mu.commits[a.Partition()] = max(f.mu.commits[a.Partition()], next) })
+			f.updateState(func() { f.mu.commits[a.Partition()] = max(f.mu.commits[a.Partition()], next) })
 		}
 	}
 	last := event.Offset(-1)
@@ -173,15 +173,15 @@ func (f *traffic) read(ctx context.Context, a eventlog.Assignment) error {
 			f.t.Errorf("%s after offset %d in one assignment", rec.Position, last)
 		}
 		last = rec.Position.Offset
-		f.note(func() { f.see(rec) })
+		f.updateState(func() { f.checkRead(rec) })
 		if last%commitEvery == 0 {
 			commit(last + 1)
 		}
 	}
 }
 
-// see holds a record to what was read before.
-func (f *traffic) see(rec event.Record) {
+// checkRead holds a record to what was read before.
+func (f *traffic) checkRead(rec event.Record) {
 	p, offset := rec.Position.Partition, rec.Position.Offset
 	f.mu.reads++
 	if offset < f.mu.commits[p] {
@@ -193,9 +193,9 @@ func (f *traffic) see(rec event.Record) {
 	f.mu.next[p] = max(f.mu.next[p], offset+1)
 }
 
-// finish ends the writers, waits until the group has read and committed
+// finishTraffic ends the writers, waits until the group has read and committed
 // everything, and compares the log with what was acknowledged.
-func (f *traffic) finish() {
+func (f *traffic) finishTraffic() {
 	f.t.Helper()
 	f.stop()
 	f.writers.Wait()
@@ -206,7 +206,7 @@ func (f *traffic) finish() {
 	f.await("group at the end", func() bool { return slices.Equal(f.mu.next, ends) })
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.compare()
+	f.compareLog()
 	sum := event.Offset(0)
 	for _, end := range ends {
 		sum += end
@@ -214,15 +214,15 @@ func (f *traffic) finish() {
 	f.t.Logf("%d records acknowledged, %d of them after a refusal; the log has %d, the group read %d", len(f.mu.acked), len(f.mu.repeated), sum, f.mu.reads)
 }
 
-// compare reads the log: each acknowledged record is where the answer said and
+// compareLog reads the log: each acknowledged record is where the answer said and
 // nowhere else, but for those that their writer repeated; keys are in order.
-func (f *traffic) compare() {
+func (f *traffic) compareLog() {
 	f.t.Helper()
 	missing := len(f.mu.acked)
 	numbers := map[string]int{} // of each key: the next one
 	for p := range f.partitions {
 		seen := map[string]bool{}
-		for offset, text := range texts(f.t, f.log, f.topic, p) {
+		for offset, text := range readTexts(f.t, f.log, f.topic, p) {
 			if want, ok := f.mu.acked[event.Position{Topic: f.topic, Partition: p, Offset: event.Offset(offset)}]; ok {
 				missing--
 				if want != text {

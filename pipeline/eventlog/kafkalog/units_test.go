@@ -42,7 +42,7 @@ func TestFirstRequest(t *testing.T) {
 
 func TestRoute(t *testing.T) {
 	records := []event.Record{{Key: []byte("a")}, {Key: []byte("b")}, {Key: []byte("a")}}
-	parts, err := route(eventlog.AnyPartition, 4, records)
+	parts, err := routeRecords(eventlog.AnyPartition, 4, records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +50,10 @@ func TestRoute(t *testing.T) {
 	if a == nil || !slices.Equal(a.indexes, []int{0, 2}) {
 		t.Errorf("records with key a: %+v, want indexes 0 and 2", a)
 	}
-	if parts, err = route(3, 4, records); err != nil || len(parts) != 1 || len(parts[3].records) != 3 {
+	if parts, err = routeRecords(3, 4, records); err != nil || len(parts) != 1 || len(parts[3].records) != 3 {
 		t.Errorf("explicit partition: %v, %v", parts, err)
 	}
-	if _, err := route(4, 4, records); err == nil {
+	if _, err := routeRecords(4, 4, records); err == nil {
 		t.Error("partition 4 of 4: no error")
 	}
 }
@@ -77,10 +77,10 @@ func TestErrors(t *testing.T) {
 		{kafka.InvalidTopic, kafka.InvalidTopic, false},
 	} {
 		wrapped := fmt.Errorf("call: %w", test.err)
-		if got := classify(wrapped); !errors.Is(got, test.is) || !errors.Is(got, test.err) {
+		if got := classifyError(wrapped); !errors.Is(got, test.is) || !errors.Is(got, test.err) {
 			t.Errorf("classify(%v) = %v, want %v", test.err, got, test.is)
 		}
-		if got := passes(wrapped); got != test.passes {
+		if got := isRetriable(wrapped); got != test.passes {
 			t.Errorf("passes(%v) = %v, want %v", test.err, got, test.passes)
 		}
 	}
@@ -92,7 +92,7 @@ func TestJoinPasses(t *testing.T) {
 		kafka.GroupCoordinatorNotAvailable: true,
 		kafka.InvalidSessionTimeout:        false, kafka.SASLAuthenticationFailed: false,
 	} {
-		if got := joinPasses(fmt.Errorf("join: %w", err)); got != want {
+		if got := isRetriableJoin(fmt.Errorf("join: %w", err)); got != want {
 			t.Errorf("joinPasses(%v) = %v, want %v", err, got, want)
 		}
 	}
@@ -115,7 +115,7 @@ func TestFillRanges(t *testing.T) {
 		}
 	}
 	broken := []kafka.PartitionOffsets{{Partition: 0, Error: kafka.Unknown, FirstOffset: -1, LastOffset: -1}, {Partition: 1}}
-	if err := fillRanges(ranges, broken); !passes(err) {
+	if err := fillRanges(ranges, broken); !isRetriable(err) {
 		t.Errorf("a broken connection: %v, which does not pass", err)
 	}
 }
@@ -135,21 +135,21 @@ func TestFillCommitted(t *testing.T) {
 func TestHoldIsExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Log{}
-		l.mu.holds = map[hold]chan struct{}{}
-		h := hold{"group", partitionID{"topic", 0}}
-		release, err := l.hold(t.Context(), h)
+		l.mu.holds = map[heldPartition]chan struct{}{}
+		h := heldPartition{"group", partitionID{"topic", 0}}
+		release, err := l.holdPartition(t.Context(), h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var second func()
-		go func() { second, _ = l.hold(t.Context(), h) }()
+		go func() { second, _ = l.holdPartition(t.Context(), h) }()
 		synctest.Wait()
 		if second != nil {
 			t.Fatal("held twice")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := l.hold(ctx, h); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := l.holdPartition(ctx, h); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("hold: %v, want DeadlineExceeded", err)
 		}
 		release()
@@ -166,7 +166,7 @@ func TestBackoffIsBounded(t *testing.T) {
 		var pause backoff
 		began := time.Now()
 		for range 10 {
-			if err := pause.wait(t.Context()); err != nil {
+			if err := pause.waitNext(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -183,7 +183,7 @@ func TestShares(t *testing.T) {
 		members    int
 		want       string
 	}{{4, 1, "[[0 1 2 3]]"}, {4, 2, "[[0 1] [2 3]]"}, {5, 2, "[[0 1 2] [3 4]]"}, {2, 3, "[[0] [1] []]"}} {
-		if got := fmt.Sprint(shares(test.partitions, test.members)); got != test.want {
+		if got := fmt.Sprint(splitRanges(test.partitions, test.members)); got != test.want {
 			t.Errorf("shares(%d, %d) = %s, want %s", test.partitions, test.members, got, test.want)
 		}
 	}

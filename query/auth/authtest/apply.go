@@ -41,7 +41,7 @@ func (s *state) apply(ev event.Event) {
 	}
 }
 
-func (s *state) owners() int {
+func (s *state) countOwners() int {
 	n := 0
 	for _, u := range s.users {
 		if u.Active() && u.Role == account.RoleOwner {
@@ -83,7 +83,7 @@ func (s *state) userChanged(ev *event.UserChanged) {
 		return
 	}
 	u := *old
-	if !s.alter(&u, ev) || isActiveOwner(old) && !isActiveOwner(&u) && s.owners() == 1 {
+	if !s.alterUser(&u, ev) || isActiveOwner(old) && !isActiveOwner(&u) && s.countOwners() == 1 {
 		return
 	}
 	u.UpdatedAt = ev.At
@@ -98,8 +98,8 @@ func (s *state) userChanged(ev *event.UserChanged) {
 
 func isActiveOwner(u *account.User) bool { return u.Active() && u.Role == account.RoleOwner }
 
-// alter changes u, and reports whether that makes a difference.
-func (s *state) alter(u *account.User, ev *event.UserChanged) bool {
+// alterUser changes u, and reports whether that makes a difference.
+func (s *state) alterUser(u *account.User, ev *event.UserChanged) bool {
 	old := *u
 	switch ev.Change {
 	case event.UserApproved:
@@ -154,7 +154,7 @@ func (s *state) userRemoved(ev *event.UserRemoved) {
 	if old == nil {
 		return
 	}
-	if isActiveOwner(old) && s.owners() == 1 {
+	if isActiveOwner(old) && s.countOwners() == 1 {
 		return
 	}
 	delete(s.users, ev.User)

@@ -86,8 +86,8 @@ func (d *Directory) Append(_ context.Context, events ...event.Event) (event.Posi
 // Await implements auth.Directory: what was appended can be read.
 func (d *Directory) Await(ctx context.Context, _ event.Position) error { return ctx.Err() }
 
-// first returns the one value of m that is wanted.
-func first[K comparable, V any](d *Directory, m map[K]*V, wanted func(*V) bool) (*V, bool) {
+// findFirst returns the one value of m that is wanted.
+func findFirst[K comparable, V any](d *Directory, m map[K]*V, wanted func(*V) bool) (*V, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	for _, v := range m {
@@ -98,15 +98,15 @@ func first[K comparable, V any](d *Directory, m map[K]*V, wanted func(*V) bool) 
 	return nil, false
 }
 
-func get[K comparable, V any](d *Directory, m map[K]*V, id K) (*V, bool) {
+func getValue[K comparable, V any](d *Directory, m map[K]*V, id K) (*V, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	v, found := m[id]
 	return v, found
 }
 
-// sorted returns the wanted values of m in order.
-func sorted[K comparable, V any](d *Directory, m map[K]*V, wanted func(*V) bool, compare func(a, b *V) int) []*V {
+// sortedValues returns the wanted values of m in order.
+func sortedValues[K comparable, V any](d *Directory, m map[K]*V, wanted func(*V) bool, compare func(a, b *V) int) []*V {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	var out []*V
@@ -120,21 +120,21 @@ func sorted[K comparable, V any](d *Directory, m map[K]*V, wanted func(*V) bool,
 }
 
 // User implements auth.Directory.
-func (d *Directory) User(id account.UserID) (*account.User, bool) { return get(d, d.mu.users, id) }
+func (d *Directory) User(id account.UserID) (*account.User, bool) { return getValue(d, d.mu.users, id) }
 
 // UserByEmail implements auth.Directory.
 func (d *Directory) UserByEmail(email string) (*account.User, bool) {
-	return first(d, d.mu.users, func(u *account.User) bool { return u.Email == email })
+	return findFirst(d, d.mu.users, func(u *account.User) bool { return u.Email == email })
 }
 
 // UserByIdentity implements auth.Directory.
 func (d *Directory) UserByIdentity(id account.Identity) (*account.User, bool) {
-	return first(d, d.mu.users, func(u *account.User) bool { return slices.Contains(u.Identities, id) })
+	return findFirst(d, d.mu.users, func(u *account.User) bool { return slices.Contains(u.Identities, id) })
 }
 
 // Users implements auth.Directory.
 func (d *Directory) Users() []*account.User {
-	return sorted(d, d.mu.users, func(*account.User) bool { return true }, func(a, b *account.User) int {
+	return sortedValues(d, d.mu.users, func(*account.User) bool { return true }, func(a, b *account.User) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 }
@@ -143,52 +143,54 @@ func (d *Directory) Users() []*account.User {
 func (d *Directory) Owners() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return d.mu.owners()
+	return d.mu.countOwners()
 }
 
 // KeyByHash implements auth.Directory.
 func (d *Directory) KeyByHash(hash string) (*account.Key, bool) {
-	return first(d, d.mu.keys, func(k *account.Key) bool { return k.Hash == hash })
+	return findFirst(d, d.mu.keys, func(k *account.Key) bool { return k.Hash == hash })
 }
 
 // Key implements auth.Directory.
-func (d *Directory) Key(id account.KeyID) (*account.Key, bool) { return get(d, d.mu.keys, id) }
+func (d *Directory) Key(id account.KeyID) (*account.Key, bool) { return getValue(d, d.mu.keys, id) }
 
 // Keys implements auth.Directory.
 func (d *Directory) Keys(user account.UserID) []*account.Key {
-	return sorted(d, d.mu.keys, func(k *account.Key) bool { return k.User == user }, func(a, b *account.Key) int {
+	return sortedValues(d, d.mu.keys, func(k *account.Key) bool { return k.User == user }, func(a, b *account.Key) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 }
 
 // TokenByHash implements auth.Directory.
 func (d *Directory) TokenByHash(hash string) (*account.Token, bool) {
-	return first(d, d.mu.tokens, func(t *account.Token) bool { return t.Hash == hash })
+	return findFirst(d, d.mu.tokens, func(t *account.Token) bool { return t.Hash == hash })
 }
 
 // Token implements auth.Directory.
-func (d *Directory) Token(id account.TokenID) (*account.Token, bool) { return get(d, d.mu.tokens, id) }
+func (d *Directory) Token(id account.TokenID) (*account.Token, bool) {
+	return getValue(d, d.mu.tokens, id)
+}
 
 // SessionByHash implements auth.Directory.
 func (d *Directory) SessionByHash(hash string) (*account.Session, bool) {
-	return first(d, d.mu.sessions, func(s *account.Session) bool { return s.Hash == hash })
+	return findFirst(d, d.mu.sessions, func(s *account.Session) bool { return s.Hash == hash })
 }
 
 // Sessions implements auth.Directory.
 func (d *Directory) Sessions(user account.UserID) []*account.Session {
-	return sorted(d, d.mu.sessions, func(s *account.Session) bool { return s.User == user }, func(a, b *account.Session) int {
+	return sortedValues(d, d.mu.sessions, func(s *account.Session) bool { return s.User == user }, func(a, b *account.Session) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 }
 
 // InvitationByHash implements auth.Directory.
 func (d *Directory) InvitationByHash(hash string) (*account.Invitation, bool) {
-	return first(d, d.mu.invitations, func(i *account.Invitation) bool { return i.Hash == hash })
+	return findFirst(d, d.mu.invitations, func(i *account.Invitation) bool { return i.Hash == hash })
 }
 
 // Invitations implements auth.Directory.
 func (d *Directory) Invitations() []*account.Invitation {
-	return sorted(d, d.mu.invitations, func(*account.Invitation) bool { return true }, func(a, b *account.Invitation) int {
+	return sortedValues(d, d.mu.invitations, func(*account.Invitation) bool { return true }, func(a, b *account.Invitation) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 }

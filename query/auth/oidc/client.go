@@ -19,7 +19,7 @@ type Client struct {
 	key     []byte // of cookies
 	http    *http.Client
 	remotes map[string]*remote
-	used    used
+	used    usedFlows
 }
 
 // New returns a Client. It asks no provider anything.
@@ -30,7 +30,7 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		o: o, key: flowKey(o.Secret), remotes: map[string]*remote{},
-		http: &http.Client{Transport: bounded{o.Transport}, Timeout: requestTimeout, CheckRedirect: sameHost},
+		http: &http.Client{Transport: boundedTransport{o.Transport}, Timeout: requestTimeout, CheckRedirect: sameHost},
 	}
 	for _, p := range o.Providers {
 		c.remotes[p.Name] = &remote{config: p}
@@ -62,7 +62,7 @@ func (c *Client) Depart(name, carried string) (*Departure, error) {
 	if len(carried) > maxCarried {
 		return nil, fmt.Errorf("oidc: %d bytes are too many for a flow to carry", len(carried))
 	}
-	provider, err := c.discover(r)
+	provider, err := c.discoverProvider(r)
 	if err != nil {
 		return nil, err
 	}
@@ -70,12 +70,12 @@ func (c *Client) Depart(name, carried string) (*Departure, error) {
 		Provider: name, State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(),
 		Carried: carried, Until: c.o.Now().Add(MaxFlowAge).Unix(),
 	}
-	sealed, err := c.seal(f)
+	sealed, err := c.sealFlow(f)
 	if err != nil {
 		return nil, err
 	}
 	target := provider.oauth.AuthCodeURL(f.State, goidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier))
-	return &Departure{URL: target, Cookie: c.cookie(sealed, MaxFlowAge)}, nil
+	return &Departure{URL: target, Cookie: c.flowCookie(sealed, MaxFlowAge)}, nil
 }
 
 // Arrival is a person that a provider has sent back.
@@ -94,7 +94,7 @@ func (c *Client) Arrive(ctx context.Context, name string, r *http.Request) (*Arr
 	if !ok {
 		return nil, fmt.Errorf("%w: %.80q", ErrUnknown, name)
 	}
-	f, err := c.open(r, name)
+	f, err := c.openFlow(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (c *Client) Arrive(ctx context.Context, name string, r *http.Request) (*Arr
 	if code := query.Get("error"); code != "" {
 		return nil, fmt.Errorf("%w: %.100q: %.300q", ErrDenied, code, query.Get("error_description"))
 	}
-	provider, err := c.discover(remote)
+	provider, err := c.discoverProvider(remote)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (c *Client) Arrive(ctx context.Context, name string, r *http.Request) (*Arr
 	if err != nil {
 		return nil, exchangeError(err)
 	}
-	arrival, err := c.identify(ctx, remote, provider, token, f.Nonce)
+	arrival, err := c.identifyPerson(ctx, remote, provider, token, f.Nonce)
 	if err != nil {
 		return nil, err
 	}

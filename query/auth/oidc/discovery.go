@@ -27,22 +27,22 @@ type remote struct {
 	config Provider
 	mu     struct {
 		sync.Mutex // held while the provider is asked: others wait for the same answer
-		found      *found
+		found      *providerMetadata
 		err        error
 		at         time.Time // of found or err
 	}
 }
 
 // found is what a provider has said. It is not changed.
-type found struct {
+type providerMetadata struct {
 	provider *goidc.Provider
 	oauth    oauth2.Config
 	// saysIssuer is the provider's promise that its answers name it (RFC 9207).
 	saysIssuer bool
 }
 
-// discover returns the provider's metadata, from memory if it is young enough.
-func (c *Client) discover(r *remote) (*found, error) {
+// discoverProvider returns the provider's metadata, from memory if it is young enough.
+func (c *Client) discoverProvider(r *remote) (*providerMetadata, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	age := c.o.Now().Sub(r.mu.at)
@@ -52,7 +52,7 @@ func (c *Client) discover(r *remote) (*found, error) {
 	case r.mu.err != nil && age < retryInterval:
 		return r.mu.found, r.failedLocked()
 	}
-	fresh, err := c.ask(&r.config)
+	fresh, err := c.fetchMetadata(&r.config)
 	r.mu.err, r.mu.at = err, c.o.Now()
 	if err == nil {
 		r.mu.found = fresh
@@ -68,9 +68,9 @@ func (r *remote) failedLocked() error {
 	return r.mu.err
 }
 
-// ask fetches the metadata. It has a time of its own, not that of the request that
+// fetchMetadata fetches the metadata. It has a time of its own, not that of the request that
 // happens to need it, since others wait for it.
-func (c *Client) ask(p *Provider) (*found, error) {
+func (c *Client) fetchMetadata(p *Provider) (*providerMetadata, error) {
 	ctx, cancel := context.WithTimeout(goidc.ClientContext(context.Background(), c.http), requestTimeout)
 	defer cancel()
 	provider, err := goidc.NewProvider(ctx, p.Issuer)
@@ -86,7 +86,7 @@ func (c *Client) ask(p *Provider) (*found, error) {
 	}
 	endpoint := provider.Endpoint()
 	endpoint.AuthStyle = authStyle(p.ClientSecret, more.AuthMethods)
-	return &found{provider: provider, saysIssuer: more.SaysIssuer, oauth: oauth2.Config{
+	return &providerMetadata{provider: provider, saysIssuer: more.SaysIssuer, oauth: oauth2.Config{
 		ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: endpoint,
 		RedirectURL: c.CallbackURL(p.Name),
 		Scopes:      slices.Concat([]string{goidc.ScopeOpenID}, p.Scopes),
@@ -103,10 +103,10 @@ func authStyle(secret string, methods []string) oauth2.AuthStyle {
 }
 
 // bounded is a transport whose answers end after maxAnswerBytes.
-type bounded struct{ next http.RoundTripper }
+type boundedTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.next.RoundTrip(r)
 	if err == nil {
 		answer.Body = struct {

@@ -29,54 +29,54 @@ type flow struct {
 // domain cannot then plant a flow of its own, and sign the person in as somebody
 // else.
 func (c *Client) cookieName() string {
-	if c.secure() {
+	if c.isSecure() {
 		return "__Host-quarry_oidc"
 	}
 	return "quarry_oidc"
 }
 
-func (c *Client) secure() bool { return strings.HasPrefix(c.o.PublicURL, "https:") }
+func (c *Client) isSecure() bool { return strings.HasPrefix(c.o.PublicURL, "https:") }
 
-// cookie is sent along when the provider leads the browser back: that is a
+// flowCookie is sent along when the provider leads the browser back: that is a
 // navigation, which SameSite=Lax lets through.
-func (c *Client) cookie(value string, age time.Duration) *http.Cookie {
+func (c *Client) flowCookie(value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: c.cookieName(), Value: value, Path: "/", MaxAge: int(age.Seconds()),
-		HttpOnly: true, Secure: c.secure(), SameSite: http.SameSiteLaxMode,
+		HttpOnly: true, Secure: c.isSecure(), SameSite: http.SameSiteLaxMode,
 	}
 }
 
 // EndCookie takes the cookie of a flow back. It goes with every answer to an
 // arrival.
 func (c *Client) EndCookie() *http.Cookie {
-	out := c.cookie("", 0)
+	out := c.flowCookie("", 0)
 	out.MaxAge = -1
 	return out
 }
 
 // flowKey keeps the keys of different uses of one secret apart.
-func flowKey(secret []byte) []byte { return sum(secret, []byte("quarry oidc flow 1")) }
+func flowKey(secret []byte) []byte { return computeMAC(secret, []byte("quarry oidc flow 1")) }
 
-func sum(key, text []byte) []byte {
+func computeMAC(key, text []byte) []byte {
 	m := hmac.New(sha256.New, key)
 	m.Write(text)
 	return m.Sum(nil)
 }
 
-// seal returns f and its signature.
-func (c *Client) seal(f *flow) (string, error) {
+// sealFlow returns f and its signature.
+func (c *Client) sealFlow(f *flow) (string, error) {
 	text, err := json.Marshal(f)
 	if err != nil {
 		return "", fmt.Errorf("oidc: seal a flow: %w", err)
 	}
-	return base64.RawURLEncoding.EncodeToString(append(sum(c.key, text), text...)), nil
+	return base64.RawURLEncoding.EncodeToString(append(computeMAC(c.key, text), text...)), nil
 }
 
 // maxSealed bounds the cookie that is looked at: a browser keeps 4096 bytes.
 const maxSealed = 4096
 
-// open returns the flow that r's cookie holds for provider, if r arrives from it.
-func (c *Client) open(r *http.Request, provider string) (*flow, error) {
+// openFlow returns the flow that r's cookie holds for provider, if r arrives from it.
+func (c *Client) openFlow(r *http.Request, provider string) (*flow, error) {
 	cookie, err := r.Cookie(c.cookieName())
 	if err != nil || len(cookie.Value) > maxSealed {
 		return nil, fmt.Errorf("%w: no cookie", ErrFlow)
@@ -86,17 +86,17 @@ func (c *Client) open(r *http.Request, provider string) (*flow, error) {
 		return nil, fmt.Errorf("%w: the cookie is damaged", ErrFlow)
 	}
 	signature, text := sealed[:sha256.Size], sealed[sha256.Size:]
-	if !hmac.Equal(signature, sum(c.key, text)) {
+	if !hmac.Equal(signature, computeMAC(c.key, text)) {
 		return nil, fmt.Errorf("%w: the cookie's signature is wrong", ErrFlow)
 	}
 	var f flow
 	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&f); err != nil {
 		return nil, fmt.Errorf("%w: decode the cookie: %w", ErrFlow, err)
 	}
-	return &f, c.check(&f, provider, r.URL.Query().Get("state"))
+	return &f, c.checkFlow(&f, provider, r.URL.Query().Get("state"))
 }
 
-func (c *Client) check(f *flow, provider, state string) error {
+func (c *Client) checkFlow(f *flow, provider, state string) error {
 	switch {
 	case f.Provider != provider:
 		return fmt.Errorf("%w: the cookie is of another provider", ErrFlow)
@@ -104,7 +104,7 @@ func (c *Client) check(f *flow, provider, state string) error {
 		return fmt.Errorf("%w: it has expired", ErrFlow)
 	case subtle.ConstantTimeCompare([]byte(f.State), []byte(state)) != 1:
 		return fmt.Errorf("%w: the state is another", ErrFlow)
-	case !c.used.take(f.State, time.Unix(f.Until, 0), c.o.Now()):
+	case !c.used.markUsed(f.State, time.Unix(f.Until, 0), c.o.Now()):
 		return fmt.Errorf("%w: it was used before", ErrFlow)
 	}
 	return nil

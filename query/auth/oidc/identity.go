@@ -34,15 +34,15 @@ func (b *boolean) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// identify says who a token is about.
-func (c *Client) identify(ctx context.Context, r *remote, p *found, token *oauth2.Token, nonce string) (*Arrival, error) {
-	id, said, err := c.verify(ctx, r, p, token, nonce)
+// identifyPerson says who a token is about.
+func (c *Client) identifyPerson(ctx context.Context, r *remote, p *providerMetadata, token *oauth2.Token, nonce string) (*Arrival, error) {
+	id, said, err := c.verifyToken(ctx, r, p, token, nonce)
 	if err != nil {
 		return nil, err
 	}
 	silent := said.Email == "" || said.EmailVerified == nil && !r.config.TrustEmail
 	if silent && p.provider.UserInfoEndpoint() != "" {
-		if err := userinfo(ctx, p, token, id.Subject, said); err != nil {
+		if err := addUserinfo(ctx, p, token, id.Subject, said); err != nil {
 			return nil, err
 		}
 	}
@@ -50,13 +50,13 @@ func (c *Client) identify(ctx context.Context, r *remote, p *found, token *oauth
 		Identity: account.Identity{Issuer: r.config.Issuer, Subject: id.Subject},
 		Name:     shortName(firstOf(said.Name, said.Username)),
 	}
-	arrival.Email, err = email(&r.config, said)
+	arrival.Email, err = verifiedEmail(&r.config, said)
 	return arrival, err
 }
 
-// verify returns the ID token that comes with token, once everything in it is as it
+// verifyToken returns the ID token that comes with token, once everything in it is as it
 // must be.
-func (c *Client) verify(ctx context.Context, r *remote, p *found, token *oauth2.Token, nonce string) (*goidc.IDToken, *claims, error) {
+func (c *Client) verifyToken(ctx context.Context, r *remote, p *providerMetadata, token *oauth2.Token, nonce string) (*goidc.IDToken, *claims, error) {
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
 		return nil, nil, fmt.Errorf("%w: no ID token", ErrToken)
@@ -102,9 +102,9 @@ func (c *Client) checkToken(id *goidc.IDToken, said *claims, client, nonce strin
 	return nil
 }
 
-// userinfo adds what the provider says apart from the ID token. It must be about
+// addUserinfo adds what the provider says apart from the ID token. It must be about
 // the same person.
-func userinfo(ctx context.Context, p *found, token *oauth2.Token, subject string, said *claims) error {
+func addUserinfo(ctx context.Context, p *providerMetadata, token *oauth2.Token, subject string, said *claims) error {
 	info, err := p.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
 		return fmt.Errorf("%w: userinfo: %w", ErrUnavailable, err)
@@ -121,9 +121,9 @@ func userinfo(ctx context.Context, p *found, token *oauth2.Token, subject string
 	return nil
 }
 
-// email returns the address that counts, empty if there is none. With a list of
+// verifiedEmail returns the address that counts, empty if there is none. With a list of
 // domains there must be one.
-func email(p *Provider, said *claims) (string, error) {
+func verifiedEmail(p *Provider, said *claims) (string, error) {
 	address := strings.ToLower(strings.TrimSpace(said.Email))
 	if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address || len(address) > account.MaxEmailBytes {
 		address = ""

@@ -20,16 +20,16 @@ import (
 
 const ourselves = "http://127.0.0.1:7070"
 
-func yes() *bool { v := true; return &v }
-func no() *bool  { v := false; return &v }
+func truePointer() *bool  { v := true; return &v }
+func falsePointer() *bool { v := false; return &v }
 
 var people = map[string]oidctest.Account{
-	"ada":  {Email: "Ada@Example.com", Verified: yes(), Name: "Ada Lovelace"},
-	"bob":  {Email: "bob@example.com", Verified: no()},
-	"eve":  {Email: "eve@elsewhere.test", Verified: yes()},
+	"ada":  {Email: "Ada@Example.com", Verified: truePointer(), Name: "Ada Lovelace"},
+	"bob":  {Email: "bob@example.com", Verified: falsePointer()},
+	"eve":  {Email: "eve@elsewhere.test", Verified: truePointer()},
 	"fay":  {Email: "fay@example.com"},
 	"gus":  {},
-	"long": {Email: "long@example.com", Verified: yes(), Name: strings.Repeat("ä", 150)},
+	"long": {Email: "long@example.com", Verified: truePointer(), Name: strings.Repeat("ä", 150)},
 }
 
 // world is a client with a real provider, whose answers a test may change on the
@@ -52,7 +52,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-func start(t *testing.T) *oidctest.Provider {
+func startProvider(t *testing.T) *oidctest.Provider {
 	return oidctest.Start(t, people, map[string]string{
 		"quarry":  ourselves + "/auth/oidc/company/callback",
 		"another": ourselves + "/auth/oidc/company/callback",
@@ -76,8 +76,8 @@ func newWorld(t *testing.T, provider *oidctest.Provider, adjust func(*oidc.Provi
 	return w
 }
 
-// depart returns the address that a browser is sent to, and its cookie.
-func (w *world) depart() *oidc.Departure {
+// startFlow returns the address that a browser is sent to, and its cookie.
+func (w *world) startFlow() *oidc.Departure {
 	w.t.Helper()
 	d, err := w.client.Depart("company", "carried")
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *world) depart() *oidc.Departure {
 	return d
 }
 
-func (w *world) arrive(back *url.URL, cookies ...*http.Cookie) (*oidc.Arrival, error) {
+func (w *world) finishFlow(back *url.URL, cookies ...*http.Cookie) (*oidc.Arrival, error) {
 	r := httptest.NewRequest(http.MethodGet, back.String(), nil)
 	for _, c := range cookies {
 		r.AddCookie(c)
@@ -97,12 +97,12 @@ func (w *world) arrive(back *url.URL, cookies ...*http.Cookie) (*oidc.Arrival, e
 // signIn is a whole sign-in.
 func (w *world) signIn(subject string) (*oidc.Arrival, error) {
 	w.t.Helper()
-	d := w.depart()
-	return w.arrive(w.provider.Visit(d.URL, subject), d.Cookie)
+	d := w.startFlow()
+	return w.finishFlow(w.provider.Visit(d.URL, subject), d.Cookie)
 }
 
 func TestSignIn(t *testing.T) {
-	provider := start(t)
+	provider := startProvider(t)
 	trusting := func(p *oidc.Provider) { p.TrustEmail = true }
 	ours := func(p *oidc.Provider) { p.AllowedDomains = []string{"EXAMPLE.com"} }
 	for _, c := range []struct {
@@ -140,7 +140,7 @@ func TestSignIn(t *testing.T) {
 }
 
 func TestDepartureHasPKCEStateAndNonce(t *testing.T) {
-	d := newWorld(t, start(t), nil).depart()
+	d := newWorld(t, startProvider(t), nil).startFlow()
 	u, err := url.Parse(d.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -157,10 +157,10 @@ func TestDepartureHasPKCEStateAndNonce(t *testing.T) {
 
 // TestArrivalsThatDoNotCount walks through what somebody else could send us.
 func TestArrivalsThatDoNotCount(t *testing.T) {
-	provider := start(t)
+	provider := startProvider(t)
 	fresh := func(t *testing.T) (*world, *oidc.Departure, *url.URL) {
 		w := newWorld(t, provider, nil)
-		d := w.depart()
+		d := w.startFlow()
 		return w, d, provider.Visit(d.URL, "ada")
 	}
 	with := func(u *url.URL, name, value string) *url.URL {
@@ -174,7 +174,10 @@ func TestArrivalsThatDoNotCount(t *testing.T) {
 		spoil func(w *world, d *oidc.Departure, back *url.URL) *url.URL
 	}{
 		{"no cookie", func(_ *world, d *oidc.Departure, back *url.URL) *url.URL { d.Cookie.Name = "other"; return back }},
-		{"cookie of another departure", func(w *world, d *oidc.Departure, back *url.URL) *url.URL { d.Cookie = w.depart().Cookie; return back }},
+		{"cookie of another departure", func(w *world, d *oidc.Departure, back *url.URL) *url.URL {
+			d.Cookie = w.startFlow().Cookie
+			return back
+		}},
 		{"changed cookie", func(_ *world, d *oidc.Departure, back *url.URL) *url.URL {
 			d.Cookie.Value = d.Cookie.Value[:60] + "A" + d.Cookie.Value[61:]
 			return back
@@ -205,7 +208,7 @@ func TestArrivalsThatDoNotCount(t *testing.T) {
 		}},
 		{"answer of no issuer", func(_ *world, _ *oidc.Departure, back *url.URL) *url.URL { return with(back, "iss", "") }},
 		{"code of somebody else's departure", func(w *world, _ *oidc.Departure, back *url.URL) *url.URL {
-			return with(back, "code", provider.Visit(w.depart().URL, "eve").Query().Get("code"))
+			return with(back, "code", provider.Visit(w.startFlow().URL, "eve").Query().Get("code"))
 		}},
 		{"too late", func(w *world, _ *oidc.Departure, back *url.URL) *url.URL {
 			w.now = func() time.Time { return time.Now().Add(oidc.MaxFlowAge) }
@@ -220,7 +223,7 @@ func TestArrivalsThatDoNotCount(t *testing.T) {
 			defer provider.SetClock(0)
 			w, d, back := fresh(t)
 			back = c.spoil(w, d, back)
-			if arrival, err := w.arrive(back, d.Cookie); !errors.Is(err, oidc.ErrFlow) {
+			if arrival, err := w.finishFlow(back, d.Cookie); !errors.Is(err, oidc.ErrFlow) {
 				t.Errorf("%+v, %v, want ErrFlow", arrival, err)
 			}
 		})
@@ -230,7 +233,7 @@ func TestArrivalsThatDoNotCount(t *testing.T) {
 // TestArrivalFromAnotherProvider brings the answer of one provider to the callback of
 // another.
 func TestArrivalFromAnotherProvider(t *testing.T) {
-	provider := start(t)
+	provider := startProvider(t)
 	var providers []oidc.Provider
 	for _, name := range []string{"company", "other"} {
 		providers = append(providers, oidc.Provider{Name: name, Issuer: provider.Issuer, ClientID: "quarry", ClientSecret: oidctest.ClientSecret})
@@ -259,14 +262,14 @@ func TestArrivalFromAnotherProvider(t *testing.T) {
 }
 
 func TestNoArrivalTwice(t *testing.T) {
-	w := newWorld(t, start(t), nil)
-	d := w.depart()
+	w := newWorld(t, startProvider(t), nil)
+	d := w.startFlow()
 	back := w.provider.Visit(d.URL, "ada")
-	if _, err := w.arrive(back, d.Cookie); err != nil {
+	if _, err := w.finishFlow(back, d.Cookie); err != nil {
 		t.Fatal(err)
 	}
 	asked := len(w.seen)
-	if _, err := w.arrive(back, d.Cookie); !errors.Is(err, oidc.ErrFlow) {
+	if _, err := w.finishFlow(back, d.Cookie); !errors.Is(err, oidc.ErrFlow) {
 		t.Errorf("a second arrival: %v", err)
 	}
 	if len(w.seen) != asked {
@@ -274,13 +277,13 @@ func TestNoArrivalTwice(t *testing.T) {
 	}
 	// Another process of the server does not know of the first: the provider does.
 	other := newWorld(t, w.provider, nil)
-	if _, err := other.arrive(back, d.Cookie); !errors.Is(err, oidc.ErrFlow) {
+	if _, err := other.finishFlow(back, d.Cookie); !errors.Is(err, oidc.ErrFlow) {
 		t.Errorf("a second arrival elsewhere: %v", err)
 	}
 }
 
-// swap puts the ID token of raw into the answer to an exchange.
-func swap(raw string) func(*http.Request, *http.Response) {
+// swapIDToken puts the ID token of raw into the answer to an exchange.
+func swapIDToken(raw string) func(*http.Request, *http.Response) {
 	return func(r *http.Request, answer *http.Response) {
 		if r.Method != http.MethodPost {
 			return
@@ -321,17 +324,17 @@ func tokenOf(t *testing.T, provider *oidctest.Provider, client string) (raw stri
 // TestTokensThatDoNotCount puts tokens that a real provider has signed where they
 // do not belong.
 func TestTokensThatDoNotCount(t *testing.T) {
-	provider, stranger := start(t), start(t)
+	provider, stranger := startProvider(t), startProvider(t)
 	for _, c := range []struct{ name, raw string }{
 		{"nonce of another sign-in", tokenOf(t, provider, "quarry")},
 		{"another audience", tokenOf(t, provider, "another")},
 		{"another issuer", tokenOf(t, stranger, "quarry")},
-		{"no signature", unsigned(tokenOf(t, provider, "quarry"))},
+		{"no signature", unsignedToken(tokenOf(t, provider, "quarry"))},
 		{"no token", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, provider, nil)
-			w.change = swap(c.raw)
+			w.change = swapIDToken(c.raw)
 			if arrival, err := w.signIn("ada"); !errors.Is(err, oidc.ErrToken) {
 				t.Errorf("%+v, %v, want ErrToken", arrival, err)
 			}
@@ -350,14 +353,14 @@ func TestTokensThatDoNotCount(t *testing.T) {
 	})
 }
 
-// unsigned returns a token with the algorithm none.
-func unsigned(raw string) string {
+// unsignedToken returns a token with the algorithm none.
+func unsignedToken(raw string) string {
 	parts := strings.Split(raw, ".")
 	return "eyJhbGciOiJub25lIn0." + parts[1] + "."
 }
 
 func TestClocksThatDiffer(t *testing.T) {
-	provider := start(t)
+	provider := startProvider(t)
 	for _, c := range []struct {
 		ahead time.Duration // the provider's clock
 		err   error

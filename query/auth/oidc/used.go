@@ -11,7 +11,7 @@ const maxUsed = 1 << 14
 
 // used remembers the flows that have arrived until they expire by themselves, so
 // that none arrives twice.
-type used struct {
+type usedFlows struct {
 	mu struct {
 		sync.Mutex
 		until map[string]time.Time
@@ -19,8 +19,8 @@ type used struct {
 	}
 }
 
-// take reports whether state was not taken before.
-func (u *used) take(state string, until, now time.Time) bool {
+// markUsed reports whether state was not taken before.
+func (u *usedFlows) markUsed(state string, until, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.mu.until == nil {
@@ -35,7 +35,7 @@ func (u *used) take(state string, until, now time.Time) bool {
 	return true
 }
 
-func (u *used) forgetLocked(now time.Time) {
+func (u *usedFlows) forgetLocked(now time.Time) {
 	for len(u.mu.order) > 0 {
 		oldest := u.mu.order[0]
 		if len(u.mu.order) < maxUsed && now.Before(u.mu.until[oldest]) {

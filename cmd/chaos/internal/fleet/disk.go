@@ -15,11 +15,11 @@ var ErrNoDisk = errors.New("no file system can be mounted here, so no disk becom
 // Disk is a file system in memory.
 type Disk struct{ dir string }
 
-func (d *Disk) ballast() string { return filepath.Join(d.dir, "ballast") }
+func (d *Disk) ballastPath() string { return filepath.Join(d.dir, "ballast") }
 
 // Empty gives the space back.
 func (d *Disk) Empty() error {
-	if err := os.Remove(d.ballast()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Remove(d.ballastPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil

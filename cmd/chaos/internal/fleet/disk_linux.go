@@ -27,7 +27,7 @@ func (d *Disk) Fill(free int64) error {
 	if take <= 0 {
 		return nil
 	}
-	file, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(d.ballastPath(), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}

@@ -68,18 +68,18 @@ func Open(ctx context.Context, o Options) (_ *Fleet, err error) {
 		return nil, err
 	}
 	f := &Fleet{o: o, dir: dir, config: filepath.Join(dir, "quarry.yaml"), clock: filepath.Join(dir, "clock")}
-	for _, d := range []string{f.RepositoriesDir(), f.store()} {
+	for _, d := range []string{f.RepositoriesDir(), f.storeDir()} {
 		if err := os.MkdirAll(d, 0o755); err != nil {
 			return nil, err
 		}
 	}
-	if f.Disk, err = mountDisk(f.store()); err != nil && !errors.Is(err, ErrNoDisk) {
+	if f.Disk, err = mountDisk(f.storeDir()); err != nil && !errors.Is(err, ErrNoDisk) {
 		return nil, err
 	}
 	if err := f.writeConfig(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if err := f.plan(ctx); err != nil {
+	if err := f.planMembers(ctx); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (_ *Fleet, err error) {
 // RepositoriesDir is where repositories may be read from.
 func (f *Fleet) RepositoriesDir() string { return filepath.Join(f.dir, "git") }
 
-func (f *Fleet) store() string { return filepath.Join(f.dir, "store") }
+func (f *Fleet) storeDir() string { return filepath.Join(f.dir, "store") }
 
 // writeConfig writes JSON, which is YAML as well. Nothing looks for pushes without
 // a web hook: that would hide the ones that were lost. Memory is planned below the bound
@@ -109,10 +109,10 @@ func (f *Fleet) writeConfig() error {
 	return os.WriteFile(f.config, text, 0o600)
 }
 
-// plan makes the members of the set-up, and the brokers.
-func (f *Fleet) plan(ctx context.Context) (err error) {
+// planMembers makes the members of the set-up, and the brokers.
+func (f *Fleet) planMembers(ctx context.Context) (err error) {
 	if f.o.Setup == Embedded {
-		f.Members = []*Member{f.member("all", "")}
+		f.Members = []*Member{f.newMember("all", "")}
 		return nil
 	}
 	n := 1
@@ -126,12 +126,12 @@ func (f *Fleet) plan(ctx context.Context) (err error) {
 		"log.driver=kafka", "log.kafka.brokers=" + strings.Join(f.Brokers.Addresses, ","), fmt.Sprintf("log.kafka.replicationFactor=%d", n),
 		"storage.segments=" + f.SegmentsDir(),
 	}
-	f.Members = []*Member{f.member("query", "query"), f.member("worker-a", "pipeline"), f.member("worker-b", "pipeline"), f.member("ingest", "ingest")}
+	f.Members = []*Member{f.newMember("query", "query"), f.newMember("worker-a", "pipeline"), f.newMember("worker-b", "pipeline"), f.newMember("ingest", "ingest")}
 	return nil
 }
 
-func (f *Fleet) member(name, role string) *Member {
-	return &Member{Name: name, Role: role, Data: filepath.Join(f.store(), name), fleet: f}
+func (f *Fleet) newMember(name, role string) *Member {
+	return &Member{Name: name, Role: role, Data: filepath.Join(f.storeDir(), name), fleet: f}
 }
 
 // SegmentsDir is the segment store of all members.
@@ -139,7 +139,7 @@ func (f *Fleet) SegmentsDir() string {
 	if f.o.Setup == Embedded {
 		return filepath.Join(f.Query().Data, "segments")
 	}
-	return filepath.Join(f.store(), "segments")
+	return filepath.Join(f.storeDir(), "segments")
 }
 
 // Query is the member that is asked, Ingest the one that takes web hooks, and

@@ -21,5 +21,5 @@ func (f *Fleet) Keep() error {
 	if err := os.RemoveAll(kept); err != nil {
 		return err
 	}
-	return os.CopyFS(kept, os.DirFS(f.store()))
+	return os.CopyFS(kept, os.DirFS(f.storeDir()))
 }

@@ -91,8 +91,8 @@ func (m *Member) SaveHeap(ctx context.Context) (err error) {
 
 func (m *Member) logPath() string { return filepath.Join(m.fleet.dir, m.Name+".log") }
 
-// arguments are those of the settings, for serve and for replay.
-func (m *Member) arguments(command ...string) []string {
+// commandArguments are those of the settings, for serve and for replay.
+func (m *Member) commandArguments(command ...string) []string {
 	args := append(command, "--config", m.fleet.config, "--data", m.Data)
 	for _, s := range m.fleet.settings {
 		args = append(args, "--set", s)
@@ -114,7 +114,7 @@ func (m *Member) Launch() error {
 	if m.from, err = output.Seek(0, 2); err != nil {
 		return err
 	}
-	args := m.arguments("serve", "--listen", address)
+	args := m.commandArguments("serve", "--listen", address)
 	if m.Role != "" {
 		args = append(args, "--role", m.Role)
 	}
@@ -144,7 +144,7 @@ func (m *Member) Ready(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if m.get(ctx, "/readyz") == http.StatusOK {
+		if m.getStatus(ctx, "/readyz") == http.StatusOK {
 			return nil
 		}
 		select {
@@ -157,7 +157,7 @@ func (m *Member) Ready(ctx context.Context) error {
 	}
 }
 
-func (m *Member) get(ctx context.Context, path string) int {
+func (m *Member) getStatus(ctx context.Context, path string) int {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.URL()+path, nil)
 	if err != nil {
 		return 0
@@ -230,7 +230,7 @@ func (m *Member) SaysSince(words string) bool {
 // Replay runs quarry replay with further arguments on the data of the process,
 // which must not run, and returns what it printed.
 func (m *Member) Replay(ctx context.Context, more ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, m.fleet.o.Quarry, append(m.arguments("replay"), more...)...)
+	cmd := exec.CommandContext(ctx, m.fleet.o.Quarry, append(m.commandArguments("replay"), more...)...)
 	cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

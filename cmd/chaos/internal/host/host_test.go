@@ -34,10 +34,10 @@ func checkModel(ctx context.Context, t *testing.T, r *Repository) {
 		if move.Before == move.After {
 			t.Fatalf("%+v moved nothing", move)
 		}
-		if move.After == none {
+		if move.After == zeroCommit {
 			deleted++
-		} else if move.Before != none {
-			if _, err := r.git(ctx, "merge-base", "--is-ancestor", move.Before, move.After); err != nil {
+		} else if move.Before != zeroCommit {
+			if _, err := r.runGit(ctx, "merge-base", "--is-ancestor", move.Before, move.After); err != nil {
 				forced++
 			}
 		}
@@ -45,7 +45,7 @@ func checkModel(ctx context.Context, t *testing.T, r *Repository) {
 	if deleted == 0 || forced == 0 {
 		t.Errorf("%d deleted, %d forced: nothing was shown", deleted, forced)
 	}
-	out, err := r.git(ctx, "for-each-ref", "--format=%(refname)", "refs/heads")
+	out, err := r.runGit(ctx, "for-each-ref", "--format=%(refname)", "refs/heads")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +60,11 @@ func checkModel(ctx context.Context, t *testing.T, r *Repository) {
 
 func filesOf(t *testing.T, r *Repository, ref string) map[string]string {
 	t.Helper()
-	out, err := r.git(context.Background(), "grep", "-ohE", "--full-name", "-e", r.TokenPattern(), ref)
+	out, err := r.runGit(context.Background(), "grep", "-ohE", "--full-name", "-e", r.TokenPattern(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := r.git(context.Background(), "ls-tree", "-r", "--name-only", ref)
+	names, err := r.runGit(context.Background(), "ls-tree", "-r", "--name-only", ref)
 	if err != nil {
 		t.Fatal(err)
 	}

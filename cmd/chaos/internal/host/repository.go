@@ -24,10 +24,10 @@ const (
 // Main is the default branch, which is never deleted.
 const Main = "refs/heads/main"
 
-const none = "0000000000000000000000000000000000000000"
+const zeroCommit = "0000000000000000000000000000000000000000"
 
 // state is a commit and the tokens of its files.
-type state struct {
+type branchState struct {
 	commit string
 	tokens map[string]string // by path
 }
@@ -37,12 +37,12 @@ type state struct {
 type Repository struct {
 	Dir, Name string
 
-	family   int // number of the repository whose history this one's begins with
-	random   *rand.Rand
-	branches map[string]state
-	history  []state
-	tokens   int // given out so far
-	named    int // branches so far
+	family      int // number of the repository whose history this one's begins with
+	random      *rand.Rand
+	branches    map[string]branchState
+	history     []branchState
+	tokenCount  int // given out so far
+	branchCount int // branches so far
 }
 
 // Move is what a push did to one ref; Before or After is all zeros where the ref
@@ -52,17 +52,17 @@ type Move struct{ Ref, Before, After string }
 // NewRepository makes repository number n below root, with one commit.
 func NewRepository(ctx context.Context, root string, n int, seed uint64) (*Repository, error) {
 	r := &Repository{
-		Name: fmt.Sprintf("chaos-%02d", n), family: n, random: rand.New(rand.NewPCG(seed, uint64(n)+1)), branches: map[string]state{},
+		Name: fmt.Sprintf("chaos-%02d", n), family: n, random: rand.New(rand.NewPCG(seed, uint64(n)+1)), branches: map[string]branchState{},
 	}
 	r.Dir = filepath.Join(root, r.Name+".git")
 	if out, err := exec.CommandContext(ctx, "git", "init", "--quiet", "--bare", "--initial-branch=main", r.Dir).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("git init %s: %w: %s", r.Dir, err, out)
 	}
-	first := state{tokens: map[string]string{}}
+	first := branchState{tokens: map[string]string{}}
 	for i := range paths {
-		first.tokens[path(i)] = r.token()
+		first.tokens[filePath(i)] = r.newToken()
 	}
-	return r, r.commit(ctx, Main, state{}, first)
+	return r, r.writeCommit(ctx, Main, branchState{}, first)
 }
 
 // NewFork makes repository number n below root a fork of another one. Both give out the
@@ -70,7 +70,7 @@ func NewRepository(ctx context.Context, root string, n int, seed uint64) (*Repos
 func NewFork(ctx context.Context, root string, n int, seed uint64, of *Repository) (*Repository, error) {
 	r := &Repository{
 		Name: fmt.Sprintf("chaos-%02d", n), family: of.family, random: rand.New(rand.NewPCG(seed, uint64(n)+1)),
-		branches: map[string]state{Main: of.branches[Main]}, history: []state{of.branches[Main]}, tokens: of.tokens,
+		branches: map[string]branchState{Main: of.branches[Main]}, history: []branchState{of.branches[Main]}, tokenCount: of.tokenCount,
 	}
 	r.Dir = filepath.Join(root, r.Name+".git")
 	out, err := exec.CommandContext(ctx, "git", "clone", "--quiet", "--bare", "--no-hardlinks", "--single-branch", "--branch", "main", of.Dir, r.Dir).CombinedOutput()
@@ -80,12 +80,12 @@ func NewFork(ctx context.Context, root string, n int, seed uint64, of *Repositor
 	return r, nil
 }
 
-func path(i int) string { return fmt.Sprintf("dir%d/file%d.txt", i%3, i) }
+func filePath(i int) string { return fmt.Sprintf("dir%d/file%d.txt", i%3, i) }
 
-// token returns one that nothing in this repository has had.
-func (r *Repository) token() string {
-	r.tokens++
-	return fmt.Sprintf("tok%dx%dz", r.family, r.tokens)
+// newToken returns one that nothing in this repository has had.
+func (r *Repository) newToken() string {
+	r.tokenCount++
+	return fmt.Sprintf("tok%dx%dz", r.family, r.tokenCount)
 }
 
 // TokenPattern matches the tokens of this repository, and those of its forks.
@@ -107,22 +107,22 @@ func (r *Repository) Push(ctx context.Context) (Move, error) {
 	var err error
 	switch p := r.random.IntN(100); {
 	case p < 10 && len(r.branches) < maxBranches:
-		r.named++
-		ref, before = fmt.Sprintf("refs/heads/b%05d", r.named), state{}
-		err = r.create(ctx, ref)
+		r.branchCount++
+		ref, before = fmt.Sprintf("refs/heads/b%05d", r.branchCount), branchState{}
+		err = r.createBranch(ctx, ref)
 	case p < 18 && ref != Main:
-		err = r.remove(ctx, ref)
+		err = r.deleteBranch(ctx, ref)
 	case p < 28 && len(r.history) > 0:
-		err = r.force(ctx, ref)
+		err = r.forcePush(ctx, ref)
 	default:
-		err = r.commit(ctx, ref, before, r.edited(before))
+		err = r.writeCommit(ctx, ref, before, r.editRandomly(before))
 	}
-	return Move{ref, orNone(before.commit), orNone(r.branches[ref].commit)}, err
+	return Move{ref, orZeroCommit(before.commit), orZeroCommit(r.branches[ref].commit)}, err
 }
 
-func orNone(commit string) string {
+func orZeroCommit(commit string) string {
 	if commit == "" {
-		return none
+		return zeroCommit
 	}
 	return commit
 }
@@ -132,11 +132,11 @@ func (r *Repository) anyBranch() string {
 	return refs[r.random.IntN(len(refs))]
 }
 
-// edited returns a state after some edits: changed, removed, moved and new files.
-func (r *Repository) edited(before state) state {
-	after := state{tokens: maps.Clone(before.tokens)}
+// editRandomly returns a state after some edits: changed, removed, moved and new files.
+func (r *Repository) editRandomly(before branchState) branchState {
+	after := branchState{tokens: maps.Clone(before.tokens)}
 	for range 1 + r.random.IntN(3) {
-		p := path(r.random.IntN(paths))
+		p := filePath(r.random.IntN(paths))
 		switch r.random.IntN(6) {
 		case 0:
 			if len(after.tokens) > 1 {
@@ -144,64 +144,64 @@ func (r *Repository) edited(before state) state {
 			}
 		case 1: // moved with its content: the same blob at another path
 			if token, ok := after.tokens[p]; ok {
-				to := path(r.random.IntN(paths))
+				to := filePath(r.random.IntN(paths))
 				delete(after.tokens, p)
 				after.tokens[to] = token
 			}
 		default:
-			after.tokens[p] = r.token()
+			after.tokens[p] = r.newToken()
 		}
 	}
 	if maps.Equal(after.tokens, before.tokens) {
-		after.tokens[path(0)] = r.token()
+		after.tokens[filePath(0)] = r.newToken()
 	}
 	return after
 }
 
-// create makes a branch: where another one stands, or with a commit on top.
-func (r *Repository) create(ctx context.Context, ref string) error {
+// createBranch makes a branch: where another one stands, or with a commit on top.
+func (r *Repository) createBranch(ctx context.Context, ref string) error {
 	from := r.branches[r.anyBranch()]
 	if r.random.IntN(2) == 0 {
-		return r.set(ctx, ref, from)
+		return r.setBranch(ctx, ref, from)
 	}
-	return r.commit(ctx, ref, from, r.edited(from))
+	return r.writeCommit(ctx, ref, from, r.editRandomly(from))
 }
 
-// force moves a branch to a former commit of any branch, or makes a commit there.
-func (r *Repository) force(ctx context.Context, ref string) error {
+// forcePush moves a branch to a former commit of any branch, or makes a commit there.
+func (r *Repository) forcePush(ctx context.Context, ref string) error {
 	to := r.history[r.random.IntN(len(r.history))]
 	if to.commit == r.branches[ref].commit || r.random.IntN(2) == 0 {
-		return r.commit(ctx, ref, to, r.edited(to))
+		return r.writeCommit(ctx, ref, to, r.editRandomly(to))
 	}
-	return r.set(ctx, ref, to)
+	return r.setBranch(ctx, ref, to)
 }
 
-func (r *Repository) set(ctx context.Context, ref string, to state) error {
-	if _, err := r.git(ctx, "update-ref", ref, to.commit); err != nil {
+func (r *Repository) setBranch(ctx context.Context, ref string, to branchState) error {
+	if _, err := r.runGit(ctx, "update-ref", ref, to.commit); err != nil {
 		return err
 	}
 	r.branches[ref] = to
 	return nil
 }
 
-func (r *Repository) remove(ctx context.Context, ref string) error {
-	if _, err := r.git(ctx, "update-ref", "-d", ref); err != nil {
+func (r *Repository) deleteBranch(ctx context.Context, ref string) error {
+	if _, err := r.runGit(ctx, "update-ref", "-d", ref); err != nil {
 		return err
 	}
 	delete(r.branches, ref)
 	return nil
 }
 
-// commit writes a commit with the files of after on top of from, and moves ref.
-func (r *Repository) commit(ctx context.Context, ref string, from, after state) error {
+// writeCommit writes a commit with the files of after on top of from, and moves ref.
+func (r *Repository) writeCommit(ctx context.Context, ref string, from, after branchState) error {
 	var in bytes.Buffer
-	fmt.Fprintf(&in, "commit %s\nmark :1\ncommitter Chaos <chaos@example.invalid> %d +0000\ndata 4\npush\n", ref, 1_700_000_000+r.tokens)
+	fmt.Fprintf(&in, "commit %s\nmark :1\ncommitter Chaos <chaos@example.invalid> %d +0000\ndata 4\npush\n", ref, 1_700_000_000+r.tokenCount)
 	if from.commit != "" {
 		fmt.Fprintf(&in, "from %s\n", from.commit)
 	}
 	in.WriteString("deleteall\n")
 	for _, p := range slices.Sorted(maps.Keys(after.tokens)) {
-		content := r.content(after.tokens[p])
+		content := r.fileContent(after.tokens[p])
 		fmt.Fprintf(&in, "M 100644 inline %s\ndata %d\n%s\n", p, len(content), content)
 	}
 	in.WriteString("get-mark :1\ndone\n")
@@ -221,13 +221,13 @@ func (r *Repository) commit(ctx context.Context, ref string, from, after state) 
 	return nil
 }
 
-// content is a file with its token; a moved file keeps its content, so the path
+// fileContent is a file with its token; a moved file keeps its content, so the path
 // is not part of it.
-func (r *Repository) content(token string) string {
+func (r *Repository) fileContent(token string) string {
 	return "A file of a repository that changes at random.\nIts token is " + token + " and no other content has it.\n"
 }
 
-func (r *Repository) git(ctx context.Context, args ...string) ([]byte, error) {
+func (r *Repository) runGit(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = r.Dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull)

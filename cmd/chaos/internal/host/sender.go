@@ -80,18 +80,18 @@ func (s *Sender) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if len(s.pending) < maxPending {
 			// Not interrupted: half a push would be in git and not in the model.
-			if err := s.push(context.WithoutCancel(ctx)); err != nil {
+			if err := s.pushOnce(context.WithoutCancel(ctx)); err != nil {
 				return err
 			}
 		}
-		if err := s.deliver(context.WithoutCancel(ctx)); err != nil {
+		if err := s.deliverPending(context.WithoutCancel(ctx)); err != nil {
 			return err
 		}
 		wait := pushPause/2 + time.Duration(s.Repository.random.Int64N(int64(pushPause)))
 		if len(s.pending) > 0 {
 			wait = retryPause
 		}
-		pause(ctx, wait)
+		sleepContext(ctx, wait)
 	}
 	return nil
 }
@@ -99,11 +99,11 @@ func (s *Sender) Run(ctx context.Context) error {
 // Flush delivers what waits, until nothing does or ctx ends.
 func (s *Sender) Flush(ctx context.Context) error {
 	for len(s.pending) > 0 {
-		if err := s.deliver(ctx); err != nil {
+		if err := s.deliverPending(ctx); err != nil {
 			return err
 		}
 		if len(s.pending) > 0 {
-			pause(ctx, retryPause)
+			sleepContext(ctx, retryPause)
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %d pushes could not be delivered: %w", s.Repository.Name, len(s.pending), ctx.Err())
@@ -112,7 +112,7 @@ func (s *Sender) Flush(ctx context.Context) error {
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) {
+func sleepContext(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -121,8 +121,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// push makes one push and queues its delivery.
-func (s *Sender) push(ctx context.Context) error {
+// pushOnce makes one push and queues its delivery.
+func (s *Sender) pushOnce(ctx context.Context) error {
 	move, err := s.Repository.Push(ctx)
 	if err != nil {
 		return err
@@ -137,14 +137,14 @@ func (s *Sender) push(ctx context.Context) error {
 	return nil
 }
 
-// deliver sends what waits, the oldest first, until one is not taken.
-func (s *Sender) deliver(ctx context.Context) error {
+// deliverPending sends what waits, the oldest first, until one is not taken.
+func (s *Sender) deliverPending(ctx context.Context) error {
 	for len(s.pending) > 0 {
 		d := &s.pending[0]
 		if d.tries++; d.tries > 1 {
 			s.Counts.Redelivered++
 		}
-		status, answer, err := s.send(ctx, d)
+		status, answer, err := s.sendDelivery(ctx, d)
 		switch {
 		case err != nil: // killed, or being started: nothing was promised
 			s.Counts.Failed++
@@ -163,7 +163,7 @@ func (s *Sender) deliver(ctx context.Context) error {
 	return nil
 }
 
-func (s *Sender) send(ctx context.Context, d *delivery) (status int, answer string, err error) {
+func (s *Sender) sendDelivery(ctx context.Context, d *delivery) (status int, answer string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Hook.Base()+s.Hook.Path, bytes.NewReader(d.body))
 	if err != nil {
 		return 0, "", err

@@ -14,7 +14,7 @@ import (
 // corruptRecord appends a record to quarry.events that nobody can take: a value
 // that is none, an event of a version that is not known, or one under the key of
 // another repository.
-func (r *run) corruptRecord(ctx context.Context) (err error) {
+func (r *chaosRun) corruptRecord(ctx context.Context) (err error) {
 	if r.fleet.Brokers == nil {
 		// The embedded log has one owner.
 		if err := r.fleet.Stop(); err != nil {
@@ -27,7 +27,7 @@ func (r *run) corruptRecord(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	record, err := r.corrupted()
+	record, err := r.newCorruptedRecord()
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (r *run) corruptRecord(ctx context.Context) (err error) {
 	return nil
 }
 
-func (r *run) corrupted() (event.Record, error) {
+func (r *chaosRun) newCorruptedRecord() (event.Record, error) {
 	// IDs that belong to no repository: nothing depends on them.
 	id, other := code.RepositoryID(r.random.Uint64()>>12|1), code.RepositoryID(r.random.Uint64()>>12|1)
 	push := &event.Push{Repository: id, Ref: "refs/heads/main", Action: event.ActionUpdated, ReceivedAt: time.Now().UTC()}

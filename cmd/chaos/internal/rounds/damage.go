@@ -27,7 +27,7 @@ const (
 // outcomes are well: the start says that it rebuilds the store; or the store starts, for
 // what was damaged was not needed, or is met later and then rebuilt (startDamaged).
 // Wrong answers are none of them.
-func (r *run) damageStore(ctx context.Context) error {
+func (r *chaosRun) damageStore(ctx context.Context) error {
 	m := r.fleet.Query()
 	m.Kill()
 	path, err := r.damageOneFile(filepath.Join(m.Data, "projections"))
@@ -48,7 +48,7 @@ func (r *run) damageStore(ctx context.Context) error {
 
 // startDamaged is the remedy where the process met damage and ended: it starts
 // again by itself a few times only.
-func (r *run) startDamaged(ctx context.Context, failed error) error {
+func (r *chaosRun) startDamaged(ctx context.Context, failed error) error {
 	m := r.fleet.Query()
 	if !m.SaysSince(saysAgain) {
 		return fmt.Errorf("a damaged store is met without a word of the remedy: %w: %s", failed, m.Said())
@@ -58,11 +58,11 @@ func (r *run) startDamaged(ctx context.Context, failed error) error {
 	if err := m.Start(ctx); err != nil {
 		return err
 	}
-	return r.await(ctx)
+	return r.awaitModel(ctx)
 }
 
 // damageOneFile damages a file below dir at random and returns what it did.
-func (r *run) damageOneFile(dir string) (string, error) {
+func (r *chaosRun) damageOneFile(dir string) (string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

@@ -15,85 +15,87 @@ import (
 type fault struct {
 	name   string
 	setups []fleet.Setup
-	do     func(r *run, ctx context.Context) error
+	do     func(r *chaosRun, ctx context.Context) error
 	// heal may still bring the invariant about where it did not come by itself; nil
 	// if nothing may be needed.
-	heal func(r *run, ctx context.Context, failed error) error
+	heal func(r *chaosRun, ctx context.Context, failed error) error
 }
 
 var (
-	everywhere = fleet.Setups
-	onBrokers  = []fleet.Setup{fleet.OneBroker, fleet.ThreeBrokers}
+	allSetups    = fleet.Setups
+	brokerSetups = []fleet.Setup{fleet.OneBroker, fleet.ThreeBrokers}
 )
 
 // allFaults in the order of their documentation.
 var allFaults = []fault{
-	{name: "kill worker", setups: onBrokers, do: (*run).killWorker},
-	{name: "kill query", setups: onBrokers, do: (*run).killQuery},
-	{name: "kill ingest", setups: onBrokers, do: (*run).killIngest},
-	{name: "kill all", setups: everywhere, do: (*run).killAll},
-	{name: "restart all", setups: everywhere, do: (*run).restartAll},
-	{name: "kill broker", setups: onBrokers, do: (*run).killBroker},
-	{name: "restart broker", setups: onBrokers, do: (*run).restartBroker},
-	{name: "full disk", setups: everywhere, do: (*run).fillDisk},
-	{name: "clock jump", setups: everywhere, do: (*run).jumpClock},
-	{name: "corrupted record", setups: everywhere, do: (*run).corruptRecord},
-	{name: "damaged store", setups: everywhere, do: (*run).damageStore, heal: (*run).startDamaged},
-	{name: "lost projections", setups: everywhere, do: (*run).loseProjections},
-	{name: "lost mirrors", setups: everywhere, do: (*run).loseMirrors},
-	{name: "mirrors lost while running", setups: everywhere, do: (*run).loseMirrorsRunning},
-	{name: "lost segments", setups: everywhere, do: (*run).loseSegments},
-	{name: "lost segments below live projections", setups: everywhere, do: (*run).loseSegmentsBelow},
-	{name: "restored backup", setups: everywhere, do: (*run).restoreBackup},
+	{name: "kill worker", setups: brokerSetups, do: (*chaosRun).killWorker},
+	{name: "kill query", setups: brokerSetups, do: (*chaosRun).killQuery},
+	{name: "kill ingest", setups: brokerSetups, do: (*chaosRun).killIngest},
+	{name: "kill all", setups: allSetups, do: (*chaosRun).killAll},
+	{name: "restart all", setups: allSetups, do: (*chaosRun).restartAll},
+	{name: "kill broker", setups: brokerSetups, do: (*chaosRun).killBroker},
+	{name: "restart broker", setups: brokerSetups, do: (*chaosRun).restartBroker},
+	{name: "full disk", setups: allSetups, do: (*chaosRun).fillDisk},
+	{name: "clock jump", setups: allSetups, do: (*chaosRun).jumpClock},
+	{name: "corrupted record", setups: allSetups, do: (*chaosRun).corruptRecord},
+	{name: "damaged store", setups: allSetups, do: (*chaosRun).damageStore, heal: (*chaosRun).startDamaged},
+	{name: "lost projections", setups: allSetups, do: (*chaosRun).loseProjections},
+	{name: "lost mirrors", setups: allSetups, do: (*chaosRun).loseMirrors},
+	{name: "mirrors lost while running", setups: allSetups, do: (*chaosRun).loseMirrorsRunning},
+	{name: "lost segments", setups: allSetups, do: (*chaosRun).loseSegments},
+	{name: "lost segments below live projections", setups: allSetups, do: (*chaosRun).loseSegmentsBelow},
+	{name: "restored backup", setups: allSetups, do: (*chaosRun).restoreBackup},
 }
 
-// again kills a member and starts it after a moment.
-func (r *run) again(ctx context.Context, m *fleet.Member) error {
+// restartMember kills a member and starts it after a moment.
+func (r *chaosRun) restartMember(ctx context.Context, m *fleet.Member) error {
 	m.Kill()
-	r.pause(ctx, 0, 700*time.Millisecond)
+	r.pauseRandomly(ctx, 0, 700*time.Millisecond)
 	return m.Start(ctx)
 }
 
-func (r *run) killWorker(ctx context.Context) error {
+func (r *chaosRun) killWorker(ctx context.Context) error {
 	workers := r.fleet.Workers()
-	return r.again(ctx, workers[r.random.IntN(len(workers))])
+	return r.restartMember(ctx, workers[r.random.IntN(len(workers))])
 }
 
-func (r *run) killQuery(ctx context.Context) error { return r.again(ctx, r.fleet.Query()) }
+func (r *chaosRun) killQuery(ctx context.Context) error { return r.restartMember(ctx, r.fleet.Query()) }
 
-func (r *run) killIngest(ctx context.Context) error { return r.again(ctx, r.fleet.Ingest()) }
+func (r *chaosRun) killIngest(ctx context.Context) error {
+	return r.restartMember(ctx, r.fleet.Ingest())
+}
 
-func (r *run) killAll(ctx context.Context) error {
+func (r *chaosRun) killAll(ctx context.Context) error {
 	for _, m := range r.fleet.Members {
 		m.Kill()
 	}
-	r.pause(ctx, 0, 700*time.Millisecond)
+	r.pauseRandomly(ctx, 0, 700*time.Millisecond)
 	return r.fleet.Start(ctx)
 }
 
-func (r *run) restartAll(ctx context.Context) error {
+func (r *chaosRun) restartAll(ctx context.Context) error {
 	if err := r.fleet.Stop(); err != nil {
 		return err
 	}
 	return r.fleet.Start(ctx)
 }
 
-func (r *run) killBroker(ctx context.Context) error {
-	return r.brokerAgain(ctx, r.fleet.Brokers.Kill)
+func (r *chaosRun) killBroker(ctx context.Context) error {
+	return r.endAndRestartBroker(ctx, r.fleet.Brokers.Kill)
 }
 
-func (r *run) restartBroker(ctx context.Context) error {
-	return r.brokerAgain(ctx, r.fleet.Brokers.Stop)
+func (r *chaosRun) restartBroker(ctx context.Context) error {
+	return r.endAndRestartBroker(ctx, r.fleet.Brokers.Stop)
 }
 
-// brokerAgain ends one broker and starts it after a while; with three the others
+// endAndRestartBroker ends one broker and starts it after a while; with three the others
 // go on meanwhile.
-func (r *run) brokerAgain(ctx context.Context, end func(nodes ...int) error) error {
+func (r *chaosRun) endAndRestartBroker(ctx context.Context, end func(nodes ...int) error) error {
 	i := r.random.IntN(r.fleet.Brokers.Size())
 	if err := end(i); err != nil {
 		return err
 	}
-	r.pause(ctx, 200*time.Millisecond, 3*time.Second)
+	r.pauseRandomly(ctx, 200*time.Millisecond, 3*time.Second)
 	if err := r.fleet.Brokers.Restart(i); err != nil {
 		return err
 	}
@@ -102,21 +104,21 @@ func (r *run) brokerAgain(ctx context.Context, end func(nodes ...int) error) err
 
 // fillDisk leaves nothing, or too little for the log, for a while. A process may
 // end over it, with a clear word; it is started again, as a supervisor does.
-func (r *run) fillDisk(ctx context.Context) error {
+func (r *chaosRun) fillDisk(ctx context.Context) error {
 	if r.fleet.Disk == nil {
-		r.tally.skip("full disk: " + fleet.ErrNoDisk.Error())
+		r.tally.noteSkipped("full disk: " + fleet.ErrNoDisk.Error())
 		return nil
 	}
 	left := []int64{0, 256 << 10, 24 << 20}[r.random.IntN(3)]
 	if err := r.fleet.Disk.Fill(left); err != nil {
 		return err
 	}
-	r.pause(ctx, time.Second, 2500*time.Millisecond)
+	r.pauseRandomly(ctx, time.Second, 2500*time.Millisecond)
 	if err := r.fleet.Disk.Empty(); err != nil {
 		return err
 	}
 	// One that is about to end over it has ended then: to write down why takes a while.
-	r.pause(ctx, time.Second, 1500*time.Millisecond)
+	r.pauseRandomly(ctx, time.Second, 1500*time.Millisecond)
 	for _, m := range r.fleet.Members {
 		if !m.Running() {
 			r.tally.DiskExits++
@@ -130,7 +132,7 @@ func (r *run) fillDisk(ctx context.Context) error {
 
 // jumpClock moves the clock of every process and of the host by a day, lets a
 // process start meanwhile or not, and moves it back.
-func (r *run) jumpClock(ctx context.Context) error {
+func (r *chaosRun) jumpClock(ctx context.Context) error {
 	r.clockMoves.Store(true) // until what was signed meanwhile is delivered: see survive
 	day := 24 * time.Hour
 	if r.random.IntN(2) == 0 {
@@ -139,10 +141,10 @@ func (r *run) jumpClock(ctx context.Context) error {
 	if err := r.fleet.MoveClock(day); err != nil {
 		return err
 	}
-	r.pause(ctx, 300*time.Millisecond, time.Second)
+	r.pauseRandomly(ctx, 300*time.Millisecond, time.Second)
 	if r.random.IntN(2) == 0 {
 		m := r.fleet.Members[r.random.IntN(len(r.fleet.Members))]
-		if err := r.again(ctx, m); err != nil {
+		if err := r.restartMember(ctx, m); err != nil {
 			return err
 		}
 	}
@@ -150,30 +152,30 @@ func (r *run) jumpClock(ctx context.Context) error {
 }
 
 // loseProjections starts the query process without what it had.
-func (r *run) loseProjections(ctx context.Context) error {
-	return r.lose(ctx, r.fleet.Query(), "projections")
+func (r *chaosRun) loseProjections(ctx context.Context) error {
+	return r.loseDirectory(ctx, r.fleet.Query(), "projections")
 }
 
-func (r *run) loseMirrors(ctx context.Context) error {
+func (r *chaosRun) loseMirrors(ctx context.Context) error {
 	workers := r.fleet.Workers()
-	return r.lose(ctx, workers[r.random.IntN(len(workers))], "mirrors")
+	return r.loseDirectory(ctx, workers[r.random.IntN(len(workers))], "mirrors")
 }
 
-func (r *run) lose(ctx context.Context, m *fleet.Member, directory string) error {
+func (r *chaosRun) loseDirectory(ctx context.Context, m *fleet.Member, directory string) error {
 	m.Kill()
 	// Git that the process started may still write: what it made is lost as well.
 	return errors.Join(removeInUse(filepath.Join(m.Data, directory)), m.Start(ctx))
 }
 
 // loseMirrorsRunning removes the mirrors of a worker that goes on.
-func (r *run) loseMirrorsRunning(context.Context) error {
+func (r *chaosRun) loseMirrorsRunning(context.Context) error {
 	workers := r.fleet.Workers()
 	return removeInUse(filepath.Join(workers[r.random.IntN(len(workers))].Data, "mirrors"))
 }
 
 // loseSegments starts the query process without projections and without the segment
 // store; workers go on meanwhile.
-func (r *run) loseSegments(ctx context.Context) error {
+func (r *chaosRun) loseSegments(ctx context.Context) error {
 	m := r.fleet.Query()
 	m.Kill()
 	return errors.Join(removeInUse(r.fleet.SegmentsDir()), os.RemoveAll(filepath.Join(m.Data, "projections")), m.Start(ctx))
@@ -181,7 +183,7 @@ func (r *run) loseSegments(ctx context.Context) error {
 
 // loseSegmentsBelow removes the segment store and leaves the projections, of a query
 // process that goes on or starts again.
-func (r *run) loseSegmentsBelow(ctx context.Context) error {
+func (r *chaosRun) loseSegmentsBelow(ctx context.Context) error {
 	defer func() { r.segmentsLost = time.Now() }()
 	if r.random.IntN(2) == 0 {
 		return removeInUse(r.fleet.SegmentsDir())
@@ -192,7 +194,7 @@ func (r *run) loseSegmentsBelow(ctx context.Context) error {
 }
 
 // restoreBackup starts every process with what a backup has: log, segments and key.
-func (r *run) restoreBackup(ctx context.Context) error {
+func (r *chaosRun) restoreBackup(ctx context.Context) error {
 	for _, m := range r.fleet.Members {
 		m.Kill()
 	}

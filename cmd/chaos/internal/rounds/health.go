@@ -25,8 +25,8 @@ var (
 	errDeadLetters = errors.New("dead letters")
 )
 
-// healthy looks at every process.
-func (r *run) healthy(ctx context.Context) error {
+// checkHealth looks at every process.
+func (r *chaosRun) checkHealth(ctx context.Context) error {
 	if err := r.fleet.Alive(); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (r *run) healthy(ctx context.Context) error {
 			return err
 		}
 		for name, bound := range bounds {
-			r.tally.most(name, figures[name])
+			r.tally.recordMax(name, figures[name])
 			if figures[name] > bound {
 				err := fmt.Errorf("%s: %w: %s is %.0f, at most %.0f", m.Name, errGrowth, name, figures[name], bound)
 				return errors.Join(err, m.SaveHeap(ctx))
@@ -74,10 +74,10 @@ func metricsOf(ctx context.Context, url string) (map[string]float64, error) {
 // store lost: it looks every ten seconds.
 const segmentsKept = 15 * time.Second
 
-// compare holds the projections against a rebuild and reads the log's account.
+// compareWithRebuild holds the projections against a rebuild and reads the log's account.
 // Workers that go on would add to the log what only the rebuild has, and a rebuild has
 // not what the segment store lacks.
-func (r *run) compare(ctx context.Context) error {
+func (r *chaosRun) compareWithRebuild(ctx context.Context) error {
 	timer := time.NewTimer(time.Until(r.segmentsLost.Add(segmentsKept)))
 	defer timer.Stop()
 	select {
@@ -88,21 +88,21 @@ func (r *run) compare(ctx context.Context) error {
 	if err := r.fleet.Stop(); err != nil {
 		return err
 	}
-	if err := r.equal(ctx); err != nil {
+	if err := r.verifyProjections(ctx); err != nil {
 		return err
 	}
-	if err := r.account(ctx); err != nil {
+	if err := r.accountPushes(ctx); err != nil {
 		return err
 	}
 	return r.fleet.Start(ctx)
 }
 
-// equal fails if the projections are not those of a rebuild; after damage that
+// verifyProjections fails if the projections are not those of a rebuild; after damage that
 // nobody met, the remedy is taken first.
-func (r *run) equal(ctx context.Context) error {
+func (r *chaosRun) verifyProjections(ctx context.Context) error {
 	query := r.fleet.Query()
 	_, err := query.Replay(ctx, "--verify")
-	if err != nil && r.tally.Damage.open() {
+	if err != nil && r.tally.Damage.hasOpen() {
 		r.tally.Damage.ByVerify++
 		if _, err := query.Replay(ctx); err != nil {
 			return err
@@ -115,8 +115,8 @@ func (r *run) equal(ctx context.Context) error {
 	return err
 }
 
-// account reads from the log what became of every push.
-func (r *run) account(ctx context.Context) (err error) {
+// accountPushes reads from the log what became of every push.
+func (r *chaosRun) accountPushes(ctx context.Context) (err error) {
 	log, err := r.fleet.OpenLog(ctx)
 	if err != nil {
 		return err

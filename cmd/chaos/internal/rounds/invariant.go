@@ -20,10 +20,10 @@ import (
 )
 
 // errState says that what is found is not what was pushed.
-var errState = errors.New("what is found is not what was pushed")
+var errMismatch = errors.New("what is found is not what was pushed")
 
-// await waits until exactly the files of the model are found.
-func (r *run) await(ctx context.Context) error {
+// awaitModel waits until exactly the files of the model are found.
+func (r *chaosRun) awaitModel(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, awaitDeadline)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -31,7 +31,7 @@ func (r *run) await(ctx context.Context) error {
 	for _, s := range r.senders {
 		var last error // that of a search which the deadline cut says nothing
 		for {
-			err := r.state(ctx, s.Repository)
+			err := r.checkRepository(ctx, s.Repository)
 			if err == nil {
 				break
 			}
@@ -45,48 +45,48 @@ func (r *run) await(ctx context.Context) error {
 			}
 		}
 	}
-	return r.statesOnce(ctx)
+	return r.checkAllOnce(ctx)
 }
 
-// statesOnce looks at all repositories again: nothing may have changed since each
+// checkAllOnce looks at all repositories again: nothing may have changed since each
 // was right.
-func (r *run) statesOnce(ctx context.Context) error {
+func (r *chaosRun) checkAllOnce(ctx context.Context) error {
 	for _, s := range r.senders {
-		if err := r.state(ctx, s.Repository); err != nil {
+		if err := r.checkRepository(ctx, s.Repository); err != nil {
 			return fmt.Errorf("right before, and now: %w", err)
 		}
 	}
 	return nil
 }
 
-// state compares one repository with its model, branch by branch and as a whole.
-func (r *run) state(ctx context.Context, repository *host.Repository) error {
+// checkRepository compares one repository with its model, branch by branch and as a whole.
+func (r *chaosRun) checkRepository(ctx context.Context, repository *host.Repository) error {
 	want := repository.Want()
 	everything := map[string]bool{}
 	for _, ref := range slices.Sorted(maps.Keys(want)) {
-		got, err := r.find(ctx, repository, ref)
+		got, err := r.findTokens(ctx, repository, ref)
 		if err != nil {
 			return err
 		}
 		for path, token := range want[ref] {
 			everything[token] = true
 			if !slices.Equal(got[path], []string{token}) {
-				return fmt.Errorf("%w: %s %s %s: want %s, found %v", errState, repository.Name, ref, path, token, got[path])
+				return fmt.Errorf("%w: %s %s %s: want %s, found %v", errMismatch, repository.Name, ref, path, token, got[path])
 			}
 			delete(got, path)
 		}
 		if len(got) > 0 {
-			return fmt.Errorf("%w: %s %s: found what is not there: %v", errState, repository.Name, ref, got)
+			return fmt.Errorf("%w: %s %s: found what is not there: %v", errMismatch, repository.Name, ref, got)
 		}
 	}
-	got, err := r.find(ctx, repository, "*")
+	got, err := r.findTokens(ctx, repository, "*")
 	if err != nil {
 		return err
 	}
 	for path, tokens := range got {
 		for _, token := range tokens {
 			if !everything[token] {
-				return fmt.Errorf("%w: %s: %s in %s is in no branch any more", errState, repository.Name, token, path)
+				return fmt.Errorf("%w: %s: %s in %s is in no branch any more", errMismatch, repository.Name, token, path)
 			}
 		}
 	}
@@ -95,23 +95,23 @@ func (r *run) state(ctx context.Context, repository *host.Repository) error {
 
 var tokenPattern = regexp.MustCompile(`tok\d+x\d+z`)
 
-// find returns the tokens of a repository that a search finds, by path.
-func (r *run) find(ctx context.Context, repository *host.Repository, rev string) (map[string][]string, error) {
+// findTokens returns the tokens of a repository that a search finds, by path.
+func (r *chaosRun) findTokens(ctx context.Context, repository *host.Repository, rev string) (map[string][]string, error) {
 	body, err := json.Marshal(map[string]any{
 		"query": fmt.Sprintf("repo:^%s$ rev:%s %s", repository.Name, rev, repository.TokenPattern()), "matches": 10_000, "isRegexEnabled": true,
 	})
 	if err != nil {
 		return nil, err
 	}
-	data, err := r.ask(ctx, http.MethodPost, "/api/search", body)
+	data, err := r.sendRequest(ctx, http.MethodPost, "/api/search", body)
 	if err != nil {
 		return nil, err
 	}
 	return tokensOf(data)
 }
 
-// ask sends a request to the query process and returns the answer, which is 200.
-func (r *run) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+// sendRequest sends a request to the query process and returns the answer, which is 200.
+func (r *chaosRun) sendRequest(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, r.fleet.Query().URL()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err

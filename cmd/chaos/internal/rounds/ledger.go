@@ -13,7 +13,7 @@ import (
 
 // answered are the outcomes of pushes that a host may forget; the others are no
 // answer, or one that no push of this suite may get.
-var answered = []string{"indexed", "coalesced", "deleted", "unchanged", "absent", "refreshed"}
+var answeredOutcomes = []string{"indexed", "coalesced", "deleted", "unchanged", "absent", "refreshed"}
 
 // ledgerDeadline bounds the wait for one delivery in the ledger, which follows the log
 // as the answers of searches do.
@@ -21,12 +21,12 @@ const ledgerDeadline = 30 * time.Second
 
 var errLedger = errors.New("the ledger of deliveries")
 
-// ledger looks at every delivery that was acknowledged since it last did: each is
+// checkLedger looks at every delivery that was acknowledged since it last did: each is
 // there, and has an outcome.
-func (r *run) ledger(ctx context.Context) error {
+func (r *chaosRun) checkLedger(ctx context.Context) error {
 	for i, s := range r.senders {
-		for ; r.looked[i] < len(s.Acknowledged); r.looked[i]++ {
-			if err := r.followed(ctx, s.Acknowledged[r.looked[i]]); err != nil {
+		for ; r.checkedDeliveries[i] < len(s.Acknowledged); r.checkedDeliveries[i]++ {
+			if err := r.awaitOutcome(ctx, s.Acknowledged[r.checkedDeliveries[i]]); err != nil {
 				return err
 			}
 			r.tally.Followed++
@@ -35,15 +35,15 @@ func (r *run) ledger(ctx context.Context) error {
 	return nil
 }
 
-// followed waits until one delivery has its outcome.
-func (r *run) followed(ctx context.Context, id string) error {
+// awaitOutcome waits until one delivery has its outcome.
+func (r *chaosRun) awaitOutcome(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, ledgerDeadline)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		outcomes, err := r.outcomes(ctx, id)
-		if err == nil && len(outcomes) > 0 && !slices.ContainsFunc(outcomes, func(o string) bool { return !slices.Contains(answered, o) }) {
+		outcomes, err := r.readOutcomes(ctx, id)
+		if err == nil && len(outcomes) > 0 && !slices.ContainsFunc(outcomes, func(o string) bool { return !slices.Contains(answeredOutcomes, o) }) {
 			return nil
 		}
 		select {
@@ -54,9 +54,9 @@ func (r *run) followed(ctx context.Context, id string) error {
 	}
 }
 
-// outcomes are those of the pushes of all deliveries of an ID.
-func (r *run) outcomes(ctx context.Context, id string) ([]string, error) {
-	data, err := r.ask(ctx, http.MethodGet, "/api/deliveries?connection=chaos&deliveryId="+url.QueryEscape(id), nil)
+// readOutcomes are those of the pushes of all deliveries of an ID.
+func (r *chaosRun) readOutcomes(ctx context.Context, id string) ([]string, error) {
+	data, err := r.sendRequest(ctx, http.MethodGet, "/api/deliveries?connection=chaos&deliveryId="+url.QueryEscape(id), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ const (
 var ErrFault = errors.New("no such fault")
 
 // run is one fleet through its rounds.
-type run struct {
+type chaosRun struct {
 	o       Options
 	fleet   *fleet.Fleet
 	senders []*host.Sender
@@ -53,7 +53,7 @@ type run struct {
 	// injected are the positions of records that must become dead letters.
 	injected map[string]bool
 	// looked is how many deliveries of each sender the ledger was asked for.
-	looked []int
+	checkedDeliveries []int
 	// clockMoves: a signature may be a day old, or a day young.
 	clockMoves atomic.Bool
 	// verify asks for a comparison at the end of this round.
@@ -69,8 +69,8 @@ func Run(ctx context.Context, o Options) (t *Tally, err error) {
 		o.VerifyEvery = DefaultVerifyEvery
 	}
 	t = newTally(o.Fleet.Setup)
-	r := &run{o: o, tally: t, random: rand.New(rand.NewPCG(o.Seed, 0)), injected: map[string]bool{}}
-	faults, err := r.faults()
+	r := &chaosRun{o: o, tally: t, random: rand.New(rand.NewPCG(o.Seed, 0)), injected: map[string]bool{}}
+	faults, err := r.selectFaults()
 	if err != nil {
 		return t, err
 	}
@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options) (t *Tally, err error) {
 		}
 		err = errors.Join(err, r.fleet.Close())
 	}()
-	if err := r.begin(ctx); err != nil {
+	if err := r.setUp(ctx); err != nil {
 		return t, fmt.Errorf("%s: begin: %w", o.Fleet.Setup, err)
 	}
 	var deck []fault // each fault once, in a random order, and then anew
@@ -94,20 +94,20 @@ func Run(ctx context.Context, o Options) (t *Tally, err error) {
 		}
 		f := deck[0]
 		deck = deck[1:]
-		if err := r.round(ctx, n, f); err != nil {
+		if err := r.runRound(ctx, n, f); err != nil {
 			return t, err
 		}
 	}
-	r.count()
+	r.sumCounts()
 	return t, r.fleet.Stop()
 }
 
-// begin makes the repositories and registers them.
-func (r *run) begin(ctx context.Context) error {
+// setUp makes the repositories and registers them.
+func (r *chaosRun) setUp(ctx context.Context) error {
 	if err := r.fleet.Start(ctx); err != nil {
 		return err
 	}
-	hook := r.fleet.Hook(r.tolerates)
+	hook := r.fleet.Hook(r.toleratesStatus)
 	for n := range repositories {
 		repository, err := r.create(ctx, n)
 		if err != nil {
@@ -117,71 +117,71 @@ func (r *run) begin(ctx context.Context) error {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("quarry index: %w: %s", err, out)
 		}
-		r.senders, r.looked = append(r.senders, host.NewSender(repository, hook)), append(r.looked, 0)
+		r.senders, r.checkedDeliveries = append(r.senders, host.NewSender(repository, hook)), append(r.checkedDeliveries, 0)
 	}
-	return r.await(ctx)
+	return r.awaitModel(ctx)
 }
 
 // create makes repository number n.
-func (r *run) create(ctx context.Context, n int) (*host.Repository, error) {
+func (r *chaosRun) create(ctx context.Context, n int) (*host.Repository, error) {
 	if n%2 == 1 {
 		return host.NewFork(ctx, r.fleet.RepositoriesDir(), n, r.o.Seed, r.senders[n-1].Repository)
 	}
 	return host.NewRepository(ctx, r.fleet.RepositoriesDir(), n, r.o.Seed)
 }
 
-// tolerates says which answers to web hooks a fault explains: while the clock
+// toleratesStatus says which answers to web hooks a fault explains: while the clock
 // moves, a signature may be too old or too young.
-func (r *run) tolerates(status int) bool {
+func (r *chaosRun) toleratesStatus(status int) bool {
 	return r.clockMoves.Load() && status >= 400 && status < 500
 }
 
-// round is one fault and what comes after it.
-func (r *run) round(ctx context.Context, n int, f fault) error {
+// runRound is one fault and what comes after it.
+func (r *chaosRun) runRound(ctx context.Context, n int, f fault) error {
 	began := time.Now()
 	r.verify = n%r.o.VerifyEvery == 0 || n == r.o.Rounds
-	recovery, err := r.survive(ctx, f)
+	recovery, err := r.surviveFault(ctx, f)
 	if err == nil {
-		err = r.ledger(ctx)
+		err = r.checkLedger(ctx)
 	}
 	if err == nil {
-		err = r.healthy(ctx)
+		err = r.checkHealth(ctx)
 	}
 	if err == nil && r.verify {
-		err = r.compare(ctx)
+		err = r.compareWithRebuild(ctx)
 	}
-	r.count()
+	r.sumCounts()
 	if err != nil {
 		return fmt.Errorf("%s, round %d, fault %q, seed %d: %w", r.o.Fleet.Setup, n, f.name, r.o.Seed, err)
 	}
-	r.tally.add(f.name, recovery)
+	r.tally.addRecovery(f.name, recovery)
 	r.o.Log("%-8s round %3d of %d: %-18s recovered in %8s, whole round %6s, %d pushes acknowledged so far%s", r.o.Fleet.Setup, n, r.o.Rounds, f.name,
 		recovery.Round(time.Millisecond), time.Since(began).Round(100*time.Millisecond), r.tally.Counts.Acknowledged, map[bool]string{true: ", equal to a rebuild"}[r.verify])
 	return nil
 }
 
-// survive pushes while the fault happens, and waits until all is well again.
-func (r *run) survive(ctx context.Context, f fault) (recovery time.Duration, err error) {
-	stop := r.push(ctx)
-	r.pause(ctx, 200*time.Millisecond, 900*time.Millisecond)
+// surviveFault pushes while the fault happens, and waits until all is well again.
+func (r *chaosRun) surviveFault(ctx context.Context, f fault) (recovery time.Duration, err error) {
+	stop := r.startPushing(ctx)
+	r.pauseRandomly(ctx, 200*time.Millisecond, 900*time.Millisecond)
 	faultErr := f.do(r, ctx)
 	repaired := time.Now()
 	if err := errors.Join(faultErr, stop()); err != nil {
 		return 0, err
 	}
-	if err := r.flush(ctx); err != nil {
+	if err := r.flushSenders(ctx); err != nil {
 		return 0, err
 	}
 	r.clockMoves.Store(false)
-	err = r.await(ctx)
+	err = r.awaitModel(ctx)
 	if err != nil && f.heal != nil {
 		err = f.heal(r, ctx, err)
 	}
 	return time.Since(repaired), err
 }
 
-// push starts the senders; stop ends them.
-func (r *run) push(ctx context.Context) (stop func() error) {
+// startPushing starts the senders; stop ends them.
+func (r *chaosRun) startPushing(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	failures := make([]error, len(r.senders))
 	var all sync.WaitGroup
@@ -195,8 +195,8 @@ func (r *run) push(ctx context.Context) (stop func() error) {
 	}
 }
 
-// flush delivers again what was not acknowledged.
-func (r *run) flush(ctx context.Context) error {
+// flushSenders delivers again what was not acknowledged.
+func (r *chaosRun) flushSenders(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushDeadline)
 	defer cancel()
 	failures := make([]error, len(r.senders))
@@ -208,8 +208,8 @@ func (r *run) flush(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// count takes the senders' figures over; they do not run.
-func (r *run) count() {
+// sumCounts takes the senders' figures over; they do not run.
+func (r *chaosRun) sumCounts() {
 	r.tally.Counts = host.Counts{}
 	for _, s := range r.senders {
 		r.tally.Counts.Pushes += s.Counts.Pushes
@@ -220,8 +220,8 @@ func (r *run) count() {
 	}
 }
 
-// pause waits for a random time.
-func (r *run) pause(ctx context.Context, least, most time.Duration) {
+// pauseRandomly waits for a random time.
+func (r *chaosRun) pauseRandomly(ctx context.Context, least, most time.Duration) {
 	timer := time.NewTimer(least + time.Duration(r.random.Int64N(int64(most-least))))
 	defer timer.Stop()
 	select {
@@ -230,8 +230,8 @@ func (r *run) pause(ctx context.Context, least, most time.Duration) {
 	}
 }
 
-// faults are those to choose from.
-func (r *run) faults() ([]fault, error) {
+// selectFaults are those to choose from.
+func (r *chaosRun) selectFaults() ([]fault, error) {
 	var out []fault
 	for _, f := range allFaults {
 		if slices.Contains(f.setups, r.o.Fleet.Setup) && (len(r.o.Only) == 0 || slices.Contains(r.o.Only, f.name)) {

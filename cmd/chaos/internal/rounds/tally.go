@@ -41,7 +41,7 @@ type Damage struct {
 	Started int
 }
 
-func (d *Damage) open() bool { return d.Started > d.Later+d.ByVerify+d.Harmless }
+func (d *Damage) hasOpen() bool { return d.Started > d.Later+d.ByVerify+d.Harmless }
 
 func (d *Damage) closeOpen() { d.Harmless = d.Started - d.Later - d.ByVerify }
 
@@ -49,13 +49,13 @@ func newTally(s fleet.Setup) *Tally {
 	return &Tally{Setup: s, Recoveries: map[string][]time.Duration{}, Most: map[string]float64{}, Skipped: map[string]bool{}}
 }
 
-func (t *Tally) add(fault string, recovery time.Duration) {
+func (t *Tally) addRecovery(fault string, recovery time.Duration) {
 	t.Recoveries[fault] = append(t.Recoveries[fault], recovery)
 }
 
-func (t *Tally) most(name string, figure float64) { t.Most[name] = max(t.Most[name], figure) }
+func (t *Tally) recordMax(name string, figure float64) { t.Most[name] = max(t.Most[name], figure) }
 
-func (t *Tally) skip(why string) { t.Skipped[why] = true }
+func (t *Tally) noteSkipped(why string) { t.Skipped[why] = true }
 
 // Rounds is how many passed.
 func (t *Tally) Rounds() int {
@@ -91,7 +91,7 @@ func Markdown(tallies []*Tally) string {
 	}
 	b.WriteString("\n\n")
 	for _, t := range tallies {
-		b.WriteString(t.sentence() + "\n")
+		b.WriteString(t.formatSentence() + "\n")
 	}
 	return b.String()
 }
@@ -101,15 +101,15 @@ func recoveryCells(b *strings.Builder, times []time.Duration) {
 		b.WriteString(" | | |")
 		return
 	}
-	fmt.Fprintf(b, " %d | %.2f s | %.2f s |", len(times), quantile(times, 0.5).Seconds(), quantile(times, 0.99).Seconds())
+	fmt.Fprintf(b, " %d | %.2f s | %.2f s |", len(times), computeQuantile(times, 0.5).Seconds(), computeQuantile(times, 0.99).Seconds())
 }
 
-func quantile(times []time.Duration, q float64) time.Duration {
+func computeQuantile(times []time.Duration, q float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(times))
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
-func (t *Tally) sentence() string {
+func (t *Tally) formatSentence() string {
 	c := t.Counts
 	s := fmt.Sprintf("- **%s**: %d rounds; %d pushes, %d acknowledged (%d deliveries were refused with 503, %d got no answer, %d were repeated), %d of them with an outcome in the ledger, none lost; "+
 		"%d comparisons with a rebuild; damaged stores: %d rebuilt at the start, %d met later, %d found by the comparison alone, %d harmless; "+

@@ -56,8 +56,8 @@ func segmentID(n int) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// index appends what a worker appends for a push, and puts the segment to the store.
-func (i *installation) index(t *testing.T, n int) {
+// indexSegment appends what a worker appends for a push, and puts the segment to the store.
+func (i *installation) indexSegment(t *testing.T, n int) {
 	t.Helper()
 	writeFile(t, filepath.Join(i.dir, "segments", segmentName(segmentID(n))), strings.Repeat(fmt.Sprint("text of ", n, "\n"), 100))
 	i.append(t, &event.RevisionIndexed{
@@ -78,8 +78,8 @@ func (i *installation) append(t *testing.T, ev event.Event) {
 	}
 }
 
-// source makes a checkpoint.
-func (i *installation) source(t *testing.T) Source {
+// newSource makes a checkpoint.
+func (i *installation) newSource(t *testing.T) Source {
 	t.Helper()
 	i.n++
 	dir := filepath.Join(i.dir, "log", fmt.Sprint("backup-", i.n))
@@ -93,7 +93,7 @@ func (i *installation) backUp(t *testing.T, dir string, o Options) Result {
 	t.Helper()
 	d := mustCreate(t, dir)
 	defer mustClose(t, d)
-	r, err := d.Write(t.Context(), i.source(t), o)
+	r, err := d.Write(t.Context(), i.newSource(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func targetIn(data string) Target {
 	return Target{Data: data, Log: filepath.Join(data, "log"), Segments: filepath.Join(data, "segments")}
 }
 
-func restore(t *testing.T, dir string, generation int, data string) error {
+func restoreGeneration(t *testing.T, dir string, generation int, data string) error {
 	t.Helper()
 	d, err := Open(dir)
 	if err != nil {
@@ -133,8 +133,8 @@ func restore(t *testing.T, dir string, generation int, data string) error {
 	return err
 }
 
-// damages verifies the newest generation.
-func damages(t *testing.T, dir string) (found []Damage) {
+// verifyNewest verifies the newest generation.
+func verifyNewest(t *testing.T, dir string) (found []Damage) {
 	t.Helper()
 	d, err := Open(dir)
 	if err != nil {
@@ -171,16 +171,16 @@ func filesOf(t *testing.T, dir string) map[string]string {
 
 func TestRestoreBringsBackWhatWasThere(t *testing.T) {
 	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
-	i.index(t, 1)
+	i.indexSegment(t, 1)
 	first := i.backUp(t, dir, Options{})
-	i.index(t, 2)
+	i.indexSegment(t, 2)
 	second := i.backUp(t, dir, Options{})
 	if first.Generation != 1 || second.Generation != 2 || first.Manifest.Positions[len(first.Manifest.Positions)-2].Offset != 1 {
 		t.Errorf("generations %+v and %+v", first, second)
 	}
 	for generation, segments := range map[int]int{1: 1, 2: 2} {
 		data := filepath.Join(t.TempDir(), "data")
-		if err := restore(t, dir, generation, data); err != nil {
+		if err := restoreGeneration(t, dir, generation, data); err != nil {
 			t.Fatal(err)
 		}
 		files := filesOf(t, data)
@@ -210,10 +210,10 @@ func TestRestoreBringsBackWhatWasThere(t *testing.T) {
 func TestBackupIsIncremental(t *testing.T) {
 	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
 	for n := range 20 {
-		i.index(t, n)
+		i.indexSegment(t, n)
 	}
 	i.backUp(t, dir, Options{})
-	i.index(t, 20)
+	i.indexSegment(t, 20)
 	second := i.backUp(t, dir, Options{})
 	for _, f := range filesOf(t, filepath.Join(dir, "objects")) {
 		if strings.Contains(f, "no record names it") {
@@ -233,7 +233,7 @@ func TestBackupIsIncremental(t *testing.T) {
 	if third := i.backUp(t, dir, Options{}); third.Copied.Files > 4 {
 		t.Errorf("%d files were copied again", third.Copied.Files)
 	}
-	if found := damages(t, dir); len(found) > 0 {
+	if found := verifyNewest(t, dir); len(found) > 0 {
 		t.Errorf("damages: %v", found)
 	}
 }
@@ -241,7 +241,7 @@ func TestBackupIsIncremental(t *testing.T) {
 func TestRetentionRemovesTheOldest(t *testing.T) {
 	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
 	for n := range 5 {
-		i.index(t, n)
+		i.indexSegment(t, n)
 		i.append(t, &event.SegmentsMerged{Partition: 0, Inputs: []string{segmentID(n)}, At: time.Unix(1, 0).UTC()})
 		if n > 0 {
 			if err := os.Remove(filepath.Join(i.dir, "segments", segmentName(segmentID(n-1)))); err != nil {
@@ -265,7 +265,7 @@ func TestRetentionRemovesTheOldest(t *testing.T) {
 		}
 	}
 	for _, generation := range all {
-		if err := restore(t, dir, generation, filepath.Join(t.TempDir(), "data")); err != nil {
+		if err := restoreGeneration(t, dir, generation, filepath.Join(t.TempDir(), "data")); err != nil {
 			t.Error(err)
 		}
 	}
@@ -275,7 +275,7 @@ func TestRetentionRemovesTheOldest(t *testing.T) {
 func TestMissingObjectsAreNamed(t *testing.T) {
 	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
 	for n := range 3 {
-		i.index(t, n)
+		i.indexSegment(t, n)
 	}
 	i.append(t, &event.SegmentsMerged{Partition: 0, Inputs: []string{segmentID(0)}, At: time.Unix(1, 0).UTC()})
 	for n := range 2 {
@@ -292,7 +292,7 @@ func TestMissingObjectsAreNamed(t *testing.T) {
 // TestDamageIsFound turns one byte of each file of a backup.
 func TestDamageIsFound(t *testing.T) {
 	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
-	i.index(t, 1)
+	i.indexSegment(t, 1)
 	i.backUp(t, dir, Options{})
 	for name, text := range filesOf(t, dir) {
 		t.Run(name, func(t *testing.T) {
@@ -304,12 +304,12 @@ func TestDamageIsFound(t *testing.T) {
 			for _, wrong := range variants {
 				writeFile(t, path, wrong)
 				data := filepath.Join(t.TempDir(), "data")
-				err := restore(t, dir, 0, data)
+				err := restoreGeneration(t, dir, 0, data)
 				if err == nil {
 					t.Errorf("%.20q was restored", wrong)
 				}
 				if strings.HasPrefix(name, objectsDir) {
-					if found := damages(t, dir); len(found) == 0 || found[0].Object != path {
+					if found := verifyNewest(t, dir); len(found) == 0 || found[0].Object != path {
 						t.Errorf("%.20q: %v", wrong, found)
 					}
 					if CheckRestored(data) == nil {
@@ -322,24 +322,24 @@ func TestDamageIsFound(t *testing.T) {
 			writeFile(t, path, text)
 		})
 	}
-	if err := restore(t, dir, 0, filepath.Join(t.TempDir(), "data")); err != nil {
+	if err := restoreGeneration(t, dir, 0, filepath.Join(t.TempDir(), "data")); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestRestoreRefuses(t *testing.T) {
 	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
-	i.index(t, 1)
+	i.indexSegment(t, 1)
 	i.backUp(t, dir, Options{})
 	full := t.TempDir()
 	writeFile(t, filepath.Join(full, "precious"), "x")
-	if err := restore(t, dir, 0, full); err == nil || !strings.Contains(err.Error(), `has "precious"`) {
+	if err := restoreGeneration(t, dir, 0, full); err == nil || !strings.Contains(err.Error(), `has "precious"`) {
 		t.Errorf("restored over other files: %v", err)
 	}
 	if entries, err := os.ReadDir(full); err != nil || len(entries) != 1 {
 		t.Errorf("a refused restore left %v: %v", entries, err)
 	}
-	if err := restore(t, dir, 7, filepath.Join(t.TempDir(), "data")); err == nil || !strings.Contains(err.Error(), "no generation 7") {
+	if err := restoreGeneration(t, dir, 7, filepath.Join(t.TempDir(), "data")); err == nil || !strings.Contains(err.Error(), "no generation 7") {
 		t.Errorf("generation 7: %v", err)
 	}
 	d, err := Open(dir)
@@ -384,13 +384,13 @@ func TestManifestsOfOthers(t *testing.T) {
 		d := mustCreate(t, dir)
 		var text strings.Builder
 		m := newManifestWriter(&text, &test.head)
-		m.add(File{Path: test.path})
+		m.addFile(File{Path: test.path})
 		if _, err := m.close(); err != nil {
 			t.Fatal(err)
 		}
 		writeFile(t, d.manifestPath(1), text.String())
 		mustClose(t, d)
-		if err := restore(t, dir, 0, filepath.Join(t.TempDir(), "data")); err == nil || !strings.Contains(err.Error(), test.want) {
+		if err := restoreGeneration(t, dir, 0, filepath.Join(t.TempDir(), "data")); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v %q: %v", test.head, test.path, err)
 		}
 	}
@@ -408,11 +408,11 @@ func TestOneWriter(t *testing.T) {
 
 func TestWriteIsCanceled(t *testing.T) {
 	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
-	i.index(t, 1)
+	i.indexSegment(t, 1)
 	d := mustCreate(t, dir)
 	defer mustClose(t, d)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := d.Write(ctx, i.source(t), Options{Progress: func(Progress) { cancel() }})
+	_, err := d.Write(ctx, i.newSource(t), Options{Progress: func(Progress) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}

@@ -11,10 +11,10 @@ import (
 // backup: the first generation can be restored, and another backup completes.
 func TestBackupDiesAfterAnyFile(t *testing.T) {
 	i, dir, states := newInstallation(t), filepath.Join(t.TempDir(), "backups"), t.TempDir()
-	i.index(t, 1)
+	i.indexSegment(t, 1)
 	i.backUp(t, dir, Options{})
-	i.index(t, 2)
-	i.index(t, 3)
+	i.indexSegment(t, 2)
+	i.indexSegment(t, 3)
 	n := 0
 	i.backUp(t, dir, Options{Keep: 1, Progress: func(Progress) {
 		n++
@@ -34,11 +34,11 @@ func TestBackupDiesAfterAnyFile(t *testing.T) {
 		if generation, err := d.Choose(0); err != nil || generation != 1 {
 			t.Errorf("state %d: generation %d is taken for whole: %v", state, generation, err)
 		}
-		if err := restore(t, after, 0, filepath.Join(t.TempDir(), "data")); err != nil {
+		if err := restoreGeneration(t, after, 0, filepath.Join(t.TempDir(), "data")); err != nil {
 			t.Errorf("state %d: %v", state, err)
 		}
 		second := i.backUp(t, after, Options{Keep: 1})
-		if found := damages(t, after); second.Generation != 2 || len(found) > 0 {
+		if found := verifyNewest(t, after); second.Generation != 2 || len(found) > 0 {
 			t.Errorf("state %d: generation %d, damages %v", state, second.Generation, found)
 		}
 		if left, err := filepath.Glob(filepath.Join(after, "*", tempPrefix+"*")); err != nil || len(left) > 0 {
@@ -51,10 +51,10 @@ func TestBackupDiesAfterAnyFile(t *testing.T) {
 // taken for whole, and the restore goes on, even where the last file is half there.
 func TestRestoreDiesAfterAnyFile(t *testing.T) {
 	i, dir, states := newInstallation(t), filepath.Join(t.TempDir(), "backups"), t.TempDir()
-	i.index(t, 1)
-	i.index(t, 2)
+	i.indexSegment(t, 1)
+	i.indexSegment(t, 2)
 	i.backUp(t, dir, Options{})
-	i.index(t, 3)
+	i.indexSegment(t, 3)
 	i.backUp(t, dir, Options{})
 	d, err := Open(dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func TestRestoreDiesAfterAnyFile(t *testing.T) {
 		if err := CheckRestored(half); err == nil {
 			t.Errorf("state %d: a server would start", state)
 		}
-		if err := restore(t, dir, 1, half); err == nil {
+		if err := restoreGeneration(t, dir, 1, half); err == nil {
 			t.Errorf("state %d: another generation was restored over it", state)
 		}
 		for name, text := range filesOf(t, half) {
@@ -84,7 +84,7 @@ func TestRestoreDiesAfterAnyFile(t *testing.T) {
 				writeFile(t, filepath.Join(half, name), text[:len(text)/2])
 			}
 		}
-		if err := restore(t, dir, 2, half); err != nil {
+		if err := restoreGeneration(t, dir, 2, half); err != nil {
 			t.Errorf("state %d: %v", state, err)
 		}
 		got := filesOf(t, half)

@@ -29,7 +29,7 @@ type Directory struct {
 // Open opens a backup directory to read it.
 func Open(path string) (*Directory, error) {
 	d := &Directory{path: path}
-	if info, err := os.Stat(d.generations()); err != nil || !info.IsDir() {
+	if info, err := os.Stat(d.generationsPath()); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s is no backup directory: it has no directory %s", path, generationsDir)
 	}
 	return d, nil
@@ -52,7 +52,7 @@ func Create(path string) (*Directory, error) {
 		return nil, err
 	}
 	d := &Directory{path: path, lock: lock}
-	if err := d.prepare(); err != nil {
+	if err := d.prepareDirectories(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
@@ -81,9 +81,9 @@ func refuseOtherFiles(dir string, expected ...string) error {
 	return nil
 }
 
-// prepare makes the directories and removes what a process that died was writing.
-func (d *Directory) prepare() error {
-	for _, dir := range []string{d.objects(), d.generations()} {
+// prepareDirectories makes the directories and removes what a process that died was writing.
+func (d *Directory) prepareDirectories() error {
+	for _, dir := range []string{d.objectsPath(), d.generationsPath()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
@@ -102,27 +102,27 @@ func (d *Directory) prepare() error {
 	return syncDirectory(d.path)
 }
 
-func (d *Directory) generations() string { return filepath.Join(d.path, generationsDir) }
-func (d *Directory) objects() string     { return filepath.Join(d.path, objectsDir) }
+func (d *Directory) generationsPath() string { return filepath.Join(d.path, generationsDir) }
+func (d *Directory) objectsPath() string     { return filepath.Join(d.path, objectsDir) }
 
 func (d *Directory) objectPath(s Sum) string {
 	name := s.String()
-	return filepath.Join(d.objects(), name[:2], name)
+	return filepath.Join(d.objectsPath(), name[:2], name)
 }
 
 func (d *Directory) manifestPath(generation int) string {
-	return filepath.Join(d.generations(), fmt.Sprintf("%06d", generation))
+	return filepath.Join(d.generationsPath(), fmt.Sprintf("%06d", generation))
 }
 
 // Generations returns the numbers of the generations, the oldest first.
 func (d *Directory) Generations() ([]int, error) {
-	entries, err := os.ReadDir(d.generations())
+	entries, err := os.ReadDir(d.generationsPath())
 	if err != nil {
 		return nil, err
 	}
 	var out []int
 	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 && d.manifestPath(n) == filepath.Join(d.generations(), e.Name()) {
+		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 && d.manifestPath(n) == filepath.Join(d.generationsPath(), e.Name()) {
 			out = append(out, n)
 		}
 	}

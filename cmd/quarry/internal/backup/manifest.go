@@ -127,11 +127,11 @@ type manifestWriter struct {
 func newManifestWriter(w io.Writer, head *Manifest) *manifestWriter {
 	m := &manifestWriter{hash: sha256.New()}
 	m.out = bufio.NewWriterSize(io.MultiWriter(w, m.hash), 64<<10)
-	m.line(head)
+	m.writeLine(head)
 	return m
 }
 
-func (m *manifestWriter) line(v any) {
+func (m *manifestWriter) writeLine(v any) {
 	if m.err != nil {
 		return
 	}
@@ -145,9 +145,9 @@ func (m *manifestWriter) line(v any) {
 	m.err = err
 }
 
-// add writes the line of a file. Files come in the order of their paths.
-func (m *manifestWriter) add(f File) {
-	m.line(&f)
+// addFile writes the line of a file. Files come in the order of their paths.
+func (m *manifestWriter) addFile(f File) {
+	m.writeLine(&f)
 	m.totals.Files++
 	m.totals.Bytes += f.Size
 }
@@ -158,7 +158,7 @@ func (m *manifestWriter) close() (Totals, error) {
 		m.err = m.out.Flush()
 	}
 	m.hash.Sum(m.totals.SHA256[:0])
-	m.line(&m.totals)
+	m.writeLine(&m.totals)
 	if m.err == nil {
 		m.err = m.out.Flush()
 	}
@@ -176,7 +176,7 @@ func readManifest(path string, visit func(File) error) (Manifest, Totals, error)
 	}
 	defer f.Close()
 	r := &manifestReader{in: bufio.NewReaderSize(f, 64<<10), hash: sha256.New()}
-	totals, err := r.read(&head, visit)
+	totals, err := r.readFiles(&head, visit)
 	if err != nil {
 		return head, totals, fmt.Errorf("%s: %w", path, err)
 	}
@@ -200,8 +200,8 @@ type manifestReader struct {
 	seen Totals
 }
 
-func (r *manifestReader) read(head *Manifest, visit func(File) error) (Totals, error) {
-	line, err := r.line()
+func (r *manifestReader) readFiles(head *Manifest, visit func(File) error) (Totals, error) {
+	line, err := r.readLine()
 	if err != nil {
 		return Totals{}, err
 	}
@@ -213,7 +213,7 @@ func (r *manifestReader) read(head *Manifest, visit func(File) error) (Totals, e
 	}
 	for {
 		r.hash.Write(line)
-		if line, err = r.line(); err != nil {
+		if line, err = r.readLine(); err != nil {
 			return Totals{}, err
 		}
 		var row manifestRow
@@ -221,10 +221,10 @@ func (r *manifestReader) read(head *Manifest, visit func(File) error) (Totals, e
 			return Totals{}, fmt.Errorf("%w: a line after %q cannot be read: %w", ErrManifest, r.last, err)
 		}
 		if row.Files != nil {
-			return r.finish(Totals{Files: *row.Files, Bytes: row.Bytes, SHA256: row.SHA256})
+			return r.checkTotals(Totals{Files: *row.Files, Bytes: row.Bytes, SHA256: row.SHA256})
 		}
 		f := File{Path: row.Path, Size: row.Size, SHA256: row.SHA256, Modified: row.Modified}
-		if err := r.check(&f); err != nil {
+		if err := r.checkFile(&f); err != nil {
 			return Totals{}, err
 		}
 		if err := visit(f); err != nil {
@@ -233,7 +233,7 @@ func (r *manifestReader) read(head *Manifest, visit func(File) error) (Totals, e
 	}
 }
 
-func (r *manifestReader) check(f *File) error {
+func (r *manifestReader) checkFile(f *File) error {
 	if err := checkPath(f.Path); err != nil {
 		return fmt.Errorf("%w: %w", ErrManifest, err)
 	}
@@ -249,8 +249,8 @@ func (r *manifestReader) check(f *File) error {
 	return nil
 }
 
-// finish compares the last line with what came before it.
-func (r *manifestReader) finish(said Totals) (Totals, error) {
+// checkTotals compares the last line with what came before it.
+func (r *manifestReader) checkTotals(said Totals) (Totals, error) {
 	r.hash.Sum(r.seen.SHA256[:0])
 	if said != r.seen {
 		return said, fmt.Errorf("%w: its last line does not fit what comes before it", ErrManifest)
@@ -261,8 +261,8 @@ func (r *manifestReader) finish(said Totals) (Totals, error) {
 	return said, nil
 }
 
-// line returns the next line with its line feed. It is valid until the next call.
-func (r *manifestReader) line() ([]byte, error) {
+// readLine returns the next line with its line feed. It is valid until the next call.
+func (r *manifestReader) readLine() ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.in.ReadSlice('\n')

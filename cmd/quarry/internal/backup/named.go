@@ -15,18 +15,18 @@ import (
 
 // naming finds in the records of a log which objects they name. Memory grows with the
 // objects that are there, and with those that are missing at one time.
-type naming struct {
+type objectScan struct {
 	present map[string]bool // objects of the segment store; true: a record names it
 	// all says that a record cannot be read: any object may be named by it.
-	all bool
+	keepAll bool
 	// missing are objects that the store lacks and that something live names, with the
 	// repository whose removal ends that; 0 for segments, which a merge ends.
 	missing map[string]code.RepositoryID
 }
 
-// nameObjects reads every record of the events below the ends. It returns how many
+// scanLog reads every record of the events below the ends. It returns how many
 // records there are.
-func (n *naming) nameObjects(ctx context.Context, log eventlog.Log, ends []event.Offset) (records int64, err error) {
+func (n *objectScan) scanLog(ctx context.Context, log eventlog.Log, ends []event.Offset) (records int64, err error) {
 	for partition, end := range ends {
 		read, err := n.readPartition(ctx, log, int32(partition), end)
 		if err != nil {
@@ -37,7 +37,7 @@ func (n *naming) nameObjects(ctx context.Context, log eventlog.Log, ends []event
 	return records, nil
 }
 
-func (n *naming) readPartition(ctx context.Context, log eventlog.Log, partition int32, end event.Offset) (records int64, err error) {
+func (n *objectScan) readPartition(ctx context.Context, log eventlog.Log, partition int32, end event.Offset) (records int64, err error) {
 	if end == 0 {
 		return 0, nil
 	}
@@ -52,14 +52,14 @@ func (n *naming) readPartition(ctx context.Context, log eventlog.Log, partition 
 			return records, err
 		}
 		records++
-		n.apply(rec)
+		n.applyRecord(rec)
 		if rec.Position.Offset+1 >= end {
 			return records, nil
 		}
 	}
 }
 
-func (n *naming) apply(rec event.Record) {
+func (n *objectScan) applyRecord(rec event.Record) {
 	switch event.TypeOf(rec) {
 	case event.TypeRevisionIndexed, event.TypeSegmentsMerged, event.TypeRepositoryRemoved:
 	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeDelivery, event.TypePushesHandled, event.TypeErasureRequested:
@@ -67,20 +67,20 @@ func (n *naming) apply(rec event.Record) {
 	}
 	_, ev, err := event.Decode(rec)
 	if err != nil {
-		n.all = true
+		n.keepAll = true
 		return
 	}
 	switch e := ev.(type) {
 	case *event.RevisionIndexed:
 		for _, s := range e.Segments {
-			n.name(segmentName(s.ID), 0)
+			n.markNamed(segmentName(s.ID), 0)
 		}
 		if e.ChangesObject != "" {
-			n.name(e.ChangesObject, e.Repository)
+			n.markNamed(e.ChangesObject, e.Repository)
 		}
 	case *event.SegmentsMerged:
 		if e.Output != nil {
-			n.name(segmentName(e.Output.ID), 0)
+			n.markNamed(segmentName(e.Output.ID), 0)
 		}
 		for _, id := range e.Inputs {
 			if e.Output == nil || id != e.Output.ID {
@@ -94,7 +94,7 @@ func (n *naming) apply(rec event.Record) {
 
 func segmentName(id string) string { return "segment-" + id }
 
-func (n *naming) name(object string, of code.RepositoryID) {
+func (n *objectScan) markNamed(object string, of code.RepositoryID) {
 	if _, ok := n.present[object]; ok {
 		n.present[object] = true
 	} else if segmentstore.ValidateName(object) == nil {
@@ -102,11 +102,11 @@ func (n *naming) name(object string, of code.RepositoryID) {
 	}
 }
 
-// objects returns the names of the objects to back up, in order.
-func (n *naming) objects() []string {
+// listNamed returns the names of the objects to back up, in order.
+func (n *objectScan) listNamed() []string {
 	var out []string
 	for name, named := range n.present {
-		if named || n.all {
+		if named || n.keepAll {
 			out = append(out, name)
 		}
 	}

@@ -75,15 +75,15 @@ func (d *Directory) hasObject(s Sum, size int64) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() == size
 }
 
-// put makes an object of the file at path, unless it is there. It returns when the
+// putObject makes an object of the file at path, unless it is there. It returns when the
 // object is durable.
-func (d *Directory) put(ctx context.Context, path string) (f File, added bool, err error) {
+func (d *Directory) putObject(ctx context.Context, path string) (f File, added bool, err error) {
 	in, info, err := openRegular(path)
 	if err != nil {
 		return f, false, err
 	}
 	defer in.Close()
-	out, err := os.CreateTemp(d.objects(), tempPrefix)
+	out, err := os.CreateTemp(d.objectsPath(), tempPrefix)
 	if err != nil {
 		return f, false, err
 	}
@@ -104,7 +104,7 @@ func (d *Directory) put(ctx context.Context, path string) (f File, added bool, e
 	if err := os.Mkdir(filepath.Dir(target), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return f, false, err
 	} else if err == nil {
-		if err := syncDirectory(d.objects()); err != nil {
+		if err := syncDirectory(d.objectsPath()); err != nil {
 			return f, false, err
 		}
 	}

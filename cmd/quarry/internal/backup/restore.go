@@ -41,7 +41,7 @@ type marker struct {
 	Manifest   Sum    `json:"manifest"`
 }
 
-func (m *marker) command(data string) string {
+func (m *marker) restoreCommand(data string) string {
 	return fmt.Sprintf("quarry restore %s --data %s --generation %d", m.Backup, data, m.Generation)
 }
 
@@ -51,7 +51,7 @@ func CheckRestored(data string) error {
 	if err != nil || m == nil {
 		return err
 	}
-	return fmt.Errorf("%s is half restored: run %s again, or empty the directory", data, m.command(data))
+	return fmt.Errorf("%s is half restored: run %s again, or empty the directory", data, m.restoreCommand(data))
 }
 
 func readMarker(data string) (*marker, error) {
@@ -70,7 +70,7 @@ func readMarker(data string) (*marker, error) {
 }
 
 // restoring is one call of Restore.
-type restoring struct {
+type restoreRun struct {
 	d          *Directory
 	generation int
 	to         Target
@@ -87,7 +87,7 @@ func (d *Directory) Restore(ctx context.Context, generation int, to Target, o Re
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
-	r := &restoring{d: d, generation: generation, to: to, o: o, folders: map[string]bool{}}
+	r := &restoreRun{d: d, generation: generation, to: to, o: o, folders: map[string]bool{}}
 	if r.manifest, r.totals, err = d.Describe(generation); err != nil {
 		return m, t, err
 	}
@@ -103,12 +103,12 @@ func (d *Directory) Restore(ctx context.Context, generation int, to Target, o Re
 		return m, t, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	return r.manifest, r.totals, r.run(ctx)
+	return r.manifest, r.totals, r.restoreAll(ctx)
 }
 
 // checkFit refuses a backup that this release, or this configuration, cannot use.
-func (r *restoring) checkFit() error {
-	known := formats()
+func (r *restoreRun) checkFit() error {
+	known := formatVersions()
 	for name, version := range r.manifest.Formats {
 		if version > known[name] {
 			return fmt.Errorf("generation %d was written by release %.40q, whose %.20q has format version %d; this release reads up to %d: restore it with that release or a later one", r.generation, r.manifest.Release, name, version, known[name])
@@ -122,14 +122,14 @@ func (r *restoring) checkFit() error {
 
 // checkTarget refuses a target that is not empty, unless an earlier call of the same
 // restore has begun to fill it.
-func (r *restoring) checkTarget() error {
+func (r *restoreRun) checkTarget() error {
 	m, err := readMarker(r.to.Data)
 	if err != nil {
 		return err
 	}
 	if m != nil {
 		if m.Manifest != r.totals.SHA256 {
-			return fmt.Errorf("%s is half restored from another backup: run %s, or empty the directory", r.to.Data, m.command(r.to.Data))
+			return fmt.Errorf("%s is half restored from another backup: run %s, or empty the directory", r.to.Data, m.restoreCommand(r.to.Data))
 		}
 		return nil
 	}
@@ -141,7 +141,7 @@ func (r *restoring) checkTarget() error {
 	return nil
 }
 
-func (r *restoring) run(ctx context.Context) error {
+func (r *restoreRun) restoreAll(ctx context.Context) error {
 	if err := r.writeMarker(); err != nil {
 		return err
 	}
@@ -171,14 +171,14 @@ func (r *restoring) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.compare(ctx); err != nil {
+	if err := r.compareRestored(ctx); err != nil {
 		return err
 	}
 	return errors.Join(os.Remove(filepath.Join(r.to.Data, markerName)), syncDirectory(r.to.Data))
 }
 
 // writeMarker makes the marker durable before anything else is written.
-func (r *restoring) writeMarker() error {
+func (r *restoreRun) writeMarker() error {
 	backup, err := filepath.Abs(r.d.path)
 	if err != nil {
 		return err
@@ -203,8 +203,8 @@ func replaceFile(path string, text []byte) error {
 	return errors.Join(os.Rename(f.Name(), path), syncDirectory(filepath.Dir(path)))
 }
 
-// target returns where a path of the manifest is written. checkPath has admitted it.
-func (r *restoring) target(path string) string {
+// targetPath returns where a path of the manifest is written. checkPath has admitted it.
+func (r *restoreRun) targetPath(path string) string {
 	if name, ok := strings.CutPrefix(path, logFolder); ok {
 		return filepath.Join(r.to.Log, name)
 	}
@@ -215,8 +215,8 @@ func (r *restoring) target(path string) string {
 }
 
 // restoreFile writes a file, unless an earlier call has written it.
-func (r *restoring) restoreFile(ctx context.Context, f *File) error {
-	target := r.target(f.Path)
+func (r *restoreRun) restoreFile(ctx context.Context, f *File) error {
+	target := r.targetPath(f.Path)
 	if r.to.Kafka && strings.HasPrefix(f.Path, logFolder) {
 		return fmt.Errorf("%w: a log in a backup of a log on Kafka", ErrManifest)
 	}
@@ -226,7 +226,7 @@ func (r *restoring) restoreFile(ctx context.Context, f *File) error {
 	}
 	in, _, err := openRegular(r.d.objectPath(f.SHA256))
 	if err != nil {
-		return r.damaged(f, err)
+		return r.damagedError(f, err)
 	}
 	defer in.Close()
 	out, err := os.OpenFile(target, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
@@ -238,26 +238,26 @@ func (r *restoring) restoreFile(ctx context.Context, f *File) error {
 		return err
 	}
 	if sum != f.SHA256 || size != f.Size {
-		return r.damaged(f, errors.New("its bytes do not have the checksum that is its name"))
+		return r.damagedError(f, errors.New("its bytes do not have the checksum that is its name"))
 	}
 	return nil
 }
 
-func (r *restoring) damaged(f *File, err error) error {
+func (r *restoreRun) damagedError(f *File, err error) error {
 	return fmt.Errorf("the object %s of the backup is damaged: %w; restore another generation into an emptied directory, and see quarry restore --verify for all damage", r.d.objectPath(f.SHA256), err)
 }
 
-// compare holds what was written against the manifest: the positions of the log and,
+// compareRestored holds what was written against the manifest: the positions of the log and,
 // if that is wanted, every byte.
-func (r *restoring) compare(ctx context.Context) error {
+func (r *restoreRun) compareRestored(ctx context.Context) error {
 	if r.o.Compare {
 		_, _, err := readManifest(r.d.manifestPath(r.generation), func(f File) error {
-			sum, size, err := hashFile(ctx, r.target(f.Path))
+			sum, size, err := hashFile(ctx, r.targetPath(f.Path))
 			if err == nil && (sum != f.SHA256 || size != f.Size) {
 				err = errors.New("it was written and reads back otherwise: check the disk")
 			}
 			if err != nil {
-				return fmt.Errorf("compare %s: %w", r.target(f.Path), err)
+				return fmt.Errorf("compare %s: %w", r.targetPath(f.Path), err)
 			}
 			return nil
 		})

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// retain removes the oldest generations until keep are left, and the objects that no
+// removeOldGenerations removes the oldest generations until keep are left, and the objects that no
 // generation names. Manifests go first: an object is never missed by one.
-func (d *Directory) retain(generations []int, keep int) (removed []int, err error) {
+func (d *Directory) removeOldGenerations(generations []int, keep int) (removed []int, err error) {
 	if keep <= 0 {
 		return nil, nil
 	}
@@ -22,15 +22,15 @@ func (d *Directory) retain(generations []int, keep int) (removed []int, err erro
 			return nil, err
 		}
 	}
-	if err := syncDirectory(d.generations()); err != nil {
+	if err := syncDirectory(d.generationsPath()); err != nil {
 		return removed, err
 	}
-	return removed, d.sweep(generations[len(removed):])
+	return removed, d.removeUnnamedObjects(generations[len(removed):])
 }
 
-// sweep removes the objects that no generation names. It removes nothing if a manifest
+// removeUnnamedObjects removes the objects that no generation names. It removes nothing if a manifest
 // cannot be read.
-func (d *Directory) sweep(generations []int) error {
+func (d *Directory) removeUnnamedObjects(generations []int) error {
 	named := map[Sum]struct{}{}
 	for _, generation := range generations {
 		_, _, err := readManifest(d.manifestPath(generation), func(f File) error {
@@ -41,7 +41,7 @@ func (d *Directory) sweep(generations []int) error {
 			return fmt.Errorf("generation %d: %w; remove this file if you give the generation up", generation, err)
 		}
 	}
-	folders, err := os.ReadDir(d.objects())
+	folders, err := os.ReadDir(d.objectsPath())
 	if err != nil {
 		return err
 	}
@@ -49,14 +49,14 @@ func (d *Directory) sweep(generations []int) error {
 		if !folder.IsDir() {
 			continue
 		}
-		if err := sweepFolder(filepath.Join(d.objects(), folder.Name()), named); err != nil {
+		if err := removeUnnamedIn(filepath.Join(d.objectsPath(), folder.Name()), named); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func sweepFolder(dir string, named map[Sum]struct{}) error {
+func removeUnnamedIn(dir string, named map[Sum]struct{}) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err

@@ -64,9 +64,9 @@ type Result struct {
 	Removed []int
 }
 
-// formats are the versions that this release writes and reads. A manifest has them, so
+// formatVersions are the versions that this release writes and reads. A manifest has them, so
 // that a release that reads only older ones refuses to restore.
-func formats() map[string]int {
+func formatVersions() map[string]int {
 	return map[string]int{"eventlog": embeddedlog.FormatVersion, "segment": segment.FormatVersion}
 }
 
@@ -82,25 +82,25 @@ func (d *Directory) Write(ctx context.Context, src Source, o Options) (r Result,
 	if err != nil {
 		return r, err
 	}
-	w := &writing{d: d, src: src, o: o, r: &r}
+	w := &writeRun{d: d, src: src, o: o, r: &r}
 	r.Generation = 1
 	if len(all) > 0 {
 		r.Generation = all[len(all)-1] + 1
 	}
-	if err := w.plan(ctx); err != nil {
+	if err := w.planGeneration(ctx); err != nil {
 		return r, err
 	}
 	if err := w.writeManifest(ctx, all); err != nil {
 		return r, err
 	}
-	if r.Removed, err = d.retain(append(all, r.Generation), o.Keep); err != nil {
+	if r.Removed, err = d.removeOldGenerations(append(all, r.Generation), o.Keep); err != nil {
 		return r, fmt.Errorf("generation %d is complete, and older ones could not be removed: %w", r.Generation, err)
 	}
 	return r, nil
 }
 
 // writing is one call of Write.
-type writing struct {
+type writeRun struct {
 	d   *Directory
 	src Source
 	o   Options
@@ -109,17 +109,17 @@ type writing struct {
 	paths []string
 }
 
-// plan fills in the head of the manifest and the paths.
-func (w *writing) plan(ctx context.Context) error {
+// planGeneration fills in the head of the manifest and the paths.
+func (w *writeRun) planGeneration(ctx context.Context) error {
 	w.r.Manifest = Manifest{
 		Version: FormatVersion, CreatedAt: w.o.Now().UTC().Truncate(time.Second), Release: w.src.Release, Log: LogKafka, Secret: SecretConfigured,
-		Formats: formats(), Positions: w.src.Positions,
+		Formats: formatVersions(), Positions: w.src.Positions,
 	}
 	present, err := listObjects(ctx, w.src.Segments)
 	if err != nil {
 		return err
 	}
-	n := &naming{present: present, all: w.src.Log == "", missing: map[string]code.RepositoryID{}}
+	n := &objectScan{present: present, keepAll: w.src.Log == "", missing: map[string]code.RepositoryID{}}
 	if w.src.Log != "" {
 		w.r.Manifest.Log = LogEmbedded
 		if err := w.planLog(ctx, n); err != nil {
@@ -130,7 +130,7 @@ func (w *writing) plan(ctx context.Context) error {
 		w.r.Manifest.Secret = SecretFile
 		w.paths = append(w.paths, secretPath)
 	}
-	for _, name := range n.objects() {
+	for _, name := range n.listNamed() {
 		w.paths = append(w.paths, segmentFolder+name)
 	}
 	w.r.Manifest.Missing = len(n.missing)
@@ -159,10 +159,10 @@ func listObjects(ctx context.Context, dir string) (map[string]bool, error) {
 
 // planLog reads the log, which shows that it can be read, and notes its positions,
 // its files and the objects that it names.
-func (w *writing) planLog(ctx context.Context, n *naming) (err error) {
+func (w *writeRun) planLog(ctx context.Context, n *objectScan) (err error) {
 	entries, err := os.ReadDir(w.src.Log)
 	if err != nil {
-		return vanished(err)
+		return asVanished(err)
 	}
 	log, err := embeddedlog.Open(w.src.Log, embeddedlog.Options{ReadOnly: true})
 	if err != nil {
@@ -176,7 +176,7 @@ func (w *writing) planLog(ctx context.Context, n *naming) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := n.nameObjects(ctx, log, ends); err != nil {
+	if _, err := n.scanLog(ctx, log, ends); err != nil {
 		return err
 	}
 	for _, e := range entries { // sorted
@@ -188,12 +188,12 @@ func (w *writing) planLog(ctx context.Context, n *naming) (err error) {
 }
 
 // topics are those whose positions a manifest has.
-var topics = []event.Topic{event.TopicAccounts, event.TopicAudit, event.TopicDeadLetters, event.TopicEvents}
+var backedUpTopics = []event.Topic{event.TopicAccounts, event.TopicAudit, event.TopicDeadLetters, event.TopicEvents}
 
 // endsOf returns for each partition of a log the position of the next record.
 func endsOf(ctx context.Context, log eventlog.Log) ([]event.Position, error) {
 	var out []event.Position
-	for _, topic := range topics {
+	for _, topic := range backedUpTopics {
 		high, err := log.HighWater(ctx, topic)
 		if err != nil {
 			return nil, err
@@ -205,8 +205,8 @@ func endsOf(ctx context.Context, log eventlog.Log) ([]event.Position, error) {
 	return out, nil
 }
 
-// source returns where a path of the manifest is read.
-func (w *writing) source(path string) string {
+// sourcePath returns where a path of the manifest is read.
+func (w *writeRun) sourcePath(path string) string {
 	if name, ok := strings.CutPrefix(path, logFolder); ok {
 		return filepath.Join(w.src.Log, name)
 	}
@@ -217,8 +217,8 @@ func (w *writing) source(path string) string {
 }
 
 // writeManifest copies the files and then publishes the generation.
-func (w *writing) writeManifest(ctx context.Context, generations []int) (err error) {
-	out, err := os.CreateTemp(w.d.generations(), tempPrefix)
+func (w *writeRun) writeManifest(ctx context.Context, generations []int) (err error) {
+	out, err := os.CreateTemp(w.d.generationsPath(), tempPrefix)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (w *writing) writeManifest(ctx context.Context, generations []int) (err err
 			_ = os.Remove(out.Name()) // what stays is removed by the next run
 		}
 	}()
-	before, err := w.previous(generations)
+	before, err := w.readPrevious(generations)
 	if err != nil {
 		return errors.Join(err, out.Close())
 	}
@@ -237,7 +237,7 @@ func (w *writing) writeManifest(ctx context.Context, generations []int) (err err
 		if err != nil {
 			return errors.Join(fmt.Errorf("back up %s: %w", path, err), out.Close())
 		}
-		m.add(f)
+		m.addFile(f)
 		w.o.Progress(Progress{Files: i + 1, FilesTotal: len(w.paths), Bytes: m.totals.Bytes})
 	}
 	w.r.Totals, err = m.close()
@@ -247,18 +247,18 @@ func (w *writing) writeManifest(ctx context.Context, generations []int) (err err
 	if err := os.Rename(out.Name(), w.d.manifestPath(w.r.Generation)); err != nil {
 		return err
 	}
-	return syncDirectory(w.d.generations())
+	return syncDirectory(w.d.generationsPath())
 }
 
-// previous returns the files of the newest generation that never change. One whose
+// readPrevious returns the files of the newest generation that never change. One whose
 // manifest is damaged is no help.
-func (w *writing) previous(generations []int) (map[string]File, error) {
+func (w *writeRun) readPrevious(generations []int) (map[string]File, error) {
 	before := map[string]File{}
 	if len(generations) == 0 {
 		return before, nil
 	}
 	_, _, err := readManifest(w.d.manifestPath(generations[len(generations)-1]), func(f File) error {
-		if immutable(f.Path) {
+		if isImmutable(f.Path) {
 			before[f.Path] = f
 		}
 		return nil
@@ -270,32 +270,32 @@ func (w *writing) previous(generations []int) (map[string]File, error) {
 	return before, err
 }
 
-// immutable reports whether the file of a path never changes under that path.
-func immutable(path string) bool {
+// isImmutable reports whether the file of a path never changes under that path.
+func isImmutable(path string) bool {
 	return strings.HasPrefix(path, segmentFolder) || strings.HasSuffix(path, ".sst") || strings.HasSuffix(path, ".blob")
 }
 
 // copyFile makes sure that an object has the bytes of a source file.
-func (w *writing) copyFile(ctx context.Context, path string, before map[string]File) (File, error) {
-	source := w.source(path)
+func (w *writeRun) copyFile(ctx context.Context, path string, before map[string]File) (File, error) {
+	source := w.sourcePath(path)
 	if old, ok := before[path]; ok && w.d.hasObject(old.SHA256, old.Size) {
-		same, err := w.unchanged(ctx, source, &old)
+		same, err := w.isUnchanged(ctx, source, &old)
 		if err != nil || same {
-			return old, vanished(err)
+			return old, asVanished(err)
 		}
 	}
-	f, added, err := w.d.put(ctx, source)
+	f, added, err := w.d.putObject(ctx, source)
 	if added {
 		w.r.Copied.Files++
 		w.r.Copied.Bytes += f.Size
 	}
 	f.Path = path
-	return f, vanished(err)
+	return f, asVanished(err)
 }
 
-// unchanged reports whether a source file has the bytes that an earlier generation has
+// isUnchanged reports whether a source file has the bytes that an earlier generation has
 // of it. It is read if its time differs, as after a restore.
-func (w *writing) unchanged(ctx context.Context, source string, old *File) (bool, error) {
+func (w *writeRun) isUnchanged(ctx context.Context, source string, old *File) (bool, error) {
 	info, err := os.Lstat(source)
 	if err != nil || info.Size() != old.Size || !info.Mode().IsRegular() {
 		return false, err
@@ -309,8 +309,8 @@ func (w *writing) unchanged(ctx context.Context, source string, old *File) (bool
 	return sum == old.SHA256, err
 }
 
-// vanished marks the error of a file that is not there any more.
-func vanished(err error) error {
+// asVanished marks the error of a file that is not there any more.
+func asVanished(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrVanished, err)
 	}

@@ -18,8 +18,8 @@ import (
 // Bounds of a Bridge.
 const (
 	// MaxLine bounds a message of the client, in bytes.
-	MaxLine   = 1 << 20
-	maxAtOnce = 16
+	MaxLine               = 1 << 20
+	maxConcurrentRequests = 16
 	// maxTries bounds how often a message is sent while the server cannot be
 	// reached or asks to wait: some 15 seconds in all. Messages only read, so one
 	// that was answered to nobody may be sent again.
@@ -49,26 +49,26 @@ type Bridge struct {
 func (b *Bridge) Run(ctx context.Context, in io.Reader) error {
 	b.mu.cancel = make(map[string]context.CancelFunc)
 	lines := bufio.NewReaderSize(in, MaxLine)
-	places := make(chan struct{}, maxAtOnce)
+	places := make(chan struct{}, maxConcurrentRequests)
 	var group sync.WaitGroup
 	defer group.Wait()
 	for {
 		line, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			if err := b.refuse(lines); err != nil {
+			if err := b.refuseLongLine(lines); err != nil {
 				return err
 			}
 			continue
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			m := read(bytes.Clone(line))
+			m := parseMessage(bytes.Clone(line))
 			if m.Method == "notifications/cancelled" {
-				b.cancelled(m)
+				b.cancelRequest(m)
 			} else {
 				places <- struct{}{}
 				group.Go(func() {
 					defer func() { <-places }()
-					b.carry(ctx, m)
+					b.relayMessage(ctx, m)
 				})
 			}
 		}
@@ -81,14 +81,14 @@ func (b *Bridge) Run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// refuse answers a line that is too long, and passes over it.
-func (b *Bridge) refuse(lines *bufio.Reader) error {
+// refuseLongLine answers a line that is too long, and passes over it.
+func (b *Bridge) refuseLongLine(lines *bufio.Reader) error {
 	for {
 		_, err := lines.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		b.fail(message{}, fmt.Errorf("a message of more than %d bytes", MaxLine))
+		b.reportFailure(message{}, fmt.Errorf("a message of more than %d bytes", MaxLine))
 		if errors.Is(err, io.EOF) {
 			return nil // the next read says so again
 		}
@@ -96,8 +96,8 @@ func (b *Bridge) refuse(lines *bufio.Reader) error {
 	}
 }
 
-// carry sends one message and writes the answer to it.
-func (b *Bridge) carry(ctx context.Context, m message) {
+// relayMessage sends one message and writes the answer to it.
+func (b *Bridge) relayMessage(ctx context.Context, m message) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if m.isCall() {
@@ -110,28 +110,28 @@ func (b *Bridge) carry(ctx context.Context, m message) {
 			b.mu.Unlock()
 		}()
 	}
-	answer, err := b.send(ctx, m)
+	answer, err := b.sendWithRetries(ctx, m)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
-		b.fail(m, err)
+		b.reportFailure(m, err)
 	case len(answer) > 0:
-		b.learn(m, answer)
-		b.write(answer)
+		b.noteVersion(m, answer)
+		b.writeAnswer(answer)
 	}
 }
 
-// send sends a message until there is an answer or no hope of one.
-func (b *Bridge) send(ctx context.Context, m message) ([]byte, error) {
+// sendWithRetries sends a message until there is an answer or no hope of one.
+func (b *Bridge) sendWithRetries(ctx context.Context, m message) ([]byte, error) {
 	pause := firstPause
 	for try := 1; ; try++ {
-		answer, err := b.Send(ctx, m.raw, b.header(m))
+		answer, err := b.Send(ctx, m.raw, b.transportHeader(m))
 		later, again := errors.AsType[*client.Later](err)
 		if !again || try == maxTries {
 			return answer, err
 		}
 		if try == 1 {
-			b.log("%v; trying again", err)
+			b.logLine("%v; trying again", err)
 		}
 		timer := time.NewTimer(min(max(pause, later.After), maxPause))
 		select {
@@ -144,8 +144,8 @@ func (b *Bridge) send(ctx context.Context, m message) ([]byte, error) {
 	}
 }
 
-// cancelled ends the request that the client does not want any more.
-func (b *Bridge) cancelled(m message) {
+// cancelRequest ends the request that the client does not want any more.
+func (b *Bridge) cancelRequest(m message) {
 	var params struct {
 		ID json.RawMessage `json:"requestId"`
 	}
@@ -159,9 +159,9 @@ func (b *Bridge) cancelled(m message) {
 	}
 }
 
-// fail says what went wrong, to people and to whoever waits for an answer.
-func (b *Bridge) fail(m message, err error) {
-	b.log("%v", err)
+// reportFailure says what went wrong, to people and to whoever waits for an answer.
+func (b *Bridge) reportFailure(m message, err error) {
+	b.logLine("%v", err)
 	if m.raw != nil && !m.isCall() {
 		return
 	}
@@ -173,24 +173,24 @@ func (b *Bridge) fail(m message, err error) {
 	answer, _ := json.Marshal(map[string]any{ // of strings and a number
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": serverError, "message": "quarry: " + err.Error()},
 	})
-	b.write(answer)
+	b.writeAnswer(answer)
 }
 
-func (b *Bridge) log(format string, args ...any) {
+func (b *Bridge) logLine(format string, args ...any) {
 	_, _ = fmt.Fprintf(b.Log, "quarry: "+format+"\n", args...) // there is nobody else to tell
 }
 
-// write writes a message as one line.
-func (b *Bridge) write(answer []byte) {
+// writeAnswer writes a message as one line.
+func (b *Bridge) writeAnswer(answer []byte) {
 	var line bytes.Buffer
 	if err := json.Compact(&line, answer); err != nil {
-		b.log("the server answered with something that is no JSON: %v", err)
+		b.logLine("the server answered with something that is no JSON: %v", err)
 		return
 	}
 	line.WriteByte('\n')
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := b.Out.Write(line.Bytes()); err != nil {
-		b.log("the client does not take answers any more: %v", err)
+		b.logLine("the client does not take answers any more: %v", err)
 	}
 }

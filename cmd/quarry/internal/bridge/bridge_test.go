@@ -29,7 +29,7 @@ type server struct {
 	sent  int
 }
 
-func (s *server) send(ctx context.Context, message []byte, h http.Header) ([]byte, error) {
+func (s *server) sendMessage(ctx context.Context, message []byte, h http.Header) ([]byte, error) {
 	s.mu.Lock()
 	s.sent++
 	var err error
@@ -37,7 +37,7 @@ func (s *server) send(ctx context.Context, message []byte, h http.Header) ([]byt
 		err, s.fail = s.fail[0], s.fail[1:]
 	}
 	s.mu.Unlock()
-	m := read(message)
+	m := parseMessage(message)
 	switch {
 	case err != nil:
 		return nil, err
@@ -52,11 +52,11 @@ func (s *server) send(ctx context.Context, message []byte, h http.Header) ([]byt
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":"%s %s %s"}`, m.ID, h.Get("Mcp-Protocol-Version"), h.Get("Mcp-Method"), h.Get("Mcp-Name")), nil
 }
 
-// carried runs a bridge over lines, one after the other, and returns what it wrote.
-func carried(t *testing.T, s *server, in io.Reader) (out, log string) {
+// runBridge runs a bridge over lines, one after the other, and returns what it wrote.
+func runBridge(t *testing.T, s *server, in io.Reader) (out, log string) {
 	t.Helper()
 	var o, l bytes.Buffer
-	b := Bridge{Send: s.send, Out: &o, Log: &l}
+	b := Bridge{Send: s.sendMessage, Out: &o, Log: &l}
 	if err := b.Run(t.Context(), in); err != nil {
 		t.Error(err)
 	}
@@ -79,7 +79,7 @@ func TestCarries(t *testing.T) {
 			}
 			_ = w.Close()
 		}()
-		out, log := carried(t, &server{}, in)
+		out, log := runBridge(t, &server{}, in)
 		want := `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}
 {"jsonrpc":"2.0","id":"a","result":"2025-11-25  "}
 {"jsonrpc":"2.0","id":3,"result":"2026-07-28 tools/call grep"}
@@ -96,12 +96,12 @@ func TestTriesAgain(t *testing.T) {
 		gone := &client.Later{Err: errors.New("no server answers")}
 		began := time.Now()
 		s := &server{fail: []error{gone, &client.Later{Err: errors.New("busy"), After: 3 * time.Second}}}
-		out, log := carried(t, s, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+		out, log := runBridge(t, s, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 		if !strings.Contains(out, `"result"`) || log != "quarry: no server answers; trying again\n" || time.Since(began) != 3250*time.Millisecond {
 			t.Errorf("after %s: %s%s", time.Since(began), out, log)
 		}
 		s = &server{fail: slices.Repeat([]error{gone}, 100)}
-		out, _ = carried(t, s, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"))
+		out, _ = runBridge(t, s, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"))
 		if out != `{"error":{"code":-32000,"message":"quarry: no server answers"},"id":1,"jsonrpc":"2.0"}`+"\n" || s.sent != maxTries {
 			t.Errorf("%d tries: %s", s.sent, out)
 		}
@@ -110,19 +110,19 @@ func TestTriesAgain(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	s := &server{fail: []error{errors.New("not authenticated")}}
-	out, log := carried(t, s, strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}`))
+	out, log := runBridge(t, s, strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}`))
 	if out != `{"error":{"code":-32000,"message":"quarry: not authenticated"},"id":7,"jsonrpc":"2.0"}`+"\n" || log != "quarry: not authenticated\n" {
 		t.Errorf("%s%s", out, log)
 	}
 	s = &server{fail: []error{errors.New("no")}}
-	if out, _ = carried(t, s, strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); out != "" {
+	if out, _ = runBridge(t, s, strings.NewReader(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); out != "" {
 		t.Errorf("a notification was answered: %s", out)
 	}
 	long := strings.Repeat("x", 3*MaxLine) + "\n" + `{"jsonrpc":"2.0","id":8,"method":"ping"}` + "\n"
-	if out, _ = carried(t, &server{}, strings.NewReader(long)); strings.Count(out, "\n") != 2 || !strings.Contains(out, `"id":null`) || !strings.Contains(out, `"id":8`) {
+	if out, _ = runBridge(t, &server{}, strings.NewReader(long)); strings.Count(out, "\n") != 2 || !strings.Contains(out, `"id":null`) || !strings.Contains(out, `"id":8`) {
 		t.Errorf("after a line that is too long: %s", out)
 	}
-	if out, _ = carried(t, &server{}, strings.NewReader(strings.Repeat("x", 2*MaxLine))); strings.Count(out, "\n") != 1 {
+	if out, _ = runBridge(t, &server{}, strings.NewReader(strings.Repeat("x", 2*MaxLine))); strings.Count(out, "\n") != 1 {
 		t.Errorf("a line that is too long and never ends: %s", out)
 	}
 }
@@ -137,7 +137,7 @@ func TestCancels(t *testing.T) {
 			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`+"\n")
 			_ = w.Close()
 		}()
-		if out, log := carried(t, &server{block: true}, in); out+log != "" {
+		if out, log := runBridge(t, &server{block: true}, in); out+log != "" {
 			t.Errorf("%s%s", out, log)
 		}
 	})

@@ -17,8 +17,8 @@ type message struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// read reads a message; the server judges one that is none.
-func read(line []byte) message {
+// parseMessage reads a message; the server judges one that is none.
+func parseMessage(line []byte) message {
 	m := message{}
 	_ = json.Unmarshal(line, &m)
 	m.raw = line
@@ -28,8 +28,8 @@ func read(line []byte) message {
 // isCall reports whether somebody waits for an answer: also to what cannot be read.
 func (m *message) isCall() bool { return m.ID != nil || m.Method == "" }
 
-// header returns what the transport over HTTP has in headers.
-func (b *Bridge) header(m message) http.Header {
+// transportHeader returns what the transport over HTTP has in headers.
+func (b *Bridge) transportHeader(m message) http.Header {
 	var params struct {
 		Name string `json:"name"`
 		Meta struct {
@@ -58,8 +58,8 @@ func (b *Bridge) header(m message) http.Header {
 	return h
 }
 
-// learn notes the revision that was agreed on.
-func (b *Bridge) learn(m message, answer []byte) {
+// noteVersion notes the revision that was agreed on.
+func (b *Bridge) noteVersion(m message, answer []byte) {
 	if m.Method != "initialize" {
 		return
 	}

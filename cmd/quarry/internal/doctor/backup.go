@@ -17,12 +17,12 @@ func checkBackup(_ context.Context, x *Examination, r *report) {
 	age := x.Now().Sub(last.At)
 	switch {
 	case err != nil:
-		r.warn("run quarry backup", "when the data directory was last backed up is not known: %v", err)
+		r.addWarning("run quarry backup", "when the data directory was last backed up is not known: %v", err)
 	case last.At.IsZero():
-		r.ok("quarry backup has not been used")
+		r.addOK("quarry backup has not been used")
 	case age > staleBackup:
-		r.warn("run quarry backup every day, with a timer", "the last backup, generation %d in %s, is %d days old", last.Generation, last.Directory, int(age.Hours()/24))
+		r.addWarning("run quarry backup every day, with a timer", "the last backup, generation %d in %s, is %d days old", last.Generation, last.Directory, int(age.Hours()/24))
 	default:
-		r.ok("generation %d in %s was made at %s", last.Generation, last.Directory, last.At.Format(time.RFC3339))
+		r.addOK("generation %d in %s was made at %s", last.Generation, last.Directory, last.At.Format(time.RFC3339))
 	}
 }

@@ -77,18 +77,20 @@ func (r *report) add(status Status, remedy, format string, args ...any) {
 	r.findings = append(r.findings, Finding{Check: r.check, Status: status, Message: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-func (r *report) ok(format string, args ...any) { r.add(OK, "", format, args...) }
+func (r *report) addOK(format string, args ...any) { r.add(OK, "", format, args...) }
 
-func (r *report) warn(remedy, format string, args ...any) { r.add(Warning, remedy, format, args...) }
+func (r *report) addWarning(remedy, format string, args ...any) {
+	r.add(Warning, remedy, format, args...)
+}
 
-func (r *report) problem(remedy, format string, args ...any) {
+func (r *report) addProblem(remedy, format string, args ...any) {
 	r.add(Problem, remedy, format, args...)
 }
 
 // Run runs all checks and calls emit with each finding as it is found.
 func (x *Examination) Run(ctx context.Context, emit func(Finding) error) error {
 	for _, c := range checks {
-		for _, f := range x.run(ctx, c) {
+		for _, f := range x.runCheck(ctx, c) {
 			if err := emit(f); err != nil {
 				return err
 			}
@@ -100,7 +102,7 @@ func (x *Examination) Run(ctx context.Context, emit func(Finding) error) error {
 	return nil
 }
 
-func (x *Examination) run(ctx context.Context, c check) []Finding {
+func (x *Examination) runCheck(ctx context.Context, c check) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	r := &report{check: c.name}

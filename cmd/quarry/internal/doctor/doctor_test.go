@@ -74,30 +74,30 @@ func newInstallation(t *testing.T) *installation {
 		LastRecord: func(context.Context) (time.Time, error) { return now, nil },
 		Version:    "v1",
 	}}
-	in.ask(s.URL)
+	in.useServer(s.URL)
 	return in
 }
 
-func (in *installation) ask(url string) {
+func (in *installation) useServer(url string) {
 	var err error
 	if in.Probes.Client, err = client.New(url, client.Options{Retries: client.NoRetries}); err != nil {
 		in.t.Fatal(err)
 	}
 }
 
-func (in *installation) stop() {
+func (in *installation) setStopped() {
 	in.Probes.Holder = func(string) (boot.Holder, error) { return boot.Holder{}, nil }
-	in.ask("http://127.0.0.1:1")
+	in.useServer("http://127.0.0.1:1")
 }
 
-func (in *installation) kafka(deviations ...server.DeviationReport) {
+func (in *installation) useKafka(deviations ...server.DeviationReport) {
 	in.Config.Log.Driver = "kafka"
 	in.Probes.Topics = func(context.Context) ([]server.TopicReport, error) {
 		return []server.TopicReport{{Topic: "quarry.events", Exists: true, Deviations: deviations}}, nil
 	}
 }
 
-func (in *installation) chmod(path string, mode os.FileMode) {
+func (in *installation) changeMode(path string, mode os.FileMode) {
 	if err := os.Chmod(path, mode); err != nil {
 		in.t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func (in *installation) chmod(path string, mode os.FileMode) {
 // TestChecks makes each check fire, and shows that it rests without the change.
 func TestChecks(t *testing.T) {
 	rest := newInstallation(t)
-	for _, f := range rest.findings() {
+	for _, f := range rest.runChecks() {
 		if f.Status != OK || f.Remedy != "" {
 			t.Errorf("nothing is wrong, and %+v", f)
 		}
@@ -144,9 +144,9 @@ func TestChecks(t *testing.T) {
 		{"user", Warning, "belongs to user 7", func(in *installation) {
 			in.Probes.Owner = func(string) (bool, uint32, error) { return false, 7, nil }
 		}},
-		{"permissions", Warning, "mode 0755", func(in *installation) { in.chmod(in.Config.Data, 0o755) }},
-		{"permissions", Warning, "segments (mode 0750)", func(in *installation) { in.chmod(in.Config.SegmentsDir(), 0o750) }},
-		{"permissions", Problem, "may replace", func(in *installation) { in.chmod(in.Config.Data, 0o1777) }},
+		{"permissions", Warning, "mode 0755", func(in *installation) { in.changeMode(in.Config.Data, 0o755) }},
+		{"permissions", Warning, "segments (mode 0750)", func(in *installation) { in.changeMode(in.Config.SegmentsDir(), 0o750) }},
+		{"permissions", Problem, "may replace", func(in *installation) { in.changeMode(in.Config.Data, 0o1777) }},
 		{"permissions", Warning, operator.FileName, func(in *installation) {
 			if err := os.WriteFile(filepath.Join(in.Config.Data, operator.FileName), nil, 0o644); err != nil {
 				in.t.Fatal(err)
@@ -178,7 +178,7 @@ func TestChecks(t *testing.T) {
 			in.Probes.Memory = func() (boot.Memory, error) { return boot.Memory{Total: in.Config.PlannedBytes() + 1}, nil }
 		}},
 		{"memory", Warning, "are free now", func(in *installation) {
-			in.stop()
+			in.setStopped()
 			in.Probes.Memory = func() (boot.Memory, error) { return boot.Memory{Total: 8 << 30, Available: 100 << 20}, nil }
 		}},
 		{"open files", Problem, "256 files", func(in *installation) { in.Probes.OpenFiles = func(int) (uint64, error) { return 256, nil } }},
@@ -194,20 +194,20 @@ func TestChecks(t *testing.T) {
 			}
 		}},
 		{"log", Problem, "retention", func(in *installation) {
-			in.kafka(server.DeviationReport{What: "retention", Why: "loses events", Mend: "set it", Refused: true})
+			in.useKafka(server.DeviationReport{What: "retention", Why: "loses events", Mend: "set it", Refused: true})
 		}},
-		{"log", Warning, "one replica", func(in *installation) { in.kafka(server.DeviationReport{What: "one replica"}) }},
+		{"log", Warning, "one replica", func(in *installation) { in.useKafka(server.DeviationReport{What: "one replica"}) }},
 		{"log", Problem, "brokers do not answer", func(in *installation) {
-			in.kafka()
+			in.useKafka()
 			in.Probes.Topics = func(context.Context) ([]server.TopicReport, error) { return nil, errProbe }
 		}},
 		{"log", Problem, "cannot be read", func(in *installation) {
-			in.stop()
+			in.setStopped()
 			in.Probes.Topics = func(context.Context) ([]server.TopicReport, error) { return nil, errProbe }
 		}},
 		{"clock", Problem, "the clock says 1970", func(in *installation) { in.Now = func() time.Time { return time.Unix(0, 0) } }},
 		{"clock", Problem, "1h0m0s in the future", func(in *installation) {
-			in.kafka()
+			in.useKafka()
 			in.Probes.LastRecord = func(context.Context) (time.Time, error) { return in.Now().Add(time.Hour), nil }
 		}},
 		{"clock", Warning, "the clock of the server is", func(in *installation) {
@@ -221,8 +221,8 @@ func TestChecks(t *testing.T) {
 				in.t.Fatal(err)
 			}
 		}},
-		{"server", Warning, "no server runs", func(in *installation) { in.stop() }},
-		{"server", Problem, "no server answers", func(in *installation) { in.ask("http://127.0.0.1:1") }},
+		{"server", Warning, "no server runs", func(in *installation) { in.setStopped() }},
+		{"server", Problem, "no server answers", func(in *installation) { in.useServer("http://127.0.0.1:1") }},
 		{"server", Problem, "not ready", func(in *installation) { delete(in.answers, "/readyz") }},
 		{"server", Warning, "version v0", func(in *installation) { in.answers["/api/version"] = map[string]any{"version": "v0"} }},
 		{"owner", Warning, "no owner yet", func(in *installation) {
@@ -242,7 +242,7 @@ func TestChecks(t *testing.T) {
 		in := newInstallation(t)
 		c.change(in)
 		found := false
-		for _, f := range in.findings() {
+		for _, f := range in.runChecks() {
 			if f.Check == c.check && f.Status == c.status && strings.Contains(f.Message, c.want) {
 				found = true
 			}
@@ -251,7 +251,7 @@ func TestChecks(t *testing.T) {
 			}
 		}
 		if !found {
-			t.Errorf("%s: no %s that says %q: %+v", c.check, c.status, c.want, in.findings())
+			t.Errorf("%s: no %s that says %q: %+v", c.check, c.status, c.want, in.runChecks())
 		}
 	}
 	for _, c := range checks {
@@ -261,7 +261,7 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-func (in *installation) findings() (all []Finding) {
+func (in *installation) runChecks() (all []Finding) {
 	if err := in.Run(in.t.Context(), func(f Finding) error { all = append(all, f); return nil }); err != nil {
 		in.t.Error(err)
 	}

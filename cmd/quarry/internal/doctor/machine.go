@@ -23,7 +23,7 @@ const (
 func checkMemory(_ context.Context, x *Examination, r *report) {
 	m, err := x.Probes.Memory()
 	if err != nil {
-		r.warn("", "the memory of this machine is not known: %v", err)
+		r.addWarning("", "the memory of this machine is not known: %v", err)
 		return
 	}
 	const remedy = "remove the settings of memory, or lower runtime.memoryBytes, cache.framesBytes, cache.blocksBytes, pipeline.builders and runtime.memoryLimitBytes, or give it more memory"
@@ -34,13 +34,13 @@ func checkMemory(_ context.Context, x *Examination, r *report) {
 	holder, _ := x.lockHeld() // what is not known counts as stopped
 	switch {
 	case planned > limit:
-		r.problem(remedy, "the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
+		r.addProblem(remedy, "the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
 	case float64(planned) > nearMemory*float64(limit):
-		r.warn(remedy, "the settings let the server take %s, and %s %s: the page cache of the kernel needs some, too", sizeText(planned), whose, sizeText(limit))
+		r.addWarning(remedy, "the settings let the server take %s, and %s %s: the page cache of the kernel needs some, too", sizeText(planned), whose, sizeText(limit))
 	case !holder.Held && m.Available > 0 && planned > m.Available:
-		r.warn("stop other programs, or "+remedy, "the settings let the server take %s, and %s of memory are free now", sizeText(planned), sizeText(m.Available))
+		r.addWarning("stop other programs, or "+remedy, "the settings let the server take %s, and %s of memory are free now", sizeText(planned), sizeText(m.Available))
 	default:
-		r.ok("the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
+		r.addOK("the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
 	}
 }
 
@@ -53,32 +53,32 @@ func checkOpenFiles(_ context.Context, x *Examination, r *report) {
 	const remedy = "raise the limit: LimitNOFILE=65536 of systemd, ulimit -Hn 65536 in a shell, --ulimit nofile=65536 of a container"
 	switch {
 	case err != nil:
-		r.warn("", "the limit of open files is not known: %v", err)
+		r.addWarning("", "the limit of open files is not known: %v", err)
 	case limit < tooFewOpenFiles:
-		r.problem(remedy, "a process may open %d files", limit)
+		r.addProblem(remedy, "a process may open %d files", limit)
 	case limit < fewOpenFiles:
-		r.warn(remedy, "a process may open %d files, a large index wants %d", limit, fewOpenFiles)
+		r.addWarning(remedy, "a process may open %d files, a large index wants %d", limit, fewOpenFiles)
 	default:
-		r.ok("a process may open %d files", limit)
+		r.addOK("a process may open %d files", limit)
 	}
 }
 
 func checkGit(ctx context.Context, x *Examination, r *report) {
 	if !x.Config.Has("pipeline") {
-		r.ok("a process without the role pipeline needs no git")
+		r.addOK("a process without the role pipeline needs no git")
 		return
 	}
 	const remedy = "install git 2.34 or newer, on the PATH of the server"
 	out, err := x.Probes.Git(ctx)
 	if err != nil {
-		r.problem(remedy, "git does not start: %v", err)
+		r.addProblem(remedy, "git does not start: %v", err)
 		return
 	}
 	if err := mirror.CheckVersion(out); err != nil {
-		r.problem(remedy, "%v", err)
+		r.addProblem(remedy, "%v", err)
 		return
 	}
-	r.ok("%s", out)
+	r.addOK("%s", out)
 }
 
 func checkLog(ctx context.Context, x *Examination, r *report) {
@@ -89,15 +89,15 @@ func checkLog(ctx context.Context, x *Examination, r *report) {
 	topics, err := x.Probes.Topics(ctx)
 	switch {
 	case err != nil && kafka:
-		r.problem("look at log.kafka.brokers, tls and sasl, and at the brokers themselves", "the brokers do not answer as they should: %v", err)
+		r.addProblem("look at log.kafka.brokers, tls and sasl, and at the brokers themselves", "the brokers do not answer as they should: %v", err)
 		return
 	case err != nil:
-		r.problem("look at the disk; where the log is damaged, put a copy back: docs/operations.md", "the log cannot be read: %v", err)
+		r.addProblem("look at the disk; where the log is damaged, put a copy back: docs/operations.md", "the log cannot be read: %v", err)
 		return
 	}
 	for _, t := range topics {
 		if !t.Exists {
-			r.warn("start the server, or type quarry topics ensure", "the topic %s does not exist", t.Topic)
+			r.addWarning("start the server, or type quarry topics ensure", "the topic %s does not exist", t.Topic)
 		}
 		for _, d := range t.Deviations {
 			status := Warning
@@ -108,7 +108,7 @@ func checkLog(ctx context.Context, x *Examination, r *report) {
 		}
 	}
 	if len(r.findings) == 0 {
-		r.ok("%d topics are as they should be", len(topics))
+		r.addOK("%d topics are as they should be", len(topics))
 	}
 }
 
@@ -116,12 +116,12 @@ func checkLog(ctx context.Context, x *Examination, r *report) {
 func (x *Examination) mayOpenLog(r *report) bool {
 	holder, err := x.lockHeld()
 	if err != nil || holder.Held {
-		r.ok("the embedded log is open in the server")
+		r.addOK("the embedded log is open in the server")
 		return false
 	}
 	ours, _, err := x.Probes.Owner(x.Config.LogDir())
 	if err != nil || !ours {
-		r.ok("there is no embedded log that this user may open")
+		r.addOK("there is no embedded log that this user may open")
 		return false
 	}
 	return true
@@ -130,12 +130,12 @@ func (x *Examination) mayOpenLog(r *report) bool {
 func checkClock(ctx context.Context, x *Examination, r *report) {
 	now := x.Now()
 	if now.Year() < 2025 {
-		r.problem("set the clock, and keep it by NTP", "the clock says %s", now.UTC().Format(time.DateTime))
+		r.addProblem("set the clock, and keep it by NTP", "the clock says %s", now.UTC().Format(time.DateTime))
 		return
 	}
 	if remote, ok := x.serverTime(ctx); ok {
 		if skew := now.Sub(remote).Abs(); skew > minSkew {
-			r.warn("keep both clocks by NTP", "the clock of the server is %s away from the clock here", skew.Round(time.Second))
+			r.addWarning("keep both clocks by NTP", "the clock of the server is %s away from the clock here", skew.Round(time.Second))
 		}
 	}
 	last, err := x.lastRecord(ctx)
@@ -143,15 +143,15 @@ func checkClock(ctx context.Context, x *Examination, r *report) {
 	const remedy = "keep the clock by NTP; if it was ahead before and is right now, this passes"
 	switch {
 	case err != nil:
-		r.warn("", "when the last record was written is not known: %v", err)
+		r.addWarning("", "when the last record was written is not known: %v", err)
 	case ahead > maxSkew:
-		r.problem(remedy, "the last record of the log is %s in the future", ahead.Round(time.Second))
+		r.addProblem(remedy, "the last record of the log is %s in the future", ahead.Round(time.Second))
 	case ahead > minSkew:
-		r.warn(remedy, "the last record of the log is %s in the future", ahead.Round(time.Second))
+		r.addWarning(remedy, "the last record of the log is %s in the future", ahead.Round(time.Second))
 	case last.IsZero():
-		r.ok("the clock says %s", now.UTC().Format(time.DateTime))
+		r.addOK("the clock says %s", now.UTC().Format(time.DateTime))
 	default:
-		r.ok("the clock says %s, the last record of the log is of %s", now.UTC().Format(time.DateTime), last.UTC().Format(time.DateTime))
+		r.addOK("the clock says %s, the last record of the log is of %s", now.UTC().Format(time.DateTime), last.UTC().Format(time.DateTime))
 	}
 }
 

@@ -35,30 +35,30 @@ func (x *Examination) serverTime(ctx context.Context) (time.Time, bool) {
 
 func checkServer(ctx context.Context, x *Examination, r *report) {
 	holder, _ := x.lockHeld() // what is not known counts as stopped
-	if err := x.get(ctx, "/healthz"); err != nil {
+	if err := x.checkEndpoint(ctx, "/healthz"); err != nil {
 		if holder.Held {
-			r.problem("look at its log; name its address with --server", "a process holds the data directory, and no server answers: %v", err)
+			r.addProblem("look at its log; name its address with --server", "a process holds the data directory, and no server answers: %v", err)
 		} else {
-			r.warn("start it with quarry serve, or name its address with --server", "no server runs: %v", err)
+			r.addWarning("start it with quarry serve, or name its address with --server", "no server runs: %v", err)
 		}
 		return
 	}
-	if err := x.get(ctx, "/readyz"); err != nil {
-		r.problem("wait if it has just started; otherwise look at its log", "the server answers and is not ready: %v", err)
+	if err := x.checkEndpoint(ctx, "/readyz"); err != nil {
+		r.addProblem("wait if it has just started; otherwise look at its log", "the server answers and is not ready: %v", err)
 		return
 	}
 	version, err := x.Probes.Client.GetVersion(ctx)
 	switch {
 	case err != nil:
-		r.warn("", "the server does not tell its version: %v", err)
+		r.addWarning("", "the server does not tell its version: %v", err)
 	case version.Version != x.Probes.Version:
-		r.warn("start the server again after an update", "the server has version %s and this program %s", version.Version, x.Probes.Version)
+		r.addWarning("start the server again after an update", "the server has version %s and this program %s", version.Version, x.Probes.Version)
 	default:
-		r.ok("the server is ready, version %s", version.Version)
+		r.addOK("the server is ready, version %s", version.Version)
 	}
 }
 
-func (x *Examination) get(ctx context.Context, path string) error {
+func (x *Examination) checkEndpoint(ctx context.Context, path string) error {
 	answer, err := x.Probes.Client.Raw(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (x *Examination) get(ctx context.Context, path string) error {
 func checkOwner(_ context.Context, x *Examination, r *report) {
 	holder, _ := x.lockHeld() // without a server the file is of one that was killed
 	if holder.Held && operator.SetupLink(x.Config.Data) != "" {
-		r.warn("open the link in "+filepath.Join(x.Config.Data, operator.SetupFileName), "the server has no owner yet")
+		r.addWarning("open the link in "+filepath.Join(x.Config.Data, operator.SetupFileName), "the server has no owner yet")
 	}
 }
 
@@ -79,11 +79,11 @@ func checkDeadLetters(ctx context.Context, x *Examination, r *report) {
 	switch {
 	case errors.Is(err, client.ErrNoAnswer):
 	case err != nil:
-		r.warn("", "the dead letters are not known: %v", err)
+		r.addWarning("", "the dead letters are not known: %v", err)
 	case page.Open > 0:
-		r.warn("quarry dlq list says why; quarry dlq replay tries them again", "%d events were given up", page.Open)
+		r.addWarning("quarry dlq list says why; quarry dlq replay tries them again", "%d events were given up", page.Open)
 	default:
-		r.ok("no event was given up")
+		r.addOK("no event was given up")
 	}
 }
 
@@ -94,7 +94,7 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 			return
 		}
 		if err != nil {
-			r.warn("", "the repositories are not known: %v", err)
+			r.addWarning("", "the repositories are not known: %v", err)
 			return
 		}
 		if asked++; asked > maxAsked {
@@ -102,7 +102,7 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 		}
 		status, err := x.Probes.Client.GetRepositoryStatus(ctx, int64(repository.RepoID))
 		if err != nil {
-			r.warn("", "the status of %s is not known: %v", repository.RepoName, err)
+			r.addWarning("", "the status of %s is not known: %v", repository.RepoName, err)
 			return
 		}
 		late := time.Duration(status.Freshness.StaleSeconds)*time.Second > staleAfter
@@ -118,13 +118,13 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 	}
 	const remedy = "see GET /api/repos/{repoId}/status, the dead letters and the log of the server"
 	if stale > 0 {
-		r.warn(remedy, "%d of %d repositories wait for more than %s for a push to be indexed, %s first", stale, min(asked, maxAsked), staleAfter, first)
+		r.addWarning(remedy, "%d of %d repositories wait for more than %s for a push to be indexed, %s first", stale, min(asked, maxAsked), staleAfter, first)
 	}
 	if failed > 0 {
-		r.warn(remedy, "the last try to index %d of %d repositories failed, %s first", failed, min(asked, maxAsked), first)
+		r.addWarning(remedy, "the last try to index %d of %d repositories failed, %s first", failed, min(asked, maxAsked), first)
 	}
 	if stale+failed == 0 {
-		r.ok("%d repositories were looked at, none waits", min(asked, maxAsked))
+		r.addOK("%d repositories were looked at, none waits", min(asked, maxAsked))
 	}
 }
 

@@ -15,10 +15,10 @@ var secretFiles = []string{"secret.key", operator.FileName, operator.SetupFileNa
 
 func checkConfiguration(_ context.Context, x *Examination, r *report) {
 	for _, w := range x.Warnings {
-		r.warn("see docs/configuration.md", "%s", w)
+		r.addWarning("see docs/configuration.md", "%s", w)
 	}
 	if len(x.Warnings) == 0 {
-		r.ok("the settings are valid")
+		r.addOK("the settings are valid")
 	}
 }
 
@@ -26,11 +26,11 @@ func checkSecrets(_ context.Context, x *Examination, r *report) {
 	secrets := x.Config.Secrets()
 	for _, s := range secrets {
 		if err := config.CheckSecret(s); err != nil {
-			r.problem("set it where the server starts; here, too, for quarry doctor to see it", "%s (%s): %v", s.Path, s.Secret, err)
+			r.addProblem("set it where the server starts; here, too, for quarry doctor to see it", "%s (%s): %v", s.Path, s.Secret, err)
 		}
 	}
 	if len(r.findings) == 0 {
-		r.ok("%d secrets of the configuration can be read", len(secrets))
+		r.addOK("%d secrets of the configuration can be read", len(secrets))
 	}
 }
 
@@ -41,25 +41,25 @@ func checkAddresses(_ context.Context, x *Examination, r *report) {
 	public, _ := url.Parse(c.PublicURL) // valid, or empty
 	away := c.PublicURL != "" && !isLoopback(public.Hostname())
 	if (!c.Loopback() || away) && c.AnonymousAllowed() {
-		r.warn("set access.anonymous to off, unless that is meant", "everybody who reaches the server reads public repositories without signing in, and new repositories are %s", c.Access.DefaultVisibility)
+		r.addWarning("set access.anonymous to off, unless that is meant", "everybody who reaches the server reads public repositories without signing in, and new repositories are %s", c.Access.DefaultVisibility)
 	}
 	if !c.Loopback() && c.PublicURL == "" {
-		r.warn("set publicUrl", "the server listens on %s, and publicUrl is not set: links lead to that address, and requests by any name are answered", c.Listen)
+		r.addWarning("set publicUrl", "the server listens on %s, and publicUrl is not set: links lead to that address, and requests by any name are answered", c.Listen)
 	}
 	if away && public.Scheme == "http" {
-		r.warn("put a proxy with TLS in front and set publicUrl to https", "passwords, cookies and keys cross the network in the clear: publicUrl is %s", c.PublicURL)
+		r.addWarning("put a proxy with TLS in front and set publicUrl to https", "passwords, cookies and keys cross the network in the clear: publicUrl is %s", c.PublicURL)
 	}
 	if c.Loopback() && away && len(c.Access.TrustedProxies) == 0 {
-		r.warn("set access.trustedProxies to the address of the proxy", "rate limits and the audit log know no client behind the proxy of %s", c.PublicURL)
+		r.addWarning("set access.trustedProxies to the address of the proxy", "rate limits and the audit log know no client behind the proxy of %s", c.PublicURL)
 	}
 	if !c.Loopback() && len(c.Access.OIDC) > 0 && c.PublicURL == "" {
-		r.problem("set publicUrl to the address that the provider sends people back to", "single sign-on does not work without publicUrl")
+		r.addProblem("set publicUrl to the address that the provider sends people back to", "single sign-on does not work without publicUrl")
 	}
 	if host, _, err := net.SplitHostPort(c.MetricsListen); !c.Loopback() && c.MetricsListen == "" || err == nil && !isLoopback(host) && c.Runtime.Pprof {
-		r.warn("set metricsListen to an address that only Prometheus reaches", "everybody who reaches the server reads /metrics%s", map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof])
+		r.addWarning("set metricsListen to an address that only Prometheus reaches", "everybody who reaches the server reads /metrics%s", map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof])
 	}
 	if len(r.findings) == 0 {
-		r.ok("listen is %s, anonymous requests are %s", c.Listen, map[bool]string{true: "allowed", false: "refused"}[c.AnonymousAllowed()])
+		r.addOK("listen is %s, anonymous requests are %s", c.Listen, map[bool]string{true: "allowed", false: "refused"}[c.AnonymousAllowed()])
 	}
 }
 

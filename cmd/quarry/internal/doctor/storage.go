@@ -25,13 +25,13 @@ func checkDataDirectory(_ context.Context, x *Examination, r *report) {
 		info, err := os.Stat(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && i == 0:
-			r.warn("start the server, which makes it, or name another one with --data", "%s does not exist", dir)
+			r.addWarning("start the server, which makes it, or name another one with --data", "%s does not exist", dir)
 		case errors.Is(err, fs.ErrNotExist):
-			r.ok("%s does not exist; the server makes it", dir)
+			r.addOK("%s does not exist; the server makes it", dir)
 		case err != nil:
-			r.problem("let the user of the server enter it", "%s cannot be looked at: %v", dir, err)
+			r.addProblem("let the user of the server enter it", "%s cannot be looked at: %v", dir, err)
 		case !info.IsDir():
-			r.problem("remove the file, or choose another directory", "%s is no directory", dir)
+			r.addProblem("remove the file, or choose another directory", "%s is no directory", dir)
 		default:
 			checkWritable(dir, r)
 		}
@@ -46,10 +46,10 @@ func checkWritable(dir string, r *report) {
 		err = errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 	}
 	if err != nil {
-		r.problem("let the directory belong to the user of the server, and make its file system writable", "%s cannot be written to: %v", dir, err)
+		r.addProblem("let the directory belong to the user of the server, and make its file system writable", "%s cannot be written to: %v", dir, err)
 		return
 	}
-	r.ok("%s can be written to", dir)
+	r.addOK("%s can be written to", dir)
 }
 
 func checkUser(_ context.Context, x *Examination, r *report) {
@@ -57,12 +57,12 @@ func checkUser(_ context.Context, x *Examination, r *report) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		r.warn("", "the owner of %s is not known: %v", x.Config.Data, err)
+		r.addWarning("", "the owner of %s is not known: %v", x.Config.Data, err)
 	case !ours:
-		r.warn(fmt.Sprintf("run the server, and quarry doctor, as user %d: sudo -u '#%d' quarry doctor", user, user),
+		r.addWarning(fmt.Sprintf("run the server, and quarry doctor, as user %d: sudo -u '#%d' quarry doctor", user, user),
 			"%s belongs to user %d, not to the user of this command", x.Config.Data, user)
 	default:
-		r.ok("%s belongs to the user of this command", x.Config.Data)
+		r.addOK("%s belongs to the user of this command", x.Config.Data)
 	}
 }
 
@@ -76,11 +76,11 @@ func checkPermissions(_ context.Context, x *Examination, r *report) {
 		found = true
 		switch {
 		case a.Writable():
-			r.problem(a.Command(), "other users of this machine may replace what is in %s (mode %s)", path, a.Octal())
+			r.addProblem(a.Command(), "other users of this machine may replace what is in %s (mode %s)", path, a.Octal())
 		case own:
-			r.warn(a.Command()+"; a start does so, too", "other users of this machine may use %s (mode %s)", path, a.Octal())
+			r.addWarning(a.Command()+"; a start does so, too", "other users of this machine may use %s (mode %s)", path, a.Octal())
 		default:
-			r.warn(a.Command(), "other users of this machine may use %s (mode %s); the files that Quarry makes in it are private", path, a.Octal())
+			r.addWarning(a.Command(), "other users of this machine may use %s (mode %s); the files that Quarry makes in it are private", path, a.Octal())
 		}
 	}
 	for _, dir := range x.Config.ChosenDirectories() {
@@ -93,7 +93,7 @@ func checkPermissions(_ context.Context, x *Examination, r *report) {
 		look(filepath.Join(x.Config.Data, name), true)
 	}
 	if !found {
-		r.ok("other users of this machine may not use the directories")
+		r.addOK("other users of this machine may not use the directories")
 	}
 }
 
@@ -101,13 +101,13 @@ func checkLock(_ context.Context, x *Examination, r *report) {
 	holder, err := x.lockHeld()
 	switch {
 	case err != nil:
-		r.warn("run quarry doctor as the user of the server", "whether a process holds %s is not known: %v", x.Config.Data, err)
+		r.addWarning("run quarry doctor as the user of the server", "whether a process holds %s is not known: %v", x.Config.Data, err)
 	case holder.Held && holder.Process != 0:
-		r.ok("process %d holds %s", holder.Process, x.Config.Data)
+		r.addOK("process %d holds %s", holder.Process, x.Config.Data)
 	case holder.Held:
-		r.ok("a process holds %s", x.Config.Data)
+		r.addOK("a process holds %s", x.Config.Data)
 	default:
-		r.ok("no process holds %s", x.Config.Data)
+		r.addOK("no process holds %s", x.Config.Data)
 	}
 }
 
@@ -121,19 +121,19 @@ func checkDisk(_ context.Context, x *Examination, r *report) {
 		const remedy = "free some space, or move a directory with storage to a larger disk"
 		switch {
 		case err != nil:
-			r.warn("", "the free space of %s is not known: %v", dir, err)
+			r.addWarning("", "the free space of %s is not known: %v", dir, err)
 		case space.FreeBytes < minFree:
-			r.problem(remedy, "%s has %s left of %s; below %s (storage.minFreeBytes) the server only reads", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes), sizeText(minFree))
+			r.addProblem(remedy, "%s has %s left of %s; below %s (storage.minFreeBytes) the server only reads", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes), sizeText(minFree))
 		case space.FreeBytes < tooFewBytes:
-			r.problem(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
+			r.addProblem(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
 		case space.TotalFiles > 0 && space.FreeFiles < tooFewFiles:
-			r.problem(remedy, "%s has room for %d more files", dir, space.FreeFiles)
+			r.addProblem(remedy, "%s has room for %d more files", dir, space.FreeFiles)
 		case space.FreeBytes < max(fewBytes, 2*minFree):
-			r.warn(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
+			r.addWarning(remedy, "%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
 		case space.TotalFiles > 0 && space.FreeFiles < fewFiles:
-			r.warn(remedy, "%s has room for %d more files", dir, space.FreeFiles)
+			r.addWarning(remedy, "%s has room for %d more files", dir, space.FreeFiles)
 		default:
-			r.ok("%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
+			r.addOK("%s has %s left of %s", dir, sizeText(space.FreeBytes), sizeText(space.TotalBytes))
 		}
 	}
 }

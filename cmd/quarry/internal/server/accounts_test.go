@@ -226,7 +226,7 @@ func TestUnreadableAccountRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.account(t, newUser("b", account.RoleOwner)) // goes on behind it
-	var letters []deadletters.Letter
+	var letters []deadletters.DeadLetter
 	eventually(t, func() bool {
 		letters, _ = s.letters.follower.List(deadletters.Filter{})
 		return len(letters) > 0

@@ -110,7 +110,7 @@ func (r *repositories) Find(_ context.Context, candidate code.Repository) (code.
 		if known := r.index(snapshot).find(candidate.CloneURL); known != nil {
 			return known.Repository, nil
 		}
-	} else if known, ok := snapshot.Named(candidate.Name); ok {
+	} else if known, ok := snapshot.FindByName(candidate.Name); ok {
 		return known.Repository, nil
 	}
 	return code.Repository{}, fmt.Errorf("repository %s%s: %w", candidate.Name, candidate.CloneURL, code.ErrNotFound)

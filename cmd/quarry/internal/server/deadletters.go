@@ -63,7 +63,7 @@ func (l *deadLetters) reasonOf(at event.Position) (string, bool) {
 	return letter.Reason, true
 }
 
-func (l *deadLetters) letter(from *deadletters.Letter) api.DeadLetter {
+func (l *deadLetters) letter(from *deadletters.DeadLetter) api.DeadLetter {
 	out := api.DeadLetter{
 		Position: from.Position, Of: from.Of, Stage: from.Stage, Reason: from.Reason, Code: from.Code, Attempts: from.Attempts, Type: from.Type,
 		Repository: from.Repository, At: from.At, ValueBytes: from.ValueBytes, Copies: from.Copies,

@@ -154,7 +154,7 @@ func kafkaReport(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec
 		report.Settings = append(report.Settings, SettingReport{s.Name, s.Value, s.Wanted, s.Reason})
 	}
 	for _, d := range log.Deviations(spec, state) {
-		report.Deviations = append(report.Deviations, DeviationReport{d.What, d.Why, d.Mend, refused(spec.Topic, d)})
+		report.Deviations = append(report.Deviations, DeviationReport{d.What, d.Why, d.Fix, refused(spec.Topic, d)})
 	}
 	return report, nil
 }
@@ -194,7 +194,7 @@ func checkTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec,
 			grave = append(grave, d.String())
 			continue
 		}
-		o.Logger.Warn("a topic is not as it should be", "what", d.What, "why", d.Why, "mend", d.Mend)
+		o.Logger.Warn("a topic is not as it should be", "what", d.What, "why", d.Why, "mend", d.Fix)
 	}
 	if len(grave) > 0 {
 		return fmt.Errorf("%s; to start all the same set log.kafka.allowDataLoss", strings.Join(grave, "; "))

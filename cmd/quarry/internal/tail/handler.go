@@ -31,11 +31,11 @@ func Handler(log eventlog.Log, logger *slog.Logger) http.Handler {
 			writeError(w, http.StatusServiceUnavailable, "TOO_MANY_REQUESTS", errors.New("too many streams of events at once; try again later"))
 			return
 		}
-		serve(w, r, log, o, logger)
+		serveStream(w, r, log, o, logger)
 	})
 }
 
-func serve(w http.ResponseWriter, r *http.Request, log eventlog.Log, o Options, logger *slog.Logger) {
+func serveStream(w http.ResponseWriter, r *http.Request, log eventlog.Log, o Options, logger *slog.Logger) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	encoder, controller := json.NewEncoder(w), http.NewResponseController(w)
 	begun := false

@@ -50,7 +50,7 @@ func Stream(ctx context.Context, log eventlog.Log, o Options, emit func(event.Re
 	if err != nil {
 		return fmt.Errorf("events tail: %w", err)
 	}
-	sources, err := open(ctx, log, o, ends)
+	sources, err := openSources(ctx, log, o, ends)
 	defer func() {
 		for _, s := range sources {
 			_ = s.reader.Close() // nothing was written
@@ -59,14 +59,14 @@ func Stream(ctx context.Context, log eventlog.Log, o Options, emit func(event.Re
 	if err != nil {
 		return err
 	}
-	if err := merge(ctx, sources, emit); err != nil || !o.Follow {
+	if err := mergeSources(ctx, sources, emit); err != nil || !o.Follow {
 		return err
 	}
-	return follow(ctx, sources, emit)
+	return followSources(ctx, sources, emit)
 }
 
 // source is one partition that is read.
-type source struct {
+type partitionSource struct {
 	reader eventlog.Reader
 	next   event.Offset // the smallest offset that may come next
 	end    event.Offset // of the log when the stream began
@@ -74,11 +74,11 @@ type source struct {
 	has    bool
 }
 
-func open(ctx context.Context, log eventlog.Log, o Options, ends []event.Offset) ([]*source, error) {
+func openSources(ctx context.Context, log eventlog.Log, o Options, ends []event.Offset) ([]*partitionSource, error) {
 	if int(o.Partition) >= len(ends) {
 		return nil, fmt.Errorf("%w: partition %d of %d", ErrPosition, o.Partition, len(ends))
 	}
-	var sources []*source
+	var sources []*partitionSource
 	for partition, end := range ends {
 		from := event.Offset(0)
 		if o.Partition != eventlog.AnyPartition {
@@ -91,13 +91,13 @@ func open(ctx context.Context, log eventlog.Log, o Options, ends []event.Offset)
 		if err != nil {
 			return sources, fmt.Errorf("events tail: partition %d: %w", partition, err)
 		}
-		sources = append(sources, &source{reader: reader, next: from, end: end})
+		sources = append(sources, &partitionSource{reader: reader, next: from, end: end})
 	}
 	return sources, nil
 }
 
-// fill reads the next record below the end, if there is one.
-func (s *source) fill(ctx context.Context) error {
+// readNext reads the next record below the end, if there is one.
+func (s *partitionSource) readNext(ctx context.Context) error {
 	if s.has || s.next >= s.end {
 		return nil
 	}
@@ -109,12 +109,12 @@ func (s *source) fill(ctx context.Context) error {
 	return nil
 }
 
-// merge emits what lies below the ends, oldest first.
-func merge(ctx context.Context, sources []*source, emit func(event.Record) error) error {
+// mergeSources emits what lies below the ends, oldest first.
+func mergeSources(ctx context.Context, sources []*partitionSource, emit func(event.Record) error) error {
 	for {
-		var oldest *source
+		var oldest *partitionSource
 		for _, s := range sources {
-			if err := s.fill(ctx); err != nil {
+			if err := s.readNext(ctx); err != nil {
 				return err
 			}
 			if s.has && (oldest == nil || s.head.Time.Before(oldest.head.Time)) {
@@ -131,8 +131,8 @@ func merge(ctx context.Context, sources []*source, emit func(event.Record) error
 	}
 }
 
-// follow emits what comes, until ctx ends.
-func follow(ctx context.Context, sources []*source, emit func(event.Record) error) error {
+// followSources emits what comes, until ctx ends.
+func followSources(ctx context.Context, sources []*partitionSource, emit func(event.Record) error) error {
 	records := make(chan event.Record) // no buffer: the reader of the stream sets the pace
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range sources {

@@ -31,7 +31,7 @@ func openLog(t *testing.T) eventlog.Log {
 	return log
 }
 
-func add(t *testing.T, log eventlog.Log, repository code.RepositoryID, ref code.Ref) event.Position {
+func appendPush(t *testing.T, log eventlog.Log, repository code.RepositoryID, ref code.Ref) event.Position {
 	t.Helper()
 	rec, err := event.Encode(event.Envelope{ID: string(ref), Source: "test", Time: time.Unix(1e9, 0).UTC()},
 		&event.Push{Repository: repository, Ref: ref, Action: event.ActionRefresh, ReceivedAt: time.Unix(1e9, 0).UTC()})
@@ -45,7 +45,7 @@ func add(t *testing.T, log eventlog.Log, repository code.RepositoryID, ref code.
 	return positions[0]
 }
 
-func get(t *testing.T, handler http.Handler, query string) (int, []Line) {
+func getLines(t *testing.T, handler http.Handler, query string) (int, []Line) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?"+query, nil))
@@ -63,17 +63,17 @@ func get(t *testing.T, handler http.Handler, query string) (int, []Line) {
 func TestHandler(t *testing.T) {
 	log := openLog(t)
 	handler := Handler(log, slog.New(slog.DiscardHandler))
-	if status, lines := get(t, handler, ""); status != http.StatusOK || len(lines) != 0 {
+	if status, lines := getLines(t, handler, ""); status != http.StatusOK || len(lines) != 0 {
 		t.Errorf("empty log: %d, %v", status, lines)
 	}
 	var last event.Position
 	for i := range 20 {
-		last = add(t, log, code.RepositoryID(i+1), code.BranchRef("b"))
+		last = appendPush(t, log, code.RepositoryID(i+1), code.BranchRef("b"))
 	}
 	if _, err := log.Append(t.Context(), event.TopicEvents, 0, event.Record{Key: []byte("k"), Value: []byte("{")}); err != nil {
 		t.Fatal(err)
 	}
-	status, lines := get(t, handler, "")
+	status, lines := getLines(t, handler, "")
 	if status != http.StatusOK || len(lines) != 21 {
 		t.Fatalf("%d, %d lines, want 21", status, len(lines))
 	}
@@ -85,11 +85,11 @@ func TestHandler(t *testing.T) {
 	if lines[20].Error == "" {
 		t.Error("a record that cannot be decoded has no reason")
 	}
-	if _, lines := get(t, handler, "from="+last.String()); len(lines) == 0 || lines[0].Position != last.String() {
+	if _, lines := getLines(t, handler, "from="+last.String()); len(lines) == 0 || lines[0].Position != last.String() {
 		t.Errorf("from %s: %v", last, lines)
 	}
 	for _, query := range []string{"from=x", "from=7/0", "from=-1/0", "from=quarry.deadletters/0/0"} {
-		if status, _ := get(t, handler, query); status != http.StatusBadRequest {
+		if status, _ := getLines(t, handler, query); status != http.StatusBadRequest {
 			t.Errorf("%s: %d, want 400", query, status)
 		}
 	}
@@ -97,7 +97,7 @@ func TestHandler(t *testing.T) {
 
 func TestFollow(t *testing.T) {
 	log := openLog(t)
-	add(t, log, 1, "refs/heads/one")
+	appendPush(t, log, 1, "refs/heads/one")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	records := make(chan event.Record)
@@ -109,7 +109,7 @@ func TestFollow(t *testing.T) {
 		})
 	}()
 	<-records
-	add(t, log, 2, "refs/heads/two")
+	appendPush(t, log, 2, "refs/heads/two")
 	if rec := <-records; NewLine(rec).Data.(*event.Push).Ref != "refs/heads/two" {
 		t.Errorf("followed %+v", NewLine(rec))
 	}

@@ -24,7 +24,7 @@ func NewProgress(w io.Writer) *Progress {
 // Update shows text on the line of the terminal that is redrawn.
 func (p *Progress) Update(text string) {
 	if p.terminal {
-		_, _ = fmt.Fprint(p.w, "\r\x1b[K", truncate(EscapeLine(text), p.width()))
+		_, _ = fmt.Fprint(p.w, "\r\x1b[K", truncateLine(EscapeLine(text), p.terminalWidth()))
 		p.drawn = true
 	}
 }
@@ -43,8 +43,8 @@ func (p *Progress) Close() {
 	}
 }
 
-// width returns the columns of the terminal; 80 if it does not say.
-func (p *Progress) width() int {
+// terminalWidth returns the columns of the terminal; 80 if it does not say.
+func (p *Progress) terminalWidth() int {
 	if f, ok := p.w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
 			return columns
@@ -53,8 +53,8 @@ func (p *Progress) width() int {
 	return 80
 }
 
-// truncate keeps text on one line of the terminal, so that it can be redrawn.
-func truncate(text string, columns int) string {
+// truncateLine keeps text on one line of the terminal, so that it can be redrawn.
+func truncateLine(text string, columns int) string {
 	runes := []rune(text)
 	if len(runes) < columns {
 		return text

@@ -55,18 +55,18 @@ func NewStyle(w io.Writer, color, links When, environ []string) Style {
 // The colors are those of ripgrep, which people know.
 
 // Path colors the name of a file.
-func (s Style) Path(text string) string { return s.wrap("35", text) }
+func (s Style) Path(text string) string { return s.wrapColor("35", text) }
 
 // Line colors a line number.
-func (s Style) Line(text string) string { return s.wrap("32", text) }
+func (s Style) Line(text string) string { return s.wrapColor("32", text) }
 
 // Match colors matched text.
-func (s Style) Match(text string) string { return s.wrap("1;31", text) }
+func (s Style) Match(text string) string { return s.wrapColor("1;31", text) }
 
 // Dim colors what separates results.
-func (s Style) Dim(text string) string { return s.wrap("2", text) }
+func (s Style) Dim(text string) string { return s.wrapColor("2", text) }
 
-func (s Style) wrap(code, text string) string {
+func (s Style) wrapColor(code, text string) string {
 	if !s.Color || text == "" {
 		return text
 	}

@@ -107,7 +107,7 @@ func TestTruncate(t *testing.T) {
 		columns int
 		want    string
 	}{{"abc", 10, "abc"}, {"abcdef", 5, "abc…"}, {"äöüäöü", 4, "äö…"}, {"a", 0, "…"}} {
-		if got := truncate(c.text, c.columns); got != c.want {
+		if got := truncateLine(c.text, c.columns); got != c.want {
 			t.Errorf("truncate(%q, %d) = %q, want %q", c.text, c.columns, got, c.want)
 		}
 	}

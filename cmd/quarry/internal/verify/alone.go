@@ -10,9 +10,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// repositoryAlone looks for what is missing from a repository that has no mirror here
+// compareWithoutMirror looks for what is missing from a repository that has no mirror here
 // to compare with.
-func (x *run) repositoryAlone(ctx context.Context, r code.Repository) error {
+func (x *verifyRun) compareWithoutMirror(ctx context.Context, r code.Repository) error {
 	if err := x.o.Fence(ctx); err != nil {
 		return fmt.Errorf("wait for the projections: %w", err)
 	}
@@ -25,14 +25,14 @@ func (x *run) repositoryAlone(ctx context.Context, r code.Repository) error {
 	if err := x.readUnheld(view); err != nil {
 		return err
 	}
-	if err := x.report(r, x.brokenElsewhere(indexed)); err != nil {
+	if err := x.reportDifferences(r, x.brokenElsewhere(indexed)); err != nil {
 		return err
 	}
 	for _, ref := range indexed.Refs {
 		t := x.newTreeRun(r, ref)
 		err := view.Files(ctx, r.ID, ref.Ref, "", func(p places.Place) bool { t.lookForText(&p); return true })
 		if err == nil {
-			err = x.report(r, t.found())
+			err = x.reportDifferences(r, t.sortedDifferences())
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", ref.Ref, err)
@@ -43,7 +43,7 @@ func (x *run) repositoryAlone(ctx context.Context, r code.Repository) error {
 
 // brokenElsewhere returns the refs whose last event could not be applied, and of which
 // queries have no revision at all.
-func (x *run) brokenElsewhere(indexed *places.Repository) []difference {
+func (x *verifyRun) brokenElsewhere(indexed *places.Repository) []difference {
 	var out []difference
 	for k, b := range x.broken {
 		if k.repository == indexed.ID && indexed.Ref(k.ref) == nil {

@@ -61,7 +61,7 @@ var messages = map[string]string{
 	kindUnstored:   "queries find it, and a rebuild would lose it: objects are missing from the segment store",
 }
 
-func (d *difference) frame(r code.Repository) *api.VerificationFrame {
+func (d *difference) newFrame(r code.Repository) *api.VerificationFrame {
 	return &api.VerificationFrame{
 		Type: api.FrameDifference, Repository: r.ID, Name: r.Name, Ref: d.ref, Kind: d.kind, Message: messages[d.kind],
 		Path: d.path, Count: d.count, Indexed: d.indexed, Found: d.found,
@@ -79,12 +79,12 @@ var (
 	errRemote = errors.New("the repository does not answer")
 )
 
-// settle compares the refs of a repository until two rounds agree, and returns
+// compareUntilStable compares the refs of a repository until two rounds agree, and returns
 // the view of the last, which the caller releases.
-func (x *run) settle(ctx context.Context, r code.Repository, m *mirror.Mirror) (View, []difference, error) {
+func (x *verifyRun) compareUntilStable(ctx context.Context, r code.Repository, m *mirror.Mirror) (View, []difference, error) {
 	var before []difference
 	for round := range maxRounds {
-		git, err := x.git(ctx, r, m)
+		git, err := x.readGitState(ctx, r, m)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -98,14 +98,14 @@ func (x *run) settle(ctx context.Context, r code.Repository, m *mirror.Mirror) (
 		}
 		view.Release()
 		before = found
-		if !pause(ctx, roundPause) {
+		if !sleepContext(ctx, roundPause) {
 			return nil, nil, ctx.Err()
 		}
 	}
 	return nil, nil, errMoving
 }
 
-func pause(ctx context.Context, wait time.Duration) bool {
+func sleepContext(ctx context.Context, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -124,7 +124,7 @@ type gitState struct {
 	remote *mirror.State
 }
 
-func (x *run) git(ctx context.Context, r code.Repository, m *mirror.Mirror) (gitState, error) {
+func (x *verifyRun) readGitState(ctx context.Context, r code.Repository, m *mirror.Mirror) (gitState, error) {
 	s := gitState{refs: map[code.Ref]code.CommitID{}, head: m.AnnouncedDefault()}
 	if x.request.Remote {
 		remote, err := m.List(ctx, r)

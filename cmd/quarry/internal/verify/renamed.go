@@ -41,8 +41,8 @@ func (r *renamedFiles) addFile(name string, file treeFile) {
 	}
 }
 
-// note keeps a path of the manifest that is one of the tree.
-func (r *renamedFiles) note(path string) {
+// notePath keeps a path of the manifest that is one of the tree.
+func (r *renamedFiles) notePath(path string) {
 	if mayBeRenamed(path) {
 		r.found[path] = true
 	}
@@ -54,13 +54,13 @@ func (t *treeRun) compareRenamed() {
 		place, ok := t.renamed.places[name]
 		switch {
 		case ok:
-			t.compare(&place, t.renamed.files[name])
+			t.compareFile(&place, t.renamed.files[name])
 			delete(t.renamed.places, name)
 		case !t.renamed.found[name]:
-			t.note(kindMissing, name, "", "")
+			t.noteDifference(kindMissing, name, "", "")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.renamed.places)) {
-		t.note(kindSurplus, name, "", "")
+		t.noteDifference(kindSurplus, name, "", "")
 	}
 }

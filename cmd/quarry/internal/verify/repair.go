@@ -12,11 +12,11 @@ import (
 // connection names verifications in the pushes that they cause.
 const connection = "verify"
 
-// note adds the push that repairs a difference, unless one of the ref is there.
+// noteRepair adds the push that repairs a difference, unless one of the ref is there.
 // What only the repository has otherwise is an ordinary push; anything else is
 // told in full, for what is there is not to be built on.
-func (x *run) note(r code.Repository, d difference) {
-	if !x.request.Repair || x.again || d.kind == kindRepository {
+func (x *verifyRun) noteRepair(r code.Repository, d difference) {
+	if !x.request.Repair || x.afterRepair || d.kind == kindRepository {
 		return
 	}
 	p := &event.Push{Repository: r.ID, Ref: d.ref, Action: event.ActionRefresh, Connection: connection}
@@ -45,9 +45,9 @@ func (x *run) note(r code.Repository, d difference) {
 	}
 }
 
-// repair has indexed again what differs, and compares those repositories once
+// repairDifferences has indexed again what differs, and compares those repositories once
 // more.
-func (x *run) repair(ctx context.Context, of []code.Repository) error {
+func (x *verifyRun) repairDifferences(ctx context.Context, of []code.Repository) error {
 	if err := x.emit(&api.VerificationFrame{Type: api.FrameRepair, Count: len(x.repairs), Message: "refs are indexed again"}); err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (x *run) repair(ctx context.Context, of []code.Repository) error {
 	}
 	of = slices.DeleteFunc(slices.Clone(of), func(r code.Repository) bool { return !repaired[r.ID] })
 	first := x.counts
-	x.again, x.counts = true, api.VerificationCounts{Unchecked: first.Unchecked}
+	x.afterRepair, x.counts = true, api.VerificationCounts{Unchecked: first.Unchecked}
 	for id, n := range x.differences {
 		if !repaired[id] {
 			x.counts.Differences += n
 		}
 	}
-	err := x.all(ctx, of)
+	err := x.compareAll(ctx, of)
 	first.Unchecked, first.Repaired = x.counts.Unchecked, max(0, first.Differences-x.counts.Differences)
 	first.Differences = x.counts.Differences
 	x.counts = first

@@ -15,18 +15,18 @@ import (
 // progressFiles is how many files are compared between two looks at the clock.
 const progressFiles = 4096
 
-// ref compares the manifest of a ref, as the view has it, with the tree of the
+// compareRef compares the manifest of a ref, as the view has it, with the tree of the
 // commit that the view names.
-func (x *run) ref(ctx context.Context, view View, m *mirror.Mirror, r code.Repository, ref *places.Ref) ([]difference, error) {
+func (x *verifyRun) compareRef(ctx context.Context, view View, m *mirror.Mirror, r code.Repository, ref *places.Ref) ([]difference, error) {
 	t := x.newTreeRun(r, ref)
-	tree, stop := iter.Pull2(t.list(ctx, m, ref.Commit))
+	tree, stop := iter.Pull2(t.yieldTree(ctx, m, ref.Commit))
 	defer stop()
 	t.next = tree
-	t.advance()
-	err := view.Files(ctx, r.ID, ref.Ref, "", func(p places.Place) bool { return t.place(&p) })
+	t.nextFile()
+	err := view.Files(ctx, r.ID, ref.Ref, "", func(p places.Place) bool { return t.comparePlace(&p) })
 	for err == nil && t.err == nil && t.more {
-		t.note(kindMissing, t.path, "", "")
-		t.advance()
+		t.noteDifference(kindMissing, t.path, "", "")
+		t.nextFile()
 	}
 	t.compareRenamed()
 	if err := errors.Join(err, t.err); err != nil {
@@ -36,17 +36,17 @@ func (x *run) ref(ctx context.Context, view View, m *mirror.Mirror, r code.Repos
 		return nil, err
 	}
 	t.compareCounts(ref)
-	return t.found(), nil
+	return t.sortedDifferences(), nil
 }
 
 // newTreeRun begins with what is known of the ref without its files.
-func (x *run) newTreeRun(r code.Repository, ref *places.Ref) *treeRun {
-	t := &treeRun{run: x, name: r.Name, ref: ref.Ref, kinds: map[string]*difference{}, skipped: map[code.SkipReason]int{}, renamed: newRenamedFiles()}
+func (x *verifyRun) newTreeRun(r code.Repository, ref *places.Ref) *treeRun {
+	t := &treeRun{verifyRun: x, name: r.Name, ref: ref.Ref, kinds: map[string]*difference{}, skipped: map[code.SkipReason]int{}, renamed: newRenamedFiles()}
 	if b := x.broken[refKey{r.ID, ref.Ref}]; b != nil {
-		t.note(kindBroken, "", string(b.Have), string(b.Commit))
+		t.noteDifference(kindBroken, "", string(b.Have), string(b.Commit))
 	}
 	if x.lostChanges[r.ID][ref.Ref] {
-		t.note(kindUnstored, "", "", "")
+		t.noteDifference(kindUnstored, "", "", "")
 	}
 	return t
 }
@@ -56,15 +56,15 @@ func (t *treeRun) lookForText(p *places.Place) {
 	switch {
 	case p.Skipped != "":
 	case t.unheld[p.Document]:
-		t.note(kindUnheld, p.Path, "", "")
+		t.noteDifference(kindUnheld, p.Path, "", "")
 	case t.unstored[p.Document]:
-		t.note(kindUnstored, p.Path, "", "")
+		t.noteDifference(kindUnstored, p.Path, "", "")
 	}
 }
 
 // treeRun merges the files of a tree and of a manifest.
 type treeRun struct {
-	*run
+	*verifyRun
 	name string
 	ref  code.Ref
 	// The file that the tree is at.
@@ -89,9 +89,9 @@ var (
 	errMirror = fmt.Errorf("the mirror is damaged: %w", mirror.ErrMissing)
 )
 
-// list yields the files of a tree in the order of their paths, and keeps those that
+// yieldTree yields the files of a tree in the order of their paths, and keeps those that
 // the manifest has under another name. Its failure is in t.err once it has ended.
-func (t *treeRun) list(ctx context.Context, m *mirror.Mirror, commit code.CommitID) iter.Seq2[string, mirror.Entry] {
+func (t *treeRun) yieldTree(ctx context.Context, m *mirror.Mirror, commit code.CommitID) iter.Seq2[string, mirror.Entry] {
 	return func(yield func(string, mirror.Entry) bool) {
 		err := m.ListTree(ctx, commit, func(path string, e mirror.Entry) error {
 			name, valid := code.NamePath(path)
@@ -109,26 +109,26 @@ func (t *treeRun) list(ctx context.Context, m *mirror.Mirror, commit code.Commit
 	}
 }
 
-func (t *treeRun) advance() { t.path, t.entry, t.more = t.next() }
+func (t *treeRun) nextFile() { t.path, t.entry, t.more = t.next() }
 
-// place takes the next file of the manifest, and reports whether to go on.
-func (t *treeRun) place(p *places.Place) bool {
+// comparePlace takes the next file of the manifest, and reports whether to go on.
+func (t *treeRun) comparePlace(p *places.Place) bool {
 	for t.more && t.path < p.Path {
-		t.note(kindMissing, t.path, "", "")
-		t.advance()
+		t.noteDifference(kindMissing, t.path, "", "")
+		t.nextFile()
 	}
 	if t.err != nil {
 		return false
 	}
 	switch {
 	case t.more && t.path == p.Path:
-		t.renamed.note(p.Path)
-		t.compare(p, treeFile{Entry: t.entry})
-		t.advance()
+		t.renamed.notePath(p.Path)
+		t.compareFile(p, treeFile{Entry: t.entry})
+		t.nextFile()
 	case mayBeRenamed(p.Path):
 		t.renamed.places[p.Path] = *p
 	default:
-		t.note(kindSurplus, p.Path, "", "")
+		t.noteDifference(kindSurplus, p.Path, "", "")
 	}
 	if p.Skipped != "" {
 		t.skipped[p.Skipped]++
@@ -138,15 +138,15 @@ func (t *treeRun) place(p *places.Place) bool {
 	}
 	t.counts.Files++
 	if t.counts.Files%progressFiles == 0 {
-		t.err = t.progress(t.name)
+		t.err = t.reportProgress(t.name)
 	}
 	return t.err == nil
 }
 
-// compare holds one file of the manifest against the tree. Why a file is skipped
+// compareFile holds one file of the manifest against the tree. Why a file is skipped
 // depends on settings and on its bytes, and may differ; but links, submodules and
 // invalid paths are never text, and nothing else is skipped as one.
-func (t *treeRun) compare(p *places.Place, file treeFile) {
+func (t *treeRun) compareFile(p *places.Place, file treeFile) {
 	reason := code.SkipReason("")
 	switch {
 	case file.invalidPath:
@@ -159,15 +159,15 @@ func (t *treeRun) compare(p *places.Place, file treeFile) {
 	structural := p.Skipped == code.SkipSymlink || p.Skipped == code.SkipSubmodule || p.Skipped == code.SkipInvalidPath
 	switch {
 	case reason != p.Skipped && (reason != "" || structural):
-		t.note(kindSkipped, p.Path, string(p.Skipped), string(reason))
+		t.noteDifference(kindSkipped, p.Path, string(p.Skipped), string(reason))
 	case p.Skipped == "" && p.Document.Blob != file.ID.Blob():
-		t.note(kindContent, p.Path, p.Document.Blob.String(), file.ID.String())
+		t.noteDifference(kindContent, p.Path, p.Document.Blob.String(), file.ID.String())
 	case file.Mode.IsFile() && file.Size < 0 && p.Skipped == "":
 		t.err = fmt.Errorf("%w: it cannot read %s", errMirror, file.ID)
 	case p.SizeBytes != max(file.Size, 0) && p.Skipped == "" && len(t.sizes) < maxSizes:
 		t.sizes = append(t.sizes, sizeDifference{path: p.Path, id: file.ID, bytes: p.SizeBytes})
 	case p.SizeBytes != max(file.Size, 0):
-		t.note(kindSize, p.Path, fmt.Sprint(p.SizeBytes), fmt.Sprint(max(file.Size, 0)))
+		t.noteDifference(kindSize, p.Path, fmt.Sprint(p.SizeBytes), fmt.Sprint(max(file.Size, 0)))
 	}
 }
 
@@ -204,11 +204,11 @@ func (t *treeRun) compareSizes(ctx context.Context, m *mirror.Mirror) error {
 		d := t.sizes[i]
 		switch {
 		case errors.Is(err, mirror.ErrTooLarge):
-			t.note(kindSize, d.path, fmt.Sprint(d.bytes), fmt.Sprint("more than ", int64(maxSizeBytes)))
+			t.noteDifference(kindSize, d.path, fmt.Sprint(d.bytes), fmt.Sprint("more than ", int64(maxSizeBytes)))
 		case err != nil:
 			return fmt.Errorf("%w: %w", errMirror, err)
 		case int64(len(content)) != d.bytes:
-			t.note(kindSize, d.path, fmt.Sprint(d.bytes), fmt.Sprint(len(content)))
+			t.noteDifference(kindSize, d.path, fmt.Sprint(d.bytes), fmt.Sprint(len(content)))
 		}
 		return nil
 	})
@@ -221,12 +221,12 @@ func (t *treeRun) compareCounts(ref *places.Ref) {
 		equal = equal && ref.Skipped[reason] == n
 	}
 	if !equal {
-		t.note(kindCounts, "", fmt.Sprint(ref.Files, " and ", ref.Skipped), fmt.Sprint(t.files, " and ", t.skipped))
+		t.noteDifference(kindCounts, "", fmt.Sprint(ref.Files, " and ", ref.Skipped), fmt.Sprint(t.files, " and ", t.skipped))
 	}
 }
 
-// note counts a difference; of each kind the first is kept.
-func (t *treeRun) note(kind, path, indexed, found string) {
+// noteDifference counts a difference; of each kind the first is kept.
+func (t *treeRun) noteDifference(kind, path, indexed, found string) {
 	d := t.kinds[kind]
 	if d == nil {
 		d = &difference{ref: t.ref, kind: kind, path: path, indexed: indexed, found: found}
@@ -238,7 +238,7 @@ func (t *treeRun) note(kind, path, indexed, found string) {
 	}
 }
 
-func (t *treeRun) found() []difference {
+func (t *treeRun) sortedDifferences() []difference {
 	slices.Sort(t.order)
 	var out []difference
 	for _, kind := range t.order {

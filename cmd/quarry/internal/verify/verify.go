@@ -65,7 +65,7 @@ var _ api.Verifier = (*Verifier)(nil)
 func New(o Options) *Verifier { return &Verifier{o: o} }
 
 // run is one verification.
-type run struct {
+type verifyRun struct {
 	*Verifier
 	request api.Verification
 	emit    func(*api.VerificationFrame) error
@@ -73,9 +73,9 @@ type run struct {
 	// differences counts those of the first round by repository.
 	differences map[code.RepositoryID]int
 	// again says that this is the round after a repair.
-	again     bool
-	lastFrame time.Time
-	unheld    map[code.DocumentKey]bool
+	afterRepair bool
+	lastFrame   time.Time
+	unheld      map[code.DocumentKey]bool
 	// unheldAt is the generation of the view that unheld was read of.
 	unheldAt uint64
 	broken   map[refKey]*places.BrokenError
@@ -96,21 +96,21 @@ func (v *Verifier) Verify(ctx context.Context, r api.Verification, emit func(*ap
 		return fmt.Errorf("%w: a verification is running, come again when it has ended", api.ErrUnavailable)
 	}
 	defer v.running.Unlock()
-	of := v.choose(r.Repositories)
-	x := &run{Verifier: v, request: r, emit: emit, differences: map[code.RepositoryID]int{}}
-	if err := x.all(ctx, of); err != nil {
+	of := v.selectRepositories(r.Repositories)
+	x := &verifyRun{Verifier: v, request: r, emit: emit, differences: map[code.RepositoryID]int{}}
+	if err := x.compareAll(ctx, of); err != nil {
 		return err
 	}
 	if r.Repair && len(x.repairs) > 0 {
-		if err := x.repair(ctx, of); err != nil {
+		if err := x.repairDifferences(ctx, of); err != nil {
 			return err
 		}
 	}
 	return emit(&api.VerificationFrame{Type: api.FrameSummary, Counts: &x.counts})
 }
 
-// choose returns the repositories with the given IDs, all of them for none.
-func (v *Verifier) choose(ids []code.RepositoryID) []code.Repository {
+// selectRepositories returns the repositories with the given IDs, all of them for none.
+func (v *Verifier) selectRepositories(ids []code.RepositoryID) []code.Repository {
 	all := v.o.Repositories()
 	if len(ids) == 0 {
 		return all
@@ -128,46 +128,46 @@ func (v *Verifier) choose(ids []code.RepositoryID) []code.Repository {
 	return chosen
 }
 
-// all compares repositories, one after the other.
-func (x *run) all(ctx context.Context, of []code.Repository) error {
+// compareAll compares repositories, one after the other.
+func (x *verifyRun) compareAll(ctx context.Context, of []code.Repository) error {
 	x.counts.Total = len(of)
 	var err error
 	if x.unstored, x.lostChanges, err = x.o.Unstored(ctx); err != nil {
 		return err
 	}
-	if err := x.progress(""); err != nil {
+	if err := x.reportProgress(""); err != nil {
 		return err
 	}
 	for _, r := range of {
-		if err := x.repository(ctx, r); err != nil {
+		if err := x.compareRepository(ctx, r); err != nil {
 			return fmt.Errorf("%s: %w", r.Name, err)
 		}
 		x.counts.Repositories++
-		if err := x.progress(r.Name); err != nil {
+		if err := x.reportProgress(r.Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// repository compares one repository.
-func (x *run) repository(ctx context.Context, r code.Repository) error {
+// compareRepository compares one repository.
+func (x *verifyRun) compareRepository(ctx context.Context, r code.Repository) error {
 	m := x.o.Mirrors.Mirror(r.ID)
 	if !m.Exists() {
-		if err := x.unchecked(r, "", "this process has no mirror of it: another worker has, or its next push brings one"); err != nil {
+		if err := x.reportUnchecked(r, "", "this process has no mirror of it: another worker has, or its next push brings one"); err != nil {
 			return err
 		}
-		return x.repositoryAlone(ctx, r)
+		return x.compareWithoutMirror(ctx, r)
 	}
-	view, found, err := x.settle(ctx, r, m)
+	view, found, err := x.compareUntilStable(ctx, r, m)
 	if errors.Is(err, errMoving) || errors.Is(err, errRemote) {
-		return x.unchecked(r, "", err.Error())
+		return x.reportUnchecked(r, "", err.Error())
 	}
 	if err != nil {
 		return x.resetDamaged(ctx, r, "", m, err)
 	}
 	defer view.Release()
-	if err := x.report(r, found); err != nil {
+	if err := x.reportDifferences(r, found); err != nil {
 		return err
 	}
 	indexed := view.Repository(r.ID)
@@ -177,18 +177,18 @@ func (x *run) repository(ctx context.Context, r code.Repository) error {
 	if err := x.readUnheld(view); err != nil {
 		return err
 	}
-	if err := x.report(r, x.brokenElsewhere(indexed)); err != nil {
+	if err := x.reportDifferences(r, x.brokenElsewhere(indexed)); err != nil {
 		return err
 	}
 	for _, ref := range indexed.Refs {
-		found, err := x.ref(ctx, view, m, r, ref)
+		found, err := x.compareRef(ctx, view, m, r, ref)
 		if err != nil {
 			if err := x.resetDamaged(ctx, r, ref.Ref, m, explainMissing(ctx, m, ref, err)); err != nil {
 				return fmt.Errorf("%s: %w", ref.Ref, err)
 			}
 			continue
 		}
-		if err := x.report(r, found); err != nil {
+		if err := x.reportDifferences(r, found); err != nil {
 			return fmt.Errorf("%s: %w", ref.Ref, err)
 		}
 		x.counts.Refs++
@@ -215,26 +215,26 @@ func explainMissing(ctx context.Context, m *mirror.Mirror, ref *places.Ref, err 
 
 // resetDamaged reports a ref, or a repository, that cannot be compared. If the mirror is
 // damaged, it goes: the next push fetches it again, and so does a repair.
-func (x *run) resetDamaged(ctx context.Context, r code.Repository, ref code.Ref, m *mirror.Mirror, err error) error {
+func (x *verifyRun) resetDamaged(ctx context.Context, r code.Repository, ref code.Ref, m *mirror.Mirror, err error) error {
 	if errors.Is(err, errNoCommit) {
-		return x.unchecked(r, ref, err.Error())
+		return x.reportUnchecked(r, ref, err.Error())
 	}
 	reset, resetErr := m.ResetDamaged(ctx, err)
 	switch {
 	case resetErr != nil:
 		return errors.Join(err, resetErr)
 	case reset:
-		x.note(r, difference{ref: ref})
-		return x.unchecked(r, ref, "the mirror of this process was damaged, and is removed: the next push of the repository, or a repair, fetches it again")
+		x.noteRepair(r, difference{ref: ref})
+		return x.reportUnchecked(r, ref, "the mirror of this process was damaged, and is removed: the next push of the repository, or a repair, fetches it again")
 	case errors.Is(err, mirror.ErrMissing):
-		return x.unchecked(r, ref, err.Error())
+		return x.reportUnchecked(r, ref, err.Error())
 	}
 	return err
 }
 
 // readUnheld reads what no segment holds, and what could not be taken over, once
 // for a view.
-func (x *run) readUnheld(view View) error {
+func (x *verifyRun) readUnheld(view View) error {
 	if x.unheld != nil && x.unheldAt == view.Generation() {
 		return nil
 	}
@@ -256,30 +256,30 @@ func (x *run) readUnheld(view View) error {
 	return nil
 }
 
-// report emits the differences of one ref, and notes what repairs it.
-func (x *run) report(r code.Repository, found []difference) error {
+// reportDifferences emits the differences of one ref, and notes what repairs it.
+func (x *verifyRun) reportDifferences(r code.Repository, found []difference) error {
 	for _, d := range found {
 		x.counts.Differences++
-		if !x.again {
+		if !x.afterRepair {
 			x.differences[r.ID]++
 		}
-		frame := d.frame(r)
-		frame.AfterRepair = x.again
+		frame := d.newFrame(r)
+		frame.AfterRepair = x.afterRepair
 		if err := x.emit(frame); err != nil {
 			return err
 		}
-		x.note(r, d)
+		x.noteRepair(r, d)
 	}
 	return nil
 }
 
-func (x *run) unchecked(r code.Repository, ref code.Ref, why string) error {
+func (x *verifyRun) reportUnchecked(r code.Repository, ref code.Ref, why string) error {
 	x.counts.Unchecked++
 	return x.emit(&api.VerificationFrame{Type: api.FrameUnchecked, Repository: r.ID, Name: r.Name, Ref: ref, Message: why})
 }
 
-// progress says how far it is, not too often.
-func (x *run) progress(name string) error {
+// reportProgress says how far it is, not too often.
+func (x *verifyRun) reportProgress(name string) error {
 	now := x.o.Now()
 	if now.Sub(x.lastFrame) < progressEvery {
 		return nil

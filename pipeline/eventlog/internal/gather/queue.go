@@ -50,16 +50,16 @@ func New[T any](maxBatchBytes, maxWaitingBytes int, write func(batch []T) error)
 // first it returns ctx.Err(); the item is then not written unless its batch has
 // begun.
 func (q *Queue[T]) Do(ctx context.Context, item T, bytes int) error {
-	return q.do(ctx, &entry[T]{item: item, bytes: bytes, done: make(chan struct{})})
+	return q.enqueueAndWait(ctx, &entry[T]{item: item, bytes: bytes, done: make(chan struct{})})
 }
 
 // DoUrgent is Do for an item that goes before all that are not urgent, and for which
 // there is room when there is none for them.
 func (q *Queue[T]) DoUrgent(ctx context.Context, item T, bytes int) error {
-	return q.do(ctx, &entry[T]{item: item, bytes: bytes, urgent: true, done: make(chan struct{})})
+	return q.enqueueAndWait(ctx, &entry[T]{item: item, bytes: bytes, urgent: true, done: make(chan struct{})})
 }
 
-func (q *Queue[T]) do(ctx context.Context, e *entry[T]) error {
+func (q *Queue[T]) enqueueAndWait(ctx context.Context, e *entry[T]) error {
 	if err := q.put(e); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (q *Queue[T]) do(ctx context.Context, e *entry[T]) error {
 	case <-e.done:
 		return e.err
 	case <-ctx.Done():
-		q.drop(e)
+		q.dropEntry(e)
 		return ctx.Err()
 	}
 }
@@ -111,7 +111,7 @@ func (q *Queue[T]) urgentLocked() int {
 	return n
 }
 
-func (q *Queue[T]) drop(e *entry[T]) {
+func (q *Queue[T]) dropEntry(e *entry[T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if i := slices.Index(q.mu.waiting, e); i >= 0 {
@@ -123,7 +123,7 @@ func (q *Queue[T]) drop(e *entry[T]) {
 // writeAll writes batches until none waits.
 func (q *Queue[T]) writeAll() {
 	for {
-		batch := q.take()
+		batch := q.takeBatch()
 		if batch == nil {
 			return
 		}
@@ -139,8 +139,8 @@ func (q *Queue[T]) writeAll() {
 	}
 }
 
-// take removes the next batch from the queue; without one the writer ends.
-func (q *Queue[T]) take() []*entry[T] {
+// takeBatch removes the next batch from the queue; without one the writer ends.
+func (q *Queue[T]) takeBatch() []*entry[T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n, bytes := 0, 0

@@ -66,8 +66,8 @@ func (c certificate) write(dir string) (string, error) {
 	return path, os.WriteFile(path, []byte(c.chain), 0o600)
 }
 
-// properties configures the broker with the certificate, which it also trusts.
-func (c certificate) properties() []string {
+// brokerProperties configures the broker with the certificate, which it also trusts.
+func (c certificate) brokerProperties() []string {
 	// Values of a properties file are one line; Java reads \n as a line feed.
 	line := strings.NewReplacer("\n", `\n`)
 	return []string{

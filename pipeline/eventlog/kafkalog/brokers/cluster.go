@@ -111,7 +111,7 @@ func moduleRoot() string {
 
 // Start returns a cluster that is ready for clients. The caller calls Close.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
-	shape, err := newShape(o)
+	shape, err := newClusterConfig(o)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 			return nil, err
 		}
 	}
-	if err := c.format(shape, o.Dir); err != nil {
+	if err := c.formatNodes(shape, o.Dir); err != nil {
 		return nil, err
 	}
 	for _, n := range c.controllers {
@@ -130,7 +130,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 			return nil, errors.Join(err, c.Close())
 		}
 	}
-	err = c.Restart(c.all()...)
+	err = c.Restart(c.allNodes()...)
 	if err == nil {
 		err = c.Await(ctx)
 	}
@@ -140,8 +140,8 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// format makes the nodes and their storage.
-func (c *Cluster) format(shape *shape, dir string) error {
+// formatNodes makes the nodes and their storage.
+func (c *Cluster) formatNodes(shape *clusterConfig, dir string) error {
 	var formatting errgroup.Group
 	for i := range shape.clients {
 		n, err := newNode(shape, i, filepath.Join(dir, fmt.Sprintf("broker-%d", i)))
@@ -153,7 +153,7 @@ func (c *Cluster) format(shape *shape, dir string) error {
 		if len(shape.mutual) > 0 {
 			c.MutualAddresses = append(c.MutualAddresses, shape.mutualAddress(i))
 		}
-		formatting.Go(n.format)
+		formatting.Go(n.formatStorage)
 	}
 	if shape.dedicated {
 		for i := range shape.controllers {
@@ -163,7 +163,7 @@ func (c *Cluster) format(shape *shape, dir string) error {
 				return err
 			}
 			c.controllers = append(c.controllers, n)
-			formatting.Go(n.format)
+			formatting.Go(n.formatStorage)
 		}
 	}
 	return formatting.Wait()
@@ -174,10 +174,10 @@ func (c *Cluster) Size() int { return len(c.nodes) }
 
 // Running returns the nodes that are started, that is neither stopped nor killed.
 func (c *Cluster) Running() []int {
-	return slices.DeleteFunc(c.all(), func(i int) bool { return c.nodes[i].child == nil })
+	return slices.DeleteFunc(c.allNodes(), func(i int) bool { return c.nodes[i].child == nil })
 }
 
-func (c *Cluster) all() []int {
+func (c *Cluster) allNodes() []int {
 	var all []int
 	for i := range c.nodes {
 		all = append(all, i)
@@ -186,25 +186,25 @@ func (c *Cluster) all() []int {
 }
 
 // Kill ends nodes as kill -9 does. Those that do not run are left alone.
-func (c *Cluster) Kill(nodes ...int) error { return c.end("kill", nodes) }
+func (c *Cluster) Kill(nodes ...int) error { return c.endNodes("kill", nodes) }
 
 // Stop ends nodes as an operator does; those that stop together do not wait for
 // each other. Those that do not run are left alone.
-func (c *Cluster) Stop(nodes ...int) error { return c.end("stop", nodes) }
+func (c *Cluster) Stop(nodes ...int) error { return c.endNodes("stop", nodes) }
 
 // Close ends all nodes at once.
 func (c *Cluster) Close() error {
-	err := c.Kill(c.all()...)
+	err := c.Kill(c.allNodes()...)
 	for _, n := range c.controllers {
-		err = errors.Join(err, n.end("kill"))
+		err = errors.Join(err, n.endProcess("kill"))
 	}
 	return err
 }
 
-func (c *Cluster) end(order string, nodes []int) error {
+func (c *Cluster) endNodes(order string, nodes []int) error {
 	var ending errgroup.Group
 	for _, i := range nodes {
-		ending.Go(func() error { return c.nodes[i].end(order) })
+		ending.Go(func() error { return c.nodes[i].endProcess(order) })
 	}
 	return ending.Wait()
 }
@@ -227,16 +227,16 @@ func (c *Cluster) Await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
 	defer cancel()
 	for _, i := range c.Running() {
-		for err := c.probe(ctx, i); err != nil; err = c.probe(ctx, i) {
+		for err := c.probeNode(ctx, i); err != nil; err = c.probeNode(ctx, i) {
 			if ctx.Err() != nil {
-				return fmt.Errorf("broker %d is not ready after %v: %w\n%s", i, StartTimeout, err, c.nodes[i].printed())
+				return fmt.Errorf("broker %d is not ready after %v: %w\n%s", i, StartTimeout, err, c.nodes[i].outputTail())
 			}
 		}
 	}
 	return nil
 }
 
-func (c *Cluster) probe(ctx context.Context, i int) error {
+func (c *Cluster) probeNode(ctx context.Context, i int) error {
 	log, err := c.Open(ctx, i)
 	if err != nil {
 		return err

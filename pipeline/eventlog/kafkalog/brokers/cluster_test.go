@@ -10,7 +10,7 @@ import (
 // TestPropertiesOfThree looks at what a cluster promises: an acknowledged record
 // is on two of three nodes, none of which shares a port with another.
 func TestPropertiesOfThree(t *testing.T) {
-	s, err := newShape(Options{Nodes: 3})
+	s, err := newClusterConfig(Options{Nodes: 3})
 	if errors.Is(err, ErrUnavailable) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
 		t.Skip(err)
 	}
@@ -19,7 +19,7 @@ func TestPropertiesOfThree(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for i := range 3 {
-		text := s.configuration(i, "data")
+		text := s.serverProperties(i, "data")
 		for _, want := range []string{"min.insync.replicas=2\n", "default.replication.factor=3\n", "unclean.leader.election.enable=false\n"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("broker %d lacks %q", i, want)

@@ -11,19 +11,19 @@ import (
 
 // node is one process of a cluster.
 type node struct {
-	shape  *shape
-	config string         // path of server.properties
-	output string         // path of what it prints
-	child  *exec.Cmd      // nil while it does not run
-	stdin  io.WriteCloser // orders for the child's keeper
+	clusterConfig *clusterConfig
+	config        string         // path of server.properties
+	output        string         // path of what it prints
+	child         *exec.Cmd      // nil while it does not run
+	stdin         io.WriteCloser // orders for the child's keeper
 }
 
-func newNode(shape *shape, number int, dir string) (*node, error) {
-	n := &node{shape: shape, config: filepath.Join(dir, "server.properties"), output: filepath.Join(dir, "output")}
+func newNode(shape *clusterConfig, number int, dir string) (*node, error) {
+	n := &node{clusterConfig: shape, config: filepath.Join(dir, "server.properties"), output: filepath.Join(dir, "output")}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return n, os.WriteFile(n.config, []byte(shape.configuration(number, filepath.Join(dir, "data"))), 0o600)
+	return n, os.WriteFile(n.config, []byte(shape.serverProperties(number, filepath.Join(dir, "data"))), 0o600)
 }
 
 // clusterID is the same for all clusters: none knows of another.
@@ -31,27 +31,27 @@ const clusterID = "cXVhcnJ5LXRlc3QtLS0tLQ"
 
 // heap bounds the larger part of what a broker takes; the smallest machine has to
 // hold three.
-const heap = "-Xmx512m"
+const heapOption = "-Xmx512m"
 
 func (n *node) javaArguments(class string, arguments ...string) []string {
 	return append([]string{
-		heap, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-cp", filepath.Join(n.shape.libs, "*"), class,
+		heapOption, "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-cp", filepath.Join(n.clusterConfig.libs, "*"), class,
 	}, arguments...)
 }
 
-// format makes the node's storage, and the cluster's user.
-func (n *node) format() error {
+// formatStorage makes the node's storage, and the cluster's user.
+func (n *node) formatStorage() error {
 	arguments := []string{"format", "-t", clusterID, "-c", n.config}
-	if sasl := n.shape.sasl; sasl != nil {
+	if sasl := n.clusterConfig.sasl; sasl != nil {
 		arguments = append(arguments, "--add-scram", fmt.Sprintf("SCRAM-SHA-256=[name=%s,password=%s]", sasl.Username, sasl.Password))
 	}
-	for name, password := range n.shape.users {
+	for name, password := range n.clusterConfig.users {
 		for _, mechanism := range []string{"SCRAM-SHA-256", "SCRAM-SHA-512"} {
 			arguments = append(arguments, "--add-scram", fmt.Sprintf("%s=[name=%s,password=%s]", mechanism, name, password))
 		}
 	}
-	out, err := exec.Command(n.shape.java, n.javaArguments("kafka.tools.StorageTool", arguments...)...).CombinedOutput()
+	out, err := exec.Command(n.clusterConfig.java, n.javaArguments("kafka.tools.StorageTool", arguments...)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("format a broker's storage: %w\n%s", err, out)
 	}
@@ -76,7 +76,7 @@ func (n *node) run() error {
 		return err
 	}
 	defer output.Close()
-	child := exec.Command("/bin/sh", append([]string{"-c", keeper, "sh", n.shape.java}, n.javaArguments("kafka.Kafka", n.config)...)...)
+	child := exec.Command("/bin/sh", append([]string{"-c", keeper, "sh", n.clusterConfig.java}, n.javaArguments("kafka.Kafka", n.config)...)...)
 	child.Stdout, child.Stderr = output, output
 	// A group of its own: an interrupt of this program must not end the broker
 	// before what uses it has ended.
@@ -91,9 +91,9 @@ func (n *node) run() error {
 	return nil
 }
 
-// end gives an order and waits until the node is gone. A second end does
+// endProcess gives an order and waits until the node is gone. A second end does
 // nothing.
-func (n *node) end(order string) error {
+func (n *node) endProcess(order string) error {
 	if n.child == nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (n *node) end(order string) error {
 	_ = n.child.Wait()
 	n.child = nil
 	if err != nil {
-		return fmt.Errorf("end a broker: %w\n%s", err, n.printed())
+		return fmt.Errorf("end a broker: %w\n%s", err, n.outputTail())
 	}
 	return nil
 }
@@ -111,8 +111,8 @@ func (n *node) end(order string) error {
 // maxPrinted bounds what a failure's message repeats.
 const maxPrinted = 4 << 10
 
-// printed returns the end of what the node wrote, for a failure's message.
-func (n *node) printed() []byte {
+// outputTail returns the end of what the node wrote, for a failure's message.
+func (n *node) outputTail() []byte {
 	// Best effort: the failure says enough by itself.
 	b, _ := os.ReadFile(n.output)
 	return b[max(0, len(b)-maxPrinted):]

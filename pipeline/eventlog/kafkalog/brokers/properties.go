@@ -8,7 +8,7 @@ import (
 )
 
 // shape is what the nodes of a cluster have in common.
-type shape struct {
+type clusterConfig struct {
 	java, libs  string
 	sasl        *kafkalog.SASL // nil lets everybody in
 	certificate certificate    // only with sasl
@@ -21,12 +21,12 @@ type shape struct {
 	properties  []string // of Options
 }
 
-func newShape(o Options) (*shape, error) {
+func newClusterConfig(o Options) (*clusterConfig, error) {
 	java, libs, err := Find(o.Libs)
 	if err != nil {
 		return nil, err
 	}
-	s := &shape{java: java, libs: libs, sasl: o.SASL, users: o.Users, authorize: o.Authorize, properties: o.Properties}
+	s := &clusterConfig{java: java, libs: libs, sasl: o.SASL, users: o.Users, authorize: o.Authorize, properties: o.Properties}
 	if o.SASL != nil {
 		if s.certificate, err = newCertificate(); err != nil {
 			return nil, err
@@ -49,22 +49,26 @@ func newShape(o Options) (*shape, error) {
 	return s, nil
 }
 
-func (s *shape) clientAddress(node int) string { return fmt.Sprintf("127.0.0.1:%d", s.clients[node]) }
+func (s *clusterConfig) clientAddress(node int) string {
+	return fmt.Sprintf("127.0.0.1:%d", s.clients[node])
+}
 
-func (s *shape) mutualAddress(node int) string { return fmt.Sprintf("127.0.0.1:%d", s.mutual[node]) }
+func (s *clusterConfig) mutualAddress(node int) string {
+	return fmt.Sprintf("127.0.0.1:%d", s.mutual[node])
+}
 
-// copies returns how many copies a topic gets by default, and how many must have
+// replicationFactors returns how many copies a topic gets by default, and how many must have
 // a record before it is acknowledged.
-func (s *shape) copies() (replicas, inSync int) {
+func (s *clusterConfig) replicationFactors() (replicas, inSync int) {
 	if len(s.clients) >= 3 {
 		return 3, 2
 	}
 	return 1, 1
 }
 
-// configuration returns server.properties of a node, a broker and controller. Of
+// serverProperties returns server.properties of a node, a broker and controller. Of
 // two lines for a setting the last one counts.
-func (s *shape) configuration(node int, data string) string {
+func (s *clusterConfig) serverProperties(node int, data string) string {
 	protocol := "PLAINTEXT"
 	if s.sasl != nil {
 		protocol = "SASL_SSL"
@@ -73,7 +77,7 @@ func (s *shape) configuration(node int, data string) string {
 	for i, port := range s.controllers {
 		voters = append(voters, fmt.Sprintf("%d@127.0.0.1:%d", s.controllerID(i), port))
 	}
-	replicas, inSync := s.copies()
+	replicas, inSync := s.replicationFactors()
 	lines := []string{
 		fmt.Sprintf("node.id=%d", node),
 		"controller.quorum.voters=" + strings.Join(voters, ","),
@@ -98,16 +102,16 @@ func (s *shape) configuration(node int, data string) string {
 		// 128 MiB otherwise, which is half of the heap.
 		"log.cleaner.dedupe.buffer.size=4194304",
 	}
-	lines = append(lines, s.roles(node)...)
+	lines = append(lines, s.roleProperties(node)...)
 	if s.sasl != nil {
-		lines = append(lines, s.certificate.properties()...)
-		lines = append(lines, s.authentication()...)
+		lines = append(lines, s.certificate.brokerProperties()...)
+		lines = append(lines, s.authProperties()...)
 	}
 	return strings.Join(append(lines, s.properties...), "\n") + "\n"
 }
 
-// authentication returns who the brokers know and what they ask of them.
-func (s *shape) authentication() []string {
+// authProperties returns who the brokers know and what they ask of them.
+func (s *clusterConfig) authProperties() []string {
 	mechanisms := "SCRAM-SHA-256"
 	lines := []string{
 		"sasl.mechanism.inter.broker.protocol=SCRAM-SHA-256",
@@ -133,15 +137,15 @@ func (s *shape) authentication() []string {
 }
 
 // controllerID returns the number of the node that is the i-th controller.
-func (s *shape) controllerID(i int) int {
+func (s *clusterConfig) controllerID(i int) int {
 	if s.dedicated {
 		return len(s.clients) + i
 	}
 	return i
 }
 
-// roles returns what a node does and where it listens.
-func (s *shape) roles(node int) []string {
+// roleProperties returns what a node does and where it listens.
+func (s *clusterConfig) roleProperties(node int) []string {
 	if node >= len(s.clients) {
 		return []string{"process.roles=controller", fmt.Sprintf("listeners=CONTROLLER://127.0.0.1:%d", s.controllers[node-len(s.clients)])}
 	}

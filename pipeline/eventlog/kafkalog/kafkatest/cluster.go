@@ -122,7 +122,7 @@ func (c *Cluster) awaitLayout(topic event.Topic, otherwise string, wanted func([
 	ctx, cancel := context.WithTimeout(context.Background(), brokers.StartTimeout)
 	defer cancel()
 	for {
-		layout, err := c.layout(ctx, topic)
+		layout, err := c.askLayout(ctx, topic)
 		if err == nil && wanted(layout) {
 			return
 		}
@@ -132,9 +132,9 @@ func (c *Cluster) awaitLayout(topic event.Topic, otherwise string, wanted func([
 	}
 }
 
-// layout asks through a client of its own: one that is kept answers from what it
+// askLayout asks through a client of its own: one that is kept answers from what it
 // knew.
-func (c *Cluster) layout(ctx context.Context, topic event.Topic) ([]kafkalog.PartitionLayout, error) {
+func (c *Cluster) askLayout(ctx context.Context, topic event.Topic) ([]kafkalog.PartitionLayout, error) {
 	log, err := c.Open(ctx, c.Cluster.Running()...)
 	if err != nil {
 		return nil, err

@@ -103,10 +103,10 @@ func Start(t testing.TB, accounts map[string]Account, clients map[string]string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run(t, string(argument))
+	return runProvider(t, string(argument))
 }
 
-func run(t testing.TB, argument string) *Provider {
+func runProvider(t testing.TB, argument string) *Provider {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "provider.mjs")
 	if err := os.WriteFile(file, script, 0o600); err != nil {
