@@ -24,8 +24,8 @@ type Host struct {
 	Base string
 }
 
-// ParseHost returns the host of a connection; publicURL stands for an empty URL, and is
-// empty for kinds that have no public host.
+// ParseHost returns the host of a connection; publicURL is used for an empty URL,
+// and is empty for kinds that have no public host.
 func ParseHost(c Connection, publicURL string) (Host, error) {
 	base := c.URL
 	if base == "" {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// DecodeJSON decodes a payload. Fields that into does not name are passed over:
-// hosts add new ones. A byte order mark is passed over, too. Its errors wrap ErrNotJSON or ErrInvalidPayload, and tell
-// the field.
+// DecodeJSON decodes a payload. It ignores fields that into does not have, because
+// hosts add new ones, and a byte order mark. Its errors wrap ErrNotJSON or
+// ErrInvalidPayload, and name the field.
 func DecodeJSON(payload []byte, into any) error {
 	err := json.Unmarshal(bytes.TrimPrefix(payload, []byte("\xef\xbb\xbf")), into)
 	if err == nil {

@@ -39,8 +39,8 @@ type Connection struct {
 	// Secrets authenticate deliveries, in the form the kind defines. Several are
 	// accepted at once, so that a secret can be rotated without a gap.
 	Secrets []string
-	// AllowToken accepts a secret itself as "Authorization: Bearer …" from
-	// senders that cannot sign, where the kind has no such rule of its own.
+	// AllowToken accepts the secret itself as "Authorization: Bearer …" from
+	// senders that cannot sign, where the kind of host has no other rule.
 	AllowToken bool
 	// Repositories are names that a delivery may use instead of a clone URL.
 	Repositories map[string]string
@@ -83,7 +83,7 @@ type Translator interface {
 	Translate(r *Request) (Delivery, error)
 }
 
-// Outcome is what a delivery asks for.
+// Outcome is the kind of change that a delivery announces.
 type Outcome string
 
 // The outcomes of a translation.
@@ -105,8 +105,9 @@ type Delivery struct {
 	Outcome Outcome
 	// Reason says in a few words why the delivery is ignored.
 	Reason string
-	// Repository is what the payload tells of the repository, its ID derived from
-	// the host's own identity of it. Connection, Branches and Tags are not set.
+	// Repository is the repository described by the payload, with an ID derived
+	// from the host's own identity of it. Connection, Branches and Tags are not
+	// set.
 	Repository code.Repository
 	// Pushes are at most MaxPushes. The receiver fills Repository, Connection,
 	// DeliveryID, BodySHA256 and ReceivedAt.

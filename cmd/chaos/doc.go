@@ -7,7 +7,7 @@
 // corrupted records and damaged stores?
 //
 // The pieces: internal/host (repositories with a model of what must be found, and
-// web hooks), internal/fleet (processes of Quarry and brokers), internal/rounds
+// webhooks), internal/fleet (processes of Quarry and brokers), internal/rounds
 // (faults, the invariant, the figures). docs/reliability.md has the figures.
 //
 // The binary is built with the tag quarrychaos, which gives it a clock that can be

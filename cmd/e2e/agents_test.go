@@ -17,7 +17,8 @@ import (
 // inspector is the official client's command line.
 const inspector = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 
-// agentServer returns a server with a repository in it, and how to start it anew.
+// agentServer returns a server with one repository, and a function that restarts
+// it.
 func agentServer(t *testing.T) (s *server, restart func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +67,7 @@ func runProgram(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// checkTools asks for the tools and calls one.
+// checkTools lists the tools and calls one.
 func checkTools(t *testing.T, session *mcp.ClientSession) {
 	t.Helper()
 	tools, err := session.ListTools(t.Context(), nil)
@@ -123,8 +124,8 @@ func TestAgents(t *testing.T) {
 	})
 }
 
-// The official inspector's command line, over HTTP and over pipes, with a key that
-// may only search and as the operator, holds the tools to what clients can take.
+// TestInspector checks the tools with the official inspector's command line, over
+// HTTP and over pipes, with a key that may only search and as the operator.
 func TestInspector(t *testing.T) {
 	program := filepath.Join(nodeModules(t), inspector)
 	s, _ := agentServer(t)

@@ -55,9 +55,9 @@ var alertFaults = []struct {
 	{"cut audit log", []string{"QuarryAuditNotSealed"}, (*alertWorld).cutAuditLog},
 }
 
-// TestAlertsOfRealFaults makes faults and holds the alerts to what the server then
-// says of itself, before, during and after the repair, as promtool evaluates them. The
-// time for which a fault must last is not awaited: the last scrape is repeated.
+// TestAlertsOfRealFaults causes faults and checks the alerts that promtool
+// evaluates from the server's metrics before, during and after the repair. It does
+// not wait for the time that a fault must last: it repeats the last scrape.
 func TestAlertsOfRealFaults(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	switch {
@@ -93,7 +93,8 @@ func TestAlertsOfRealFaults(t *testing.T) {
 	_ = running.Wait() // t knows what failed
 }
 
-// checkAlertsCovered holds the faults to the rules: each alert has one, or a reason.
+// checkAlertsCovered checks that each alert in rules has a fault, or a reason for
+// none.
 func checkAlertsCovered(t *testing.T, rules string) {
 	t.Helper()
 	found := map[string]int{}
@@ -264,7 +265,7 @@ func (w *alertWorld) giveUpPush() {
 	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{lost}, after: []scrape{scrapeServer(w.server)}}, "QuarryDeadLetters")
 }
 
-// fillBacklog has a first push that cannot be handled, and others that wait behind it.
+// fillBacklog has a first push that cannot be handled, and others queued after it.
 func (w *alertWorld) fillBacklog() {
 	rest := w.startEpisode("pipeline.maxAttempts=1000", "ingest.maxBacklog=2")
 	deliver, restore := w.loseObjects()
@@ -555,8 +556,8 @@ func (w *alertWorld) fillAccountsDisk() {
 // store.
 const manifestFiles = 1100
 
-// breakSegmentStore makes the segment store fail, and then takes away what it has while
-// the repository cannot be read.
+// breakSegmentStore makes the segment store fail, and then removes its content
+// while the repository cannot be read.
 func (w *alertWorld) breakSegmentStore() {
 	for n := range manifestFiles {
 		writeTextFile(w.t, filepath.Join(w.tree, fmt.Sprintf("file%d.txt", n)), fmt.Sprintf("kettle%d\n", n))
@@ -794,9 +795,9 @@ func (w *alertWorld) appendPoison() {
 	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryPoisonRecords")
 }
 
-// loseBroker kills the only broker while a change is made, and has it come back with an
-// older copy of its records, as after a restored disk. A process of its own takes the
-// web hooks: one that reads records ends when they are gone.
+// loseBroker kills the only broker while a change is made, and restarts it with an
+// older copy of its records, as after a restored disk. A separate process receives
+// the webhooks: a process that reads records ends when they are gone.
 func (w *alertWorld) loseBroker() {
 	broker, err := brokers.Start(w.t.Context(), brokers.Options{Dir: filepath.Join(w.dir, "kafka")})
 	if errors.Is(err, brokers.ErrUnavailable) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {

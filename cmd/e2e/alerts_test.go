@@ -161,8 +161,8 @@ func (e *episode) rulesTest(rules, expressions string) string {
 	return b.String()
 }
 
-// checkRules holds the ages to the clock, and has promtool evaluate the rules over the
-// episode.
+// checkRules compares the ages with the clock, and makes promtool evaluate the rules
+// over the episode.
 func (e *episode) checkRules(t *testing.T, promtool, rules, expressions string) {
 	t.Helper()
 	for _, age := range e.ages {

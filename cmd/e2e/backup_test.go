@@ -17,9 +17,9 @@ const (
 )
 
 // TestBackupAndRestoreAreKilled kills backups, their servers and restores at random
-// moments, while pushes arrive. No half backup is taken for a whole one, older
-// generations stay, a second try goes on, and what was acknowledged before a backup is
-// searchable after it was restored.
+// moments, while pushes arrive. A partial backup never counts as complete, older
+// generations stay, a second attempt continues, and everything acknowledged before
+// a backup is searchable after its restore.
 func TestBackupAndRestoreAreKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

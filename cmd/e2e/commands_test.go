@@ -114,7 +114,7 @@ func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(runGit(tree, "commit", "-q", "-m", "change "+args[1]))
 }
 
-// runGit runs git without the configuration of whoever runs the tests.
+// runGit runs git without the configuration of the user who runs the tests.
 func runGit(dir string, args ...string) error {
 	c := exec.Command("git", append([]string{"-c", "user.name=e2e", "-c", "user.email=e2e@localhost", "-c", "commit.gpgsign=false"}, args...)...)
 	c.Dir = dir
@@ -233,7 +233,7 @@ func hookCommand(ts *testscript.TestScript, neg bool, args []string) {
 	sendScriptRequest(ts, args[0], http.MethodPost, args[1], header, []byte(ts.ReadFile(args[2])))
 }
 
-// sendScriptRequest sends a request, holds the answer to a status and prints it.
+// sendScriptRequest sends a request, checks the status of the response and prints it.
 func sendScriptRequest(ts *testscript.TestScript, want, method, path string, header http.Header, body []byte) {
 	status, answer, err := sendRequest(method, runningServer(ts).url+path, header, body)
 	ts.Check(err)

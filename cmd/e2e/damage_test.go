@@ -89,7 +89,7 @@ func TestTurnedBits(t *testing.T) {
 	}
 }
 
-// damageWorld is a repository, and a data directory in which it is indexed but for
+// damageWorld is a repository, and a data directory in which it is indexed except for
 // its last commit.
 type damageWorld struct {
 	root, tree, config, data string
@@ -178,7 +178,7 @@ func (w *damageWorld) awaitWord(t *testing.T, s *server, word string) {
 	}
 }
 
-// tryDamage damages one file of a copy of the data directory, and asks.
+// tryDamage damages one file of a copy of the data directory, and searches it.
 func (w *damageWorld) tryDamage(t *testing.T, kind damagedKind, place int) {
 	t.Helper()
 	dir := t.TempDir()

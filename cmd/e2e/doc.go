@@ -20,7 +20,7 @@
 //	                          knows as the end of the script
 //	crash                     SIGKILL. Not "kill", which testscript has too
 //	commit REPO FILE [TEXT]   write (or, without TEXT, remove) FILE in the work tree REPO and commit
-//	push REPO REF [BEFORE]    deliver a signed web hook for REF of REPO, want 202
+//	push REPO REF [BEFORE]    deliver a signed webhook for REF of REPO, want 202
 //	await N QUERY...          poll until quarry search finds N matches (0: none)
 //	http STATUS METHOD PATH [FILE]   send a request, want STATUS; the answer is stdout
 //	hook STATUS PATH FILE [HEADER=VALUE...]   deliver a body as it is

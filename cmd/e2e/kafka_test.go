@@ -29,9 +29,9 @@ func TestScriptsOnKafka(t *testing.T) {
 	}
 }
 
-// TestRolesOnKafka runs each role as a process of its own, on three brokers. They
-// share the brokers and the segment store, and nothing else. Then two brokers
-// die and come back.
+// TestRolesOnKafka runs each role as a separate process, on three brokers. The
+// processes share only the brokers and the segment store. Then two brokers die and
+// come back.
 func TestRolesOnKafka(t *testing.T) {
 	brokers := kafkatest.StartCluster(t, 3)
 	dir := t.TempDir()
@@ -108,12 +108,12 @@ func eraseByRole(t *testing.T, c *crashing, query *server, mirrors string) {
 	c.awaitWord("cittern")
 }
 
-// pushBound is how long a web hook may take to be refused: ingest.appendTimeout,
-// and something for a busy machine.
+// pushBound is how long the refusal of a webhook may take: ingest.appendTimeout,
+// and some time for a busy machine.
 const pushBound = 8*time.Second + 4*time.Second
 
-// brokersAway kills two of three brokers: a push is told to come again in time,
-// and searches go on. When they are back it is taken and found.
+// brokersAway kills two of three brokers: a push gets a retryable error in time,
+// and searches go on. When the brokers are back the push is accepted and found.
 func brokersAway(t *testing.T, brokers *kafkatest.Cluster, c *crashing, ingest string) {
 	c.commitFile("third", "here is a sackbut")
 	body, err := json.Marshal(push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})

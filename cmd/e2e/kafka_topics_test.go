@@ -16,7 +16,8 @@ import (
 )
 
 // TestTopicsOnKafka begins with an events topic that keeps records for an hour:
-// quarry topics shows it, quarry serve does not start over it unless told to.
+// quarry topics shows it, and quarry serve refuses to start with it unless
+// configured to.
 func TestTopicsOnKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
 	createBadTopic(t, broker)

@@ -28,8 +28,8 @@ func linesOf(t *testing.T, id string, servers ...*server) map[string]map[string]
 	return lines
 }
 
-// followPush holds the logs of servers to a line for each step of a push, from its
-// receipt to the moment when searches find it.
+// followPush checks that the logs of servers have a line for each step of a push,
+// from its receipt until it is searchable.
 func followPush(t *testing.T, id, commit string, servers ...*server) {
 	t.Helper()
 	steps := []string{"delivery accepted", "fetched", "revision indexed", "push is searchable"}

@@ -15,12 +15,13 @@ import (
 	"testing"
 )
 
-// others are the permissions of everybody but the owner of a file.
+// others are the permissions of all users except the owner of a file.
 const others = 0o077
 
-// TestDataIsClosedToOtherUsers starts a server from a shell that gives every new file
-// to everybody, on directories that an administrator has made for all to read, and
-// looks at everything that the server and an offline command leave there.
+// TestDataIsClosedToOtherUsers starts a server with a umask that makes every new
+// file readable by all users, on directories that an administrator has made
+// readable by all, and checks everything that the server and an offline command
+// write there.
 func TestDataIsClosedToOtherUsers(t *testing.T) {
 	before := syscall.Umask(0)
 	t.Cleanup(func() { syscall.Umask(before) })
@@ -120,7 +121,7 @@ func (c *crashing) stopAndLook(dir, projections string) {
 	c.checkPermissions(projections)
 }
 
-// checkPermissions reports what others may use, but for the directories that the test has made.
+// checkPermissions reports what others may use, except for the directories that the test has made.
 func (c *crashing) checkPermissions(projections string) {
 	c.t.Helper()
 	seen := 0

@@ -37,7 +37,7 @@ func (r *reloading) writeConfig(level, timeout string, more ...any) {
 	writeTextFile(r.t, r.config, string(text))
 }
 
-// hangUp sends SIGHUP and returns the line that says what became of it.
+// hangUp sends SIGHUP and returns the line that says what happened to it.
 func (r *reloading) hangUp() (line map[string]any) {
 	r.t.Helper()
 	if err := r.server.cmd.Process.Signal(syscall.SIGHUP); err != nil {

@@ -81,7 +81,7 @@ func (b *buffer) String() string {
 	return b.mu.b.String()
 }
 
-// freeAddress returns a loopback address that nobody listens on.
+// freeAddress returns a loopback address with an unused port.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *server) getStatus(path string) int {
 	return response.StatusCode
 }
 
-// stop asks the server to end and holds it to exit code 0.
+// stop ends the server and expects exit code 0.
 func (s *server) stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err

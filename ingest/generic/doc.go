@@ -1,8 +1,8 @@
 // Package generic translates the deliveries of plain git servers
 // (genericGitHost), whose format is ours to define.
 //
-// It answers the question "how does a post-receive hook tell Quarry?". Open
-// gives the translator of a connection. docs/webhooks.md has a hook to copy.
+// It answers the question "how does a post-receive hook announce a push?". Open
+// returns the translator of a connection. docs/webhooks.md has a hook to copy.
 //
 // # Format
 //

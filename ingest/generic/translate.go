@@ -104,7 +104,7 @@ func refreshDelivery(r code.Repository) ingest.Delivery {
 
 // decodeStrict decodes one JSON object without unknown fields.
 func decodeStrict(payload []byte, b *body) error {
-	// A first pass tells broken JSON from a wrong shape, with a position.
+	// A first pass distinguishes broken JSON from a wrong shape, with a position.
 	if err := ingest.DecodeJSON(payload, b); err != nil {
 		return err
 	}

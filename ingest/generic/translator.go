@@ -99,8 +99,8 @@ func (t *Translator) resolveRepository(s string) (code.Repository, error) {
 	if s == "" || len(s) > code.MaxURLBytes {
 		return code.Repository{}, fmt.Errorf("%w: repository: want a clone URL or a name", ingest.ErrInvalidPayload)
 	}
-	// Only what looks like an address is taken for one; a name goes to the
-	// receiver, which asks the catalog.
+	// Only a value that looks like an address is taken as one; a name goes to the
+	// receiver, which looks it up in the catalog.
 	if !strings.Contains(s, ":") && !strings.HasPrefix(s, "/") {
 		return code.Repository{Kind: code.GenericGitHost, Name: s}, nil
 	}

@@ -1,8 +1,9 @@
 // Package gerrit translates the deliveries of Gerrit's webhooks plugin.
 //
-// It answers the question "what does this event of Gerrit mean?". Open gives the
-// translator of a connection, whose URL is the base URL of the server. The plugin neither
-// signs nor sends an ID: a secret stands in the URL that it is given, as ?token=SECRET.
+// It answers the question "what does this event of Gerrit mean?". Open returns the
+// translator of a connection, whose URL is the base URL of the server. The plugin
+// neither signs nor sends an ID: the secret is in the URL that it is configured
+// with, as ?token=SECRET.
 //
 //	type                  outcome
 //	ref-updated           Pushed, one ref

@@ -56,8 +56,8 @@ func Token(token string, secrets ...[]byte) error {
 	if token == "" {
 		return ErrMissing
 	}
-	// Hashing both sides gives them one length, so that the time tells nothing
-	// of the secret's.
+	// Hashing both sides gives them the same length, so that the time reveals
+	// nothing about the length of the secret.
 	got := sha256.Sum256([]byte(token))
 	matched := 0
 	for _, secret := range secrets {

@@ -95,7 +95,7 @@ func (s Standard) computeMAC(body, secret []byte) []byte {
 }
 
 // decodeSignatures returns the v1 signatures of a header; others are of later
-// versions of the scheme and are passed over.
+// versions of the scheme and are skipped.
 func decodeSignatures(header string) [][]byte {
 	var out [][]byte
 	for field := range strings.FieldsSeq(header) {

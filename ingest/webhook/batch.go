@@ -24,7 +24,7 @@ type batch struct {
 	records    []event.Record
 }
 
-// addEvents fills b with what d asks for, and returns the repository that this
+// addEvents fills b with the events of d, and returns the repository that this
 // registers, if any. A reason says why there is nothing to append.
 func (r *Receiver) addEvents(ctx context.Context, b *batch, d ingest.Delivery) (registering code.RepositoryID, reason string, err error) {
 	found, known, err := r.findRepository(ctx, b.connection, d.Repository)
@@ -82,8 +82,8 @@ func (r *Receiver) addRegistration(ctx context.Context, b *batch, d ingest.Deliv
 	return b.addPushes(d.Pushes)
 }
 
-// mergeRepository takes over what the host says of a registered repository, and keeps
-// what was decided here. A name chosen at registration is kept as well.
+// mergeRepository applies the host's description of a registered repository, and keeps the
+// settings decided here. A name chosen at registration is kept as well.
 func mergeRepository(registered, told code.Repository, connection string) code.Repository {
 	out := registered
 	if registered.Connection == connection {
@@ -109,7 +109,7 @@ func (b *batch) addPushes(pushes []event.Push) error {
 	return nil
 }
 
-// addEvent encodes an event. step tells the events of one delivery apart.
+// addEvent encodes an event. step distinguishes the events of one delivery.
 func (b *batch) addEvent(step string, ev event.Event) error {
 	rec, err := event.Encode(event.Envelope{
 		ID:     eventID(b.key, step),
@@ -133,7 +133,7 @@ func deliveryKey(connection, id string, body [sha256.Size]byte) [sha256.Size]byt
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// eventIDBytes of a hash are plenty to tell events apart.
+// eventIDBytes bytes of a hash are enough to distinguish events.
 const eventIDBytes = 16
 
 func eventID(delivery [sha256.Size]byte, step string) string {

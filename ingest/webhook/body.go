@@ -60,8 +60,8 @@ func (r *Receiver) admittedBytes(req *http.Request) (int64, error) {
 }
 
 func (r *Receiver) readAll(w http.ResponseWriter, req *http.Request, size int64) ([]byte, error) {
-	// The deadline is of the connection. It is lifted before the log is waited
-	// for, or it would end the request. A writer without deadlines (tests) is fine.
+	// The read deadline belongs to the connection. Lift it before waiting for the
+	// log, or it would end the request. Ignore writers without deadlines (tests).
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(r.o.ReadTimeout))
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()

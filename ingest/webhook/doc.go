@@ -1,5 +1,4 @@
-// Package webhook receives webhook deliveries and appends what they say to the
-// log.
+// Package webhook receives webhook deliveries and appends their events to the log.
 //
 // It answers the question "when may a sender forget a delivery?": when it has
 // got 202, which is written only after the log acknowledged the events. The
@@ -16,7 +15,7 @@
 //	route      kind and connection                  404
 //	verify     signature over the raw body          401
 //	recall     the same delivery seen a moment ago  202, as before
-//	translate  body → repository and pushes         400; 200 if of no concern
+//	translate  body → repository and pushes         400; 200 if ignored
 //	resolve    which registered repository is it    200 or 404 if none
 //	append     events to the log, wait              202; 503 with Retry-After
 //
@@ -36,12 +35,12 @@
 //     the number of connections. Small ones do not wait for large ones, and an
 //     address has a share of each (lane.go), so that a stranger who sends much holds
 //     up little but itself.
-//  5. What led to no push is told to the log by an event.Delivery, behind the
-//     answer: Run appends it. It is dropped, and counted, where it would have to
-//     wait. Of refused deliveries, which anybody can send, each connection tells of
-//     one a second and ten at once, and how many there were between; of a
-//     connection that does not exist, nothing is told.
+//  5. A delivery without a push becomes an event.Delivery, which Run appends after
+//     the response was sent. If the queue is full, the event is dropped and counted.
+//     Refused deliveries, which anybody can send, are limited to one event per second
+//     and connection, with a burst of ten; the next event has the number of those in
+//     between. A delivery to an unknown connection leaves no event.
 //
-// A Receiver is safe for concurrent use and starts no goroutine. It does not
-// fetch from hosts, and a payload's commit lists do not interest it.
+// A Receiver is safe for concurrent use and starts no goroutine. It does not fetch
+// from hosts, and ignores a payload's commit lists.
 package webhook

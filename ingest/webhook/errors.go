@@ -22,7 +22,7 @@ var (
 	errUnavailable       = errors.New("events cannot be taken now, send the delivery again later")
 )
 
-// retryAfterSeconds is what a 503 asks for.
+// retryAfterSeconds is the Retry-After of a 503.
 const retryAfterSeconds = 5
 
 // failure is a row of the table of failures.
@@ -50,7 +50,7 @@ var failures = []failure{
 	{errMethod, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "method"},
 }
 
-// unexpected is the row of everything else: a broken promise of our own parts.
+// unexpected is the row of everything else: an internal error.
 var unexpected = failure{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR", "error"}
 
 func failureOf(err error) failure {
@@ -75,7 +75,7 @@ func writeError(w http.ResponseWriter, err error) {
 	switch f.status {
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
-		// The cause is the operator's affair, and in the log.
+		// The cause is for the operator only, and is logged.
 		message = f.err.Error()
 	case http.StatusInternalServerError:
 		message = "unexpected error, see the server's log"

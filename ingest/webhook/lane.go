@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Bodies wait for memory in two lanes, so that what is usual does not wait for what
-// is large; and nobody knows of a body who sent it before all of it is there. So a
-// sender's address has a share of each lane, and there is a bound on how many of
-// its deliveries are read and verified at once.
+// Bodies wait for memory in two lanes, so that small bodies do not wait for large
+// ones. The sender of a body is unknown until the whole body was read and verified.
+// Each address is therefore limited to a share of each lane, and to a number of
+// deliveries that are read and verified at once.
 const (
 	// smallBodyBytes is the size up to which a body goes into the lane of small ones.
 	// A push of a hundred commits is about 200 kB.
@@ -43,8 +43,8 @@ type sender struct {
 	unverified int
 }
 
-// newBodyBudget returns a lane of so many bytes, of which one address may have a part,
-// but at least one body of largest bytes.
+// newBodyBudget returns a lane of total bytes, of which one address may use a part, but
+// at least one body of largest bytes.
 func newBodyBudget(total, largest int64) *bodyBudget {
 	l := &bodyBudget{total: total, share: max(total/addressShare, largest)}
 	l.mu.addresses = make(map[string]*sender)

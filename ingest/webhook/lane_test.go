@@ -78,7 +78,7 @@ func (l *lanes) pushBody(address string, bytes, status int, waits bool) {
 }
 
 // TestLargeBodiesHoldUpNoSmallOnes fills the memory with large bodies of several
-// senders: another large one is told to come again, a push is taken at once.
+// senders: another large body is rejected with a retry, a push is accepted at once.
 func TestLargeBodiesHoldUpNoSmallOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(t, func(o *webhook.Options) { o.MaxInFlightBytes = 50 << 20 })

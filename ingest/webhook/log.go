@@ -9,10 +9,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Each delivery has one line in the log of the process. Those that are taken come from
-// senders that know a secret; the others come from anybody, so of each result of each
-// connection ten lines are written at once and one a second, and the next line says
-// how many were left out.
+// Each delivery has one line in the log of the process. Accepted deliveries come
+// from senders that know a secret. Anybody can send the others, so for each result
+// of each connection ten lines are written at once and one a second, and the next
+// line says how many were suppressed.
 
 // samplers bound the lines of failures by result.
 type logSamplers map[string]*refusalLimiter
@@ -25,7 +25,7 @@ func newLogSamplers(results []string) logSamplers {
 	return s
 }
 
-// logTaken says what became of a delivery that was taken, ignored or repeated.
+// logTaken says what happened to a delivery that was taken, ignored or repeated.
 func (r *Receiver) logTaken(req *http.Request, c *connection, a answer, took time.Duration) {
 	attrs := []slog.Attr{
 		slog.String("delivery_id", a.DeliveryID), slog.String("connection", c.Name), slog.String("repository", repositoryName(a.repository)),

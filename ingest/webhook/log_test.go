@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestFloodOfRefusals: whoever sends bad signatures, or to connections that do not
-// exist, writes ten lines and one a second, and hides nothing else.
+// TestFloodOfRefusals checks that bad signatures, and deliveries to connections
+// that do not exist, write ten lines and one a second, and suppress no other lines.
 func TestFloodOfRefusals(t *testing.T) {
 	for _, path := range []string{"/webhooks/github/hub", "/webhooks/github/guess"} {
 		var written bytes.Buffer

@@ -42,7 +42,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_webhook_untold_total",
-			Help: "Deliveries that led to no push and of which the log has no event: too many were refused (rate), too many waited (queue), or the log did not take it (append).",
+			Help: "Deliveries without a push whose event was not appended to the log, by reason: too many refusals (rate), a full queue (queue), or a failed append (append).",
 		}, []string{"reason"}),
 		inFlightBytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_webhook_inflight_bytes",

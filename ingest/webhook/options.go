@@ -63,8 +63,9 @@ type Options struct {
 	// Admit refuses repositories that may not be registered, with a reason for
 	// the sender. Nil admits all.
 	Admit func(ctx context.Context, r code.Repository) error
-	// Full reports that too much waits already: every delivery is then told to come
-	// again, before its body is read. It is asked for each. Nil is never.
+	// Full reports that the backlog is full: the receiver then rejects every
+	// delivery, before it reads the body, and the sender retries. It is called for
+	// each delivery. Nil means never.
 	Full func() bool
 
 	MaxBodyBytes int64

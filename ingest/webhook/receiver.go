@@ -165,7 +165,8 @@ type answer struct {
 	Ignored string `json:"ignored,omitempty"`
 	// taken says what was appended, if it is no push.
 	appended string
-	// repository is what the delivery is of, and outcome what happened to it, for the log.
+	// repository is the repository of the delivery and outcome its result, for
+	// logging.
 	repository code.Repository
 	outcome    string
 }
@@ -203,7 +204,7 @@ func (r *Receiver) findConnection(vars map[string]string) (*connection, error) {
 
 func (r *Receiver) receiveDelivery(w http.ResponseWriter, req *http.Request, c *connection) (answer, error) {
 	if r.o.Full() {
-		return answer{}, fmt.Errorf("%w: too many wait for the workers", errUnavailable)
+		return answer{}, fmt.Errorf("%w: worker backlog is over ingest.maxBacklog", errUnavailable)
 	}
 	body, place, err := r.readBody(w, req)
 	if err != nil {
@@ -216,8 +217,8 @@ func (r *Receiver) receiveDelivery(w http.ResponseWriter, req *http.Request, c *
 	return a, err
 }
 
-// verifyAndTranslate verifies and translates a delivery. Of large ones it takes one at a time, so
-// that whoever sends them takes one processor at the most.
+// verifyAndTranslate verifies and translates a delivery. It processes one large delivery at a
+// time, so that these use at most one processor.
 func (r *Receiver) verifyAndTranslate(ctx context.Context, c *connection, in *ingest.Request) (ingest.Delivery, error) {
 	if len(in.Body) > smallBodyBytes {
 		select {

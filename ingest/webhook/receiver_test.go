@@ -29,7 +29,7 @@ import (
 
 const genericSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
-// memoryLog is an Appender that keeps what it gets, or fails as told.
+// memoryLog is an Appender that keeps the records, or fails as configured.
 type memoryLog struct {
 	mu      sync.Mutex
 	records []event.Record

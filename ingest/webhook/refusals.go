@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Bounds of the refused deliveries that the log is told of, for each connection:
-// whoever knows its address can make refusals, and is not to fill the log.
+// Limits on the events of refused deliveries, per connection: anyone who knows the
+// URL of a connection can cause refusals, and must not be able to fill the log.
 const (
 	refusalBurst = 10
 	refusalEvery = time.Second
 )
 
-// refusals is a bucket of tokens, refusalBurst at the most, one more each
-// refusalEvery; and how many were refused since one was last told of.
+// refusals is a token bucket of size refusalBurst that refills by one token every
+// refusalEvery. It also counts the refusals since the last recorded one.
 type refusalLimiter struct {
 	mu struct {
 		sync.Mutex
@@ -23,8 +23,8 @@ type refusalLimiter struct {
 	}
 }
 
-// tryTake reports whether a refusal at now may be told of, and how many before it
-// were not. One that may not be counts.
+// tryTake reports whether a refusal at now may be recorded, and how many before it
+// were suppressed. If it may not, take counts it as suppressed.
 func (r *refusalLimiter) tryTake(now time.Time) (suppressed int64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,7 +41,7 @@ func (r *refusalLimiter) tryTake(now time.Time) (suppressed int64, ok bool) {
 	return suppressed, true
 }
 
-// addSuppressed adds refusals that were taken and could not be told of after all.
+// addSuppressed adds refusals that got a token but could not be recorded after all.
 func (r *refusalLimiter) addSuppressed(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of what is told of deliveries that led to no push.
+// Limits of the recording of deliveries that led to no push.
 const (
 	// toldQueue bounds the events that wait for the log; further ones are dropped
 	// and counted.
@@ -21,15 +21,15 @@ const (
 	maxGroupDeliveries = 64
 )
 
-// Why a delivery that led to no push is not told of.
+// Reasons why a delivery that led to no push is not recorded.
 const (
 	droppedRate   = "rate"   // too many of the connection were refused
 	droppedQueue  = "queue"  // too many wait for the log
 	droppedAppend = "append" // the log did not take it, or it could not be written down
 )
 
-// queueDelivery queues what the log is told of a delivery that led to no push. It never
-// waits: the sender's answer does not depend on it.
+// queueDelivery queues the event that records a delivery without a push. It never blocks:
+// the response to the sender does not depend on it.
 func (r *Receiver) queueDelivery(c *connection, in *ingest.Request, a answer, err error) {
 	ev := &event.Delivery{Connection: c.Name, DeliveryID: a.DeliveryID, ReceivedAt: in.ReceivedAt}
 	switch {
@@ -63,8 +63,9 @@ func (r *Receiver) queueDelivery(c *connection, in *ingest.Request, a answer, er
 	}
 }
 
-// isRefusal reports whether the delivery came whole and was not taken for what it
-// is. One that the log could not take is none: the sender comes again.
+// isRefusal reports whether the delivery arrived completely and was refused for its
+// content. A delivery that the log could not append is not refused: the sender
+// retries it.
 func isRefusal(err error) bool {
 	for _, refusal := range []error{ingest.ErrUnauthenticated, ingest.ErrNotJSON, ingest.ErrInvalidPayload, errRefused, errUnknownRepository} {
 		if errors.Is(err, refusal) && !errors.Is(err, errUnavailable) {
@@ -74,14 +75,14 @@ func isRefusal(err error) bool {
 	return false
 }
 
-// untold is an event that the log does not have yet.
+// untold is an event that is not in the log yet.
 type queuedDelivery struct {
 	connection *connection
 	ev         *event.Delivery
 }
 
-// countDropped counts an event that is dropped. A refusal counts among those that the
-// next one of the connection tells of.
+// countDropped counts an event that is dropped. A dropped refusal is added to the
+// suppressed count of the connection's next one.
 func (r *Receiver) countDropped(u queuedDelivery, why string) {
 	r.metrics.dropped.WithLabelValues(why).Inc()
 	if u.ev.Outcome == event.DeliveryRefused {
@@ -89,8 +90,8 @@ func (r *Receiver) countDropped(u queuedDelivery, why string) {
 	}
 }
 
-// Run appends what is to be told, until ctx ends, and then what still waits. It
-// is called once; without it, deliveries are answered all the same.
+// Run appends the queued events until ctx ends, and then those that are still
+// queued. It is called once; without it, deliveries are answered all the same.
 func (r *Receiver) Run(ctx context.Context) error {
 	for {
 		select {
@@ -103,7 +104,7 @@ func (r *Receiver) Run(ctx context.Context) error {
 	}
 }
 
-// appendRest tells what waits when the process stops, within one AppendTimeout.
+// appendRest appends the events still queued at shutdown, within one AppendTimeout.
 func (r *Receiver) appendRest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.AppendTimeout)
 	defer cancel()
@@ -117,7 +118,7 @@ func (r *Receiver) appendRest(ctx context.Context) {
 	}
 }
 
-// takeGroup returns first and what waits behind it.
+// takeGroup returns first and the events queued after it, up to toldGroup.
 func (r *Receiver) takeGroup(first queuedDelivery) []queuedDelivery {
 	group := []queuedDelivery{first}
 	for len(group) < maxGroupDeliveries {
@@ -138,7 +139,7 @@ func (r *Receiver) appendDeliveries(ctx context.Context, group []queuedDelivery)
 	defer cancel()
 	records, events := map[int32][]event.Record{}, map[int32][]queuedDelivery{}
 	drop := func(err error, events ...queuedDelivery) {
-		r.o.Logger.LogAttrs(ctx, slog.LevelWarn, "the log was not told of deliveries that led to no push",
+		r.o.Logger.LogAttrs(ctx, slog.LevelWarn, "dropping delivery events that were not appended to the log",
 			slog.Int("deliveries", len(events)), slog.Any("error", err))
 		for _, u := range events {
 			r.countDropped(u, droppedAppend)

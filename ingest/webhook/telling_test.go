@@ -44,7 +44,7 @@ func (l *partitionedLog) Append(ctx context.Context, topic event.Topic, partitio
 	return make([]event.Position, len(records)), nil
 }
 
-// teller is a receiver of which the log is told when flush is called.
+// teller is a receiver whose events are appended when flush is called.
 type teller struct {
 	*webhook.Receiver
 	t   *testing.T
@@ -68,7 +68,7 @@ func newTeller(t *testing.T) *teller {
 	return x
 }
 
-// flushDeliveries returns what the log is told by a receiver that is told to stop.
+// flushDeliveries stops the receiver and returns the events that it appended.
 func (x *teller) flushDeliveries() []*event.Delivery {
 	x.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -90,7 +90,7 @@ func (x *teller) flushDeliveries() []*event.Delivery {
 func (x *teller) checkDropped(rate, queue, appending int) {
 	x.t.Helper()
 	want := fmt.Sprintf(`
-# HELP quarry_webhook_untold_total Deliveries that led to no push and of which the log has no event: too many were refused (rate), too many waited (queue), or the log did not take it (append).
+# HELP quarry_webhook_untold_total Deliveries without a push whose event was not appended to the log, by reason: too many refusals (rate), a full queue (queue), or a failed append (append).
 # TYPE quarry_webhook_untold_total counter
 quarry_webhook_untold_total{reason="append"} %d
 quarry_webhook_untold_total{reason="queue"} %d
@@ -156,8 +156,9 @@ func TestTold(t *testing.T) {
 	x.checkDropped(0, 0, 0)
 }
 
-// Strangers cannot fill the log: of what a connection refuses ten are told of at
-// once, then one a second, which says how many there were between.
+// TestRefusalsAreBounded checks that strangers cannot fill the log: a connection
+// records ten refusals at once, then one a second with the number suppressed
+// between.
 func TestRefusalsAreBounded(t *testing.T) {
 	x := newTeller(t)
 	for range 25 {
@@ -198,8 +199,8 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// What the log does not take is dropped; of what was refused the next event
-// tells.
+// Events that the log rejects are dropped; the next event counts the dropped
+// refusals.
 func TestLogThatFails(t *testing.T) {
 	x := newTeller(t)
 	x.log.fail = errors.New("disk is full")

@@ -2,9 +2,9 @@
 // sequence of records from which everything else can be rebuilt.
 //
 // It answers the question "what may a reader or writer of the log rely on,
-// whichever log it is?". Two drivers keep the contract: embeddedlog, durable
-// inside the process and the default, and kafkalog, on Apache Kafka. Both pass
-// the suite in eventlogtest; nothing else in Quarry asks which one it talks to.
+// whichever log it is?". Two drivers keep the contract: embeddedlog, durable inside
+// the process and the default, and kafkalog, on Apache Kafka. Both pass the suite
+// in eventlogtest; no other code in Quarry depends on which one it uses.
 //
 // Main types: Log, Reader (one partition in order), Assignment (one partition
 // held by a member of a consumer group), Trimmer (deletes the beginning),
@@ -23,7 +23,7 @@
 //  5. Within a process no partition of a group is handed to two members at once.
 //     Across processes a member that lost a partition may still be finishing a
 //     record: effects must be harmless when repeated.
-//  6. A topic is kept whole, but for those that may lose their beginning
+//  6. A topic is kept whole, except for those that may lose their beginning
 //     (event.Topic.Trimmable): a read from offset 0 begins at the first record that
 //     is kept, one from a record that is gone fails.
 //

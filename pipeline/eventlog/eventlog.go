@@ -57,12 +57,11 @@ type Log interface {
 	// get: a reader that has consumed every offset below it is caught up.
 	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
 
-	// Join makes the caller a member of a consumer group and blocks, calling
-	// handle for each partition the group assigns to it, until ctx ends. handle
-	// runs on a goroutine of its own per partition; its context ends when the
-	// partition is taken away, and Join does not give the partition to another
-	// member of this process before handle has returned. The records begin at the
-	// group's committed offset.
+	// Join makes the caller a member of a consumer group and blocks, calling handle
+	// for each partition the group assigns to it, until ctx ends. Each handle runs
+	// on its own goroutine; its context ends when the partition is revoked, and
+	// Join does not assign the partition to another member of this process before
+	// handle has returned. The records begin at the group's committed offset.
 	//
 	// Join returns when every handle has returned: ctx.Err() once ctx ended,
 	// ErrClosed once the log was closed. A handle that returns before its context
@@ -89,16 +88,16 @@ type Log interface {
 	Close() error
 }
 
-// Trimmer is a Log that deletes the beginning of a partition when it is told to.
-// Others have a retention of their own, such as Kafka's retention.ms.
+// Trimmer is a Log that deletes the beginning of a partition on request. Other logs
+// apply their own retention, such as Kafka's retention.ms.
 type Trimmer interface {
 	Log
 	// Trim deletes the records of a partition below before. Once it returns they
-	// stay deleted, whatever crashes; offsets go on as if they were there. It does
-	// nothing where they are deleted already. It fails with ErrKeptWhole unless
-	// topic.Trimmable(), and with ErrOffsetOutOfRange if before lies after the
+	// stay deleted after any crash; offsets continue as if they were there. It does
+	// nothing if they are already deleted. It fails with ErrKeptWhole unless
+	// topic.Trimmable(), and with ErrOffsetOutOfRange if before is above the
 	// high-water mark. A reader that has not read them yet fails with
-	// ErrOffsetOutOfRange, and so does a group that goes on from one of them.
+	// ErrOffsetOutOfRange, and so does a group that continues from one of them.
 	Trim(ctx context.Context, topic event.Topic, partition int32, before event.Offset) error
 }
 
@@ -113,8 +112,8 @@ type Checkpointer interface {
 
 // Reader reads one partition in order. It is used by one goroutine at a time.
 type Reader interface {
-	// Next blocks until a record is there, ctx ends or the log is closed. The
-	// record's slices stay valid for ever.
+	// Next blocks until a record is available, ctx ends or the log is closed. The
+	// record's slices stay valid indefinitely.
 	Next(ctx context.Context) (event.Record, error)
 	// Close releases the reader.
 	Close() error
@@ -124,11 +123,11 @@ type Reader interface {
 type Assignment interface {
 	Reader
 	Partition() int32
-	// Commit stores next as the offset the group goes on from. It is durable when
-	// Commit returns. It fails with ErrPartitionLost if the partition was taken
-	// away; until then a handle whose context ended may still commit what it
-	// finished. It fails with ErrOffsetOutOfRange if next lies before the offset at
-	// which the assignment began: who has finished nothing commits nothing.
+	// Commit stores next as the offset the group continues from. It is durable when
+	// Commit returns. It fails with ErrPartitionLost if the partition was revoked;
+	// until then a handle whose context ended may still commit what it finished. It
+	// fails with ErrOffsetOutOfRange if next is below the offset at which the
+	// assignment began: a handle that has finished nothing commits nothing.
 	Commit(ctx context.Context, next event.Offset) error
 }
 

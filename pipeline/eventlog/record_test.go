@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestPartitionOf holds places to what is in logs already: another value would
-// move a repository to a partition that does not know it.
+// TestPartitionOf compares partitions with those in existing logs: another value
+// would move a repository to a partition that does not know it.
 func TestPartitionOf(t *testing.T) {
 	for _, test := range []struct {
 		key     string

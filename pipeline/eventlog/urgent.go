@@ -6,10 +6,10 @@ import "context"
 type urgentKey struct{}
 
 // Urgent returns a context whose appends go before those that wait already, such as
-// records of the audit log or of an import, and for which there is room when there
-// is none for them: a code host waits for its web hook to be acknowledged, and gives
-// up after ten seconds. Appends of one caller, one after the other, keep their order
-// if they have the same context.
+// records of the audit log or of an import, and for which room is reserved: a code
+// host waits for the response to its webhook, and gives up after ten seconds.
+// Appends of one caller, one after the other, keep their order if they have the
+// same context.
 func Urgent(ctx context.Context) context.Context { return context.WithValue(ctx, urgentKey{}, true) }
 
 // IsUrgent reports whether ctx is one of Urgent.

@@ -60,7 +60,7 @@ func (k *repository) findDifferences(s mirror.State) []difference {
 	return out
 }
 
-// verdict is what a look at a repository came to.
+// lookResult is the result of a look at a repository.
 type lookResult struct {
 	result string
 	// drift are the differences to append a Push for; fresh counts those that the
@@ -70,8 +70,8 @@ type lookResult struct {
 	suspects  map[code.Ref]suspect
 }
 
-// classifyDifferences decides what the differences mean. committed is where the workers stand,
-// next how far the log was read, both as of after the repository was asked.
+// classifyDifferences decides what the differences mean. committed is the workers' committed
+// offset, next how far the log was read, both after the repository was listed.
 func (k *repository) classifyDifferences(found []difference, committed, next event.Offset, now time.Time, o *Options) lookResult {
 	v := lookResult{result: ResultEqual, suspects: map[code.Ref]suspect{}}
 	every := k.refs[everyRef]

@@ -1,13 +1,12 @@
-// Package reconcile finds pushes that no web hook told of.
+// Package reconcile finds pushes that no webhook announced.
 //
-// It answers the question "where does a repository stand that nobody told us
-// about?": it asks every registered repository once per Options.Interval where
-// its branches are, compares that with what the log says is indexed, and appends
-// the Push that is missing. That the index comes to be right does not depend on
-// hooks; that it does so within seconds does.
+// It answers the question "which pushes did no webhook announce?": once per
+// Options.Interval it lists the branches of every registered repository, compares them
+// with the indexed refs in the log, and appends the missing Push. The index becomes
+// correct without webhooks; webhooks make it so within seconds.
 //
-// Main types: Reconciler (Run, Status), Remotes (who is asked), Status (the last
-// look at one repository).
+// Main types: Reconciler (Run, Status), Remotes (the repositories), Status (the
+// last check of one repository).
 //
 //	log ──follow──► indexed refs, pushes on their way ─┐
 //	schedule ──due──► look: ls-remote ─────────────────┴► equal | suspect ─grace─► drift ──Push──► log
@@ -18,31 +17,31 @@
 //	waiting   they differ, and a push or an import of them is still to be handled
 //	suspect   they differ, for the first time: looked at again after Options.Grace
 //	drift     they differ twice, and no push came between: a Push was appended
-//	told      they differ, the log was told of it, and indexing did not help: it
-//	          was given up while a host was away, say. A Push is appended again
+//	told      they differ, the log already has a Push for it, and indexing did not
+//	          help: it was given up while a host was down, say. A Push is appended again
 //	failed    the repository or the log did not answer
 //
 // # Invariants
 //
-//  1. What is indexed is read from the log, not from this machine's mirrors: those
-//     are behind where another worker held the partition meanwhile.
-//  2. A push that the log has and no worker has handled is no drift, however long
-//     the backlog: the workers' committed offset is asked for after the repository
-//     was, and what they appended below it is waited for.
+//  1. The indexed commits are read from the log, not from this machine's mirrors:
+//     those are out of date if another worker held the partition meanwhile.
+//  2. A push that is in the log and that no worker has handled is not drift, however
+//     long the backlog: the workers' committed offset is read after the repository,
+//     and their appends below it are awaited.
 //  3. The time of a look is a function of the repository's ID and the clock: the
 //     looks are spread over the interval, before and after a restart alike.
-//  4. A drift is counted once, when its first Push is appended, and only if no hook
-//     told of it: it says that hooks are lost. The Push has an ID derived from
-//     repository, ref and commit; if indexing does not help, it is appended again
-//     after one interval, then two, four … up to MaxBackoff.
+//  4. A drift is counted once, when its first Push is appended, and only if no webhook
+//     announced it: it means that webhook deliveries are lost. The ID of the Push is
+//     derived from repository, ref and commit; if indexing does not help, it is appended
+//     again after one interval, then two, four … up to MaxBackoff.
 //
 // # Who looks
 //
-// The partitions are shared out by a consumer group of this package's own, which
-// never commits: each partition is looked after by one process, and is read from
-// its beginning when it is taken over. Not the workers' assignment, since their
-// committed offset, which Invariant 2 needs, is where a worker stands, not where
-// a reader must begin; and a look needs nothing that the worker's process has.
+// The partitions are shared out by this package's own consumer group, which never
+// commits: each partition is assigned to one process, and is read from its
+// beginning on assignment. It does not use the workers' assignment: their committed
+// offset, which Invariant 2 needs, is the position of a worker, not where a reader
+// must begin; and a check needs nothing of the worker's process.
 //
 // # Bounds
 //

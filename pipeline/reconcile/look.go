@@ -49,7 +49,7 @@ func (r *Reconciler) checkRepository(ctx context.Context, k *repository) {
 	r.recordLook(k, v, err)
 }
 
-// compareRemote asks the repository where it is and compares.
+// compareRemote lists the refs of the repository and compares.
 func (r *Reconciler) compareRemote(ctx context.Context, k *repository) (lookResult, error) {
 	r.mu.Lock()
 	is := k.Repository
@@ -70,8 +70,8 @@ func (r *Reconciler) compareRemote(ctx context.Context, k *repository) (lookResu
 	return k.classifyDifferences(k.findDifferences(state), committed, k.partition.next, r.o.Now(), &r.o), nil
 }
 
-// awaitLogRead returns where the workers stand in the partition of k, once everything
-// that they appended for the records below it has been read here.
+// awaitLogRead returns the workers' committed offset in the partition of k, once
+// everything that they appended for the records below it has been read here.
 func (r *Reconciler) awaitLogRead(ctx context.Context, k *repository) (event.Offset, error) {
 	// Committed first, high water second: what follows from a record is appended
 	// before the record is committed.
@@ -104,7 +104,7 @@ func (r *Reconciler) awaitLogRead(ctx context.Context, k *repository) (event.Off
 	}
 }
 
-// appendPushes appends the pushes that are missing.
+// appendPushes appends the missing pushes.
 func (r *Reconciler) appendPushes(ctx context.Context, k *repository, v lookResult) error {
 	now := r.o.Now().UTC()
 	var records []event.Record
@@ -129,7 +129,7 @@ func (r *Reconciler) appendPushes(ctx context.Context, k *repository, v lookResu
 	return nil
 }
 
-// eventID is the same for the same drift, whoever finds it and whenever.
+// eventID is the same for the same drift, whichever process finds it, at any time.
 func eventID(id code.RepositoryID, d difference) string {
 	sum := sha256.Sum256([]byte(string(d.ref) + "\x00" + string(d.action) + "\x00" + string(d.after)))
 	return "reconcile/" + id.String() + "/" + hex.EncodeToString(sum[:16])

@@ -24,8 +24,8 @@ const (
 
 // Bounds that are not options.
 const (
-	// MaxBackoff bounds the time between two looks at a repository that fails, and
-	// between two pushes of a drift that indexing does not mend.
+	// MaxBackoff bounds the time between two checks of a repository that fails, and
+	// between two pushes of a drift that indexing does not resolve.
 	MaxBackoff = 24 * time.Hour
 	// maxRelooks bounds the looks after a suspicion, within one interval: a branch
 	// that moves all the time, with its hooks arriving, is looked at no more.
@@ -46,7 +46,7 @@ type Log interface {
 	Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error)
 }
 
-// Remotes says where repositories stand. mirror.Mirrors does.
+// Remotes returns the current refs of repositories. mirror.Mirrors implements it.
 type Remotes interface {
 	List(ctx context.Context, r code.Repository) (mirror.State, error)
 }
@@ -55,7 +55,7 @@ type Remotes interface {
 type Options struct {
 	Log     Log
 	Remotes Remotes
-	// Workers is the consumer group of those who handle pushes.
+	// Workers is the consumer group of the workers that handle pushes.
 	Workers string
 	// Group shares out the partitions. Default: DefaultGroup.
 	Group string

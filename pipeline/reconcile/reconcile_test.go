@@ -77,7 +77,7 @@ func TestAPushUnderWayIsNoDrift(t *testing.T) {
 	})
 }
 
-// A backlog of any length is no drift, but what is stuck in it is none either.
+// A backlog of any length is not drift, and neither is a push stuck in it.
 func TestWhatWaitsInTheLogIsNoDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -146,7 +146,8 @@ func TestManyDifferencesAreOne(t *testing.T) {
 	})
 }
 
-// What indexing does not mend is told again, ever more rarely, and counted once.
+// A difference that indexing does not resolve is announced with backoff and counted
+// once.
 func TestWhatIndexingDoesNotMendIsToldRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -169,8 +170,8 @@ func TestWhatIndexingDoesNotMendIsToldRarely(t *testing.T) {
 	})
 }
 
-// A hook that arrived and was given up, and an import that was, are told again,
-// and are no lost hooks.
+// A push that arrived and was given up, and an import that was, are announced
+// again, and do not count as lost deliveries.
 func TestWhatWasGivenUpIsToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -8,12 +8,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// connection names this package in the pushes that it appends, as a hook's
-// connection does in its. A hook's may have the same name: the source of the event
-// tells them apart.
+// connection names this package in the pushes that it appends, like a webhook's
+// connection. A webhook's connection may have the same name: the source of the
+// event distinguishes them.
 const connection = "reconcile"
 
-// everyRef stands for all refs of a repository, as in a Push without a ref.
+// everyRef means all refs of a repository, as in a Push without a ref.
 const everyRef code.Ref = ""
 
 // repository is what the log says of a repository, and when it is looked at.
@@ -42,11 +42,12 @@ type ref struct {
 	// commit is what is indexed; empty for nothing.
 	commit code.CommitID
 	cause  event.Offset
-	// pushed is the offset after the last record that makes a worker look at it.
+	// pushedNext is the offset after the last record that makes a worker look at it.
 	pushedNext event.Offset
 	// last is what the last push of it said that it came to.
 	last lastPush
-	// told counts our own pushes since it was indexed last, the latest at toldAt.
+	// ownPushes counts our own pushes since it was indexed last, the latest at
+	// lastOwnPushAt.
 	ownPushes     int
 	lastOwnPushAt time.Time
 }
@@ -57,9 +58,9 @@ type lastPush struct {
 	after  code.CommitID
 }
 
-// isKnownDifference reports whether the log was told of a difference, by a hook or by us, and
-// indexing it did not help: that is no lost hook. It knows of a repository of
-// which nothing is indexed, too: its registration was to lead there.
+// isKnownDifference reports whether the log already has a push of this difference, from a
+// webhook or from this package, so that no webhook was lost. That includes a repository
+// without indexed refs: its registration asked for them to be indexed.
 func (k *repository) isKnownDifference(d difference, r *ref) bool {
 	switch {
 	case r.ownPushes > 0:
@@ -108,8 +109,8 @@ func (k *repository) applyIndexed(ev *event.RevisionIndexed) {
 	}
 }
 
-// applyPush takes a Push over. Pushes of branches that nobody selected, which may be
-// many, leave nothing behind.
+// applyPush records a Push. It ignores pushes of branches that are not selected,
+// because there may be many.
 func (k *repository) applyPush(ev *event.Push, at event.Offset) {
 	if ev.Ref != everyRef && k.refs[ev.Ref] == nil && !mirror.Selected(k.Repository, k.head, ev.Ref) {
 		return
@@ -118,7 +119,7 @@ func (k *repository) applyPush(ev *event.Push, at event.Offset) {
 	r.pushedNext, r.last = at+1, lastPush{ev.Action, ev.After}
 }
 
-// countOwnPush notes that a push was ours.
+// countOwnPush records that a push was ours.
 func (k *repository) countOwnPush(name code.Ref, at time.Time) {
 	if r := k.refs[name]; r != nil {
 		r.ownPushes++
@@ -142,10 +143,10 @@ type partition struct {
 	number       int32
 	next         event.Offset
 	repositories map[code.RepositoryID]*repository
-	// target is where the log ended when the partition was taken over: looks begin
+	// target is the end of the log when the partition was assigned: checks begin
 	// once it is reached.
 	target event.Offset
-	// waiting are those who wait until next has come as far.
+	// waiting are the waits for next to reach an offset.
 	waiting []readWaiter
 }
 

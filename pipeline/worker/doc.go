@@ -4,15 +4,14 @@
 // It answers the question "what happens to a record, whatever its handler does?":
 // it is handled, or tried again, or put to the dead letters with the reason; then
 // the partition's offset may pass it. Nothing is skipped silently, and nothing
-// stops a partition for ever but the log itself.
+// blocks a partition forever except the log itself.
 //
 // # Lanes
 //
 // A partition is read ahead into a window. In it the records of one key form a
-// lane, which has one batch in hand at a time: what waited there when its turn
-// came, Options.Batch records at the most. Lanes of all partitions share
-// Options.Lanes places; what takes long (Options.Long) has half of them, so that
-// pushes do not wait for imports.
+// lane, which handles one batch at a time: the records queued when its turn came,
+// Options.Batch at most. Lanes of all partitions share Options.Lanes slots; long
+// records (Options.Long) have half of them, so that pushes do not wait for imports.
 //
 //	partition   a1 b1 a2 -- c1 a3 b2 …      --: not wanted, or passed at once
 //	                │
@@ -23,18 +22,18 @@
 //	low-water   below it every record is done: this is what is committed
 //
 // The window is bounded by records and bytes that are not done, and by its span,
-// from the oldest record that is not done to the last one read: that is what a
-// crash makes the workers look at again. So one slow key does not hold up others
-// until MaxWindowRecords records, or MaxWindowBytes, wait beside it, or MaxSpan
-// records of the partition have come after it.
+// from the oldest record that is not done to the last one read: after a crash the
+// workers look at those records again. So one slow key does not block others until
+// MaxWindowRecords records, or MaxWindowBytes, wait behind it, or MaxSpan records
+// of the partition have come after it.
 //
 // # What a handler's error means
 //
 //	nil                        handled
 //	wraps ErrPermanent,        dead letter at once
-//	or a panic
 //	wraps ErrUnavailable or    something all records need is missing (the log, the
-//	eventlog.ErrFull           disk, the segment store): every lane waits and tries
+//	eventlog.ErrFull           disk, the segment store): every lane waits and retries
+//	                           without end, since every record would fail
 //	                           again, without end, since no record would fare better
 //	wraps ErrElsewhere         something this key needs is missing, a code host say:
 //	                           its lane tries again, with what comes meanwhile in
@@ -44,8 +43,8 @@
 //	                           letter
 //
 // So a host that is away for minutes costs nothing but time, and one that is away
-// for longer leaves letters, not a partition that stands still: what a lane that
-// waits holds back is bounded by the window. pipeline/reconcile finds what was
+// for longer leaves dead letters, not a blocked partition: the window bounds how many
+// records a waiting lane holds back. pipeline/reconcile finds what was
 // given up once the host is back.
 //
 // An error of several records that were handled as one says nothing of any of
@@ -56,11 +55,11 @@
 //
 // A call of the handler is canceled after Options.Stall without ReportProgress, or
 // after Options.Limit in all; its records become dead letters. When a removal
-// (Options.Removes) is read, the call that its lane makes is canceled, and what
-// came before the removal is answered by Handler.Skip: the removal is next, and the
-// place is free. A handler that ignores the end of its context is left behind after
-// maxGrace. Its lane then takes removals only, until the call returns: each other
-// event would leave one more behind.
+// (Options.Removes) is read, the running call of its lane is canceled, and the
+// records before the removal are answered by Handler.Skip: the removal is next, and
+// the slot is free. A handler that ignores the end of its context is abandoned
+// after maxGrace. Its lane then handles removals only, until the call returns,
+// because each other event would leave one more abandoned call.
 //
 // Waits grow exponentially with full jitter (Brooker, "Exponential Backoff And
 // Jitter", 2015), up to Options.MaxBackoff. A lane that waits has no place.
@@ -74,9 +73,9 @@
 //     records above the mark are handled again, and a handler makes that harmless.
 //  3. Handler.Assigned has succeeded before a record of the partition is handled,
 //     each time the partition is assigned.
-//  4. When a partition is taken away or the worker is told to stop, no batch
-//     begins; those in hand have Options.Drain to end, after that their context
-//     ends, and the log names what was not finished. What is below the mark then is
+//  4. When a partition is revoked or the worker stops, no batch begins; running
+//     batches have Options.Drain to end, after that their context ends, and the
+//     worker logs the unfinished ones. The offsets below the mark at that point are
 //     committed.
 //  5. While Options.Pressure is over Options.MaxAhead no batch begins.
 //
@@ -84,6 +83,6 @@
 //
 // A Worker runs, for each partition it holds, one goroutine that reads, one that
 // commits and one for each lane with work, at most MaxWindowRecords, and one for
-// each call of the handler; all are gone when Run returns, but for calls that were
-// left behind. It does not know what is in a record.
+// each call of the handler; all are gone when Run returns, except abandoned calls.
+// It does not know what is in a record.
 package worker

@@ -45,8 +45,8 @@ func (g *gate) waitOpen(ctx context.Context) bool {
 	}
 }
 
-// remainingWait returns for how long the gate is shut, and, while it is pressed, what
-// tells that this has ended.
+// remainingWait returns for how long the gate is shut, and, under backpressure, a channel
+// that is closed when that ends.
 func (g *gate) remainingWait() (time.Duration, <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -56,8 +56,8 @@ func (g *gate) remainingWait() (time.Duration, <-chan struct{}) {
 	return time.Until(g.mu.until), nil
 }
 
-// backOff lets nothing pass for a while. Failures of batches that were in hand
-// already do not make it longer.
+// backOff closes the gate for a while. Failures of batches that had already begun do not
+// extend the wait.
 func (g *gate) backOff() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

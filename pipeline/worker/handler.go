@@ -27,11 +27,11 @@ type Handler interface {
 	Assigned(ctx context.Context, first event.Position) error
 	// Wants reports, from a record's headers, whether Handle has anything to do.
 	Wants(rec event.Record) bool
-	// Handle does what the first n of records ask for, at least one; they have one
-	// key and are in order. The error is about these n, the others come again. A
-	// repetition must be harmless. The context ends when the worker stops, when the
-	// handling takes too long (call ReportProgress) or when a removal is read; Handle
-	// then returns at once.
+	// Handle does the work of the first n of records, at least one; they have one
+	// key and are in order. The error is about these n, the others are passed
+	// again. A repetition must be harmless. The context ends when the worker stops,
+	// when the handling takes too long (call ReportProgress) or when a removal is
+	// read; Handle then returns at once.
 	Handle(ctx context.Context, records []event.Record) (n int, err error)
 	// Skip answers the first n of records, at least one, without handling them, for a
 	// removal follows; they have one key and are in order. A call of Handle for some
@@ -43,7 +43,7 @@ type Handler interface {
 	Committed(rec event.Record)
 }
 
-// Pressure says how far those who read what the workers write are behind.
+// Pressure reports how far the projections lag behind the log.
 type Pressure interface {
 	// Behind returns the number of records in the log that are not applied yet.
 	Behind(ctx context.Context) (records int64, err error)

@@ -24,14 +24,14 @@ var (
 )
 
 // maxGrace bounds how long a handler may take to return after its context ended.
-// One that takes longer is left behind.
+// One that takes longer is abandoned.
 const maxGrace = 5 * time.Second
 
 // maxNameWait bounds the wait for the name of a repository. It is read from the mirror,
 // which may be on the disk that hangs.
 const maxNameWait = time.Second
 
-// A handling is one call of the handler.
+// A handlerCall is one call of the handler.
 type handlerCall struct {
 	first     event.Record
 	startedAt time.Time

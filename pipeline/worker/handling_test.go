@@ -170,7 +170,8 @@ func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 		if n := testutil.ToFloat64(w.metrics.hanging); n != 1 {
 			t.Errorf("%v lanes hang, want 1", n)
 		}
-		// Nothing else of the key is begun, or each event would leave one more behind.
+		// No other call of the key is begun, or each event would leave one more
+		// abandoned.
 		l.add("a push")
 		synctest.Wait()
 		if len(l.letters) != 1 || event.ReadLetter(l.letters[0]).Code != failure.Timeout || slices.Contains(seen.sorted(), "a push") {

@@ -9,16 +9,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A turn is what a lane has in hand, and how it has fared so far.
+// A turn is the batch that a lane is working on, with its attempts so far.
 type turn struct {
 	hand    []*entry
 	started time.Time // of the first attempt; zero before
 	// attempt is the number of the next one.
 	attempt int
 	wait    time.Duration // the longest next one
-	// elsewhere counts the attempts that failed for what is missing elsewhere. away is
-	// when the first of them began, of those that no wait for something of ours divides;
-	// zero without one.
+	// elsewhere counts the attempts that failed with ErrElsewhere. elsewhereSince is
+	// when the first of them began since the last ErrUnavailable; zero if there is none.
 	elsewhere      int
 	elsewhereSince time.Time
 	// alone is how many records at the front failed together and are tried one by
@@ -131,8 +130,8 @@ func (w *Worker) releaseSlot(long bool) {
 	}
 }
 
-// tryBatch makes one attempt at what is in hand. It returns how long to wait before
-// the next, and false if the worker was stopped.
+// tryBatch makes one attempt at the batch. It returns how long to wait before the next,
+// and false if the worker was stopped.
 func (p *partition) tryBatch(drain context.Context, l *lane, t *turn) (time.Duration, bool) {
 	if t.started.IsZero() {
 		t.started = time.Now()
@@ -185,8 +184,8 @@ func (p *partition) tryBatch(drain context.Context, l *lane, t *turn) (time.Dura
 	return wait, true
 }
 
-// writeDeadLetters gives up on the first n records in hand, and reports whether the worker
-// goes on.
+// writeDeadLetters gives up on the first n records of the batch, and reports whether the
+// worker goes on.
 func (p *partition) writeDeadLetters(drain context.Context, t *turn, n int, reason error) bool {
 	for _, e := range t.hand[:n] {
 		if !p.w.writeDeadLetter(drain, e.rec, t.attempt+t.elsewhere, reason) {
@@ -197,7 +196,7 @@ func (p *partition) writeDeadLetters(drain context.Context, t *turn, n int, reas
 	return true
 }
 
-// logRetry tells of a further attempt.
+// logRetry counts and logs a retry.
 func (p *partition) logRetry(t *turn, err error) {
 	rec := &t.hand[0].rec
 	p.w.metrics.retries.Inc()

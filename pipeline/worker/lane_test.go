@@ -349,8 +349,8 @@ func TestAssignedComesFirst(t *testing.T) {
 	})
 }
 
-// TestStopCommitsWhatIsDone stops with one key in hand that ends in time, one that
-// does not, and one that has not begun.
+// TestStopCommitsWhatIsDone stops with one key whose call ends in time, one whose
+// call does not, and one that has not begun.
 func TestStopCommitsWhatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("quick slow late")
@@ -375,7 +375,7 @@ func TestStopCommitsWhatIsDone(t *testing.T) {
 	})
 }
 
-// pressure is how far projections are behind that a test moves.
+// pressure is the lag of the projections, set by a test.
 type pressure struct {
 	mu     sync.Mutex
 	behind int64

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// passedEvery is how often an offset is committed behind which only records that
-// are not wanted have come: what follows from a record costs no commit of its own.
+// passedEvery is how often the offset is committed while only unwanted records
+// arrive, so that a skipped record does not cause a commit by itself.
 const passedEvery = time.Second
 
 // A partition is one that the worker holds.
@@ -33,8 +33,8 @@ func (w *Worker) consumePartition(ctx context.Context, a eventlog.Assignment) er
 	return p.run(ctx)
 }
 
-// run reads, handles and commits until ctx ends or one of these fails; then those
-// in hand have Options.Drain.
+// run reads, handles and commits until ctx ends or one of these fails; then running
+// batches have Options.Drain to end.
 func (p *partition) run(outer context.Context) error {
 	ctx, cancel := context.WithCancelCause(outer)
 	drain, drained := p.w.drainContext(ctx)
@@ -86,8 +86,8 @@ func (p *partition) read(ctx, drain context.Context) error {
 	}
 }
 
-// notifyAssigned tells the handler of the partition, until it succeeds; it reports
-// whether ctx lasted as long.
+// notifyAssigned notifies the handler of the partition, until it succeeds; it reports
+// whether it did before ctx ended.
 func (p *partition) notifyAssigned(ctx context.Context, first event.Position) bool {
 	for wait := p.w.o.Backoff; ; wait = min(2*wait, p.w.o.MaxBackoff) {
 		limited, cancel := context.WithTimeoutCause(ctx, p.w.o.Limit, ErrTimeout)

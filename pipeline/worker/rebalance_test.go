@@ -54,7 +54,7 @@ const (
 )
 
 // runRebalance lets workers join and leave while records are handled, some of them
-// slowly, and holds what they did to what is in the log.
+// slowly, and compares their effects with the log.
 func runRebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -84,7 +84,7 @@ func runRebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
 }
 
 // effects is a handler shared by all workers. A record has its effect once, by its
-// number, whoever handles it again.
+// number, even if another worker handles it again.
 type effects struct {
 	t       *testing.T
 	mu      sync.Mutex
@@ -206,7 +206,7 @@ func (m member) Handle(ctx context.Context, records []event.Record) (int, error)
 	return len(records), nil
 }
 
-// applyRecord does what a record asks for, if that was not done.
+// applyRecord applies a record, if that was not done.
 func (m member) applyRecord(key string, rec event.Record) {
 	var number int
 	_, _ = fmt.Sscan(string(rec.Value), &number)

@@ -8,13 +8,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A removal that is read ends what its lane does at that moment, and what came
-// before it in the lane is skipped: the handler would work for nothing, or hang at
-// a repository that somebody removes because it hangs.
+// A removal that is read ends the running call of its lane, and the records before
+// it in the lane are skipped: the handler would work for nothing, or hang on a
+// repository that is removed because it hangs.
 
-// interruptibleContext returns a context for what a lane does next, a wait or a call of
-// the handler. It ends with ErrRemoved when a removal joins the lane, at once if
-// one waits behind front. release is called once.
+// interruptibleContext returns a context for the lane's next wait or call of the handler.
+// It ends with ErrRemoved when a removal joins the lane, at once if one is queued
+// after front. release is called once.
 func (w *window) interruptibleContext(ctx context.Context, l *lane, front event.Record) (_ context.Context, release func()) {
 	if w.removes == nil || w.removes(front) {
 		return ctx, func() {}

@@ -8,11 +8,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// watchEvery is how often the log is asked how far it has come, and the
-// projections how far behind they are.
+// watchEvery is the interval at which the high-water marks of the log and the lag
+// of the projections are read.
 const watchEvery = time.Second
 
-// watchLoop keeps the gauges current and heeds the pressure until ctx ends.
+// watchLoop updates the gauges and checks the pressure until ctx ends.
 func (w *Worker) watchLoop(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -27,9 +27,9 @@ func (w *Worker) watchLoop(ctx context.Context) {
 	}
 }
 
-// checkPressure lets no batch begin while the projections are too far behind. Between half
-// of the bound and the bound things stay as they are, so that they do not change
-// with each record. Who cannot be asked does not change them either.
+// checkPressure pauses new batches while the projections are more than MaxAhead records
+// behind, and resumes below half of that, so that the state does not flip with each
+// record. If the lag is not known, nothing changes.
 func (w *Worker) checkPressure(ctx context.Context) {
 	if w.o.Pressure == nil {
 		return

@@ -26,13 +26,13 @@ type entry struct {
 	prev, next *entry // by offset
 }
 
-// A lane is the records of one key that wait for their turn, the oldest first.
-// What its goroutine has in hand is no longer here.
+// A lane is the queued records of one key, the oldest first. The batch that its
+// goroutine handles is no longer in it.
 type lane struct {
 	key     string
 	waiting []*entry
-	// removals counts the records of the lane, those in hand included, that remove
-	// what came before them.
+	// removals counts the records of the lane, including those of the running
+	// batch, that remove the ones before them.
 	removals int
 	// interrupt ends what the lane does now; nil if it does nothing that a removal
 	// ends.
@@ -45,8 +45,8 @@ type window struct {
 	maxRecords int
 	maxBytes   int64
 	maxSpan    event.Offset
-	// room and settled are told, without waiting, that a record is done: the
-	// reader, which may be waiting for room, and the goroutine that commits.
+	// room and finished get a signal, without blocking, when a record is done: one for
+	// the reader, which may be waiting for room, one for the goroutine that commits.
 	room, finished chan struct{}
 	// removes is Options.Removes.
 	removes func(event.Record) bool
@@ -57,14 +57,14 @@ type window struct {
 		lanes          map[string]*lane
 		records        int
 		bytes          int64
-		// last is the last record read, and next the offset behind it.
+		// last is the last record read, and next the offset after it.
 		last event.Record
 		next event.Offset
 		// passed is the last record known to be below the low-water mark; nil before
 		// there is one.
 		passed *event.Record
 		full   bool
-		// hanging counts, by key, the calls of the handler that were left behind.
+		// hanging counts, by key, the abandoned calls of the handler.
 		hanging map[string]int
 	}
 }
@@ -165,14 +165,14 @@ func (w *window) continueLane(l *lane) bool {
 	return false
 }
 
-// hasRemoval reports whether a lane has a removal, in hand or waiting.
+// hasRemoval reports whether a lane has a removal, in the running batch or queued.
 func (w *window) hasRemoval(l *lane) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return l.removals > 0
 }
 
-// addHanging counts the calls of the handler for a key that were left behind.
+// addHanging counts the abandoned calls of the handler for a key.
 func (w *window) addHanging(key string, by int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -244,7 +244,7 @@ func (w *window) lowWater() (event.Offset, *event.Record) {
 	return w.mu.next, w.mu.passed
 }
 
-// A fill is how full a window is.
+// windowFill is how full a window is.
 type windowFill struct {
 	records int
 	bytes   int64

@@ -66,8 +66,8 @@ type Options struct {
 	Patience time.Duration
 	// Jitter draws a wait from 1 ns to the one given; nil for at random.
 	Jitter func(wait time.Duration) time.Duration
-	// Drain is how long the batches in hand may go on when the worker stops or a
-	// partition is taken away; default 20 s.
+	// Drain is how long running batches may continue when the worker stops or a
+	// partition is revoked; default 20 s.
 	Drain time.Duration
 	// Logger; default slog.Default.
 	Logger     *slog.Logger
@@ -149,8 +149,8 @@ func New(o Options) (*Worker, error) {
 	return w, nil
 }
 
-// Run consumes until ctx ends, then drains. It returns nil if it was told to
-// stop, and the log's error if that gave up.
+// Run consumes until ctx ends, then drains. It returns nil after a requested stop,
+// and the log's error if the log failed.
 func (w *Worker) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var watch sync.WaitGroup

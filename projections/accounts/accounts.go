@@ -40,7 +40,7 @@ type Directory struct {
 		state *state
 		// staged is what the last Apply did, nil once it is committed or discarded.
 		staged *change
-		// next is behind the last record that was applied.
+		// next is the offset after the last applied record.
 		next    event.Offset
 		refused recentRefusals
 		// access is what readers have; the state's own may be ahead of it.
@@ -87,8 +87,8 @@ func Open(o Options) (*Directory, error) {
 // Close takes the metrics out.
 func (d *Directory) Close() { d.metrics.unregisterAll() }
 
-// Follow tells the Directory how to wait for a record: projections.Runner.WaitFor
-// of the Runner that applies it. Await fails before.
+// Follow sets how the Directory waits for a record: projections.Runner.WaitFor of
+// the Runner that applies it. Await fails until it is set.
 func (d *Directory) Follow(wait func(ctx context.Context, positions ...event.Position) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +135,7 @@ func (d *Directory) Apply(_ context.Context, b *store.Batch, rec event.Record) e
 }
 
 // Committed implements projections.Stateful. Readers see the change from here on,
-// but for what Access returns.
+// except for what Access returns.
 func (d *Directory) Committed(int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -45,8 +45,8 @@ type rig struct {
 	now     time.Time
 }
 
-// spoiler is a projection behind the Directory that fails as told: what the
-// Directory has made of the record is then discarded.
+// spoiler is a projection after the Directory that fails as configured, so that the
+// Directory's changes for the record are discarded.
 type spoiler struct{ fail bool }
 
 func (*spoiler) Name() string { return "spoiler" }
@@ -512,7 +512,7 @@ func (m *model) readView() view {
 	return v
 }
 
-// checkLookups compares what is found by hash with what there is.
+// checkLookups compares the results of lookups by hash with the accounts.
 func (r *rig) checkLookups(v view) error {
 	for _, k := range v.Keys {
 		if got, found := r.dir.KeyByHash(k.Hash); !found || got.ID != k.ID {
@@ -545,7 +545,7 @@ func (r *rig) checkLookups(v view) error {
 }
 
 // TestModel compares the Directory with the model after every event of random
-// sequences, and again after it was opened anew.
+// sequences, and again after it was reopened.
 func TestModel(t *testing.T) {
 	seeds := 30
 	if testing.Short() {
@@ -603,8 +603,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestConformance holds the projection to the rules of all: the same rows however
-// often, after a crash, and from the middle.
+// TestConformance checks the projection against the rules of all projections: the
+// same rows after any repetition, after a crash, and from the middle.
 func TestConformance(t *testing.T) {
 	s := newScript(99)
 	var records []event.Record

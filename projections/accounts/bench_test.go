@@ -63,7 +63,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// BenchmarkKeyByHash is what a request asks, of many at once.
+// BenchmarkKeyByHash measures the lookup of a request, with many concurrent ones.
 func BenchmarkKeyByHash(b *testing.B) {
 	r := newRig(b)
 	for _, rec := range benchEvents(b)[:4000] {

@@ -26,7 +26,7 @@ const (
 	MaxMemberships = 1_000_000
 )
 
-// change is the effect of one record: rows in a batch, and what becomes of the
+// change is the effect of one record: rows in a batch, and what happens to the
 // state once they are committed. The state is only read meanwhile.
 type change struct {
 	b       *store.Batch
@@ -36,7 +36,7 @@ type change struct {
 	effects []func(*state)
 	// users says that a user changes.
 	users bool
-	// taken are expiries that go back if the batch is discarded.
+	// takenExpiries go back if the batch is discarded.
 	takenExpiries []expiry
 }
 
@@ -106,7 +106,7 @@ func (c *change) apply(ev event.Event) (Refusal, error) {
 	return "", nil
 }
 
-// addEffect notes what becomes of the state once the batch is committed.
+// addEffect notes what happens to the state once the batch is committed.
 func (c *change) addEffect(f func(*state)) { c.effects = append(c.effects, f) }
 
 func (c *change) putUser(u *account.User) error {
@@ -191,7 +191,7 @@ func (c *change) setAccess(id code.RepositoryID, visibility account.Visibility, 
 	return write(c.b, accessKey(id), &accessRow{visibility, members})
 }
 
-// dropCredentials ends what a user has to sign in with, but for sessions in keep.
+// dropCredentials ends what a user has to sign in with, except for sessions in keep.
 func (c *change) dropCredentials(user account.UserID) error {
 	for id := range c.s.keys.byOwner[string(user)] {
 		if err := c.dropKey(id); err != nil {
@@ -201,7 +201,7 @@ func (c *change) dropCredentials(user account.UserID) error {
 	return c.dropSessions(user, nil)
 }
 
-// dropSessions ends the sessions of a user but for those to be kept.
+// dropSessions ends the sessions of a user except for those to be kept.
 func (c *change) dropSessions(user account.UserID, keep map[account.SessionID]bool) error {
 	for id := range c.s.sessions.byOwner[string(user)] {
 		if keep[id] {

@@ -41,7 +41,7 @@ func (d *Directory) UserByEmail(email string) (*account.User, bool) {
 	return findValue(d, func(s *state) map[string]*account.User { return s.emails }, email)
 }
 
-// UserByIdentity returns the user to whom an identity is linked.
+// UserByIdentity returns the user that an identity is linked to.
 func (d *Directory) UserByIdentity(identity account.Identity) (*account.User, bool) {
 	return findValue(d, func(s *state) map[account.Identity]*account.User { return s.identities }, identity)
 }

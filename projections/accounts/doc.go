@@ -1,5 +1,5 @@
-// Package accounts is the projection of users, what they sign in with, and what
-// owners decided on who may see a repository.
+// Package accounts is the projection of users, their credentials, and the owners'
+// decisions on who may see a repository.
 //
 // It answers the question "who is this, and what is this credential good for?" for
 // every request, from memory. The main types are Directory (the projection and its
@@ -28,24 +28,23 @@
 //  1. Rows are a function of the records of event.TopicAccounts, in their order.
 //     The only clock is Event.At.
 //  2. An event takes effect as a whole or not at all. One that breaks a rule leaves
-//     a Refusal and no other row of its own.
+//     only a Refusal row.
 //  3. Two users never have one e-mail address or one identity; two credentials
 //     never have one hash; two keys of a user never have one name.
-//  4. Once there is an active owner there is one for ever.
+//  4. Once there is an active owner, there always is one.
 //  5. A session, key or token has an active user, and a token a key.
-//  6. What has expired is gone behind the first event more than expiryGrace later.
-//     Until then it stands there: whether something has expired is for readers to
-//     see.
-//  7. Everything is bounded: MaxUsers and the constants beside it. What would exceed
-//     a bound is refused, but for the sessions of a user, of which the one that ends
-//     first makes room.
+//  6. Expired rows are removed with the first event more than expiryGrace later.
+//     Until then they are kept: readers check whether something has expired.
+//  7. Everything is bounded: MaxUsers and the constants next to it. An event that
+//     would exceed a bound is refused, except for the sessions of a user: the one
+//     that ends first is removed.
 //
 // # Concurrency
 //
-// Readers share a lock with Committed for the time of a map access; what they get
-// is never changed afterwards. Apply and its companions are called by the Runner,
-// from one goroutine: the topic has one partition.
+// Readers share a lock with Committed for the time of a map access; the result
+// never changes afterwards. Apply and its companions are called by the Runner, from
+// one goroutine: the topic has one partition.
 //
-// Whether somebody may do something is not decided here, nor is any credential seen
-// but by its keyed hash.
+// This package does not decide whether a user may do something, and sees
+// credentials only as keyed hashes.
 package accounts

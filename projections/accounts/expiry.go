@@ -44,7 +44,7 @@ func (e *expiries) Pop() any {
 
 func (e *expiries) add(at time.Time, kind byte, id string) { heap.Push(e, expiry{at, kind, id}) }
 
-// takeBefore removes and returns the next one that lies before a time.
+// takeBefore removes and returns the next one before a time.
 func (e *expiries) takeBefore(before time.Time) (expiry, bool) {
 	if len(e.heap) == 0 || !e.heap[0].at.Before(before) {
 		return expiry{}, false
@@ -84,11 +84,11 @@ func (c *change) dropExpiry(x expiry) error {
 	return nil
 }
 
-// expirySlack is how many expiries may be of things that are gone, beside as many
-// as there are things.
+// expirySlack is how many expiries of deleted objects are kept in addition to one
+// per existing object.
 const expirySlack = 1024
 
-// rebuildExpiries makes the expiries anew if most are of things that are gone.
+// rebuildExpiries rebuilds the expiries if most of them belong to deleted objects.
 func (s *state) rebuildExpiries() {
 	live := len(s.sessions.byID) + len(s.tokens.byID) + len(s.invitations.byID)
 	if s.expiries.Len() <= 2*live+expirySlack {

@@ -8,7 +8,7 @@ import (
 
 // metrics are:
 //
-//	quarry_accounts_held            what there is, by kind
+//	quarry_accounts_held            objects, by kind
 //	quarry_accounts_refused_total   events without effect, by reason
 type metrics struct {
 	reg            prometheus.Registerer
@@ -42,7 +42,7 @@ func (m *metrics) unregisterAll() {
 	}
 }
 
-// held counts what a Directory holds.
+// countCollector counts what a Directory holds.
 type countCollector struct{ d *Directory }
 
 var countDescription = prometheus.NewDesc("quarry_accounts_held",

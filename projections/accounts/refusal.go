@@ -44,11 +44,11 @@ var refusals = []Refusal{
 // MaxRefusals bounds the refusals that are remembered, the newest of them.
 const MaxRefusals = 10_000
 
-// refused holds the newest refusals, in the order of their offsets.
+// recentRefusals holds the newest refusals, in the order of their offsets.
 type recentRefusals struct {
 	offsets []event.Offset
 	why     map[event.Offset]Refusal
-	// forgotten is behind the last refusal that was dropped: of offsets below it
+	// forgotten is the offset after the last refusal that was dropped: below it
 	// nothing is known.
 	forgotten event.Offset
 }
@@ -58,8 +58,8 @@ func (r *recentRefusals) add(at event.Offset, why Refusal) {
 	r.why[at] = why
 }
 
-// dropOldest makes room. The offsets are copied once in a while, so that they do
-// not grow for ever.
+// dropOldest makes room. The offsets are copied from time to time so that the slice
+// does not grow without bound.
 func (r *recentRefusals) dropOldest() {
 	delete(r.why, r.offsets[0])
 	r.forgotten = r.offsets[0] + 1
@@ -75,8 +75,8 @@ func refusalKey(at event.Offset) []byte {
 
 // Outcome returns why the event at a position of event.TopicAccounts had no effect,
 // empty if it had one. ok is false if that is not known: the record is not applied
-// yet, or lies before the last MaxRefusals refusals. A projection that is applied
-// behind the Directory, to the same batch, may ask for the record it applies.
+// yet, or is older than the last MaxRefusals refusals. A projection that is applied
+// after the Directory, to the same batch, may call it for the record it applies.
 func (d *Directory) Outcome(at event.Position) (why Refusal, ok bool) {
 	if at.Topic != event.TopicAccounts {
 		return "", false

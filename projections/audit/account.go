@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// accountEntries are those of an event of the accounts: one, or none for an event
-// that nobody caused.
+// accountEntries returns the entries of an account event: one, or none if the event
+// has no actor.
 func accountEntries(ev event.Event, refused string) []entryRow {
 	e := entryRow{Refused: refused}
 	switch ev := ev.(type) {
@@ -137,7 +137,7 @@ func userChanged(ev *event.UserChanged) audit.Record {
 	return r
 }
 
-// userRemoved tells who left from who was made to.
+// userRemoved distinguishes users who left from users who were removed.
 func userRemoved(ev *event.UserRemoved) audit.Record {
 	action := audit.MemberRemoved
 	if ev.By.User == ev.User {

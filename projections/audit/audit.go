@@ -45,7 +45,7 @@ type Projection struct {
 
 	mu struct {
 		sync.Mutex
-		// applied is the chain behind the last Apply, current what readers see.
+		// applied is the chain after the last Apply, current what readers see.
 		applied, current *chainRow
 		// changed is closed, and replaced, when current changes.
 		changed chan struct{}

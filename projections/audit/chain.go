@@ -29,7 +29,7 @@ func genesisHash(topic event.Topic) hash {
 	return sha256.Sum256([]byte("quarry audit chain 1\x00" + string(topic)))
 }
 
-// next returns the link of a record behind h.
+// next returns the link of the record after h.
 func (h hash) next(digest hash) hash {
 	var both [2 * sha256.Size]byte
 	copy(both[:], h[:])
@@ -180,9 +180,9 @@ func (c *change) beginChain(at event.Offset) {
 	}
 }
 
-// anchorAt goes on from a seal where the beginning of the log is gone: the links
-// behind the record that it seals follow from it. Those before stay digests; what
-// they were linked to is gone. last is the link of the seal itself.
+// anchorAt continues from a seal where the beginning of the log is gone: the links
+// after the record that it seals follow from it. Those before stay digests, because
+// their links are gone. last is the link of the seal itself.
 func (c *change) anchorAt(seal *event.AuditSealed, last *linkRow) error {
 	sealed, ok := (&sealRow{Chains: seal.Chains}).headOf(c.p.o.Topic)
 	if !ok || sealed.Offset < c.chain.First-1 || sealed.Offset >= c.rec.Position.Offset {

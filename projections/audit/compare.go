@@ -58,7 +58,7 @@ func (t *topicWalk) reportEntry(p place, message string) {
 	t.v.addFinding(Finding{Kind: FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.entryID(), Message: message})
 }
 
-// expectedEntries returns the entries of a record but for why it was refused.
+// expectedEntries returns the entries of a record except for why it was refused.
 func (t *topicWalk) expectedEntries(rec *event.Record, ev event.Event) []entryRow {
 	recorded, ok := ev.(*event.AuditRecorded)
 	switch {
@@ -72,7 +72,7 @@ func (t *topicWalk) expectedEntries(rec *event.Record, ev event.Event) []entryRo
 	return nil
 }
 
-// isRepeated is change.repeated, for the records of this log.
+// isRepeated is change.isRepeated, for the records of this log.
 func (t *topicWalk) isRepeated(rec *event.Record) bool {
 	id := event.IDOf(*rec)
 	slash := strings.LastIndexByte(id, '/')
@@ -121,7 +121,7 @@ func (t *topicWalk) compareEntry(p place, value []byte, want *entryRow) error {
 	return nil
 }
 
-// checkSeal checks a seal: that it was made with our key, and that it is of this chain.
+// checkSeal checks that a seal was made with our key and belongs to this chain.
 func (t *topicWalk) checkSeal(at event.Offset, s *event.AuditSealed) {
 	if t.v.o.Key == nil {
 		t.v.report.SealsUnchecked++

@@ -76,8 +76,8 @@ func (w *window) countSpan(s span) (n int, err error) {
 	return n, err
 }
 
-// skipNewest returns the time before which to read on behind the newest n entries, and
-// how many of those before it are still to be passed over: less than a minute has.
+// skipNewest returns the time before which to read on after the newest n entries, and how
+// many of those before it are still to be skipped: less than a minute has.
 func (w *window) skipNewest(n int) (to uint64, rest int, err error) {
 	return w.skipInSpans(cutSpans(w.lo, w.hi, true), n)
 }
@@ -104,11 +104,11 @@ func (w *window) skipInSpans(in []span, n int) (uint64, int, error) {
 		}
 		n = rest
 	}
-	return w.lo, 0, nil // behind the end
+	return w.lo, 0, nil // past the end
 }
 
-// skipInUnits returns the unit in which the n-th newest entry of a span lies, and
-// how many of it are to be passed over there.
+// skipInUnits returns the unit that contains the n-th newest entry of a span, and how
+// many of its entries are to be skipped.
 func (w *window) skipInUnits(s span, n int) (unit uint64, rest int, found bool, err error) {
 	if s.lo >= s.hi {
 		return 0, n, false, nil

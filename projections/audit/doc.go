@@ -1,10 +1,10 @@
 // Package audit is the projection of the audit log: who did what, and the proof
 // that nothing of it was changed.
 //
-// It answers the questions "what was done, by whom?" and "is this all that was
-// written down?". The main types are Projection (rows and hash chain of one
-// topic), Log (reads them: List, Export, Heads), Sealer (appends seals) and
-// Verification (compares log, rows, chains, seals and pinned heads).
+// It answers the questions "who did what?" and "is the record complete?". The main
+// types are Projection (rows and hash chain of one topic), Log (reads them: List,
+// Export, Heads), Sealer (appends seals) and Verification (compares log, rows,
+// chains, seals and pinned heads).
 //
 //	quarry.accounts ─► one entry for each event but ActivityNoted ─┐
 //	quarry.audit ────► one entry for each record ──────────────────┴─► rows, lists, counters
@@ -39,7 +39,7 @@
 //  5. A record prunes at most MaxPruned entries; the hash of the last link that was
 //     pruned stays as the anchor of the rest.
 //  6. A page costs its entries, and a bounded number of counters: the days and
-//     minutes that it passes over.
+//     minutes that it skips.
 //
 // # Concurrency
 //

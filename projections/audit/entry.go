@@ -67,7 +67,7 @@ func recordEntries(ev *event.AuditRecorded) []entryRow {
 // listID names a list of entries.
 type listID [8]byte
 
-// listOf names the list of an action and an actor; empty stands for any.
+// listOf names the list of an action and an actor; empty means any.
 func listOf(action audit.Action, actor string) (l listID) {
 	if action == "" && actor == "" {
 		return l
@@ -124,7 +124,7 @@ func (c *change) isRepeated() (bool, error) {
 	}
 	number, err := strconv.ParseUint(id[slash+1:], 10, 63)
 	if err != nil {
-		return false, nil // of somebody who numbers in another way
+		return false, nil // its writer has another form of IDs
 	}
 	key := instanceKey(c.p.topic, id[:slash])
 	last, err := readCount(c.b, key)

@@ -10,9 +10,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Cursor is behind the entries that an export has told of: the IDs of the last of
-// each topic, with a comma between them. Whoever has read an export up to some
-// line can make it: the last ID of each topic.
+// Cursor is the position after an export: the ID of the last exported entry of each
+// topic, separated by commas. A reader of part of an export can build it from the last
+// ID of each topic.
 type Cursor map[byte]place
 
 // ParseCursor reads IDs with commas between them; the empty text is the beginning.
@@ -46,10 +46,10 @@ func (c Cursor) String() string {
 	return strings.Join(ids, ",")
 }
 
-// Export calls emit with the entries that q selects and that come behind after,
-// until all that there are now are told, emit fails or ctx ends. Each topic is in
-// the order of its log; the two are merged by time. Of q, Offset and Limit do not
-// count. It returns where it stands, after an error too.
+// Export calls emit with the entries that q selects and that come after the cursor,
+// until it has emitted all current ones, emit fails or ctx ends. The entries of a
+// topic keep the order of its log; the two topics are merged by time. Export
+// ignores q.Offset and q.Limit. It returns the cursor it reached, also on error.
 func (l *Log) Export(ctx context.Context, q Query, after Cursor, emit func(*Entry) error) (next Cursor, err error) {
 	next = Cursor{}
 	for topic, p := range after {
@@ -115,7 +115,7 @@ func newSource(r store.Reader, topic event.Topic, after Cursor) (*source, error)
 	return s, s.read(it.First())
 }
 
-// read takes what the iterator stands on.
+// read reads the iterator's current row.
 func (s *source) read(ok bool) error {
 	s.entry = nil
 	if !ok {

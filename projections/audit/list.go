@@ -28,7 +28,7 @@ type Query struct {
 	Action       audit.Action
 	// Actor is an ActorID.
 	Actor string
-	// Offset entries are passed over; Limit bounds those that are returned.
+	// Offset entries are skipped; Limit bounds those that are returned.
 	Offset, Limit int
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// MaxPruned bounds the entries that one record removes, but for those of the last
+// MaxPruned bounds the entries that one record removes, except for those of the last
 // record: a group adds at most event.MaxAuditRecords, so that old ones go faster
 // than new ones come.
 const MaxPruned = 4 * event.MaxAuditRecords

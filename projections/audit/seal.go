@@ -35,7 +35,7 @@ func macOf(key, text []byte) []byte {
 // String keeps the key out of logs.
 func (k *Key) String() string { return "hidden" }
 
-// keyID tells keys apart and says nothing of them.
+// keyID identifies a key without revealing it.
 func (k *Key) keyID() string { return hex.EncodeToString(macOf(k.key, []byte("id")))[:16] }
 
 // computeMAC is that of a seal: of its chains and time, each part with its length.
@@ -53,7 +53,7 @@ func (k *Key) computeMAC(s *event.AuditSealed) string {
 	return hex.EncodeToString(macOf(k.key, text))
 }
 
-// checkSeal returns why a seal is no good; empty if it is.
+// checkSeal returns why a seal is invalid; empty if it is valid.
 func (k *Key) checkSeal(s *event.AuditSealed) string {
 	switch {
 	case s.SealKey != k.keyID():
@@ -168,7 +168,7 @@ func (s *Sealer) headsToSeal() (heads []event.ChainHead, due bool) {
 			last = row.Seal
 		}
 	}
-	// A seal of the future is of a clock that was wrong: nothing waits for it.
+	// A seal in the future comes from a wrong clock: do not wait for it.
 	if last != nil {
 		if age := s.o.Now().Sub(last.At); age >= 0 && age < s.o.Every {
 			return nil, false
@@ -180,8 +180,8 @@ func (s *Sealer) headsToSeal() (heads []event.ChainHead, due bool) {
 			continue
 		}
 		if row.Hash == "" {
-			// The beginning is gone and no seal was met: sealing what is left would
-			// take it for the whole.
+			// The beginning is gone and there was no seal: a seal of the rest would
+			// make it look complete.
 			s.reportUnsealable(p)
 			return nil, false
 		}
@@ -198,8 +198,8 @@ func (s *Sealer) reportUnsealable(p *Projection) {
 	s.failing = true
 }
 
-// hasUnsealed reports whether a chain has records behind the last seal. The record of
-// the seal itself is none.
+// hasUnsealed reports whether a chain has records after the last seal. The record of
+// the seal itself does not count.
 func hasUnsealed(row *chainRow, last *sealRow, topic event.Topic) bool {
 	sealed, ok := last.headOf(topic)
 	if !ok {

@@ -23,11 +23,11 @@ var errChain = errors.New("the log does not lead to what the store kept of the p
 // below Before. Nothing if they are equal.
 type Trimming struct{ First, Before event.Offset }
 
-// PlanTrim finds it: what lies before the newest seal that seals the record
-// directly before it and that was pruned, with a margin. A log that begins with it
-// is proven from its first record on, by a store that goes on and by one that is
-// made anew. The store has been made durable up to there. It reads what it trims,
-// and refuses what does not lead to the anchor of the chain.
+// PlanTrim finds it: the records before the newest seal that seals the record
+// directly before it and that was pruned, with a margin. A log that begins with
+// that seal can be verified from its first record on, by an existing store and by a
+// rebuilt one. The store is durable up to there. PlanTrim reads the records to
+// trim, and refuses if they do not lead to the anchor of the chain.
 func PlanTrim(ctx context.Context, s *store.Store, log projections.Tailer, retention time.Duration) (Trimming, error) {
 	chain, err := readChain(s, topicRecords)
 	a := chain.anchorOfPruned()
@@ -58,8 +58,8 @@ func (c *chainRow) anchorOfPruned() *anchor {
 
 // trimPlan is one pass over the records that were pruned.
 type trimPlan struct {
-	// last is the anchor's record, until the latest time of a seal that is chosen. It
-	// lies before the anchor, where a verification meets it first.
+	// last is the anchor's record, until the latest time of a seal that is chosen.
+	// It precedes the anchor, so a verification reads it first.
 	last  event.Offset
 	until time.Time
 	first event.Offset
@@ -70,7 +70,7 @@ type trimPlan struct {
 	records int64
 }
 
-// read passes over the records up to last.
+// read skips the records up to last.
 func (p *trimPlan) read(ctx context.Context, log projections.Tailer) (err error) {
 	reader, err := log.Tail(ctx, event.TopicAudit, 0, 0)
 	if err != nil {

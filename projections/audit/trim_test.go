@@ -32,8 +32,9 @@ func (w *world) applyTrim() audit.Trimming {
 	return plan
 }
 
-// TestATrimmedLog is verified by a store that goes on, and by one that is made anew
-// from it, trim after trim: with the same head, and nothing that is not proven.
+// TestATrimmedLog verifies a trimmed log with a store that continues and with one
+// rebuilt from the log, trim after trim: both have the same head and no unverified
+// record.
 func TestATrimmedLog(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
 	trimmed := 0
@@ -41,7 +42,7 @@ func TestATrimmedLog(t *testing.T) {
 		older := newWorld(t, w.log.clone(), w.options)
 		w.writeHistory(15)
 		w.appendReads(1)
-		// A kill behind the pruning: whoever starts again plans the same.
+		// After a kill during the pruning a restart makes the same plan.
 		plan, err := w.planTrim()
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +52,7 @@ func TestATrimmedLog(t *testing.T) {
 		if again := w.applyTrim(); again != plan {
 			t.Fatalf("planned %+v, then %+v", plan, again)
 		}
-		// A store from before, of a copy say, goes on with what is left.
+		// An older store, of a copy say, continues with the rest.
 		older.followLog(w)
 		mustBeProven(t, older)
 		if plan.Before > plan.First {
@@ -73,7 +74,7 @@ func TestATrimmedLog(t *testing.T) {
 		if a, b := w.heads()[1], rebuilt.heads()[1]; a.Hash != b.Hash || a.Records != b.Records || a.Entries != b.Entries {
 			t.Fatalf("the head is %+v, and %+v in a store made anew", a, b)
 		}
-		// The one that was made anew goes on, and trims.
+		// The rebuilt store continues, and trims.
 		rebuilt.writeHistory(60)
 		if plan := rebuilt.applyTrim(); plan.Before <= plan.First {
 			t.Errorf("a store made anew trims nothing: %+v", plan)
@@ -85,7 +86,7 @@ func TestATrimmedLog(t *testing.T) {
 	}
 }
 
-// rebuildStore returns a store that is made anew from the log as it is.
+// rebuildStore returns a store that is rebuilt from the log as it is.
 func (w *world) rebuildStore() *world {
 	w.t.Helper()
 	out := newWorld(w.t, w.log.clone(), w.options)
@@ -116,7 +117,7 @@ func mustBeProven(t *testing.T, w *world) {
 	}
 }
 
-// TestWhatIsNotTrimmed is what no seal tells of, and what is kept.
+// TestWhatIsNotTrimmed covers the cases in which nothing is trimmed.
 func TestWhatIsNotTrimmed(t *testing.T) {
 	for name, test := range map[string]struct {
 		retention time.Duration
@@ -152,8 +153,8 @@ func TestWhatIsNotTrimmed(t *testing.T) {
 	}
 }
 
-// TestASealThatComesLate seals a record that is not the one before it: a store made
-// anew from there would hold what it cannot prove.
+// TestASealThatComesLate seals a record that is not the one before the seal: a
+// store rebuilt from there would contain records that it cannot verify.
 func TestASealThatComesLate(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{Retention: trimRetention})
 	w.writeHistory(20)

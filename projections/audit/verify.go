@@ -15,10 +15,11 @@ import (
 
 // Bounds of a verification.
 const (
-	// MaxFindings bounds what is told one by one; the rest is counted.
+	// MaxFindings bounds the findings that are listed; further ones are only
+	// counted.
 	MaxFindings = 100
-	// maxTrail bounds the links that are kept in memory to compare seals with:
-	// 40 MB. A seal is some minutes behind the record that it seals.
+	// maxTrail bounds the links that are kept in memory to compare seals with: 40
+	// MB. A seal follows the record that it seals by some minutes.
 	maxTrail = 1 << 20
 	// progressEvery is how many records lie between two reports of progress.
 	progressEvery = 2000
@@ -44,7 +45,8 @@ const (
 // Finding is something that is not as it was written.
 type Finding struct {
 	Kind string
-	// At is the record; without a topic the finding is of none.
+	// At is the position of the record; without a topic the finding concerns no
+	// record.
 	At event.Position
 	// Entry is the ID of an entry, where one is meant.
 	Entry   string
@@ -69,7 +71,7 @@ type VerifyOptions struct {
 	Log   projections.Tailer
 	// Key checks seals; without it they are counted as unchecked.
 	Key *Key
-	// Pins are heads that somebody noted elsewhere.
+	// Pins are heads that were recorded elsewhere.
 	Pins []Pin
 	// Retention is that of the projections, Now the clock that it is measured by.
 	Retention time.Duration
@@ -89,7 +91,7 @@ type TopicReport struct {
 	// is kept, Entries the entries of these.
 	Records, Links, Entries int64
 	// Unproven counts records at the beginning of a log that was cut, which no seal
-	// tells of.
+	// covers.
 	Unproven int64
 	// Hash is the head that follows from the log; empty if the chain has no anchor.
 	Hash string
@@ -141,7 +143,7 @@ func Verify(ctx context.Context, o VerifyOptions) (report *Report, err error) {
 	return v.report, nil
 }
 
-// topicOrder puts findings of no topic behind the others.
+// topicOrder sorts findings without a topic last.
 func topicOrder(f Finding) int {
 	if i := slices.Index(topics, f.At.Topic); i >= 0 {
 		return i
@@ -185,8 +187,8 @@ func (v *verification) verifyTopic(ctx context.Context, topic event.Topic) error
 type trail struct {
 	links map[event.Offset]hash
 	order []event.Offset
-	// broken is set once a record is known to be altered or gone: what follows from
-	// the log is then no link that anybody sealed.
+	// broken is set once a record is known to be altered or gone: the links
+	// computed from the log then match no seal.
 	broken bool
 }
 

@@ -44,7 +44,7 @@ func TestAnUntouchedLogIsSound(t *testing.T) {
 	}
 }
 
-// TestTampering changes the log, or the store, in each way that somebody might.
+// TestTampering changes the log, or the store, in every possible way.
 func TestTampering(t *testing.T) {
 	audits := func(w *world) []event.Record { return w.log.records[event.TopicAudit] }
 	rows := func(w *world, change func(b *store.Batch)) {
@@ -175,9 +175,9 @@ func TestTampering(t *testing.T) {
 	}
 }
 
-// TestWhoRewritesEverything changes a record and makes log and store anew from
-// there, chain and all: what is left are the seals, and heads that are noted
-// elsewhere.
+// TestWhoRewritesEverything changes a record and rewrites log and store from there,
+// including the chain: only the seals, and heads that were saved elsewhere, reveal
+// it.
 func TestWhoRewritesEverything(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(30)
@@ -192,7 +192,7 @@ func TestWhoRewritesEverything(t *testing.T) {
 		t.Errorf("with the seals that there were: %v", r.Findings)
 	}
 
-	// Without seals, a pin tells.
+	// Without seals, a pin reveals it.
 	for topic, records := range forged.records {
 		var kept []event.Record
 		for _, rec := range records {
@@ -241,7 +241,7 @@ func TestARebuildFromACutLog(t *testing.T) {
 			t.Errorf("cut at %d, though all is to be kept: %v", cut, r.Findings)
 		}
 	}
-	// Behind the last seal nothing tells what was before.
+	// After the last seal nothing proves the earlier content.
 	log := w.log.clone()
 	last := len(records) - 1
 	for event.TypeOf(records[last]) != event.TypeAuditSealed {

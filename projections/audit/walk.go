@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// topicWalk goes through the records of a topic and, beside them, through the
-// links and entries of the store.
+// topicWalk reads the records of a topic and, in parallel, the links and entries of
+// the store.
 type topicWalk struct {
 	v      *verification
 	topic  event.Topic
@@ -23,17 +23,18 @@ type topicWalk struct {
 	report *TopicReport
 	trail  *trail
 
-	// pure is the link that follows from the log alone; nil until it has an anchor.
+	// logLink is the link that follows from the log alone; nil until it has an anchor.
 	logLink *hash
 	// pending are the digests since the beginning of a log without an anchor.
 	pending []pendingLink
-	// stored is the link before in the store, other what it should be, if it is not.
+	// storedLink is the previous link in the store, expectedLink what it should be if it
+	// differs.
 	storedLink, expectedLink *hash
 	records                  int64 // up to the current one, by the log
 	instances                map[string]uint64
 
 	links, entries *store.Iterator
-	// nextLink and nextEntry say that the iterators stand on something.
+	// nextLink and nextEntry say that the iterators have a current row.
 	nextLink, nextEntry bool
 	takenOffset         event.Offset // of the link that was taken last
 }
@@ -85,7 +86,7 @@ func (t *topicWalk) addFinding(kind string, at event.Offset, format string, args
 	t.v.addFinding(Finding{Kind: kind, At: event.Position{Topic: t.topic, Offset: at}, Message: fmt.Sprintf(format, args...)})
 }
 
-// read walks through the records below end. What cannot be read is passed over.
+// read walks through the records below end. What cannot be read is skipped.
 func (t *topicWalk) read(ctx context.Context, end event.Offset) error {
 	if !t.chain.Begun {
 		return nil
@@ -298,8 +299,8 @@ func (t *topicWalk) takeLink() (linkRow, error) {
 	return row, errors.Join(err, t.links.Err())
 }
 
-// reportMissing tells of links, and entries, of records before an offset that the log
-// does not have.
+// reportMissing reports links, and entries, of records before an offset that the log does
+// not have.
 func (t *topicWalk) reportMissing(before event.Offset) error {
 	for t.nextLink && t.linkOffset() < before {
 		link, err := t.takeLink()
@@ -327,8 +328,8 @@ func (t *topicWalk) reportMissing(before event.Offset) error {
 	return t.entries.Err()
 }
 
-// isTailCut reports whether the tail is known to be cut: its records are not told of one
-// by one.
+// isTailCut reports whether the tail of the log is known to be missing: its records are
+// then not reported one by one.
 func (t *topicWalk) isTailCut() bool {
 	for i := range t.v.report.Findings {
 		f := &t.v.report.Findings[i]
@@ -352,8 +353,8 @@ func (t *topicWalk) extendChain(at event.Offset, digest hash) {
 	t.trail.add(at, h)
 }
 
-// compareLink compares the link in the store with what it should be behind the one
-// before it there: so each record is told of by itself.
+// compareLink compares the link in the store with the one computed from the link
+// before it there, so that each altered record gets its own finding.
 func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err error) {
 	link, err := t.takeLink()
 	if err != nil {
@@ -368,10 +369,10 @@ func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err
 		if altered = link.sum != digest; altered {
 			t.addFinding(FindingAltered, at, "this record is not what it was when it was applied")
 		}
-	case stored == nil: // the first one with an anchor: seals tell whether it is right
+	case stored == nil: // the first one with an anchor: seals show whether it is right
 	case stored.next(digest) == link.sum:
 	case other != nil && other.next(digest) == link.sum:
-		// The link before was changed in the store, and told of.
+		// The link before it was changed in the store, which was reported.
 	default:
 		altered = true
 		should := stored.next(digest)
@@ -412,7 +413,7 @@ func (t *topicWalk) meetPins(at event.Offset) {
 	t.v.pins = left
 }
 
-// Pin is a head that somebody noted elsewhere.
+// Pin is a head that was recorded elsewhere.
 type Pin struct {
 	Hash string
 	// At is where it was the head; without a topic, anywhere.

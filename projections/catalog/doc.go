@@ -1,5 +1,5 @@
-// Package catalog is the projection of what is registered: repositories and
-// their refs, with the times that tell how fresh they are.
+// Package catalog is the projection of what is registered: repositories and their
+// refs, with the times that show how fresh they are.
 //
 // It answers the question "which repositories and refs are there, and as of
 // when?". The main types are Catalog (the projection), Snapshot (all
@@ -18,13 +18,13 @@
 // # Invariants
 //
 //  1. Rows depend on records only. Times are those of the events, never of the
-//     clock: IndexedAt is RevisionIndexed.IndexedAt of the last event taken over,
-//     PushedAt the newest commit time over the refs that are there.
+//     clock: IndexedAt is RevisionIndexed.IndexedAt of the last applied event,
+//     PushedAt the newest commit time over the existing refs.
 //  2. An ID names one repository: an event of another identity with the same ID
 //     is refused and counted, and changes no row.
 //  3. A Snapshot never changes. Its slices belong to it.
 //  4. A repository that is removed leaves no row.
-//  5. Events are taken over by the rules of projections/internal/accept, so that
+//  5. Events are applied by the rules of projections/internal/accept, so that
 //     catalog and places always agree.
 //
 // # Concurrency

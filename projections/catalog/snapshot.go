@@ -14,8 +14,8 @@ import (
 type Repository struct {
 	code.Repository
 	RegisteredAt, ChangedAt time.Time
-	// IndexedAt is when a worker was done with the last revision taken over; zero
-	// if there was none.
+	// IndexedAt is when a worker finished the last applied revision; zero if there
+	// was none.
 	IndexedAt time.Time
 	// PushedAt is the newest commit time over the refs; zero if there is no ref.
 	PushedAt time.Time

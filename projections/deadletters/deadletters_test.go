@@ -35,7 +35,7 @@ func (l tailer) Tail(ctx context.Context, topic event.Topic, partition int32, fr
 	return l.Log.Tail(ctx, topic, partition, from)
 }
 
-// appender fails for a topic as told.
+// appender fails for a topic as configured.
 type appender struct {
 	eventlog.Log
 	fail event.Topic
@@ -119,7 +119,7 @@ func push() *event.Push {
 	return &event.Push{Repository: repository, Ref: "refs/heads/main", Action: event.ActionUpdated, Connection: "hub", DeliveryID: "d-1", BodySHA256: strings.Repeat("0", 64), ReceivedAt: now.Add(-time.Hour)}
 }
 
-// appendEvent appends an event as somebody did.
+// appendEvent appends an event.
 func (r *rig) appendEvent(ev event.Event) event.Record {
 	r.t.Helper()
 	rec, err := event.Encode(event.Envelope{ID: "x", Source: "/test", Time: now}, ev)
@@ -162,7 +162,7 @@ func (r *rig) await(open int) {
 	}
 }
 
-// recordsSince returns the events of the log behind a record, as lines.
+// recordsSince returns the events of the log after a record, as lines.
 func (r *rig) recordsSince(rec event.Record) []event.Record {
 	r.t.Helper()
 	var out []event.Record
@@ -437,7 +437,7 @@ quarry_deadletters_resolved_total{resolution="replayed"} 0
 `), "quarry_deadletters_open", "quarry_deadletters_resolved_total"))
 }
 
-// TestBound holds that the count is exact beyond what is held, and that older
+// TestBound checks that the count is exact beyond what is held, and that older
 // letters are held once there is room.
 func TestBound(t *testing.T) {
 	t.Cleanup(deadletters.Hold(4))

@@ -3,7 +3,7 @@
 //
 // It answers the question "what was given up and why, and how does it come back
 // without undoing what happened since?". The main types are Follower (the letters
-// that are open, in memory), Letter (one of them) and Replayer (appends what takes
+// that are open, in memory), DeadLetter (one of them) and Replayer (appends what takes
 // the place of a letter, or drops it).
 //
 //	worker, projections ──► quarry.deadletters ──► Follower ──► list, metrics
@@ -24,8 +24,8 @@
 //	ErasureRequested         the event again
 //	PushesHandled, Delivery  the event again: the ledger takes the first answer
 //	AuditRecorded            the event again, to quarry.audit: its records have their own time
-//	of quarry.accounts       nothing: it could undo what came after it, for which no
-//	                         state of the accounts is asked here
+//	of quarry.accounts       nothing: it could undo later events, and the state of the
+//	                         accounts is not available here
 //	SegmentsMerged           nothing: what it would have replaced is still there
 //
 // What came later in the log of the repository wins: a letter that it overtook is

@@ -79,8 +79,8 @@ func (f *Follower) Run(ctx context.Context) error {
 	return nil
 }
 
-// followTopic reads every partition from its beginning on. What it has read before
-// changes nothing.
+// followTopic reads every partition from its beginning on. Records that it has already
+// read have no effect.
 func (f *Follower) followTopic(ctx context.Context) error {
 	n, err := f.o.Log.Partitions(ctx, event.TopicDeadLetters)
 	if err != nil {
@@ -209,7 +209,7 @@ func (f *Follower) OfPush(at event.Position) *DeadLetter {
 	return f.openLetters.letterOfRecord(at, StageWorker)
 }
 
-// Read returns an open letter as it lies in the log: code.ErrNotFound if there is
+// Read returns an open letter as it is in the log: code.ErrNotFound if there is
 // none at that position, or it is resolved.
 func (f *Follower) Read(ctx context.Context, at event.Position) (event.Record, error) {
 	at.Topic = event.TopicDeadLetters

@@ -15,11 +15,11 @@ const MaxHeld = 10_000
 // maxHeld is MaxHeld but in tests.
 var maxHeld = MaxHeld
 
-// held is what is known of the open letters.
+// openLetters is what is known of the open dead letters.
 type openLetters struct {
 	mu struct {
 		sync.Mutex
-		// next is behind the last record taken in, by partition.
+		// next is the offset after the last record read, by partition.
 		next map[int32]event.Offset
 		// open has every letter, by stage and partition.
 		open map[string]map[int32]*offsetSet

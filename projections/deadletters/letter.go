@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Letter is an open dead letter, without value and headers.
+// DeadLetter is an open dead letter, without value and headers.
 type DeadLetter struct {
 	// Position is its own, Of that of the record that was given up: the zero
 	// Position if the letter does not say.
@@ -56,7 +56,7 @@ func newDeadLetter(rec event.Record) *DeadLetter {
 	return l
 }
 
-// origin identifies what was given up: letters of one origin are copies.
+// origin identifies the record that was given up: letters of one origin are copies.
 type origin struct {
 	of    event.Position
 	stage string

@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// offsets is a set of offsets of one partition: a bit for each record of the topic
+// offsetSet is a set of offsets of one partition: a bit for each record of the topic
 // from the first of the set on, 125 KB for a million.
 type offsetSet struct {
 	base  int64 // the first offset of words, a multiple of 64

@@ -45,7 +45,7 @@ type ReplayerOptions struct {
 // Replayer takes letters up again, or drops them.
 type Replayer struct {
 	o ReplayerOptions
-	// mu is held by the one letter that is in hand.
+	// mu is held while a letter is processed, so that there is one at a time.
 	mu sync.Mutex
 }
 
@@ -129,7 +129,7 @@ func (r *Replayer) append(ctx context.Context, letter event.Record, next success
 	return positions[0], nil
 }
 
-// resolveLetter tells the ledger what became of a push, then closes the letter.
+// resolveLetter records the outcome of a push in the ledger, then closes the letter.
 func (r *Replayer) resolveLetter(ctx context.Context, letter, given event.Record, what event.Resolution, by *event.Position, reason string) error {
 	if err := r.answerPush(ctx, letter, given, what); err != nil {
 		return err
@@ -143,8 +143,8 @@ func (r *Replayer) resolveLetter(ctx context.Context, letter, given event.Record
 	return nil
 }
 
-// answerPush appends that a push that was given up is done with. The partition is the
-// one of the push.
+// answerPush appends the outcome of a push that was given up. The partition is the one
+// of the push.
 func (r *Replayer) answerPush(ctx context.Context, letter, given event.Record, what event.Resolution) error {
 	id, ok := event.RepositoryOfKey(given.Key)
 	if event.TypeOf(given) != event.TypePush || given.Position.Topic != event.TopicEvents || !ok {

@@ -55,8 +55,8 @@ func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (suc
 	return successor{}, fmt.Errorf("%w: nothing is lost by a merge that was not taken over, the compactor makes another; drop the letter", ErrNoReplay)
 }
 
-// repeatPush repeats a push. It is received now: how long it lay among the letters is
-// not how long indexing took.
+// repeatPush repeats a push. Its receipt time is now, because the time among the dead
+// letters is not indexing time.
 func (r *Replayer) repeatPush(e *event.Push, at event.Position) *event.Push {
 	again := *e
 	again.DeliveryID, again.BodySHA256, again.ReceivedAt = replayID(at), "", r.o.Now().UTC()
@@ -117,8 +117,8 @@ func (r *Replayer) replaceRemoval(ctx context.Context, given event.Record, ev *e
 }
 
 // laterEventType returns the type of the last registration, change or removal of the
-// record's repository behind the record, empty if there is none. A change counts
-// only behind a registration or where there is no removal before it: alone it does
+// record's repository after the record, empty if there is none. A change counts
+// only after a registration or where there is no removal before it: alone it does
 // not bring a repository back.
 func (r *Replayer) laterEventType(ctx context.Context, given event.Record) (last event.Type, err error) {
 	ctx, cancel := context.WithTimeout(ctx, scanTimeout)

@@ -14,9 +14,9 @@ import (
 // ErrCursor says that a cursor is none that List has made.
 var ErrCursor = errors.New("cursor is not valid")
 
-// Cursor is where a page ended: for each partition that has more, the offset
-// below which to go on, as pairs of uvarints in URL-safe base64. Deliveries that
-// come meanwhile do not shift the pages behind it.
+// Cursor is where a page ended: for each partition that has more, the offset below
+// which to go on, as pairs of uvarints in URL-safe base64. Deliveries that arrive
+// meanwhile do not shift the following pages.
 type Cursor string
 
 // maxCursorBytes bounds a cursor that is read: a thousand partitions.

@@ -50,14 +50,14 @@ type Ledger struct {
 
 	mu struct {
 		sync.Mutex
-		// applied holds, by partition, what the last Apply did; committed what waits
-		// to be published.
+		// applied holds, by partition, the effect of the last Apply; committed
+		// holds the effects to be published.
 		applied, committed map[int32]*effect
 		waiting            map[int32]int
 	}
 }
 
-// effect is what records did beside their rows.
+// effect is what records change apart from their rows.
 type effect struct {
 	// revisions are the positions of RevisionIndexed events.
 	revisions []event.Position
@@ -101,9 +101,9 @@ func (l *Ledger) SchemaVersion() int { return SchemaVersion }
 // Family implements projections.Owner.
 func (l *Ledger) Family() store.Family { return store.FamilyDeliveries }
 
-// Continue makes what from has observed in this process be observed by l, and
-// what l observes later by from: another version of the projections takes over.
-// It is called before l has readers.
+// Continue shares observations of this process between l and from: l sees those of
+// from, and from the later ones of l, because another version of the projections
+// replaces it. It is called before l has readers.
 func (l *Ledger) Continue(from *Ledger) { l.publishTimes = from.publishTimes }
 
 // Apply implements projections.Projection.

@@ -307,8 +307,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// TestBounds holds what is kept to its bound, and rows to what is kept: no row of
-// an entry outlives it.
+// TestBounds checks that the number of entries is bounded, and that rows belong to
+// entries: no row of an entry outlives it.
 func TestBounds(t *testing.T) {
 	const keep = 9
 	t.Cleanup(deliveries.KeepPushes(keep))

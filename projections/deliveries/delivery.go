@@ -7,10 +7,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// The outcomes of a push beside those of event.PushOutcome, and of a delivery
-// without one beside those of event.DeliveryOutcome.
+// Outcomes of a push in addition to event.PushOutcome, and of a delivery without a
+// push in addition to event.DeliveryOutcome.
 const (
-	// OutcomeWaiting says that nothing in the log says yet what became of it.
+	// OutcomeWaiting says that nothing in the log says yet what happened to it.
 	OutcomeWaiting = "waiting"
 	// OutcomeIndexed says that its ref was indexed because of it.
 	OutcomeIndexed = "indexed"
@@ -28,8 +28,8 @@ type Delivery struct {
 	Position event.Position
 	// Source is the component that wrote the event, such as /webhooks/github/hub.
 	Source string
-	// Connection, DeliveryID and BodySHA256 are empty for what no web hook
-	// delivered.
+	// Connection, DeliveryID and BodySHA256 are empty if the push did not come by
+	// webhook.
 	Connection, DeliveryID, BodySHA256 string
 	// Repository is 0 where it is not known.
 	Repository code.RepositoryID
@@ -55,7 +55,7 @@ type Push struct {
 	Before, After code.CommitID
 	Action        event.Action
 	Outcome       string
-	// Commit is where the ref stood; empty if unknown or gone.
+	// Commit is the commit of the ref; empty if unknown or gone.
 	Commit code.CommitID
 	// Changes counts the paths that changed; nil if they are not counted: there
 	// are too many for the event. Documents counts those that were new, Segments

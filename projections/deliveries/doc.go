@@ -1,14 +1,14 @@
-// Package deliveries is the projection of what was delivered and what became of
+// Package deliveries is the projection of what was delivered and what happened to
 // it: the ledger of pushes.
 //
-// It answers the question "what has become of this delivery?". The main types are
+// It answers the question "what has happened to this delivery?". The main types are
 // Ledger (the projection), Delivery (what came in at once, of one connection and
 // delivery ID), Push (one ref of it, with its outcome) and Query with Page (the
 // list, newest first).
 //
 //	Push ──────────────► a push that waits
-//	RevisionIndexed ───► indexed: every push of its ref that waits and lies at or
-//	                     before its cause; coalesced, where it lies before
+//	RevisionIndexed ───► indexed: every waiting push of its ref at or before its
+//	                     cause; coalesced, if before it
 //	PushesHandled ─────► unchanged, unselected, …: the pushes that it names
 //	Delivery ──────────► a delivery without a push: duplicate, ignored, refused
 //
@@ -22,7 +22,7 @@
 //	d o partition(4) repository(8) ref 0 offset(8) → empty: the push waits
 //	d r partition(4) repository(8) ref            → from(8) last(8): where pushes of the ref may wait
 //	d k partition(4) delivery(8) body(8) [ref]    → offset(8) of the delivery's entry; with a ref:
-//	                                                it has a push of that ref beside its first
+//	                                                it has a push of that ref after its first
 //	d i partition(4) deliveryID(8) offset(8)      → empty: the entry at the offset has that delivery ID
 //	d n partition(4)                              → countersRow, JSON
 //
@@ -32,7 +32,7 @@
 //
 //  1. Rows depend on records only. Times are those of events and of the log. When
 //     this process made a revision searchable is kept in memory only, for the
-//     latest MaxPublished revisions; the log's time stands in for it.
+//     latest MaxPublished revisions; otherwise the log's time is used.
 //  2. Rows of different partitions are disjoint: a push, what answers it and what
 //     repeats it lie in one partition.
 //  3. A push is answered once: by the first RevisionIndexed of its repository and
@@ -43,9 +43,9 @@
 //     together; one without a push counts as one, and the oldest stays whole while
 //     it grows. The bound is a constant: if it were configured, stores of one log
 //     would differ.
-//  6. A record costs a bounded number of small rows, but for what it answers: two
+//  6. A record costs a bounded number of small rows, except for what it answers: two
 //     for each push that waited, each of which waits once. Rows that were removed
-//     are passed over once.
+//     are skipped once.
 //
 // # Concurrency
 //

@@ -46,7 +46,7 @@ type Query struct {
 // merged by it; within each the order is that of the log.
 type Page struct {
 	Deliveries []*Delivery
-	// Next is empty behind the last page.
+	// Next is empty after the last page.
 	Next Cursor
 }
 
@@ -185,7 +185,7 @@ type source struct {
 	keys []byte
 	// below is the offset below which the walk goes on.
 	below event.Offset
-	// entry is the newest below that; nil behind the last.
+	// entry is the newest below that; nil after the last.
 	entry  *entryRow
 	offset event.Offset
 }
@@ -251,7 +251,7 @@ func (s *source) entryPosition() event.Position {
 	return event.Position{Topic: event.TopicEvents, Partition: s.partition, Offset: s.offset}
 }
 
-// newestSource returns the partition that stands on the newest entry; nil at the end.
+// newestSource returns the partition with the newest entry; nil at the end.
 func (w *walk) newestSource() *source {
 	var newest *source
 	for _, s := range w.sources {
@@ -262,7 +262,7 @@ func (w *walk) newestSource() *source {
 	return newest
 }
 
-// nextCursor returns where the walk stands; empty at its end.
+// nextCursor returns the position of the walk; empty at its end.
 func (w *walk) nextCursor() Cursor {
 	bounds := map[int32]event.Offset{}
 	for _, s := range w.sources {

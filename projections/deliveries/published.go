@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// published remembers when this process made its latest revisions searchable: a
+// publishTimes remembers when this process made its latest revisions searchable: a
 // ring and a map. It is no row, since it is a fact of this process and not of the
 // log.
 type publishTimes struct {

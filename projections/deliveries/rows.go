@@ -62,7 +62,7 @@ type pushRow struct {
 	Answer *answer `json:"answer,omitempty"`
 }
 
-// answer is what became of a push.
+// answer is what happened to a push.
 type answer struct {
 	Outcome string        `json:"outcome"`
 	Commit  code.CommitID `json:"commit,omitempty"`
@@ -85,14 +85,14 @@ type countersRow struct {
 	Pushes int `json:"pushes"`
 	// Waiting counts the pushes without an answer.
 	Waiting int `json:"waiting"`
-	// Oldest is at or before the first entry; looking there passes over no rows
+	// Oldest is at or before the first entry; looking there skips no rows
 	// that were removed.
 	Oldest event.Offset `json:"oldest"`
 }
 
-// refRow is the value of d r: where pushes of a ref may wait. Looking there passes
-// over each row that was removed once at the most, however many pushes a ref has;
-// an iterator over all would pass over those of a busy ref with every push.
+// refRow is the value of d r: where pushes of a ref may wait. Looking there skips
+// each row that was removed once at most, however many pushes a ref has;
+// an iterator over all would skip those of a busy ref with every push.
 type refRow struct {
 	// from is at or before the first push that waits, last the latest push.
 	from, last event.Offset

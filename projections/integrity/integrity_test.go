@@ -91,8 +91,8 @@ func TestOneBit(t *testing.T) {
 	}
 }
 
-// TestTornEnd cuts a manifest and a write-ahead log: what a process that dies
-// leaves behind is no damage.
+// TestTornEnd cuts a manifest and a write-ahead log: the torn end after a crash is
+// not damage.
 func TestTornEnd(t *testing.T) {
 	dir, files := makeStore(t)
 	for _, kind := range []string{"manifest", "log"} {

@@ -80,7 +80,7 @@ func checkRecordFile(path string, number uint32) error {
 // newer ones the offset that was synced before (8), payload.
 const (
 	recordBlockBytes = 32 << 10
-	// laterBytes bounds where a chunk behind a wrong one is looked for.
+	// laterBytes bounds the search for a chunk after a wrong one.
 	laterBytes = 2 * recordBlockBytes
 
 	legacyHeader     = 7
@@ -162,7 +162,7 @@ func parseHeader(block []byte, at int) (c chunk, ok bool) {
 }
 
 // isDamaged reports whether the wrong chunk at an offset of the block at start was
-// complete once. What a process that died left behind was not.
+// once complete. One that a crash left unfinished was not.
 func isDamaged(b []byte, start, at int, number uint32) bool {
 	if allZero(b[start+at:]) {
 		return false
@@ -175,9 +175,9 @@ func isDamaged(b []byte, start, at int, number uint32) bool {
 	return found && (start+end == len(b) || !allZero(b[start+turned:]))
 }
 
-// hasLaterChunk reports whether a chunk behind the wrong one shows that this one
-// was written: of a log, because it says so, and of a manifest, which is written in
-// order and synced each time, because it is there.
+// hasLaterChunk reports whether a chunk after the wrong one shows that this one was
+// written: in a log, because the chunk says so, and in a manifest, which is written
+// in order and synced each time, because the chunk exists.
 func hasLaterChunk(b []byte, start, at int, number uint32) bool {
 	for next := start + at + 1; next < min(start+at+laterBytes, len(b)); next++ {
 		begin := next / recordBlockBytes * recordBlockBytes
@@ -212,8 +212,8 @@ func findTurnedBit(block []byte, at int, number uint32) (turned, end int, found 
 	}
 	sum := bits.RotateLeft32(binary.LittleEndian.Uint32(block[at:])-0xa282ead8, 15)
 	wrong := sum ^ crc32.Checksum(block[at+6:c.end], castagnoli)
-	// A turned bit changes the sum by what depends on its distance from the end only:
-	// one step of the register for each byte behind it.
+	// A flipped bit changes the sum by a value that depends only on its distance
+	// from the end: one step of the register for each byte after it.
 	for bit := range 8 {
 		change := castagnoli[1<<bit]
 		for i := c.end - 1; i >= at+6; i-- {

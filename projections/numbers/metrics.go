@@ -31,7 +31,7 @@ func (m *metrics) unregisterAll() {
 	}
 }
 
-// assigned counts the numbers.
+// assignedCollector counts the numbers.
 type assignedCollector struct{ n *Numbers }
 
 var assignedDescription = prometheus.NewDesc("quarry_numbers_assigned",

@@ -20,7 +20,7 @@ const (
 	// gramLows and gramHighs are the lowest and the highest bit of each field.
 	gramLows  = 1 | 1<<5 | 1<<10 | 1<<15 | 1<<20 | 1<<25
 	gramHighs = gramLows << 4
-	// gramOverhang is how much text behind its first byte a gram can reach.
+	// gramOverhang is how much text after its first byte a gram can cover.
 	gramOverhang = (GramBytes - 1) * maxFoldShrink
 )
 
@@ -36,7 +36,7 @@ func newGramCodes() (t [256]byte) {
 	return t
 }
 
-// next takes one more byte in. The result is a gram if isGram says so.
+// next adds one more byte. The result is a gram if isGram reports so.
 func (g Gram) next(c byte) Gram { return (g<<gramBits | Gram(gramCode[c])) & gramMask }
 
 // isGram reports whether no field of g is zero.
@@ -72,7 +72,7 @@ const maxGramList = 1 << 15
 
 // A GramSet collects the grams of a text. The zero value is empty.
 type GramSet struct {
-	// recent leaves out what was added just before: most words come again soon.
+	// recent leaves out grams that were added just before: most words repeat soon.
 	recent [1024]Gram
 	list   []uint32 // places, as long as they are few
 	bits   []uint64 // of maxFilterBits, once they are not
@@ -178,7 +178,7 @@ type GramFilter struct{ b []byte }
 
 var errFilter = errors.New("a filter has 2^n bytes")
 
-// ParseGramFilter takes over what AppendFilter wrote; it keeps b.
+// ParseGramFilter parses the output of AppendFilter; it keeps b.
 func ParseGramFilter(b []byte) (GramFilter, error) {
 	if n := len(b) * 8; n < minFilterBits || n > maxFilterBits || n&(n-1) != 0 {
 		return GramFilter{}, errFilter

@@ -25,8 +25,8 @@ func filterOf(t testing.TB, text []byte, piece int) GramFilter {
 
 func gramsOf(literal string) []Gram { return AppendGrams(nil, AppendFold(nil, []byte(literal))) }
 
-// FuzzGramsAreNeverTooNarrow holds that a text never lacks a gram of what stands
-// in it, whatever the case, the pieces and the bytes.
+// FuzzGramsAreNeverTooNarrow checks that a text has every gram of its content,
+// whatever the case, the pieces and the bytes.
 func FuzzGramsAreNeverTooNarrow(f *testing.F) {
 	f.Add([]byte("func ParseHeader(r *Reader) error"), 3, 5, 16)
 	f.Add([]byte("tic\u212Aets of the \u212Aelvin\u017F and the \xffrest_of_it"), 1, 0, 40)

@@ -15,11 +15,11 @@ const (
 	RunClasses                 // how many there are
 )
 
-// MaxRun is the length from which on runs are not told apart: a block knows no
-// more of what follows it.
+// MaxRun is the length from which on runs are not distinguished: a block sees no
+// more of the bytes that follow it.
 const MaxRun = OverhangBytes
 
-// runLevels are the lengths that are told apart: level i stands for at least that
+// runLevels are the lengths that are distinguished: level i means at least that
 // many bytes, and fewer than level i+1.
 var runLevels = [16]int{0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, MaxRun}
 
@@ -56,7 +56,8 @@ func Runs(window []byte, block int) (levels [RunClasses]byte) {
 }
 
 // longestRun returns the length of the longest run of class that starts before
-// block and has at least least bytes, or 0. It need not tell lengths beyond MaxRun.
+// block and has at least least bytes, or 0. It need not distinguish lengths beyond
+// MaxRun.
 func longestRun(text []byte, block, least int, class *[256]bool) int {
 	longest := 0
 	for from := 0; from < block && longest < MaxRun; {
@@ -81,9 +82,9 @@ func runLevel(n int) byte {
 	return byte(level)
 }
 
-// NextRun returns the start of the first run of n successive bytes of class that
-// lies at or after from, or -1. It looks at every n'th byte, and goes back only
-// from one that is in the class (Boyer and Moore's idea, on a class).
+// NextRun returns the start of the first run of n successive bytes of class at or
+// after from, or -1. It looks at every n'th byte, and goes back only from one that
+// is in the class (Boyer and Moore's idea, on a class).
 func NextRun(text []byte, from, n int, class *[256]bool) int {
 	for at := from + n - 1; at < len(text); {
 		if !class[text[at]] {
@@ -115,8 +116,8 @@ type RunQuery struct {
 	level byte
 }
 
-// FindRun returns what to ask for a run of n bytes of class; ok is false if no
-// class tells anything about it.
+// FindRun returns the lookup for a run of n bytes of class; ok is false if no class
+// narrows it.
 func FindRun(class *[256]bool, n int) (q RunQuery, ok bool) {
 	for c := range RunClasses {
 		if n >= runMinimum[c] && containsAll(&runTable[c], class) {

@@ -30,7 +30,7 @@ func TestNextRun(t *testing.T) {
 	}
 }
 
-// TestRunsAreNeverTooNarrow holds the levels of blocks against a plain look at
+// TestRunsAreNeverTooNarrow checks the levels of blocks against a plain look at
 // every byte: a block that starts a run is among those found for it.
 func TestRunsAreNeverTooNarrow(t *testing.T) {
 	for seed := range uint64(300) {

@@ -39,8 +39,8 @@ const (
 	MaxBlocks = 1 << 16
 )
 
-// maxFoldShrink is how many bytes of text one folded byte can stand for: the
-// Kelvin sign, three bytes, folds to k.
+// maxFoldShrink is how many bytes of text one folded byte can represent: the Kelvin
+// sign, three bytes, folds to k.
 const maxFoldShrink = 3
 
 // WindowBytes is how much text an Extractor wants to see: a block and the bytes

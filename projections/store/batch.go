@@ -13,10 +13,10 @@ import (
 // files writes about 200 MB; Pebble's own limit is 4 GiB.
 const MaxBatchBytes = 2 << 30
 
-// Batch is the effect of one record: the rows it writes and the checkpoint
-// behind it, committed as one. It reads the store as it was before; it keeps no
-// index of its own writes, which makes writing five times cheaper and is why a
-// large import costs no second copy in memory.
+// Batch is the effect of one record: the rows it writes and the checkpoint after
+// it, committed as one. Its reads do not see its own writes: without an index of
+// them writing is five times cheaper, and a large import needs no second copy in
+// memory.
 //
 // The caller ends a batch with Commit or Close.
 type Batch struct {

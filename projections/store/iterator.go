@@ -6,9 +6,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Iterator walks keys in order, within the bounds it was made with. Its
-// positioning methods report whether it stands on a key; when they return false
-// the caller asks Err. Key and Value are valid until the next move.
+// Iterator walks keys in order, within the bounds it was made with. Its positioning
+// methods report whether it is at a key; when they return false the caller checks
+// Err. Key and Value are valid until the next move.
 type Iterator struct {
 	s  *Store
 	it *pebble.Iterator
@@ -34,20 +34,20 @@ func (i *Iterator) Next() bool { return i.it.Next() }
 // Prev moves to the key before.
 func (i *Iterator) Prev() bool { return i.it.Prev() }
 
-// SeekGE moves to the first key at or behind key. A rising sequence of seeks is
-// cheap: each goes on from the last.
+// SeekGE moves to the first key at or after key. A rising sequence of seeks is
+// cheap: each continues from the last.
 func (i *Iterator) SeekGE(key []byte) bool { return i.it.SeekGE(key) }
 
 // SeekLT moves to the last key before key.
 func (i *Iterator) SeekLT(key []byte) bool { return i.it.SeekLT(key) }
 
-// Valid reports whether the iterator stands on a key.
+// Valid reports whether the iterator is at a key.
 func (i *Iterator) Valid() bool { return i.it.Valid() }
 
-// Key returns the key it stands on.
+// Key returns the current key.
 func (i *Iterator) Key() []byte { return i.it.Key() }
 
-// Value returns the value it stands on, or nil after an error.
+// Value returns the current value, or nil after an error.
 func (i *Iterator) Value() []byte { return i.it.Value() }
 
 // Err returns the error that ended the walk, if any.

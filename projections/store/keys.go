@@ -9,9 +9,9 @@ import (
 // Family is the first byte of a key: the package that owns the row.
 type Family byte
 
-// The families of the store. See the table in the package documentation. That of
-// the segments is the last: a table of rows then never spans them, or compactions
-// of rows would write the segments beside them again.
+// The families of the store. See the table in the package documentation. The family
+// of the segments is the last one, so that a table of rows never spans it:
+// otherwise compactions of rows would rewrite the segments too.
 const (
 	FamilyMeta    Family = 'm'
 	FamilyCatalog Family = 'c'
@@ -39,8 +39,8 @@ func AppendUint32(key []byte, v uint32) []byte { return binary.BigEndian.AppendU
 // AppendUint64 appends v to key, big-endian.
 func AppendUint64(key []byte, v uint64) []byte { return binary.BigEndian.AppendUint64(key, v) }
 
-// Successor returns the first key behind all keys that begin with prefix, or
-// nil if there is none.
+// Successor returns the first key after all keys that begin with prefix, or nil if
+// there is none.
 func Successor(prefix []byte) []byte {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] != 0xff {

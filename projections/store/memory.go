@@ -11,7 +11,7 @@ import (
 // that a test can see the store as a crash would leave it.
 type Memory struct {
 	fs *vfs.MemFS
-	// watched is fs, or fs with a function before what writes.
+	// hooked is fs, or fs with a function that is called before each write.
 	hooked vfs.FS
 }
 

@@ -24,7 +24,7 @@ const (
 	// write-ahead log. Rows of a push are a few kilobytes, so 16 MiB is minutes
 	// of pushes; a first import goes round it as one large batch.
 	memTableBytes = 16 << 20
-	// maxMemTables stops writers only when three flushes lie behind.
+	// maxMemTables stops writers only when three flushes are pending.
 	maxMemTables = 4
 	// maxOpenFiles covers the hundreds of segments of a large store: opening a
 	// table costs a read of its footer and index.
@@ -101,7 +101,7 @@ func (o *Options) fileSystem() vfs.FS {
 	return fs
 }
 
-// unrecycled is a file system in which a file of the write-ahead log that is used again
+// noRecycleFS is a file system in which a file of the write-ahead log that is used again
 // begins empty: the rest of it would hold rows that were deleted.
 type noRecycleFS struct{ vfs.FS }
 
@@ -163,6 +163,6 @@ func (p pebbleLogger) Fatalf(format string, args ...any) {
 	exitProcess(1)
 }
 
-// exit ends the process; tests replace it. A panic would end it as well, in a goroutine
+// exitProcess ends the process; tests replace it. A panic would end it as well, in a goroutine
 // of Pebble, with a stack trace that hides the message.
 var exitProcess = os.Exit

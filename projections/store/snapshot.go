@@ -2,9 +2,9 @@ package store
 
 import "github.com/cockroachdb/pebble/v2"
 
-// Snapshot is the store's rows as they were when it was made. Segments are the
-// exception: an excise takes them out of snapshots too, so whoever reads a
-// segment holds it by other means.
+// Snapshot is the store's rows at the time it was made. Segments are the exception:
+// an excise removes them from snapshots too, so a reader of a segment holds it by
+// other means.
 type Snapshot struct {
 	s  *Store
 	sn *pebble.Snapshot

@@ -61,9 +61,9 @@ type Store struct {
 
 var _ Reader = (*Store)(nil)
 
-// Open opens the store in dir, which it creates if it is not there. It fails
-// with ErrLocked if another process has it open and with ErrFormat if it is of
-// a newer version. The caller closes the store.
+// Open opens the store in dir, which it creates if it does not exist. It fails with
+// ErrLocked if another process has it open and with ErrFormat if a newer version
+// wrote it. The caller closes the store.
 func Open(dir string, o Options) (*Store, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func isMachineError(err error) bool {
 		func(e error) bool { return errors.Is(err, e) })
 }
 
-// lockDirectory takes the directory's lock and leaves this process' ID beside it.
+// lockDirectory takes the directory's lock and writes this process' ID next to it.
 func (s *Store) lockDirectory() error {
 	lock, err := pebble.LockDirectory(s.dir, s.fs)
 	if err != nil {

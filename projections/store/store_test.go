@@ -174,7 +174,7 @@ func TestIngestAndExcise(t *testing.T) {
 }
 
 // TestIngestSurvivesCrash shows that an ingest is durable on return, whatever
-// happens to batches beside it.
+// happens to concurrent batches.
 func TestIngestSurvivesCrash(t *testing.T) {
 	mem := NewMemory()
 	s := open(t, "d", Options{Memory: mem})

@@ -1,4 +1,4 @@
-// Package audit writes down what was done.
+// Package audit records the actions of callers.
 //
 // It answers the question "is there an entry for this request, whatever happens
 // next?". The main type is Recorder: it takes records, keeps them in a queue of
@@ -10,17 +10,17 @@
 //
 // # What if the log does not answer?
 //
-// The queue holds what is read meanwhile, Options.QueueBytes of it: some minutes
-// of a busy server, some hours of a quiet one. Once it is full, requests wait for
-// Options.MaxWait and are then refused (ErrUnavailable): evidence comes before
-// availability. Options.Lossy turns that round: requests are answered, and what
-// was lost is counted, in a metric and in a record of its own. Changes wait for
-// the log in any case.
+// The queue holds what is read meanwhile, Options.QueueBytes of it: some minutes of
+// a busy server, some hours of a quiet one. Once it is full, requests wait for
+// Options.MaxWait and are then refused (ErrUnavailable): evidence takes precedence
+// over availability. With Options.Lossy requests are answered instead, and lost
+// records are counted, in a metric and in a separate record. Changes wait for the
+// log in any case.
 //
 // # Invariants
 //
 //  1. Records are appended in the order in which they came.
-//  2. Record returns without an error only behind the acknowledgement of the log.
+//  2. Record returns without an error only after the acknowledgement of the log.
 //  3. A record is appended once in effect: a group that is tried again keeps the ID
 //     of its event, by which readers know it.
 //  4. No record is dropped without a count and a line in the log; without Lossy

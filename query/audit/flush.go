@@ -29,8 +29,8 @@ func (r *Recorder) Run(ctx context.Context) error {
 }
 
 // awaitGroup returns true once there is a group to write, false when ctx has ended. A
-// group is whatever has come within Options.FlushEvery, or until somebody waits
-// for it or an event is full.
+// group is the entries of Options.FlushEvery, or fewer if a caller waits for one or
+// an event is full.
 func (r *Recorder) awaitGroup(ctx context.Context) bool {
 	var timer <-chan time.Time
 	for {
@@ -65,7 +65,7 @@ func (r *Recorder) countPending() (n int, awaited bool) {
 type group struct {
 	entries []entry
 	event   event.Record
-	lost    int64 // how many lost records it tells of
+	lost    int64 // how many lost records it reports
 }
 
 // flushGroup writes the oldest group and reports whether it did. It tries until ctx ends,
@@ -128,7 +128,7 @@ func (r *Recorder) reportFailure(err error) {
 	r.metrics.failures.Inc()
 	if !r.failing {
 		n, bytes, _ := r.queueState()
-		r.o.Logger.Error("the audit log cannot be written; records wait, and requests are refused once too many do",
+		r.o.Logger.Error("audit log unavailable: records are queued, and requests are refused once the queue is full",
 			"waiting", n, "bytes", bytes, "at_most_bytes", int64(r.o.QueueBytes), "error", err)
 	}
 	r.failing = true
@@ -137,7 +137,7 @@ func (r *Recorder) reportFailure(err error) {
 // completeGroup takes a group out of the queue.
 func (r *Recorder) completeGroup(g *group) {
 	if r.failing {
-		r.o.Logger.Info("the audit log is written again")
+		r.o.Logger.Info("audit log recovered")
 	}
 	r.failing = false
 	r.metrics.groups.Observe(float64(len(g.entries)))
@@ -186,7 +186,7 @@ func (r *Recorder) replaceInvalid(env event.Envelope, ev *event.AuditRecorded) {
 	}
 }
 
-// invalidRecord is what is left of a record that breaks a rule.
+// invalidRecord replaces a record that breaks a rule.
 func invalidRecord(r *audit.Record, at time.Time, reason error) audit.Record {
 	return Clean(audit.Record{
 		At: at, Action: audit.RecordInvalid, Actor: account.Actor{Kind: account.ActorSystem}, TargetType: audit.TargetInstance,
@@ -205,8 +205,8 @@ func (l loss) lostRecord() audit.Record {
 	}
 }
 
-// drainQueue writes what is left. What the log does not take is kept in a file; what cannot
-// be kept is counted.
+// drainQueue writes the remaining records. Those that the log does not accept are kept
+// in a file; those that cannot be kept are counted.
 func (r *Recorder) drainQueue(ctx context.Context) error {
 	attempts := 0
 	if r.o.PendingFile != "" {

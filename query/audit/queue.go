@@ -12,11 +12,11 @@ type entry struct {
 	record audit.Record
 	size   int
 	since  time.Time
-	// done gets the outcome; nil if nobody waits.
+	// done receives the result; nil if no caller waits for it.
 	done chan<- error
 }
 
-// reportOutcome tells who waits.
+// reportOutcome notifies the waiting caller.
 func (e *entry) reportOutcome(err error) {
 	if e.done != nil {
 		e.done <- err
@@ -28,7 +28,7 @@ func (e *entry) reportOutcome(err error) {
 type queue struct {
 	entries []entry
 	bytes   int
-	// awaited counts the entries that somebody waits for.
+	// awaited counts the entries that a caller waits for.
 	awaited int
 }
 
@@ -74,8 +74,8 @@ func (q *queue) dropFirst(n int) {
 	}
 }
 
-// overheadBytes is what a record needs beside its text: names of fields, times,
-// Go's headers.
+// overheadBytes is what a record needs in addition to its text: field names, times,
+// Go headers.
 const overheadBytes = 384
 
 // sizeOf returns about what a record needs, in memory and in the log.

@@ -38,7 +38,7 @@ const (
 	minWait       = 50 * time.Millisecond
 	maxWait       = 2 * time.Second
 	// maxGroupBytes keeps an event below event.MaxValueBytes, whatever JSON makes of
-	// its text: a byte becomes six at the most.
+	// its text: a byte becomes six at most.
 	maxGroupBytes = event.MaxValueBytes / 6
 )
 
@@ -54,10 +54,10 @@ type Appender interface {
 // Options configure a Recorder. The zero value of all but Log works.
 type Options struct {
 	Log Appender
-	// Instance tells this process from others, and from itself after a restart.
-	// Default: random.
+	// Instance distinguishes this process from others, and from itself after a
+	// restart. Default: random.
 	Instance string
-	// QueueBytes bounds what waits for the log, roughly.
+	// QueueBytes roughly bounds the records queued for the log.
 	QueueBytes int
 	// MaxWait bounds what a request waits for the log.
 	MaxWait time.Duration
@@ -140,7 +140,7 @@ func New(o Options) (*Recorder, error) {
 }
 
 // Note takes a record of something read; it is durable shortly. If the queue is
-// full it waits for Options.MaxWait at the most, and then fails with
+// full it waits for Options.MaxWait at most, and then fails with
 // ErrUnavailable, unless the recorder is lossy.
 func (r *Recorder) Note(ctx context.Context, rec audit.Record) error {
 	err := r.enqueueEntry(ctx, entry{record: r.cleanRecord(rec)})
@@ -153,7 +153,7 @@ func (r *Recorder) Note(ctx context.Context, rec audit.Record) error {
 
 // Record returns once the record is durable. It fails with ErrUnavailable after
 // Options.MaxWait, or with the error of ctx; the record may then become durable
-// all the same.
+// anyway.
 func (r *Recorder) Record(ctx context.Context, rec audit.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, r.o.MaxWait)
 	defer cancel()
@@ -237,14 +237,14 @@ type loss struct {
 	first, last time.Time
 }
 
-// countLost counts records that nobody will write.
+// countLost counts records that will not be written.
 func (r *Recorder) countLost(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.o.Now()
 	if r.mu.lost.count == 0 {
 		r.mu.lost.first = now
-		r.o.Logger.Error("records of the audit log are lost, since the event log takes none and audit.required is off")
+		r.o.Logger.Error("audit records lost: the event log does not accept records and audit.required is off")
 	}
 	r.mu.lost.count += int64(n)
 	r.mu.lost.last = now

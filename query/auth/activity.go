@@ -13,9 +13,9 @@ import (
 const (
 	// activityPrecision is how exact LastActivityAt and LastUsedAt are.
 	activityPrecision = 5 * time.Minute
-	// activityInterval is how often those seen since are written down.
+	// activityInterval is how often those seen since are recorded.
 	activityInterval = time.Minute
-	// lastWords bounds the last time, at the end of Run.
+	// finalWriteTimeout bounds the last time, at the end of Run.
 	finalWriteTimeout = 5 * time.Second
 )
 
@@ -60,7 +60,7 @@ func (a *activity) seeKey(k *account.Key, now time.Time) {
 	markSeen(&a.mu.keys, k.ID, k.LastUsedAt, now)
 }
 
-// takeSeen returns who was seen, and begins anew; nil if nobody was.
+// takeSeen returns the users and keys seen since the last call; nil if there were none.
 func (a *activity) takeSeen(now time.Time) *event.ActivityNoted {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,7 +73,7 @@ func (a *activity) takeSeen(now time.Time) *event.ActivityNoted {
 	return ev
 }
 
-// Run writes down who was seen, until ctx ends, and once more then.
+// Run records who was seen, until ctx ends, and once more then.
 func (s *Service) Run(ctx context.Context) error {
 	ticker := time.NewTicker(activityInterval)
 	defer ticker.Stop()

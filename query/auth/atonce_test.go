@@ -12,8 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Requests and changes at once: nobody sees a private repository that they are not
-// named for, whichever state they meet (and the race detector looks on).
+// Concurrent requests and changes: no caller sees a private repository without
+// permission, in any intermediate state. The test is also run with the race
+// detector.
 func TestAtOnce(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
 	owner := w.authenticateAs(w.signInOwner().Value)

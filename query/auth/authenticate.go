@@ -63,7 +63,8 @@ func (s *Service) anonymousPrincipal(r *http.Request) (*Principal, error) {
 	return p, nil
 }
 
-// principalOf returns whom the credentials stand for, or why nobody.
+// principalOf returns the principal of the credentials, or the reason why there is
+// none.
 func (s *Service) principalOf(shown shownCredentials, now time.Time) (*Principal, string) {
 	var bySession *Principal
 	if shown.cookie != "" {
@@ -174,7 +175,7 @@ func (s *Service) activeUser(id account.UserID, now time.Time) (*account.User, s
 }
 
 // equalHashes compares keyed hashes in constant time. The lookup that found one of them
-// is by the keyed hash, too: its time tells nothing about the value.
+// is by the keyed hash, too: its time reveals nothing about the value.
 func equalHashes(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // hasExpired reports whether end has come; the zero time never does.
@@ -246,7 +247,7 @@ func keyScopes(key *account.Key, user *account.User) []account.Scope {
 	return readingScopes(key.Scopes)
 }
 
-// readingScopes returns the scopes that only read, without memory of its own.
+// readingScopes returns the scopes that only read, without an allocation.
 func readingScopes(scopes []account.Scope) []account.Scope {
 	search, git := false, false
 	for _, s := range scopes {

@@ -249,7 +249,7 @@ func TestRoleIsOfNow(t *testing.T) {
 	}
 }
 
-// Nobody sees more by a narrower credential, and each sees what the table says.
+// A narrower credential never shows more, and each shows what the table says.
 func TestVisible(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
 	owner := w.authenticateAs(w.signInOwner().Value)

@@ -13,7 +13,7 @@ import (
 )
 
 // appendChange appends events and returns once the directory has them: from then on this
-// process answers by them. What became of them, the caller reads there.
+// process answers by them. What happened to them, the caller reads there.
 func (s *Service) appendChange(ctx context.Context, events ...event.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
@@ -24,16 +24,15 @@ func (s *Service) appendChange(ctx context.Context, events ...event.Event) error
 	if err == nil {
 		return nil
 	}
-	// The cause is the operator's affair; who asked is told that it is not theirs.
-	s.o.Logger.ErrorContext(ctx, "an account is not changed", "event", events[0].EventType(), "error", err)
+	// The cause is for the operator; the caller only learns that the server failed.
+	s.o.Logger.ErrorContext(ctx, "account change failed", "event", events[0].EventType(), "error", err)
 	return ErrUnavailable
 }
 
 // nowUTC is the time that events carry.
 func (s *Service) nowUTC() time.Time { return s.o.Now().UTC() }
 
-// Origin returns where r comes from, for what is open to everybody: the actor has
-// shown nothing of themselves.
+// Origin returns the origin of r, for open routes: the actor is not authenticated.
 func (s *Service) Origin(r *http.Request) account.Actor {
 	a := account.Actor{Kind: account.ActorAnonymous}
 	s.setOrigin(r, &a)
@@ -67,8 +66,8 @@ func (s *Service) needPerson(p *Principal) (*account.User, error) {
 	return user, nil
 }
 
-// normalEmail returns an e-mail address as accounts keep it. Whether mail arrives
-// there, nobody can see.
+// normalEmail returns an e-mail address in the form that accounts keep. It cannot
+// check that the address receives mail.
 func normalEmail(text string) (string, error) {
 	email := strings.ToLower(strings.TrimSpace(text))
 	local, domain, found := strings.Cut(email, "@")

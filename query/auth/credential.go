@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// A credential is a prefix, which tells its kind, and secretHexBytes lower-case
-// hexadecimal characters.
+// A credential is a prefix, which identifies its kind, and secretHexBytes
+// lower-case hexadecimal characters.
 const (
 	// kindBytes is the length of every prefix in kinds.
 	kindBytes      = 3
@@ -23,8 +23,8 @@ const (
 	shownHexBytes = 6
 )
 
-// kinds are the prefixes that are accepted, each with the prefix that stands for
-// it in keyed hashes: a key has one hash, whichever of its prefixes is sent.
+// kinds are the accepted prefixes, each with the prefix used in keyed hashes: a key
+// has one hash, whichever of its prefixes is sent.
 var kinds = [...]struct{ prefix, kind string }{
 	{account.PublicPrefixKey, account.PrefixKey},
 	{account.PrefixKey, account.PrefixKey},
@@ -80,7 +80,7 @@ func splitCredential(value string) (kind, secret string) {
 	return "", ""
 }
 
-// presented is what a request shows of its sender; empty where it shows nothing.
+// shownCredentials is what a request shows of its sender; empty where it shows nothing.
 type shownCredentials struct {
 	header string // of Authorization or one of the key headers
 	cookie string

@@ -1,9 +1,9 @@
 // Package auth says who is asking, and what they may see and do.
 //
-// It answers the question "whose request is this, and which repositories exist for
-// them?". The main types are Principal (who asks), Visible (which repositories
+// It answers the question "who sent this request, and which repositories exist for
+// them?". The main types are Principal (the caller), Visible (which repositories
 // exist for them), Directory (the accounts, as the projection keeps them) and
-// Service (signs in, hands out credentials, decides).
+// Service (signs in, issues credentials, decides).
 //
 // # Invariants
 //
@@ -12,7 +12,7 @@
 //  3. Credentials are compared in constant time, as keyed hashes; values are
 //     neither stored nor logged.
 //  4. A change is an event: the Service appends it, waits until the Directory has
-//     it, and reads there what became of it. The Directory, not the Service, holds
+//     it, and reads there what happened to it. The Directory, not the Service, holds
 //     rules that two processes could break at once: e-mail addresses are unique,
 //     the last owner stays, an invitation is good for one.
 //  5. A credential gives no more than what made it. What a key or token does ends

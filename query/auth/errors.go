@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// Errors of the Service, beside ErrUnauthenticated and ErrForbidden. All but
-// ErrUnavailable, ErrNotReady and ErrBusy are the asker's affair, and their texts are for them.
+// Errors of the Service, in addition to ErrUnauthenticated and ErrForbidden. All
+// except ErrUnavailable, ErrNotReady and ErrBusy are caused by the caller, and
+// their texts are written for the caller.
 var (
 	// ErrInvalid says which field has what is wrong with it.
 	ErrInvalid = errors.New("not valid")
 	// ErrBusy says that too many passwords are being checked; it passes.
 	ErrBusy = errors.New("too many sign-ins at once")
-	// ErrUnavailable says that the log or the directory did not answer in time. What
-	// was asked may still happen.
+	// ErrUnavailable says that the log or the directory did not answer in time. The
+	// change may still take effect.
 	ErrUnavailable = errors.New("accounts are not available")
 	// ErrNotReady says that the accounts are still being read after a start. Nothing
 	// was done.
-	ErrNotReady = errors.New("the accounts are being read")
+	ErrNotReady = errors.New("the accounts are still loading")
 	// ErrTooMany says that a bound on how many there may be is reached.
 	ErrTooMany = errors.New("too many")
-	// ErrConflict says that somebody else has changed the same at once.
-	ErrConflict = errors.New("the change had no effect: somebody else has changed the same")
+	// ErrConflict says that another request has changed the same at the same time.
+	ErrConflict = errors.New("the change had no effect: it conflicts with a concurrent change")
 
 	ErrUserNotFound       = errors.New("no such user")
 	ErrNotActive          = errors.New("the user is not active")
@@ -35,15 +36,15 @@ var (
 	ErrTokenNotFound      = errors.New("no such access token")
 	ErrRepositoryScope    = errors.New("repositories that do not exist")
 	ErrInvitationNotFound = errors.New("no such invitation")
-	// ErrInvitation has one text for all that can be wrong, or it would tell whether
-	// an e-mail address has an account.
+	// ErrInvitation has one text for every reason, or it would reveal whether an
+	// e-mail address has an account.
 	ErrInvitation = errors.New("the invitation has expired, was used or taken back, or is not for this e-mail address")
 	// ErrIdentity says that a provider's word is not enough to sign in by.
 	ErrIdentity = errors.New("this sign-in cannot be matched to an account")
 )
 
-// ThrottledError says that there were too many failures. It is an answer to who
-// asks too often, whether or not there is such an account.
+// ThrottledError says that there were too many failures. It is returned to callers
+// over the limit, whether or not there is such an account.
 type ThrottledError struct {
 	// RetryAfter is how long the next try has to wait.
 	RetryAfter time.Duration

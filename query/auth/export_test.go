@@ -19,7 +19,7 @@ func (s *Service) Throttled() int {
 // Hasher is a hasher.
 type Hasher struct{ *hasher }
 
-// NewHasher returns a hasher of its own.
+// NewHasher returns a new hasher.
 func NewHasher(o Hashing) Hasher {
 	return Hasher{newHasher(o, newMetrics(prometheus.NewRegistry()))}
 }

@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// Bounds of the entries of the audit log about failed sign-ins. Each attempt is one;
-// but who guesses from many addresses, each of which is throttled by itself, would
-// fill the disk at about 900 bytes an attempt. Beyond failedNotes, which are had
-// again at failedNotesPerSecond, the next entry tells how many had none.
+// Limits of the audit log's entries about failed sign-ins. Each attempt is one; but
+// an attacker who guesses from many addresses, each of which is throttled
+// separately, would fill the disk at about 900 bytes an attempt. Beyond
+// failedNotes, which refill at failedNotesPerSecond, the next entry says how many
+// had none.
 const (
 	failedNotes          = 20_000
 	failedNotesPerSecond = 20
 )
 
-// failedNoter says which failed sign-ins are written down.
+// failedNoter says which failed sign-ins are recorded.
 type failedNoter struct {
 	mu struct {
 		sync.Mutex
@@ -24,7 +25,7 @@ type failedNoter struct {
 	}
 }
 
-// allowEntry reports whether one more is written down, and how many before it were not.
+// allowEntry reports whether one more is recorded, and how many before it were not.
 func (f *failedNoter) allowEntry(now time.Time) (suppressed int64, wanted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

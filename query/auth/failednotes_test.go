@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Failed sign-ins are entries each, up to a bound that all addresses have in common;
-// the next entry tells how many had none.
+// Each failed sign-in is recorded, up to a limit shared by all addresses; the next
+// entry says how many were not.
 func TestFailedSignInsOfManyAddresses(t *testing.T) {
 	w := newWorld(t)
 	const bound, more = 20_000, 1000

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Hashing says what a password costs, us and whoever guesses. The zero value is
-// what OWASP asks for at least: 19 MiB, twice, in one thread.
+// Hashing sets the cost of a password, for us and for attackers. The zero value is
+// the minimum that OWASP recommends: 19 MiB, twice, in one thread.
 type Hashing struct {
 	MemoryKiB uint32
 	Passes    uint32
@@ -65,8 +65,8 @@ type hasher struct {
 	slots   chan struct{}
 	waiting atomic.Int64
 	metrics *metrics
-	// stranger is a hash that no password has, for users whom there are not: they
-	// cost as much as those whom there are.
+	// unknownUserHash is a hash that no password has. It is checked for unknown users, so
+	// that they take as long as known ones.
 	unknownUserHash string
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Identified is what an OpenID Connect provider says of somebody.
+// Identified is what an OpenID Connect provider says about a person.
 type Identified struct {
 	Identity account.Identity
 	Email    string
@@ -29,10 +29,10 @@ type Identified struct {
 //     address; without one a member who waits for approval, or is active at once
 //     if Options.AdmitAll.
 //
-// The error is ErrPending for those who wait, ErrInvitation for a bad invitation,
-// ErrIdentity where the address is missing, not verified, or of somebody else, and
-// ErrUnauthenticated for users who may not sign in. The first owner is made by the
-// setup link; before, nobody comes in.
+// The error is ErrPending for users who wait, ErrInvitation for a bad invitation,
+// ErrIdentity if the address is missing, not verified, or used by another user, and
+// ErrUnauthenticated for users who may not sign in. The first owner is created by
+// the setup link; until then no user can sign in.
 func (s *Service) SignInIdentity(ctx context.Context, from account.Actor, id Identified) (*SignedIn, error) {
 	from = cleanActor(from)
 	return s.throttleAttempt(ctx, methodOIDC, from, func() (*SignedIn, error) {

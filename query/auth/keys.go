@@ -20,7 +20,7 @@ const (
 	MaxKeyTTL = 10 * 365 * 24 * time.Hour
 )
 
-// NewKey is what somebody decides about a key.
+// NewKey has the settings of a new key.
 type NewKey struct {
 	// User is whose key it is: for the operator, who is no user, to say. Others make
 	// keys for themselves.
@@ -165,7 +165,7 @@ func (s *Service) checkRestriction(ctx context.Context, p *Principal, ids []code
 	return out, nil
 }
 
-// repositoryExists reports whether a repository exists for whoever sees visible.
+// repositoryExists reports whether a repository exists for a caller with visible.
 func (s *Service) repositoryExists(ctx context.Context, visible Visible, id code.RepositoryID) (bool, error) {
 	if s.o.Catalog == nil || id == 0 {
 		return false, nil
@@ -210,8 +210,8 @@ func (s *Service) AllKeys(p *Principal) ([]*account.Key, error) {
 	return out, nil
 }
 
-// DeleteKey ends a key, by its ID or, of one's own, its name. Owners may end
-// anybody's: what leaks has to end now.
+// DeleteKey ends a key, by its ID or, for one's own, its name. Owners may end any
+// user's key: a leaked key has to end at once.
 func (s *Service) DeleteKey(ctx context.Context, p *Principal, name string) error {
 	if !p.Owner() {
 		if _, err := s.needPerson(p); err != nil {

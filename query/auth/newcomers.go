@@ -16,7 +16,7 @@ const (
 	maxPending     = 1000
 )
 
-// Newcomer is somebody who wants to become a user.
+// Newcomer is a person who wants to become a user.
 type Newcomer struct {
 	// Value is that of the setup link or of the invitation.
 	Value    string
@@ -25,9 +25,10 @@ type Newcomer struct {
 	Password string
 }
 
-// SetupValue returns the one-time value that makes the first owner; empty once
-// there is a user: before, nobody but the operator lets any in. It is another in
-// every process and after every start, and belongs where only the operator reads it.
+// SetupValue returns the one-time value that creates the first owner; empty once
+// there is a user: before, only the operator can admit users. It differs in every
+// process and after every start, and must be stored where only the operator can
+// read it.
 func (s *Service) SetupValue() string {
 	if s.o.Directory.Owners() > 0 || len(s.o.Directory.Users()) > 0 {
 		return ""
@@ -71,14 +72,15 @@ func (s *Service) createPasswordUser(ctx context.Context, from account.Actor, n 
 
 // Invitation is what an owner decides about one.
 type Invitation struct {
-	Email string // the only address that may accept; empty: whoever has the value
+	Email string // the only address that may accept; empty: anyone with the value
 	Role  account.Role
 	// ExpiresIn is the configured time if it is zero.
 	ExpiresIn time.Duration
 }
 
-// Invite makes an invitation. The value, which is all that is needed to accept it,
-// is returned this once. Whether the address has an account already is not told.
+// Invite creates an invitation. The value, which is all that is needed to accept
+// it, is returned only here. Invite does not reveal whether the address already has
+// an account.
 func (s *Service) Invite(ctx context.Context, p *Principal, i Invitation) (*account.Invitation, string, error) {
 	if err := needOwner(p); err != nil {
 		return nil, "", err
@@ -126,9 +128,9 @@ func (s *Service) openInvitations() []*account.Invitation {
 	return out
 }
 
-// isAcceptable reports whether an invitation can be accepted: it has not expired, and who
-// made it still administers the instance. An owner who was removed does not come
-// back by an invitation of their own.
+// isAcceptable reports whether an invitation can be accepted: it has not expired, and its
+// creator is still an owner. An owner who was removed does not come back by their
+// own invitation.
 func (s *Service) isAcceptable(i *account.Invitation) bool {
 	if hasExpired(i.ExpiresAt, s.o.Now()) {
 		return false
@@ -158,7 +160,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, p *Principal, id account
 	return fmt.Errorf("%w: %.80q", ErrInvitationNotFound, string(id))
 }
 
-// InvitationOf returns what value invites to, for the page that asks for the rest.
+// InvitationOf returns the invitation of value, for the page that shows the form.
 func (s *Service) InvitationOf(value string) (*account.Invitation, bool) {
 	if kindOf(value) != account.PrefixInvitation {
 		return nil, false
@@ -171,9 +173,9 @@ func (s *Service) InvitationOf(value string) (*account.Invitation, bool) {
 	return i, true
 }
 
-// Accept makes a user of somebody who was invited, with a password, and signs them
-// in. The error is ErrInvitation for whatever is wrong with the invitation, the
-// e-mail address or both: neither tells whether an address has an account.
+// Accept makes an invited person a user, with a password, and signs them in. The
+// error is ErrInvitation for any problem with the invitation, the e-mail address or
+// both: neither reveals whether an address has an account.
 func (s *Service) Accept(ctx context.Context, from account.Actor, n Newcomer) (*SignedIn, error) {
 	from = cleanActor(from)
 	return s.throttleAttempt(ctx, methodInvitation, from, func() (*SignedIn, error) {

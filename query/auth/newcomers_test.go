@@ -94,7 +94,7 @@ func TestInvitations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An address that is taken and an invitation that is no good look alike.
+	// An address that is taken and an invalid invitation give the same error.
 	taken, unknown := accept(openValue, ownerEmail), accept(flipSecret(openValue), "new@example.org")
 	if !errors.Is(taken, auth.ErrInvitation) || taken.Error() != unknown.Error() {
 		t.Errorf("%v; %v", taken, unknown)
@@ -153,7 +153,7 @@ func TestInvitationsEndWithTheirOwner(t *testing.T) {
 	}
 }
 
-// An invitation is good for one, whoever is first.
+// Only one person can accept an invitation, the first.
 func TestInvitationAtOnce(t *testing.T) {
 	w := newWorld(t)
 	_, value, err := w.Invite(t.Context(), w.authenticateAs(w.signInOwner().Value), auth.Invitation{})
@@ -241,8 +241,8 @@ func (w *world) createInvitation(email string, role account.Role) string {
 	return value
 }
 
-// Before there is an owner, nobody comes in by single sign-on; and who waits comes
-// in once they are approved, and not when they are suspended.
+// Before there is an owner, single sign-on admits no user. A user who waits for
+// approval can sign in once approved, and not when suspended.
 func TestApproval(t *testing.T) {
 	w := newWorld(t)
 	grace := auth.Identified{Identity: account.Identity{Issuer: "i", Subject: "1"}, Email: "grace@example.org", EmailVerified: true}

@@ -12,8 +12,8 @@ import (
 
 // Errors of requests.
 var (
-	// ErrUnauthenticated says that a credential is missing or no good. Why, it does
-	// not say.
+	// ErrUnauthenticated says that a credential is missing or invalid. It does not
+	// say why.
 	ErrUnauthenticated = errors.New("not authenticated")
 	// ErrForbidden says that this principal may not do that.
 	ErrForbidden = errors.New("not permitted")
@@ -31,7 +31,7 @@ type Principal struct {
 	Repositories map[code.RepositoryID]struct{}
 }
 
-// Anonymous reports whether nobody has shown who they are.
+// Anonymous reports whether the request had no credential.
 func (p *Principal) Anonymous() bool { return p.Actor.Kind == account.ActorAnonymous }
 
 // Owner reports whether p administers the instance with this credential.
@@ -48,13 +48,12 @@ func (p *Principal) Need(s account.Scope) error {
 	return fmt.Errorf("%w: the credential lacks the scope %q", ErrForbidden, string(s))
 }
 
-// Visible says which repositories exist for somebody. The zero value: all of them,
-// which is for those alone who see every repository by their role, whatever there
-// is: to others, answers leave out what would tell of hidden text. One value gives
-// the same answers as long as it is used, so that one answer is of one state, and
-// equal values give equal answers: lists that were made for one are kept by it. Who
-// gives out Visible values gives the same one while nothing has changed. It is safe
-// for concurrent use.
+// Visible says which repositories exist for a caller. The zero value means all of
+// them, and is only for callers whose role lets them see every repository:
+// responses to other callers omit statistics that would reveal hidden text. A
+// Visible value never changes its answers, so that one response reflects one state.
+// Equal values give equal answers, so lists are cached by Visible; its source
+// returns the same value while nothing has changed. It is safe for concurrent use.
 type Visible struct {
 	sees *func(r *code.Repository) bool
 }

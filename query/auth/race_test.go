@@ -24,8 +24,8 @@ func (r *racing) UserByEmail(email string) (*account.User, bool) {
 	return user, found
 }
 
-// A sign-in waits its turn for seconds. If the password is changed meanwhile, the old
-// one begins no session, and does not come back where it was to be hashed anew.
+// A sign-in may wait in the queue for seconds. If the password changes meanwhile,
+// the old one starts no session, and is not restored where it had to be rehashed.
 func TestPasswordChangesDuringSignIn(t *testing.T) {
 	for name, hashing := range map[string]auth.Hashing{
 		"same parameters": {MemoryKiB: 8, Passes: 1}, "stale": {MemoryKiB: 16, Passes: 1},

@@ -6,8 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxRestrictions bounds the sets that are kept. Beyond it all are forgotten: they
-// are quickly made again, and nobody has so many restricted credentials in use.
+// maxRestrictions bounds the cached sets. When it is exceeded all are dropped: they
+// are quickly rebuilt, and so many restricted credentials are rarely in use.
 const maxRestrictions = 1024
 
 // restrictions keeps the sets of repositories of restricted keys and tokens, by

@@ -15,7 +15,7 @@ import (
 )
 
 // Who may do what, by every kind of credential. An attempt is one that would
-// succeed for who may.
+// succeed for a permitted caller.
 func TestWhoMayDoWhat(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
 	ownerIn := w.signInOwner()

@@ -28,7 +28,7 @@ const (
 	DefaultInvitationTTL = 7 * 24 * time.Hour
 	MaxInvitationTTL     = 90 * 24 * time.Hour
 	// changeTimeout bounds the time from an event's append until the directory has
-	// it; who asked gets ErrUnavailable then, and the event may still take effect.
+	// it; then the caller gets ErrUnavailable, and the event may still take effect.
 	changeTimeout = 10 * time.Second
 )
 
@@ -45,8 +45,8 @@ type Options struct {
 	Operator string
 	// Anonymous lets requests without a credential read public repositories.
 	Anonymous bool
-	// DefaultVisibility is of repositories of which neither an owner nor the code
-	// host has said anything; public unless set.
+	// DefaultVisibility applies to repositories for which neither an owner nor the
+	// code host has set a visibility; public unless set.
 	DefaultVisibility account.Visibility
 	// AdmitAll makes people active who come by single sign-on without an
 	// invitation; without it they wait for an owner's approval.
@@ -63,13 +63,13 @@ type Options struct {
 	// Hashing bounds what passwords cost.
 	Hashing Hashing
 
-	// Ready says why the Directory is not as the log had it at the start; nil is
-	// always ready. Until then nobody but the operator is let in, and nobody is
-	// turned away: a key may have been deleted meanwhile, or made. It is asked for
-	// every request.
+	// Ready returns why the Directory has not caught up with the log as of the
+	// start; nil is always ready. Until then only the operator is admitted, and no
+	// caller is rejected: a key may have been deleted meanwhile, or created. It is
+	// called for every request.
 	Ready func() error
-	// Address returns the address of the client of a request, without port; the
-	// peer's unless set. Set it behind proxies that say whom they speak for.
+	// Address returns the client address of a request, without port; the peer's
+	// unless set. Set it behind proxies that send the client address in a header.
 	Address func(r *http.Request) string
 	// Catalog knows the registered repositories. Without it no credential can be
 	// restricted to some.
@@ -133,7 +133,7 @@ type Catalog interface {
 	Find(ctx context.Context, candidate code.Repository) (code.Repository, error)
 }
 
-// Service knows who asks and what exists for them, and is how accounts change.
+// Service authenticates callers, says what exists for them, and changes accounts.
 type Service struct {
 	o            Options
 	digests      digests

@@ -32,14 +32,14 @@ type SignedIn struct {
 	Value   string
 }
 
-// newSession is a session before it is written down.
+// pendingSession is a session before it is recorded.
 type pendingSession struct {
 	value string
 	event *event.SessionStarted
 }
 
-// newSession returns a session of user. Its value is new in any case: one that the
-// browser brought along is never taken over.
+// newSession returns a session of user. Its value is always new: one that the browser
+// sent is never reused.
 func (s *Service) newSession(user account.UserID, from account.Actor, method string) pendingSession {
 	now, id, value := s.nowUTC(), newID(), newValue(account.PrefixSession)
 	from.Kind, from.User, from.Credential = account.ActorUser, user, id

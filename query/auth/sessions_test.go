@@ -67,7 +67,7 @@ func TestRotationAtOnce(t *testing.T) {
 	}
 }
 
-// Signing in never takes over a session that the browser brought along.
+// A sign-in never reuses a session that the browser sent.
 func TestSessionsAreNew(t *testing.T) {
 	w := newWorld(t)
 	in := w.signInOwner()
@@ -183,7 +183,7 @@ func TestOldPasswordIsThrottled(t *testing.T) {
 // sleepFor returns once d has passed, in a bubble at once.
 func sleepFor(d time.Duration) { <-time.After(d) }
 
-// Who was seen is written down, at most every few minutes, and at the end.
+// Who was seen is recorded, at most every few minutes, and at the end.
 func TestActivity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *auth.Options) { o.Now = time.Now })

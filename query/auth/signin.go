@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// SignIn starts a session for who knows the password of a user. The error is
+// SignIn starts a session with the password of a user. The error is
 // ErrUnauthenticated whether there is no such user, the password is wrong or the
 // user may not sign in, after the same work; or a ThrottledError, ErrBusy or
 // ErrUnavailable. Every failure is an entry of the audit log.
@@ -49,8 +49,8 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 	}
 	n := s.newSession(user.ID, from, methodPassword)
 	rehashed := s.rehashPassword(ctx, n.event, stale, password)
-	// Hashing waits its turn: what began with a password that is another by now would
-	// outlive the change. Whoever knows the new one tries again.
+	// Hashing may have waited: a session started with a password that has changed
+	// meanwhile would outlive the change. A user who knows the new one tries again.
 	if now, still := s.o.Directory.User(user.ID); !still || now.PasswordHash != hash {
 		s.throttle.forgetAttempt(limits, false)
 		return nil, ErrBusy
@@ -89,8 +89,8 @@ func (s *Service) rehashPassword(ctx context.Context, begun *event.SessionStarte
 	}}
 }
 
-// noteSignIn counts an attempt, and writes down one that failed. That it cannot be
-// written down does not make the answer another.
+// noteSignIn counts an attempt, and records one that failed. A failure to record it
+// does not change the response.
 func (s *Service) noteSignIn(ctx context.Context, method string, from account.Actor, email string, err error) {
 	reason := outcomeOf(err)
 	s.metrics.signIns.WithLabelValues(method, reason).Inc()
@@ -119,14 +119,14 @@ func (s *Service) noteSignIn(ctx context.Context, method string, from account.Ac
 	}
 }
 
-// What became of an attempt: the label outcome.
+// What happened to an attempt: the label outcome.
 const (
 	outcomeStarted     = "started"
 	outcomeFailed      = "failed"
 	outcomeThrottled   = "throttled"
 	outcomeUnavailable = "unavailable"
-	// outcomeUnfinished is of forms with mistakes and of people who wait for
-	// approval: no failure to count.
+	// outcomeUnfinished is for incomplete forms and for users who wait for
+	// approval: they are not counted as failures.
 	outcomeUnfinished = "unfinished"
 )
 
@@ -145,8 +145,8 @@ func outcomeOf(err error) string {
 	return outcomeFailed
 }
 
-// throttleAttempt runs what somebody may do who knows a secret, under the bounds of failed
-// sign-ins of their address.
+// throttleAttempt runs try, a sign-in by a secret, under the limits for failed sign-ins of
+// the address.
 func (s *Service) throttleAttempt(ctx context.Context, method string, from account.Actor, try func() (*SignedIn, error)) (*SignedIn, error) {
 	if err := s.checkReady(); err != nil {
 		return nil, err

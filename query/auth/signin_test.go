@@ -21,7 +21,7 @@ func actorFrom(address string) account.Actor {
 	return account.Actor{Kind: account.ActorAnonymous, Address: address, Client: "test"}
 }
 
-// trySignIn signs in and returns what became of it.
+// trySignIn signs in and returns what happened to it.
 func (w *world) trySignIn(address, email, password string) (outcome string, wait time.Duration) {
 	w.t.Helper()
 	_, err := w.SignIn(w.t.Context(), actorFrom(address), email, password)
@@ -115,7 +115,8 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 	}
 }
 
-// An address with one account of its own cannot guess others without end.
+// An address with one valid account cannot guess the passwords of others without
+// limit.
 func TestSuccessDoesNotForgiveAnAddress(t *testing.T) {
 	w := newWorld(t)
 	w.signInOwner()
@@ -185,7 +186,7 @@ func TestSignInFailuresAreAlike(t *testing.T) {
 	}
 }
 
-// What a client calls itself keeps nobody out, whatever a header may hold.
+// The client's user agent never prevents a sign-in, whatever the header contains.
 func TestOddClients(t *testing.T) {
 	w := newWorld(t)
 	w.signInOwner()

@@ -19,7 +19,7 @@ const (
 	maxMints = 1000
 )
 
-// mints counts the tokens of keys.
+// tokenMints counts the tokens of keys.
 type tokenMints struct {
 	mu struct {
 		sync.Mutex
@@ -28,8 +28,8 @@ type tokenMints struct {
 	}
 }
 
-// allowMint reports whether a key may mint one more. All counts begin anew when the
-// first token of them has expired.
+// allowMint reports whether a key may mint one more token. All counts are reset when the
+// first of the counted tokens has expired.
 func (m *tokenMints) allowMint(key account.KeyID, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -58,7 +58,7 @@ func (s *Service) UserByName(p *Principal, name string) (*account.User, error) {
 	return s.findUser(account.UserID(name))
 }
 
-// Approve lets somebody in who waits.
+// Approve lets a waiting user in.
 func (s *Service) Approve(ctx context.Context, p *Principal, id account.UserID) (*account.User, error) {
 	return s.changeState(ctx, p, id, event.UserApproved, account.StatePending, account.StateActive)
 }
@@ -145,7 +145,7 @@ func (s *Service) ChangeRole(ctx context.Context, p *Principal, id account.UserI
 }
 
 // Remove takes a user out, with all that is theirs. Owners may remove themselves,
-// but for the last of them.
+// except for the last of them.
 func (s *Service) Remove(ctx context.Context, p *Principal, id account.UserID) error {
 	if err := needOwner(p); err != nil {
 		return err

@@ -9,24 +9,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxSights bounds the Visible values that are kept for one state of the
+// maxVisibilities bounds the Visible values that are kept for one state of the
 // decisions. Beyond it all are forgotten, and lists that were made for them are
 // made again.
 const maxVisibilities = 1024
 
-// sights keeps the Visible values of one state of the decisions.
+// visibilityCache keeps the Visible values of one state of the decisions.
 type visibilityCache struct {
 	mu struct {
 		sync.RWMutex
-		// access is the state that the rest is of. Holding on to it keeps its address
-		// from becoming that of another.
+		// access is the state that the other fields were derived from. The
+		// reference keeps its address from being reused for another state.
 		access map[code.RepositoryID]*account.Access
 		named  map[account.UserID]struct{}
 		known  map[visibilityKey]Visible
 	}
 }
 
-// sightKey is what two principals share who see the same.
+// visibilityKey is what two principals share who see the same.
 type visibilityKey struct {
 	role account.Role
 	user account.UserID // empty where no decision names the user
@@ -96,7 +96,7 @@ func membersOf(access map[code.RepositoryID]*account.Access) map[account.UserID]
 	return named
 }
 
-// sight is what a principal may see in one state of the decisions.
+// visibility decides which repositories a principal may read, in one state of the decisions.
 type visibility struct {
 	p                 *Principal
 	access            map[code.RepositoryID]*account.Access // not changed
@@ -131,8 +131,8 @@ func (s *Service) Visibility(r *code.Repository) account.Visibility {
 	return visibilityOf(r, s.o.Directory.Access()[r.ID], s.o.DefaultVisibility)
 }
 
-// visibilityOf returns the owner's decision, or else the code host's word, or else
-// what holds where nobody has said anything.
+// visibilityOf returns the owner's decision, else the code host's setting, else
+// unsaid, the default.
 func visibilityOf(r *code.Repository, access *account.Access, unsaid account.Visibility) account.Visibility {
 	switch {
 	case access != nil && access.Visibility != "":

@@ -98,7 +98,7 @@ func (w *world) signInOwner() *auth.SignedIn {
 	return in
 }
 
-// signInMember invites somebody and returns their session.
+// signInMember invites a user and returns their session.
 func (w *world) signInMember(owner *auth.Principal, email string) *auth.SignedIn {
 	w.t.Helper()
 	_, value, err := w.Invite(w.t.Context(), owner, auth.Invitation{})
@@ -131,7 +131,7 @@ func (w *world) mintToken(p *auth.Principal, ids ...code.RepositoryID) (*account
 	return token, value
 }
 
-// newRequest returns a request with headers, given as name and value in turns.
+// newRequest returns a request with headers, given as name and value in turn.
 func newRequest(headers ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	for i := 0; i < len(headers); i += 2 {

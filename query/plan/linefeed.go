@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// namesLineFeed reports whether a pattern asks for a line feed by name: as a
+// namesLineFeed reports whether a pattern contains an explicit line feed: as a
 // character, alone or in a class that is not negated, or by a dot under (?s).
-// Classes such as \s or [^x] have one without naming it.
+// Classes such as \s or [^x] contain one implicitly.
 func namesLineFeed(expression string, tree *syntax.Regexp) bool {
 	return namesRune(tree, '\n') || hasOp(tree, syntax.OpCharClass) && classNamesLineFeed(expression)
 }
@@ -78,10 +78,10 @@ func characterAt(rest string) (size int, lineFeed bool) {
 	return size, false
 }
 
-// relaxRune returns a tree that matches what re does, and more: where re names r,
-// anything may stand. It is for a rune that a match may show as other bytes: U+FFFD
-// stands for bytes that are no UTF-8, too, and a line feed for a carriage return with
-// it. class and findRun know of U+FFFD in a class.
+// relaxRune returns a tree that matches what re does, and more: where re names r, it
+// matches anything. It is for a rune that a match may show as other bytes: U+FFFD
+// also represents bytes that are not UTF-8, and a line feed also a carriage return
+// followed by one. class and findRun handle U+FFFD in a class.
 func relaxRune(re *syntax.Regexp, r rune) *syntax.Regexp {
 	switch re.Op {
 	case syntax.OpLiteral:

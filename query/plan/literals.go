@@ -17,7 +17,7 @@ const (
 	maxSets         = 16
 )
 
-// info is what is known of the matches of a subexpression.
+// literalInfo is what is known of the matches of a subexpression.
 type literalInfo struct {
 	// exact is the set of all texts it matches, in order of preference; nil if
 	// they are not few. The texts are folded if the pattern ignores case.

@@ -189,8 +189,8 @@ func anyNode(re *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
 	return is(re) || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return anyNode(sub, is) })
 }
 
-// namesRune reports whether a pattern asks for r as a character, or, if r is the
-// line feed, by a dot under (?s).
+// namesRune reports whether a pattern contains r explicitly, or, if r is the line
+// feed, by a dot under (?s).
 func namesRune(re *syntax.Regexp, r rune) bool {
 	return anyNode(re, func(re *syntax.Regexp) bool {
 		return re.Op == syntax.OpAnyChar && r == '\n' || re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r)
@@ -241,7 +241,7 @@ func removeRune(ranges []rune, r rune) []rune {
 }
 
 // byteShare is roughly how often a byte occurs in source code, in thousandths:
-// enough to tell a class that skips from one that does not.
+// enough to distinguish a class that skips from one that does not.
 func byteShare(b int) int {
 	switch {
 	case b == ' ':

@@ -80,7 +80,7 @@ func matchSpans(p *Pattern, reference *regexp.Regexp, text string) []string {
 		return all
 	}
 	var read []byte
-	var from []int // where in text the bytes of read stand
+	var from []int // offsets in text of the bytes of read
 	for i := range len(text) {
 		if p.KeepCR || text[i] != '\r' || !strings.HasPrefix(text[i:], "\r\n") {
 			read, from = append(read, text[i]), append(from, i)

@@ -45,7 +45,7 @@ func (a Address) String() string {
 	return string(AppendEscapedPath(b, a.Path, false))
 }
 
-// separator stands between the repository and the kind.
+// separator is between the repository and the kind.
 const separator = "/-/"
 
 // escapeRepository also escapes what separates the parts of an address.
@@ -54,7 +54,7 @@ func escapeRepository(name string) string {
 	return strings.ReplaceAll(escaped, separator, "/%2D/")
 }
 
-// Bounds of reading an address, which anybody may send.
+// Limits of an address, which anybody may send.
 const (
 	maxReadings     = 32
 	maxAddressBytes = 3 * (code.MaxNameBytes + code.MaxRefBytes + code.MaxPathBytes + 64) // all of it escaped

@@ -14,6 +14,6 @@ const (
 	MaxPatternBytes = 1024
 	// MaxHistoryLines bounds the lines whose history is read.
 	MaxHistoryLines = 1000
-	// MaxSkippedCommits bounds how far behind the newest commit a page may lie.
+	// MaxSkippedCommits bounds how many commits a page may skip.
 	MaxSkippedCommits = 10_000_000
 )

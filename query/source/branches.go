@@ -18,8 +18,8 @@ type Branch struct {
 	Commit code.CommitID
 	// Time is the committer's.
 	Time time.Time
-	// Indexed says that searches can be about it; Commit is then the one that they
-	// answer from. Default says that they are, unless another is asked for.
+	// Indexed says that it can be searched; Commit is then the indexed one. Default
+	// says that it is searched by default.
 	Indexed, Default bool
 }
 

@@ -62,9 +62,9 @@ func (b *Browser) withRevision(ctx context.Context, r *code.Repository, name str
 	return read(s, rev)
 }
 
-// resolveRevision asks the index first: a branch means what searches answer from. A commit
-// that is named by its ID must be one that a ref leads to: a mirror also holds what
-// a forced push has dropped.
+// resolveRevision checks the index first: a branch means its indexed commit. A commit that
+// is named by its ID must be one that a ref leads to: a mirror also has commits
+// that a forced push has dropped.
 func (b *Browser) resolveRevision(ctx context.Context, s Snapshot, r *code.Repository, name code.RevisionName) (revision, error) {
 	rev := revision{id: r.ID}
 	head, mustReach := s.Default(r.ID), false

@@ -87,7 +87,7 @@ func (*fakeIndex) Files(context.Context, code.RepositoryID, code.Ref, int) ([]st
 	return []string{"a.txt", "dir/b.txt", "large.txt"}, nil
 }
 
-// fakeGit notes what it is asked.
+// fakeGit records its calls.
 type fakeGit struct {
 	source.Git
 	asked []string
@@ -207,9 +207,9 @@ func TestIndexAnswersForItsRevisions(t *testing.T) {
 	}
 }
 
-// TestReach asks git once whether an indexed ref leads to a commit, and each time
-// whether another one does, which may be over at once. What no ref leads to is not
-// found, unless it is to be served.
+// TestReach calls git once to check whether an indexed ref leads to a commit, and
+// each time to check another ref, which may be deleted at any time. A commit that
+// no ref leads to is not found, unless it is to be served.
 func TestReach(t *testing.T) {
 	dropped := code.CommitID(strings.Repeat("4", 40))
 	git := &fakeGit{}
@@ -388,7 +388,7 @@ func TestCallsEndWithTheRequest(t *testing.T) {
 	})
 }
 
-// Of several who ask for one blame at once, one asks git.
+// Of several concurrent requests for one blame, one runs git.
 func TestWhoWaitedFindsTheBlame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		git := &fakeGit{slow: time.Second}

@@ -1,9 +1,9 @@
 // Package source reads files, directories and history of repositories at any
 // revision.
 //
-// It answers the question "what stands there, since when, and by whom?". Main
-// types: Browser (all of it, bounded), Index (what the index knows, declared here
-// and implemented by projections), Git (what a mirror knows, declared here and
+// It answers the question "what is in this file, who wrote it, and when?". Main
+// types: Browser (all of it, bounded), Index (access to the index, declared here
+// and implemented by projections), Git (access to a mirror, declared here and
 // implemented by the role that holds the mirrors).
 //
 // # Where an answer comes from
@@ -21,8 +21,8 @@
 // # Invariants
 //
 //  1. A revision goes through code.ParseRevisionName and a path through
-//     code.ValidatePath before anybody is asked; git is asked about commits by
-//     their full names only, but to resolve one.
+//     code.ValidatePath before any lookup; git gets only full names of commits, except
+//     to resolve one.
 //  2. Every call has a bound in time, in bytes and in entries; the calls of git at
 //     once are bounded, and so are those that wait. The bounds are named in
 //     options.go and bounds.go.

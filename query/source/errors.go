@@ -6,8 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Errors of this package and of the implementations of its interfaces, wrapped
-// with what was asked for.
+// Errors of this package and of the implementations of its interfaces, wrapped with
+// the object of the request.
 var (
 	// ErrInvalidRevision says that a text names no revision in any repository.
 	ErrInvalidRevision = code.ErrRevisionName
@@ -34,7 +34,7 @@ var (
 	ErrTimeout = errors.New("git took too long")
 	// ErrBusy says that too many calls wait.
 	ErrBusy = errors.New("too many requests for git")
-	// ErrUnavailable says that what is asked for needs a mirror, and none is here.
+	// ErrUnavailable says that the request needs a mirror, and none is here.
 	ErrUnavailable = errors.New("no mirror of the repository is at hand")
 	// ErrNotIndexed says that the index does not have the text of a file.
 	ErrNotIndexed = errors.New("not indexed")

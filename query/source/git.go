@@ -118,7 +118,7 @@ type Commit struct {
 	Body string
 }
 
-// Author is somebody who wrote commits.
+// Author is a person who wrote commits.
 type Author struct {
 	Name    string
 	Email   string
@@ -145,8 +145,8 @@ type Hunk struct {
 // LineSpan is a run of lines; Start is 0 where there are none.
 type LineSpan struct{ Start, Lines int }
 
-// Blame says which commit wrote which line of a file. It is shared: nobody
-// changes it.
+// Blame says which commit wrote which line of a file. It is shared and must not be
+// modified.
 type Blame struct {
 	// Ranges cover the file in order; neighbours differ in commit or path.
 	Ranges  []BlameRange
@@ -161,7 +161,7 @@ type BlameRange struct {
 	Lines  int
 }
 
-// BlameCommit is what a blame tells of a commit.
+// BlameCommit is the information that a blame has about a commit.
 type BlameCommit struct {
 	Time        time.Time // the author's
 	Subject     string

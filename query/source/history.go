@@ -60,14 +60,14 @@ func (b *Browser) findRevision(ctx context.Context, r *code.Repository, name str
 	return rev, err
 }
 
-// counted is how a count ended.
+// countResult is how a count ended.
 type countResult struct {
 	n   int
 	err error
 }
 
-// readPage reads a page and, beside it, the number of all. A page that ends the
-// history tells the number by itself.
+// readPage reads a page and, concurrently, the total count. A page that ends the
+// history gives the count by itself.
 func (b *Browser) readPage(ctx context.Context, id code.RepositoryID, q LogQuery) ([]Commit, int, error) {
 	key := cacheKey{operation: operationCount, id: id, commit: q.Commit, query: q}
 	key.query.Skip, key.query.Limit, key.query.Commit = 0, 0, ""
@@ -155,7 +155,7 @@ func (b *Browser) Commit(ctx context.Context, r *code.Repository, name string) (
 	return commits[0], nil
 }
 
-// authorOverhead is what an Author takes beside its texts.
+// authorOverhead is the memory that an Author takes in addition to its strings.
 const authorOverhead = 48
 
 // Authors returns who wrote the commits that lead to a revision, below a path if
@@ -186,8 +186,8 @@ func authorsBytes(authors []Author) (n int64) {
 	return n
 }
 
-// readCached returns what is kept under a key, or asks git for it and keeps it. Of
-// several who ask at once, those that had to wait find it.
+// readCached returns the cached value of a key, or calls ask and caches the result. Of
+// several concurrent callers, those that had to wait find it.
 func readCached[T any](ctx context.Context, b *Browser, key cacheKey, size func(T) int64, ask func(context.Context) (T, error)) (T, error) {
 	known, hit := b.cache.get(key)
 	b.metrics.observeLookup(key.operation, hit)
@@ -234,7 +234,7 @@ func (b *Browser) Diff(ctx context.Context, r *code.Repository, base, head, path
 	return files, nil
 }
 
-// What a range and a commit of a Blame take beside their texts.
+// Memory that a range and a commit of a Blame take in addition to their strings.
 const (
 	blameRangeOverhead  = 64
 	blameCommitOverhead = 300

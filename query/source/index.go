@@ -24,7 +24,8 @@ type Snapshot interface {
 	// set. The slice is the caller's.
 	Branches(id code.RepositoryID) []Branch
 	// File returns a file of an indexed ref. The error wraps ErrNoPath if there is
-	// none, ErrBinary if it is no text, and ErrNotIndexed if git has to be asked.
+	// none, ErrBinary if it is no text, and ErrNotIndexed if the caller has to use
+	// git.
 	File(id code.RepositoryID, ref code.Ref, path string) (File, error)
 	// List returns a directory of an indexed ref in any order, "" being the root;
 	// at most limit entries, or ErrTooLarge. The error wraps ErrNoPath if there is

@@ -53,7 +53,7 @@ func clampSeconds(t time.Time) (int64, error) {
 	return max(t.Unix(), 1), nil
 }
 
-// parseRelative reads a time that is told from now.
+// parseRelative parses a time that is relative to now.
 func parseRelative(text string, now time.Time) (time.Time, bool) {
 	switch text {
 	case "now", "today":

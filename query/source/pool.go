@@ -10,7 +10,7 @@ import (
 // waitingShare is how many calls may wait for each that may run.
 const waitingShare = 16
 
-// pool bounds the calls of one sort that run at once.
+// callPool bounds the calls of one sort that run at once.
 type callPool struct {
 	slots   chan struct{}
 	waiting atomic.Int64

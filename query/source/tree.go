@@ -54,8 +54,8 @@ func (n *Node) addChildren(directories map[string][]Entry) {
 	}
 }
 
-// openedDirectories returns the root, the paths and all that lies between them, in
-// order and each once.
+// openedDirectories returns the root, the paths and all directories between them,
+// in order and each once.
 func openedDirectories(paths []string) ([]string, error) {
 	if len(paths) > MaxTreePaths {
 		return nil, fmt.Errorf("%w: %d paths, at most %d", ErrTooLarge, len(paths), MaxTreePaths)
@@ -83,9 +83,10 @@ func openedDirectories(paths []string) ([]string, error) {
 // subtreeStep is how many directories Subtree opens between two looks at its limit.
 const subtreeStep = 64
 
-// Subtree returns a directory of a revision with what lies at most depth levels
-// below it. Once limit entries were seen no other directory is opened: those near
-// the root come first, so that what lacks lies deep. All of it is of one commit.
+// Subtree returns a directory of a revision with the entries at most depth levels
+// below it. Once it has seen limit entries it opens no other directory. Entries
+// near the root come first, so only deep ones are missing. All entries come from
+// one commit.
 func (b *Browser) Subtree(ctx context.Context, r *code.Repository, name, path string, depth, limit int) (*Node, error) {
 	path, err := cleanDirectory(path)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// Accounts knows who asks and changes accounts: auth.Service, which says what each
-// method does and which errors it returns.
+// Accounts authenticates visitors and changes accounts: auth.Service, which
+// documents each method and its errors.
 type Accounts interface {
 	Authenticate(r *http.Request) (*auth.Principal, error)
 	Origin(r *http.Request) account.Actor
@@ -60,7 +60,7 @@ type Repositories interface {
 	Repositories(ctx context.Context) ([]*search.Repository, error)
 }
 
-// Auditor writes down what was read. An error says that it is not taken, and that
+// Auditor records what was read. An error says that it is not taken, and that
 // the page must not be shown.
 type Auditor interface {
 	Note(ctx context.Context, rec audit.Record) error

@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// recordRead has it written down that somebody has read, or was refused, something.
-// Metadata are pairs of name and value.
+// recordRead records in the audit log that the visitor has read, or was refused,
+// something. Metadata are pairs of name and value.
 func (s *Server) recordRead(w http.ResponseWriter, v *pageRequest, action audit.Action, status int, metadata ...string) error {
 	if s.o.Audit == nil {
 		return nil

@@ -41,8 +41,8 @@ func (s *Server) readFile(v *pageRequest, p *codePage) error {
 	return nil
 }
 
-// unreadableReason says why a file that is there has no text to show, and what to
-// do; empty if err is of another kind.
+// unreadableReason says why an existing file has no text to show, and what to do;
+// empty if err is another error.
 func unreadableReason(err error) string {
 	switch {
 	case errors.Is(err, source.ErrBinary):
@@ -55,8 +55,8 @@ func unreadableReason(err error) string {
 	return ""
 }
 
-// fillFile puts the part of a file into its page that was asked for, or that has the
-// first highlighted line.
+// fillFile puts the requested part of a file into its page, or the part that has
+// the first highlighted line.
 func fillFile(r *http.Request, p *codePage, d *codeData, file *source.File) {
 	query := r.URL.Query()
 	mark := readHighlight(query.Get("highlightRange"))

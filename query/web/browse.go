@@ -17,8 +17,8 @@ import (
 
 // Code gives the pages about code what the API has; api.Server does.
 type Code interface {
-	// CodePage puts before a page the checks of a request that reads code. fail
-	// answers who may not.
+	// CodePage wraps a page in the checks of a request that reads code. fail writes
+	// the response for callers without permission.
 	CodePage(route string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler
 	// Repository returns the repository with that full name that exists for the
 	// context's principal. The error wraps code.ErrNotFound if there is none.
@@ -201,7 +201,7 @@ type codeData struct {
 	Previous, Next   string // other parts of a long file
 }
 
-// crumb is a link to a directory above, entryRow one to what lies in a directory.
+// crumb is a link to a directory above, entryRow one to an entry of a directory.
 type crumb struct{ Name, URL string }
 
 type entryRow struct {
@@ -278,7 +278,7 @@ func (p *codePage) newEntryRow(e source.Entry) entryRow {
 	return entryRow{e.Name, p.pageURL(source.PageBlob, path), false}
 }
 
-// readFileOfTree leads to the page of a file that was asked for as a directory.
+// readFileOfTree redirects to the page of a file that was requested as a directory.
 func (s *Server) readFileOfTree(ctx context.Context, p *codePage, missing error) error {
 	_, err := s.o.Source.File(ctx, p.repository, p.Revision, p.Path)
 	there := []error{nil, source.ErrBinary, source.ErrTooLarge, source.ErrSubmodule}

@@ -47,7 +47,7 @@ func walkPages(t *testing.T, o map[string]any) {
 	}
 }
 
-// requireKey stands for the API: it wants a key.
+// requireKey simulates the API: it requires a key.
 func (w *world) requireKey(rw http.ResponseWriter, r *http.Request) {
 	if _, err := w.accounts.Authenticate(r); err != nil {
 		rw.WriteHeader(http.StatusUnauthorized)

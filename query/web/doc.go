@@ -16,9 +16,9 @@
 //	members.go   /settings/members, invitations
 //	browse.go    /browse/…, directories; blob.go and lines.go, files
 //
-// Pages call auth.Service, not the API over HTTP. What stands in front of every
-// request (its ID, its name in metrics, the checks of host and origin, bounds and
-// rates) is Options.Around, which is the API's.
+// Pages call auth.Service, not the API over HTTP. The layers before every request
+// (its ID, its name in metrics, the checks of host and origin, limits and rates)
+// are Options.Around, which is the API's.
 //
 // # Invariants
 //

@@ -32,14 +32,14 @@ var failures = []failure{
 	{errNoFile, http.StatusNotFound, "There is no such file or directory at this revision of the repository. It may have been moved or deleted: a search by its name finds it."},
 	{errNoRevision, http.StatusNotFound, "The repository has no such branch, tag or commit, or nothing of it is indexed yet."},
 	{errCredential, http.StatusUnauthorized, "Sign in, or send a valid API key as Authorization: Bearer KEY."},
-	{errMethod, http.StatusMethodNotAllowed, "There is nothing to look at here: please go by the page with the form."},
+	{errMethod, http.StatusMethodNotAllowed, "This address only accepts a form. Please use the page with the form."},
 	{ErrNotReady, http.StatusServiceUnavailable, "The server has just been started and is still reading its accounts. Please try again in a moment."},
 	{errOwnersOnly, http.StatusForbidden, "This page is for owners."},
 	{errFormTooLarge, http.StatusRequestEntityTooLarge, "The form is too large."},
 	{errFormType, http.StatusUnsupportedMediaType, "This is not a form of ours."},
 	{errFormStale, http.StatusForbidden, "This form is from another sign-in. Please open the page again."},
 	{auth.ErrBusy, http.StatusServiceUnavailable, "Many people sign in at this moment. Please try again."},
-	{auth.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot save this now. Please look whether it was done before you try again."},
+	{auth.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot save this now. The change may have been applied: please check before you try again."},
 	{auth.ErrTooMany, http.StatusConflict, "There are too many of these already. Please delete some first."},
 	{auth.ErrUserNotFound, http.StatusNotFound, "There is no such member any more."},
 	{auth.ErrNotActive, http.StatusConflict, "The member is not in a state for that any more. Please look again."},
@@ -51,7 +51,7 @@ var failures = []failure{
 	{auth.ErrInvitation, http.StatusForbidden, "This invitation has expired, was used or taken back, or is not for this e-mail address."},
 	{auth.ErrIdentity, http.StatusForbidden, "You are known to the provider, but it could not be matched to an account here: it vouches for no e-mail address, or the address has an account that signs in another way. Please ask an owner of this server."},
 	{auth.ErrForbidden, http.StatusForbidden, "You may not do this."},
-	{auth.ErrInvalid, http.StatusUnprocessableEntity, "This could not be taken as it is. Please look again."},
+	{auth.ErrInvalid, http.StatusUnprocessableEntity, "Some of these values are not valid. Please check them and try again."},
 	{auth.ErrUnauthenticated, http.StatusForbidden, "You may not sign in here. An owner of this server can say why."},
 	{oidc.ErrUnknown, http.StatusNotFound, "There is no such provider."},
 	{oidc.ErrUnavailable, http.StatusBadGateway, "The provider cannot be reached at the moment. Please try again in a while; the server's log says more."},
@@ -99,7 +99,7 @@ func (s *Server) showError(w http.ResponseWriter, v *pageRequest, err error) {
 	}
 }
 
-// explainError returns how err is shown, and logs what is not shown of it.
+// explainError returns how to show err, and logs the details that are not shown.
 func (s *Server) explainError(w http.ResponseWriter, v *pageRequest, err error) failure {
 	f := failureOf(err)
 	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
@@ -109,18 +109,18 @@ func (s *Server) explainError(w http.ResponseWriter, v *pageRequest, err error) 
 	switch {
 	case f.text == "":
 		f.text = "Something went wrong here. The server's log has the cause under request ID " + id + "."
-		s.o.Logger.ErrorContext(v.r.Context(), "a page failed", "request_id", id, "path", v.r.URL.Path, "error", err)
+		s.o.Logger.ErrorContext(v.r.Context(), "page failed", "request_id", id, "path", v.r.URL.Path, "error", err)
 	case f.status == http.StatusBadGateway || f.status == http.StatusServiceUnavailable:
-		s.o.Logger.WarnContext(v.r.Context(), "a page could not be answered", "request_id", id, "path", v.r.URL.Path, "error", err)
+		s.o.Logger.WarnContext(v.r.Context(), "page unavailable", "request_id", id, "path", v.r.URL.Path, "error", err)
 	default:
-		s.o.Logger.DebugContext(v.r.Context(), "a page refused", "request_id", id, "path", v.r.URL.Path, "error", err)
+		s.o.Logger.DebugContext(v.r.Context(), "page refused", "request_id", id, "path", v.r.URL.Path, "error", err)
 	}
 	return f
 }
 
-// formWithError shows a form again with what is wrong: beside the field that err names,
-// above the form for the rest. Names of fields in auth are those of the API; fields
-// says which of ours they are.
+// formWithError shows a form again with the error: next to the field that err names, else
+// above the form. Field names in auth are those of the API; fields maps them to
+// ours.
 func (s *Server) formWithError(w http.ResponseWriter, v *pageRequest, f form, err error, fields map[string]string) (form, int) {
 	if errors.Is(err, auth.ErrInvalid) {
 		_, rest, _ := strings.Cut(err.Error(), auth.ErrInvalid.Error()+": ")

@@ -75,8 +75,8 @@ var (
 	errFormStale    = errors.New("this form is from another sign-in; please try again")
 )
 
-// readForm reads the form of a POST, and holds one that is of a user against their
-// token.
+// readForm reads the form of a POST, and checks the token of a form that belongs to
+// a user.
 func (s *Server) readForm(w http.ResponseWriter, v *pageRequest) (form, error) {
 	r := v.r
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
@@ -95,9 +95,10 @@ func (s *Server) readForm(w http.ResponseWriter, v *pageRequest) (form, error) {
 	return form{values: r.PostForm}, nil
 }
 
-// formToken is what forms of a user carry. The checks of origin and SameSite stand
-// in front of it; it holds where a proxy has taken out what they look at. It is of
-// the user and not of the session, so that forms outlive a rotation.
+// formToken is the CSRF token of a user's forms. The checks of origin and SameSite
+// come first; the token protects where a proxy has removed the headers that they
+// need. It belongs to the user and not to the session, so that forms outlive a
+// session rotation.
 func (s *Server) formToken(user account.UserID) string {
 	m := hmac.New(sha256.New, s.o.Secret)
 	m.Write([]byte("quarry form 1 " + user))

@@ -62,7 +62,7 @@ func (s *Server) repositoryNames(v *pageRequest, keys ...*account.Key) (map[code
 	return names, err
 }
 
-// lifetimes are what the form of a new key offers, in days; 0 is for ever.
+// lifetimes are the choices in the form of a new key, in days; 0 means no expiry.
 var lifetimes = []int{7, 30, 90, 365, 0}
 
 const defaultLifetime = 90
@@ -107,9 +107,9 @@ func (s *Server) showNewKey(w http.ResponseWriter, v *pageRequest, f form, statu
 	}})
 }
 
-// createKey answers with the page that shows the new key, and not by a redirect:
-// its value is nowhere to be shown again. Who loads the page anew asks for a second
-// key of the same name, and is refused.
+// createKey responds with the page that shows the new key, and not with a redirect:
+// its value cannot be shown again. Reloading the page submits a second key of the
+// same name, which is refused.
 func (s *Server) createKey(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestHighlight(t *testing.T) {
 // anyTag is what render writes around text; in escaped text there is no "<".
 var anyTag = regexp.MustCompile(`<a id="L\d+" href="#L\d+" tabindex="-1"(?: autofocus)?>\d+</a>`)
 
-// FuzzRender holds that the text of a page, without tags, is the text of the file.
+// FuzzRender checks that the text of a page, without tags, is the text of the file.
 func FuzzRender(f *testing.F) {
 	f.Add([]byte("a < b && \"c\" > 'd'\r\n</pre><script>alert(1)</script>"), "1:2,2:3")
 	f.Add([]byte("\xff\xfe\n\u202e\r\r\n<!--"), "2")

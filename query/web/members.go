@@ -76,7 +76,7 @@ func (s *Server) showMembers(w http.ResponseWriter, v *pageRequest, f form, link
 	return s.renderPage(w, v, view{template: "members", title: "Members", section: "members", status: status, form: f, data: &list})
 }
 
-// partitionUsers puts those whom the filter lets through where they belong.
+// partitionUsers adds the users that match the filter to the lists they belong in.
 func (l *memberList) partitionUsers(users []*account.User, visitor account.UserID) {
 	filter := strings.ToLower(l.Filter)
 	for _, u := range users {

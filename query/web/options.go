@@ -32,9 +32,9 @@ type Options struct {
 	// Code and Source are what pages about code show; nil: there are none.
 	Code   Code
 	Source *source.Browser
-	// Audit is told who looks at the list of members, who asks for a page that is for
-	// owners, and of sign-ins that fail between the browser and a provider; nil:
-	// nobody is told. Accounts writes down what it changes, and other sign-ins.
+	// Audit records who views the list of members, who requests a page that is for
+	// owners, and sign-ins that fail between the browser and a provider; nil
+	// records nothing. Accounts records its own changes, and other sign-ins.
 	Audit Auditor
 	// Secret is the server's; the key of the tokens of forms follows from it.
 	Secret []byte

@@ -130,7 +130,7 @@ func formTokenOf(b *browser) string {
 	return found[1]
 }
 
-// TestMembersSeeTheirOwn asks as a member what only owners may have.
+// TestMembersSeeTheirOwn requests, as a member, pages that only owners may see.
 func TestMembersSeeTheirOwn(t *testing.T) {
 	w := newWorld(t, nil)
 	w.setUp()

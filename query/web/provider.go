@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// errand is what a person does at a provider; the flow carries it there and back.
+// providerRequest is what a person does at a provider; the flow carries it there and back.
 type providerRequest struct {
 	Return     string `json:"r,omitempty"`
 	Invitation string `json:"i,omitempty"`
@@ -53,9 +53,9 @@ func (s *Server) startFlow(w http.ResponseWriter, provider string, e providerReq
 	return d.URL, nil
 }
 
-// connectProvider begins to give the user an identity of a provider. It answers with a page
-// that has a link, and not by a redirect: browsers hold where a form leads against
-// form-action, which names nobody else.
+// connectProvider starts to link an identity of a provider to the user. It responds with a
+// page that has a link, and not with a redirect: browsers check the target of a
+// form's redirect against form-action, which allows only this site.
 func (s *Server) connectProvider(w http.ResponseWriter, v *pageRequest) error {
 	if _, err := s.readForm(w, v); err != nil {
 		return err

@@ -85,7 +85,7 @@ func TestProviderAndPassword(t *testing.T) {
 	f.setUp()
 	b := f.newBrowser()
 	for _, subject := range []string{"ada", "false", "none"} {
-		// The address of somebody with a password is not enough unless that is
+		// The address of a user with a password is not enough unless that is
 		// configured, and one that is not verified never is.
 		f.visitProvider(b.get("/sign-in"), subject).expectPage(http.StatusForbidden, "could not be matched")
 	}
@@ -149,7 +149,7 @@ func TestProviderArrivals(t *testing.T) {
 	f.visitProvider(b.get("/sign-in"), "bob").leadsTo("/")
 	b = f.newBrowser().get("/auth/oidc/company?return=//evil.test")
 	b.get(f.provider.Visit(b.header.Get("Location"), "bob").String()).leadsTo("/")
-	// Somebody else's callback in this browser: signing people in as another.
+	// An attacker's callback in this browser would sign the user in as another.
 	eve := f.newBrowser().get("/auth/oidc/company")
 	back := f.provider.Visit(eve.header.Get("Location"), "bob").String()
 	f.newBrowser().get(back).expectPage(http.StatusBadRequest, "begun in another browser")

@@ -50,7 +50,7 @@ func newTemplates(a *assets) (*templates, error) {
 // frame is what every page is given.
 type frame struct {
 	Title   string
-	User    *account.User // nil: nobody is signed in
+	User    *account.User // nil: not signed in
 	Owner   bool
 	Token   string // of forms
 	Section string // of the settings; empty: none of them

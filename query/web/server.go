@@ -96,7 +96,7 @@ const (
 	accessOwner               // that of an owner
 )
 
-// page answers a visit. An error is shown as a page of its own.
+// pageHandler answers a visit. An error is shown as a separate page.
 type pageHandler func(w http.ResponseWriter, v *pageRequest) error
 
 func (s *Server) routeTable() []route {
@@ -154,8 +154,8 @@ func redirectDone(w http.ResponseWriter, v *pageRequest, path, what string) erro
 	return nil
 }
 
-// notices are what pages say after a redirect, by the parameter done: whatever else
-// stands there is not shown.
+// notices are the messages of pages after a redirect, by the parameter done: any
+// other value is not shown.
 var notices = map[string]string{
 	"key-deleted":      "The key is deleted. It works nowhere any more.",
 	"renamed":          "Your name is changed.",

@@ -61,7 +61,7 @@ func (s *Server) setUp(w http.ResponseWriter, v *pageRequest) error {
 	return nil
 }
 
-// newcomerOf reads a form of somebody who wants to become a user.
+// newcomerOf reads the form of a person who wants to become a user.
 func newcomerOf(f form) auth.Newcomer {
 	return auth.Newcomer{Value: f.Get("token"), Email: f.Get("email"), Name: f.Get("name"), Password: f.Secret("password")}
 }

@@ -17,8 +17,8 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// assets are the static files under names that have their content in them, so that
-// browsers may keep them for ever.
+// assets are the static files under names that contain a hash of their content, so
+// that browsers may cache them forever.
 type assets struct {
 	urls map[string]string // by plain name
 	body map[string][]byte // by URL

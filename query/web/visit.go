@@ -10,19 +10,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// visit is one request and who sends it.
+// pageRequest is one request and who sends it.
 type pageRequest struct {
 	r         *http.Request
 	principal *auth.Principal
-	user      *account.User // nil: nobody is signed in
+	user      *account.User // nil: not signed in
 	access    access        // of the route
 }
 
 // isOwner reports whether the visitor administers the server.
 func (v *pageRequest) isOwner() bool { return v.user != nil && v.principal.Owner() }
 
-// handleRoute makes a handler of a route: it finds out who asks, and leads those who
-// need to sign in there.
+// handleRoute makes a handler of a route: it authenticates the visitor, and redirects
+// visitors who must sign in to the sign-in page.
 func (s *Server) handleRoute(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
@@ -60,8 +60,8 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// identifyUser finds out who asks. A session that is no good any more is nobody's, and
-// the browser is told to forget it.
+// identifyUser authenticates the visitor. It ignores a session that is no longer
+// valid, and makes the browser delete its cookie.
 func (s *Server) identifyUser(w http.ResponseWriter, v *pageRequest) {
 	r := v.r
 	if !auth.HasCookie(r) {
@@ -86,7 +86,7 @@ func (s *Server) identifyUser(w http.ResponseWriter, v *pageRequest) {
 func (s *Server) rotateSession(w http.ResponseWriter, v *pageRequest) {
 	in, err := s.o.Accounts.Rotate(v.r.Context(), v.principal)
 	if err != nil {
-		s.o.Logger.WarnContext(v.r.Context(), "a session was not rotated", "error", err)
+		s.o.Logger.WarnContext(v.r.Context(), "session not rotated", "error", err)
 		return
 	}
 	if in != nil {

@@ -7,7 +7,7 @@ type Visibility string
 
 // The kinds of visibility.
 const (
-	Public   Visibility = "public"   // everybody who may ask at all
+	Public   Visibility = "public"   // every caller that may send requests
 	Internal Visibility = "internal" // users
 	Private  Visibility = "private"  // owners, and users who are named
 )
@@ -25,7 +25,7 @@ type Access struct {
 	Members []UserID
 }
 
-// ActorKind says what somebody has shown of themselves.
+// ActorKind is how an actor authenticated.
 type ActorKind string
 
 // The kinds of actors.

@@ -9,7 +9,7 @@ import (
 // Scope is what a key may be used for.
 type Scope string
 
-// The scopes. Each stands for itself: admin does not include the others.
+// The scopes. They are independent: admin does not include the others.
 const (
 	ScopeSearch Scope = "search" // search, symbols, the list of repositories
 	ScopeGit    Scope = "git"    // files, history, differences, blame

@@ -1,9 +1,9 @@
-// Package account holds the words for people and programs that ask: users, what
-// they sign in with, the keys they hand out, and what they may see.
+// Package account defines the people and programs that send requests: users, what
+// they sign in with, the keys they create, and what they may see.
 //
 // It answers the question "who may this be, and what may they do?" for the events
-// that write it down (schemas/event), the projection that keeps it
-// (projections/accounts) and the part that decides by it (query/auth). The main
+// that record it (schemas/event), the projection that keeps it
+// (projections/accounts) and the package that decides by it (query/auth). The main
 // types are User, Key, Token, Session, Invitation, Access and Actor.
 //
 // # Invariants

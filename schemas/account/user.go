@@ -11,7 +11,7 @@ const (
 	MaxPasswordBytes = 1024
 )
 
-// UserID names a user for ever; it says nothing of the person.
+// UserID identifies a user permanently. It contains no personal data.
 type UserID string
 
 // Role is what a user may do in the whole instance.

@@ -1,7 +1,7 @@
 package audit
 
-// What changes the accounts. These entries are the events of event.TopicAccounts
-// themselves; nobody writes a Record of these actions.
+// Actions that change accounts. Their entries are the events of event.TopicAccounts
+// themselves; no Record is written for these actions.
 const (
 	OwnerCreated         Action = "user.owner_created" // the first owner
 	MemberAdded          Action = "org.member_added"

@@ -12,8 +12,8 @@ import (
 // ErrCloneURL says that a clone URL is not one that Quarry hands to git.
 var ErrCloneURL = errors.New("clone URL is not usable")
 
-// CloneURL is a clone URL taken apart. It is lexical only: whether the host may
-// be reached or the path be read is decided by whoever runs git.
+// CloneURL is a parsed clone URL. Parsing is lexical only: the code that runs git
+// decides whether the host may be reached or the path be read.
 type CloneURL struct {
 	// Scheme is https, http, ssh, git or file.
 	Scheme string

@@ -12,7 +12,7 @@ type DocumentKey struct {
 	Language Language
 }
 
-// Flags are facts about a document or about the place where it stands.
+// Flags are facts about a document or its place.
 type Flags uint8
 
 // The facts that ranking and filters use.
@@ -33,7 +33,7 @@ const (
 	SkipBinary      SkipReason = "binary"       // a NUL byte or a binary format
 	SkipTooLarge    SkipReason = "too_large"    // above the size limit
 	SkipUndecodable SkipReason = "undecodable"  // no known encoding gives text
-	SkipSymlink     SkipReason = "symlink"      // a link is no text of its own
+	SkipSymlink     SkipReason = "symlink"      // a link has no text
 	SkipSubmodule   SkipReason = "submodule"    // lives in another repository
 	SkipUnreadable  SkipReason = "unreadable"   // git cannot read the blob
 	SkipInvalidPath SkipReason = "invalid_path" // ValidatePath refuses the path: see NamePath

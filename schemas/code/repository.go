@@ -10,7 +10,7 @@ import (
 // exist. Packages wrap it with what was looked for.
 var ErrNotFound = errors.New("not found")
 
-// RepositoryID names a repository for ever. See NewRepositoryID.
+// RepositoryID identifies a repository permanently. See NewRepositoryID.
 type RepositoryID uint64
 
 // repositoryIDBits keeps an ID within the integers that a JSON number holds
@@ -87,8 +87,8 @@ type Repository struct {
 	ImageURL string `json:"imageUrl,omitempty"`
 	// DefaultBranch is the short name of the default branch; empty until known.
 	DefaultBranch string `json:"defaultBranch,omitempty"`
-	// Branches are globs on short branch names that are indexed beside the
-	// default branch.
+	// Branches are globs that select, by short name, the branches to index in
+	// addition to the default branch.
 	Branches []string `json:"branches,omitempty"`
 	// Tags are globs on short tag names that are indexed, too.
 	Tags []string `json:"tags,omitempty"`

@@ -30,7 +30,7 @@ type RevisionName struct {
 
 // Bounds of a RevisionName.
 const (
-	// MinCommitPrefix is the least number of characters that stand for a commit.
+	// MinCommitPrefix is the minimum length of an abbreviated commit ID.
 	MinCommitPrefix = 4
 	maxSteps        = 16
 	maxStep         = 1_000_000

@@ -239,8 +239,8 @@ func (c *checker) checkOptionalID(field, id string) {
 	}
 }
 
-// checkEmail checks that an address is in lower case and has one '@' with something
-// before and after it. Whether mail gets there, nobody can see.
+// checkEmail checks that an address is in lower case and has exactly one '@' with text
+// on both sides. It cannot check that the address receives mail.
 func (c *checker) checkEmail(field, s string) {
 	c.checkText(field, s, 3, account.MaxEmailBytes)
 	local, domain, _ := strings.Cut(s, "@")

@@ -51,9 +51,9 @@ const (
 	MaxCredentialBytes = 128
 )
 
-// UserCreated brings a user in. It has no effect if the e-mail address or the
-// identity is taken, if it is of a first owner and there is one, or if it names an
-// invitation that is gone or has expired at At.
+// UserCreated adds a user. It has no effect if the e-mail address or the identity
+// is taken, if it creates the first owner and an owner exists, or if its invitation
+// is gone or has expired at At.
 type UserCreated struct {
 	User         account.UserID    `json:"user"`
 	Email        string            `json:"email"`

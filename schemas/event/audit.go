@@ -10,7 +10,7 @@ import (
 // TypeAuditRecorded is the event of TopicAudit.
 const TypeAuditRecorded Type = "dev.quarry.audit.recorded.v1"
 
-// Bounds of an AuditRecorded beside those of schemas/audit.
+// Limits of an AuditRecorded, in addition to those of schemas/audit.
 const (
 	// MaxAuditRecords bounds the records of one AuditRecorded. So many long ones
 	// exceed MaxValueBytes: who writes them bounds their size, too.

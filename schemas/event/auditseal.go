@@ -18,14 +18,14 @@ const MaxSealedChains = 8
 type AuditSealed struct {
 	// Chains are written in the order of their topics.
 	Chains []ChainHead `json:"chains"`
-	// SealKey tells the keys of seals apart, MAC is the HMAC-SHA256 of chains and
+	// SealKey identifies the key of the seal, MAC is the HMAC-SHA256 of chains and
 	// time; both in hexadecimal.
 	SealKey string    `json:"key"`
 	MAC     string    `json:"mac"`
 	At      time.Time `json:"at"`
 }
 
-// ChainHead is what the hash chain of a topic was behind a record.
+// ChainHead is the state of a topic's hash chain after a record.
 type ChainHead struct {
 	Topic  Topic  `json:"topic"`
 	Offset Offset `json:"offset"`

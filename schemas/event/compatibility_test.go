@@ -11,8 +11,8 @@ import (
 )
 
 // releasedPath lists everything that was ever released: headers, fields with their
-// rules, and the hashes of samples, one per line with the version it belongs to.
-// Records with them are in logs for ever, so a line is never removed or changed.
+// rules, and the hashes of samples, one per line with the version that introduced
+// it. Logs keep such records forever, so a line is never removed or changed.
 var releasedPath = filepath.Join("..", "testdata", "released-fields.txt")
 
 // TestSchemasStayCompatible is the check of breaking changes. What it refuses

@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Headers of a dead letter, beside those of the record itself.
+// Headers that a dead letter has in addition to those of the original record.
 const (
 	HeaderDeadPosition = "quarry-dead-position" // topic/partition/offset of the record
 	HeaderDeadReason   = "quarry-dead-reason"   // why, masked by failure.Clean
@@ -17,7 +17,7 @@ const (
 )
 
 // Headers of a resolution: a record of TopicDeadLetters, in the partition of the
-// letter and with its key, that says what became of it. It has no value.
+// letter and with its key, that says what happened to it. It has no value.
 const (
 	HeaderResolvedPosition = "quarry-resolved-position" // of the letter
 	HeaderResolution       = "quarry-resolution"        // a Resolution
@@ -30,10 +30,10 @@ const (
 // the letter's position.
 const HeaderReplayOf = "quarry-replay-of"
 
-// Resolution says what became of a dead letter.
+// Resolution says what happened to a dead letter.
 type Resolution string
 
-// What can become of a dead letter.
+// What can happen to a dead letter.
 const (
 	LetterReplayed Resolution = "replayed"
 	LetterDropped  Resolution = "dropped"
@@ -111,11 +111,11 @@ func Original(letter Record) Record {
 // stays below the room that MaxValueBytes leaves in a record of the log.
 const maxReasonBytes = 2 << 10
 
-// DeadLetter returns the record that is put to TopicDeadLetters for a record that
-// a stage gave up on: its key, value and headers, and why, where and after how
-// many attempts. The reason is written without credentials. What would not fit into a record any more is left out, the
-// value first, then key and headers: the position tells where they are. The
-// letter shares memory with rec.
+// DeadLetter returns the record that is written to TopicDeadLetters for a record
+// that a stage gave up on: its key, value and headers, and why, where and after how
+// many attempts. Credentials are removed from the reason. Parts that do not fit
+// into a record are left out, the value first, then key and headers: the position
+// says where to find them. The letter shares memory with rec.
 func DeadLetter(rec Record, source string, attempts int, reason error) Record {
 	added := []Header{
 		{HeaderDeadPosition, []byte(rec.Position.String())},

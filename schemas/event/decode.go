@@ -72,10 +72,9 @@ func headerOf(rec Record, name string) []byte {
 }
 
 // ForWorkers reports whether it is the workers that answer for records of a type:
-// that handle them, and put what they cannot read to the dead letters. That is
-// what asks for work, and every type that this build does not know, none
-// included. Projections answer for the rest. So a record that nobody can read
-// has one stage that complains of it.
+// that handle them, and put what they cannot read to the dead letters. These are
+// the work types and every unknown or missing type. The projections are responsible
+// for all other types, so exactly one stage reports an unreadable record.
 func ForWorkers(t Type) bool {
 	return slices.Contains(workTypes, t) || newEvent(t) == nil
 }

@@ -87,7 +87,7 @@ func TestDecodeIgnoresUnknownFieldsAndHeaders(t *testing.T) {
 	}
 }
 
-// addUnknown adds a field to v and all objects within, but for those whose fields
+// addUnknown adds a field to v and all objects within, except for those whose fields
 // are data.
 func addUnknown(v any) {
 	switch v := v.(type) {

@@ -6,11 +6,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// DeliveryOutcome says why a delivery of a web hook led to no push.
+// DeliveryOutcome says why a webhook delivery led to no push.
 type DeliveryOutcome string
 
-// What becomes of deliveries that lead to no push. Those that do are told of by
-// the pushes themselves, which name them.
+// Outcomes of deliveries that led to no push. A delivery that led to pushes is
+// named in the pushes themselves.
 const (
 	// DeliveryDuplicate repeats a delivery that was taken.
 	DeliveryDuplicate DeliveryOutcome = "duplicate"
@@ -23,10 +23,9 @@ const (
 	DeliveryRefused DeliveryOutcome = "refused"
 )
 
-// Delivery tells of a web hook's delivery that led to no push. It has no key: a
-// duplicate is appended to the partition of the delivery that it repeats, one that
-// was taken to the one of its events, any other to the one of its connection and
-// ID.
+// Delivery records a webhook delivery that led to no push. It has no key. Its
+// partition is that of the repeated delivery for a duplicate, that of the appended
+// events for a taken delivery, and otherwise a hash of connection and delivery ID.
 type Delivery struct {
 	Connection string `json:"connection"`
 	// DeliveryID is what the sender called it, or a name that Quarry made.
@@ -38,19 +37,19 @@ type Delivery struct {
 	// was taken.
 	Of         *Position `json:"of,omitempty"`
 	BodySHA256 string    `json:"bodySha256,omitempty"`
-	// Suppressed counts deliveries of the connection with this outcome that came
-	// before and were not told of, because too many came.
+	// Suppressed counts earlier deliveries of the connection with this outcome that
+	// were not recorded because there were too many.
 	Suppressed int64     `json:"suppressed,omitempty"`
 	ReceivedAt time.Time `json:"receivedAt"`
 }
 
-// PushOutcome says what became of a push that led to no RevisionIndexed of its
+// PushOutcome says what happened to a push that led to no RevisionIndexed of its
 // own.
 type PushOutcome string
 
-// What becomes of pushes without a RevisionIndexed of their own.
+// What happens to pushes without a RevisionIndexed of their own.
 const (
-	// PushUnchanged says that the ref was indexed at what it stands at already.
+	// PushUnchanged says that the ref was already indexed at its commit.
 	PushUnchanged PushOutcome = "unchanged"
 	// PushUnselected says that the ref is none of those that the repository selects.
 	PushUnselected PushOutcome = "unselected"
@@ -67,7 +66,7 @@ const (
 	PushDropped PushOutcome = "dropped"
 )
 
-// MaxHandledPushes bounds the pushes that one PushesHandled tells of.
+// MaxHandledPushes bounds the pushes that one PushesHandled lists.
 const MaxHandledPushes = 1000
 
 // PushesHandled says that pushes are done with that led to no RevisionIndexed of
@@ -85,7 +84,7 @@ type HandledPush struct {
 	// Offset is that of the push, in the partition of the event.
 	Offset  Offset      `json:"offset"`
 	Outcome PushOutcome `json:"outcome"`
-	// Commit is where the ref stood; empty if unknown.
+	// Commit is the commit of the ref; empty if unknown.
 	Commit code.CommitID `json:"commit,omitempty"`
 }
 

@@ -6,9 +6,10 @@
 // segments. Text never goes through the log.
 //
 // Main types: Event (Push, RepositoryRegistered, RepositoryChanged,
-// RepositoryRemoved, ErasureRequested, RevisionIndexed, SegmentsMerged, Delivery, PushesHandled; of
-// accounts, UserCreated and those beside it; AuditRecorded, AuditSealed), Envelope (the
-// CloudEvents attributes), Record (an encoded event) and Position (its place in the log).
+// RepositoryRemoved, ErasureRequested, RevisionIndexed, SegmentsMerged, Delivery,
+// PushesHandled; the account events, such as UserCreated; AuditRecorded,
+// AuditSealed), Envelope (the CloudEvents attributes), Record (an encoded event)
+// and Position (its place in the log).
 //
 // # Format
 //

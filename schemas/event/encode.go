@@ -19,9 +19,9 @@ import (
 var (
 	// ErrInvalid says that an event or a record breaks a rule of its format.
 	ErrInvalid = failure.New(failure.Unreadable, "invalid event")
-	// ErrUnknownType says that a record's type, or its version, is none that this
-	// build can read. The workers put such a record to the dead letters (ForWorkers),
-	// everybody else passes over it.
+	// ErrUnknownType says that this build does not know a record's type, or its
+	// version. The workers write such a record to the dead letters (ForWorkers),
+	// all other readers skip it.
 	ErrUnknownType = failure.New(failure.Unreadable, "unknown event type")
 	// ErrTooLarge says that an encoded event exceeds MaxValueBytes. A producer of
 	// RevisionIndexed then moves the changes to a manifest object.
@@ -146,9 +146,9 @@ func RepositoryOfKey(key []byte) (code.RepositoryID, bool) {
 const maxStepBytes = 64
 
 // DerivedID returns the ID of the event that step makes of the record at cause.
-// Doing the step again gives the same ID; a step that makes several events tells
-// them apart. A step that is long or holds other characters than printable ASCII,
-// such as one with a ref in it, stands there by its hash.
+// Repeating the step gives the same ID; a step that makes several events
+// distinguishes them. A step that is long or has characters other than printable
+// ASCII, such as one with a ref in it, is replaced by its hash.
 func DerivedID(cause Position, step string) string {
 	printable := strings.IndexFunc(step, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 	if len(step) > maxStepBytes || !printable {

@@ -92,13 +92,14 @@ type RepositoryChanged struct {
 type RepositoryRemoved struct {
 	Repository code.RepositoryID `json:"repository"`
 	Reason     string            `json:"reason,omitempty"`
-	// Erase asks for its text to leave the disk now, rather than in time.
+	// Erase requests that the text leaves the disk at once.
 	Erase bool      `json:"erase,omitempty"`
 	At    time.Time `json:"at"`
 }
 
-// ErasureRequested asks for text that no ref leads to any more to leave the disk: that
-// of a commit, or every version of a path. One of Commit and Path is set.
+// ErasureRequested requests that text which no ref reaches any more leaves the
+// disk: that of a commit, or every version of a path. One of Commit and Path is
+// set.
 type ErasureRequested struct {
 	Repository code.RepositoryID `json:"repository"`
 	Commit     code.CommitID     `json:"commit,omitempty"`

@@ -14,7 +14,7 @@ import (
 type object = map[string]any
 
 // TestTheCheckCatchesBreakingChanges does to the schemas of this tree what must
-// not be done to them, and what may, and holds them against what was released.
+// not be done to them, and what may, and checks them against what was released.
 func TestTheCheckCatchesBreakingChanges(t *testing.T) {
 	property := func(schema object, path ...string) object {
 		for _, name := range path {
@@ -109,7 +109,7 @@ func dropIf(line string, drop bool) string {
 	return line
 }
 
-// releasedOf returns the released lines with a prefix, but for those that contain
+// releasedOf returns the released lines with a prefix, except for those that contain
 // a text.
 func releasedOf(t *testing.T, prefix, without string) []string {
 	t.Helper()

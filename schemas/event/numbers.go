@@ -13,9 +13,9 @@ const TypeNumbersAssigned Type = "dev.quarry.numbers.assigned.v1"
 const MaxNumbered = 1000
 
 // NumbersAssigned gives each repository and each connection that it names the next
-// number of its kind, in the order in which they stand here. It has no effect on
-// those that have a number: processes that do not know of each other may append it
-// for the same ones. The numbers follow from the log and are not in the event.
+// number of its kind, in the order of the event. It has no effect on those that
+// have a number: independent processes may append it for the same ones. The numbers
+// follow from the log and are not in the event.
 type NumbersAssigned struct {
 	Repositories []code.RepositoryID `json:"repositories,omitempty"`
 	// Connections are names. At least one repository or connection is named.

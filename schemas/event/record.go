@@ -54,7 +54,7 @@ func ParsePosition(s string) (Position, error) {
 	return Position{Topic: Topic(topic), Partition: int32(partition), Offset: Offset(offset)}, nil
 }
 
-// Header is a name and value beside a record's value, as Kafka has them.
+// Header is a name and value attached to a record, as in Kafka.
 type Header struct {
 	Name  string
 	Value []byte

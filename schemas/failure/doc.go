@@ -23,8 +23,9 @@
 //
 //  1. Text is masked before it is cut, so that no cut hides the beginning by which
 //     a credential is recognized.
-//  2. Clean and Quote return valid UTF-8 of at most the bytes asked for, without
-//     control characters and without characters that change the direction of text.
+//  2. Clean and Quote return valid UTF-8 of at most the requested length in bytes,
+//     without control characters and without characters that change the direction of
+//     text.
 //  3. Clean(Clean(s)) is Clean(s).
 //
 // A mask is a guess: a password that looks like a word passes. It is the second

@@ -33,10 +33,10 @@ var patterns = []struct {
 // prefixes begin credentials.
 var prefixes = []struct {
 	prefix string
-	// kept is how many of the hexadecimal digits behind it remain: six of what
-	// Quarry takes, which is how a list of keys names them.
+	// kept is how many of the following hexadecimal digits remain: six for Quarry's
+	// own credentials, which is how a list of keys names them.
 	kept int
-	// min is how many letters and digits follow at the least; word says that only
+	// min is how many letters and digits follow at least; word says that only
 	// those do, and that the prefix begins names of other things, too.
 	min  int
 	word bool

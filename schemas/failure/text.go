@@ -10,7 +10,7 @@ import (
 const (
 	// MaxDetailBytes bounds the words of a program that failed.
 	MaxDetailBytes = 1 << 10
-	// maxInputBytes bounds what is looked at: what comes behind it is left out.
+	// maxInputBytes bounds the input: the rest is dropped.
 	maxInputBytes = 16 << 10
 	// ellipsis ends a text that was cut.
 	ellipsis = "…"

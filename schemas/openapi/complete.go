@@ -18,10 +18,10 @@ func (p *Path) Methods() []method {
 	return slices.DeleteFunc(all, func(m method) bool { return m.Operation == nil })
 }
 
-// completeOperations writes into every operation what follows from its access and from its
-// kind, so that quarry.yaml need not repeat it, and nobody forgets it: the
-// credentials, the failures that any such operation may have, and the headers of
-// every answer. What the file says itself stays.
+// completeOperations fills in the parts of every operation that follow from its access and
+// kind, so that quarry.yaml need not repeat them: the credentials, the errors that
+// any such operation can return, and the headers of every response. It keeps what
+// the file defines itself.
 func (d *Document) completeOperations() error {
 	for _, path := range d.Paths {
 		for _, m := range path.Value.Methods() {
@@ -53,8 +53,8 @@ func (d *Document) completeOperation(path string, p *Path, o *Operation) error {
 	return nil
 }
 
-// securityOf returns the ways of showing who asks: those of the document, with
-// that of showing nothing where it may do.
+// securityOf returns the ways to authenticate: those of the document, and anonymous
+// access where it is allowed.
 func (d *Document) securityOf(a Access) ([]Requirement, error) {
 	switch a {
 	case AccessOpen:

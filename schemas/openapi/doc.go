@@ -2,14 +2,14 @@
 //
 // It answers the question "what may a client send, and what does it get?". The
 // file is the contract: query/api serves it as JSON, checks requests by it, and
-// its tests hold every route and answer against it. Fields and paths of the
+// its tests check every route and answer against it. Fields and paths of the
 // established interface are as they are there; what Quarry adds is marked
 // "Addition".
 //
 // # Main types
 //
 //	Document  the contract, read and completed: Load, JSON
-//	Access    who may ask for an operation
+//	Access    the access rule of an operation
 //
 // # Invariants
 //

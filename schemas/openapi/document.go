@@ -2,9 +2,9 @@ package openapi
 
 import "encoding/json"
 
-// Document is an OpenAPI 3.0.3 document, as far as quarry.yaml uses the format:
-// a keyword that has no field here is an error, so that none stands in the file
-// without an effect. Members keep the order of the file.
+// Document is an OpenAPI 3.0.3 document, as far as quarry.yaml uses the format: a
+// keyword without a field here is an error, so that the file contains none without
+// an effect. Members keep the order of the file.
 type Document struct {
 	OpenAPI    string        `json:"openapi"`
 	Info       Info          `json:"info"`
@@ -34,7 +34,7 @@ type Tag struct {
 	Description string `json:"description"`
 }
 
-// Requirement is one way of showing who asks; without a member, none is needed.
+// Requirement is one way to authenticate; an empty one allows anonymous access.
 type Requirement map[string][]string
 
 // Path holds the operations of one path.
@@ -171,8 +171,8 @@ type Value = json.RawMessage
 // Access says what a request has to show.
 type Access string
 
-// Who may ask for an operation. What the document says of credentials, and of
-// answers 401 and 403, follows from it.
+// The access rules of an operation. The document's credentials, and its responses
+// 401 and 403, follow from them.
 const (
 	AccessOpen   Access = "open"   // everyone
 	AccessSearch Access = "search" // the scope search; no credentials where that is allowed
@@ -180,6 +180,6 @@ const (
 	AccessRead   Access = "read"   // one of those two scopes; no credentials where that is allowed
 	AccessMember Access = "member" // a user, by session or key
 	AccessOwner  Access = "owner"  // an owner with the scope admin, or the operator
-	// AccessOperator is for whoever may read the data directory of the server.
+	// AccessOperator is for callers that can read the data directory of the server.
 	AccessOperator Access = "operator"
 )

@@ -13,8 +13,8 @@ import (
 //go:embed quarry.yaml
 var source []byte
 
-// Load returns the document, completed. It is read once and shared: nobody may
-// change it.
+// Load returns the completed document. It is read once and shared; callers must not
+// modify it.
 var Load = sync.OnceValues(func() (*Document, error) {
 	b, err := yaml.YAMLToJSON(source)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// TestPeerDocument holds quarry.yaml against the interface of the peer: a client that was generated from the peer's
+// TestPeerDocument checks quarry.yaml against the interface of the peer: a client that was generated from the peer's
 // document can send us what it sends there, and can read what we answer. Each deliberate difference is in
 // peerDifferences.
 func TestPeerDocument(t *testing.T) {
@@ -119,7 +119,7 @@ components:
 
 // peerDifference is a difference that is meant.
 type peerDifference struct {
-	pattern string // of the difference, as of path.Match; a star also stands for a slash
+	pattern string // of the difference, as of path.Match; a star also matches a slash
 	reason  string
 }
 

@@ -24,7 +24,7 @@ func (c *peerComparison) add(where, format string, args ...any) {
 	}
 }
 
-// compareOperations holds each of their operations against ours.
+// compareOperations checks each of their operations against ours.
 func (c *peerComparison) compareOperations() {
 	c.compared = make(map[string]bool)
 	for name, theirPath := range c.theirs.Paths.Map() {

@@ -1,7 +1,8 @@
 package openapi_test
 
-// peerDifferences are the differences that are meant. What the peer leaves without a bound has one here, because a
-// request may come from anybody. A value beyond a bound is refused with 400, which the peer's clients expect.
+// peerDifferences are the intended differences. Values that the peer leaves
+// unbounded are bounded here, because anybody may send a request. A value beyond a
+// bound is refused with 400, which the peer's clients expect.
 var peerDifferences = []peerDifference{
 	// Requests: bounds.
 	{"list*: query page: maximum is 1073741824", "a higher page is empty in any case"},

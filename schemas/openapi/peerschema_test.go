@@ -33,7 +33,7 @@ func flattenAllOf(s *openapi3.Schema) *openapi3.Schema {
 	return &out
 }
 
-// containsType reports whether a value of the type of b is of the type of a.
+// containsType reports whether every value that matches b also matches a.
 func containsType(a, b *openapi3.Schema) bool {
 	if a.Type == nil || b.Type == nil {
 		return a.Type == nil

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// Every operation is told in words, with an example of everything that is sent
-// and answered, and with its failures.
+// TestOperationsAreWhole checks that every operation has a description, examples of
+// all requests and responses, and its error responses.
 func TestOperationsAreWhole(t *testing.T) {
 	d := loadDocument(t)
 	ids := make(map[string]bool)

@@ -1,5 +1,5 @@
-// Package spelling finds the names that somebody who mistyped one may have meant: of a repository, a branch, a file, a
-// language, a setting.
+// Package spelling finds the names that a mistyped one may have meant: of a
+// repository, a branch, a file, a language, a setting.
 //
 // It answers the question "did you mean …?" for every part of Quarry that reports an unknown name, so that all of them
 // have the same idea of what is near.
@@ -7,8 +7,8 @@
 // Main functions: Nearest ranks names, Distance counts typing errors.
 //
 // Invariants:
-//  1. The result depends on the word and on the names that the caller gives, on nothing else. So a caller that gives
-//     only names that somebody may see reveals no other.
+//  1. The result depends only on the word and on the names that the caller passes. So a
+//     caller that passes only visible names reveals no other.
 //  2. A comparison costs at most maxComparedBytes squared steps, and a few for names that are far off. The caller
 //     bounds how many names there are.
 //

@@ -45,7 +45,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestNearestTakesNoOrder holds that the order of the names does not matter.
+// TestNearestTakesNoOrder checks that the order of the names does not matter.
 func TestNearestTakesNoOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var names []string

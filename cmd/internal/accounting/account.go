@@ -25,8 +25,8 @@ type Account struct {
 	Outcomes map[event.PushOutcome]int
 	// Unreadable are records that do not decode.
 	Unreadable []event.Position
-	// DeadLetters are the records of quarry.deadletters, resolutions included;
-	// DeadOf has the reason by the position that each is of.
+	// DeadLetters are the records of quarry.deadletters, including resolutions;
+	// DeadOf has the reason by the position of the original record.
 	DeadLetters int
 	DeadOf      map[string]string
 }

@@ -1,4 +1,4 @@
-// Package accounting says of every push in a log what became of it, by reading
+// Package accounting says of every push in a log what happened to it, by reading
 // the log and nothing else.
 //
 // It answers the question "was any push that was acknowledged left without an

@@ -72,7 +72,7 @@ func (p *partition) recordCause(ev *event.RevisionIndexed) {
 	p.lastOf[ev.Repository] = max(p.lastOf[ev.Repository], ev.Cause.Offset)
 }
 
-// assignOutcomes holds every push against what was read after it.
+// assignOutcomes checks every push against what was read after it.
 func (p *partition) assignOutcomes() {
 	a := p.account
 	for _, push := range p.pushes {

@@ -54,6 +54,6 @@ func runGenerator(t *testing.T, config string, document []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The package is told in its doc.go.
+	// The package is documented in its doc.go.
 	return regexp.MustCompile(`(?m)\A// Package .*\n//\n`).ReplaceAll(b, nil)
 }

@@ -14,8 +14,8 @@
 //  1. The generator sees the document of package openapi, less what makes worse Go
 //     of it: the failures, which are one type, and the names of answers that are
 //     schemas.
-//  2. Members of structs stand in the order of the file. One that may be absent is
-//     no pointer, but for those whose zero value says something (x-zero-counts).
+//  2. Members of structs are in the order of the file. One that may be absent is not a
+//     pointer, except where the zero value has a meaning (x-zero-counts).
 //
 // The package holds no code but tests.
 package apigen

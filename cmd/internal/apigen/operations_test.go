@@ -29,7 +29,7 @@ func reducePaths(t *testing.T, d *openapi.Document) object {
 
 var placeholder = regexp.MustCompile(`\{[^}]*\}`)
 
-// pathOfMCP speaks another protocol, which has clients of its own.
+// pathOfMCP uses another protocol, which has its own clients.
 const pathOfMCP = "/api/mcp"
 
 // reduceOperation returns nil for one that is no call: a page, this document, another
@@ -43,7 +43,8 @@ func reduceOperation(d *openapi.Document, path string, p *openapi.Path, o *opena
 		"operationId": o.OperationID, "summary": o.Summary, "x-kind": kind, "x-result": result, "x-comment": wrapComment(o.Description),
 		"x-format": placeholder.ReplaceAllString(path, "%s"), "responses": object{"200": object{"description": "ok"}},
 	}
-	// What is open and not a GET lets somebody in: its 503 may hide that it did.
+	// An open operation other than GET signs a user in: its 503 may hide that it
+	// did.
 	if o.Access != openapi.AccessOwner && o.Access != openapi.AccessOperator && o.Access != openapi.AccessMember && (o.Access != openapi.AccessOpen || o == p.Get) {
 		out["x-reads"] = true
 	}

@@ -67,7 +67,7 @@ func reduceSchema(t *testing.T, s *openapi.Schema) object {
 	for i, m := range s.Properties {
 		property := reduceSchema(t, m.Value)
 		property["x-order"] = i + 1
-		if m.Value.Ref != "" { // beside $ref nothing else is read
+		if m.Value.Ref != "" { // next to $ref everything else is ignored
 			property = object{"allOf": []any{object{"$ref": m.Value.Ref}}, "x-order": i + 1}
 		}
 		properties[m.Name] = property

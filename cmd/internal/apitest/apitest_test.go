@@ -40,7 +40,7 @@ var undoing = []string{
 	"removeRepository", "eraseRepository", "endSessions", "endSession", "deleteKey", "deleteUser", "suspendUser", "changeRole", "rollBackReplay", "startReplay",
 }
 
-// TestSchemathesis finds nothing, whoever calls.
+// TestSchemathesis finds no fault, with any kind of caller.
 func TestSchemathesis(t *testing.T) {
 	path := findProgram(t)
 	w := newWorld(t)
@@ -112,7 +112,7 @@ func (w *world) runSchemathesis(t *testing.T, path, document, key string, args [
 		all = append(all, "--header=Authorization: Bearer "+key)
 	}
 	command := exec.CommandContext(t.Context(), path, all...)
-	command.Dir = filepath.Dir(document) // it keeps files beside its work
+	command.Dir = filepath.Dir(document) // it writes files to its working directory
 	command.Env = append(os.Environ(), "SCHEMATHESIS_HOOKS="+filepath.Join(here, "hooks.py"), "PYTHONDONTWRITEBYTECODE=1")
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said

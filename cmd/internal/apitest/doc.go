@@ -1,4 +1,4 @@
-// Package apitest holds a running server against its OpenAPI document.
+// Package apitest checks a running server against its OpenAPI document.
 //
 // It answers the question "does the server do what the document says, whatever is
 // sent?". Its test starts the binary with a small repository, an owner and a member,
@@ -11,8 +11,8 @@
 // # Invariants
 //
 //  1. All checks are on, for every operation alike. A request that fits the document
-//     and is refused for what it means is refused by a code that says so; hooks.py
-//     checks that, and lists the operations whose code is that of a malformed request.
+//     and is refused for its meaning gets an error code for that; hooks.py checks
+//     this, and lists the operations whose code is that of a malformed request.
 //  2. A run is bounded in time, and its seed is printed.
 //
 // The package holds no code but tests.

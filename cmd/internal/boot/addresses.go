@@ -9,8 +9,8 @@ import (
 
 // ClientAddresses lets next see the address of the client, as RemoteAddr with port
 // 0, where a request comes through one of the trusted proxies. Of the addresses
-// that proxies have noted, the right-most that is none of theirs is the client's:
-// what stands left of it, anybody can have written. Without proxies it is next
+// that proxies have added, the right-most that is none of theirs is the client's:
+// any client can have written the ones left of it. Without proxies it is next
 // itself, and headers mean nothing.
 //
 // A proxy has to set X-Forwarded-For or Forwarded and to take away the other. If
@@ -81,7 +81,7 @@ func (t trustedProxies) rightmostClient(peer netip.Addr, hops []string) netip.Ad
 	return last
 }
 
-// splitList returns the elements of a list that stands in one header or several.
+// splitList returns the elements of a list in one header or several.
 func splitList(values []string) []string {
 	var out []string
 	for _, v := range values {

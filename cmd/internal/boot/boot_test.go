@@ -121,8 +121,8 @@ func TestHTTPFinishesRequestsInFlight(t *testing.T) {
 	}
 }
 
-// Whoever does not finish the header of a request is left, and so is whoever sends
-// one without end, or asks nothing more.
+// The server closes connections that do not finish the header of a request, send
+// one without end, or send no further request.
 func TestSlowHeader(t *testing.T) {
 	for name, c := range map[string]struct{ sent, answer string }{
 		"a header that stops":  {"GET / HTTP/1.1\r\nHost: h\r\n", ""},

@@ -4,7 +4,7 @@ package boot
 
 import "time"
 
-// Now is the clock of what is written down: times of events, the age of a
-// signature. Durations are measured by time.Now, which no clock jump touches. A
-// binary built with the tag quarrychaos has a clock that can be moved.
+// Now is the clock for recorded times: times of events, the age of a signature.
+// Durations are measured by time.Now, which no clock jump affects. A binary built
+// with the tag quarrychaos has a clock that can be moved.
 func Now() time.Time { return time.Now() }

@@ -1,6 +1,6 @@
-// Package boot is what a daemon needs before it does anything of its own: a
-// logger, a registry, a run group, an HTTP listener that drains, the lock on a
-// data directory, signals and memory limits.
+// Package boot provides what every daemon needs: a logger, a registry, a run group,
+// an HTTP listener that drains, the lock on a data directory, signals and memory
+// limits.
 //
 // It answers the question "how does the process start and stop?".
 //

@@ -57,7 +57,8 @@ func (g *Group) Run(ctx context.Context) error {
 	var first *actor
 	select {
 	case <-ctx.Done():
-		// Draining may take as long as drain, which looks like a hang when nobody says so.
+		// Draining may take as long as drain, which looks like a hang unless it is
+		// logged.
 		g.log.Info("stopping", "at_most", g.drain)
 	case first = <-returned:
 	}
@@ -65,8 +66,8 @@ func (g *Group) Run(ctx context.Context) error {
 	return errors.Join(g.collectErrors(first), stuck)
 }
 
-// startActor runs a on a goroutine of its own. Its context keeps the values of ctx
-// but not its end: stop ends it in its turn.
+// startActor runs a on its own goroutine. Its context keeps the values of ctx but not
+// its cancellation: stop cancels the actors one by one.
 func (g *Group) startActor(ctx context.Context, a *actor, returned chan<- *actor) {
 	actorCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = cancel
@@ -114,7 +115,7 @@ func (g *Group) abandonActors() error {
 // collectErrors gathers what the actors that have returned had to say.
 func (g *Group) collectErrors(first *actor) error {
 	if first != nil && first.err == nil {
-		return fmt.Errorf("%s: stopped though nobody asked it to", first.name)
+		return fmt.Errorf("%s: stopped unexpectedly", first.name)
 	}
 	var errs []error
 	for _, a := range g.actors {

@@ -11,11 +11,11 @@ import (
 
 const (
 	// maxHeads bounds the bytes of all heads of requests that have begun to come and
-	// are not whole: who opens connections by the thousand and sends a megabyte on
-	// each would have it all kept for readHeaderTimeout.
+	// are incomplete. Without it, a client that opens thousands of connections and sends
+	// a megabyte on each could hold that memory for readHeaderTimeout.
 	maxHeads = 64 << 20
-	// freeHead is what each connection may send all the same: the heads of ordinary
-	// requests are below it, and never suffer from those that are not.
+	// freeHead is what each connection may always send: the heads of ordinary
+	// requests are below it, and are not affected by the others.
 	freeHead = 16 << 10
 )
 
@@ -51,7 +51,7 @@ type headConn struct {
 	heads *headerBudget
 	mu    struct {
 		sync.Mutex
-		whole bool // the head has come: what comes now is of the body
+		whole bool // the head is complete: the following bytes are the body
 		held  int64
 	}
 }
@@ -96,7 +96,8 @@ func (c *headConn) CloseWrite() error {
 
 type headConnKey struct{}
 
-// instrumentServer has server tell connections when a head has come, and when the next begins.
+// instrumentServer makes server notify connections when a header is complete, and when the next
+// begins.
 func (h *headerBudget) instrumentServer(server *http.Server) {
 	next := server.Handler
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Heads that do not end are few bytes in all, requests with ordinary ones pass
-// beside them, and nothing is counted once they have gone.
+// Endless headers are bounded in total, requests with ordinary ones still pass, and
+// nothing is counted once they have gone.
 func TestHeadsAreBounded(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

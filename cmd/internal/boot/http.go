@@ -14,11 +14,11 @@ import (
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	// maxHeaderBytes is above every bound on a parameter, and above a megabyte of
-	// what somebody takes for a credential, so that what is too long is answered,
-	// and written down, by whoever knows what it should be. It is held for
-	// readHeaderTimeout at most, as a body is that nobody has asked for; all of them
-	// together are bounded by maxHeads.
+	// maxHeaderBytes is above every limit on a parameter, and above a megabyte for
+	// a header that is mistaken for a credential, so that the code that knows the
+	// right length can answer and record an oversized one. Headers are held for
+	// readHeaderTimeout at most, like an unrequested body; all of them together are
+	// bounded by maxHeads.
 	maxHeaderBytes = 1<<20 + 64<<10
 	// drainRequests is how long requests in flight may go on once the server
 	// stops; it is below DefaultDrain, so that the rest has time as well.

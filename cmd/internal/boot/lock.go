@@ -13,7 +13,7 @@ import (
 // ErrHeld says that another process holds a data directory.
 var ErrHeld = errors.New("data directory is held by another process")
 
-// lockName is the file in a data directory whose lock stands for the directory.
+// lockName is the file in a data directory whose lock protects the directory.
 const lockName = "LOCK"
 
 // Directory is a data directory that this process alone may use.
@@ -22,9 +22,9 @@ type Directory struct {
 	file *os.File
 }
 
-// LockDirectory creates dir where it is missing and takes it for this process.
-// The lock ends with the process, however that ends. The error wraps ErrHeld
-// and names the process that has it.
+// LockDirectory creates dir if it is missing and locks it for this process. The
+// lock ends with the process, even after a crash. The error wraps ErrHeld and names
+// the process that has the lock.
 func LockDirectory(dir string) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
@@ -66,8 +66,8 @@ type Holder struct {
 	Process int
 }
 
-// HolderOf looks who holds a data directory, and leaves it as it is. For the moment
-// of the look nobody else can take it.
+// HolderOf returns the holder of a data directory and leaves the directory
+// unchanged. No other process can lock it during the check.
 func HolderOf(dir string) (Holder, error) {
 	name := filepath.Join(dir, lockName)
 	f, err := os.Open(name)
@@ -85,7 +85,8 @@ func HolderOf(dir string) (Holder, error) {
 	return Holder{}, err
 }
 
-// writeHolder leaves the process ID for whoever finds the directory held.
+// writeHolder writes the process ID for other processes that find the directory
+// locked.
 func (d *Directory) writeHolder() error {
 	if err := d.file.Truncate(0); err != nil {
 		return fmt.Errorf("lock %s: %w", d.path, err)

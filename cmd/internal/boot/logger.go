@@ -19,10 +19,10 @@ const (
 // maxLogTextBytes bounds a text in a line of the log; stack traces are the longest.
 const maxLogTextBytes = 16 << 10
 
-// NewLogger returns a logger that writes lines of the given level ("debug",
-// "info", "warn", "error") and above to w, in the given format. What looks like a
-// credential is masked in every line: this is the second net, behind the places
-// where words of git and of hosts become errors. A duration is written in
+// NewLogger returns a logger that writes lines of the given level ("debug", "info",
+// "warn", "error") and above to w, in the given format. What looks like a
+// credential is masked in every line: this is the second safeguard, after the
+// places where texts of git and of hosts become errors. A duration is written in
 // milliseconds: "duration", 2*time.Second is duration_ms=2000.
 func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
 	l, err := ParseLevel(level)

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// maxLogWaiting bounds the bytes of lines that wait for whoever reads the log.
+	// maxLogWaiting bounds the bytes of lines that wait for the reader of the log.
 	maxLogWaiting = 1 << 20
-	// logFlushTimeout bounds the wait for the lines to be written, behind an error and
-	// at the end of the process.
+	// logFlushTimeout bounds the wait for the lines to be written, after an error
+	// and at the end of the process.
 	logFlushTimeout = time.Second
 )
 
-// LogWriter passes lines on to a writer without making those who log wait for it: a
-// web hook is acknowledged though the reader of standard error is stuck. Lines for
-// which there is no room are dropped, and a line says how many were. A logger that
-// NewLogger makes of it waits for its errors to be written, within a bound, so that a
-// process that ends says why.
+// LogWriter writes lines to a writer without blocking the code that logs: a webhook
+// is acknowledged even if the reader of standard error is stuck. Lines for which
+// there is no room are dropped, and a line says how many were. A logger that
+// NewLogger makes of it waits for its errors to be written, within a bound, so that
+// a process that ends says why.
 //
 // A goroutine exists only while there is something to write.
 type LogWriter struct {
@@ -90,7 +90,7 @@ func (l *LogWriter) nextLine() []byte {
 	return nil
 }
 
-// Flush waits until all lines are written, for a second at the most.
+// Flush waits until all lines are written, for a second at most.
 func (l *LogWriter) Flush() {
 	l.mu.Lock()
 	idle := l.mu.idle

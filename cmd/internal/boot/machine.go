@@ -2,7 +2,7 @@ package boot
 
 import "errors"
 
-// ErrUnknown says that this system does not tell.
+// ErrUnknown says that this system does not report it.
 var ErrUnknown = errors.New("not known on this system")
 
 // Space is what a file system has left for this user.

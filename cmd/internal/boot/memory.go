@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// ApplyMemoryLimit tells the garbage collector to keep the Go heap near limit
-// bytes (soft) and to collect at gcPercent, which GOGC overrides. Zero leaves Go's
-// default.
+// ApplyMemoryLimit makes the garbage collector keep the Go heap near limit bytes
+// (soft) and collect at gcPercent, which GOGC overrides. Zero leaves Go's default.
 //
 // What is large and steady is not in the Go heap: frames of text and Pebble's
 // blocks. An import is what makes the heap large for a while, and the limit keeps

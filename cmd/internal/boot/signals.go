@@ -8,7 +8,7 @@ import (
 )
 
 // WithSignals returns a context that ends at the first SIGTERM or interrupt. A
-// second one ends the process as if nobody listened. The caller calls stop.
+// second one has its default effect and ends the process. The caller calls stop.
 func WithSignals(ctx context.Context) (_ context.Context, stop context.CancelFunc) {
 	ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

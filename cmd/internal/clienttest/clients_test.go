@@ -228,7 +228,7 @@ func (r *run) sendCall(c *call, path, method string, o operation, has bool) (any
 	return value, last, nil
 }
 
-// checkUnderstanding holds what the client understood against what was sent.
+// checkUnderstanding checks what the client understood against what was sent.
 func (r *run) checkUnderstanding(u *understanding, last *exchange, o operation) (any, error) {
 	if u.Status != 0 && u.Status != last.status {
 		return nil, fmt.Errorf("the client has status %d, %d was sent", u.Status, last.status)

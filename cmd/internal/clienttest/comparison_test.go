@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// comparison holds what a client understood against what the server sent.
+// comparison checks what a client understood against what the server sent.
 type comparison struct {
 	// subset allows the client to lose members, which its document does not have.
 	subset bool
 	// float32 allows the client to keep numbers as float32, in which oapi-codegen keeps what its document calls a
-	// number. IDs are exact all the same: they are sent back.
+	// number. IDs are exact anyway: they are sent back.
 	float32 bool
 }
 

@@ -26,7 +26,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
 )
 
-// world is a server behind a proxy that keeps the last answer.
+// world is a server with a proxy in front that keeps the last response.
 type world struct {
 	url      string // of the proxy
 	root     string // directory of the repositories
@@ -165,7 +165,7 @@ func (w *world) deliverPush(t *testing.T) {
 	}
 }
 
-// signInWithProvider has somebody sign in who has no invitation, and so has to be approved.
+// signInWithProvider signs in a user without an invitation, who has to be approved.
 func (w *world) signInWithProvider(t *testing.T) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// anything stands for all in lists of access.
+// anything means all in lists of access.
 const anyValue = "*"
 
 // Bounds of times in access.
@@ -76,8 +76,7 @@ func (c *Config) Proxies() []netip.Prefix {
 	return out
 }
 
-// Hosts returns the names by which the API may be asked; nil if they are not
-// checked.
+// Hosts returns the host names that the API accepts; nil if they are not checked.
 func (c *Config) Hosts() []string {
 	if slices.Contains(c.Access.Hosts, anyValue) || !c.Loopback() && c.PublicURL == "" {
 		return nil
@@ -93,8 +92,9 @@ func (c *Config) Hosts() []string {
 }
 
 // AnonymousAllowed reports whether requests without a credential may read public
-// repositories. Unless it is said, they may where nobody comes from elsewhere: a
-// publicUrl of another name tells of a proxy before a loopback address.
+// repositories. With "auto" they may if only this machine reaches the server: a
+// publicUrl with another host name means that a proxy forwards to the loopback
+// address.
 func (c *Config) AnonymousAllowed() bool {
 	return c.Access.Anonymous == "on" || c.Access.Anonymous == "auto" && c.Loopback() && c.publicOnLoopback()
 }

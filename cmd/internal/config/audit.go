@@ -6,7 +6,7 @@ import "time"
 type Audit struct {
 	Required   bool     `yaml:"required" doc:"Refuse requests once queueBytes wait because the event log takes no records. Off: answer, and count what is lost. Changes wait for the log in any case."`
 	QueryText  bool     `yaml:"queryText" doc:"Write down what was searched for, up to 512 bytes. Off: that there was a search."`
-	Retention  Duration `yaml:"retention" doc:"How long entries are kept. 0: for ever."`
+	Retention  Duration `yaml:"retention" doc:"How long entries are kept. 0: forever."`
 	SealEvery  Duration `yaml:"sealEvery" doc:"How long entries go without a seal, which shows later whether they were changed."`
 	QueueBytes Bytes    `yaml:"queueBytes" doc:"Entries that wait in memory for the event log."`
 	MaxWait    Duration `yaml:"maxWait" doc:"Longest time that a request waits for the audit log."`

@@ -68,14 +68,14 @@ type KafkaSASL struct {
 	Password  Secret `yaml:"password" doc:"Password of the user."`
 }
 
-// Storage places directories outside of Data; an empty one lies below it.
+// Storage places directories outside of Data; an empty one is below it.
 type Storage struct {
 	Log         string `yaml:"log" doc:"Embedded log. Empty: log below data."`
 	Segments    string `yaml:"segments" doc:"Segment store. Empty: segments below data."`
 	Projections string `yaml:"projections" doc:"Projections. Empty: projections below data."`
 	Accounts    string `yaml:"accounts" doc:"Rows of accounts and audit log. Empty: accounts below data."`
 	Mirrors     string `yaml:"mirrors" doc:"Git mirrors, a cache. Empty: mirrors below data."`
-	// MinFreeBytes is held against the file system of each directory.
+	// MinFreeBytes is checked against the file system of each directory.
 	MinFreeBytes Bytes `yaml:"minFreeBytes" doc:"Free space of a disk below which Quarry only reads: webhooks and changes get 503, nothing is indexed, searches go on."`
 	// ScrubBytesPerSecond bounds the search for damaged files.
 	ScrubBytesPerSecond Bytes `yaml:"scrubBytesPerSecond" doc:"How fast log, segments and rows are read, once a day, to find damaged files. 0: not at all."`
@@ -95,8 +95,8 @@ type Git struct {
 // Ingest bounds the receiver.
 type Ingest struct {
 	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a web hook."`
-	AppendTimeout Duration `yaml:"appendTimeout" doc:"How long a web hook waits for the log before it is told to come again."`
-	MaxBacklog    int      `yaml:"maxBacklog" doc:"Records that may wait for the workers; beyond that web hooks are told to come again."`
+	AppendTimeout Duration `yaml:"appendTimeout" doc:"How long a webhook waits for the log before it gets 503."`
+	MaxBacklog    int      `yaml:"maxBacklog" doc:"Records that may wait for the workers; above it, webhooks get 503."`
 }
 
 // Pipeline bounds the workers.
@@ -112,7 +112,7 @@ type Pipeline struct {
 	PurgeAfter    Duration `yaml:"purgeAfter" doc:"Time in which the text of a removed repository or branch is gone from disk. 0: when a merge happens to drop it."`
 	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
 	HostPatience  Duration `yaml:"hostPatience" doc:"How long an event waits for a code host that does not answer before it becomes a dead letter."`
-	// Reconciliation: pushes that no web hook told of.
+	// Reconciliation: pushes without a webhook.
 	ReconcileInterval    Duration `yaml:"reconcileInterval" doc:"How often each repository is asked whether it moved without a web hook, at a time of its own. 0: never."`
 	ReconcileGrace       Duration `yaml:"reconcileGrace" doc:"How long a repository must have moved without a web hook before it is indexed for that."`
 	ReconcileConcurrency int      `yaml:"reconcileConcurrency" doc:"Repositories that are asked at once."`
@@ -122,10 +122,10 @@ type Pipeline struct {
 type Query struct {
 	Timeout          Duration `yaml:"timeout" doc:"Longest time of one search; what was found until then is the answer."`
 	MaxConcurrent    int      `yaml:"maxConcurrent" doc:"Searches that begin at once; others wait. 0: four per CPU."`
-	MaxWaiting       int      `yaml:"maxWaiting" doc:"Searches that wait to begin; further ones are told to come again."`
+	MaxWaiting       int      `yaml:"maxWaiting" doc:"Searches that may wait to start; further ones get 503."`
 	MaxWait          Duration `yaml:"maxWait" doc:"Longest time that a search waits to begin."`
 	MaxHeavy         int      `yaml:"maxHeavy" doc:"Searches that have turned out to take long and share what the others leave of the CPUs. 0: 32 per CPU."`
-	MaxHeavyWaiting  int      `yaml:"maxHeavyWaiting" doc:"Searches that take long and wait for a share; further ones are told to come again."`
+	MaxHeavyWaiting  int      `yaml:"maxHeavyWaiting" doc:"Long searches that may wait to continue; further ones get 503."`
 	MaxMatches       int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever was asked for."`
 	MaxScanBytes     Bytes    `yaml:"maxScanBytes" doc:"Most text that one search looks at. 0: no bound but the time."`
 	MaxMemoryBytes   Bytes    `yaml:"maxMemoryBytes" doc:"Most memory that one search holds for matches and its answer. 0: three quarters of query.totalMemoryBytes."`
@@ -143,7 +143,7 @@ type Context struct {
 	Exclude []string `yaml:"exclude" doc:"Globs of repositories that are not, whatever include says."`
 }
 
-// Access says who may ask, and from where.
+// Access says which callers may send requests, and from where.
 type Access struct {
 	Anonymous         string   `yaml:"anonymous" enum:"auto,on,off" doc:"Whether requests without a credential may read public repositories. auto: on where listen is loopback and publicUrl, if set, is too."`
 	DefaultVisibility string   `yaml:"defaultVisibility" enum:"public,internal,private" doc:"Who may see a repository of which neither an owner nor the code host has said anything."`
@@ -164,9 +164,9 @@ type OIDC struct {
 	Name           string   `yaml:"name" doc:"Part of addresses: letters, digits, dash and underscore. The provider sends people back to {publicUrl}/auth/oidc/{name}/callback."`
 	Title          string   `yaml:"title" doc:"What the button says the provider is called. Empty: the name."`
 	Issuer         string   `yaml:"issuer" doc:"URL of the issuer, as the provider's metadata has it: https, or http on loopback."`
-	ClientID       string   `yaml:"clientId" doc:"What the provider calls us."`
-	ClientSecret   Secret   `yaml:"clientSecret" doc:"What shows the provider who we are. Empty: a public client."`
-	Scopes         []string `yaml:"scopes" doc:"What is asked for beside openid. Empty: profile and email."`
+	ClientID       string   `yaml:"clientId" doc:"Client ID that is registered with the provider."`
+	ClientSecret   Secret   `yaml:"clientSecret" doc:"Client secret that is registered with the provider. Empty: a public client."`
+	Scopes         []string `yaml:"scopes" doc:"Scopes to request in addition to openid. Empty: profile and email."`
 	AllowedDomains []string `yaml:"allowedDomains" doc:"Domains of verified e-mail addresses that may sign in. Empty: any."`
 	TrustEmail     bool     `yaml:"trustEmail" doc:"Take e-mail addresses for verified where the provider says nothing of it. For directories whose addresses only administrators set."`
 }
@@ -175,7 +175,7 @@ type OIDC struct {
 type Limits struct {
 	PerSecond          int `yaml:"perSecond" reload:"true" doc:"Requests per second of an API key, a token, or a user who is signed in. 0: no limit."`
 	Burst              int `yaml:"burst" reload:"true" doc:"How many of them may come at once."`
-	AnonymousPerSecond int `yaml:"anonymousPerSecond" reload:"true" doc:"Requests per second of an address, without a credential or with one that is no good. 0: no limit."`
+	AnonymousPerSecond int `yaml:"anonymousPerSecond" reload:"true" doc:"Requests per second of an address, without a credential or with an invalid one. 0: no limit."`
 	AnonymousBurst     int `yaml:"anonymousBurst" reload:"true" doc:"How many of them may come at once."`
 	Streams            int `yaml:"streams" reload:"true" doc:"Streams of one caller at once. 0: no limit but that of all."`
 }

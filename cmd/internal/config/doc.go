@@ -33,7 +33,7 @@
 //
 // # Concurrency
 //
-// A Config is a value that nobody changes after Load.
+// A Config must not be modified after Load.
 //
 // It reads no flags by itself, opens no store and knows no constructor of
 // another package: cmd/quarry turns settings into their Options.

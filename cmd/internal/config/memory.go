@@ -117,7 +117,8 @@ func segmentBytesFor(total int64) int64 {
 	return 32 * mebibyte
 }
 
-// fixedBytes is what the process and its git commands take beside caches and heap.
+// fixedBytes is what the process and its git commands take in addition to caches
+// and heap.
 func (c *Config) fixedBytes() int64 {
 	git := int64(0)
 	if c.Has("pipeline") {

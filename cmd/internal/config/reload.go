@@ -6,7 +6,7 @@ import "reflect"
 func isReloadable(f reflect.StructField) bool { return f.Tag.Get("reload") == "true" }
 
 // Diff returns the paths of the settings in which c and other differ: those that a
-// running process takes over, and those that want a restart.
+// running process can apply, and those that need a restart.
 func (c *Config) Diff(other *Config) (reload, restart []string) {
 	compareFields(reflect.ValueOf(c).Elem(), reflect.ValueOf(other).Elem(), "", func(path string, f reflect.StructField, _, _ reflect.Value) {
 		if isReloadable(f) {
@@ -18,7 +18,7 @@ func (c *Config) Diff(other *Config) (reload, restart []string) {
 	return reload, restart
 }
 
-// Reload takes over from other what a running process can change.
+// Reload applies the settings of other that can change in a running process.
 func (c *Config) Reload(other *Config) {
 	compareFields(reflect.ValueOf(c).Elem(), reflect.ValueOf(other).Elem(), "", func(_ string, f reflect.StructField, mine, theirs reflect.Value) {
 		if isReloadable(f) {

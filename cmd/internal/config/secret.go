@@ -12,11 +12,10 @@ import (
 // reference: "env:NAME" or "file:PATH".
 type Secret struct{ given string }
 
-// hidden stands for a secret wherever one is printed.
+// hidden replaces a secret wherever one is printed.
 const hidden = "hidden"
 
-// NewSecret returns the secret that is given by s, as it would stand in the
-// file.
+// NewSecret returns the secret given by s, in the form used in the file.
 func NewSecret(s string) Secret { return Secret{given: s} }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -63,8 +62,8 @@ func (s Secret) Value() (string, error) {
 	return value, err
 }
 
-// checkPlain refuses what was meant as a reference: nothing is expanded here, and a
-// text that stands in a file of settings for all to read is no secret.
+// checkPlain refuses a text that was meant as a reference: nothing is expanded
+// here, and a text in a world-readable file of settings is no secret.
 func (s Secret) checkPlain() error {
 	if name, ok := strings.CutPrefix(s.given, "${"); ok && strings.HasSuffix(name, "}") {
 		return fmt.Errorf("a secret is ${%.80s as it stands, nothing replaces it: write env:%.80s", name, strings.TrimSuffix(name, "}"))
@@ -104,7 +103,7 @@ func (s Secret) File() string {
 	return path
 }
 
-// inPlace reports whether the secret itself stands among the settings.
+// inPlace reports whether the secret itself is in the settings.
 func (s Secret) inPlace() bool { return s.given != "" && !s.isReference() }
 
 // describeReference returns the reference, and why it leads to no secret; it hides a secret

@@ -25,13 +25,13 @@ const (
 	maxGlobBytes    = 256
 )
 
-// nameForm is the form of names that stand in URLs and queries.
+// nameForm is the form of names that are used in URLs and queries.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Validate reports every setting that cannot work, with its path.
 func (c *Config) Validate() error { return c.validate(true) }
 
-// validate is Validate, which reads the secrets only if it is asked to.
+// validate is Validate; it reads the secrets only if secrets is set.
 func (c *Config) validate(secrets bool) error {
 	var errs []error
 	report := func(path, format string, args ...any) {

@@ -1,8 +1,8 @@
-// Package docscheck holds the written pages to the tree they describe, as a Go
-// test (make docs-check).
+// Package docscheck checks the documentation against the tree, as a Go test (make
+// docs-check).
 //
-// It answers the question "does this page still tell the truth, as far as a
-// program can see?".
+// It answers the question "is this page still correct, as far as a program can
+// check?".
 //
 //	links    a relative link leads to a file, and its #fragment to a heading
 //	targets  a `make x` in a page is a target of the Makefile

@@ -88,7 +88,7 @@ func TestParagraphsHaveAlerts(t *testing.T) {
 	all := readAlerts(t)
 	for name, page := range readPages(t) {
 		if name == "CHANGELOG.md" {
-			continue // it tells of the past
+			continue // it is about the past
 		}
 		for _, word := range regexp.MustCompile(`\bQuarry[A-Z][A-Za-z]+`).FindAllString(page.Text, -1) {
 			if !slices.ContainsFunc(all, func(a alert) bool { return a.Alert == word }) {

@@ -44,7 +44,7 @@ const progressEvery = 100_000
 func (c *Closer) CloseEntry(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
-		return // Walk and whoever opens it say what is wrong
+		return // Walk and the code that opens it report the error
 	}
 	c.closeFile(path, info, func(mode fs.FileMode) error { return os.Chmod(path, mode) })
 }

@@ -74,7 +74,7 @@ func TestCloseBelow(t *testing.T) {
 	}
 }
 
-// Files of somebody else stay as they are and are named.
+// Files of another user are not changed and are listed.
 func TestCloseBelowForeign(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make files of another user")

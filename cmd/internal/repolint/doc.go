@@ -1,7 +1,7 @@
 // Package repolint is our lint, run as a Go test (make lint).
 //
-// It answers the question "does the tree still have the shape we agreed on?":
-// who may import whom, where outside libraries may appear, and the habits that
+// It answers the question "does the tree still have the shape we agreed on?": which
+// package may import which, where outside libraries may appear, and the habits that
 // keep a package readable.
 //
 // # Rules
@@ -9,7 +9,7 @@
 //	imports     the directions between the parts (imports.go)
 //	quarantine  outside libraries and the only places that may import them
 //	doc         every package has doc.go; every exported name is documented
-//	globals     no init functions, no package variables that anybody changes
+//	globals     no init functions, no package variables that are modified
 //	sleep       no time.Sleep in tests
 //	length      a file of code has at most MaxFileLines lines
 //

@@ -42,8 +42,8 @@ func (t *Tree) Check() []Finding {
 	return all
 }
 
-// Compare holds findings to the list of old sins: fresh ones are not on it,
-// stale lines are on it but no longer hold.
+// Compare compares findings with the list of accepted ones: fresh findings are not
+// on it, stale lines are on it but no longer apply.
 func Compare(findings []Finding, sins []string) (fresh []Finding, stale []string) {
 	known := map[string]bool{}
 	for _, sin := range sins {

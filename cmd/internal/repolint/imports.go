@@ -33,8 +33,8 @@ var directions = []direction{
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
 }
 
-// testsMay are imports that tests have beside those of their package: the
-// conformance suites and helpers of a contract.
+// testsMay are imports that tests may have in addition to those of their package:
+// the conformance suites and helpers of a contract.
 var testsMay = []string{"pipeline/eventlog", "projections/projectiontest", "schemas"}
 
 // checkDirections reports imports that go against the arrows.
@@ -58,8 +58,8 @@ func (t *Tree) checkDirections(p *Package) []Finding {
 	return findings
 }
 
-// isAllowed reports whether importer may import imported: it is its own subtree,
-// a helper of a parent of both, or lies below one of may.
+// isAllowed reports whether importer may import imported: it is its own subtree, a
+// helper of a parent of both, or below one of may.
 func isAllowed(importer, imported string, may []string) bool {
 	parent, _, helper := strings.Cut(imported, "/internal/")
 	return importer == imported || isBelow(imported, importer) ||

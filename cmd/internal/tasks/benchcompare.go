@@ -15,8 +15,8 @@ type benchCompareTask struct {
 	Count    int    `default:"10" help:"Runs of each benchmark."`
 }
 
-// Run implements the task. The other commit is checked out beside this one, as
-// a worktree that is removed again.
+// Run implements the task. The other commit is checked out next to this one, as a
+// worktree that is removed afterwards.
 func (b *benchCompareTask) Run(ctx context.Context) error {
 	dir, err := filepath.Abs(".cache/bench-compare")
 	if err != nil {

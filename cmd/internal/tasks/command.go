@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// interruptGrace is how long a process may take to end after it was asked to.
+// interruptGrace is how long a process may take to end after an interrupt.
 const interruptGrace = 30 * time.Second
 
-// newCommand returns a command in dir that shows what it says and is asked to end,
-// not killed, when ctx ends.
+// newCommand returns a command in dir that shows its output and is interrupted, not
+// killed, when ctx ends.
 func newCommand(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = dir

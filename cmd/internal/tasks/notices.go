@@ -18,13 +18,14 @@ import (
 // noticesFile holds the licenses of everything that is linked into the binary.
 const noticesFile = "deploy/third-party-notices.txt"
 
-// legalFiles are the names of the files that a module's license asks to pass on.
+// legalFiles are the names of the files that a module's license requires to pass
+// on.
 var legalFiles = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)(\.(txt|md))?$`)
 
 // linkedModule is a module of which some package is in the binary.
 type linkedModule struct{ Path, Version, Dir string }
 
-// platforms are those that releases are built for; each may link modules of its own.
+// platforms are those that releases are built for; each may link different modules.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
 
 // listLinkedModules returns the modules of the binary on all platforms, with cgo and

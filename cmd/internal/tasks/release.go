@@ -20,7 +20,7 @@ import (
 // releaseVersion is what a release may be called.
 var releaseVersion = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$`)
 
-// releasedFiles are in every archive, beside the binary.
+// releasedFiles are in every archive, in addition to the binary.
 var releasedFiles = []string{"LICENSE", "README.md", "CHANGELOG.md", noticesFile}
 
 type releaseTask struct {

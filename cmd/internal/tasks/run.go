@@ -23,9 +23,9 @@ type runTask struct {
 // is replayed from its last checkpoint first.
 const readyTimeout = 2 * time.Minute
 
-// Run implements the task. The server runs until it is told to stop; it hears
-// an interrupt from the terminal itself, as it is in our process group, and
-// from us when we were sent a signal alone.
+// Run implements the task. The server runs until it is stopped. It receives an
+// interrupt from the terminal directly, as it is in our process group, and from us
+// when only we received a signal.
 func (r *runTask) Run(ctx context.Context) error {
 	root, err := filepath.Abs(".")
 	if err != nil {
@@ -69,8 +69,7 @@ func serverEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// indexSamples waits for the server, indexes what there is to index, and says what to
-// try.
+// indexSamples waits for the server, indexes the repositories, and prints what to try.
 func (r *runTask) indexSamples(ctx context.Context, root, library string) error {
 	base := "http://" + r.Listen
 	if err := waitReady(ctx, base+"/readyz"); err != nil {
@@ -139,10 +138,10 @@ func answersOK(ctx context.Context, url string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// standardLibrary returns a git repository of the Go standard library below
-// dir. GOROOT/src is no repository on most machines, so it is committed once
-// per version of Go: a repository of its own whose work tree is GOROOT/src, to
-// which nothing is written.
+// standardLibrary returns a git repository of the Go standard library below dir. On
+// most machines GOROOT/src is not in a repository, so it is committed once per
+// version of Go, to a separate repository whose work tree is GOROOT/src. GOROOT/src
+// is not modified.
 func standardLibrary(ctx context.Context, dir string) (string, error) {
 	goroot, err := runOutput(ctx, ".", "go", "env", "GOROOT")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// appending is one call of Append on its way to the disk.
+// pendingAppend is one call of Append on its way to the disk.
 type pendingAppend struct {
 	items     []appendItem
 	bytes     int

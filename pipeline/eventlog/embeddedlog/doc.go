@@ -32,13 +32,13 @@
 //
 // # Durability
 //
-// Concurrent appends share one sync. Pebble ends the process when its
-// write-ahead log cannot be written, since nobody then knows what the disk holds;
-// so that a full disk is an answer and not a crash, Append refuses records with
-// ErrFull while less than Options.MinFreeBytes are free: records of
-// event.TopicEvents first, and others at half of that, so that the audit log can be
-// written when changes are refused, and repositories removed, which frees space. Options.DiskFull is called where other programs
-// take the rest.
+// Concurrent appends share one sync. Pebble ends the process when it cannot write
+// its write-ahead log, since the state of the disk is then unknown. To return an
+// error for a full disk rather than crash, Append refuses records with ErrFull
+// while less than Options.MinFreeBytes are free: records of event.TopicEvents
+// first, and others at half of that, so that the audit log can still be written
+// when changes are refused, and repositories can be removed, which frees space.
+// Options.DiskFull is called when other programs use up the rest.
 //
 // # Concurrency
 //

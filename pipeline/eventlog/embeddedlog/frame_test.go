@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestFrameBytes holds the frame to the bytes that are in logs already.
+// TestFrameBytes compares the frame with the bytes that are in existing logs.
 func TestFrameBytes(t *testing.T) {
 	rec := event.Record{
 		Key: []byte("42"), Value: []byte("{}"), Time: time.Unix(0, 1_000_000_000).UTC(),
@@ -34,7 +34,7 @@ func FuzzDecodeFrame(f *testing.F) {
 	f.Add([]byte("\x02\x00\x02\x01k\x01v{}"))
 	f.Add([]byte("\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		// With the right checksum: what lies behind it is what may panic.
+		// With the right checksum: the data after it is what may panic.
 		sum := crc32.Checksum(body, castagnoli)
 		frame := append([]byte{frameVersion, byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, body...)
 		rec, err := decodeFrame(frame)

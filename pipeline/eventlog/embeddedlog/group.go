@@ -165,7 +165,7 @@ func (m *member) rebalanceShare(ctx context.Context) <-chan struct{} {
 	return g.mu.changed
 }
 
-// start runs the handle of a partition on a goroutine of its own.
+// start runs the handle of a partition on its own goroutine.
 func (m *member) start(ctx context.Context, partition int32) {
 	ctx, cancel := context.WithCancel(ctx)
 	m.held[partition] = cancel

@@ -28,7 +28,7 @@ const maxBatchBytes = 1 << 20
 const (
 	memTableBytes = 16 << 20
 	// maxMemTables and maxSublevels stop appends only when three flushes, or many
-	// compactions, lie behind.
+	// compactions, are pending.
 	maxMemTables = 4
 	maxSublevels = 32
 )
@@ -62,9 +62,9 @@ type topic struct {
 	partitions []*partition
 }
 
-// Open opens the log in dir, and creates it if the directory is empty or
-// missing. It fails with ErrLocked if somebody else has it open. The caller
-// closes the log.
+// Open opens the log in dir, and creates it if the directory is empty or missing.
+// It fails with ErrLocked if another process has it open. The caller closes the
+// log.
 func Open(dir string, opts Options) (*Log, error) {
 	l, err := open(dir, opts)
 	if err != nil {
@@ -208,7 +208,7 @@ func (l *Log) acquireDB() (release func(), err error) {
 }
 
 // Partitions implements eventlog.Log. Every topic has the partitions of the log,
-// but for those that have one always, and exists from its first use on.
+// except for those that have one always, and exists from its first use on.
 func (l *Log) Partitions(_ context.Context, name event.Topic) (int32, error) {
 	if err := eventlog.CheckName(string(name)); err != nil {
 		return 0, fmt.Errorf("partitions of topic: %w", err)

@@ -31,7 +31,7 @@ func (l *Log) noteOffsets(id groupID, offsets []event.Offset) error {
 		return err
 	}
 	defer release()
-	// Held to the end, so that nobody joins meanwhile.
+	// Held to the end, so that no member joins meanwhile.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.groups[id] != nil {

@@ -52,7 +52,7 @@ func (l *Log) loadPartition(name event.Topic, number int32) (*partition, error) 
 	return p, nil
 }
 
-// endOffset returns the offset behind the last durable record, and a channel that is
+// endOffset returns the offset after the last durable record, and a channel that is
 // closed when it rises.
 func (p *partition) endOffset() (event.Offset, <-chan struct{}) {
 	p.mu.Lock()
@@ -60,7 +60,7 @@ func (p *partition) endOffset() (event.Offset, <-chan struct{}) {
 	return p.mu.end, p.mu.grown
 }
 
-// offsetRange returns the first offset that is kept, and that behind the last durable
+// offsetRange returns the first offset that is kept, and the one after the last durable
 // record.
 func (p *partition) offsetRange() (first, end event.Offset) {
 	p.mu.Lock()

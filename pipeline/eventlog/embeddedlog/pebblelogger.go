@@ -32,6 +32,6 @@ func (p pebbleLogger) Fatalf(format string, args ...any) {
 	exitProcess(1)
 }
 
-// exit ends the process; tests replace it. A panic would end it as well, in a goroutine
+// exitProcess ends the process; tests replace it. A panic would end it as well, in a goroutine
 // of Pebble, with a stack trace that hides the message.
 var exitProcess = os.Exit

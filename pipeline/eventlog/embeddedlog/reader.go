@@ -145,7 +145,8 @@ func readChunk(it *pebble.Iterator, p *partition) ([]event.Record, error) {
 			return nil, err
 		}
 		size += len(value)
-		// Cloned, because the record's slices stay valid for ever.
+		// Cloned, because the record's slices must stay valid after the iterator
+		// moves on.
 		rec, err := decodeFrame(bytes.Clone(value))
 		if err != nil {
 			return nil, err

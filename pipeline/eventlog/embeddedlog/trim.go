@@ -50,8 +50,8 @@ func (l *Log) trimPartition(ctx context.Context, name event.Topic, number int32,
 	return nil
 }
 
-// deleteBelow deletes records and notes the first offset in one batch: without
-// the note, offsets of a partition that was trimmed to its end would begin anew.
+// deleteBelow deletes records and stores the first offset in one batch: otherwise
+// the offsets of a partition that was trimmed to its end would restart at 0.
 func (l *Log) deleteBelow(p *partition, before event.Offset) error {
 	release, err := l.acquireDB()
 	if err != nil {

@@ -4,5 +4,6 @@ package embeddedlog
 
 import "io/fs"
 
-// allocatedBytes returns the length of a file: this system does not tell its blocks.
+// allocatedBytes returns the length of a file: this system does not report its
+// blocks.
 func allocatedBytes(info fs.FileInfo) int64 { return info.Size() }

@@ -108,7 +108,7 @@ func (s *suite) groupsAreApart() {
 	m2.leaveGroup()
 }
 
-// ledger sees who holds which partition.
+// holderLedger records which member holds which partition.
 type holderLedger struct {
 	s  *suite
 	mu struct {

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Driver tells the suite how to make storages for the log under test.
+// Driver defines how the suite makes storages for the log under test.
 type Driver struct {
 	// New returns a fresh storage that has the topics, each with so many
 	// partitions, as a function that opens a log over it. The suite closes a log
@@ -65,7 +65,7 @@ func Run(t *testing.T, d Driver) {
 	}
 }
 
-// suite is one subtest: a storage of its own, with a log open over it.
+// suite is one subtest: it has its own storage, with a log open over it.
 type suite struct {
 	*testing.T
 	driver Driver

@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// trimDeletesBeginning runs for logs that delete when they are told to. The topic is the one that
-// may lose its beginning, in place of the suite's.
+// trimDeletesBeginning tests logs that delete records on request. It uses the topic that may lose
+// its beginning, in place of the suite's.
 func (s *suite) trimDeletesBeginning() {
 	log, ok := s.log.(eventlog.Trimmer)
 	if !ok {

@@ -25,7 +25,7 @@ const (
 	maxGatherBytes = maxRequestBytes
 )
 
-// appending is the part of one call of Append that goes to one partition.
+// partitionAppend is the part of one call of Append that goes to one partition.
 type partitionAppend struct {
 	records []*event.Record
 	indexes []int // of records in the call

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// stamp is what makes a batch recognizable to the brokers: they add a batch of
+// batchStamp is what makes a batch recognizable to the brokers: they add a batch of
 // one producer and epoch to a partition only if its sequence follows on the one
 // before, and answer one that they have already with its offset.
 type batchStamp struct {

@@ -67,7 +67,7 @@ func busyRebalance(t *testing.T, c *kafkatest.Cluster) {
 }
 
 // wantCommitted wants the group to have committed everything: its members left
-// with nothing in hand.
+// without unfinished records.
 func wantCommitted(f *traffic) {
 	f.t.Helper()
 	ends, err := f.log.HighWater(f.ctx, f.topic)

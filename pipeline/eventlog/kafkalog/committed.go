@@ -37,7 +37,7 @@ func (l *Log) committedOffsets(ctx context.Context, group string, topic event.To
 	return offsets, err
 }
 
-// fetchCommitted asks once for the offsets of all n partitions.
+// fetchCommitted makes one request for the offsets of all n partitions.
 func fetchCommitted(ctx context.Context, client *kafka.Client, group string, topic event.Topic, n int32) ([]event.Offset, error) {
 	partitions := make([]int, n)
 	for p := range partitions {

@@ -18,7 +18,7 @@ import (
 type TopicState struct {
 	Topic      event.Topic
 	Partitions []PartitionState
-	// Settings are those of settingNames that the brokers told, by name.
+	// Settings are those of settingNames that the brokers reported, by name.
 	Settings map[string]string
 }
 
@@ -33,8 +33,8 @@ type PartitionState struct {
 // UnknownOffset is that of a partition whose leader does not answer.
 const UnknownOffset event.Offset = -1
 
-// describeOffsetsTimeout bounds the wait for leaders that do not answer: what
-// else there is to say of a topic is of most use just then.
+// describeOffsetsTimeout bounds the wait for leaders that do not answer: the rest
+// of a topic's description is most useful in just that case.
 const describeOffsetsTimeout = 3 * time.Second
 
 // settingNames are the settings of a topic that matter to a log.
@@ -79,15 +79,15 @@ func (l *Log) offsetsToDescribe(ctx context.Context, topic event.Topic, n int) (
 	return slices.Repeat([]offsetRange{{UnknownOffset, UnknownOffset}}, n), nil
 }
 
-// settingsRequest is the library's request for settings, but for its methods Broker
-// and Split: with them the library asks the controller, which may be away while every
-// other broker could answer.
+// settingsRequest is the library's request for settings without its methods Broker
+// and Split: with them the library sends it to the controller, which may be down
+// while every other broker could answer.
 type settingsRequest describeconfigs.Request
 
 // ApiKey implements protocol.Message.
 func (*settingsRequest) ApiKey() protocol.ApiKey { return protocol.DescribeConfigs }
 
-// fetchSettings asks any broker for settingNames.
+// fetchSettings requests settingNames from any broker.
 func (l *Log) fetchSettings(ctx context.Context, topic event.Topic) (map[string]string, error) {
 	settings := map[string]string{}
 	err := l.doRequest(ctx, func(ctx context.Context) error {

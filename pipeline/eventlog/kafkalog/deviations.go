@@ -10,16 +10,16 @@ import (
 // Setting is what a topic has of one setting, and what it is to have.
 type Setting struct {
 	Name   string
-	Value  string // empty if the brokers did not tell
+	Value  string // empty if the brokers did not report it
 	Wanted string // as people read it: a value, or "at least" one
 	Reason string
 	ok     func(value string) bool
-	fix    string // the value that mends it
+	fix    string // the value that fixes it
 	loss   bool
 }
 
-// Deviates reports whether the value is another than wanted. What the brokers
-// did not tell does not deviate.
+// Deviates reports whether the value differs from the wanted one. A value that the
+// brokers did not report does not deviate.
 func (s Setting) Deviates() bool { return s.Value != "" && !s.ok(s.Value) }
 
 // Deviation is what is not as it should be about a topic.
@@ -27,7 +27,7 @@ type Deviation struct {
 	// What it is, and Why it matters, each a clause.
 	What string
 	Why  string
-	// Mend is the command that mends it, or what to do.
+	// Fix is the command that fixes it, or what to do.
 	Fix string
 	// Loss says that brokers will delete, or have deleted, what is the truth, without
 	// any fault.
@@ -80,8 +80,8 @@ func atLeast(want int) func(string) bool {
 	}
 }
 
-// Deviations returns what is not as s wants it. The commands that mend it name
-// the brokers of l.
+// Deviations returns the settings that differ from s. The commands that fix them
+// name the brokers of l.
 func (l *Log) Deviations(s TopicSpec, state TopicState) []Deviation {
 	deviations := s.layoutDeviations(state)
 	for _, setting := range s.Settings(state) {

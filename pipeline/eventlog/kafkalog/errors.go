@@ -11,8 +11,8 @@ import (
 	kafka "github.com/segmentio/kafka-go"
 )
 
-// ErrRefused says that the brokers refuse this client: its credentials are wrong
-// or it may not do what it asked. Trying again does not help.
+// ErrRefused says that the brokers refuse this client: its credentials are wrong or
+// it lacks a permission. A retry does not help.
 var ErrRefused = errors.New("brokers refuse this client")
 
 // ErrNoTopic says that a topic does not exist; EnsureTopics creates it.
@@ -57,7 +57,7 @@ func explainMissingRight(err error, right, resource string) error {
 	return err
 }
 
-// explainMissingGroupRight is lacks for a request that needs a right on a group, and one on a topic.
+// explainMissingGroupRight is explainMissingRight for a request that needs a right on a group, and one on a topic.
 func explainMissingGroupRight(err error, right, group string, topicRight string, topic event.Topic) error {
 	if errors.Is(err, kafka.TopicAuthorizationFailed) {
 		return explainMissingRight(err, topicRight, topicName(topic))

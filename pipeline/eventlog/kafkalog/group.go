@@ -92,7 +92,7 @@ func newGeneration(m *member, handle func(context.Context, eventlog.Assignment) 
 // when they have returned. It is over, for the group, if ctx has ended, a handle
 // returned early or the brokers refuse the member.
 //
-// Heartbeats go on to the end: handles that finish what they have in hand may take
+// Heartbeats continue to the end: handles that finish their running work may take
 // longer than the session.
 func (g *generation) run(ctx context.Context, owned []ownedPartition) (over bool, err error) {
 	handling, end := context.WithCancel(ctx)
@@ -127,8 +127,9 @@ func (g *generation) run(ctx context.Context, owned []ownedPartition) (over bool
 			case errors.Is(classifyError(beatErr), ErrRefused):
 				over, err = true, classifyError(beatErr)
 				end()
-			// Nobody else gets the partitions before the session is over; if the
-			// coordinator has only moved, it has not even begun to be.
+			// No other member gets the partitions before the session expires; if
+			// the coordinator has only moved, the session timeout has not even
+			// started.
 			case !membershipEnded(beatErr) && time.Since(confirmed) < g.member.log.opts.SessionTimeout:
 				g.member.log.metrics.retries.WithLabelValues(operationGroup).Inc()
 			default:
@@ -173,7 +174,7 @@ func (g *generation) consumePartition(ctx context.Context, p ownedPartition) err
 	return g.handle(ctx, a)
 }
 
-// hold names a partition of a group.
+// heldPartition names a partition of a group.
 type heldPartition struct {
 	group string
 	id    partitionID

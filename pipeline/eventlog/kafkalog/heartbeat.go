@@ -7,12 +7,12 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// registerHeartbeat replaces the client library's messages of a heartbeat, before
-// anything is sent. They are wrong: the request does not go to the coordinator, and
-// the answer takes the time of throttling for the error, so that no member would
-// learn that its group changes. Nothing else in the library sends heartbeats but its
-// ConsumerGroup, which has messages of its own. TestBroker shows that the broker
-// understands these.
+// registerHeartbeat replaces the client library's heartbeat messages before
+// anything is sent. The library's are wrong: the request does not go to the
+// coordinator, and the response takes the throttle time for the error code, so a
+// member would never learn that its group changes. Only the library's ConsumerGroup
+// sends heartbeats itself, and it has its own messages. TestBroker shows that the
+// broker accepts these.
 var registerHeartbeat = sync.OnceFunc(func() { protocol.Register(&heartbeatRequest{}, &heartbeatResponse{}) })
 
 // heartbeatRequest is in the order of https://kafka.apache.org/protocol, and so is

@@ -49,7 +49,7 @@ func (c *cutConn) Read(b []byte) (int, error) {
 	if !c.cut {
 		return c.Conn.Read(b)
 	}
-	// The first byte of an answer: the broker has done what it was asked for.
+	// The first byte of an answer: the broker has done the request.
 	if _, err := io.ReadFull(c.Conn, make([]byte, 1)); err != nil {
 		return 0, err
 	}
@@ -58,7 +58,7 @@ func (c *cutConn) Read(b []byte) (int, error) {
 	return 0, errors.Join(io.ErrUnexpectedEOF, c.Close())
 }
 
-// cutLog opens a log whose connections a cutter cuts, and a topic of its own.
+// cutLog opens a log whose connections a cutter cuts, and creates a topic for it.
 func cutLog(t *testing.T, broker *kafkatest.Broker, topic event.Topic, timeout time.Duration) (*kafkalog.Log, *cutter) {
 	t.Helper()
 	c := new(cutter)

@@ -220,7 +220,7 @@ func (s *seen) consume(ctx context.Context, a eventlog.Assignment) error {
 			return err
 		}
 		s.texts <- string(rec.Value)
-		// It may fail while the broker is away: then the record comes again.
+		// It may fail while the broker is down: then the record is delivered again.
 		if a.Commit(ctx, rec.Position.Offset+1) == nil {
 			s.next.Store(int64(rec.Position.Offset + 1))
 		}
@@ -290,7 +290,7 @@ func TestCredentials(t *testing.T) {
 
 func TestOpenWithoutBroker(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	// Port 1 of loopback: nobody listens there.
+	// Port 1 of loopback: nothing listens there.
 	_, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: []string{"127.0.0.1:1"}, ConnectTimeout: 200 * time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("Open: %v, want an error with the address and the reason", err)

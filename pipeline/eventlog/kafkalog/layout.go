@@ -61,8 +61,8 @@ func (l *Log) Layout(ctx context.Context, topic event.Topic) ([]PartitionLayout,
 	return layoutOf(response.Topics[0].Partitions), nil
 }
 
-// fetchMetadata asks as Client.Metadata does, whose answer lacks the numbers of
-// brokers that are away.
+// fetchMetadata replaces Client.Metadata, whose answer lacks the numbers of brokers that
+// are down.
 func (l *Log) fetchMetadata(ctx context.Context, topics []string) (*metadata.Response, error) {
 	var response *metadata.Response
 	err := l.doRequest(ctx, func(ctx context.Context) error {
@@ -79,9 +79,10 @@ func (l *Log) fetchMetadata(ctx context.Context, topics []string) (*metadata.Res
 	return response, err
 }
 
-// layoutRequest asks a broker for the layout. The library answers its own request from
-// what it knows, and that lacks the topics which this client may not see; so it gets one
-// that it takes for a request to be split, with an answer that it does not recognize.
+// layoutRequest requests the layout from a broker. The library answers its own
+// request from its cache, which lacks the topics that this client may not see; so
+// it gets one that it takes for a request to be split, with an answer that it does
+// not recognize.
 type layoutRequest metadata.Request
 
 // ApiKey implements protocol.Message.

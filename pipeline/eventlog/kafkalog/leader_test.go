@@ -22,7 +22,7 @@ var (
 	recommended   = []string{"broker.session.timeout.ms=1500", "broker.heartbeat.interval.ms=250"}
 )
 
-// hookBound is how long a web hook waits for the log: ingest.appendTimeout.
+// hookBound is how long a webhook waits for the log: ingest.appendTimeout.
 const hookBound = 8 * time.Second
 
 // TestLeaderDeaths reports how long appends wait when the leader of their

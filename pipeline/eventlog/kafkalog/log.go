@@ -24,8 +24,8 @@ type Log struct {
 	transport   *kafka.Transport
 	client      *kafka.Client
 	closing     chan struct{} // closed when Close begins
-	// refreshing is held by the one refreshLayout at a time; refreshed, when the
-	// latest one ended, is of its holder.
+	// refreshing is held by the only refreshLayout that runs; refreshed is the end
+	// of the latest one, and may be used by the holder only.
 	refreshing chan struct{}
 	refreshed  time.Time
 	// endTransport ends the goroutines of the transport. Without it a request that
@@ -100,9 +100,9 @@ func newTransport(lifetime context.Context, opts Options, through *connections, 
 	}
 }
 
-// probeCluster asks for the cluster's layout. The client library answers other
-// requests of a client that is refused with a misleading "broker not available";
-// this one brings the real reason.
+// probeCluster requests the cluster's layout. For a client that is refused, the library
+// answers other requests with a misleading "broker not available"; this one returns
+// the real reason.
 func (l *Log) probeCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.ConnectTimeout)
 	defer cancel()

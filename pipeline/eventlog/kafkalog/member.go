@@ -67,8 +67,8 @@ const (
 	leaveTimeout     = 3 * time.Second
 )
 
-// newMember returns a member with connections of its own: it commits and leaves
-// while the log is being closed.
+// newMember returns a member with its own connections: it commits and leaves while
+// the log is being closed.
 func newMember(l *Log, group string, topic event.Topic, partitions int32, instance string) *member {
 	m := &member{log: l, group: group, topic: topic, partitions: partitions, connections: newConnections(l.opts), identity: identity{instance: instance}}
 	lifetime, end := context.WithCancel(context.Background())
@@ -165,8 +165,8 @@ func (m *member) forgetIdentity(err error) {
 	}
 }
 
-// sendJoin asks for a place in the next generation. If this member is to share the
-// partitions out, it returns what each member gets.
+// sendJoin requests a place in the next generation. If this member is the one to assign
+// the partitions, it returns what each member gets.
 func (m *member) sendJoin(ctx context.Context) ([]syncgroup.RequestAssignment, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.log.opts.RebalanceTimeout+groupMargin)
 	defer cancel()
@@ -216,7 +216,7 @@ func (m *member) assignPartitions(members []joingroup.ResponseMember) ([]syncgro
 	return assignments, nil
 }
 
-// splitRanges cuts the partitions into ranges whose sizes differ by one at the most.
+// splitRanges cuts the partitions into ranges whose sizes differ by one at most.
 func splitRanges(partitions int32, members int) [][]int32 {
 	out := make([][]int32, members)
 	for p := range partitions {

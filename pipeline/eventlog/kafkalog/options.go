@@ -41,8 +41,8 @@ type Options struct {
 	// SessionTimeout is how long a member of a group may be silent before its
 	// partitions pass on; 0 means DefaultSessionTimeout.
 	SessionTimeout time.Duration
-	// RebalanceTimeout is how long members have to finish what they do when the
-	// group changes; 0 means 30 s.
+	// RebalanceTimeout is how long members have to finish their work when the group
+	// changes; 0 means 30 s.
 	RebalanceTimeout time.Duration
 	// MaxWaitingBytes bounds the records of one partition that wait for the
 	// broker; 0 means 16 MiB. Above it Append answers ErrFull.

@@ -36,9 +36,9 @@ import (
 type producer struct {
 	log *Log
 	id  partitionID
-	// identify asks the brokers for a number that no producer had, attempt sends a
-	// batch and returns the offset of its first record, refresh learns who leads after
-	// an attempt that failed. Tests replace them.
+	// identify requests a new producer ID from the brokers, attempt sends a batch
+	// and returns the offset of its first record, refresh finds the leader after a
+	// failed attempt. Tests replace them.
 	identify func(context.Context) (int64, error)
 	attempt  func(ctx context.Context, encoded []byte) (int64, error)
 	refresh  func(context.Context)
@@ -113,8 +113,8 @@ func (p *producer) beginEpoch(reason string) {
 	p.next.sequence = 0
 }
 
-// recoverState begins a new epoch, or asks for another number, if err says that the
-// brokers know another state of the producer, and reports whether it does.
+// recoverState begins a new epoch, or requests another producer ID, if err says that the
+// brokers have another state of the producer, and reports whether it does.
 func (p *producer) recoverState(err error) bool {
 	switch {
 	case errors.Is(err, kafka.OutOfOrderSequenceNumber):
@@ -144,8 +144,9 @@ func isForgotten(err error) bool {
 	return false
 }
 
-// attemptTimeout bounds one attempt, so that a broker that hangs takes little of
-// what a web hook waits. The next attempt sends the same bytes, which the brokers
+// attemptTimeout bounds one attempt, so that a broker that hangs uses up only part
+// of the time that a webhook waits. The next attempt sends the same bytes, which
+// the brokers
 // recognize.
 const attemptTimeout = 2 * time.Second
 
@@ -168,16 +169,16 @@ func (p *producer) sendRequest(ctx context.Context, encoded []byte) (int64, erro
 	return response.BaseOffset, nil
 }
 
-// identityRequest is the library's request for a producer number, but for its
-// method Transaction: with it the library looks first for the coordinator of the
-// transaction "", which makes the brokers create their topic of transactions and
-// needs a permission of its own.
+// identityRequest is the library's request for a producer ID without its method
+// Transaction. With that method the library first looks for the coordinator of the
+// transaction "", which makes the brokers create their transaction topic and needs
+// an extra permission.
 type identityRequest initproducerid.Request
 
 // ApiKey implements protocol.Message.
 func (*identityRequest) ApiKey() protocol.ApiKey { return protocol.InitProducerId }
 
-// askIdentity asks for a producer number.
+// askIdentity requests a producer ID.
 func (p *producer) askIdentity(ctx context.Context) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()

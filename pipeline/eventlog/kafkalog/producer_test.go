@@ -55,7 +55,7 @@ func (m *brokerModel) identify(context.Context) (int64, error) {
 // attempt delivers a batch, or does one of the things that networks do.
 func (m *brokerModel) attempt(_ context.Context, encoded []byte) (int64, error) {
 	if len(m.delayed) > 0 && m.random.IntN(3) == 0 {
-		// Nobody waits for the answer any more.
+		// The producer no longer waits for the answer.
 		_, _ = m.deliver(m.delayed[0])
 		m.delayed = m.delayed[1:]
 	}
@@ -150,10 +150,10 @@ func decodeBatch(t *testing.T, encoded []byte) (batchStamp, []string) {
 	}
 }
 
-// TestProducerOverAModel sends batches over many networks that lose and delay:
-// what is acknowledged is in the log once, where the answer says and in the order
-// of the sends; what is given up is there at most once, and not behind something
-// that was acknowledged later.
+// TestProducerOverAModel sends batches over many networks that lose and delay: what
+// is acknowledged is in the log once, at the acknowledged position and in the order
+// of the sends; what is given up is there at most once, and not after a batch that
+// was acknowledged later.
 func TestProducerOverAModel(t *testing.T) {
 	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) { producerOverAModel(t, seed) })
@@ -220,8 +220,8 @@ func newTestProducer(t *testing.T, m *brokerModel) *producer {
 	return p
 }
 
-// TestProducerStartsAnew has the brokers answer with each error that tells of
-// another state of the producer.
+// TestProducerStartsAnew has the brokers answer with each error that means another
+// state of the producer.
 func TestProducerStartsAnew(t *testing.T) {
 	for code, want := range map[kafka.Error]batchStamp{
 		kafka.OutOfOrderSequenceNumber: {producer: 1, epoch: 1},

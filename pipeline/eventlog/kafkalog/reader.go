@@ -122,7 +122,7 @@ func (r *reader) noteRecovery(pause *backoff) {
 	*pause = backoff{}
 }
 
-// fetchOnce asks once; an answer without records is no error.
+// fetchOnce sends one fetch request; an answer without records is no error.
 func (r *reader) fetchOnce(ctx context.Context) error {
 	response, err := r.log.client.Fetch(ctx, &kafka.FetchRequest{
 		Topic: string(r.id.topic), Partition: int(r.id.partition), Offset: int64(r.next),

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// refreshTimeout bounds the wait for a broker that tells the layout.
+	// refreshTimeout bounds the wait for a broker to return the layout.
 	refreshTimeout = time.Second
 	// refreshPause is the least time between two refreshes, however many readers and
 	// producers ask for one.
@@ -18,13 +18,13 @@ const (
 	layoutProbe = "quarry layout"
 )
 
-// refreshLayout has the client library learn where the leaders are now. By itself
-// it asks once in metadataTTL and goes on sending to a leader that has died.
+// refreshLayout makes the client library find the current leaders. By itself it
+// refreshes once in metadataTTL and keeps sending to a leader that has died.
 //
-// The library has no call for this, but it takes in a new layout behind each
-// answer to a request for a topic that it does not know, and has such a request
-// answered by a broker only if that may create the topic. A layout that cannot be
-// had changes nothing: the caller tries again in any case.
+// The library has no call for this, but it takes in a new layout after each answer
+// to a request for a topic that it does not know, and sends such a request to a
+// broker only if the broker may create the topic. A failed refresh changes nothing:
+// the caller retries in any case.
 func (l *Log) refreshLayout(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()

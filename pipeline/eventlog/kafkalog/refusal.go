@@ -12,9 +12,9 @@ import (
 // explainRefusal returns an error that wraps ErrRefused and says what to check, if err,
 // of a first connection, is one that does not pass by itself; else err.
 //
-// It is asked in Open only. Later a certificate that is not trusted is waited
-// for like a broker that is away: it may be one broker of several whose
-// certificate is being changed.
+// It is called in Open only. Later a certificate that is not trusted counts as a
+// broker that is down: the certificates of several brokers may be being replaced
+// one by one.
 func (o *Options) explainRefusal(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {

@@ -46,7 +46,7 @@ func TestSecureBroker(t *testing.T) {
 	t.Run("rights", func(t *testing.T) { s.withTest(t).checkRights() })
 }
 
-// secured is a test of a broker that asks who its clients are.
+// secured is a test of a broker that authenticates its clients.
 type secured struct {
 	*testing.T
 	cluster *kafkatest.Cluster
@@ -151,7 +151,7 @@ func (s *secured) checkRights() {
 	}
 }
 
-// A duty is what a role asks of the log.
+// A duty is one use that a role makes of the log.
 type duty func(ctx context.Context, l *kafkalog.Log) error
 
 var duties = map[string][]duty{
@@ -228,7 +228,7 @@ func consume(group string) duty {
 	}
 }
 
-// performDuties does all duties of a role through a log of its own, which knows nothing yet.
+// performDuties does all duties of a role through a new log without any cached state.
 func (s *secured) performDuties(role string, duties []duty) error {
 	l, err := kafkalog.Open(s.Context(), s.options(role, "scram-sha-512", clientPassword))
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 // TopicSpec says how a topic is to be.
 type TopicSpec struct {
 	Topic event.Topic
-	// Partitions is fixed for ever: the place of a repository depends on it.
+	// Partitions never changes: the partition of a repository depends on it.
 	Partitions int32
 	// Replication is the number of copies; 0 means the brokers' default.
 	Replication int
-	// Retention is how long records are kept; 0 means for ever, as the log is the
-	// truth.
+	// Retention is how long records are kept; 0 keeps them forever, as the log is
+	// the source of truth.
 	Retention time.Duration
 }
 

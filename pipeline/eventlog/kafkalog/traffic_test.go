@@ -17,8 +17,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// traffic appends numbered records of some keys to a topic, each key by a writer
-// of its own, while members of a group read it; and holds both to the contract.
+// traffic appends numbered records of some keys to a topic, with one writer per
+// key, while members of a group read it, and checks both against the contract.
 type traffic struct {
 	t          *testing.T
 	cluster    *kafkatest.Cluster
@@ -43,8 +43,8 @@ type traffic struct {
 // trafficKeys is how many writers there are. Their keys fall on all partitions.
 const trafficKeys = 6
 
-// startTraffic makes a topic and lets the writers begin. They repeat what was
-// refused, as the sender of a web hook does.
+// startTraffic creates a topic and starts the writers. They retry refused appends,
+// as the sender of a webhook does.
 func startTraffic(t *testing.T, c *kafkatest.Cluster, topic event.Topic, partitions int32) *traffic {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -68,7 +68,7 @@ func startTraffic(t *testing.T, c *kafkatest.Cluster, topic event.Topic, partiti
 	return f
 }
 
-// open returns a log of its own, as another process has it.
+// open returns a separate log, as another process would have it.
 func (f *traffic) open() *kafkalog.Log {
 	f.t.Helper()
 	return mustOpen(f.t, kafkalog.Options{
@@ -152,8 +152,8 @@ func (f *traffic) joinGroup() (leave func()) {
 // commitEvery is how many records a member handles before it commits them.
 const commitEvery = 10
 
-// read handles a partition as a worker does: what it has finished when its
-// partition is taken away it may still commit.
+// read handles a partition as a worker does: records that it has finished when its
+// partition is revoked may still be committed.
 func (f *traffic) read(ctx context.Context, a eventlog.Assignment) error {
 	commit := func(next event.Offset) {
 		if a.Commit(f.ctx, next) == nil {
@@ -180,7 +180,7 @@ func (f *traffic) read(ctx context.Context, a eventlog.Assignment) error {
 	}
 }
 
-// checkRead holds a record to what was read before.
+// checkRead compares a record with the ones read before.
 func (f *traffic) checkRead(rec event.Record) {
 	p, offset := rec.Position.Partition, rec.Position.Offset
 	f.mu.reads++
@@ -215,7 +215,7 @@ func (f *traffic) finishTraffic() {
 }
 
 // compareLog reads the log: each acknowledged record is where the answer said and
-// nowhere else, but for those that their writer repeated; keys are in order.
+// nowhere else, except for those that their writer repeated; keys are in order.
 func (f *traffic) compareLog() {
 	f.t.Helper()
 	missing := len(f.mu.acked)

@@ -132,7 +132,7 @@ func (s *state) alterUser(u *account.User, ev *event.UserChanged) bool {
 	return u.State != old.State || u.Role != old.Role || u.Name != old.Name || u.PasswordHash != old.PasswordHash
 }
 
-// endSessions ends the sessions of a user but the one sign-in that kept is of.
+// endSessions ends the sessions of a user except those of the same sign-in as kept.
 func (s *state) endSessions(user account.UserID, kept account.SessionID) {
 	root := s.signIn(kept)
 	maps.DeleteFunc(s.sessions, func(id account.SessionID, v *account.Session) bool {

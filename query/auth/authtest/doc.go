@@ -1,4 +1,5 @@
-// Package authtest holds accounts in memory, for tests of who uses query/auth.
+// Package authtest has accounts in memory, for tests of packages that use
+// query/auth.
 //
 // It answers the question "what would the directory say?" without a log and a
 // store: a Directory is an auth.Directory and the auth.Appender that feeds it. It

@@ -22,7 +22,7 @@ type Client struct {
 	used    usedFlows
 }
 
-// New returns a Client. It asks no provider anything.
+// New returns a Client. It contacts no provider.
 func New(o Options) (*Client, error) {
 	o.ensureDefaults()
 	if err := o.validate(); err != nil {
@@ -124,8 +124,8 @@ func (c *Client) Arrive(ctx context.Context, name string, r *http.Request) (*Arr
 	return arrival, nil
 }
 
-// exchangeError sorts what became of a code: it is no good, we are not known, or
-// nobody answers.
+// exchangeError classifies a failed code exchange: invalid code, unknown client, or
+// provider unavailable.
 func exchangeError(err error) error {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
 	switch {

@@ -15,10 +15,11 @@ import (
 
 // Times of a provider's metadata.
 const (
-	// retryInterval is how long a failure stands before the provider is asked again.
+	// retryInterval is how long a failure is kept before the provider is contacted
+	// again.
 	retryInterval = 2 * time.Second
-	// metadataAge is how long metadata counts. Keys are fetched anew as soon as a
-	// token names an unknown one, whatever the age.
+	// metadataAge is how long metadata is cached. Keys are fetched again as soon as
+	// a token names an unknown one, regardless of age.
 	metadataAge = 12 * time.Hour
 )
 
@@ -26,14 +27,14 @@ const (
 type remote struct {
 	config Provider
 	mu     struct {
-		sync.Mutex // held while the provider is asked: others wait for the same answer
+		sync.Mutex // held during the request to the provider: others wait for the same answer
 		found      *providerMetadata
 		err        error
 		at         time.Time // of found or err
 	}
 }
 
-// found is what a provider has said. It is not changed.
+// providerMetadata is what a provider has said. It is not changed.
 type providerMetadata struct {
 	provider *goidc.Provider
 	oauth    oauth2.Config
@@ -68,8 +69,8 @@ func (r *remote) failedLocked() error {
 	return r.mu.err
 }
 
-// fetchMetadata fetches the metadata. It has a time of its own, not that of the request that
-// happens to need it, since others wait for it.
+// fetchMetadata fetches the metadata. It uses its own timeout, not that of the request that
+// happens to need it, since other requests wait for the result too.
 func (c *Client) fetchMetadata(p *Provider) (*providerMetadata, error) {
 	ctx, cancel := context.WithTimeout(goidc.ClientContext(context.Background(), c.http), requestTimeout)
 	defer cancel()
@@ -102,7 +103,7 @@ func authStyle(secret string, methods []string) oauth2.AuthStyle {
 	return oauth2.AuthStyleInHeader
 }
 
-// bounded is a transport whose answers end after maxAnswerBytes.
+// boundedTransport is a transport whose answers end after maxAnswerBytes.
 type boundedTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -9,7 +9,7 @@
 //	Client.Depart   the address to send a browser to, and the cookie that binds it
 //	Client.Arrive   what the provider says of the person that came back
 //
-// Who may then come in is not decided here: see auth.Service.
+// auth.Service decides who may then sign in: see there.
 //
 // # Invariants
 //
@@ -21,7 +21,7 @@
 //     for this flow's nonce, and it is in force, MaxSkew allowed for.
 //  3. An e-mail address counts if the provider says that it is verified, or if the
 //     configuration trusts the provider in that.
-//  4. Nothing that a provider or a browser sent stands in the text of a sentinel;
+//  4. The text of a sentinel contains nothing that a provider or a browser sent;
 //     details are for the log.
 //  5. The server starts without its providers. Their metadata is fetched when it is
 //     first needed, and again after an error, at most once in retryInterval.

@@ -19,6 +19,7 @@ var (
 	ErrToken = errors.New("the provider's answer is not valid")
 	// ErrEmail says that the provider knows no verified e-mail address.
 	ErrEmail = errors.New("the provider does not vouch for an e-mail address of yours")
-	// ErrDomain says that the e-mail address is of a domain that may not come in.
+	// ErrDomain says that users with an e-mail address in this domain may not sign
+	// in.
 	ErrDomain = errors.New("e-mail addresses of this domain may not sign in here")
 )

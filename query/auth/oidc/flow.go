@@ -25,9 +25,9 @@ type flow struct {
 	Until int64 `json:"u"`
 }
 
-// cookieName has the prefix __Host- where the browser honours it: a neighbouring
-// domain cannot then plant a flow of its own, and sign the person in as somebody
-// else.
+// cookieName has the prefix __Host- where the browser honors it: a neighboring
+// domain cannot then plant the cookie of another flow, and sign the user in as
+// somebody else.
 func (c *Client) cookieName() string {
 	if c.isSecure() {
 		return "__Host-quarry_oidc"

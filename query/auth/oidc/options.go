@@ -27,7 +27,7 @@ const (
 
 // Provider is an OpenID Connect provider.
 type Provider struct {
-	// Name stands in addresses: letters, digits, dash and underscore, at most 64.
+	// Name is used in addresses: letters, digits, dash and underscore, at most 64.
 	Name string
 	// Title is what people call the provider. Empty: Name.
 	Title string
@@ -36,7 +36,7 @@ type Provider struct {
 	ClientID string
 	// ClientSecret is empty for public clients.
 	ClientSecret string
-	// Scopes are asked for beside openid. None: profile and email.
+	// Scopes are requested in addition to openid. None: profile and email.
 	Scopes []string
 	// AllowedDomains are those of e-mail addresses that may sign in. None: any.
 	AllowedDomains []string

@@ -155,7 +155,7 @@ func TestDepartureHasPKCEStateAndNonce(t *testing.T) {
 	}
 }
 
-// TestArrivalsThatDoNotCount walks through what somebody else could send us.
+// TestArrivalsThatDoNotCount sends requests that an attacker could send.
 func TestArrivalsThatDoNotCount(t *testing.T) {
 	provider := startProvider(t)
 	fresh := func(t *testing.T) (*world, *oidc.Departure, *url.URL) {
@@ -300,7 +300,7 @@ func swapIDToken(raw string) func(*http.Request, *http.Response) {
 	}
 }
 
-// tokenOf signs in for real, as a client of its own, and returns the ID token.
+// tokenOf runs a real sign-in, with a separate client, and returns the ID token.
 func tokenOf(t *testing.T, provider *oidctest.Provider, client string) (raw string) {
 	t.Helper()
 	w := newWorld(t, provider, func(p *oidc.Provider) { p.ClientID = client })

@@ -9,7 +9,7 @@ import (
 // the provider still takes its code only once.
 const maxUsed = 1 << 14
 
-// used remembers the flows that have arrived until they expire by themselves, so
+// usedFlows remembers the flows that have arrived until they expire by themselves, so
 // that none arrives twice.
 type usedFlows struct {
 	mu struct {

@@ -8,7 +8,7 @@ func (p Position) String() string { return fmt.Sprintf("%s/%d/%d", p.Topic, p.Pa
 // IsZero reports whether p is no place: one that is absent.
 func (p Position) IsZero() bool { return p == Position{} }
 
-// Reached reports whether p lies at or behind q in the same partition.
+// Reached reports whether p is at or after q in the same partition.
 func (p Position) Reached(q Position) bool {
 	return !p.IsZero() && p.Partition == q.Partition && p.Offset >= q.Offset
 }

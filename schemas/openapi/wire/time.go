@@ -14,5 +14,5 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
 }
 
-// Spell returns t as it stands in a URL.
+// Spell returns t in the format used in a URL.
 func (t Time) Spell() string { return t.UTC().Format(time.RFC3339Nano) }

@@ -17,7 +17,7 @@ func mountDisk(dir string) (*Disk, error) {
 	return &Disk{dir: dir}, nil
 }
 
-// Fill takes all but free bytes of what is left.
+// Fill uses up the remaining space except free bytes.
 func (d *Disk) Fill(free int64) error {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(d.dir, &s); err != nil {

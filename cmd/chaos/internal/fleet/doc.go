@@ -8,12 +8,12 @@
 //
 // # Invariants
 //
-//  1. All data of Quarry lie on a file system of their own where this process may
-//     mount one (tmpfs, maxDiskBytes), so that a disk that is full is a real one:
-//     every write of every process fails with ENOSPC, not only those of files that
-//     some wrapper knows. Brokers keep theirs elsewhere.
-//  2. A process that ended by itself is told from one that was ended.
+//  1. All data of Quarry are on a separate file system if this process may mount one
+//     (tmpfs, maxDiskBytes), so that a full disk is a real one: every write of every
+//     process fails with ENOSPC, not only those of files that some wrapper knows.
+//     Brokers keep theirs elsewhere.
+//  2. A process that ended by itself is distinguished from one that was stopped.
 //  3. Close ends everything; a broker ends even if this process is killed.
 //
-// A Fleet is used by one goroutine, but for URL and Now.
+// A Fleet is used by one goroutine, except for URL and Now.
 package fleet

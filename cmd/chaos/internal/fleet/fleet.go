@@ -90,9 +90,9 @@ func (f *Fleet) RepositoriesDir() string { return filepath.Join(f.dir, "git") }
 
 func (f *Fleet) storeDir() string { return filepath.Join(f.dir, "store") }
 
-// writeConfig writes JSON, which is YAML as well. Nothing looks for pushes without
-// a web hook: that would hide the ones that were lost. Memory is planned below the bound
-// of the rounds, however much the machine has.
+// writeConfig writes JSON, which is YAML as well. Reconciliation is off: it would
+// hide lost webhooks. Memory is set below the limit of the rounds, however much the
+// machine has.
 func (f *Fleet) writeConfig() error {
 	text, err := json.MarshalIndent(map[string]any{
 		"git":      map[string]any{"allowedRoots": []string{f.RepositoriesDir()}},
@@ -142,8 +142,8 @@ func (f *Fleet) SegmentsDir() string {
 	return filepath.Join(f.storeDir(), "segments")
 }
 
-// Query is the member that is asked, Ingest the one that takes web hooks, and
-// Workers those that index.
+// Query is the member that serves searches, Ingest the one that receives webhooks,
+// and Workers those that index.
 func (f *Fleet) Query() *Member { return f.Members[0] }
 
 // Ingest is described with Query.
@@ -235,8 +235,8 @@ func (f *Fleet) MoveClock(by time.Duration) error {
 	return nil
 }
 
-// OpenLog opens the log beside the members; that of one process can be opened
-// only while it does not run.
+// OpenLog opens the log while the members run; the log of a single process can be
+// opened only while that process does not run.
 func (f *Fleet) OpenLog(ctx context.Context) (eventlog.Log, error) {
 	if f.Brokers == nil {
 		return embeddedlog.Open(filepath.Join(f.Query().Data, "log"), embeddedlog.Options{})

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Keep copies what lies on the fleet's disk to the directory below it, before
-// Close takes the disk away: a failure wants to be looked at.
+// Keep copies the content of the fleet's disk to the directory below it, before
+// Close unmounts the disk: a failure has to be examined.
 func (f *Fleet) Keep() error {
 	if f.Disk == nil {
 		return nil

@@ -26,7 +26,7 @@ const (
 var (
 	// ErrNotReady says that a process ended, or hung, before it was ready.
 	ErrNotReady = errors.New("did not become ready")
-	// ErrEnded says that a process ended though nobody ended it.
+	// ErrEnded says that a process ended without being stopped.
 	ErrEnded = errors.New("ended by itself")
 	// ErrStop says that a process did not end well after SIGTERM.
 	ErrStop = errors.New("did not stop")
@@ -121,7 +121,8 @@ func (m *Member) Launch() error {
 	m.cmd = exec.Command(m.fleet.o.Quarry, args...)
 	m.cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)
 	m.cmd.Stdout, m.cmd.Stderr = output, output
-	// A group of its own, so that an interrupt of this program does not end it.
+	// Use a separate process group, so that an interrupt of this program does not
+	// end it.
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := m.cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", m.Name, err)
@@ -188,7 +189,7 @@ func (m *Member) Kill() {
 	<-m.exited
 }
 
-// Stop asks the process to end and holds it to code 0.
+// Stop ends the process and expects code 0.
 func (m *Member) Stop() error {
 	if m.cmd == nil {
 		return nil
@@ -239,7 +240,7 @@ func (m *Member) Replay(ctx context.Context, more ...string) (string, error) {
 	return string(out), nil
 }
 
-// freeAddress returns a loopback address that nobody listens on.
+// freeAddress returns a loopback address with an unused port.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package host plays a code host: repositories that change at random, and the
-// web hooks that tell of it.
+// Package host simulates a code host: repositories that change at random, and the
+// webhooks that announce the changes.
 //
 // It answers the question "what ought to be found now?". A Repository is a bare
 // git repository together with a model of it: the files of every branch, each

@@ -158,7 +158,7 @@ func (r *Repository) editRandomly(before branchState) branchState {
 	return after
 }
 
-// createBranch makes a branch: where another one stands, or with a commit on top.
+// createBranch makes a branch: at the commit of another one, or with a commit on top.
 func (r *Repository) createBranch(ctx context.Context, ref string) error {
 	from := r.branches[r.anyBranch()]
 	if r.random.IntN(2) == 0 {

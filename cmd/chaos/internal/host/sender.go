@@ -25,7 +25,7 @@ const (
 	retryPause = 150 * time.Millisecond
 )
 
-// ErrAnswer says that a web hook got an answer that no fault explains.
+// ErrAnswer says that a webhook got a response that no fault explains.
 var ErrAnswer = errors.New("answer to a web hook")
 
 // Hook is where deliveries go. Clock says what time it is at the host.
@@ -44,7 +44,7 @@ func Secret(secret []byte) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }
 
-// Counts are what became of deliveries.
+// Counts are what happened to deliveries.
 type Counts struct {
 	// Pushes were made; Acknowledged got 202, Refused 503, and Failed no answer.
 	Pushes, Acknowledged, Refused, Failed, Redelivered int
@@ -96,7 +96,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// Flush delivers what waits, until nothing does or ctx ends.
+// Flush delivers the queued webhooks, until none is left or ctx ends.
 func (s *Sender) Flush(ctx context.Context) error {
 	for len(s.pending) > 0 {
 		if err := s.deliverPending(ctx); err != nil {
@@ -137,7 +137,7 @@ func (s *Sender) pushOnce(ctx context.Context) error {
 	return nil
 }
 
-// deliverPending sends what waits, the oldest first, until one is not taken.
+// deliverPending sends the queued webhooks, the oldest first, until one is not accepted.
 func (s *Sender) deliverPending(ctx context.Context) error {
 	for len(s.pending) > 0 {
 		d := &s.pending[0]

@@ -11,9 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// corruptRecord appends a record to quarry.events that nobody can take: a value
-// that is none, an event of a version that is not known, or one under the key of
-// another repository.
+// corruptRecord appends an unreadable record to quarry.events: an invalid value, an
+// event of an unknown version, or one under the key of another repository.
 func (r *chaosRun) corruptRecord(ctx context.Context) (err error) {
 	if r.fleet.Brokers == nil {
 		// The embedded log has one owner.

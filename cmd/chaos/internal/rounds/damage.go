@@ -90,8 +90,8 @@ func (r *chaosRun) damageOneFile(dir string) (string, error) {
 		r.o.Log("%s: a bit of byte %d of %d is turned", path, at, len(b))
 		b[at] ^= 1 << r.random.IntN(8)
 	}
-	// A file of its own: tables are hard links to the segment store, which is
-	// another store and not the one that is damaged here.
+	// Write a separate file: tables are hard links to the segment store, which is
+	// another store and must not be damaged here.
 	if err := os.WriteFile(path+".damaged", b, 0o644); err != nil {
 		return "", err
 	}

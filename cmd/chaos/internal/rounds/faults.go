@@ -117,7 +117,8 @@ func (r *chaosRun) fillDisk(ctx context.Context) error {
 	if err := r.fleet.Disk.Empty(); err != nil {
 		return err
 	}
-	// One that is about to end over it has ended then: to write down why takes a while.
+	// Wait for a process that is about to end because of it: it takes a while to
+	// log the reason.
 	r.pauseRandomly(ctx, time.Second, 1500*time.Millisecond)
 	for _, m := range r.fleet.Members {
 		if !m.Running() {

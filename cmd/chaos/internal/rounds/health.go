@@ -74,7 +74,7 @@ func metricsOf(ctx context.Context, url string) (map[string]float64, error) {
 // store lost: it looks every ten seconds.
 const segmentsKept = 15 * time.Second
 
-// compareWithRebuild holds the projections against a rebuild and reads the log's account.
+// compareWithRebuild checks the projections against a rebuild and reads the log's account.
 // Workers that go on would add to the log what only the rebuild has, and a rebuild has
 // not what the segment store lacks.
 func (r *chaosRun) compareWithRebuild(ctx context.Context) error {
@@ -97,8 +97,8 @@ func (r *chaosRun) compareWithRebuild(ctx context.Context) error {
 	return r.fleet.Start(ctx)
 }
 
-// verifyProjections fails if the projections are not those of a rebuild; after damage that
-// nobody met, the remedy is taken first.
+// verifyProjections fails if the projections differ from those of a rebuild; damage that no
+// read has found is repaired first.
 func (r *chaosRun) verifyProjections(ctx context.Context) error {
 	query := r.fleet.Query()
 	_, err := query.Replay(ctx, "--verify")
@@ -115,7 +115,7 @@ func (r *chaosRun) verifyProjections(ctx context.Context) error {
 	return err
 }
 
-// accountPushes reads from the log what became of every push.
+// accountPushes reads from the log what happened to every push.
 func (r *chaosRun) accountPushes(ctx context.Context) (err error) {
 	log, err := r.fleet.OpenLog(ctx)
 	if err != nil {

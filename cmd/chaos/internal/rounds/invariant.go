@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// errState says that what is found is not what was pushed.
+// errState says that the search results differ from the pushed state.
 var errMismatch = errors.New("what is found is not what was pushed")
 
 // awaitModel waits until exactly the files of the model are found.

@@ -28,7 +28,7 @@ type Options struct {
 	Log         func(format string, args ...any)
 }
 
-// DefaultVerifyEvery is dear to go below: a comparison stops the query process.
+// DefaultVerifyEvery is the default interval. Lower values are expensive: a comparison stops the query process.
 const DefaultVerifyEvery = 20
 
 // repositories are pushed to at once. Every second one is a fork of the one before it.
@@ -52,11 +52,11 @@ type chaosRun struct {
 	tally   *Tally
 	// injected are the positions of records that must become dead letters.
 	injected map[string]bool
-	// looked is how many deliveries of each sender the ledger was asked for.
+	// looked is how many deliveries of each sender were looked up in the ledger.
 	checkedDeliveries []int
 	// clockMoves: a signature may be a day old, or a day young.
 	clockMoves atomic.Bool
-	// verify asks for a comparison at the end of this round.
+	// verify requests a comparison at the end of this round.
 	verify bool
 	// segmentsLost is when the segment store was removed below live projections.
 	segmentsLost time.Time
@@ -86,7 +86,7 @@ func Run(ctx context.Context, o Options) (t *Tally, err error) {
 	if err := r.setUp(ctx); err != nil {
 		return t, fmt.Errorf("%s: begin: %w", o.Fleet.Setup, err)
 	}
-	var deck []fault // each fault once, in a random order, and then anew
+	var deck []fault // each fault once, in a random order, then refilled
 	for n := 1; n <= o.Rounds; n++ {
 		if len(deck) == 0 {
 			deck = slices.Clone(faults)
@@ -130,8 +130,8 @@ func (r *chaosRun) create(ctx context.Context, n int) (*host.Repository, error) 
 	return host.NewRepository(ctx, r.fleet.RepositoriesDir(), n, r.o.Seed)
 }
 
-// toleratesStatus says which answers to web hooks a fault explains: while the clock
-// moves, a signature may be too old or too young.
+// toleratesStatus reports whether a fault explains a response to webhooks: while the
+// clock moves, a signature may be too old or too new.
 func (r *chaosRun) toleratesStatus(status int) bool {
 	return r.clockMoves.Load() && status >= 400 && status < 500
 }

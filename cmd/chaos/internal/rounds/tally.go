@@ -32,10 +32,10 @@ type Tally struct {
 	Skipped map[string]bool
 }
 
-// Damage counts what became of damaged stores.
+// Damage counts what happened to damaged stores.
 type Damage struct {
-	// Rebuilt: the start rebuilt the store. Later: a process that ran did. ByVerify:
-	// only the comparison found it. Harmless: nothing was amiss.
+	// Rebuilt: the start rebuilt the store. Later: a running process did. ByVerify:
+	// only the comparison found it. Harmless: there was no damage to find.
 	Rebuilt, Later, ByVerify, Harmless int
 	// Started are those whose outcome is open.
 	Started int

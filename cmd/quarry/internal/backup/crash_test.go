@@ -47,8 +47,9 @@ func TestBackupDiesAfterAnyFile(t *testing.T) {
 	}
 }
 
-// TestRestoreDiesAfterAnyFile takes the target as it is after each file: it is not
-// taken for whole, and the restore goes on, even where the last file is half there.
+// TestRestoreDiesAfterAnyFile takes the target as it is after each file: it does
+// not count as complete, and the restore continues, even where the last file is
+// incomplete.
 func TestRestoreDiesAfterAnyFile(t *testing.T) {
 	i, dir, states := newInstallation(t), filepath.Join(t.TempDir(), "backups"), t.TempDir()
 	i.indexSegment(t, 1)

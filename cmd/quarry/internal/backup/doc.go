@@ -31,6 +31,6 @@
 // One process writes to a directory, held by a lock. Readers take no lock: what they
 // read stays unless a retention removes it. A Directory is used by one goroutine.
 //
-// The package does not know the server: who makes the checkpoint, and what keeps
-// objects from being deleted meanwhile, is the caller's affair.
+// The package does not know the server: the caller makes the checkpoint, and keeps
+// objects from being deleted meanwhile.
 package backup

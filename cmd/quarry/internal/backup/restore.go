@@ -247,7 +247,7 @@ func (r *restoreRun) damagedError(f *File, err error) error {
 	return fmt.Errorf("the object %s of the backup is damaged: %w; restore another generation into an emptied directory, and see quarry restore --verify for all damage", r.d.objectPath(f.SHA256), err)
 }
 
-// compareRestored holds what was written against the manifest: the positions of the log and,
+// compareRestored checks what was written against the manifest: the positions of the log and,
 // if that is wanted, every byte.
 func (r *restoreRun) compareRestored(ctx context.Context) error {
 	if r.o.Compare {

@@ -21,8 +21,8 @@ const (
 	MaxLine               = 1 << 20
 	maxConcurrentRequests = 16
 	// maxTries bounds how often a message is sent while the server cannot be
-	// reached or asks to wait: some 15 seconds in all. Messages only read, so one
-	// that was answered to nobody may be sent again.
+	// reached or asks to wait: some 15 seconds in all. All calls are read-only, so a
+	// message whose response was lost can be sent again.
 	maxTries   = 7
 	firstPause = 250 * time.Millisecond
 	maxPause   = 10 * time.Second
@@ -81,7 +81,7 @@ func (b *Bridge) Run(ctx context.Context, in io.Reader) error {
 	}
 }
 
-// refuseLongLine answers a line that is too long, and passes over it.
+// refuseLongLine answers a line that is too long, and skips it.
 func (b *Bridge) refuseLongLine(lines *bufio.Reader) error {
 	for {
 		_, err := lines.ReadSlice('\n')
@@ -159,7 +159,7 @@ func (b *Bridge) cancelRequest(m message) {
 	}
 }
 
-// reportFailure says what went wrong, to people and to whoever waits for an answer.
+// reportFailure reports an error to people and, if a response is expected, to the client.
 func (b *Bridge) reportFailure(m message, err error) {
 	b.logLine("%v", err)
 	if m.raw != nil && !m.isCall() {
@@ -177,7 +177,7 @@ func (b *Bridge) reportFailure(m message, err error) {
 }
 
 func (b *Bridge) logLine(format string, args ...any) {
-	_, _ = fmt.Fprintf(b.Log, "quarry: "+format+"\n", args...) // there is nobody else to tell
+	_, _ = fmt.Fprintf(b.Log, "quarry: "+format+"\n", args...) // an error here cannot be reported
 }
 
 // writeAnswer writes a message as one line.

@@ -90,7 +90,7 @@ func TestCarries(t *testing.T) {
 	})
 }
 
-// A server that restarts is waited for; one that stays away is told of.
+// The bridge waits for a server that restarts, and reports one that stays away.
 func TestTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := &client.Later{Err: errors.New("no server answers")}

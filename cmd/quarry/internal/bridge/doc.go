@@ -3,8 +3,8 @@
 // their servers as programs.
 //
 // It answers the question "how does an agent that speaks over pipes reach a server
-// that speaks HTTP?". Main type: Bridge. Every message is a request of its own: the
-// server keeps nothing between them, so it may restart at any time.
+// that speaks HTTP?". Main type: Bridge. Every message is a separate request: the
+// server keeps no state between them, so it may restart at any time.
 //
 // # Invariants
 //

@@ -17,7 +17,7 @@ type message struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// parseMessage reads a message; the server judges one that is none.
+// parseMessage parses a message; the server reports an invalid one.
 func parseMessage(line []byte) message {
 	m := message{}
 	_ = json.Unmarshal(line, &m)
@@ -25,7 +25,7 @@ func parseMessage(line []byte) message {
 	return m
 }
 
-// isCall reports whether somebody waits for an answer: also to what cannot be read.
+// isCall reports whether a response is expected: also to an unreadable message.
 func (m *message) isCall() bool { return m.ID != nil || m.Method == "" }
 
 // transportHeader returns what the transport over HTTP has in headers.

@@ -16,8 +16,8 @@
 //  2. It changes nothing but a file in each directory that it removes at once, and
 //     the files of a stopped embedded log, as every start does. It leaves the log
 //     alone if its own user is not that of the data directory.
-//  3. Every check is bounded by checkTimeout. A check that cannot look says so as a
-//     warning.
+//  3. Every check is bounded by checkTimeout. A check that cannot be made is reported
+//     as a warning.
 //  4. A finding shows no secret.
 //
 // # Concurrency

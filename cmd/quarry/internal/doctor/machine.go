@@ -14,8 +14,8 @@ const (
 	// of the log and the accounts, mirrors, and connections.
 	fewOpenFiles    = 8192
 	tooFewOpenFiles = 1024
-	// maxSkew is how far a record may be in the future: web hooks that are signed
-	// five minutes off are refused.
+	// maxSkew is how far a record may be in the future: webhooks whose signature is
+	// off by five minutes are refused.
 	maxSkew = 5 * time.Minute
 	minSkew = 5 * time.Second
 )

@@ -27,13 +27,14 @@ type Probes struct {
 	Topics    func(ctx context.Context) ([]server.TopicReport, error)
 	// LastRecord returns when the log took its last record; zero if it is empty.
 	LastRecord func(ctx context.Context) (time.Time, error)
-	// Client asks the server, as the operator where the data directory can be read.
+	// Client sends requests to the server, as the operator if the data directory
+	// can be read.
 	Client *client.Client
 	// Version is that of this program.
 	Version string
 }
 
-// NewProbes returns the probes of this machine. URL is where the server is asked.
+// NewProbes returns the probes of this machine. URL is the address of the server.
 func NewProbes(o server.Options, to *client.Client) Probes {
 	return Probes{
 		Space: boot.SpaceOf, Memory: boot.MemoryOfMachine, OpenFiles: openFilesOf,

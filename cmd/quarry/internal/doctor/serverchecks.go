@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxAsked bounds the repositories that are asked for.
+	// maxAsked bounds the repositories that are requested.
 	maxAsked = 200
 	// staleAfter is how long a push may wait before it is reported.
 	staleAfter = 5 * time.Minute
@@ -50,7 +50,7 @@ func checkServer(ctx context.Context, x *Examination, r *report) {
 	version, err := x.Probes.Client.GetVersion(ctx)
 	switch {
 	case err != nil:
-		r.addWarning("", "the server does not tell its version: %v", err)
+		r.addWarning("", "cannot read the version of the server: %v", err)
 	case version.Version != x.Probes.Version:
 		r.addWarning("start the server again after an update", "the server has version %s and this program %s", version.Version, x.Probes.Version)
 	default:
@@ -67,7 +67,7 @@ func (x *Examination) checkEndpoint(ctx context.Context, path string) error {
 }
 
 func checkOwner(_ context.Context, x *Examination, r *report) {
-	holder, _ := x.lockHeld() // without a server the file is of one that was killed
+	holder, _ := x.lockHeld() // without a server the file was left by one that was killed
 	if holder.Held && operator.SetupLink(x.Config.Data) != "" {
 		r.addWarning("open the link in "+filepath.Join(x.Config.Data, operator.SetupFileName), "the server has no owner yet")
 	}

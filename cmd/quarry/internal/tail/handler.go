@@ -66,6 +66,6 @@ func serveStream(w http.ResponseWriter, r *http.Request, log eventlog.Log, o Opt
 func writeError(w http.ResponseWriter, status int, code string, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// An answer that cannot be written has nobody to tell.
+	// A failed write of the response cannot be reported to the client.
 	_ = json.NewEncoder(w).Encode(map[string]any{"statusCode": status, "errorCode": code, "message": err.Error()})
 }

@@ -42,9 +42,9 @@ func ParsePosition(s string) (Options, error) {
 	return Options{Partition: int32(partition), From: event.Offset(offset)}, nil
 }
 
-// Stream calls emit for each record of the events topic that o asks for, on one
-// goroutine at a time. It ends at the high-water mark of the moment when it
-// began or, with Follow, when ctx ends.
+// Stream calls emit for each record of the events topic that o selects, on one
+// goroutine at a time. It ends at the high-water mark of the moment when it began
+// or, with Follow, when ctx ends.
 func Stream(ctx context.Context, log eventlog.Log, o Options, emit func(event.Record) error) error {
 	ends, err := log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *partitionSource) readNext(ctx context.Context) error {
 	return nil
 }
 
-// mergeSources emits what lies below the ends, oldest first.
+// mergeSources emits the records below the ends, oldest first.
 func mergeSources(ctx context.Context, sources []*partitionSource, emit func(event.Record) error) error {
 	for {
 		var oldest *partitionSource

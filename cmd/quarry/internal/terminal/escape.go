@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Escape spells out what could drive a terminal or hide text: control characters but
-// for tab and newline, marks that change the direction of text, and bytes that are
+// Escape spells out what could drive a terminal or hide text: control characters except for
+// tab and newline, marks that change the direction of text, and bytes that are
 // not UTF-8. Inside a string of JSON the result means the same.
 func Escape(text string) string {
 	if !strings.ContainsFunc(text, isUnsafe) && utf8.ValidString(text) {

@@ -1,8 +1,8 @@
 // Package verify compares what is indexed with the repositories.
 //
-// It answers the question "is what queries see what git has?", which neither the
-// log nor a rebuild can: those say what workers told, and a worker may have been
-// wrong, or the store damaged since.
+// It answers the question "do queries see what git has?". Neither the log nor a
+// rebuild can answer it: they repeat what workers announced, and a worker may have
+// been wrong, or the store damaged since.
 //
 // Main types: Verifier (Verify), Options (both sides).
 //
@@ -10,17 +10,17 @@
 //
 //	repository  registered, and not known to the places
 //	default     the default branch
-//	commit      a ref is indexed at another commit than the mirror was told
+//	commit      a ref is indexed at a commit other than the one in the mirror
 //	absent      a ref that was indexed, and queries do not have
 //	extra       a ref that queries have, and was not indexed
 //	remote      a ref that the repository has elsewhere (Verification.Remote)
-//	broken      the last event of a ref could not be taken over
+//	broken      the last event of a ref could not be applied
 //	missing     files of the tree that the manifest lacks
 //	surplus     files of the manifest that the tree lacks
 //	content     files whose content is another
 //	skipped     files that are not searchable and should be, or the reverse
 //	size        files whose size is another
-//	counts      the numbers of files, kept beside the manifest, are not its own
+//	counts      the numbers of files, stored with the manifest, are wrong
 //	unheld      files whose text no segment has
 //	unstored    what a rebuild would lose: the segment store lacks segments or changes,
 //	            and the projections cannot give them

@@ -46,15 +46,15 @@ type difference struct {
 var messages = map[string]string{
 	kindRepository: "is registered, and queries do not know it; run quarry replay",
 	kindDefault:    "the default branch is another",
-	kindCommit:     "is indexed at another commit than the mirror was told",
+	kindCommit:     "is indexed at a commit other than the one in the mirror",
 	kindAbsent:     "was indexed, and queries do not have it",
 	kindExtra:      "queries have it, and it was not indexed",
-	kindRemote:     "is elsewhere in the repository",
-	kindBroken:     "its last event could not be taken over",
+	kindRemote:     "differs from the ref in the remote repository",
+	kindBroken:     "its last event could not be applied",
 	kindMissing:    "files of the tree are not in the index",
 	kindSurplus:    "files of the index are not in the tree",
 	kindContent:    "files have another content",
-	kindSkipped:    "files are searchable or not, and should be the reverse",
+	kindSkipped:    "files are indexed but should be skipped, or are skipped but should be indexed",
 	kindSize:       "files have another size",
 	kindCounts:     "the numbers of files and skipped files are not those of the manifest",
 	kindUnheld:     "files whose text no segment has",
@@ -120,7 +120,7 @@ func sleepContext(ctx context.Context, wait time.Duration) bool {
 type gitState struct {
 	head code.Ref
 	refs map[code.Ref]code.CommitID
-	// remote is nil unless the repository was asked.
+	// remote is nil unless the repository was listed.
 	remote *mirror.State
 }
 

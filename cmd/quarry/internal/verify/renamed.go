@@ -48,7 +48,7 @@ func (r *renamedFiles) notePath(path string) {
 	}
 }
 
-// compareRenamed holds the files with another name against their places.
+// compareRenamed checks the files with another name against their places.
 func (t *treeRun) compareRenamed() {
 	for _, name := range slices.Sorted(maps.Keys(t.renamed.files)) {
 		place, ok := t.renamed.places[name]

@@ -13,8 +13,8 @@ import (
 const connection = "verify"
 
 // noteRepair adds the push that repairs a difference, unless one of the ref is there.
-// What only the repository has otherwise is an ordinary push; anything else is
-// told in full, for what is there is not to be built on.
+// A ref that differs only in the remote repository gets an ordinary push. Every other
+// difference re-indexes the ref from scratch, because its rows cannot be trusted.
 func (x *verifyRun) noteRepair(r code.Repository, d difference) {
 	if !x.request.Repair || x.afterRepair || d.kind == kindRepository {
 		return

@@ -143,7 +143,7 @@ func (t *treeRun) comparePlace(p *places.Place) bool {
 	return t.err == nil
 }
 
-// compareFile holds one file of the manifest against the tree. Why a file is skipped
+// compareFile checks one file of the manifest against the tree. Why a file is skipped
 // depends on settings and on its bytes, and may differ; but links, submodules and
 // invalid paths are never text, and nothing else is skipped as one.
 func (t *treeRun) compareFile(p *places.Place, file treeFile) {
@@ -185,7 +185,7 @@ type sizeDifference struct {
 	bytes int64 // of the manifest
 }
 
-// compareSizes reads the files whose sizes differ: the content, which is held against its
+// compareSizes reads the files whose sizes differ: the content, which is checked against its
 // name, decides. It fails with errMirror if one cannot be read.
 func (t *treeRun) compareSizes(ctx context.Context, m *mirror.Mirror) error {
 	if len(t.sizes) == 0 {
@@ -214,7 +214,7 @@ func (t *treeRun) compareSizes(ctx context.Context, m *mirror.Mirror) error {
 	})
 }
 
-// compareCounts compares what is kept beside the manifest with what it holds.
+// compareCounts compares the counts stored with the manifest with its content.
 func (t *treeRun) compareCounts(ref *places.Ref) {
 	equal := t.files == ref.Files && len(t.skipped) == len(ref.Skipped)
 	for reason, n := range t.skipped {

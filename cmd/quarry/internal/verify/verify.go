@@ -17,7 +17,8 @@ import (
 
 // Bounds of a verification.
 const (
-	// maxUnheld bounds the documents without a segment that are told apart.
+	// maxUnheld bounds the documents without a segment that are listed
+	// individually.
 	maxUnheld = 100_000
 	// maxRepairs bounds the refs that one verification has indexed again.
 	maxRepairs = 10_000
@@ -44,8 +45,9 @@ type Options struct {
 	Acquire func() View
 	Fence   func(ctx context.Context) error
 	Mirrors *mirror.Mirrors
-	// Unstored writes to the segment store what it lacks and the projections hold, and
-	// returns what is left that a rebuild would lose: documents, and refs.
+	// Unstored writes to the segment store the objects that it lacks and the
+	// projections have, and returns what a rebuild would still lose: documents, and
+	// refs.
 	Unstored func(ctx context.Context) (map[code.DocumentKey]bool, map[code.RepositoryID]map[code.Ref]bool, error)
 	// Repair appends pushes and waits until they have had their effect.
 	Repair func(ctx context.Context, pushes []*event.Push) error
@@ -93,7 +95,7 @@ type refKey struct {
 // Verify implements api.Verifier.
 func (v *Verifier) Verify(ctx context.Context, r api.Verification, emit func(*api.VerificationFrame) error) error {
 	if !v.running.TryLock() {
-		return fmt.Errorf("%w: a verification is running, come again when it has ended", api.ErrUnavailable)
+		return fmt.Errorf("%w: another verification is running, retry when it has finished", api.ErrUnavailable)
 	}
 	defer v.running.Unlock()
 	of := v.selectRepositories(r.Repositories)
@@ -196,12 +198,12 @@ func (x *verifyRun) compareRepository(ctx context.Context, r code.Repository) er
 	return nil
 }
 
-// errNoCommit says that the mirror, which may be that of another process's worker, was not
-// told of a commit.
+// errNoCommit says that the mirror, which may be that of another process's worker,
+// has no record of a commit.
 var errNoCommit = errors.New("the mirror of this process does not have commit")
 
-// explainMissing returns errNoCommit for mirror.ErrMissing if the mirror was never told
-// of the commit of a ref.
+// explainMissing returns errNoCommit for mirror.ErrMissing if the mirror never
+// recorded the commit of a ref.
 func explainMissing(ctx context.Context, m *mirror.Mirror, ref *places.Ref, err error) error {
 	if !errors.Is(err, mirror.ErrMissing) || errors.Is(err, errMirror) {
 		return err
@@ -232,8 +234,8 @@ func (x *verifyRun) resetDamaged(ctx context.Context, r code.Repository, ref cod
 	return err
 }
 
-// readUnheld reads what no segment holds, and what could not be taken over, once
-// for a view.
+// readUnheld reads the documents without a segment, and the events that could not
+// be applied, once for a view.
 func (x *verifyRun) readUnheld(view View) error {
 	if x.unheld != nil && x.unheldAt == view.Generation() {
 		return nil

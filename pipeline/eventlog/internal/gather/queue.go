@@ -72,7 +72,7 @@ func (q *Queue[T]) enqueueAndWait(ctx context.Context, e *entry[T]) error {
 	}
 }
 
-// Close lets what waits be written and returns when the writer has ended.
+// Close waits until the queued items are written and the writer has ended.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	q.mu.closed = true

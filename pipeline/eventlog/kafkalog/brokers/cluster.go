@@ -32,8 +32,8 @@ type Options struct {
 	Libs string
 	// Nodes is how many there are; default 1.
 	Nodes int
-	// SASL makes the cluster speak TLS with a certificate of its own and know this
-	// one user; nil lets everybody in. The mechanism is scram-sha-256.
+	// SASL makes the cluster use TLS with its own certificate and accept this one
+	// user; nil accepts every client. The mechanism is scram-sha-256.
 	SASL *kafkalog.SASL
 	// Users are further users, password by name. With some the brokers also take
 	// SCRAM-SHA-512 and PLAIN, the latter of these users alone. They want SASL.
@@ -41,8 +41,8 @@ type Options struct {
 	// MutualTLS adds an address for each node that wants a certificate of the client
 	// (Cluster.MutualAddresses). It wants SASL.
 	MutualTLS bool
-	// Authorize has the brokers hold everybody but the user of SASL to access control
-	// lists, of which there are none at first. It wants SASL.
+	// Authorize makes the brokers check access control lists for all users but the
+	// one of SASL. There are no lists at first. It requires SASL.
 	Authorize bool
 	// Controllers is the number of nodes that are controllers alone, as in
 	// installations that matter. With 0 each node is a broker and a controller, and the
@@ -58,7 +58,7 @@ type Options struct {
 type Cluster struct {
 	// Addresses are what clients connect to, one for each node.
 	Addresses []string
-	// SASL and TLS are what clients need; nil if the brokers let everybody in.
+	// SASL and TLS are what clients need; nil if the brokers accept every client.
 	SASL *kafkalog.SASL
 	TLS  *tls.Config
 	// MutualAddresses want TLS with a certificate of the client.
@@ -72,10 +72,10 @@ type Cluster struct {
 	controllers []*node // that are nothing else; they run as long as the cluster
 }
 
-// Find returns the Java program and the directory of the jars: dir if it is
-// given, else QUARRY_KAFKA_LIBS, else .cache/kafka/libs beside go.mod in the
-// working directory or above it. The error wraps ErrUnavailable if Java or the
-// jars are missing.
+// Find returns the Java program and the directory of the jars: dir if it is given,
+// else QUARRY_KAFKA_LIBS, else .cache/kafka/libs next to go.mod in the working
+// directory or above it. The error wraps ErrUnavailable if Java or the jars are
+// missing.
 func Find(dir string) (java, libs string, err error) {
 	if java, err = exec.LookPath("java"); err != nil {
 		return "", "", fmt.Errorf("%w: no java in PATH", ErrUnavailable)

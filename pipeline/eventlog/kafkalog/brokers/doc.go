@@ -1,9 +1,9 @@
 // Package brokers runs real Apache Kafka brokers, for tests and for programs that
 // measure or break things.
 //
-// It answers the question "where does a program get a cluster?". Start makes one
-// in KRaft mode, each node a broker and a controller and a child process with a
-// directory and ports of its own on loopback.
+// It answers the question "where does a program get a cluster?". Start runs one in
+// KRaft mode. Each node is a broker and a controller, and a child process with its
+// own directory and its own ports on the loopback interface.
 //
 // Main types: Options; Cluster, with Kill, Stop and Restart of single nodes.
 // Tests use kafkatest, which fails and skips as tests do.

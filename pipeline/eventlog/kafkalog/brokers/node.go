@@ -29,7 +29,7 @@ func newNode(shape *clusterConfig, number int, dir string) (*node, error) {
 // clusterID is the same for all clusters: none knows of another.
 const clusterID = "cXVhcnJ5LXRlc3QtLS0tLQ"
 
-// heap bounds the larger part of what a broker takes; the smallest machine has to
+// heapOption bounds the larger part of what a broker takes; the smallest machine has to
 // hold three.
 const heapOption = "-Xmx512m"
 
@@ -78,8 +78,8 @@ func (n *node) run() error {
 	defer output.Close()
 	child := exec.Command("/bin/sh", append([]string{"-c", keeper, "sh", n.clusterConfig.java}, n.javaArguments("kafka.Kafka", n.config)...)...)
 	child.Stdout, child.Stderr = output, output
-	// A group of its own: an interrupt of this program must not end the broker
-	// before what uses it has ended.
+	// Use a separate process group: an interrupt of this program must not end the
+	// broker before its clients have ended.
 	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if n.stdin, err = child.StdinPipe(); err != nil {
 		return err

@@ -7,10 +7,10 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 )
 
-// shape is what the nodes of a cluster have in common.
+// clusterConfig is what the nodes of a cluster have in common.
 type clusterConfig struct {
 	java, libs  string
-	sasl        *kafkalog.SASL // nil lets everybody in
+	sasl        *kafkalog.SASL // nil accepts every client
 	certificate certificate    // only with sasl
 	users       map[string]string
 	authorize   bool

@@ -5,15 +5,15 @@ import "testing"
 // Broker is a cluster of one.
 type Broker struct{ *Cluster }
 
-// Start returns a broker that is ready for clients and lets everybody in. It is
-// stopped at the end of the test.
+// Start returns a broker that is ready and accepts every client. It is stopped at
+// the end of the test.
 func Start(t testing.TB) *Broker {
 	t.Helper()
 	return &Broker{StartCluster(t, 1)}
 }
 
-// StartSecure returns a broker that speaks TLS with a certificate of its own, and
-// knows one user, by SCRAM-SHA-256.
+// StartSecure returns a broker that uses TLS with its own certificate and accepts
+// one user, by SCRAM-SHA-256.
 func StartSecure(t testing.TB, user, password string) *Broker {
 	t.Helper()
 	return &Broker{StartSecureCluster(t, 1, user, password)}

@@ -19,9 +19,9 @@ type Cluster struct {
 	t testing.TB
 }
 
-// StartCluster returns a cluster of n nodes that is ready for clients and lets
-// everybody in. It is stopped at the end of the test. Properties are lines of
-// server.properties that replace or add to those of tests.
+// StartCluster returns a cluster of n nodes that is ready and accepts every client.
+// It is stopped at the end of the test. Properties are lines of server.properties
+// that replace or add to those of tests.
 func StartCluster(t testing.TB, n int, properties ...string) *Cluster {
 	t.Helper()
 	return start(t, brokers.Options{Nodes: n, Properties: properties})
@@ -116,7 +116,7 @@ func (c *Cluster) AwaitInSync(topic event.Topic) {
 	})
 }
 
-// awaitLayout asks for the layout of a topic until it is as wanted.
+// awaitLayout polls the layout of a topic until it is as wanted.
 func (c *Cluster) awaitLayout(topic event.Topic, otherwise string, wanted func([]kafkalog.PartitionLayout) bool) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), brokers.StartTimeout)
@@ -132,8 +132,7 @@ func (c *Cluster) awaitLayout(topic event.Topic, otherwise string, wanted func([
 	}
 }
 
-// askLayout asks through a client of its own: one that is kept answers from what it
-// knew.
+// askLayout uses a new client: an existing one would answer from its cache.
 func (c *Cluster) askLayout(ctx context.Context, topic event.Topic) ([]kafkalog.PartitionLayout, error) {
 	log, err := c.Open(ctx, c.Cluster.Running()...)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package oidctest runs a real OpenID Connect provider for tests: oidc-provider
 // from npm, which is certified, on loopback.
 //
-// It answers the question "does a sign-in work with somebody else's
+// It answers the question "does a sign-in work with an independent
 // implementation?". The main type is Provider. Its accounts sign in without a
 // password; its clock can be moved, so that codes and tokens expire without
 // waiting.

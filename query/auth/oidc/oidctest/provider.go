@@ -21,7 +21,7 @@ import (
 //go:embed provider.mjs
 var script []byte
 
-// Account is somebody that the provider knows.
+// Account is a user that the provider knows.
 type Account struct {
 	Email string `json:"email,omitempty"`
 	// Verified is what the provider says of Email; nil: nothing.
@@ -127,7 +127,7 @@ func runProvider(t testing.TB, argument string) *Provider {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // asks it to end
+		_ = in.Close() // makes it end
 		_ = command.Wait()
 	})
 	p := &Provider{t: t}
