@@ -49,18 +49,25 @@ func newRunTable() (table [RunClasses][256]bool) {
 // in a block: the first block bytes of window, of which MaxRun more are looked at.
 func Runs(window []byte, block int) (levels [RunClasses]byte) {
 	window = window[:min(len(window), block+MaxRun)]
-	for c := range levels {
-		levels[c] = runLevel(longestRun(window, block, runMinimum[c], &runTable[c]))
+	for c := RunHex; c < RunClasses; c++ {
+		levels[c] = runLevel(longestRun(window, 0, block, runMinimum[c], &runTable[c]))
+	}
+	// Most text has no byte outside ASCII, which is quickly seen; and a long run of
+	// digits is one of hexadecimal digits.
+	first := min(IndexForeign(window, 0), block)
+	levels[RunForeign] = runLevel(longestRun(window, first, block, runMinimum[RunForeign], &runTable[RunForeign]))
+	if levels[RunHex] > 0 {
+		levels[RunDigit] = runLevel(longestRun(window, 0, block, runMinimum[RunDigit], &runTable[RunDigit]))
 	}
 	return levels
 }
 
-// longestRun returns the length of the longest run of class that starts before
-// block and has at least least bytes, or 0. It need not distinguish lengths beyond
-// MaxRun.
-func longestRun(text []byte, block, least int, class *[256]bool) int {
+// longestRun returns the length of the longest run of class that starts at or after
+// from and before block and has at least least bytes, or 0. It need not distinguish lengths
+// beyond MaxRun.
+func longestRun(text []byte, from, block, least int, class *[256]bool) int {
 	longest := 0
-	for from := 0; from < block && longest < MaxRun; {
+	for from < block && longest < MaxRun {
 		start := NextRun(text, from, max(least, longest+1), class)
 		if start < 0 || start >= block {
 			break
