@@ -79,10 +79,11 @@ type Result struct {
 	Language code.Language
 	Flags    code.Flags
 	// Symbols are in order of Offset, which counts in Text; empty if the language
-	// is unknown or not supported, or if SymbolsFailed is set.
+	// is unknown or not supported.
 	Symbols []code.Symbol
-	// SymbolsFailed is a sentence that says why symbols are missing; empty if none
-	// are. The file stays searchable.
+	// SymbolsFailed is a sentence that says why symbols are missing, or why only those
+	// at the beginning of the text are there; empty if none are missing. The file stays
+	// searchable.
 	SymbolsFailed string
 }
 
@@ -123,7 +124,7 @@ func (a *Analyzer) outline(r *Result) {
 	symbols, err := outline.Extract(r.Language, r.Text, deadline)
 	switch {
 	case errors.Is(err, outline.ErrTimeout):
-		r.SymbolsFailed = "no symbols: the time limit of " + a.options.OutlineTimeout.String() + " has passed"
+		r.SymbolsFailed = "partial symbols: the time limit of " + a.options.OutlineTimeout.String() + " has passed"
 	case err != nil:
 		r.SymbolsFailed = "no symbols: " + err.Error()
 	}

@@ -70,7 +70,7 @@ func (o Outline) Tokens(language code.Language, text []byte, max int) (tokens []
 }
 
 // Describe returns the symbols of a text with what is not kept in the index. The
-// error says why there are none.
+// error says why some are missing.
 func (o Outline) Describe(language code.Language, text []byte) ([]code.Definition, error) {
 	return outline.Describe(language, text, o.deadline())
 }

@@ -76,7 +76,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_indexer_skipped_files_total", Help: "Files not indexed, by reason.",
 		}, []string{"reason"}),
 		symbolFailures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_indexer_symbol_failures_total", Help: "Documents indexed without symbols because their extraction failed.",
+			Name: "quarry_indexer_symbol_failures_total", Help: "Documents indexed without all of their symbols, because the extraction failed or reached its time limit.",
 		}),
 		caughtUp: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_caught_up_refs_total", Help: "Refs whose state in the mirror was behind the log, after a crash or a change of worker.",

@@ -244,7 +244,7 @@ func (u *unit) skip(it *item, reason code.SkipReason) {
 func (u *unit) document(ctx context.Context, blob code.BlobID, r analyze.Result, ref int) error {
 	if r.SymbolsFailed != "" {
 		u.x.metrics.symbolFailures.Inc()
-		u.x.o.Logger.Warn("symbols of a blob could not be found; it is searchable without", "repository_id", u.repo, "blob", blob.String(), "error", r.SymbolsFailed)
+		u.x.o.Logger.Warn("symbols of a blob are missing; it is searchable", "repository_id", u.repo, "blob", blob.String(), "error", r.SymbolsFailed)
 	}
 	d := segment.Document{Key: code.DocumentKey{Blob: blob, Language: r.Language}, Flags: r.Flags &^ analyze.PlaceFlags, Text: r.Text, Symbols: r.Symbols}
 	err := u.builder.Add(d)

@@ -13,7 +13,7 @@ type Outline interface {
 	// are all.
 	Tokens(language code.Language, text []byte, max int) (tokens []code.Token, whole bool)
 	// Describe returns what a text defines, in the order of the names. The error says
-	// why there is nothing.
+	// why something is missing.
 	Describe(language code.Language, text []byte) ([]code.Definition, error)
 }
 
@@ -38,7 +38,7 @@ func (s *Server) addOutline(answer *wire.FileSource, language code.Language, tok
 		found, err := s.o.Outline.Describe(language, text)
 		if err != nil {
 			s.o.Logger.Warn("symbols of a file could not be read", "language", language, "error", err)
-			answer.SymbolsMissing = "no symbols: the file takes too long to read"
+			answer.SymbolsMissing = "symbols are missing: the file takes too long to read"
 		}
 		answer.Symbols = newFileSymbols(found)
 	}

@@ -1028,7 +1028,7 @@ type FileSource struct {
 	// Symbols Addition. What the file defines, in the order of its names; present if `symbols=1` was asked for and there is anything.
 	Symbols []FileSymbol `json:"symbols,omitempty,omitzero"`
 
-	// SymbolsMissing Addition. Why the symbols could not be read.
+	// SymbolsMissing Addition. Why symbols are missing.
 	SymbolsMissing string `json:"symbolsMissing,omitempty,omitzero"`
 }
 

@@ -2,7 +2,9 @@ package outline
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,4 +80,60 @@ func cpuSeconds(b *testing.B) float64 {
 		b.Fatal(err)
 	}
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+// BenchmarkMixed reads the sources of all languages, the same amount of each, one
+// after another: those of -outline.corpora, or the scripts.
+func BenchmarkMixed(b *testing.B) {
+	type source struct {
+		language code.Language
+		files    [][]byte
+	}
+	var sources []source
+	size := 0
+	for _, language := range languages {
+		in := source{language: language}
+		if *corporaFlag == "" {
+			if text := benchmarkText(b, language); text != nil {
+				in.files = [][]byte{text}
+			}
+		} else {
+			dir := filepath.Join(*corporaFlag, strings.ReplaceAll(string(language), " ", "_"))
+			total := 0
+			for _, path := range pick(corpus{language: language, dir: dir, files: 2000}) {
+				if text, err := os.ReadFile(path); err == nil && total < 4<<20 {
+					in.files = append(in.files, text)
+					total += len(text)
+				}
+			}
+		}
+		for _, text := range in.files {
+			size += len(text)
+		}
+		sources = append(sources, in)
+	}
+	b.SetBytes(int64(size))
+	spent := map[code.Language]float64{}
+	start := cpuSeconds(b)
+	for b.Loop() {
+		for _, in := range sources {
+			began := cpuSeconds(b)
+			for _, text := range in.files {
+				if _, err := Extract(in.language, text, time.Time{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			spent[in.language] += cpuSeconds(b) - began
+		}
+	}
+	b.ReportMetric(float64(size)*float64(b.N)/1e6/(cpuSeconds(b)-start), "MB/cpu-s")
+	for _, in := range sources {
+		bytes := 0
+		for _, text := range in.files {
+			bytes += len(text)
+		}
+		if bytes > 0 {
+			fmt.Printf("%-20s %5.1f MB %6.0f MB/cpu-s\n", in.language, float64(bytes)/1e6, float64(bytes)*float64(b.N)/1e6/spent[in.language])
+		}
+	}
 }

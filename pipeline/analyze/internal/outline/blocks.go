@@ -92,10 +92,15 @@ func (p *tableParser) pop(end int) {
 
 // openBrace ends the statement at a "{" and enters or skips the block.
 func (p *tableParser) openBrace() {
+	// The head of a type may go on in a statement of its own: its constructor, in Kotlin.
+	headed := p.waiting && p.pending.form == formType
 	p.waiting = false
 	found := false
 	if len(p.stmt) > 0 && p.top().items == "" {
 		found = p.judge('{')
+	}
+	if headed && !found {
+		found, p.waiting = true, true
 	}
 	inItems := p.top().items != ""
 	if inItems {

@@ -139,3 +139,54 @@ func (s *scanner) delimited(open, closing byte) {
 		}
 	}
 }
+
+// beforeValue are words after which "/" begins a literal.
+var beforeValue = map[string]bool{
+	"and": true, "cmp": true, "eq": true, "grep": true, "if": true, "map": true, "ne": true, "not": true, "or": true,
+	"return": true, "split": true, "unless": true, "until": true, "when": true, "while": true, "xor": true,
+}
+
+// slashLiteral reads /…/ on one line where a value may begin, else a "/".
+func (s *scanner) slashLiteral() token {
+	start := s.pos
+	if start < s.noRegexpTil || !s.valueMayFollow() {
+		return s.punct(1)
+	}
+	limit := min(len(s.src), start+maxRegexp)
+	for i := start + 1; i < limit; i++ {
+		switch s.src[i] {
+		case '\n':
+			s.noRegexpTil = i
+			return s.punct(1)
+		case '\\':
+			i++
+		case '/':
+			s.pos = i + 1
+			return s.literal(start)
+		}
+	}
+	s.noRegexpTil = limit
+	return s.punct(1)
+}
+
+// valueMayFollow judges by what stands before s.pos on its line.
+func (s *scanner) valueMayFollow() bool {
+	end := s.pos
+	for end > 0 && s.pos-end < maxRegexp && (s.src[end-1] == ' ' || s.src[end-1] == '\t') {
+		end--
+	}
+	if end == 0 {
+		return true
+	}
+	switch c := s.src[end-1]; {
+	case bytes.IndexByte([]byte("(,=~!&|{;?:\n"), c) >= 0:
+		return true
+	case !isLetter(c):
+		return false
+	}
+	from := end
+	for from > 0 && end-from <= maxFoldedWord && isLetter(s.src[from-1]) {
+		from--
+	}
+	return beforeValue[string(s.src[from:end])] && (from == 0 || s.src[from-1] != '$' && s.src[from-1] != '@' && s.src[from-1] != '%')
+}

@@ -20,7 +20,7 @@ func Describe(language code.Language, text []byte, deadline time.Time) ([]code.D
 		return nil, nil
 	}
 	rec, err := record(language, g, text, deadline)
-	if err != nil {
+	if rec == nil {
 		return nil, err
 	}
 	symbols := rec.symbols()
@@ -29,7 +29,7 @@ func Describe(language code.Language, text []byte, deadline time.Time) ([]code.D
 	for i, s := range symbols {
 		out[i] = d.describe(s, int(rec.defs[i].bodyEnd))
 	}
-	return out, nil
+	return out, err
 }
 
 // readComments returns where the comments of a text are, in order.

@@ -26,6 +26,7 @@ var kotlin = table{
 		{match: "typealias @", kind: "alias"},
 		{match: "fun ... @ ()", kind: "function"},
 		{match: "val|var <>? . <> \\. @", kind: "property"},
+		{match: "val|var <>? . ? \\. @", kind: "property"},
 		{match: "val|var <>? @.", kind: "property", owner: ownerNone},
 	},
 }

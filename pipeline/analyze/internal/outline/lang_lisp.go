@@ -26,7 +26,7 @@ func clojureRules() []rule {
 		{match: "^ deftest", kind: "test", body: bodyNone},
 		{match: "^ def|defonce", kind: "variable"},
 	} {
-		for _, name := range []string{" @", ` \^ : . @`, ` \^ {} @`, ` \^ . @`} {
+		for _, name := range []string{" @", ` \^ : . \^ . @`, ` \^ : . @`, ` \^ {} @`, ` \^ . @`} {
 			with := form
 			with.match += name
 			rules = append(rules, with)

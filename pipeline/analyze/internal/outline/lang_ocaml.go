@@ -18,7 +18,7 @@ var ocaml = table{
 		{match: "^ module rec? @", kind: "module"},
 		{match: "^ class virtual|type? []? @", kind: "class"},
 		{match: "^ type nonrec? ()? @", kind: "type", body: bodyNone},
-		{match: "^ type nonrec? +? -? ' . @", kind: "type", body: bodyNone},
+		{match: "^ type nonrec? !? +? -? ' . @", kind: "type", body: bodyNone},
 		{match: "^ exception @", kind: "exception", body: bodyNone},
 		{match: "^ external @", kind: "function", body: bodyNone},
 		{match: "^ val @", kind: "variable"},
@@ -27,7 +27,7 @@ var ocaml = table{
 		{match: "^ let rec? @ =", kind: "variable", body: bodySkip},
 		{match: "^ let rec? @ :", kind: "variable", body: bodySkip},
 		{match: "^ let rec? @", kind: "function"},
-		{match: "^ and ' . @", kind: "type", again: true, body: bodyNone},
+		{match: "^ and +? -? ' . @", kind: "type", again: true, body: bodyNone},
 		{match: "^ and ()? @", kind: "function", again: true},
 	},
 }

@@ -3,7 +3,7 @@ package outline
 var perl = table{
 	languages: "Perl",
 	lexicon: lexicon{
-		heredocs: true, quoteWords: "q qq qw qr m s tr y",
+		heredocs: true, slashes: true, quoteWords: "q qq qw qr m s tr y",
 		keywords: "and cmp continue do else elsif eq for foreach ge given gt if last le local lt my ne next no not or our package redo require return state sub unless until use when while xor",
 		soft:     "BEGIN END INIT CHECK die warn print push shift bless defined undef ref keys values each map grep sort join split",
 		comments: []comment{{open: "#", apart: true}, {open: "=", close: "\n=cut", column: 1}},

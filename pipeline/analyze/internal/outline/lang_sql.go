@@ -17,8 +17,8 @@ var sql = table{
 	},
 	blocks: blockNone, quotes: "\"`[", path: ".",
 	rules: []rule{
-		{match: "create ... trigger if not exists @.", kind: "trigger", owner: "schema"},
-		{match: "create ... trigger @.", kind: "trigger", owner: "schema"},
+		{match: "create or? replace? constraint? trigger if not exists @.", kind: "trigger", owner: "schema"},
+		{match: "create or? replace? constraint? trigger @.", kind: "trigger", owner: "schema"},
 		{match: "create ... function if not exists @.", kind: "function", owner: "schema"},
 		{match: "create ... function|aggregate @.", kind: "function", owner: "schema"},
 		{match: "create ... procedure|proc @.", kind: "procedure", owner: "schema"},

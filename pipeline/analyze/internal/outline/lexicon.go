@@ -25,6 +25,8 @@ type lexicon struct {
 	// sigils that ~x( … ) is a literal, with any letter and bracket; directives that
 	// lines that begin with # are those of C's preprocessor.
 	heredocs, sigils, directives bool
+	// slashes says that /…/ is a literal where a value may begin.
+	slashes bool
 	// markup says that elements named script and style hold source of other languages.
 	markup bool
 	// quoteWords are words before which the delimiter of a literal stands: q in q{ … }.
@@ -89,7 +91,7 @@ type openers struct {
 	prefixed []opener
 	quoted   [256]bool // bytes that may follow a prefix
 
-	heredocs, sigils, directives, markup bool
+	heredocs, sigils, directives, markup, slashes bool
 }
 
 // compile returns the lexis of the table and the numbers of further words, which
@@ -170,6 +172,9 @@ func (l *lexicon) compile(words []string) *lexis {
 	if l.sigils {
 		specials += "~"
 	}
+	if l.slashes {
+		specials += "/"
+	}
 	if l.directives {
 		specials += "#"
 	}
@@ -188,7 +193,7 @@ func (l *lexicon) compile(words []string) *lexis {
 	}
 	lex.irregularWords = l.fold || l.suffixes != "" || l.quoteWords != ""
 	lex.openers = o
-	o.heredocs, o.sigils, o.directives, o.markup = l.heredocs, l.sigils, l.directives, l.markup
+	o.heredocs, o.sigils, o.directives, o.markup, o.slashes = l.heredocs, l.sigils, l.directives, l.markup, l.slashes
 	lex.special = func(s *scanner, c byte) token { return s.open(o, c) }
 	return lex
 }

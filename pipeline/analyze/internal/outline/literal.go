@@ -28,6 +28,8 @@ func (s *scanner) open(o *openers, c byte) token {
 	switch {
 	case c == '<' && o.heredocs:
 		return s.heredocMark()
+	case c == '/' && o.slashes:
+		return s.slashLiteral()
 	case c == '~' && o.sigils && isLetter(s.peek(1)):
 		return s.sigil()
 	case c == '#' && o.directives:
@@ -77,7 +79,7 @@ func (s *scanner) comment(c *comment) bool {
 	switch {
 	case c.column > 0 && !s.inColumn(c.column),
 		c.first && !s.firstOnLine(s.pos),
-		c.apart && s.pos > 0 && s.lex.class[s.src[s.pos-1]] >= classSpecial:
+		c.apart && s.pos > 0 && (s.lex.class[s.src[s.pos-1]] >= classSpecial || s.src[s.pos-1] == '$'):
 		return false
 	}
 	if c.close == "" {
@@ -103,8 +105,11 @@ func (s *scanner) atFold(prefix string) bool {
 // skipNested passes over a comment that may hold others of its form.
 func (s *scanner) skipNested(c *comment) {
 	depth, start := 0, s.pos
+	opens, closes := c.open[0], c.close[0]
 	for s.pos < len(s.src) {
-		switch {
+		switch first := s.src[s.pos]; {
+		case first != opens && first != closes:
+			s.pos++
 		case s.at(c.close) && depth > 0:
 			depth--
 			s.pos += len(c.close)

@@ -2,7 +2,10 @@ package outline
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"testing"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -34,8 +37,8 @@ var oracles = map[code.Language]oracle{
 	"Protocol Buffer": {ctags: "Protobuf", extensions: ".proto", theirs: "enum=type message=type service=type package rpc=function oneof field enumerator",
 		ours: "enum=type message=type service=type package rpc=function oneof field enumerator"},
 	"D": {extensions: ".d", theirs: "function class=type struct=type interface=type union=type enum=type template module alias enumerator", ours: "function method=function class=type struct=type interface=type union=type enum=type template module alias enumerator"},
-	"Objective-C": {ctags: "ObjectiveC", extensions: ".m .mm", theirs: "category=type implementation=type interface=type protocol=type class=function method=function function property macro typedef=typedef",
-		ours: "category=type implementation=type interface=type protocol=type method=function function property macro typedef"},
+	"Objective-C": {ctags: "ObjectiveC", extensions: ".m .mm", theirs: "implementation=type interface=type class=function method=function function property macro typedef=typedef",
+		ours: "implementation=type interface=type method=function function property macro typedef"},
 	"Makefile":          {ctags: "Make", extensions: ".mk Makefile", theirs: "macro=variable target", ours: "variable target"},
 	"CMake":             {extensions: ".cmake CMakeLists.txt", theirs: "option function macro=function project target variable", ours: "option function macro=function project target variable"},
 	"HTML":              {extensions: ".html .htm", theirs: "id anchor", ours: "id anchor"},
@@ -65,8 +68,10 @@ func isUnnamed(language code.Language, name, kind, scope string) bool {
 		return name == "<lambda>" || kind != "method" && scope == "method" || name == "Companion"
 	case "R":
 		return strings.HasPrefix(name, "anonFunc")
-	case "Elixir":
+	case "Elixir", "OCaml":
 		return !isWordByte(name[0]) // an operator
+	case "Haskell":
+		return name == "function" || name == "::"
 	}
 	return false
 }
@@ -75,6 +80,16 @@ func isWordByte(c byte) bool { return isLetter(c) || c == '_' || c >= '0' && c <
 
 // byClause reports whether ctags has a tag for every clause of a function, where we
 // have one for the first.
+// atOtherLine reports whether ctags gives another line than that of the name, such as
+// that of the body, so that names are compared by file alone.
+func atOtherLine(language code.Language) bool {
+	switch language {
+	case "R", "Objective-C", "Haskell", "PowerShell":
+		return true
+	}
+	return false
+}
+
 func byClause(language code.Language) bool { return language == "Erlang" || language == "Haskell" }
 
 // isMistaken reports whether the line of a tag shows that there is no definition.
@@ -84,6 +99,10 @@ func isMistaken(language code.Language, kind, line string) bool {
 		return kind == "method" && !strings.Contains(line, "fun ") && !strings.Contains(line, "fun<")
 	case "Elixir":
 		return line == inText
+	case "Haskell":
+		return kind == "function" && (line == "" || strings.ContainsAny(line[:1], " \t,{:(")) // a field or a local name
+	case "OCaml":
+		return kind == "module" && !strings.Contains(line, "module") // the name of the file
 	}
 	return false
 }
@@ -129,3 +148,52 @@ func oracleGroup(kinds, kind string) string {
 	}
 	return ""
 }
+
+// tableFloors are the least recall and precision of the languages of tables that ctags
+// reads well enough to be measured by. docs/languages.md has the figures, and says
+// where ctags is wrong. A floor of 0 is none.
+var tableFloors = map[code.Language]map[string]floor{
+	"CMake":           {"function": {0.96, 0.99}, "target": {0.99, 0.93}, "variable": {0.98, 0.92}},
+	"CSS":             {"class": {0.84, 0.84}},
+	"Clojure":         {"function": {0.98, 0}, "namespace": {0.92, 0}},
+	"Common Lisp":     {"function": {0.98, 0.93}, "macro": {0.98, 0.89}, "variable": {0.99, 0.85}},
+	"D":               {"function": {0.87, 0}, "type": {0.82, 0}, "module": {0.96, 0.99}},
+	"Elixir":          {"function": {0.95, 0.97}, "module": {0.92, 0.99}, "macro": {0.95, 0.99}, "type": {0.97, 0.99}},
+	"Erlang":          {"function": {0.99, 0.98}, "record": {0.99, 0.99}, "type": {0.99, 0.99}, "macro": {0.99, 0.90}},
+	"Fortran":         {"function": {0.99, 0.99}},
+	"HTML":            {"id": {0.99, 0.99}},
+	"Haskell":         {"function": {0.98, 0.96}, "type": {0.99, 0.93}, "module": {0.99, 0.99}},
+	"Kotlin":          {"function": {0.96, 0.99}, "type": {0.98, 0.98}, "property": {0.92, 0.99}},
+	"Lua":             {"function": {0.94, 0.99}},
+	"MATLAB":          {"function": {0.98, 0.97}, "class": {0.99, 0.99}},
+	"Markdown":        {"section": {0.99, 0.99}, "subsection": {0.99, 0.99}},
+	"OCaml":           {"module": {0.99, 0.96}, "type": {0.97, 0.88}, "value": {0.98, 0}},
+	"Objective-C":     {"function": {0.96, 0.93}, "type": {0.98, 0.99}},
+	"Pascal":          {"function": {0.95, 0.89}},
+	"Perl":            {"function": {0.96, 0.96}, "package": {0.95, 0.97}, "constant": {0.97, 0.98}},
+	"Protocol Buffer": {"type": {0.99, 0.99}, "function": {0.99, 0.99}, "enumerator": {0.99, 0.99}},
+	"R":               {"function": {0.98, 0.97}},
+	"SQL":             {"function": {0.97, 0}, "table": {0.98, 0}, "view": {0.99, 0}, "index": {0.99, 0}},
+	"SystemVerilog":   {"module": {0.99, 0.97}, "function": {0.93, 0.92}, "constant": {0.96, 0.99}},
+}
+
+// tableCorpora returns what there is to compare: the directories of a flag, or what is
+// on every development machine.
+func tableCorpora(t *testing.T) []corpus {
+	var all []corpus
+	for language, floors := range tableFloors {
+		dir, files := filepath.Join(*corporaFlag, strings.ReplaceAll(string(language), " ", "_")), 1<<20
+		if *corporaFlag == "" {
+			if dir = systemCorpora[language]; dir == "" {
+				continue
+			}
+			files = 300
+		}
+		all = append(all, corpus{language, dir, files, floors})
+	}
+	slices.SortFunc(all, func(a, b corpus) int { return strings.Compare(string(a.language), string(b.language)) })
+	return all
+}
+
+// systemCorpora are where Linux keeps sources of a language.
+var systemCorpora = map[code.Language]string{"Perl": "/usr/share/perl5"}

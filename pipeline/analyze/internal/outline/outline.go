@@ -73,8 +73,8 @@ func Supported(language code.Language) bool {
 
 // Extract returns the symbols that text defines, in order of Offset; none for a
 // language that is not supported. A zero deadline is none. The error wraps
-// ErrTimeout or ErrPanic, and then there are no symbols. The result does not
-// refer to text.
+// ErrTimeout, and then the symbols are those found in time, or ErrPanic, and then
+// there are none. The result does not refer to text.
 func Extract(language code.Language, text []byte, deadline time.Time) ([]code.Symbol, error) {
 	g, ok := grammarOf(language)
 	if !ok || len(text) > maxTextBytes {
@@ -85,13 +85,14 @@ func Extract(language code.Language, text []byte, deadline time.Time) ([]code.Sy
 
 func extract(language code.Language, g grammar, text []byte, deadline time.Time) ([]code.Symbol, error) {
 	rec, err := record(language, g, text, deadline)
-	if err != nil {
+	if rec == nil {
 		return nil, err
 	}
-	return rec.symbols(), nil
+	return rec.symbols(), err
 }
 
-// record returns the definitions in a text.
+// record returns the definitions in a text: with ErrTimeout those found in time, with
+// ErrPanic nil.
 func record(language code.Language, g grammar, text []byte, deadline time.Time) (rec *recorder, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -102,7 +103,7 @@ func record(language code.Language, g grammar, text []byte, deadline time.Time) 
 	timedOut := false
 	g.run(scanner{src: text, lex: g.lex, rec: rec, deadline: deadline, timedOut: &timedOut})
 	if timedOut {
-		return nil, ErrTimeout
+		return rec, ErrTimeout
 	}
 	return rec, nil
 }

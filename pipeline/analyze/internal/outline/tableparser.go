@@ -114,7 +114,7 @@ func (p *tableParser) take(t token) {
 				p.pos = end
 				t.kind, t.end = tokGroup, int32(end)
 			}
-		case c.separator[t.ch]:
+		case c.separator[t.ch], t.ch == ',' && p.top().items != "":
 			p.endStatement(t.ch)
 			return
 		}
