@@ -207,8 +207,11 @@ func (a *answer) conclude() {
 // sortFiles puts the best first.
 func (a *answer) sortFiles() {
 	started := time.Now()
-	slices.SortStableFunc(a.result.Files, func(a, b FileMatch) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repo.Name, b.Repo.Name), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Ref, b.Ref))
-	})
+	slices.SortStableFunc(a.result.Files, func(a, b FileMatch) int { return compareMatches(&a, &b) })
 	a.result.Stats.Ranking += time.Since(started)
+}
+
+// compareMatches orders files of an answer: higher scores first, then names.
+func compareMatches(a, b *FileMatch) int {
+	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repo.Name, b.Repo.Name), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Ref, b.Ref))
 }

@@ -128,7 +128,7 @@ type worker struct {
 func (s *shift) newWorker(token chan struct{}) *worker {
 	n := s.run
 	w := &worker{run: n, turn: s.ticket.Worker(s.done), token: token}
-	w.visitor = newVisitor(n.scope, n.display, n.limit, func() bool {
+	w.visitor = newVisitor(n.scope, n.keeps(), n.limit, func() bool {
 		n.countScanned(w.visitor)
 		goes := w.turn.Step()
 		if w.token != nil && w.turn.Heavy() {

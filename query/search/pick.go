@@ -52,7 +52,7 @@ func (v *visitor) retain(h *hit) error {
 		}
 	}
 	var err error
-	if v.picks && len(h.matches) > min(firstShare, room) {
+	if v.picks && (v.orders && len(h.matches) > 1 || len(h.matches) > min(firstShare, room)) {
 		err = v.orderByLine(h)
 	}
 	h.matches = slices.Clone(h.matches[:min(len(h.matches), room)])
@@ -158,22 +158,37 @@ func (n *run) picks() bool {
 	return n.display < n.limit && n.scope.c.shown != syntax.SelectRepo
 }
 
+// keeps returns how many matches of a file are kept: those that may be shown, and those by which it is scored.
+func (n *run) keeps() int {
+	if n.picks() {
+		return max(n.display, firstShare)
+	}
+	return n.display
+}
+
 // Where few matches are shown, the maxRescored hits that are worth most have their files
 // scored before the best are chosen.
 const (
 	maxRescored = 32
-	// rescoredWorth lifts the worth of those above that of all others.
+	// rescoredWorth is the worth of the first of those, above that of all others.
 	rescoredWorth = 1 << 16
 )
 
-// rescore makes the score of its file the worth of each of the best hits.
+// rescored is a hit with its file, without text.
+type rescored struct {
+	hit  *hit
+	file FileMatch
+}
+
+// rescore makes the place of its file, by score, the worth of each of the best hits.
 func (a *answer) rescore(found []*hit) error {
 	best := slices.Clone(found)
 	slices.SortStableFunc(best, func(x, y *hit) int { return cmp.Compare(y.worth, x.worth) })
+	var scored []rescored
 	for _, x := range best[:min(len(best), maxRescored)] {
 		a.worker.Step()
 		h := *x
-		if len(h.matches) == 0 && h.dropped > 0 {
+		if len(h.matches) < min(h.shows(), firstShare) && h.dropped > 0 {
 			if err := a.again(&h); err != nil {
 				return err
 			}
@@ -188,7 +203,11 @@ func (a *answer) rescore(found []*hit) error {
 		if err != nil {
 			return err
 		}
-		x.worth = rescoredWorth + float32(f.Score)
+		scored = append(scored, rescored{x, FileMatch{Repo: f.Repo, Path: f.Path, Ref: f.Ref, Score: f.Score}})
+	}
+	slices.SortStableFunc(scored, func(x, y rescored) int { return compareMatches(&x.file, &y.file) })
+	for i, s := range scored {
+		s.hit.worth = rescoredWorth - float32(i)
 	}
 	return nil
 }
@@ -209,7 +228,8 @@ func (a *answer) pick() ([]hit, error) {
 	var shown []hit
 	for _, x := range allot(found, a.room) {
 		h := *x.hit
-		if len(h.matches) < x.matches && h.dropped > 0 {
+		isCut := x.matches < h.shows() && h.shows() <= firstShare // then its matches are in the order of the text
+		if len(h.matches) < x.matches && h.dropped > 0 || isCut {
 			if err := a.again(&h); err != nil {
 				return nil, err
 			}
@@ -225,8 +245,8 @@ func (a *answer) pick() ([]hit, error) {
 // turned out to lie behind the limit of the search.
 func (a *answer) again(h *hit) error {
 	n := a.run
-	v := newVisitor(n.scope, n.display, n.limit, func() bool { return false })
-	v.picks = true
+	v := newVisitor(n.scope, n.keeps(), n.limit, func() bool { return false })
+	v.picks, v.orders = true, true
 	v.open(n.segments[h.segment])
 	v.prospect = unasked(n.scope.c)
 	end := v.begin()

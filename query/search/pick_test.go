@@ -112,3 +112,49 @@ func TestDisplayShowsTheWorthiest(t *testing.T) {
 		t.Fatalf("got %v, want %v: %v", h.matches, want, err)
 	}
 }
+
+// A limit never changes what is best, as far as files are scored in full before they are chosen: the files of a small limit
+// are the first ones of a larger one, with the same best line. Files with more matches than their first share are scored by
+// those on their best lines, and only the maxRescored likeliest files: such answers are not compared.
+func TestALimitNeverChangesWhatIsBest(t *testing.T) {
+	compared := 0
+	for seed := range uint64(40) {
+		m := newModel(t, rand.New(rand.NewPCG(seed, 7)))
+		s := New(Options{})
+		for _, text := range []string{"kmalloc", "struct", "unique1", "unique2", "no line", "unique3 if", "const struct", "世界", "0123456789012345", "STRASSE"} {
+			var larger []FileMatch
+			for _, matches := range []int{1000, 100, 10, 1} {
+				r, err := s.Search(t.Context(), m, Request{Query: parse(t, text), Matches: matches})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if matches == 1000 && (len(r.Files) > maxRescored || slices.ContainsFunc(r.Files, func(f FileMatch) bool { return countRanges(&f) > firstShare })) {
+					break
+				}
+				for i := range r.Files {
+					if larger == nil {
+						break
+					}
+					compared++
+					have, want := &r.Files[i], &larger[i]
+					if have.Repo != want.Repo || have.Path != want.Path || have.Ref != want.Ref || have.BestLines[0] != want.BestLines[0] {
+						t.Errorf("seed %d, %s, %d matches: file %d is %s %s, best line %v, of more matches it is %s %s, %v",
+							seed, text, matches, i, have.Repo.Name, have.Path, have.BestLines, want.Repo.Name, want.Path, want.BestLines)
+						break
+					}
+				}
+				larger = r.Files
+			}
+		}
+	}
+	if compared < 300 {
+		t.Errorf("only %d files compared", compared)
+	}
+}
+
+func countRanges(f *FileMatch) (n int) {
+	for _, c := range f.Chunks {
+		n += len(c.Ranges)
+	}
+	return n
+}

@@ -62,6 +62,8 @@ const (
 	minFileWord     = 3
 	// maxRelatedDuration bounds the time of all searches for related files.
 	maxRelatedDuration = 250 * time.Millisecond
+	// maxStyles bounds the ways to write a name of several words that are looked for.
+	maxStyles = 24
 	// maxAccented bounds the ways to write a word with accents that are looked for; maxForms the forms of a name that are
 	// shown, maxFormMatches the matches in which they are looked for.
 	maxAccented    = 24
@@ -244,8 +246,9 @@ func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term 
 	return names
 }
 
-// anyStyle returns an expression for a name in any style of identifiers: its words with nothing, a blank, or one of the
-// marks - _ . between. It is empty for a name of one word.
+// anyStyle returns an expression for a name in other styles of identifiers: its words with nothing, a blank, or one of the
+// marks - _ . between, the same everywhere but for two words that may be written as one. These are literals, which the
+// index finds sooner than an expression with optional marks. It is empty for a name of one word.
 func anyStyle(name string) string {
 	words := wordsOf(name)
 	if len(words) < 2 {
@@ -254,7 +257,19 @@ func anyStyle(name string) string {
 	for i := range words {
 		words[i] = regexp.QuoteMeta(words[i])
 	}
-	return strings.Join(words, "[-_. ]?")
+	var styles []string
+	for _, between := range []string{"", "_", "-", `\.`, " "} {
+		styles = append(styles, strings.Join(words, between))
+	}
+	for i := 1; i < len(words) && len(words) > 2; i++ {
+		for _, between := range []string{"_", "-"} {
+			if len(styles) < maxStyles {
+				joined := append(slices.Clone(words[:i-1]), words[i-1]+words[i])
+				styles = append(styles, strings.Join(append(joined, words[i+1:]...), between))
+			}
+		}
+	}
+	return oneOf(styles)
 }
 
 // oneOf returns an expression for some words, empty if there are none.

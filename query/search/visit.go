@@ -40,6 +40,7 @@ type visitor struct {
 	paths    pathMatcher // of the predicates on paths, as far as needed
 	keep     int         // matches whose details are kept for each task
 	picks    bool        // those of the worthiest files; else the first
+	orders   bool        // the matches of each by their lines, even if all may be shown
 	limit    int         // matches after which a segment is left
 	several  bool        // matches of several atoms are merged, or chosen from, so all of a document are kept
 	stop     func() bool // the time is over, or nobody waits any more
