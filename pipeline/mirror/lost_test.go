@@ -1,6 +1,7 @@
 package mirror_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -44,4 +45,36 @@ func TestMirrorsRemovedWhileTheProcessRuns(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "git.config")); err != nil {
 		t.Errorf("git runs without its configuration: %v", err)
 	}
+}
+
+// TestReaderThatCannotBeRestarted has a process of git die, and another one fail to start
+// since the mirrors are gone: the reader fails, and is given back all the same.
+func TestReaderThatCannotBeRestarted(t *testing.T) {
+	repo := gittest.New(t)
+	commit := repo.CommitFiles("a.txt", "one\n")
+	r := repo.Code("r")
+	dir := filepath.Join(t.TempDir(), "mirrors")
+	ms := open(t, mirror.Options{Dir: dir})
+	m := ms.Mirror(r.ID)
+	if _, err := m.Fetch(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	trees, err := m.Trees(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := trees.Commit(ended, commit); err == nil {
+		t.Fatal("a commit was read behind the end of the context")
+	}
+	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := trees.Commit(t.Context(), commit); err == nil {
+			t.Error("a commit was read without a mirror")
+		}
+	}
+	trees.Close()
 }

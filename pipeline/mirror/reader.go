@@ -86,12 +86,19 @@ func (r *Reader) end() {
 	r.m.ms.metrics.readers.Dec()
 }
 
+// restart replaces the processes. If that fails the reader has the ended ones, and is
+// dead: it may be restarted again, or closed.
 func (r *Reader) restart() error {
-	r.contents.end()
-	if r.info != r.contents {
-		r.info.end()
+	contents, info := r.contents, r.info
+	contents.end()
+	if info != contents {
+		info.end()
 	}
-	return r.start()
+	err := r.start()
+	if err != nil {
+		r.contents, r.info = contents, info
+	}
+	return err
 }
 
 func (r *Reader) dead() bool { return r.contents.dead || r.info.dead }
