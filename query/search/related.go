@@ -254,18 +254,17 @@ func anyStyle(name string) string {
 	if len(words) < 2 {
 		return ""
 	}
-	for i := range words {
-		words[i] = regexp.QuoteMeta(words[i])
-	}
 	var styles []string
-	for _, between := range []string{"", "_", "-", `\.`, " "} {
-		styles = append(styles, strings.Join(words, between))
+	for _, between := range []string{"", "_", "-", ".", " "} {
+		if style := strings.Join(words, between); !strings.EqualFold(style, name) { // as it is written, it is in the answer
+			styles = append(styles, regexp.QuoteMeta(style))
+		}
 	}
 	for i := 1; i < len(words) && len(words) > 2; i++ {
 		for _, between := range []string{"_", "-"} {
 			if len(styles) < maxStyles {
 				joined := append(slices.Clone(words[:i-1]), words[i-1]+words[i])
-				styles = append(styles, strings.Join(append(joined, words[i+1:]...), between))
+				styles = append(styles, regexp.QuoteMeta(strings.Join(append(joined, words[i+1:]...), between)))
 			}
 		}
 	}
